@@ -63,11 +63,13 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) tests/algorithms/test_diagrams.py
 	$(PYTHON) docs/make_studies.py
 	$(PYTHON) docs/make_licences.py
+	$(PYTHON) docs/make_reference.py
 	[ ! -d $(MEASURED) ] || PYTHONPATH=docs $(PYTHON) -m accuracy.page $(MEASURED)/cases.csv $(MEASURED)/measured.csv docs/accuracy.md
 
-site: install    ## the static site, in build/site
+site: install    ## the static site: classroom in build/site, documentation in build/site/docs
 	mkdir -p build
 	$(PYTHON) -m collsim site build/site
+	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
 
 clean:           ## remove what was built
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache build dist

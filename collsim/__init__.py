@@ -37,6 +37,7 @@ from .verify import verify
 if TYPE_CHECKING:
     from . import nccl, synthesis, training
     from .exchange import convert, formats, load, read_msccl, save, write_msccl
+    from .real import RealTrace, run_for_real
     from .synthesis import synthesize
     from .teach import break_it, exercise, exercises, grade, progress, questions
     from .training import (
@@ -65,6 +66,7 @@ __version__ = "0.1.0"
 _LATE = {
     "Layer": "training",
     "Model": "training",
+    "RealTrace": "real",
     "StepTrace": "training",
     "best_parallel": "training",
     "break_it": "teach",
@@ -85,6 +87,7 @@ _LATE = {
     "progress": "teach",
     "questions": "teach",
     "read_msccl": "exchange",
+    "run_for_real": "real",
     "save": "exchange",
     "steps_together": "training",
     "synthesize": "synthesis",
@@ -104,6 +107,7 @@ __all__ = [
     "FormatError",
     "Layer",
     "Model",
+    "RealTrace",
     "Schedule",
     "ScheduleError",
     "Step",
@@ -161,6 +165,7 @@ __all__ = [
     "repeat",
     "replay",
     "reverse",
+    "run_for_real",
     "save",
     "schedule",
     "sensitivity",
@@ -235,3 +240,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = found
         return found
     raise AttributeError(f"module 'collsim' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

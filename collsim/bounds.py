@@ -78,10 +78,8 @@ def lower_bound(
     if not isinstance(kind, Collective):
         kind = collective(kind)
     if not isinstance(topology, Topology):
-        raise CollsimError(
-            "lower_bound wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')",
-            topology=topology,
-        )
+        why = "lower_bound wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')"
+        raise CollsimError(why, topology=topology)
     nbytes = parse_bytes(nbytes)
     n = topology.ranks if ranks is None else parse_count(ranks, "ranks")
     if n > topology.ranks:

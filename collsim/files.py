@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 64 * 2**20
 MOST_ELEMENTS = 2_000_000
-MOST_DEPTH = 64
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 

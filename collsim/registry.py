@@ -85,12 +85,8 @@ class Algorithm:
         be."""
         n = parse_count(n, "ranks")
         if n > self.most_ranks:
-            raise CollsimError(
-                "{name}: ranks={n} is more than {most_ranks:,}, beyond which it needs too much memory",
-                name=self.name,
-                n=n,
-                most_ranks=self.most_ranks,
-            )
+            why = "{name}: ranks={n} is more than {most_ranks:,}, beyond which it needs too much memory"
+            raise CollsimError(why, name=self.name, n=n, most_ranks=self.most_ranks)
         options = self._with_channels(n, options)
         given = self._checked(n, options)
         if (why := self._asked("ranks", n, {})) is not None:
@@ -465,10 +461,8 @@ def load(spec: str) -> Algorithm:
     module_name = f"collsim_loaded_{path.stem}"  # never the name of a real module
     module_spec = importlib.util.spec_from_file_location(module_name, path)
     if module_spec is None or module_spec.loader is None:
-        raise CollsimError(
-            "{path_text!r} is not a Python file; an algorithm is loaded from 'my.py' or 'my.py:name'",
-            path_text=path_text,
-        )
+        why = "{path_text!r} is not a Python file; an algorithm is loaded from 'my.py' or 'my.py:name'"
+        raise CollsimError(why, path_text=path_text)
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[module_name] = module
     try:

@@ -33,6 +33,10 @@ OPERATORS: dict[str, Combine] = {
 }
 
 
+#: What runs a schedule in place on `values` (endpoints, slots, ...) and `held` (endpoints, slots), as `run` does.
+Mover = Callable[[Schedule, Array, npt.NDArray[np.bool_], Combine], None]
+
+
 def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: str | None = None) -> Array:
     """Run a schedule on data.
 
@@ -55,6 +59,11 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
         CollsimError for a wrong shape, layout or operator; ScheduleError for a schedule that sends what it does not
         hold.
     """
+    return moved(schedule, buffers, op, layout, run)
+
+
+def moved(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str | None, by: Mover) -> Array:
+    """What `replay` gives, with data that somebody else moves: `by` stands for `run`."""
     combine = OPERATORS[require_word("reduction op", op, OPERATORS)]
     kind = collective(require_schedule(schedule).collective)
     try:
@@ -73,7 +82,7 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
     out = np.zeros_like(whole) if apart else whole.copy()
     if not kind.reduces:
         combine = np.add
-    for elements, (ranks, values) in _results(schedule, kind, work, combine):
+    for elements, (ranks, values) in _results(schedule, kind, work, combine, by):
         out[ranks, elements] = _divided(values, schedule.ranks) if average and integers else values
     if apart and kind.after == "own":
         return np.take_along_axis(
@@ -109,7 +118,7 @@ def _laid_out(schedule: Schedule, kind: Collective, given: Array, layout: str | 
 
 
 def _results(
-    schedule: Schedule, kind: Collective, work: Array, combine: Combine
+    schedule: Schedule, kind: Collective, work: Array, combine: Combine, by: Mover
 ) -> Iterator[tuple[slice, tuple[Array, Array]]]:
     """Run it; for each chunk: its elements, the ranks that hold its result, and the result."""
     sizes = kind.chunk_sizes(work.shape[1], schedule.ranks, schedule.chunks)
@@ -119,7 +128,7 @@ def _results(
     padded = np.zeros((*held.shape, max(1, int(sizes.max(initial=1)))), work.dtype)
     for c, elements in enumerate(where):
         padded[: schedule.ranks, c, : sizes[c]] = work[:, elements]
-    run(schedule, padded, held, combine)
+    by(schedule, padded, held, combine)
     contributor, _ = kind.wanted(schedule.ranks, schedule.chunks, schedule.root)
     first = (
         contributor.shape[1] - schedule.chunks

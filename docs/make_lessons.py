@@ -5,7 +5,7 @@ from pathlib import Path
 from collsim.lessons.chapters import LESSONS
 
 DOCS = Path(__file__).parent
-GUIDES = {"en": DOCS / "teaching.md", "zh": DOCS / "zh" / "teaching.md"}
+GUIDES = {"en": DOCS / "teaching.md", "zh": DOCS / "teaching.zh.md"}
 FIRST, LAST = "<!-- lessons -->\n", "\n<!-- end of lessons -->"
 HEADS = {"en": "| lesson | in the app | notebook | exercises |", "zh": "| 课 | 应用中 | notebook | 练习 |"}
 APP = "http://localhost:8501/lessons?lesson="

@@ -123,7 +123,7 @@ def test_the_documents_that_are_generated_have_them(copy):
     assert "| `two-a100` | 2 A100 with a bridge." in page("machines.md")
     assert "| `arrows` | `.arrows` | schedule |" in page("formats.md")
     assert f"| {NUMBER} | [A chain]" in page("teaching.md")
-    assert f"| {NUMBER} | [链]" in page("zh/teaching.md")
+    assert f"| {NUMBER} | [链]" in page("teaching.zh.md")
     assert "allreduce_paired_ring(4)" in (copy / "tests" / "algorithms" / "diagrams.txt").read_text()
 
 

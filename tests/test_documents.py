@@ -42,6 +42,15 @@ def test_pre_commit_runs_what_make_lint_runs():
     assert [hook["entry"] for hook in hooks] == made
 
 
+def test_what_is_generated_is_made_by_one_command_and_held_by_a_test():
+    """Whatever writes a page has a test that makes the page again and compares; the test names it."""
+    recipe = re.search(r"^docs:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    makers = {path.name for path in (ROOT / "docs").glob("make_*.py")}
+    assert makers == set(re.findall(r"docs/(make_\w+\.py)", recipe))
+    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
+    assert {name for name in makers if any(name.removesuffix(".py") in text for text in tests)} == makers
+
+
 def test_the_workflow_runs_what_ci_runs():
     steps = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]["check"]["steps"]
     assert steps[-1]["run"] == "bash .ci/run"
@@ -77,19 +86,6 @@ def test_every_file_that_the_page_of_places_names_is_there():
     places = re.findall(r"^\|[^|]*\| `([^`]+)`", page, re.MULTILINE)
     assert len(places) >= 20
     assert not [place for place in places if not (ROOT / place).exists()]
-
-
-def test_the_page_on_training_steps_runs_as_it_stands():
-    import collsim as cs
-
-    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    names: dict = {}
-    models = []
-    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        exec(compile(code, "docs/training.md", "exec"), names)
-        models.append(names["t"].step.model.name)
-    assert models == ["resnet50", "gpt3-175b"]
-    assert names["cs"] is cs
 
 
 def test_the_limits_that_the_design_names_are_those_of_the_code():
@@ -128,3 +124,47 @@ def test_the_design_names_the_search_that_compare_makes():
         "search"
     ]
     assert said == "1 × 1, 8 × {1, 4, 16, 64, 256}"
+
+
+def test_counts_on_the_page_of_speeds_are_those_of_schedules_and_records():
+    """Its times were measured by hand, as it says; its counts follow from the code."""
+    import collsim as cs
+    from collsim.simulate import event
+    from collsim.simulate.kernels import tables
+
+    text = " ".join((ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split())
+    assert "All other figures were measured by hand, once, on the day" in text
+
+    def rows(name, n):
+        return sum(len(step) for step in cs.schedule(name, ranks=n).patterns)
+
+    n, million = 2**20, 1e6
+    said = {
+        "ring allreduce, 1,024 ranks (2,095,104 transfers)": len(cs.schedule("allreduce_ring", ranks=1024)),
+        "ring, 4,096 ranks, 33.5 million transfers": len(cs.schedule("allreduce_ring", ranks=4096)),
+        "33.5 million rows of 4,096 ranks are 98,304": rows("allreduce_halving_doubling", 4096),
+        "all-to-all of 256 ranks at once, 65,536 transfers": len(cs.schedule("alltoall_direct", ranks=256)),
+        "A transfer needs 32 bytes in program order": tables.ROW.itemsize,
+        "A seat of a flow under way is 64 bytes": tables.SEAT.itemsize,
+        "`progress=` is called every 200,000 transfers": event._SLICE,
+    }
+    assert [sentence for sentence in said if sentence not in text] == []
+    assert list(said.values()) == [2_095_104, 33_546_240, 98_304, 65_536, 32, 64, 200_000]
+    # of a million ranks: 2 log2 n steps of halving and doubling, log2 n of doubling, n each; 2 (n-1) of the ring
+    assert rows("allreduce_halving_doubling", 1024) == 2 * 1024 * 10
+    assert len(cs.schedule("allreduce_recursive_doubling", ranks=1024)) == 1024 * 10
+    assert "2.2 × 10¹² in 42 million rows" in text
+    assert (round(2 * n * 20 / million), round(n * 20 / million), round(2 * (n - 1) * n / 1e11)) == (42, 21, 22)
+
+
+def test_the_limits_that_the_page_of_speeds_names_are_those_of_the_app():
+    from collsim.app.jobs import pool
+    from collsim.app.scenario import files, outcome
+
+    text = " ".join((ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split())
+    assert "at most 96 MiB for all sessions together" in text
+    assert "texts of more than 4 MiB are handed over zipped" in text
+    assert "runs of more than a million transfers are refused" in text
+    assert "Two workers do what takes up to 4 s and two what takes longer" in text
+    assert (pool.MOST_KEPT, files._PLAIN, outcome.MOST_TRANSFERS) == (96 * 2**20, 4 * 2**20, 1_000_000)
+    assert (pool.SHORT, pool.ROWS[:2]) == (4.0, ("short", "long"))

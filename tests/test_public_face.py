@@ -16,6 +16,10 @@ def test_everything_promised_is_there():
         assert getattr(cs, name) is not None, name
 
 
+def test_the_package_shows_its_public_names_and_nothing_else():
+    assert dir(cs) == sorted(cs.__all__)
+
+
 def test_import_is_light():
     """Pictures, tables and compilers are loaded when they are used, not before."""
     heavy = "matplotlib numba pandas streamlit networkx PIL"

@@ -49,11 +49,8 @@ def allreduce_sharded_parameter_server(n, servers: int | None = None, server: Li
     """
     shards = np.arange(servers or n)
     if server == "rank" and len(shards) > n:
-        raise CollsimError(
-            "servers={servers} do not fit on {n} ranks; use at most {n}, or server='helper' for hosts of their own",
-            servers=servers,
-            n=n,
-        )
+        why = "servers={servers} do not fit on {n} ranks; use at most {n}, or server='helper' for hosts of their own"
+        raise CollsimError(why, servers=servers, n=n)
     home = shards + n if server == "helper" else shards
     worker, shard = (a.ravel() for a in np.meshgrid(np.arange(n), shards, indexing="ij"))
     away = worker != home[shard]

@@ -31,10 +31,8 @@ def calibrate(log: Any, topology: Topology, **environment: str) -> Calibration:
 
     table = load(log) if isinstance(log, (str, os.PathLike)) else log
     if not isinstance(topology, Topology):
-        raise CollsimError(
-            "calibrate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')",
-            topology=topology,
-        )
+        why = "calibrate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')"
+        raise CollsimError(why, topology=topology)
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise CollsimError("{log!s} holds {table!r}; calibrate wants nccl-tests output", log=log, table=table)
     return fit(table, topology, **environment)

@@ -18,6 +18,7 @@ from ..topology import Topology
 from ..topology.network import channels_offered
 from ..units import parse_bytes, parse_count, parse_time
 from .orders import improved, reordered
+from .standing import counted, in_order, standing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,42 +70,61 @@ def best(
     import pandas as pd
 
     _require_topology("best", topology)
-    if algorithm is not None and (isinstance(algorithm, str) or not isinstance(algorithm, Sequence)):
-        raise CollsimError(
-            "algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']",
-            algorithm=algorithm,
-        )
     orders = parse_count(orders, "orders", least=0)
     nbytes, kind = parse_bytes(nbytes), find_collective(collective).name
-    names = list(algorithms(kind)) if algorithm is None else [find(name).name for name in algorithm]
-    for name in names:
-        if (its := find(name).collective) != kind:
-            raise CollsimError("{name} is an algorithm for {its}, not for {kind}", name=name, its=its, kind=kind)
     rows: list[dict[str, Any]] = []
     fastest: Trace | None = None
-    why: Words = ""
-    for name in names:
-        try:
-            for trace in _tried(name, topology, nbytes, engine, simulation):
-                rows.append(_row(trace))
-                if fastest is None or trace.time < fastest.time:
-                    fastest = trace
-        except CollsimError as error:
-            why = error.sentence
-    if fastest is None:
-        raise CollsimError(
-            "no algorithm for {collective} runs on {name}; the last one said: {why}",
-            collective=collective,
-            name=topology.name,
-            why=why,
-        )
+    for trace in _runs(kind, _names(kind, algorithm), topology, nbytes, engine, simulation):
+        rows.append(_row(trace))
+        if fastest is None or _standing(trace) < _standing(fastest):
+            fastest = trace
+    assert fastest is not None
     chosen = None
     for order, trace in _in_orders(fastest, orders, engine, simulation):
         rows.append({**_row(trace), "order": ",".join(map(str, order))})
-        if trace.time < fastest.time:
+        if counted(trace.time) < counted(fastest.time):
             fastest, chosen = trace, order
-    table = pd.DataFrame(rows).sort_values("time", kind="stable").reset_index(drop=True)
+    table = in_order(pd.DataFrame(rows), "time", "algorithm").reset_index(drop=True)
     return Best(fastest, table, chosen)
+
+
+def _names(kind: str, algorithm: Sequence[str] | None) -> list[str]:
+    """The algorithms to try: those that are named, or all of the collective."""
+    if algorithm is None:
+        return list(algorithms(kind))
+    if isinstance(algorithm, str) or not isinstance(algorithm, Sequence):
+        why = "algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
+        raise CollsimError(why, algorithm=algorithm)
+    entries = [find(name) for name in algorithm]
+    if other := next((entry for entry in entries if entry.collective != kind), None):
+        why = "{name} is an algorithm for {its}, not for {kind}"
+        raise CollsimError(why, name=other.name, its=other.collective, kind=kind)
+    return [entry.name for entry in entries]
+
+
+def _runs(
+    kind: str, names: Sequence[str], topology: Topology, nbytes: Any, engine: str, simulation: Mapping[str, Any]
+) -> Iterator[Trace]:
+    """Runs of every algorithm that can run here. Raises CollsimError where none can."""
+    some = False
+    why: Words = ""
+    for name in names:
+        try:
+            yield from _tried(name, topology, nbytes, engine, simulation)
+            some = True
+        except CollsimError as error:
+            why = error.sentence
+    if not some:
+        raise CollsimError(
+            "no algorithm for {collective} runs on {name}; the last one said: {why}",
+            collective=kind,
+            name=topology.name,
+            why=why,
+        )
+
+
+def _standing(trace: Trace) -> tuple[float, str]:
+    return standing(trace.time, trace.schedule.name)
 
 
 def _row(trace: Trace) -> dict[str, Any]:
@@ -143,9 +163,9 @@ def _tried(name: str, topology: Topology, nbytes: Any, engine: str, simulation: 
     options = find(name).options
     traces = [run(channels=c) for c in _channel_counts(topology)] if "channels" in options else [run()]
     if "chunks" in options:
-        settled = dict(min(traces, key=lambda t: t.time).schedule.options)
+        settled = dict(min(traces, key=lambda t: counted(t.time)).schedule.options)
         coarse = [run(**settled, chunks=c) for c in _CHUNKS]
-        top = min(range(len(coarse)), key=lambda i: coarse[i].time)
+        top = min(range(len(coarse)), key=lambda i: counted(coarse[i].time))
         low, high = _CHUNKS[max(top - 1, 0)], _CHUNKS[min(top + 1, len(_CHUNKS) - 1)]
         between = sorted({low + (high - low) * k // 6 for k in range(1, 6)} - set(_CHUNKS))
         traces += [*coarse, *(run(**settled, chunks=c) for c in between)]
@@ -181,7 +201,7 @@ def crossover(
 
     def a_wins(size: int) -> bool:
         one, other = (simulate(plan, topology, size, engine=engine).time for plan in plans)
-        return one <= other
+        return counted(one) <= counted(other)
 
     at_first = a_wins(low)
     if a_wins(high) == at_first:

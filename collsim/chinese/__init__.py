@@ -12,6 +12,7 @@ from . import (
     lessons,
     msccl,
     nccl,
+    real,
     schedules,
     simulations,
     topologies,
@@ -21,5 +22,18 @@ from . import (
     words,
 )
 
-_ROOMS = (words, units, files, schedules, topologies, topology_files, simulations, nccl, exchange, msccl, training)
+_ROOMS = (
+    words,
+    units,
+    files,
+    schedules,
+    topologies,
+    topology_files,
+    simulations,
+    nccl,
+    exchange,
+    msccl,
+    training,
+    real,
+)
 CATALOGUE: dict[str, str] = {key: said for room in (*_ROOMS, lessons, doors) for key, said in room.SAID.items()}

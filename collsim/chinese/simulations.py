@@ -65,7 +65,9 @@ SAID = {
     "{name}: {rank!r} is not a rank of {topology_name}; its ranks are 0 to {last}": (
         "{name}：{rank!r} 不是 {topology_name} 的 rank；可取 0 到 {last}"
     ),
-    "shortcuts={shortcuts!r} must be True or False": "shortcuts={shortcuts!r} 必须是 True 或 False",
+    "eager=True needs sharing 'fair' or 'none' and no gamma: only then do bytes leave a latency before they arrive": (
+        "eager=True 需要 sharing 为 'fair' 或 'none' 且不带 gamma：只有这样，字节离开的时刻才恰比到达早一个延迟"
+    ),
     "{name}={seconds:g} s is longer than {most:g} s; is the unit right? {name}='1us' is a microsecond": (
         "{name}={seconds:g} s 超过 {most:g} s；单位是否写对？{name}='1us' 是一微秒"
     ),

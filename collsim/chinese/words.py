@@ -41,6 +41,7 @@ SAID = {
     "collective that Gloo is described for": "集合通信（Gloo 中有描述的）",
     "collectives": "集合通信方式",
     "device": "设备",
+    "back end": "后端",
     "dtype": " dtype",
     "dtype of a training step": "训练步的 dtype",
     "effort": " effort",

@@ -11,6 +11,7 @@ from .shell import app, main
 for _commands in (
     "schedules",
     "runs",
+    "real",
     "training",
     "synthesis",
     "files",

@@ -146,11 +146,11 @@ class TimingOptions:
     def conditions(self) -> dict[str, Any]:
         """The keywords of `simulate` beyond dtype and engine."""
         given = {"sharing": self.sharing, "jitter": self.jitter, "seed": self.seed}
-        by_rank = {"slow": _by_rank("slow", self.slow, float), "late": _by_rank("late", self.late, cs.parse_time)}
-        return {name: value for name, value in {**given, **by_rank}.items() if value is not None}
+        wrong = {"slow": by_rank("slow", self.slow, float), "late": by_rank("late", self.late, cs.parse_time)}
+        return {name: value for name, value in {**given, **wrong}.items() if value is not None}
 
 
-def _by_rank(name: str, words: list[str] | None, read: Any) -> dict[int, float] | None:
+def by_rank(name: str, words: list[str] | None, read: Any) -> dict[int, float] | None:
     """`3=2` as {3: 2.0}."""
     found = {}
     for word in words or ():

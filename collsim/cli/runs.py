@@ -14,6 +14,7 @@ import typer
 
 import collsim as cs
 
+from ..analysis.standing import counted, standing
 from ..errors import Sentence
 from .options import (
     Json,
@@ -106,10 +107,8 @@ def _run_together(
 ) -> None:
     """Several collectives at once, all of the same size: a row for each, with its slow-down."""
     if timing.engine != "event":
-        raise cs.CollsimError(
-            "--beside needs --engine event, got {engine!r}: a barrier after each step would tie them together",
-            engine=timing.engine,
-        )
+        why = "--beside needs --engine event, got {engine!r}: a barrier after each step would tie them together"
+        raise cs.CollsimError(why, engine=timing.engine)
     others = [_companion(word, plan, network) for word in beside]
     plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
     what = network, nbytes, timing.dtype, "event"
@@ -145,12 +144,8 @@ def _companion(word: str, plan: cs.Schedule, network: cs.Topology) -> tuple[cs.S
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if not first <= last < network.ranks:
             where = Sentence("{name} has ranks 0 to {last}", name=network.name, last=network.ranks - 1)
-            raise cs.CollsimError(
-                "--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8",
-                word=word,
-                part=part,
-                where=where,
-            )
+            why = "--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8"
+            raise cs.CollsimError(why, word=word, part=part, where=where)
         ranks += range(first, last + 1)
     return cs.schedule(name, ranks=len(ranks)), ranks
 
@@ -238,7 +233,7 @@ def compare(
     }
     ran = [row for row in found if row["error"] is None]
     by_choice: dict[str, dict[int, str]] = {}
-    for row in sorted(ran, key=lambda row: (-row["nbytes"], row["time"])):
+    for row in sorted(ran, key=lambda row: (-row["nbytes"], *standing(row["time"], row["algorithm"]))):
         by_choice.setdefault(row["algorithm"], {})[row["nbytes"]] = _cell(row, fastest[row["nbytes"]])
     table = [
         {"algorithm": name, **{cs.format_bytes(size): cells[size] for size in sizes}}
@@ -302,7 +297,7 @@ def _time_of_the_fastest(collective: str, frame: Any, timing: TimingOptions) -> 
 def _cell(row: dict[str, Any], best: float) -> str:
     """`2.61 ms* (8 × 4)`: the time, is it the fastest, and the channels and chunks it took where they are not one."""
     chosen = "" if row["channels"] == row["chunks"] == 1 else f" ({row['channels']} × {row['chunks']})"
-    return cs.format_time(row["time"]) + ("*" if math.isclose(row["time"], best, rel_tol=1e-12) else "") + chosen
+    return cs.format_time(row["time"]) + ("*" if counted(row["time"]) == counted(best) else "") + chosen
 
 
 @command()

@@ -25,22 +25,13 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """What there is: algorithms, machines, topologies, collectives, models, file formats."""
-    tables: dict[str, Callable[[], list[dict[str, Any]]]] = {
-        "algorithms": _algorithm_rows,
-        "machines": lambda: [{"name": name, "what": str(about)} for name, about in cs.machines().items()],
-        "topologies": lambda: [
-            {"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()
-        ],
-        "collectives": _collective_rows,
-        "models": _model_rows,
-        "formats": _format_rows,
-    }
-    if what not in tables:
-        raise CollsimError(unknown("list", what, tables))
+    if what not in _LISTS:
+        raise CollsimError(unknown("list", what, _LISTS))
+    rows = _LISTS[what]()
     if as_json:
-        print_json(tables[what]())
+        print_json(rows)
     else:
-        show(tables[what](), what)
+        show(rows, what)
 
 
 def _algorithm_rows() -> list[dict[str, Any]]:
@@ -94,6 +85,24 @@ def _format_rows() -> list[dict[str, Any]]:
         }
         for f in cs.formats().values()
     ]
+
+
+def _machine_rows() -> list[dict[str, Any]]:
+    return [{"name": name, "what": str(about)} for name, about in cs.machines().items()]
+
+
+def _topology_rows() -> list[dict[str, Any]]:
+    return [{"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()]
+
+
+_LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "algorithms": _algorithm_rows,
+    "machines": _machine_rows,
+    "topologies": _topology_rows,
+    "collectives": _collective_rows,
+    "models": _model_rows,
+    "formats": _format_rows,
+}
 
 
 @command("show", context_settings=EXTRA)

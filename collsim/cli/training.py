@@ -154,11 +154,8 @@ def _change(word: str) -> dict[str, Any]:
     for part in word.split(","):
         name, equals, text = part.partition("=")
         if not equals or not name.strip() or not text.strip():
-            raise CollsimError(
-                "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2",
-                word=word,
-                part=part,
-            )
+            why = "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2"
+            raise CollsimError(why, word=word, part=part)
         key, value = name.strip().replace("-", "_"), text.strip()
         found[key] = Splitting(parallel=value).way() if key == "parallel" else _value(value)
     return found
@@ -244,3 +241,54 @@ def train_accuracy(
     from collsim.training.accuracy import train_accuracy as answered
 
     print(answered(table, out))
+
+
+@command()
+def train_pipeline(
+    stages: Annotated[int, typer.Argument(help="GPUs of the pipeline.")],
+    microbatches: Annotated[int, typer.Option(help="Microbatches of a step.")] = 8,
+    forward: Annotated[str, typer.Option(help="Of a microbatch on a GPU: seconds, or a number to count in.")] = "1",
+    backward: Annotated[str, typer.Option(help="The same of the backward pass.")] = "2",
+    hop: Annotated[str, typer.Option(help="From one GPU to the next.")] = "0",
+    interleave: Annotated[int, typer.Option(help="Stages of a GPU, where a schedule leaves that open.")] = 2,
+    schedule: Annotated[list[str] | None, typer.Option(help="Schedules; repeat for more. All unless given.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Schedules of a pipeline: how long, how much of it is bubble, and how many microbatches GPUs hold."""
+    from collsim.training import every_schedule
+    from collsim.training.pipelines import SCHEDULES
+
+    known = [require_word("schedule of a pipeline", name, SCHEDULES) for name in schedule or SCHEDULES]
+    seconds = [_value(text) for text in (forward, backward, hop)]
+    made = every_schedule(stages, microbatches, *seconds, interleave=interleave, schedules=known)
+    rows = [_schedule(name, one) for name, one in made.items()]
+    if as_json:
+        print_json(rows)
+        return
+    show(
+        [{key: _short(value) for key, value in row.items()} for row in rows],
+        f"{stages} GPUs, {microbatches} microbatches",
+    )
+
+
+def _short(value: Any) -> str:
+    """A figure for people."""
+    if isinstance(value, list):
+        return ", ".join(map(_short, value))
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _schedule(name: str, made: Any) -> dict[str, Any]:
+    """A row for a schedule; for one that cannot be the reason."""
+    if isinstance(made, CollsimError):
+        return {"schedule": name, "time": None, "bubble": None, "held": None, "formula": None, "why": str(made)}
+    _, t = made
+    formula = None if t.form is None else t.form.time
+    return {
+        "schedule": name,
+        "time": t.time,
+        "bubble": t.bubble,
+        "held": t.held.tolist(),
+        "formula": formula,
+        "why": "",
+    }

@@ -106,12 +106,8 @@ def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize:
     if nbytes is None:
         raise CollsimError("a Chakra trace counts bytes: say how many, for example nbytes='64MiB'")
     if len(schedule) > MOST_ELEMENTS:
-        raise CollsimError(
-            "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}",
-            label=schedule.label,
-            transfers=len(schedule),
-            most=MOST_ELEMENTS,
-        )
+        why = "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}"
+        raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
     trace = ChakraTrace(schedule.endpoints)
     trace.schedule(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), range(schedule.endpoints))
     trace.write(path)

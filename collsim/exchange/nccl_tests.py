@@ -256,10 +256,8 @@ def write_nccl_tests(table: pd.DataFrame, path: Any) -> None:
 def _checked(table: pd.DataFrame) -> pd.DataFrame:
     missing = [c for c in ("collective", "ranks", "nbytes", "time") if c not in table.columns]
     if missing:
-        raise CollsimError(
-            "a table for nccl-tests needs the columns collective, ranks, nbytes and time; missing: {missing}",
-            missing=", ".join(missing),
-        )
+        why = "a table for nccl-tests needs the columns collective, ranks, nbytes and time; missing: {missing}"
+        raise CollsimError(why, missing=", ".join(missing))
     table = table[table["time"].notna()]
     if not len(table):
         raise CollsimError("no row of the table has a time")

@@ -7,7 +7,7 @@ dimension 0 the fastest); simgrid.org/doc/latest/XML_reference.html (platform 4.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -22,6 +22,12 @@ from .formats import Format, register
 
 _MOST_ROUTES = 250_000
 _DEEPEST = 64
+#: Shapes of one dimension: what ASTRA-sim calls them, and how many links n ranks have.
+_ONE_DIMENSION: dict[str, tuple[str, Callable[[int], int]]] = {
+    "ring": ("Ring", lambda n: 2 * n if n > 2 else 2),
+    "switch": ("Switch", lambda n: 2 * n),
+    "fully_connected": ("FullyConnected", lambda n: n * (n - 1)),
+}
 
 
 def read_topology(path: Any, **options: Any) -> Topology:
@@ -82,27 +88,27 @@ def _loaded(topology: Topology) -> list[tuple[str, int, float, float]]:
 def _dimensions(topology: Topology) -> list[tuple[str, int]]:
     """(kind, size) of every dimension, the fastest first. A hypercube is rings of two, a torus rings with its last
     dimension first."""
-    n = topology.ranks
-    plain = {"ring": "Ring", "switch": "Switch", "fully_connected": "FullyConnected"}
-    links = {"ring": 2 * n if n > 2 else 2, "switch": 2 * n, "fully_connected": n * (n - 1)}
-    if topology.shape in plain:
-        dims = [(plain[topology.shape], n)]
-        expected = links[topology.shape]
-    elif topology.shape == "hypercube":
-        dims = [("Ring", 2)] * (n.bit_length() - 1)
-        expected = n * (n.bit_length() - 1)
-    elif topology.shape == "torus" and (sizes := _torus(topology)):
-        dims = [("Ring", size) for size in reversed(sizes) if size > 1]
-        expected = sum(2 * n if size > 2 else n for _, size in dims)
-    else:
-        raise CollsimError(
-            "ASTRA-sim has no words for {name}; it has rings, switches, fully connected networks and tori of them",
-            name=topology.name,
-        )
-    if len(topology.links) != expected or topology.endpoints != n or any(size < 2 for _, size in dims) or not dims:
+    dims, expected = _plain(topology)
+    small = not dims or any(size < 2 for _, size in dims)
+    if small or len(topology.links) != expected or topology.endpoints != topology.ranks:
         why = "{name} has cables or endpoints more or fewer than a plain {shape}; ASTRA-sim cannot say that"
         raise CollsimError(why, name=topology.name, shape=topology.shape)
     return dims
+
+
+def _plain(topology: Topology) -> tuple[list[tuple[str, int]], int]:
+    """The dimensions that the shape has, and how many links such a network would have."""
+    n, shape = topology.ranks, topology.shape
+    if shape in _ONE_DIMENSION:
+        word, links = _ONE_DIMENSION[shape]
+        return [(word, n)], links(n)
+    if shape == "hypercube":
+        return [("Ring", 2)] * (n.bit_length() - 1), n * (n.bit_length() - 1)
+    if shape == "torus" and (sizes := _torus(topology)):
+        dims = [("Ring", size) for size in reversed(sizes) if size > 1]
+        return dims, sum(2 * n if size > 2 else n for _, size in dims)
+    why = "ASTRA-sim has no words for {name}; it has rings, switches, fully connected networks and tori of them"
+    raise CollsimError(why, name=topology.name)
 
 
 def _torus(topology: Topology) -> list[int]:

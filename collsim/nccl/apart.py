@@ -168,8 +168,8 @@ def _slower(p: Prediction, run: Trace, stated: float, call: Call) -> tuple[str, 
         why = f"every step waits for the latency of each link; NCCL's own steps take {format_time(p.parts.steps)}"
         return "latency", latency, why, f"steps {_FIT}"
     why = (
-        f"transfers share {neck.name}, busy for {100 * neck.share:.3g} % of the run, and the prediction for NCCL's "
-        f"{p.algorithm} takes the rate measured on other machines of this kind"
+        f"transfers share {run.topology.link_name(neck.busiest)}, busy for {100 * neck.most:.3g} % of the run, and the "
+        f"prediction for NCCL's {p.algorithm} takes the rate measured on other machines of this kind"
     )
     return "shared", shared, why, _rate_words(call)[1]
 

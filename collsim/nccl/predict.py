@@ -17,7 +17,7 @@ from .graphs import communicator
 from .machine.facts import PCIE_GBPS, Facts, require_one_host
 from .machine.topology_facts import Searched, cross_nic_of, facts_of, searched
 from .model.calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
-from .model.links import Parameters
+from .model.links import FABRICS, Parameters
 from .model.timing import Call, Time, launch_time, time_of
 from .model.tuner import TunerChoice, allowed, choose
 from .search import constants as c
@@ -99,6 +99,7 @@ def predict(
     NCCL_NVLS_ENABLE: bool | int | str | None = None,
     NCCL_PAT_ENABLE: bool | int | str | None = None,
     links: Parameters | None = None,
+    launch: str | None = None,
 ) -> Prediction:
     """Predict what nccl-tests prints (out of place, float, sum).
 
@@ -112,6 +113,8 @@ def predict(
             NCCL_CROSS_NIC decides which graphs the search finds, and so what the tuner chooses; the time beyond that
             takes the network for one switch between all cards, where no way is longer. `trace` simulates the rings over
             the machine's own rails and spines.
+        launch: who launches the kernels: "one process" for all GPUs of a node, "process per gpu", or "graph", captured
+        before. None: as the machine says, else not known, and a middle is taken. It decides small calls.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
 
     Raises CollsimError for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
@@ -122,7 +125,7 @@ def predict(
     settings = {name: value for name, value in locals().items() if name.startswith("NCCL_")}
 
     def found(place: Facts | Topology) -> Prediction:
-        return _predicted(collective, place, nbytes, ranks, links, **settings)
+        return _predicted(collective, place, nbytes, ranks, links, launch, **settings)
 
     here = found(machine)
     if not isinstance(machine, Topology) or not assumptions(machine):
@@ -137,6 +140,7 @@ def _predicted(
     nbytes: Any,
     ranks: Any,
     links: Parameters | None,
+    launch: str | None,
     *,
     NCCL_ALGO: str | None,
     NCCL_PROTO: str | None,
@@ -152,11 +156,12 @@ def _predicted(
     name = collective_name(collective)
     size = parse_bytes(nbytes)
     facts = facts_of(machine, ranks)
+    facts = facts if launch is None else replace(facts, launch=launch)  # type: ignore[arg-type]
     level = _level("NCCL_P2P_LEVEL", NCCL_P2P_LEVEL, "SYS")
     p2p = "LOC" if _flag("NCCL_P2P_DISABLE", NCCL_P2P_DISABLE) else level
     facts, notes = _environment(facts, p2p, NCCL_NET_GDR_LEVEL)
     found = searched(facts, p2p, cross_nic_of(NCCL_CROSS_NIC))
-    notes += _crossing_notes(found, facts.nodes)
+    notes += (*_crossing_notes(found, facts.nodes), *_guess_notes(facts))
     most = parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS") if _text(NCCL_MAX_NCHANNELS) else None
     pat = _flag("NCCL_PAT_ENABLE", NCCL_PAT_ENABLE, auto=True)
     algorithms, protocols = _text(NCCL_ALGO), _text(NCCL_PROTO)
@@ -186,6 +191,16 @@ def _crossing_notes(found: Any, nodes: int) -> tuple[str, ...]:
     return (
         f"{crossings} of {hops} hops of rings between nodes change the card, on rails the rail: that way is not "
         "slower here",
+    )
+
+
+def _guess_notes(facts: Facts) -> tuple[str, ...]:
+    """What was taken for a GPU that no table knows."""
+    if facts.gpu_known:
+        return ()
+    links = f"links of {facts.link_rate / 1e9:g} GB/s" if facts.inside in FABRICS else "no links of its own"
+    return (
+        f"{facts.gpu} is in no table of GPUs: taken as one with PCIe {facts.pcie} and {links}; the interval is wide",
     )
 
 

@@ -148,12 +148,8 @@ def _too_much(limits: Limits) -> ScheduleError:
 
 def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
     if slots * endpoints > MOST_SLOTS:
-        raise ScheduleError(
-            "chunk {last:,} is used; with {endpoints} ranks at most {most:,} chunks are checked",
-            last=slots - 1,
-            endpoints=endpoints,
-            most=MOST_SLOTS // endpoints,
-        )
+        why = "chunk {last:,} is used; with {endpoints} ranks at most {most:,} chunks are checked"
+        raise ScheduleError(why, last=slots - 1, endpoints=endpoints, most=MOST_SLOTS // endpoints)
 
 
 def _frozen(shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: Wanted) -> Schedule:

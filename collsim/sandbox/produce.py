@@ -170,10 +170,8 @@ def _entry(function: Any, wanted: Wanted, limits: Limits) -> Algorithm:
     named = getattr(function, "__name__", None) or getattr(function, "name", "my_function")
     inner = function.function if isinstance(function, Algorithm) else function
     if not callable(inner):
-        raise ScheduleError(
-            "check() wants a function of n that yields steps, got {function}; give its name without calling it",
-            function=_short(function),
-        )
+        why = "check() wants a function of n that yields steps, got {function}; give its name without calling it"
+        raise ScheduleError(why, function=_short(function))
     helping = (lambda n: wanted.helpers) if wanted.helpers else None
     return _Watched(str(named), wanted.collective, inner, None, None, "", "", ("", ""), helpers=helping, limits=limits)
 
@@ -182,11 +180,8 @@ def _counted(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
     if isinstance(steps, Step):
         steps = [steps]
     if isinstance(steps, str) or not hasattr(steps, "__iter__"):
-        raise ScheduleError(
-            "{label} returned {steps}; it must yield its steps: yield copy(...), yield reduce(...)",
-            label=label,
-            steps=_short(steps),
-        )
+        why = "{label} returned {steps}; it must yield its steps: yield copy(...), yield reduce(...)"
+        raise ScheduleError(why, label=label, steps=_short(steps))
     moved = 0
     for number, item in enumerate(steps):
         parts = item if isinstance(item, (list, tuple)) else [item]

@@ -97,12 +97,13 @@ class Conditions:
     late: Mapping[int, float] = field(default_factory=dict)
     slow: Mapping[int, float] = field(default_factory=dict)
     background: Flows | None = None
+    eager: bool = False
     shortcuts: bool = True
 
     @property
     def steady(self) -> bool:
         """Nothing but cables differs between ranks, and reducing is free: what looks alike takes equally long."""
-        return not (self.gamma or self.jitter or self.late or self.background)
+        return not (self.gamma or self.jitter or self.late or self.background or self.eager)
 
 
 def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
@@ -113,20 +114,35 @@ def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
             raise CollsimError(unknown("option of engine 'event'", name, known))
     given = {name: value for name, value in options.items() if value is not None}
     require_word("sharing", given.get("sharing", "fair"), SHARING)
-    if not isinstance(given.get("shortcuts", True), (bool, np.bool_)):
-        raise CollsimError("shortcuts={shortcuts!r} must be True or False", shortcuts=given["shortcuts"])
-    for name in ("gamma", "injection"):
-        if name in given:
-            given[name] = parse_bandwidth(given[name], name)
-    for name in ("launch", "overhead", "jitter"):
-        given[name] = moment(name, given.get(name, 0.0))
-    if "seed" in given:
-        given["seed"] = parse_count(given["seed"], "seed", least=0)
-    given["late"] = {r: moment(f"late[{r}]", v) for r, v in _by_rank("late", given.get("late", {}), topology).items()}
-    given["slow"] = {r: _factor(r, v) for r, v in _by_rank("slow", given.get("slow", {}), topology).items()}
-    if "background" in given:
-        given["background"] = _background(topology, given["background"])
-    return Conditions(**given)
+    _require_switches(given)
+    return Conditions(**{**given, **_numbers(given), **_by_place(given, topology)})
+
+
+def _numbers(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Rates, moments and the seed."""
+    rates = {name: parse_bandwidth(given[name], name) for name in ("gamma", "injection") if name in given}
+    moments = {name: moment(name, given.get(name, 0.0)) for name in ("launch", "overhead", "jitter")}
+    seed = {"seed": parse_count(given["seed"], "seed", least=0)} if "seed" in given else {}
+    return {**rates, **moments, **seed}
+
+
+def _by_place(given: Mapping[str, Any], topology: Topology) -> dict[str, Any]:
+    """Which ranks are late or slow, and what other traffic there is."""
+    late = {r: moment(f"late[{r}]", v) for r, v in _by_rank("late", given.get("late", {}), topology).items()}
+    slow = {r: _factor(r, v) for r, v in _by_rank("slow", given.get("slow", {}), topology).items()}
+    beside = {"background": _background(topology, given["background"])} if "background" in given else {}
+    return {"late": late, "slow": slow, **beside}
+
+
+def _require_switches(given: Mapping[str, Any]) -> None:
+    for name in ("shortcuts", "eager"):
+        if not isinstance(given.get(name, True), (bool, np.bool_)):
+            raise CollsimError("{name}={value!r} must be True or False", name=name, value=given[name])
+    if given.get("eager") and (given.get("sharing") == "fifo" or given.get("gamma")):
+        raise CollsimError(
+            "eager=True needs sharing 'fair' or 'none' and no gamma: only then do bytes leave a latency before they "
+            "arrive"
+        )
 
 
 def moment(name: str, value: Any) -> float:

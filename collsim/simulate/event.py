@@ -5,6 +5,11 @@ Semantics
   channel the transfers of earlier steps are done: sends after sends at its source, receives after receives at its
   destination, and (c) both its endpoints have joined (launch, late ranks). Transfers of one step do not wait for one
   another.
+- `eager` changes (b): a send waits until the bytes of those before it have left, not until they have arrived, and
+  nobody waits for his receiver. The bytes leave a latency before they arrive, so a send that had its data in time finds
+  its own latency over when its turn comes. That is what a program does whose messages are buffered: MPI below the
+  library's eager limit, NCCL while its FIFO has room, `run_for_real`; a message above the limit (rendezvous), and Gloo,
+  wait for the receiver (docs/real.md).
 - Where a schedule carries explicit dependencies (`Schedule.depends`) they replace (b). Nothing holds back a slot that
   is still being read: what arrives waits in the receiver's buffers, as in NCCL's FIFOs.
 - Latency first: the sum of alpha over the route, the overhead per transfer, and its jitter; they load no link. Then the
@@ -117,26 +122,30 @@ class _Run:
     compile them."""
 
     def __init__(self, plan: NumberedJobs, topology: Topology, given: Conditions, progress: Progress | None):
-        from .kernels import tables, walk
-
         self.plan, self.given, self.progress, self.visits = plan, given, progress, 0
         self.net = network(plan, topology, given)
         self.edges = edges(plan)
         self.parts = [parts(plan, number) for number in range(len(plan.jobs))]
-        self.delay = (
-            np.random.default_rng(given.seed).exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
-        )
+        random = np.random.default_rng(given.seed)
+        self.delay = random.exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
         self.sharing, self.gamma = SHARING.index(given.sharing), given.gamma or 0.0
         self.units = int(self.net.routes["unit"].max(initial=-1)) + 1
-        self.rows = np.empty(plan.rows, tables.ROW)
-        for job, base, listed in zip(plan.jobs, plan.bases, self.parts, strict=True):
+        self.rows = self._laid_out()
+
+    def _laid_out(self) -> npt.NDArray[Any]:
+        """A row for each transfer of all jobs, nothing timed yet."""
+        from .kernels import tables, walk
+
+        rows = np.empty(self.plan.rows, tables.ROW)
+        for job, base, listed in zip(self.plan.jobs, self.plan.bases, self.parts, strict=True):
             row = base.row
             sizes = job.slot_bytes.astype(np.float64) if job.schedule is not None else np.zeros(1)
             for p, part in zip(job.singles, listed, strict=True):
-                walk.lay_out(part, *turn(p), p.times, row, sizes, self.rows)
+                walk.lay_out(part, *turn(p), p.times, row, sizes, rows)
                 row += p.times * len(p)
             if job.schedule is None:
-                self.rows["nbytes"][base.row : row] = job.slot_bytes
+                rows["nbytes"][base.row : row] = job.slot_bytes
+        return rows
 
     def tell(self, done: int) -> None:
         if self.progress is not None:
@@ -147,22 +156,16 @@ class _Run:
         from .kernels import tables, walk
 
         plan = self.plan
-        if any(job.after for job in plan.jobs):
-            return False
-        before = self.edges
-        if (
-            before.row >= np.repeat(np.arange(len(before.start) - 1 if len(before.start) else 0), np.diff(before.start))
-        ).any():
+        if self.given.eager or any(job.after for job in plan.jobs) or _waits_for_later(self.edges):
             return False
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
         links = self.net.links.copy()
         links["last"] = -1.0  # nobody has come yet, not even at 0 s
         network = self.net.routes, self.net.route_link, links, np.zeros(self.units, tables.UNIT)
         rules = self.sharing, self.gamma, self.given.overhead
+        after = *network, *clocks, *self.edges
         for part, turned, first, last, row in self._slices():
-            if not walk.in_order(
-                part, *turned, first, last, row, *rules, self.rows, self.delay, *network, *clocks, *before
-            ):
+            if not walk.in_order(part, *turned, first, last, row, *rules, self.rows, self.delay, *after):
                 return False
             self.tell(row + (last - first) * len(part))
         return True
@@ -183,6 +186,7 @@ class _Run:
         with in_one_piece():
             from .kernels import queue, tables
 
+        self.rows["start"] = 0.0 if self.given.eager else -1.0
         pending, gates, width = self._gates()
         order = orders(self.plan, pending)
         net, links = self.net, self.net.links.copy()
@@ -229,16 +233,23 @@ class _Run:
         from .kernels import queue
 
         n, explicit = self.plan.rows, len(self.edges.start) > 0
-        channel = np.empty((2, 0 if explicit else n, 4), np.int32)
+        sends = np.empty((0 if explicit else n, 4), np.int32)
+        receives = np.empty((0 if explicit or self.given.eager else n, 4), np.int32)
         pending, writes = np.empty(n, np.int32), np.empty((n, 6), np.int32)
         newest = np.full((5, self.plan.queues), -1, np.int32)
         newest[4] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)
         for part, turned, first, last, row in self._slices():
-            queue.build(part, *turned, first, last, row, pending, channel[0], channel[1], writes, newest, newest_write)
+            queue.build(part, *turned, first, last, row, pending, sends, receives, writes, newest, newest_write)
         if explicit:
             pending += np.diff(self.edges.start).astype(np.int32)
-        return pending, (channel[0], channel[1], writes), n if explicit else max(1, int(newest[4].sum()))
+        return pending, (sends, receives, writes), n if explicit else max(1, int(newest[4].sum()))
+
+
+def _waits_for_later(before: Edges) -> bool:
+    """Does a row wait for one that stands below it?"""
+    counts = np.diff(before.start)
+    return bool((before.row >= np.repeat(np.arange(len(counts)), counts)).any())
 
 
 def _turned(edges: Edges, rows: int) -> Edges:
@@ -326,22 +337,28 @@ def _segments(run: _Run, number: int, how: str) -> Segments:
     base = run.plan.bases[number].row
     last = base + run.plan.jobs[number].rows
     if run.given.sharing == "fifo" or (how == "events" and run.given.sharing == "fair"):
-        changes = run.changes
-        changes = changes[(changes["row"] >= base) & (changes["row"] < last)]
-        row, begin, value = (np.array(changes[name]) for name in ("row", "time", "value"))
-        if run.given.sharing == "fifo":
-            link = value.astype(np.int64)
-            rate = run.net.links["bandwidth"][link]
-            return Segments(row - base, link, begin, begin + run.rows["nbytes"][row] / rate, rate)
-        flowing = np.flatnonzero(value > 0)
-        return Segments(
-            row[flowing] - base, np.full(len(flowing), -1), begin[flowing], begin[flowing + 1], value[flowing]
-        )
+        return _logged(run, base, last)
+    return _even(run, base, last)
+
+
+def _logged(run: _Run, base: int, last: int) -> Segments:
+    """Of rows from base to last, as the log has them: hops of fifo, or every change of a rate."""
+    changes = run.changes[(run.changes["row"] >= base) & (run.changes["row"] < last)]
+    row, begin, value = (np.array(changes[name]) for name in ("row", "time", "value"))
+    if run.given.sharing == "fifo":
+        link = value.astype(np.int64)
+        rate = run.net.links["bandwidth"][link]
+        return Segments(row - base, link, begin, begin + run.rows["nbytes"][row] / rate, rate)
+    on = np.flatnonzero(value > 0)
+    return Segments(row[on] - base, np.full(len(on), -1), begin[on], begin[on + 1], value[on])
+
+
+def _even(run: _Run, base: int, last: int) -> Segments:
+    """Of rows from base to last that keep one rate from their first byte to the last."""
     row = np.arange(base, last)
     row = row[(run.rows["nbytes"][row] > 0) & np.isfinite(run.net.routes["narrow"][run.rows["route"][row]])]
     route = run.net.routes[run.rows["route"][row]]
     extra = run.delay[row] if len(run.delay) else 0.0
     begin = run.rows["start"][row] + (route["latency"] + extra)
-    return Segments(
-        row - base, np.full(len(row), -1), begin, begin + run.rows["nbytes"][row] / route["narrow"], route["narrow"]
-    )
+    end = begin + run.rows["nbytes"][row] / route["narrow"]
+    return Segments(row - base, np.full(len(row), -1), begin, end, route["narrow"])

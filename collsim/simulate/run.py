@@ -120,6 +120,7 @@ def simulate(
         device are slower; the Trace's
             topology has those rates.
         background: other traffic: rows (src rank, dst rank, nbytes) or (..., start), or `Flows`.
+        eager: a send waits until the bytes before it have left, not until they have arrived, and not for its receiver.
         shortcuts: False makes every run go through the queue of events, to see that it gives the same times.
 
     Raises:
@@ -166,10 +167,8 @@ def _asked(
     work = _work(schedules, topology, nbytes, dtype, ranks if many else [ranks], begin if many else [begin])
     if engine == "lockstep":
         if options or work.begin[0]:
-            raise CollsimError(
-                "engine 'lockstep' has no option {name!r}; it is one of engine='event'",
-                name=next(iter(options), "begin"),
-            )
+            why = "engine 'lockstep' has no option {name!r}; it is one of engine='event'"
+            raise CollsimError(why, name=next(iter(options), "begin"))
         return work, None
     given = conditions(topology, options)
     return replace(work, topology=slowed(work.topology, given)), given
@@ -322,17 +321,15 @@ def _rerun(
 ) -> list[Trace]:
     """The same run with other links (of a topology with all helpers in their places, and slow ranks already slow),
     without bytes, or with one of its schedules alone."""
-    keep = range(len(work.schedules)) if only is None else [only]
-
-    def chosen(values: list[Any]) -> list[Any]:
-        return [values[i] for i in keep]
-
-    if no_bytes:
-        work = _emptied(work, dtype)
-    per_schedule = {f.name: chosen(getattr(work, f.name)) for f in fields(work) if f.name != "topology"}
-    again = replace(work, topology=topology, **per_schedule)
+    work = replace(_emptied(work, dtype) if no_bytes else work, topology=topology)
+    again = work if only is None else _alone(work, only)
     given = options if only is None and not no_bytes else {**options, "background": None}
     return _event(again, dtype, conditions(topology, given), bar, partial(_rerun, again, dtype, given, bar))[0]
+
+
+def _alone(work: _Work, number: int) -> _Work:
+    """One of the schedules, with what belongs to it."""
+    return replace(work, **{f.name: [getattr(work, f.name)[number]] for f in fields(work) if f.name != "topology"})
 
 
 def _together(work: _Work, dtype: Any, options: Mapping[str, Any], progress: Progress | bool | None) -> Together:
@@ -509,7 +506,7 @@ def expected_cost(
     if given.shortcuts and len(jobs) == 1 and given.steady and in_step(jobs[0], work.topology, given) is not None:
         return _cost_of_steps(work, "symmetry")
     n, asked = sum(len(s) for s in work.schedules), effort(jobs, work.topology, given)
-    queued = asked.shares or not given.shortcuts
+    queued = asked.shares or not given.shortcuts or given.eager
     units = n * (_QUEUED if queued else 1.0) + asked.routes * _ROUTED + asked.crossings * _CROSSED
     seconds = _SECONDS_RUN + units * _SECONDS_TRANSFER * (1.0 if find_spec("numba") is not None else _PLAIN)
     return Cost(n, seconds, n * _BYTES, "events" if queued else "program order or events", asked.visits)

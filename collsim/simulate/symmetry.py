@@ -10,6 +10,7 @@ every link, fills one link of every route, and is thus max-min fair.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -29,22 +30,23 @@ def in_step(job: Job, topology: Topology, given: Conditions) -> Timing | None:
     schedule = job.schedule
     if schedule is None or schedule.depends is not None or given.sharing == "fifo" or given.overhead or given.injection:
         return None
-    slots, patterns = Slots(job.slot_bytes), schedule.patterns
-    for before, pattern in pairwise(patterns):
-        if not _follows(before, pattern, job.channels):
-            return None
+    if not all(_follows(before, pattern, job.channels) for before, pattern in pairwise(schedule.patterns)):
+        return None
+    if not _alike_in_all_turns(job, schedule.patterns, topology, given.sharing):
+        return None
+    timing = lockstep(schedule, topology, job.slot_bytes, job.place)
+    return timing.later(given.launch + float(np.max(job.begin)))._replace(how="symmetry")
+
+
+def _alike_in_all_turns(job: Job, patterns: Sequence[Step], topology: Topology, sharing: str) -> bool:
+    """Does each pattern move the same bytes in every turn, and do all its transfers end together?"""
+    slots = Slots(job.slot_bytes)
     for group in by_pairs(patterns):
         paths = paths_of(topology, job.place[patterns[group[0]].src], job.place[patterns[group[0]].dst])
-        for number in group:
-            if not (
-                slots.same_in_every_turn(patterns[number]) and _together(paths, patterns[number], slots, given.sharing)
-            ):
-                return None
-    return (
-        lockstep(schedule, topology, job.slot_bytes, job.place)
-        .later(given.launch + float(np.max(job.begin)))
-        ._replace(how="symmetry")
-    )
+        for one in (patterns[number] for number in group):
+            if not (slots.same_in_every_turn(one) and _together(paths, one, slots, sharing)):
+                return False
+    return True
 
 
 def _follows(before: Step, step: Step, channels: int) -> bool:

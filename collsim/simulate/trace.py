@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .together import FlowTrace
 
 Floats = npt.NDArray[np.float64]
+SMALL = 0.0005  # a part of the time too small to be told
 _LOWER_BITS = 26  # of a slot's bytes: 2^27 of them, and 2^27 times what is above them, fit into a float
 
 #: Filled by the layer above (viz): how a Trace shows itself, so that this layer need not know drawing.
@@ -35,7 +36,7 @@ views: dict[str, Callable[..., Any]] = {}
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The link that is busy for the largest share of the run.
+    """The kind of link whose doubling saves most, and the busiest link of that kind.
 
     Attributes:
         link, name, kind, label: its id, `"node0/nic7 → fabric/switch0"`, `"infiniband"`, `"IB HDR"`.
@@ -43,6 +44,7 @@ class Bottleneck:
         share: bytes / bandwidth / spent, with the bytes of others: the part of the run in which it could not have
         carried more. saves: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
         latency: part of the time that would remain with endless bandwidth.
+        busiest, most: the link that is busy for the largest share of the run, of whatever kind, and that share.
     """
 
     link: int
@@ -53,12 +55,27 @@ class Bottleneck:
     share: float
     saves: dict[str, float]
     latency: float
+    busiest: int
+    most: float
+
+    @property
+    def takes_turns(self) -> bool:
+        """Do several links of its kind hold the run up, one after another? While one link is the limit, twice its
+        bandwidth saves at most half of the time in which it is busy."""
+        return self.saves[self.kind] > 0.51 * self.share + SMALL
 
     def __str__(self) -> str:
         others = [f"doubling {kind} saves {_percent(saved)}" for kind, saved in self.saves.items() if kind != self.kind]
         tail = f"; {', '.join(others)}" if others else ""
-        busy = f"{self.name} ({self.label}) is busy {_percent(self.share)} of the run"
-        return f"{busy}; doubling {self.kind} saves {_percent(self.saves[self.kind])}{tail}"
+        turns = ", and others like it at other times" if self.takes_turns else ""
+        busy = f"{self.name} ({self.label}) is busy {_percent(self.share)} of the run{turns}"
+        return f"{busy}; doubling {self.kind} saves {_percent(self.saves[self.kind])}{tail}{self._busier}"
+
+    @property
+    def _busier(self) -> str:
+        """That another kind of link has a busier one, where it has."""
+        busier = f"; the busiest link, of another kind, is busy {_percent(self.most)} of the run"
+        return busier if self.most > self.share * (1 + SMALL) else ""
 
 
 def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -346,26 +363,41 @@ class Trace:
 
     @cached_property
     def bottleneck(self) -> Bottleneck | None:
-        """The busiest link and what doubling each kind of link would save, found by running again; None where nothing
-        moved."""
+        """The kind of link whose doubling saves most, and what doubling each kind would save, found by running again;
+        None where nothing moved."""
         if not self.spent or not self.link_bytes.any():
             return None
         share = np.where(self.link_bytes > 0, self.link_busy / self.spent, 0.0)
-        link = int(np.argmax(share))
-        links, names = self.topology.links, self.topology.devices.name
+        links = self.topology.links
+        kinds = np.array([c.kind for c in links.cables])[links.cable]
+        saves = {kind: self._saved(self.topology.scaled(kind=kind, by=2)) for kind in self._kinds_used()}
+        busiest = int(np.argmax(share))
+        kind = _saves_most(saves, str(kinds[busiest]))
+        link = int(np.argmax(np.where(kinds == kind, share, -1.0)))
         cable = links.cables[links.cable[link]]
-        same = np.array([c.kind == cable.kind for c in links.cables])[links.cable]
-        used = sorted({links.cables[c].kind for c in np.unique(links.cable[self.link_bytes > 0])})
         return Bottleneck(
             link=link,
-            name=f"{names[links.src[link]]} → {names[links.dst[link]]}",
+            name=self.topology.link_name(link),
             kind=cable.kind,
             label=cable.label,
-            links=tuple(int(i) for i in np.flatnonzero(same & (share > share[link] * 0.99))),
+            links=self._alike(kind, share, share[link] * 0.99),
             share=float(share[link]),
-            saves={kind: self._saved(self.topology.scaled(kind=kind, by=2)) for kind in used},
+            saves=saves,
             latency=self.again(self.topology, no_bytes=True).spent / self.spent,
+            busiest=busiest,
+            most=float(share[busiest]),
         )
+
+    def _alike(self, kind: str, share: Floats, least: float) -> tuple[int, ...]:
+        """Links of a kind that are busy for more than a share of the run."""
+        links = self.topology.links
+        same = np.array([c.kind == kind for c in links.cables])[links.cable]
+        return tuple(int(i) for i in np.flatnonzero(same & (share > least)))
+
+    def _kinds_used(self) -> list[str]:
+        """Kinds of links that carried bytes."""
+        links = self.topology.links
+        return sorted({links.cables[c].kind for c in np.unique(links.cable[self.link_bytes > 0])})
 
     def _saved(self, topology: Topology) -> float:
         """Part of the time that this run would save on another topology."""
@@ -387,11 +419,12 @@ class Trace:
         if neck is None:
             return "Nothing had to move."
         alike = f", and {len(neck.links) - 1} links like it" if len(neck.links) > 1 else ""
+        turns = ", and others of its kind at other times" if neck.takes_turns else ""
         if neck.latency > 0.5:
-            busiest = f"the busiest link, {neck.name}, is used {_percent(neck.share)} of it"
+            busiest = f"the busiest link, {self.topology.link_name(neck.busiest)}, is used {_percent(neck.most)} of it"
             first = f"Latency makes up {_percent(neck.latency)} of the time; {busiest}."
         else:
-            first = f"{neck.name} ({neck.label}{alike}) is busy {_percent(neck.share)} of the run."
+            first = f"{neck.name} ({neck.label}{alike}) is busy {_percent(neck.share)} of the run{turns}."
         saves = sorted(neck.saves.items(), key=lambda item: -item[1])
         second = "Doubling " + ", ".join(f"{kind} saves {_percent(saved)}" for kind, saved in saves) + "."
         least = f"{format_time(self.bound.time)} ({self.bound.limit})"
@@ -463,5 +496,11 @@ def _countable(total: Floats) -> Floats:
     return total
 
 
+def _saves_most(saves: dict[str, float], busiest: str) -> str:
+    """The kind of link whose doubling saves most; where others save hardly less, the busiest link's."""
+    most = max(saves.values())
+    return busiest if saves[busiest] >= most - SMALL else max(saves, key=lambda kind: saves[kind])
+
+
 def _percent(share: float) -> str:
-    return "nothing" if share < 0.0005 else f"{100 * share:.3g}\N{NO-BREAK SPACE}%"
+    return "nothing" if share < SMALL else f"{100 * share:.3g}\N{NO-BREAK SPACE}%"

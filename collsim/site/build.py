@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 import re
 import shutil
 import tempfile
@@ -24,6 +25,7 @@ from ..simulate import Trace
 from ..teach.questions.question import Question
 from ..teach.questions.questions import questions
 from ..viz.hosts.page import player_source
+from ..viz.story.document import story_source, story_text
 from ..viz.timeline.document import dumps, timeline
 from . import pages
 from .gallery import PLACES, GalleryPlace, shown
@@ -105,6 +107,7 @@ def _write(
         (work / folder).mkdir(parents=True, exist_ok=True)
     here = Path(__file__).parent
     (work / "assets" / "player.js").write_text(classic(player_source()), encoding="utf-8")
+    (work / "assets" / "story.js").write_text(classic(story_source(), "collsimStory", "createStory"), encoding="utf-8")
     for name in ("site.js", "site.css"):
         shutil.copyfile(here / name, work / "assets" / name)
     (work / "index.html").write_text(pages.entrance(), encoding="utf-8")
@@ -125,17 +128,16 @@ def _write(
     return len(entries) + len(lessons)
 
 
-def classic(module: str) -> str:
-    """The player as a script without modules, which browsers refuse to load from file://."""
-    plain = re.sub(r"^export default function", "function", module, flags=re.MULTILINE)
+def classic(module: str, name: str = "collsimPlayer", made: str = "createPlayer, createClock") -> str:
+    """A module as a script without modules, which browsers refuse to load from file://; `made` of it is found under
+    the global `name`."""
+    plain = re.sub(r"^export default (?=function)", "", module, flags=re.MULTILINE)
+    plain = re.sub(r"^export default (?=component\()", "const mounted = ", plain, flags=re.MULTILINE)
     plain = re.sub(r"^export (async function|function|const|let|class)", r"\1", plain, flags=re.MULTILINE)
     plain = re.sub(r"^export \{[^}]*\};?$", "", plain, flags=re.MULTILINE)
     if re.search(r"^(export|import)\b", plain, flags=re.MULTILINE):
         raise CollsimError("player.js has an import or an export that cannot be made a plain script")
-    return (
-        f'(function () {{\n"use strict";\n{plain}\nglobalThis.collsimPlayer = {{ createPlayer, createClock '
-        "};\n})();\n"
-    )
+    return f'(function () {{\n"use strict";\n{plain}\nglobalThis.{name} = {{ {made} }};\n}})();\n'
 
 
 def _write_run(work: Path, key: str, trace: Trace, seed: int, own: Sequence[Question] = ()) -> None:
@@ -156,6 +158,12 @@ def _write_pages(
 
     _write_lessons(write, lang, entries, lessons)
     _write_gallery(write, lang, entries, places)
+    scripts = ("story.js",)
+    told = {"kind": "story", "story": json.loads(story_text())}
+    (folder / "story.html").write_text(
+        pages.page("story.html", lang, pages.say("story", lang), '<div id="story"></div>', told, version, scripts),
+        encoding="utf-8",
+    )
     keys = [{"key": f"lesson--{key}", "href": pages.lesson_file(key)} for key in lessons]
     write(
         "questions.html", pages.say("questions", lang), pages.questions_body(lang), {"kind": "questions", "keys": keys}

@@ -35,11 +35,17 @@ _SHELL = """<!doctype html>
 <noscript>{script}</noscript>
 <script type="application/json" id="page">{data}</script>
 <script src="{root}assets/player.js"></script>
-<script src="{root}assets/site.js"></script>
+{scripts}<script src="{root}assets/site.js"></script>
 </body>
 </html>
 """
-_MENU = (("index.html", "lessons"), ("gallery.html", "gallery"), ("race.html", "race"), ("questions.html", "questions"))
+_MENU = (
+    ("story.html", "story"),
+    ("index.html", "lessons"),
+    ("gallery.html", "gallery"),
+    ("race.html", "race"),
+    ("questions.html", "questions"),
+)
 
 
 def say(key: str, lang: str, **values: object) -> str:
@@ -49,8 +55,11 @@ def say(key: str, lang: str, **values: object) -> str:
     return text
 
 
-def page(name: str, lang: str, title: str, body: str, data: Mapping[str, Any], version: str) -> str:
-    """One page of one language; `name` is its file, the same in both."""
+def page(
+    name: str, lang: str, title: str, body: str, data: Mapping[str, Any], version: str, scripts: Sequence[str] = ()
+) -> str:
+    """One page of one language; `name` is its file, the same in both. `scripts`: assets that it needs beside the
+    player."""
     other = "zh" if lang == "en" else "en"
     current = name if not name.startswith("lesson") else "index.html"
     links = "".join(
@@ -71,6 +80,7 @@ def page(name: str, lang: str, title: str, body: str, data: Mapping[str, Any], v
         body=body,
         made=html.escape(say("made", lang, version=version)),
         script=html.escape(say("script", lang)),
+        scripts="".join(f'<script src="../assets/{script}"></script>\n' for script in scripts),
         data=inline({"root": "../", "words": words, **data}),
     )
 

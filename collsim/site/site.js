@@ -195,6 +195,16 @@
     document.body.dataset.run = page.keys.map(k => k.key).join(" ");
   }
 
+  function story() {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const links = { explore: "gallery.html", lessons: "index.html" };
+    const data = () => ({ story: page.story, lang, theme: dark.matches ? "dark" : "light", links });
+    const shown = globalThis.collsimStory.createStory(document.getElementById("story"), data());
+    dark.addEventListener("change", () => shown.setData(data()));
+    document.body.dataset.run = "story";
+  }
+
+  if (page.kind === "story") story();
   if (page.kind === "gallery") gallery();
   if (page.kind === "lesson") show(page.run, { view: page.view });
   if (page.kind === "race") race();

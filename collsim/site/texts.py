@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TEXTS: dict[str, tuple[str, str]] = {
     "name": ("collsim: collective communication", "collsim：集合通信"),
+    "story": ("Story", "故事"),
     "lessons": ("Lessons", "课程"),
     "gallery": ("Gallery", "图库"),
     "race": ("Race", "竞速"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ..analysis.differences import Comparison
 from ..analysis.differences import compare as compare_runs
+from ..analysis.standing import in_order
 from ..collective import collectives
 from ..errors import CollsimError, unknown
 from ..registry import Algorithm, algorithms, find
@@ -134,10 +135,10 @@ def compare(
 
     Returns:
         A `Comparison` of two runs; or a DataFrame with `COLUMNS`, a row for each size and algorithm, the fastest of a
-        size first: the channels and chunks it chose, seconds, bytes per second, and how many were tried;
-        `attrs["search"]` says among which, as `1 × 1, 8 × {1, 4, 16}` (channels × chunks). What cannot run has its
-        reason in `error`. Of two steps a `StepComparison`; of a model a DataFrame with a row for each way, the fastest
-        first: its call, the figures of its step, and how many were tried.
+        size first and of equals the first by name: the channels and chunks it chose, seconds, bytes per second, and how
+        many were tried; `attrs["search"]` says among which, as `1 × 1, 8 × {1, 4, 16}` (channels × chunks). What cannot
+        run has its reason in `error`. Of two steps a `StepComparison`; of a model a DataFrame with a row for each way,
+        the fastest first: its call, the figures of its step, and how many were tried.
 
     Raises CollsimError for anything else, unknown names and bad counts.
     """
@@ -207,7 +208,7 @@ def fastest(frame: pd.DataFrame) -> pd.DataFrame:
         tried=frame.groupby(["algorithm", "nbytes"])["algorithm"].transform("size"),
     )
     if "time" in found:  # otherwise nothing could run: every row has its reason
-        found = found.sort_values("time", kind="stable")
+        found = in_order(found, "time")
     first = found.drop_duplicates(["algorithm", "nbytes"]).index
     return found.loc[sorted(first)].reset_index(drop=True)
 
@@ -215,8 +216,8 @@ def fastest(frame: pd.DataFrame) -> pd.DataFrame:
 def ranked(frame: pd.DataFrame, search: Search) -> pd.DataFrame:
     """The fastest of each algorithm as the table that `compare` returns."""
     best = fastest(frame)
-    best = best.sort_values(["nbytes", "time"] if "time" in best else ["nbytes"], kind="stable", ignore_index=True)
-    table = best.reindex(columns=list(COLUMNS))
+    by = ("nbytes", "time", "algorithm") if "time" in best else ("nbytes",)
+    table = in_order(best, *by).reset_index(drop=True).reindex(columns=list(COLUMNS))
     table.attrs["search"] = str(search)
     return table
 

@@ -109,14 +109,15 @@ def _require_known(key: str, entry: Any) -> None:
         require_word("engine", name, ENGINES)
     elif key == "dtype":
         itemsize(name)
-    elif (
-        key == "topology"
-        and isinstance(entry, str)
-        and entry not in machines()
-        and (name := entry.partition("(")[0]) not in NETWORKS
-    ):
+    elif key == "topology":
+        _require_known_topology(entry)
+
+
+def _require_known_topology(entry: Any) -> None:
+    """A machine or a network by name, alone or with its options."""
+    if isinstance(entry, str) and entry not in machines() and (name := entry.partition("(")[0]) not in NETWORKS:
         raise CollsimError(unknown("topology", name, [*machines(), *NETWORKS]))
-    elif key == "topology" and isinstance(entry, dict) and isinstance(name := entry.get("machine", ""), str) and name:
+    if isinstance(entry, dict) and isinstance(name := entry.get("machine", ""), str) and name:
         require_word("machine", name, machines())
 
 

@@ -89,10 +89,8 @@ def scenarios(
         require_word("engine", name, ENGINES)
     _require_some(algorithm=chosen, nbytes=sizes, dtype=types, engine=engines)
     if where is not None and not callable(where):
-        raise CollsimError(
-            "where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8",
-            where=where,
-        )
+        why = "where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8"
+        raise CollsimError(why, where=where)
     version, work = model_version(), []
     places, orders = networks(topology), _listed(order)
     whole = all(isinstance(entry, Integral) for entry in orders)  # one permutation
@@ -143,7 +141,7 @@ def _key(row: dict[str, Any], version: str, network: str, order: tuple[int, ...]
 
 
 def _ours(entry: Algorithm | str) -> bool:
-    return isinstance(entry, str) or entry.function.__module__.startswith("collsim.")
+    return isinstance(entry, str) or str(entry.function.__module__).startswith("collsim.")
 
 
 def _source(entry: Algorithm) -> str:
@@ -189,12 +187,8 @@ def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, 
             continue
         entry = named if isinstance(named, Algorithm) else find(named)
         if entry.collective not in kinds:
-            raise CollsimError(
-                "{name} is an algorithm for {collective}, not for {kinds}",
-                name=entry.name,
-                collective=entry.collective,
-                kinds=" or ".join(kinds),
-            )
+            why = "{name} is an algorithm for {collective}, not for {kinds}"
+            raise CollsimError(why, name=entry.name, collective=entry.collective, kinds=" or ".join(kinds))
         chosen += [(entry, entry.collective, one) for one in _each_option(options)]
     return chosen
 
@@ -211,24 +205,23 @@ def _orders(order: Any, ranks: int) -> list[tuple[str, tuple[int, ...] | None]]:
     entries = _listed(order)
     if entries and all(isinstance(entry, Integral) for entry in entries):
         entries = [entries]  # one permutation
-    found: list[tuple[str, tuple[int, ...] | None]] = []
-    for entry in entries:
-        if entry is None or (isinstance(entry, str) and entry == "given"):
-            found.append(("given", None))
-        elif isinstance(entry, str) and entry == "reversed":
-            found.append(("reversed", tuple(range(ranks))[::-1]))
-        elif isinstance(entry, str) and entry.startswith("random:") and entry[7:].isdigit():
-            shuffled = np.random.default_rng(int(entry[7:])).permutation(ranks)
-            found.append((entry, tuple(int(r) for r in shuffled)))
-        elif _is_permutation(entry, ranks):
-            found.append((",".join(map(str, entry)), tuple(int(r) for r in entry)))
-        else:
-            raise CollsimError(
-                "order {entry!r} is not 'given', 'reversed', 'random:7' or a permutation of 0 to {last}",
-                entry=entry,
-                last=ranks - 1,
-            )
-    return found
+    return [_order(entry, ranks) for entry in entries]
+
+
+def _order(entry: Any, ranks: int) -> tuple[str, tuple[int, ...] | None]:
+    """One rank order, with its name; None where ranks stay in their places."""
+    word = "given" if entry is None else entry
+    if isinstance(word, str):
+        if word == "given":
+            return word, None
+        if word == "reversed":
+            return word, tuple(range(ranks))[::-1]
+        if word.startswith("random:") and word[7:].isdigit():
+            return word, tuple(np.random.default_rng(int(word[7:])).permutation(ranks).tolist())
+    elif _is_permutation(word, ranks):
+        return ",".join(map(str, word)), tuple(int(r) for r in word)
+    why = "order {entry!r} is not 'given', 'reversed', 'random:7' or a permutation of 0 to {last}"
+    raise CollsimError(why, entry=entry, last=ranks - 1)
 
 
 def _is_permutation(entry: Any, ranks: int) -> bool:

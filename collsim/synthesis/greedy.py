@@ -137,11 +137,8 @@ def greedy(
     pairs = pairs_of(topology, ranks)
     chunks = per_block * ranks
     if ranks * chunks > MOST_CELLS:
-        raise CollsimError(
-            "{ranks} ranks with {chunks:,} chunks are too many to match; use fewer chunks or ranks",
-            ranks=ranks,
-            chunks=chunks,
-        )
+        why = "{ranks} ranks with {chunks:,} chunks are too many to match; use fewer chunks or ranks"
+        raise CollsimError(why, ranks=ranks, chunks=chunks)
     made: list[tuple[Matched, bool]] = []
     for name, reverse in _PHASES[kind.name]:
         toward = pairs.reversed if reverse else pairs

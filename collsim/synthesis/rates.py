@@ -73,13 +73,8 @@ def pairs_of(topology: Topology, ranks: int) -> Pairs:
         found = Pairs(topology, ranks, src, dst, routes)
     else:
         if ranks * (ranks - 1) > MOST_PAIRS:
-            raise TopologyError(
-                "{name}: {ranks} ranks behind switches are {pairs:,} pairs, more than {most:,}; use fewer ranks",
-                name=topology.name,
-                ranks=ranks,
-                pairs=ranks * (ranks - 1),
-                most=MOST_PAIRS,
-            )
+            why = "{name}: {ranks} ranks behind switches are {pairs:,} pairs, more than {most:,}; use fewer ranks"
+            raise TopologyError(why, name=topology.name, ranks=ranks, pairs=ranks * (ranks - 1), most=MOST_PAIRS)
         a, b = np.divmod(np.flatnonzero(~np.eye(ranks, dtype=bool).ravel()), ranks)
         routes = topology.routes(a, b)
         found = _without_ranks_between(Pairs(topology, ranks, a, b, routes), place)

@@ -89,12 +89,8 @@ def synthesize(
         require_word("method", method, METHODS)
     n = topology.ranks if ranks is None else parse_count(ranks, "ranks", least=1)
     if n > topology.ranks or n < 2:
-        raise CollsimError(
-            "ranks={n}: {name} has {ranks}, and a collective to synthesize needs 2",
-            n=n,
-            name=topology.name,
-            ranks=topology.ranks,
-        )
+        why = "ranks={n}: {name} has {ranks}, and a collective to synthesize needs 2"
+        raise CollsimError(why, n=n, name=topology.name, ranks=topology.ranks)
     root = parse_count(root, "root", least=0)
     if root >= n:
         raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)
@@ -145,37 +141,31 @@ class _Search:
 
     def methods(self) -> list[str]:
         """The methods to try, for one of them the only one."""
-        name = self.kind.name
-        known = [
-            m
-            for m, names in zip(METHODS, (forests.FORESTS, greedy.MATCHED, solver.EXACT), strict=True)
-            if name in names
-        ]
-        if not known:
-            raise CollsimError(
-                "{name} cannot be synthesized; known: {known}", name=name, known=", ".join(greedy.MATCHED)
-            )
+        known = self._known()
         if self.objective == "latency":
             if "exact" not in known:
-                raise CollsimError(
-                    "objective='latency' knows {known}; got {name!r}", known=", ".join(solver.EXACT), name=name
-                )
+                why = "objective='latency' knows {known}; got {name!r}"
+                raise CollsimError(why, known=", ".join(solver.EXACT), name=self.kind.name)
             return ["exact"]
         if self.objective == "bandwidth":
             return [m for m in known if m != "exact" and (m != "trees" or self.ranks <= _TREE_RANKS)]
-        if self.ranks > _SMALL_RANKS:
-            return [m for m in known if m != "exact"]
-        return [m for m in known if m != "exact" or solver.installed()]
+        exact = self.ranks <= _SMALL_RANKS and solver.installed()
+        return [m for m in known if m != "exact" or exact]
+
+    def _known(self) -> list[str]:
+        """The methods that make schedules of this collective. Raises CollsimError where none does."""
+        name, made = self.kind.name, (forests.FORESTS, greedy.MATCHED, solver.EXACT)
+        known = [method for method, names in zip(METHODS, made, strict=True) if name in names]
+        if not known:
+            why = "{name} cannot be synthesized; known: {known}"
+            raise CollsimError(why, name=name, known=", ".join(greedy.MATCHED))
+        return known
 
     def by(self, method: str) -> tuple[Schedule, Report]:
         known = {"trees": forests.FORESTS, "greedy": greedy.MATCHED, "exact": solver.EXACT}[method]
         if self.kind.name not in known:
-            raise CollsimError(
-                "method {method!r} knows {known}; got {name!r}",
-                method=method,
-                known=", ".join(known),
-                name=self.kind.name,
-            )
+            why = "method {method!r} knows {known}; got {name!r}"
+            raise CollsimError(why, method=method, known=", ".join(known), name=self.kind.name)
         found, says = {"trees": self.trees, "greedy": self.greedy, "exact": self.exact}[method]()
         return found, Report(method, self.objective, says)
 

@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
-
 from ..errors import CollsimError, unknown
 from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
@@ -43,8 +41,6 @@ __all__ = [
     "worksheet",
 ]
 
-SettingName = Literal["bucket-size", "synchronise-less", "hub-bytes", "hub-is-enough"]
-
 
 def exercises(lang: str = "en") -> dict[str, Exercise]:
     """All exercises by name, in the order in which they are met.
@@ -53,14 +49,6 @@ def exercises(lang: str = "en") -> dict[str, Exercise]:
         lang: `en` or `zh`.
     """
     return {name: Exercise(task, language(lang)) for name, task in TASKS.items()}
-
-
-@overload
-def exercise(name: SettingName, lang: str = "en") -> SettingExercise: ...  # type: ignore[overload-overlap]
-
-
-@overload
-def exercise(name: str, lang: str = "en") -> Exercise: ...
 
 
 def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise:

@@ -58,11 +58,8 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
         raise CollsimError(unknown("way to break a run", how, ways))
     language(lang)
     if not 0 < len(trace.schedule) <= _MOST_TRANSFERS or not trace.time:
-        raise CollsimError(
-            "{trace!r} cannot be broken: it needs 1 to {most:,} transfers that cross a link",
-            trace=trace,
-            most=_MOST_TRANSFERS,
-        )
+        why = "{trace!r} cannot be broken: it needs 1 to {most:,} transfers that cross a link"
+        raise CollsimError(why, trace=trace, most=_MOST_TRANSFERS)
     random = np.random.default_rng(parse_count(seed, "seed", least=0))
     k = LANGUAGES.index(lang)
     if how in _MACHINES:

@@ -156,12 +156,6 @@ def xgmi_gpu(links: int = 1, gcn: str = "942") -> Cable:
     short = gcn.lower().removeprefix("gfx")
     short = "910" if short.startswith(("90a", "910")) else "" if short.startswith("90") else short
     _, nominal, rccl, what = next(row for row in _XGMI if short.startswith(row[0]))
-    spec = (
-        f"64 GB/s per peer link ({_ML})"
-        if what == "MI300"
-        else f"order of magnitude, {nominal / 1e9:g} GB/s per link of {what}"
-    )
-    measured = f", measured 47.67 busbw between two GPUs ({_ML})" if what == "MI300" else ""
     return Cable(
         kind="xgmi",
         label=f"xGMI ×{links}",
@@ -170,10 +164,17 @@ def xgmi_gpu(links: int = 1, gcn: str = "942") -> Cable:
         nominal=nominal * links,
         effective=rccl * links,
         width=links,
-        source=f"bandwidth {'spec: ' if what == 'MI300' else ''}{spec}; effective: RCCL plans with {rccl / 1e9:g} per "
-        f"link of {what} "
-        f"(ROCm/rccl src/graph/topo.h; issue 1210){measured}; alpha order of magnitude: as NVLink",
+        source=_xgmi_source(what, nominal, rccl),
     )
+
+
+def _xgmi_source(what: str, nominal: float, rccl: float) -> str:
+    known = what == "MI300"
+    rough = f"order of magnitude, {nominal / 1e9:g} GB/s per link of {what}"
+    bandwidth = f"bandwidth spec: 64 GB/s per peer link ({_ML})" if known else f"bandwidth {rough}"
+    measured = f", measured 47.67 busbw between two GPUs ({_ML})" if known else ""
+    plans = f"RCCL plans with {rccl / 1e9:g} per link of {what} (ROCm/rccl src/graph/topo.h; issue 1210){measured}"
+    return f"{bandwidth}; effective: {plans}; alpha order of magnitude: as NVLink"
 
 
 def ici(gigabytes: float, what: str, source: str) -> Cable:

@@ -81,10 +81,8 @@ class Measured:
     def __post_init__(self) -> None:
         sizes = self.fitted_on.get("sizes")
         if not isinstance(sizes, list) or len(sizes) != 2 or not all(isinstance(size, int) for size in sizes):
-            raise TopologyError(
-                "fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured",
-                sizes=sizes,
-            )
+            why = "fitted_on: sizes={sizes!r} must be two numbers of bytes, the smallest and the largest measured"
+            raise TopologyError(why, sizes=sizes)
         for name in ("ranks", "collectives"):
             if not isinstance(self.fitted_on.get(name), list):
                 why = "fitted_on: {name}={value!r} must be a list of what was measured"
@@ -101,24 +99,24 @@ _SOURCE = "calibrated to a log of one's own"
 def calibrated(topology: Topology, found: Measured) -> Topology:
     """The same machine whose links carry what was measured. Raises TopologyError for a kind of link that it does not
     have."""
-    links = topology.links
-    kinds = sorted({c.kind for c in links.cables})
+    kinds = sorted({c.kind for c in topology.links.cables})
     if strange := sorted(set(found.links) - set(kinds)):
         why = "{name} has no links of that kind: {unknown}"
         raise TopologyError(why, name=topology.name, unknown=unknown("kind", strange[0], kinds))
+    name = topology.name if "calibration" in topology.facts else f"{topology.name}, calibrated"
+    before = len(topology.facts.get("calls", ()))
+    facts = MappingProxyType({**topology.facts, "calibration": found, "calls before": before})
+    return replace(topology, name=name, links=_measured(topology.links, found), facts=facts)
+
+
+def _measured(links: Links, found: Measured) -> Links:
+    """Links that carry what was measured; what had been given a share of its cable keeps the share."""
     cables = tuple(_changed(cable, found) for cable in links.cables)
-    # a link may have been given a share of its cable; the share stays
     share = links.bandwidth / np.array([c.bandwidth for c in links.cables])[links.cable]
     turned = np.array([c.kind in found.links for c in links.cables], bool)[links.cable]
     rate = np.where(turned, share * np.array([c.bandwidth for c in cables])[links.cable], links.bandwidth)
     delay = np.where(turned, np.array([c.alpha for c in cables])[links.cable], links.alpha)
-    name = topology.name if "calibration" in topology.facts else f"{topology.name}, calibrated"
-    facts = MappingProxyType(
-        {**topology.facts, "calibration": found, "calls before": len(topology.facts.get("calls", ()))}
-    )
-    return replace(
-        topology, name=name, links=Links(links.src, links.dst, delay, rate, links.cable, cables), facts=facts
-    )
+    return Links(links.src, links.dst, delay, rate, links.cable, cables)
 
 
 def _changed(cable: Cable, found: Measured) -> Cable:

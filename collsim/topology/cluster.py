@@ -104,10 +104,8 @@ class ClusterRouter:
         without any."""
         local = self.machine.of_kind("memory")
         if not local:
-            raise TopologyError(
-                "{name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')",
-                name=self.machine.name,
-            )
+            why = "{name} has no host memory for a helper endpoint to sit in; let a rank serve (server='rank')"
+            raise TopologyError(why, name=self.machine.name)
         which, node = np.divmod(np.arange(count), self.nodes)
         device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
         return np.asarray(device, np.int32)
@@ -434,26 +432,24 @@ class ClusterRouter:
         """Links between a device and a card, in the direction of the data, and how."""
         paths, nic = self._paths[state], self.cards[card]
         ends = (device, nic) if sending else (nic, device)
-        path, seen = (
-            paths.best(*ends),
-            paths.best(device, nic),
-        )  # NCCL judges both directions by the GPU's path to the card
+        path = paths.best(*ends)
+        seen = paths.best(device, nic)  # NCCL judges both directions by the GPU's path to the card
         if path is None or seen is None:
             return None
         if self.machine.kinds[device] != "gpu":
             return path.links, "from host memory" if sending else "to host memory"
         if self._gdr(seen, sending):
             return path.links, f"{LEVELS[seen.type]}, GPUDirect RDMA"
-        memory = self._memory(state, device)
-        if memory is None:
+        staged = self._staged(state, ends, self._memory(state, device))
+        return staged and (staged, f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory")
+
+    def _staged(self, state: int, ends: tuple[int, int], memory: int | None) -> Local | None:
+        """Links into host memory and out of it again; None where there is no way."""
+        paths = self._paths[state]
+        if memory is None or (into := paths.best(ends[0], memory)) is None:
             return None
-        halves = (paths.best(ends[0], memory), paths.best(memory, ends[1]))
-        if halves[0] is None or halves[1] is None:
-            return None
-        return (
-            *halves[0].links,
-            *halves[1].links,
-        ), f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory"
+        out = paths.best(memory, ends[1])
+        return None if out is None else (*into.links, *out.links)
 
     # ---- words
     # ---------------------------------------------------------------------------------------------------------------

@@ -197,14 +197,24 @@ def _relabelled(links: Links, which: npt.NDArray[np.int64], rate: Floats, delay:
 
 
 def _changed_cable(old: Cable, rate: float, delay: float) -> Cable:
-    label = old.label if old.label.endswith(" (changed)") else f"{old.label} (changed)"
+    label = _named_by(old, rate, delay)
     nominal = rate * ((old.nominal or old.bandwidth) / old.bandwidth)  # it still carries the share that it carried
     return Cable(old.kind, label, rate, delay, f"changed by who asked; before: {old.source}", nominal=nominal)
+
+
+def _named_by(old: Cable, rate: float, delay: float) -> str:
+    """`NVLink 3 ×12 → 150 GB/s`: what the cable was, and what it carries now; its alpha where an edit changed that."""
+    was, _, now = old.label.partition(" → ")
+    said = format_bandwidth(rate)
+    if "," in now or delay != old.alpha:
+        said += f", {format_time(delay)}"
+    return f"{was} → {said}".replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _times(cable: Cable, by: float) -> Cable:
     return replace(
         cable,
+        label=_named_by(cable, cable.bandwidth * by, cable.alpha),
         bandwidth=cable.bandwidth * by,
         nominal=None if cable.nominal is None else cable.nominal * by,
         effective=None if cable.effective is None else cable.effective * by,

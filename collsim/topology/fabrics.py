@@ -199,10 +199,8 @@ class _Asked:
     def oversubscription(self) -> float:
         value = self.take("oversubscription", 1)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1e6:
-            raise TopologyError(
-                "oversubscription={value} must be a number above 0; 2 halves the way up of every leaf",
-                value=shown(value),
-            )
+            why = "oversubscription={value} must be a number above 0; 2 halves the way up of every leaf"
+            raise TopologyError(why, value=shown(value))
         return float(value)
 
 

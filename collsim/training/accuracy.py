@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from operator import mul
@@ -263,11 +263,8 @@ def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[Paralle
     mode = row["mode"]
     for word in ("LoRA", "SFT"):
         if mode.startswith(word):
-            raise CollsimError(
-                "mode={mode!r}: {word} trains on packed or frozen parts, which a step does not know",
-                mode=mode,
-                word=word,
-            )
+            why = "mode={mode!r}: {word} trains on packed or frozen parts, which a step does not know"
+            raise CollsimError(why, mode=mode, word=word)
     t, p = int(_number(row, "tp") or 1), int(_number(row, "pp") or 1)
     c = _found(r"CP[ =](\d+)", mode) or 1
     e = _found(r"EP=(\d+)", mode) or 1
@@ -332,12 +329,3 @@ def _usual() -> dict[str, Any]:
     import inspect
 
     return {name: p.default for name, p in inspect.signature(training_step).parameters.items()}
-
-
-def rows_of(path: Any) -> Iterator[tuple[dict[str, str], MeasuredStep | str]]:
-    """Rows of a table with their calls, or why there is none."""
-    for row in _rows(path):
-        try:
-            yield row, call_of(row)
-        except CollsimError as error:
-            yield row, str(error)

@@ -72,11 +72,8 @@ class Memory:
         for lane, ranks in enumerate(self.step.lanes):
             if rank in ranks:
                 return dict(self._peaks[lane])
-        raise CollsimError(
-            "rank {rank!r} takes no part in this step; its ranks are {lanes}",
-            rank=rank,
-            lanes=sorted(sum(self.step.lanes, ())),
-        )
+        why = "rank {rank!r} takes no part in this step; its ranks are {lanes}"
+        raise CollsimError(why, rank=rank, lanes=sorted(sum(self.step.lanes, ())))
 
     def max(self) -> int:
         """Bytes that the fullest GPU holds in its fullest moment."""

@@ -121,13 +121,8 @@ def asked(given: Mapping[str, Any]) -> Request:
         ("parallel", parallel, Parallel, "ddp()"),
     ):
         if not isinstance(value, kind):
-            raise CollsimError(
-                "training_step: {what}={value!r} is no {kind}; make one with {way}",
-                what=what,
-                value=value,
-                kind=kind.__name__,
-                way=way,
-            )
+            why = "training_step: {what}={value!r} is no {kind}; make one with {way}"
+            raise CollsimError(why, what=what, value=value, kind=kind.__name__, way=way)
     require_word("network of a training step", given["network"], NETWORKS)
     require_word("dtype of a training step", given["dtype"], DTYPES)
     require_word("optimizer", given["optimizer"], OPTIMIZERS)
@@ -161,11 +156,8 @@ def _as_split(parallel: Parallel, recompute: str) -> Parallel:
     if isinstance(parallel, Split) or (recompute == "none" and not isinstance(parallel, PARTS)):
         return parallel
     if isinstance(parallel, DataParallel | ParameterServer):
-        raise CollsimError(
-            "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp",
-            recompute=recompute,
-            says=parallel.says,
-        )
+        why = "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp"
+        raise CollsimError(why, recompute=recompute, says=parallel.says)
     return Split((parallel,))
 
 
@@ -180,12 +172,8 @@ def _ranks(asked: Any, topology: Topology) -> tuple[int, ...]:
     except (TypeError, ValueError):
         raise CollsimError("ranks={asked!r} must be a list of ranks, or their number", asked=asked) from None
     if not listed or len(set(listed)) < len(listed) or not all(0 <= r < n for r in listed):
-        raise CollsimError(
-            "ranks={asked!r} must be different ranks of {name}, which has 0 to {last}",
-            asked=asked,
-            name=topology.name,
-            last=n - 1,
-        )
+        why = "ranks={asked!r} must be different ranks of {name}, which has 0 to {last}"
+        raise CollsimError(why, asked=asked, name=topology.name, last=n - 1)
     return listed
 
 
@@ -229,21 +217,13 @@ def _batches(batch: Any, micro: Any, accumulate: int | None, ranks: int) -> tupl
             wanted = Sentence("{size} × {ranks} GPUs", size=size, ranks=ranks) + (
                 Sentence(" × accumulate={accumulate}", accumulate=accumulate) if accumulate else ""
             )
-            raise CollsimError(
-                "batch={total} is not micro_batch={wanted}; the next that is: {next}",
-                total=total,
-                wanted=wanted,
-                next=_fitting(total, size * ranks * many),
-            )
+            why = "batch={total} is not micro_batch={wanted}; the next that is: {next}"
+            raise CollsimError(why, total=total, wanted=wanted, next=_fitting(total, size * ranks * many))
         return total, size, total // (size * ranks)
     if total % (ranks * many):
         each = Sentence("{ranks} GPUs", ranks=ranks) + (Sentence(" × accumulate={many}", many=many) if many > 1 else "")
-        raise CollsimError(
-            "batch={total} cannot be shared evenly by {each}; the next that can is {next}",
-            total=total,
-            each=each,
-            next=_fitting(total, ranks * many),
-        )
+        why = "batch={total} cannot be shared evenly by {each}; the next that can is {next}"
+        raise CollsimError(why, total=total, each=each, next=_fitting(total, ranks * many))
     return total, total // (ranks * many), many
 
 
@@ -415,11 +395,8 @@ _FASTER: WeakKeyDictionary[Topology, dict[float, Topology]] = WeakKeyDictionary(
 
 def _factor(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 < value < 1e6:
-        raise CollsimError(
-            "network={value!r} must be a factor above 0 (2: twice as fast), or one of {networks}",
-            value=value,
-            networks=", ".join(NETWORKS),
-        )
+        why = "network={value!r} must be a factor above 0 (2: twice as fast), or one of {networks}"
+        raise CollsimError(why, value=value, networks=", ".join(NETWORKS))
     return float(value)
 
 

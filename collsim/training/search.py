@@ -119,11 +119,8 @@ def estimated(
     estimating = Estimating(network_of(request), fast)
     listed = list(legal(request, contexts, experts))
     if not listed:
-        raise CollsimError(
-            "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples",
-            batch=request.batch,
-            ranks=len(request.ranks),
-        )
+        why = "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples"
+        raise CollsimError(why, batch=request.batch, ranks=len(request.ranks))
     rows = []
     with told(progress, "splits", "done", "in all") as tell:
         for split, micro, recompute in listed:

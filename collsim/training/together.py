@@ -119,11 +119,8 @@ def steps_together(traces: Sequence[StepTrace]) -> StepsTogether:
     taken: set[int] = set()
     for trace in traces:
         if not _same(trace.topology, first):
-            raise CollsimError(
-                "steps run on one network: {name} is another than {first_name}",
-                name=trace.topology.name,
-                first_name=first.name,
-            )
+            why = "steps run on one network: {name} is another than {first_name}"
+            raise CollsimError(why, name=trace.topology.name, first_name=first.name)
         own = {rank for lane in trace.step.lanes for rank in lane}
         if both := sorted(taken & own):
             raise CollsimError(

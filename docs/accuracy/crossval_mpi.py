@@ -17,19 +17,16 @@ import pandas as pd
 
 from collsim.errors import FormatError
 from collsim.nccl.fit import levenberg_marquardt
-from collsim.nccl.libraries.mpi import Constants, Rates, time_of
+from collsim.nccl.libraries.mpi import Constants, Rates, parts_of, time_of
 from collsim.nccl.measured.accuracy import BANDS, Accuracy, MpiTime, Row, accuracy_of, bands_of, read_tables
 
 Floats = npt.NDArray[np.float64]
 _SLOW = Rates(1e-5, 2e-6, 5e9, 5e9)
-#: Round numbers: a message between nodes takes 2 us (what vendors of RDMA networks say), one inside half of that, a
-#: call on a GPU's buffer 10 us more; memory and bus carry 5 GB/s a rank and 50 GB/s a node; cards carry their rate less
-#: headers.
+#: Round numbers for a GPU's buffers: a message between nodes takes 2 us (what vendors of RDMA networks say), one inside
+#: half of that, a call 10 us more; cards carry their rate less headers. For host memory what is published of two ranks.
 PRIOR = Constants(
-    host=Rates(1e-6, 2e-6, 5e9, 5e9),
     gpu=_SLOW,
     cray=_SLOW,
-    node=5e10,
     inside=0.5,
     peer=5e-7,
     fill=1.0,
@@ -45,6 +42,13 @@ def cross_validate(cases: str | Path, measured: str | Path, by: str = "system", 
 
     Raises FormatError where the table of cases has no such column.
     """
+    return left_out(cases, measured, by, folds)[0]
+
+
+def left_out(
+    cases: str | Path, measured: str | Path, by: str = "system", folds: int = 10
+) -> tuple[Accuracy, list[Row]]:
+    """`cross_validate`, and the rows behind it."""
     described, rows, unread = read_tables(cases, measured)
     if by not in described:
         raise FormatError(f"{cases}: has no column {by!r} to leave out by")
@@ -59,8 +63,10 @@ def cross_validate(cases: str | Path, measured: str | Path, by: str = "system", 
         out = np.isin(names, order[fold::folds])
         known = refit([run for run, hidden in zip(runs, out, strict=True) if not hidden], case_of)
         hidden = [run for run, left in zip(runs, out, strict=True) if left]
-        blind += [(c, replace(p, time=time_of(case_of[c], p.nbytes, known)), seconds) for c, p, seconds in hidden]
-    return bands_of(blind, described, rows, {**failed, **unread})
+        for c, p, seconds in hidden:
+            parts = parts_of(case_of[c], p.nbytes, known)
+            blind.append((c, replace(p, time=parts.total, parts=parts), seconds))
+    return bands_of(blind, described, rows, {**failed, **unread}), blind
 
 
 def refit(runs: Sequence[tuple[str, Any, float]], case_of: dict[str, Any]) -> Constants:
@@ -93,11 +99,19 @@ def _weights(runs: list[str], sizes: list[int]) -> Floats:
     return found
 
 
+#: What a fit turns of a host: latencies and rates, not the sizes at which something changes.
+_HOST = ("call", "near", "span", "busy", "copy", "shared", "memory", "stream", "add", "fresh", "latency", "rate")
+_SINGLE = ("inside", "peer", "fill", "fade", "wire")
+
+
 def _values(known: Constants) -> list[float]:
-    """All constants as one list, in the order of their fields."""
-    return [x for value in asdict(known).values() for x in (value.values() if isinstance(value, dict) else [value])]
+    """All constants that a fit turns as one list."""
+    rates = [x for each in (known.gpu, known.cray) for x in asdict(each).values()]
+    return [*rates, *(getattr(known, name) for name in _SINGLE), *(getattr(known.host, name) for name in _HOST)]
 
 
 def _constants(values: Sequence[float] | Floats) -> Constants:
-    host, gpu, cray = (Rates(*map(float, values[k : k + 4])) for k in (0, 4, 8))
-    return Constants(host, gpu, cray, *map(float, values[12:]))
+    numbers = list(map(float, values))
+    gpu, cray, rest = Rates(*numbers[:4]), Rates(*numbers[4:8]), numbers[8:]
+    single, host = dict(zip(_SINGLE, rest, strict=False)), dict(zip(_HOST, rest[len(_SINGLE) :], strict=True))
+    return Constants(gpu, cray, **single, host=replace(PRIOR.host, **host))  # type: ignore[arg-type]

@@ -5,7 +5,6 @@ time.
 rank, and `options_to_try` which options an algorithm is called with.
 """
 
-from collections import Counter
 from itertools import groupby
 
 import numpy as np
@@ -75,7 +74,7 @@ def start(s):
         "broadcast": lambda r, c: r == s.root,
         "scatter": lambda r, c: r == s.root,
     }.get(s.collective, lambda r, c: True)
-    return {(r, c): Counter({(r, c): 1}) for r in range(s.ranks) for c in range(s.chunks) if has(r, c)}
+    return {(r, c): {(r, c): 1} for r in range(s.ranks) for c in range(s.chunks) if has(r, c)}
 
 
 def rows_by_step(s):
@@ -86,15 +85,23 @@ def is_right(s):
     """Does it keep its promise? Sending what is not there, or reducing into a rank's empty slot, is wrong."""
     holds = start(s)
     for rows in rows_by_step(s):
-        before = {key: Counter(value) for key, value in holds.items()}
+        before = dict(holds)  # what lies in a slot is replaced below, never changed in its place
         for _, src, dst, chunk, into, is_reduce, _ in rows:
             if (src, chunk) not in before:
                 return False
             if is_reduce and (dst, into) not in before and dst < s.ranks:
                 return False
             arriving = before[src, chunk]
-            holds[dst, into] = holds.get((dst, into), Counter()) + arriving if is_reduce else Counter(arriving)
-    return all(dict(holds.get(key, {})) == value for key, value in wanted(s).items())
+            holds[dst, into] = added(holds.get((dst, into), {}), arriving) if is_reduce else arriving
+    return all(holds.get(key, {}) == value for key, value in wanted(s).items())
+
+
+def added(one, other):
+    """The contributions of both."""
+    both = dict(one)
+    for key, times in other.items():
+        both[key] = both.get(key, 0) + times
+    return both
 
 
 def sent_by_busiest(s):

@@ -1,4 +1,5 @@
-// The JavaScript of the player, the race, the route and the training step is a house: rooms import only from rooms below, no file imports
+// The JavaScript of the player, the race, the route, the training step, the simple page and the story
+// is a house: rooms import only from rooms below, no file imports
 // itself in a circle, no function is over 60 lines, no line over 120 columns.
 
 import assert from "node:assert/strict";
@@ -24,11 +25,20 @@ const ROOMS = [
   "race",
   "route",
   "training",
+  "simple",
+  "story",
 ];
 const APART = [
   ["race", "route"],
   ["race", "training"],
   ["route", "training"],
+  ["simple", "race"],
+  ["simple", "route"],
+  ["simple", "training"],
+  ["story", "race"],
+  ["story", "route"],
+  ["story", "training"],
+  ["story", "simple"],
 ]; // neighbours that do not know of one another
 
 const files = readdirSync(VIZ, { recursive: true })

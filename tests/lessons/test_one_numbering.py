@@ -14,7 +14,7 @@ from collsim.site import pages
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = ("en", "zh")
-GUIDES = {"en": ROOT / "docs" / "teaching.md", "zh": ROOT / "docs" / "zh" / "teaching.md"}
+GUIDES = {"en": ROOT / "docs" / "teaching.md", "zh": ROOT / "docs" / "teaching.zh.md"}
 
 
 def maker():

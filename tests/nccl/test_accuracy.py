@@ -26,7 +26,7 @@ def tables(tmp_path):
     (tmp_path / "cases.csv").write_text(
         CASE
         + "good,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n"
-        + "odd,Banana,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n"
+        + "odd,A100-SXM4,8,1,allreduce,carrier-pigeon,none,,auto,auto\n"
         + "osu,none (CPU buffers),16,2,allreduce,shm,4xHDR200 IB,,mpi-auto,\n"
     )
     (tmp_path / "measured.csv").write_text(
@@ -41,8 +41,8 @@ def test_every_row_that_can_be_is_predicted_and_the_others_are_named(tables):
     assert header == "case_id,size_bytes,time_us_pred,algorithm,protocol"
     assert [row.split(",")[0] for row in rows] == ["good", "good", "good", "osu"]
     assert list(result.failed) == ["odd"]
-    assert "Banana" in result.failed["odd"]
-    assert "Banana" in str(result)
+    assert "carrier-pigeon" in result.failed["odd"]
+    assert "carrier-pigeon" in str(result)
 
 
 def test_words_that_nobody_understands_are_said(tables):

@@ -6,6 +6,7 @@ import pytest
 
 from collsim.errors import CollsimError
 from collsim.nccl import facts, predict
+from collsim.nccl.machine.facts import launch_of
 from collsim.nccl.predict import BUSBW
 
 
@@ -61,7 +62,6 @@ def test_an_nvlink_domain_over_several_trays_is_one_node():
 @pytest.mark.parametrize(
     ("gpu", "intra", "inter", "word"),
     [
-        ("H900", "nvlink4-nvswitch", "8xNDR400 IB", "H900"),
         ("H100", "carrier-pigeon", "8xNDR400 IB", "carrier-pigeon"),
         ("H100", "nvlink9-nvswitch", "8xNDR400 IB", "9"),
         ("H100", "nvlink4-nvswitch", "none", "none"),
@@ -150,3 +150,52 @@ def test_every_combination_of_words_is_predicted_sanely_or_refused_in_a_sentence
                 )
             predicted += 1
     assert predicted > 300
+
+
+@pytest.mark.parametrize(
+    ("gpu", "intra", "cc", "pcie", "inside", "rate"),
+    [
+        ("H900", "nvlink4-nvswitch", 90, 5, "nvswitch", 18 * 25e9),  # by the generation of its NVLink
+        ("RTX 4070 Ti SUPER", "pcie4-x16-nop2p", 89, 4, "host", 31.5e9),  # by its series
+        ("RTX 6000D", "pcie5-x16-p2p", 120, 5, "pcie", 63e9),
+        ("Radeon AI PRO R9700", "pcie5-x16-nop2p", 0, 5, "host", 63e9),
+        ("Banana", "pcie3-x16-p2p", 75, 3, "pcie", 15.75e9),  # by its slot
+        ("Banana", "", 89, 4, "host", 31.5e9),  # nobody says anything: PCIe 4, through host memory
+    ],
+)
+def test_a_gpu_that_no_table_knows_is_what_the_other_words_make_of_it(gpu, intra, cc, pcie, inside, rate):
+    found = facts(gpu, 2, 1, intra, "none")
+    assert (found.cc, found.pcie, found.inside, found.link_rate) == (cc, pcie, inside, rate)
+    assert not found.gpu_known
+    notes = predict("allreduce", found, 1024).notes
+    assert any(gpu in note and "in no table" in note for note in notes)
+    assert facts("H100", 2, 1, "nvlink4-nvswitch", "none").gpu_known
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        ("one process, -g 8 (guide: nccl-tests on one host)", "one process"),
+        ("mpirun, one process per node, -g 8 in each", "one process"),
+        ("mpirun --bind-to numa, one process per GPU", "process per gpu"),
+        ("mpirun --bind-to numa, one process per GPU, HIP graph (-G 1)", "graph"),
+        ("not stated (16 ranks taken)", ""),
+        ("", ""),
+    ],
+)
+def test_who_launches_is_read_from_the_words_of_a_table(said, means):
+    assert launch_of(said) == means
+
+
+def test_a_small_call_is_the_longer_the_more_one_process_launches():
+    """A graph launches nothing, a process per GPU once, one process for all eight times."""
+    box = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
+    graph, each, one = (
+        predict("allreduce", box, 1024, launch=how).time for how in ("graph", "process per gpu", "one process")
+    )
+    assert graph < each < one
+    assert one - each == pytest.approx(3.5e-6 + 8 * 3.3e-6 - 11e-6)
+    large = [predict("allreduce", box, 2**33, launch=how).time for how in ("graph", "one process")]
+    assert large[1] / large[0] == pytest.approx(1, abs=0.01)
+    with pytest.raises(CollsimError, match="two processes"):
+        predict("allreduce", box, 1024, launch="two processes")

@@ -13,7 +13,7 @@ from collsim.app.scenario.panels import Panels
 from collsim.teach import exercises
 
 DOCS = Path(__file__).parents[2] / "docs"
-GUIDES = {"en": DOCS / "teaching.md", "zh": DOCS / "zh" / "teaching.md"}
+GUIDES = {"en": DOCS / "teaching.md", "zh": DOCS / "teaching.zh.md"}
 LINK = re.compile(r"\]\((http[^)]*)\)")
 MARK = re.compile(r"<!--= (.*?) -->")
 

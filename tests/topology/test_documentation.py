@@ -12,7 +12,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "machines.md").read_text()
 
 def test_the_tables_are_those_of_the_catalogue():
     assert PAGE.split("<!-- catalogue -->\n")[1].strip() == machine_tables().strip(), (
-        "write collsim.topology.files.tables.machine_tables() into docs/machines.md after the line <!-- catalogue -->"
+        "run: python docs/make_machines.py"
     )
 
 

@@ -35,9 +35,20 @@ def test_alpha_can_be_changed_and_edits_add_up_in_the_name():
     assert topology.name == "ring(4), gpu0 – gpu1: alpha 5us; gpu1 – gpu2: bandwidth half"
 
 
+def test_a_changed_cable_is_named_by_what_it_carries():
+    slow = ring(4).with_link(0, 1, bandwidth="quarter")
+    assert [hop.label for hop in slow.route(0, 1) + slow.route(1, 2)] == ["25 GB/s → 6.25 GB/s", "25 GB/s"]
+    assert slow.with_link(0, 1, alpha="5us").route(0, 1)[0].label == "25 GB/s → 6.25 GB/s, 5 µs"
+    late = slow.with_link(0, 1, alpha="5us").with_link(0, 1, bandwidth="1GB/s")
+    assert late.route(0, 1)[0].label == "25 GB/s → 1 GB/s, 5 µs"
+    assert ring(4).scaled(by=2).route(0, 1)[0].label == "25 GB/s → 50 GB/s"
+    run = cs.simulate(cs.schedule("allreduce_ring", topology=slow), slow, "64MiB")
+    assert "(25 GB/s → 6.25 GB/s" in run.explain()
+
+
 def test_a_changed_cable_says_so_in_its_label_and_source():
     topology = machine("dgx-a100").with_link("node0/gpu3", "node0/nvswitch", bandwidth="half")
-    assert topology.route(3, 4)[0].label == "NVLink 3 ×12 (changed)"
+    assert topology.route(3, 4)[0].label == "NVLink 3 ×12 → 150 GB/s"
     cable = topology.links.cables[-1]
     assert "changed" in cable.source
     assert "20 per link" in cable.source

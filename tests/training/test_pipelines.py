@@ -128,3 +128,50 @@ def test_what_no_pipeline_can_do_is_a_sentence(call, says):
 def test_steps_of_an_algorithm_are_still_pipelined():
     steps = list(cs.pipeline([cs.copy(0, 1, chunk=0), cs.copy(1, 2, chunk=0)], 3))
     assert len(steps) == 4
+
+
+EQUAL, LONG, SHORT = (1, 2, 1), (1, 3, 1), (2, 3, 0.5)
+FORMS = [
+    ("gpipe", 1, (EQUAL, LONG, SHORT)),
+    ("1f1b", 1, (EQUAL, LONG, SHORT)),
+    ("interleaved", 2, (EQUAL, LONG, SHORT)),
+    ("interleaved", 3, (EQUAL, SHORT)),
+    ("zero-bubble", 2, (EQUAL, LONG, SHORT)),
+    ("zbv", 2, (EQUAL,)),
+    ("dualpipe-v", 2, (EQUAL,)),
+]
+
+
+@pytest.mark.parametrize(("schedule", "v", "seconds"), FORMS)
+def test_the_formulas_that_pages_print_are_what_the_orders_take(schedule, v, seconds):
+    """Time, idle time and held microbatches, wherever a formula is said to hold."""
+    held = 0
+    for p in (1, 2, 3, 4, 8):
+        for m in (1, 2, p, 2 * p, 2 * p + 1, 5 * p):
+            for f, b, w in seconds:
+                try:
+                    t = cs.pipeline(p, schedule, v).timing(m, f, b, weight=w)
+                except cs.CollsimError:
+                    continue
+                if t.form is not None:
+                    held += 1
+                    assert t.time == pytest.approx(t.form.time, rel=1e-12)
+                    assert t.idle.tolist() == pytest.approx([t.form.idle] * p, abs=1e-9)
+                    assert t.held.tolist() == pytest.approx(t.form.held)
+    assert held >= 15
+
+
+def test_where_no_formula_holds_none_is_given():
+    assert cs.pipeline(4).timing(8, hop=0.1).form is None
+    assert cs.pipeline(4, "zbv").timing(8, 1, 3).form is None
+    assert cs.pipeline(4, "interleaved").timing(2).form is None
+
+
+def test_the_staircase_of_held_microbatches_reaches_what_the_rank_holds_and_ends_at_none():
+    for schedule, _, _ in FORMS:
+        t = cs.pipeline(4, schedule).timing(8)
+        for rank in range(4):
+            steps = t.holding(rank)
+            assert max(held for _, held in steps) == t.held[rank]
+            assert steps[-1] == (pytest.approx(max(end for _, at, _, end in t.passes if at == rank)), 0)
+            assert [at for at, _ in steps] == sorted(at for at, _ in steps)

@@ -114,12 +114,6 @@ class Rooms:
             self._sweep()
             return self._led(room) is not None
 
-    def is_open(self, code: str) -> bool:
-        """Is there such a room?"""
-        with self._lock:
-            self._sweep()
-            return code[:4] in self._rooms
-
     def ask(self, room: str, asked: Asked) -> None:
         """Put a question to the class. The one that stands there already keeps its votes; a new one begins with
         none."""

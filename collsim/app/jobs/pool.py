@@ -38,8 +38,10 @@ WORKERS = min(2, os.cpu_count() or 1)
 #: Seconds up to which a computation stands in a row of its own, so that a glance never waits for a film.
 SHORT = 4.0
 #: The rows: those that take a moment, all others, and those of which nobody can say what they take: a stranger's code,
-#: which often never ends. For the last there is one process, whatever the number of the others.
-ROWS = ("short", "long", "unknown")
+#: which often never ends. For the last there is one process, whatever the number of the others; and so for what measures
+#: this computer, which nothing of its kind may disturb.
+ROWS = ("short", "long", "unknown", "alone")
+ONE_AT_A_TIME = ("unknown", "alone")
 #: Computations of one client that stand in the rows or are under way, and of all clients.
 MOST_EACH, MOST_JOBS = 6, 60
 #: Seconds after which somebody who has not asked again is taken to have gone: a closed tab.
@@ -95,9 +97,9 @@ class Computation:
         waiting: who waits for it, and when each was last seen. clients: those that pay for it, once it has begun.
     """
 
-    def __init__(self, key: Key, function: Callable[..., Any], expected: float, pace: float):
-        self.key, self.function, self.expected = key, function, expected * pace
-        self.row = "unknown" if not expected else "short" if expected <= SHORT else "long"
+    def __init__(self, key: Key, function: Callable[..., Any], expected: float, pace: float, alone: bool = False):
+        self.key, self.function, self.expected = key, function, expected * (1.0 if alone else pace)
+        self.row = "alone" if alone else "unknown" if not expected else "short" if expected <= SHORT else "long"
         self.began: float | None = None
         self.stage, self.share = "queue", 0.0
         self.over = threading.Event()
@@ -177,24 +179,30 @@ class Workers:
         self._staff: set[Worker] = set()
         self._closed = False
         for row in ROWS:
-            for _ in range(min(count, 1) if row == "unknown" else count):
+            for _ in range(min(count, 1) if row in ONE_AT_A_TIME else count):
                 threading.Thread(target=self._serve, args=(row,), daemon=True, name="collsim-worker").start()
         threading.Thread(target=self._watch, daemon=True, name="collsim-watch").start()
         atexit.register(self.close)
 
     def ask(
-        self, who: str, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: float
+        self,
+        who: str,
+        function: Callable[..., Any],
+        arguments: tuple[Hashable, ...],
+        expected: float,
+        alone: bool = False,
     ) -> Computation:
         """Start a computation, or join the one that somebody else waits for already. `who` must call `seen` now and
         then.
 
-        `expected` are seconds, 0 where nobody can know; then nothing is learnt from what it took. Raises TooMany.
+        `expected` are seconds, 0 where nobody can know; then nothing is learnt from what it took. `alone`: it measures
+        this computer, so there is never a second one at the same time. Raises TooMany.
         """
         key = key_of(function, arguments)
         with self._lock:
             job = self._jobs.get(key)
             if job is None:
-                job = Computation(key, function, expected, self.pace)
+                job = Computation(key, function, expected, self.pace, alone)
                 job.result = self.kept.get(key)  # it may have come while the caller made an estimate
                 if job.result is not None:
                     job.over.set()
@@ -347,7 +355,7 @@ class Workers:
             if what == "done":
                 job.result = said[0]
                 self.kept.put(job.key, said[0])
-                if job.expected:
+                if job.expected and job.row != "alone":
                     self.pace = min(10.0, max(0.2, self.pace * (0.7 + 0.3 * job.seconds / max(job.expected, 0.1))))
             else:
                 job.error = said[0] if what == "refused" else Died() if what == "died" else RuntimeError(said[0])

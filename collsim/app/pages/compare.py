@@ -11,6 +11,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim.analysis.standing import in_order
 from collsim.files import csv_of
 from collsim.sweep.compare import Search
 from collsim.units import format_bandwidth, format_bytes, format_time
@@ -181,9 +182,9 @@ def _marks(found: list[Crossing], near: float, dark: bool) -> list[Any]:
         return []
     frame = pd.DataFrame([{"nbytes": c.nbytes, "time": c.time, "label": format_bytes(c.nbytes)} for c in found])
     ink = color("ink", dark)
-    base = alt.Chart(frame).encode(x="nbytes:Q")
+    base = alt.Chart(frame).encode(x=alt.X("nbytes:Q"))
     rule = base.mark_rule(color=ink, strokeDash=[4, 4], strokeWidth=1.2)
-    dot = base.mark_point(color=ink, filled=False, size=150, strokeWidth=2, opacity=1).encode(y="time:Q")
+    dot = base.mark_point(color=ink, filled=False, size=150, strokeWidth=2, opacity=1).encode(y=alt.Y("time:Q"))
     return [rule, dot, *(_mark_label(frame.iloc[[i]], i % 5, near, ink) for i in range(len(frame)))]
 
 
@@ -191,7 +192,7 @@ def _mark_label(frame: pd.DataFrame, line: int, near: float, ink: str) -> Any:
     """A label, each on a line of its own: to the right of a mark near the axis, to the left of any other."""
     side: Any = {"align": "left", "dx": 6} if frame["nbytes"].iloc[0] < near else {"align": "right", "dx": -6}
     label = alt.Chart(frame).mark_text(color=ink, fontSize=14, fontWeight="bold", baseline="top", **side)
-    return label.encode(x="nbytes:Q", y=alt.value(4 + 19 * line), text="label:N")
+    return label.encode(x=alt.X("nbytes:Q"), y=alt.YValue(4 + 19 * line), text=alt.Text("label:N"))
 
 
 # ---- table ---------------------------------------------------------------------------------------------------------
@@ -210,9 +211,9 @@ def _table(good: pd.DataFrame, choice: Choice) -> None:
     button.download_button(
         t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
     )
-    wide = good.pivot_table(index="nbytes", columns="name", values="time", sort=False).sort_index()
+    first = in_order(good, "nbytes", "time", "algorithm").drop_duplicates("nbytes")
     cells = good.assign(cell=[_cell(row) for row in good.to_dict("records")])
     shown = cells.pivot_table(index="nbytes", columns="name", values="cell", aggfunc="first", sort=False).sort_index()
-    shown.insert(0, t("nbytes"), [format_bytes(n) for n in wide.index])
-    shown[t("compare.fastest")] = wide.idxmin(axis=1)
+    shown.insert(0, t("nbytes"), [format_bytes(n) for n in shown.index])
+    shown[t("compare.fastest")] = first.set_index("nbytes")["name"]
     st.dataframe(shown, hide_index=True, width="stretch", height=min(520, 38 + 35 * len(shown)))

@@ -248,8 +248,12 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-#: Where the player begins: time (s) and view.
-MOMENT = (Word("t", _seconds, instead="–"), Word("view", one_of("view", lambda: ("physical", "logical")), instead="–"))
+#: Where the player begins: time (s), view and open node.
+MOMENT = (
+    Word("t", _seconds, instead="–"),
+    Word("view", one_of("view", lambda: ("physical", "logical")), instead="–"),
+    Word("node", count("node", MOST_NODES - 1, least=0), instead="–"),
+)
 
 
 def has_shape(network: str) -> bool:
@@ -380,7 +384,7 @@ def _every_option_key() -> frozenset[str]:
 
 def option_key(name: str) -> str:
     """The name of an algorithm's option in the address; one that is taken already gets a prefix."""
-    return f"option_{name}" if name in WORDS or name in ("lang", "t", "view") else name
+    return f"option_{name}" if name in WORDS or name in ("lang", "t", "view", "node") else name
 
 
 def to_query(choice: Choice) -> dict[str, str]:

@@ -129,11 +129,8 @@ def file_name(text: str) -> str:
 def _parsed(text: str, **given: Any) -> cs.Topology:
     """Built once its size is known to be small: the text may come from anybody's link."""
     if len(text) > LONGEST_TEXT:
-        raise CollsimError(
-            "{characters:,} characters are more than a topology here may have ({most:,})",
-            characters=len(text),
-            most=LONGEST_TEXT,
-        )
+        why = "{characters:,} characters are more than a topology here may have ({most:,})"
+        raise CollsimError(why, characters=len(text), most=LONGEST_TEXT)
     name = file_name(text)
     if name == "topo.yaml":
         _require_small(text, name)
@@ -168,12 +165,8 @@ def _require_small(text: str, name: str) -> None:
         _require_few("", *(_plain(value) for value in top["npus_count"].value))
     for key, value in _entries(top.get("options")).items():
         if isinstance(size := _plain(value), int | float) and not abs(size) <= _MOST_OF_OPTION:
-            raise CollsimError(
-                "option {key}={size:.6g} is too large; {most} is the most here",
-                key=key[:20],
-                size=size,
-                most=_MOST_OF_OPTION,
-            )
+            why = "option {key}={size:.6g} is too large; {most} is the most here"
+            raise CollsimError(why, key=key[:20], size=size, most=_MOST_OF_OPTION)
 
 
 def _entries(node: Any) -> dict[str, Any]:

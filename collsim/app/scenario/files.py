@@ -203,11 +203,8 @@ def schedule_of(upload: Upload) -> Schedule:
     """What is in a file. Raises CollsimError: too large, no schedule, damaged, or wrong with the gpu, thread block and
     step of it."""
     if len(upload.data) > MOST_BYTES:
-        raise CollsimError(
-            "{nbytes:,} bytes are too many; a schedule file here has at most {most:,}",
-            nbytes=len(upload.data),
-            most=MOST_BYTES,
-        )
+        why = "{nbytes:,} bytes are too many; a schedule file here has at most {most:,}"
+        raise CollsimError(why, nbytes=len(upload.data), most=MOST_BYTES)
     ending = "".join(s for s in Path(upload.name).suffixes[-2:] if s[1:].lower() in suffixes()).lower()
     with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")

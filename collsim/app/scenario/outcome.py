@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 import collsim as cs
+from collsim.analysis.standing import counted
 from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
 from collsim.simulate.conditions import Progress
@@ -404,14 +405,14 @@ def crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
     good = table[table["error"].isna()]
     if good.empty:
         return [], []
-    times = good.pivot_table(index="nbytes", columns="algorithm", values="time").dropna(axis=1)
+    times = good.pivot_table(index="nbytes", columns="algorithm", values="time").dropna(axis=1).map(counted)
     if times.empty:
         return [], []
     leaders = [str(times.iloc[0].idxmin())]
     found = []
     for low, high in itertools.pairwise(times.index):
         leader, fastest = leaders[-1], str(times.loc[high].idxmin())
-        if times.loc[high, leader] > times.loc[high, fastest] * (1 + 1e-9):
+        if times.loc[high, leader] > times.loc[high, fastest]:
             found.append(_meeting(times, leader, fastest, low, high))
             leaders.append(fastest)
     return leaders, found
@@ -423,8 +424,3 @@ def _meeting(times: pd.DataFrame, a: str, b: str, low: Any, high: Any) -> Crossi
     share = before / (before + after) if before + after > 0 else 0.0
     nbytes = round(low + share * (high - low))
     return Crossing(a, b, nbytes, float(times.loc[low, a] + share * (times.loc[high, a] - times.loc[low, a])))
-
-
-def address_of(choice: Choice, algorithm: str) -> Choice:
-    """The same place and collective with another algorithm, for a link from Compare to Explore."""
-    return replace(choice, algorithm=algorithm, options=())

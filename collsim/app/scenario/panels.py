@@ -16,12 +16,16 @@ from collsim.errors import CollsimError
 from collsim.teach.breaking import WAYS
 
 from .address import Complaint, PageAddress, Word
-from .choice import count, one_of
+from .choice import count, flag, one_of
 
 MOST_SEEDS = 9999
 MOST_QUESTIONS = 8
 LONGEST_ANSWER = 40
 SHOWN = "shown"
+SIMPLE, FULL = MODES = ("simple", "full")
+ALL_CARDS = "all"
+#: What may stand in the address of the simple page; any other word asks for the full one.
+_OF_SIMPLE = ("lang", "t", "view", "mode", "cards", "predict")
 #: A room's code, and after the dash the key of who opened it.
 ROOM = re.compile(r"([a-z]{4})(?:-([a-z0-9]{8}))?")
 
@@ -35,6 +39,8 @@ class Panels:
         answer: as it was given; empty: not yet.
         room: `code` or `code-key`.
         way, place: how the run is broken, and the seed that says where; an empty way: it is whole.
+        mode: `simple` (picture, sentence, play) or `full`. cards: `all` where the simple page uses all cards; predict:
+            it stops at every question.
     """
 
     seed: int | None = None
@@ -43,12 +49,24 @@ class Panels:
     room: str = ""
     way: str = ""
     place: int = 0
+    mode: str = FULL
+    cards: str = ""
+    predict: bool = False
 
 
 def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Panels:
     if "seed" not in found:  # no question without questions
         found = {key: value for key, value in found.items() if key not in ("number", "answer")}
+    if "mode" not in query and not set(query) - set(_OF_SIMPLE):
+        found["mode"] = SIMPLE  # the first visit: a bare address
     return Panels(**found)
+
+
+def settled(panels: Panels, query: dict[str, str]) -> dict[str, str]:
+    """The address with the mode where the rest of it would say another one."""
+    rest = {name: text for name, text in query.items() if name != "mode"}
+    usual = FULL if set(rest) - set(_OF_SIMPLE) else SIMPLE
+    return rest if panels.mode == usual else {**rest, "mode": panels.mode}
 
 
 def _room(text: str) -> str:
@@ -82,6 +100,9 @@ ADDRESS = PageAddress(
             write=lambda broken: f"{broken[0]}-{broken[1]}" if broken[0] else "",
             instead="–",
         ),
+        Word("mode", one_of("mode", lambda: MODES), instead=FULL),
+        Word("cards", one_of("cards", lambda: (ALL_CARDS,)), instead="–"),
+        Word("predict", flag, write=lambda on: "1" if on else "", instead="–"),
     ),
     _agree,
 )

@@ -46,10 +46,6 @@ def code_wanted() -> str:
     """The code that `COLLSIM_JOIN_CODE` sets, or nothing. Raises CollsimError for one that is easily guessed."""
     given = os.environ.get(VARIABLE, "").strip().lower()
     if given and (len(given) < LENGTH or not given.isalnum() or not given.isascii()):
-        raise CollsimError(
-            "{variable}={given!r}: a join code is at least {length} letters or digits, of a-z and 0-9",
-            variable=VARIABLE,
-            given=given,
-            length=LENGTH,
-        )
+        why = "{variable}={given!r}: a join code is at least {length} letters or digits, of a-z and 0-9"
+        raise CollsimError(why, variable=VARIABLE, given=given, length=LENGTH)
     return given

@@ -88,7 +88,7 @@ def _query(page: Page, value: Any) -> dict[str, str]:
     query |= {name: st.query_params[name] for name in now.start if name in st.query_params and name in page.moment}
     if language() != "en" or "lang" in st.query_params:
         query["lang"] = language()
-    return query
+    return page.settle(value, query)
 
 
 def _write(query: dict[str, str]) -> None:

@@ -14,7 +14,7 @@ import altair as alt
 import pandas as pd
 import pyarrow
 import streamlit as st
-from altair.utils.schemapi import disable_debug_mode
+from altair.utils import schemapi
 from cachetools import LRUCache
 
 from .look import chart_look
@@ -27,8 +27,12 @@ RATES: list[list[Any]] = [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9
 MEBI = 2**20
 _ONE_AT_A_TIME = threading.Lock()  # what altair does with tables and themes holds for all threads
 _MADE: LRUCache[bytes, dict[str, Any]] = LRUCache(256)  # pictures as Vega-Lite has them, 10 to 100 kB each
-disable_debug_mode()  # else every part of a picture is held against the schema, a third of a second a page
 ROOM = {"left": 4, "right": 24, "top": 8, "bottom": 4}  # pixels round a chart
+
+# Altair holds every part of a chart against the schema of Vega-Lite when it is made, and the whole when it is sent:
+# half of the time of a page with charts, most of it under a lock that all sessions share. Tests ask the schema instead.
+# For the same reason pages write encodings as classes: for a string, Altair searches the schema for what it means.
+schemapi.disable_debug_mode()
 
 
 def axis(values: pd.Series[Any], base: int) -> alt.Axis:
@@ -84,8 +88,7 @@ def chart(key: str, make: Callable[..., Picture], *given: Any) -> None:
 
 
 def _spec(picture: Picture) -> dict[str, Any]:
-    """A picture as Vega-Lite has it, its tables as Arrow has them. Holding it against the schema takes longer than all
-    else, and a picture that a test saw once stays right."""
+    """A picture as Vega-Lite has it, its tables as Arrow has them."""
     held: dict[str, bytes] = {}
 
     def named(frame: pd.DataFrame) -> dict[str, str]:

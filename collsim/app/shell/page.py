@@ -29,6 +29,7 @@ class Page:
         run: the part of what it remembers that another run comes with; a moment belongs to one run.
         on_machine: what it remembers when it opens on the machine of a choice; None where it takes none along.
         listed: it stands in the menu, and not only behind its address.
+        settle: changes the whole address for what it remembers, where a word depends on the others.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Page:
     run: Callable[[Any], Any] = lambda value: value
     on_machine: Callable[[Choice], Any] | None = None
     listed: bool = True
+    settle: Callable[[Any, dict[str, str]], dict[str, str]] = lambda value, query: query
 
     @property
     def takes_machine(self) -> bool:

@@ -9,8 +9,11 @@ import streamlit as st
 
 from collsim.viz.hosts.page import player_source
 from collsim.viz.race.race import Runner, course, race_source
+from collsim.viz.simple.simple import simple_source
 
 from .session import is_dark, language
+
+_HEARD = ("state", "cards", "predict")
 
 
 def look() -> dict[str, str]:
@@ -31,15 +34,38 @@ def player(
     Args:
         timeline: as `collsim.viz.timeline.encode` returns it.
         ident: names the run; the same name means the same picture, and nothing starts again.
-        start: `t` (s) and `view` at which it begins, as far as they are given.
-        report: is told `t` and `view` whenever somebody pauses, seeks or turns to the other view.
+        start: `t` (s), `view` and open `node` at which it begins, as far as they are given.
+        report: is told `t`, `view` and `node` whenever somebody pauses, seeks, turns to the other view or opens a node.
         key: of the component, another one on every page.
     """
     mount = st.components.v2.component("collsim_player", js=player_source())
-    data = {"id": ident, "timeline": timeline, **look(), "t": start.get("t"), "view": start.get("view")}
+    data = {
+        "id": ident,
+        "timeline": timeline,
+        **look(),
+        "t": start.get("t"),
+        "view": start.get("view"),
+        "node": start.get("node"),
+    }
     reported = mount(key=key, data=data, on_state_change=lambda: None).get("state")
     if reported:
-        report({name: reported[name] for name in ("t", "view") if name in reported})
+        report({name: reported[name] for name in ("t", "view", "node") if name in reported})
+
+
+@st.fragment
+def simple_page(
+    data: dict[str, Any], start: Mapping[str, Any], report: Callable[[str, Any], None] = lambda name, value: None
+) -> None:
+    """Mount the simple page; `data` as the module `simple.js` takes it. `report` is told what a reader does: `state`
+    (its `t`), `cards` and `predict` (on or off), each when it changes."""
+    mount = st.components.v2.component("collsim_simple", js=simple_source())
+    heard = {f"on_{name}_change": lambda: None for name in _HEARD}
+    said = mount(key="simple_page", data={**data, **look(), "t": start.get("t")}, **heard)
+    known: dict[str, Any] = st.session_state.setdefault("simple_said", {})
+    for name in _HEARD:
+        if said.get(name) is not None and said.get(name) != known.get(name):
+            known[name] = said.get(name)
+            report(name, said.get(name))
 
 
 def race(runners: Sequence[tuple[Runner, str, str]], ident: str, key: str, seconds: float | None) -> None:

@@ -77,6 +77,7 @@ def latest(
     otherwise: tuple[Hashable, ...] | None = None,
     only: bool = False,
     apart: bool = False,
+    alone: bool = False,
 ) -> tuple[Any, tuple[Any, ...]] | None:
     """The result of `function(*arguments)` and its arguments; or the last one before it, under a bar or a sentence that
     says why.
@@ -88,6 +89,7 @@ def latest(
         otherwise: arguments of a short run to show where there is no last result. Without them the answer then is None.
         only: no other result will do in its place: the answer then is None, and nothing is kept to be shown later.
         apart: always by a worker, however quick: what a stranger wrote must be stoppable.
+        alone: by a worker, and never two at a time: it measures this computer.
     """
     mine = requests()
     key = key_of(function, arguments)
@@ -98,7 +100,7 @@ def latest(
     result = None if request.ended is not None else workers().kept.get(key)  # a stop wins over what came a moment later
     if result is None and request.ended is None:
         try:
-            result = _found(request, function, arguments, expected, compiled, apart)
+            result = _found(request, function, arguments, expected, compiled, apart, alone)
         except CollsimError as error:
             request.ended = error
     if result is not None:
@@ -143,6 +145,7 @@ def _found(
     expected: Callable[..., float],
     compiled: bool,
     apart: bool,
+    alone: bool,
 ) -> bytes | None:
     """The result, if it is there within a glance. Raises CollsimError for what cannot be."""
     job = request.job or workers().join(requests().who, request.key)
@@ -150,8 +153,8 @@ def _found(
         seconds = expected(*arguments)
         if compiled and not ENGINE.ready.is_set():
             job = workers().ask(requests().who, prepare, (), ENGINE.SECONDS)
-        elif apart or seconds > ON_THE_SPOT:
-            job = _asked(function, arguments, seconds)
+        elif apart or alone or seconds > ON_THE_SPOT:
+            job = _asked(function, arguments, seconds, alone)
         else:
             result = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
             workers().kept.put(request.key, result)
@@ -163,19 +166,21 @@ def _found(
         return None
     request.job = None
     if ENGINE.ready.is_set() and job.function is prepare:
-        return _found(request, function, arguments, expected, compiled, apart)
+        return _found(request, function, arguments, expected, compiled, apart, alone)
     if isinstance(job.error, Died):
         raise Refused("work.died")
     if job.error is not None:
         raise job.error
     if job.result is None:  # stopped: nobody seemed to wait any more
-        return _found(request, function, arguments, expected, compiled, apart)
+        return _found(request, function, arguments, expected, compiled, apart, alone)
     return job.result
 
 
-def _asked(function: Callable[..., Any], arguments: tuple[Hashable, ...], seconds: float) -> Computation:
+def _asked(
+    function: Callable[..., Any], arguments: tuple[Hashable, ...], seconds: float, alone: bool = False
+) -> Computation:
     try:
-        return workers().ask(requests().who, function, arguments, seconds)
+        return workers().ask(requests().who, function, arguments, seconds, alone)
     except TooMany:
         raise Refused("work.many") from None
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from collsim.viz.hosts.bundle import joined
 
+from ..scenario.panels import FULL, MODES
+from ..scenario.simple import single, whole
 from ..texts.catalogue import LANGUAGES
-from .session import is_dark, language, t
+from .session import is_dark, language, session, t
 
 _HTML = (
     '<button class="link" type="button"></button><span class="says" role="status"></span>'
@@ -35,6 +39,8 @@ button:focus-visible{outline:2px solid var(--st-text-color);outline-offset:-4px}
 def switches(pages: list[str]) -> None:
     """Draw them. `pages` are the paths of all pages: the theme is kept for each."""
     with st.container(key="switches", horizontal=True, width="content"):
+        if session().page == "explore":
+            _mode()
         if "w_lang" not in st.session_state:
             st.session_state["w_lang"] = language()
         st.segmented_control(
@@ -60,6 +66,30 @@ def switches(pages: list[str]) -> None:
             height="content",
             on_isDark_change=_seen,
         )
+
+
+def _mode() -> None:
+    """Simple or full: the same run at the same moment."""
+    st.session_state["w_mode"] = session().panels.mode
+    st.segmented_control(
+        t("mode"),
+        list(MODES),
+        format_func=lambda name: t(f"mode.{name}"),
+        key="w_mode",
+        required=True,
+        label_visibility="collapsed",
+        on_change=_turn_mode,
+    )
+
+
+def _turn_mode() -> None:
+    now = session()
+    mode = st.session_state.get("w_mode") or now.panels.mode
+    keep = now.choice if now.panels.cards else single(now.choice)
+    now.choice = keep if mode == FULL else whole(now.choice)
+    now.panels = replace(now.panels, mode=mode, cards="", predict=False)
+    now.start = dict(now.moments.get("explore", {}))
+    now.left = now.choice, None  # the same run: its moment stays
 
 
 def _seen() -> None:

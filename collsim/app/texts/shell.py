@@ -2,6 +2,14 @@
 
 TEXTS: dict[str, tuple[str, str]] = {
     # pages
+    "page.story": ("Story", "故事"),
+    "mode": ("How much is shown", "显示多少"),
+    "mode.simple": ("Simple", "简明"),
+    "mode.full": ("Full", "完整"),
+    "simple.title": (
+        "{nbytes} {collective}, {algorithm} over {place} ({ranks} GPUs)",
+        "{nbytes} {collective}，{algorithm}，{place}（{ranks} 个 GPU）",
+    ),
     "page.explore": ("Explore", "探索"),
     "page.compare": ("Compare", "对比"),
     # sidebar

@@ -96,11 +96,8 @@ def _require_expressible(schedule: Schedule, kind: str, protocol: str) -> None:
         known = unknown("collective", kind, COLLECTIVES)
         raise ScheduleError("{label}: MSCCL has no such collective: {unknown}", label=label, unknown=known)
     if schedule.endpoints > schedule.ranks:
-        raise ScheduleError(
-            "{label} has {helpers} helper endpoints; MSCCL runs on the ranks alone",
-            label=label,
-            helpers=schedule.endpoints - schedule.ranks,
-        )
+        why = "{label} has {helpers} helper endpoints; MSCCL runs on the ranks alone"
+        raise ScheduleError(why, label=label, helpers=schedule.endpoints - schedule.ranks)
     if protocol not in ("Simple", "LL", "LL128"):
         raise ScheduleError(unknown("protocol", protocol, ("Simple", "LL", "LL128")))
     if len(schedule) > _MOST_TRANSFERS:

@@ -384,10 +384,8 @@ def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Sch
             break
         boxed = {lowering.message[node] for node in circular if node in lowering.message}
     else:
-        raise CollsimError(
-            "{name}: no order of its messages was found; this is a mistake in collsim, please report the file",
-            name=program.name,
-        )
+        why = "{name}: no order of its messages was found; this is a mistake in collsim, please report the file"
+        raise CollsimError(why, name=program.name)
     meaning = run.meaning
     rows, depends = _rows(lowering.graph, steps)
     made = freeze(

@@ -1,18 +1,19 @@
 """MPI collectives: which algorithm a library publishes that it runs, and how long OSU's micro-benchmarks say that they
 take.
 
-`choose` reads the tables of `openmpi` and `mpich`. `time_of` is a simpler model than NCCL's: rounds of messages, then
-bytes at the rate a rank can move or reduce, whatever the algorithm. Counting the rounds and bytes of the algorithm that
-is chosen instead, with the same constants, is farther off on the runs below (small sizes 31 % for 21 %, middle 43 % for
-35 %, large 18 % for 16 %): what is measured over sizes is smooth where the tables jump. Constants were found by least
-squares over 30 published OSU runs (buffers on host and GPU, 8 to 128 ranks, InfiniBand, RoCE, Slingshot):
-github.com/aistabci/abci2.0benchmark, github.com/stackhpc, github.com/argonne-lcf. Seconds, bytes, B/s.
+`choose` reads the tables of `openmpi` and `mpich`. Buffers in host memory: the rounds of that algorithm (`rounds`), at
+what a message takes on that network (`loggp`), whose constants are those of published tests between two ranks. Buffers
+in GPU memory: a simpler model, rounds of messages and then bytes at the rate a rank can move or reduce, whatever the
+algorithm; counting the rounds there, too, was farther off. Its constants were found by least squares over 12 published
+OSU runs (8 to 128 ranks, InfiniBand and Slingshot): github.com/aistabci/abci2.0benchmark, github.com/argonne-lcf.
+Seconds, bytes, B/s.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import CollsimError, unknown
@@ -20,6 +21,9 @@ from ...units import parse_bytes, parse_count
 from ..machine.words import network
 from ..predict import collective_name
 from . import mpich, openmpi
+from .loggp import ASIDE, Host, Place, within
+from .loggp import time_of as round_time
+from .rounds import COUNTED, Round, Rounds
 
 #: Buffers that a rank moves, as its number grows.
 _ROUNDED = {
@@ -103,7 +107,7 @@ def chosen_for(case: Any, nbytes: int) -> MpiChoice | None:
 
 @dataclass(frozen=True)
 class Rates:
-    """What MPI does with buffers in one kind of memory.
+    """What MPI does with buffers in a GPU's memory.
 
     Attributes:
         start: seconds before the first message. step: seconds of a round of messages between nodes.
@@ -116,14 +120,13 @@ class Rates:
     reduce: float
 
 
-#: Buffers in host memory; in GPU memory with Open MPI over UCX (reductions go through the host); the same with Cray
-#: MPICH.
-HOST = Rates(1e-6, 1.5e-6, 4.5e9, 3e9)
+#: Until when a run without a release is taken to have had Open MPI before 4.1: a year after it was published.
+_YEAR_OF_41 = 2021
+#: Buffers in GPU memory with Open MPI over UCX (reductions go through the host); the same with Cray MPICH.
 GPU = Rates(15e-6, 3e-6, 2e9, 1.3e9)
 GPU_CRAY = Rates(40e-6, 3e-6, 14e9, 14e9)
-#: B/s that all ranks of a node move together; a message inside a node against one between nodes; per peer of an
-#: alltoall.
-NODE, INSIDE, PEER = 20e9, 0.4, 0.45e-6
+#: A message inside a node against one between nodes; per peer of an alltoall.
+INSIDE, PEER = 0.4, 0.45e-6
 #: Share of sqrt(rounds x bytes) between the latency and the bandwidth regime, and the ratio of the two at which it has
 #: halved; what a NIC carries under many ranks.
 FILL, FADE, WIRE = 1.5, 64, 0.9
@@ -131,31 +134,102 @@ FILL, FADE, WIRE = 1.5, 64, 0.9
 
 @dataclass(frozen=True)
 class Constants:
-    """All of these, for a fit that finds them again."""
+    """All of these, for a fit that finds them again; `host` for buffers in host memory."""
 
-    host: Rates = HOST
     gpu: Rates = GPU
     cray: Rates = GPU_CRAY
-    node: float = NODE
     inside: float = INSIDE
     peer: float = PEER
     fill: float = FILL
     fade: float = FADE
     wire: float = WIRE
+    host: Host = field(default_factory=Host)
+
+
+@dataclass(frozen=True)
+class MpiParts:
+    """Seconds of a call: waiting for messages, moving and adding bytes, and what lies between the two regimes."""
+
+    latency: float
+    bytes: float
+    fill: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.latency + self.bytes + self.fill
 
 
 def time_of(case: Any, nbytes: int, known: Constants | None = None) -> float:
     """Seconds of one call. `case` has the columns gpu, ranks, nodes, collective, inter_link and nccl_version (the
-    library) of a table; `known` are other constants than those above."""
+    library) of a table, and perhaps algo; `known` are other constants than those above."""
+    return parts_of(case, nbytes, known).total
+
+
+def parts_of(case: Any, nbytes: int, known: Constants | None = None) -> MpiParts:
+    """The same, taken apart."""
     known = known or Constants()
+    if "none" in case.gpu.lower():
+        return _counted(case, nbytes, known.host)
+    return _smooth(case, nbytes, known)
+
+
+def _counted(case: Any, nbytes: int, host: Host) -> MpiParts:
+    """Buffers in host memory: the rounds of the algorithm that the library would run."""
     ranks, nodes, kind = int(case.ranks), int(case.nodes), collective_name(case.collective)
-    in_host = "none" in case.gpu.lower()
+    cards, rate, net = network(case.inter_link) if nodes > 1 else (0.0, 0.0, "none")
+    place = Place(ranks, nodes, cards, rate, net)
+    if kind == "sendrecv" or ranks == 1:
+        rounds: Rounds = (Round(1, nbytes, max(1, ranks - ranks // nodes)),)
+    else:
+        rounds = COUNTED[_OPERATIONS[kind]][running(case, kind, ranks, nodes, nbytes)](ranks, nbytes)
+    host = within(host, nbytes)
+    waits, moves = (sum(each) for each in zip(*(round_time(one, place, host) for one in rounds), strict=True))
+    ours = not _other(str(getattr(case, "nccl_version", "")).lower())
+    aside = ASIDE.get(kind, 0.0) * nbytes / host.fresh if ours else 0.0
+    busy = ranks * host.busy if net == "tcp" else 0.0
+    return MpiParts(host.call + busy + waits, moves + aside)
+
+
+def running(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
+    """The library's name of the algorithm that runs: pinned by the table, by the rules of the release that it names, or
+    else by Open MPI's of today."""
+    operation, said = _OPERATIONS[kind], str(getattr(case, "nccl_version", "")).lower()
+    pinned = str(getattr(case, "algo", "")).lower()
+    if pinned in COUNTED[operation]:
+        return pinned
+    if _other(said):
+        return choose("mpich", kind, ranks, nbytes).name
+    version = _release(case)
+    if version is not None and version < (4, 1) and (old := openmpi.choose_before_41(operation, ranks, nbytes)):
+        return old
+    alone = ranks == nodes and (version is None or version >= (5, 0))
+    return choose("openmpi", kind, ranks, nbytes, one_per_node=alone).name
+
+
+def _other(library: str) -> bool:
+    """Libraries that come from MPICH."""
+    return any(name in library for name in ("mpich", "mvapich", "intel"))
+
+
+def _release(case: Any) -> tuple[int, int] | None:
+    """Of Open MPI, as a table says it, or by the year: 4.1 was published in December 2020."""
+    release = re.search(r"(\d+)\.(\d+)", str(getattr(case, "nccl_version", "")))
+    if release:
+        return int(release[1]), int(release[2])
+    year = re.match(r"(\d{4})", str(getattr(case, "date", "")))
+    return (4, 0) if year and int(year[1]) <= _YEAR_OF_41 else None
+
+
+def _smooth(case: Any, nbytes: int, known: Constants) -> MpiParts:
+    """Buffers in GPU memory: rounds of messages, then bytes at the rate a rank can move or reduce, whatever the
+    algorithm."""
+    ranks, nodes, kind = int(case.ranks), int(case.nodes), collective_name(case.collective)
     cray = "cray" in str(getattr(case, "nccl_version", "")).lower()
-    rates = known.host if in_host else known.cray if cray else known.gpu
+    rates = known.cray if cray else known.gpu
     latency = rates.start + _latency(kind, ranks, nodes, rates, known)
-    inside = min(_rate(kind, rates), known.node * nodes / ranks) if in_host else _rate(kind, rates)
-    flow = _flow(kind, ranks, nodes, nbytes, inside, case.inter_link, known.wire)
-    return latency + flow + known.fill * math.sqrt(latency * flow) / (1 + flow / (known.fade * latency))
+    flow = _flow(kind, ranks, nodes, nbytes, _rate(kind, rates), case.inter_link, known.wire)
+    fill = known.fill * math.sqrt(latency * flow) / (1 + flow / (known.fade * latency))
+    return MpiParts(latency, flow, fill)
 
 
 def _latency(kind: str, ranks: int, nodes: int, rates: Rates, known: Constants) -> float:

@@ -251,6 +251,43 @@ def choose(
     return NAMES[operation][_fallback(operation, number, ranks, elements, commutative)]
 
 
+#: Thresholds of releases before 4.1, bytes: intermediate and segment of allreduce, those of alltoall's block, of
+#: broadcast, of allgather's buffer, of reduce and of reduce_scatter (the same file in Open MPI 1.3 to 4.0).
+_ALLREDUCE_RING, _ALLREDUCE_SEGMENT = 10_000, 2**20
+_ALLTOALL_BRUCK, _ALLTOALL_LINEAR, _ALLTOALL_MANY = 200, 3000, 12
+_BCAST_BINOMIAL, _BCAST_SPLIT = 2048, 370_728
+_ALLGATHER_SMALL = 50_000
+_REDUCE_FEW, _REDUCE_SMALL, _REDUCE_BINARY = 8, 20_480, 2048
+_SCATTER_SMALL, _SCATTER_LARGE = 12_288, 262_144
+
+
+def choose_before_41(operation: str, ranks: int, nbytes: int) -> str | None:
+    """Open MPI's name of what releases before 4.1 run for an operator that commutes; None where that is not known
+    here."""
+    block, even = nbytes // ranks, ranks & (ranks - 1) == 0
+    if operation == "allreduce":
+        ring = "ring" if ranks * _ALLREDUCE_SEGMENT >= nbytes else "segmented_ring"
+        return "recursive_doubling" if nbytes < _ALLREDUCE_RING else ring
+    if operation == "alltoall":
+        bruck = block < _ALLTOALL_BRUCK and ranks > _ALLTOALL_MANY
+        return "modified_bruck" if bruck else "linear" if block < _ALLTOALL_LINEAR else "pairwise"
+    if operation == "bcast":
+        small = nbytes < _BCAST_BINOMIAL
+        return "binomial" if small else "split_binary_tree" if nbytes < _BCAST_SPLIT else "segmented_pipeline"
+    if operation == "allgather":
+        if ranks == 2 or nbytes >= _ALLGATHER_SMALL:
+            return "two_proc" if ranks == 2 else "ring" if ranks % 2 else "neighbor"
+        return "recursive_doubling" if even else "bruck"
+    if operation == "reduce":
+        if ranks < _REDUCE_FEW and nbytes < _REDUCE_SMALL:
+            return "binomial"
+        return "binary" if nbytes < _REDUCE_BINARY else "segmented_pipeline"
+    if operation == "reduce_scatter":
+        halving = nbytes < _SCATTER_SMALL or (nbytes <= _SCATTER_LARGE and even)
+        return "recursive_halving" if halving else "ring"
+    return None
+
+
 def _fallback(operation: str, number: int, ranks: int, elements: int, commutative: bool) -> int:
     """What an algorithm runs instead where it cannot (coll_base_allreduce.c, coll_base_allgather.c,
     coll_base_reduce.c)."""

@@ -7,6 +7,7 @@ Rates are B/s, one direction, nominal (what the standard says); what a link real
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,6 +19,11 @@ Inside = Literal["none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "
 #: What carries data between nodes.
 Net = Literal["none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx", "tcpxo"]
 
+#: Who launches the kernels of a call: one process for all GPUs of its node, a process for each GPU, a graph that was
+#: captured before; "" where nobody says.
+Launch = Literal["", "one process", "process per gpu", "graph"]
+
+LAUNCHES: tuple[Launch, ...] = ("", "one process", "process per gpu", "graph")
 INSIDE: tuple[Inside, ...] = ("none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi")
 NETS: tuple[Net, ...] = ("none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx", "tcpxo")
 
@@ -102,6 +108,7 @@ class Facts:
         gdr: NIC and GPU exchange data directly (None: nobody says).
         cpu: `intel`, `amd` or `arm`.
         hosts: operating systems, where an NVLink domain spans several (0: as many as nodes).
+        launch: who launches the kernels. gpu_known: the GPU stands in `GPUS`; else it was guessed from other words.
         wires: the wiring that these facts were read off, for the search of rings; None where only words are known.
     """
 
@@ -123,6 +130,8 @@ class Facts:
     gdr: bool | None = None
     cpu: str = "intel"
     hosts: int = 0
+    launch: Launch = ""
+    gpu_known: bool = True
     wires: Wires | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -134,6 +143,8 @@ class Facts:
             raise CollsimError(unknown("kind of link inside a node", self.inside, INSIDE))
         if self.net not in NETS:
             raise CollsimError(unknown("kind of network", self.net, NETS))
+        if self.launch not in LAUNCHES:
+            raise CollsimError(unknown("way of launching", self.launch, LAUNCHES[1:]))
         if self.nodes > 1 and (self.net == "none" or self.nics <= 0 or self.nic_rate <= 0):
             why = "{nodes} nodes need NICs: say nics, nic_rate and net (one of {nets})"
             raise CollsimError(why, nodes=self.nodes, nets=", ".join(NETS[1:]))
@@ -176,9 +187,53 @@ def require_one_host(facts: Facts) -> None:
         )
 
 
+def launch_of(text: str) -> Launch:
+    """Who launches, from words such as `one process, -g 8`, `mpirun, one process per GPU`, `HIP graph (-G 1)`; "" where
+    they say nothing of it."""
+    low = text.lower()
+    if "graph" in low or re.search(r"-G [1-9]", text):
+        return "graph"
+    if re.search(r"process(es)? per (gpu|rank)|per gpu", low):
+        return "process per gpu"
+    return "one process" if re.search(r"one process|single process|process per node|-g \d", low) else ""
+
+
 def gpu(name: str) -> Gpu:
     """Facts of a GPU by name; the longest known name inside it counts. Raises CollsimError where none is known."""
     found = [k for k in GPUS if k.lower() in name.lower()]
     if not found:
         raise CollsimError(unknown("GPU", name, GPUS))
     return GPUS[max(found, key=len)]
+
+
+#: Series of cards that are not all in the table: pattern -> compute capability and PCIe generation (NVIDIA: CUDA GPUs
+#: list; AMD: data sheets). Cards without NVLink, or with one that nobody says is used.
+_SERIES: tuple[tuple[str, int, int], ...] = (
+    (r"radeon|instinct|\bmi\d|gfx|strix|ryzen|\bamd\b", 0, 4),
+    (r"rtx\s*50|rtx pro|6000d|blackwell", 120, 5),
+    (r"rtx\s*40|\bada\b", 89, 4),
+    (r"rtx\s*30|rtx a\d", 86, 4),
+    (r"rtx\s*20|\bgtx 16|titan rtx|quadro rtx", 75, 3),
+)
+#: Compute capability and links by NVLink generation, compute capability by PCIe generation: where a name says nothing.
+_BY_NVLINK: dict[int, tuple[int, int]] = {1: (60, 4), 2: (70, 6), 3: (80, 12), 4: (90, 18), 5: (100, 18)}
+_BY_PCIE: dict[int, int] = {3: 75, 4: 89, 5: 120, 6: 120}
+
+
+def knows(name: str) -> bool:
+    """Does the table have a GPU of this name?"""
+    return any(known.lower() in name.lower() for known in GPUS)
+
+
+def guessed(name: str, intra_link: str) -> Gpu:
+    """A GPU that the table does not know, from its series and from how it is linked: NVLink and PCIe generation."""
+    low, text = name.lower(), intra_link.strip().lower()
+    nvlink, pcie = re.match(r"nvlink(\d)", text), re.match(r"pcie(\d)", text)
+    series = next(((cc, slot) for pattern, cc, slot in _SERIES if re.search(pattern, low)), None)
+    slot = int(pcie[1]) if pcie and int(pcie[1]) in PCIE_GBPS else series[1] if series else 4
+    if text.startswith("xgmi"):
+        return Gpu(0, 7, 5, 8, "its words")
+    if nvlink and int(nvlink[1]) in _BY_NVLINK and (series is None or series[0]):
+        cc, links = _BY_NVLINK[int(nvlink[1])]
+        return Gpu(series[0] if series else cc, links, min(6, max(3, int(nvlink[1]) + 1)), 8, "its words")
+    return Gpu(series[0] if series else _BY_PCIE.get(slot, 89), 0, slot, 4, "its words")

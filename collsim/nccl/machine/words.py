@@ -10,7 +10,22 @@ import re
 from dataclasses import dataclass
 
 from ...errors import CollsimError
-from .facts import GA102_LINK_GBPS, GPUS, NVLINK_GBPS, PCIE_GBPS, USUAL_NIC, XGMI_GBPS, Facts, Gpu, Inside, Net, gpu
+from .facts import (
+    GA102_LINK_GBPS,
+    GPUS,
+    NVLINK_GBPS,
+    PCIE_GBPS,
+    USUAL_NIC,
+    XGMI_GBPS,
+    Facts,
+    Gpu,
+    Inside,
+    Net,
+    gpu,
+    guessed,
+    knows,
+    launch_of,
+)
 
 #: Links of three bridges between two cards (product briefs of A100 and H100 PCIe).
 _BRIDGE_LINKS = 12
@@ -44,10 +59,13 @@ class _Wires:
     partly: bool = False
 
 
-def facts(gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: str, gdr: str = "") -> Facts:
-    """Facts of a machine in the words of a table's columns. Raises CollsimError naming the word that is not
-    understood."""
-    card = gpu(gpu_name)
+def facts(
+    gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: str, gdr: str = "", launch: str = ""
+) -> Facts:
+    """Facts of a machine in the words of a table's columns; a GPU that no table knows is what the other words make of
+    it. Raises CollsimError naming the word that is not understood."""
+    listed = knows(gpu_name)
+    card = gpu(gpu_name) if listed else guessed(gpu_name, intra_link)
     if ranks < 1 or nodes < 1 or ranks < nodes:
         raise CollsimError(
             "ranks={ranks} on nodes={nodes}: each node needs at least one rank", ranks=ranks, nodes=nodes
@@ -71,10 +89,12 @@ def facts(gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: st
         nics=nics,
         nic_rate=rate,
         net=net,  # type: ignore[arg-type]
-        card="PCI" in gpu_name.upper() or card.cc in (75, 86, 89, 120, 121),
+        card="PCI" in gpu_name.upper() or card.cc in (75, 86, 89, 120, 121) or not (listed or card.links),
         gdr=False if _no_gdr(gpu_name, card.cc, net) else {"yes": True, "no": False}.get(gdr.strip().lower()),
         cpu="amd" if card.cc in (0, 80) else "arm" if gpu_name.upper().startswith(("GH", "GB")) else "intel",
         hosts=nodes,
+        launch=launch_of(launch),
+        gpu_known=listed,
     )
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), ("below 64 KiB", 0, 2**16))
 #: Columns that a prediction reads; those that a table may lack, and what they say then.
 _DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link")
-_UNSAID = {"gdr": "", "algo": "auto", "proto": "auto"}
+_UNSAID = {"gdr": "", "algo": "auto", "proto": "auto", "launch": ""}
 #: Largest size and number of ranks that a table may say; beyond them it is a slip.
 _LARGEST, _MOST_RANKS = 2**50, 2**24
 _LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
@@ -111,6 +111,7 @@ class MpiTime:
     protocol: str = ""
     tuner_time: float | None = None
     notes: tuple[str, ...] = ()
+    parts: mpi.MpiParts | None = None
 
 
 def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
@@ -232,14 +233,14 @@ def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
     if library(case) == "mpi":
         of_size: dict[int, Prediction | MpiTime] = {size: _over_mpi(case, size) for size in set(sizes)}
     else:
-        machine = facts(case.gpu, ranks, nodes, case.intra_link, case.inter_link, case.gdr)
+        machine = facts(case.gpu, ranks, nodes, case.intra_link, case.inter_link, case.gdr, case.get("launch", ""))
         of_size = {size: _pinned(case, machine, size) for size in set(sizes)}
     return [(run, of_size[size], s) for size, s in zip(sizes, seconds, strict=True)]
 
 
 def _over_mpi(case: pd.Series[Any], size: int) -> MpiTime:
-    chosen = mpi.chosen_for(case, size)
-    return MpiTime(size, mpi.time_of(case, size), "MPI" if chosen is None else f"MPI {chosen.name}")
+    parts, chosen = mpi.parts_of(case, size), mpi.chosen_for(case, size)
+    return MpiTime(size, parts.total, "MPI" if chosen is None else f"MPI {chosen.name}", parts=parts)
 
 
 def library(case: pd.Series[Any]) -> str:

@@ -33,7 +33,7 @@ POOR = 0.1
 #: What `calibrate` turns: few, so that a single sweep can determine them. Those that a log does not move stay as they
 #: are.
 CLUSTER: Knobs = {
-    "launch": (("launch", ()), ("launch_p2p", ()), ("launch_per_gpu", ())),
+    "launch": (("launch", ()), ("launch_p2p", ()), ("launch_per_gpu", ()), ("launch_by", ()), ("launch_each", ())),
     "launch per peer": (("peer", ()),),
     "latency inside a node, LL and LL128": (("step", _WIRES),),
     "latency inside a node, Simple": (("step_bulk", (*_WIRES, "nvls")),),

@@ -85,6 +85,13 @@ TREE = 0.92
 #: launches for all).
 LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 3.5e-6, 8.1e-6, 2.1e-6
 
+#: The same where somebody says who launches: seconds per call, and per GPU of the host. Read off few machines. One
+#: process that launches on all GPUs: the smallest allreduce of 2, 4 and 8 GPUs takes 6.2, 18.5 and 30.5 to 42.1 us (RTX
+#: 4070 Ti, RTX 4090, H200, A100 and MI350X); a process per GPU 13.1 us on the same 8 MI350X and on 8 MI300X, and 6.0 us
+#: there from a captured graph. Their sources: docs/accuracy.md.
+LAUNCH_BY: Final[dict[str, float]] = {"one process": 3.5e-6, "process per gpu": 11e-6, "graph": 3e-6}
+LAUNCH_EACH: Final[dict[str, float]] = {"one process": 3.3e-6, "process per gpu": 0.0, "graph": 0.0}
+
 #: Factor on that for allgather and reduce-scatter, where every rank has a block for every other and none is empty: the
 #: smallest call takes 14.0 and 27.8 us on 4 and 8 A100 where allreduce takes 11.8 and 23.2
 #: (github.com/abhivijay96/nccl-tests exps/cw).
@@ -146,6 +153,8 @@ READ_OFF: Final[dict[str, str]] = {
     "net_p2p.alltoall": "44.7 to 49.5 of 50 GB/s and a ring's rate there (xxrjun/nccl-tests-cluster)",
     "p2p_split": "an A100 pair (abhivijay96/nccl-tests)",
     "channel_rate": "an A100 pair, flat at 12.5 GB/s (abhivijay96/nccl-tests)",
+    **{f"launch_by.{how}": "smallest calls of the machines named there" for how in LAUNCH_BY},
+    **{f"launch_each.{how}": "smallest calls of the machines named there" for how in LAUNCH_EACH},
     "eager.slingshot": "libfabric 2.4: rendezvous eager size",
 }
 #: What is NCCL's own, with its file.
@@ -172,6 +181,8 @@ class Parameters:
     launch: float = LAUNCH
     launch_p2p: float = LAUNCH_P2P
     launch_per_gpu: float = LAUNCH_PER_GPU
+    launch_by: Mapping[str, float] = field(default_factory=lambda: dict(LAUNCH_BY))
+    launch_each: Mapping[str, float] = field(default_factory=lambda: dict(LAUNCH_EACH))
     blocks: float = BLOCKS
     peer: float = PEER
     step: Mapping[str, float] = field(default_factory=lambda: dict(STEP))

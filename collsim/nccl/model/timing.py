@@ -88,6 +88,9 @@ def launch_time(call: Call) -> float:
         return first  # a process per GPU, and the root does not wait for the others
     peers = min(facts.ranks - 1, _PEERS) * k.peer if call.collective == "alltoall" else 0.0
     blocks = k.blocks if call.collective in _BLOCKS else 1.0
+    if facts.launch:
+        extra = max(0.0, first - k.launch)  # grouped sends and receives cost their part whoever launches them
+        return k.launch_by[facts.launch] + extra + k.launch_each[facts.launch] * facts.per_host * blocks + peers
     return first + k.launch_per_gpu * facts.per_host * blocks + peers
 
 

@@ -87,7 +87,7 @@ def build(
     first row stands for it. Columns: LEAD the first row of the row's group; of that row, NEXT_ROW the next in the
     group, LEFT how many are not done, BEHIND the group behind; for writes READERS the first row that reads what they
     wrote, NEXT_READER of that row the next reader. `pending` counts the gates of each row. `queues`: newest send group,
-    the one before, receives alike, largest send group. Explicit dependencies: `sends` is empty.
+    the one before, receives alike, largest send group. Explicit dependencies: `sends` is empty. Eager: `receives` is.
     """
     m = len(part)
     for k in range(first, last):
@@ -108,7 +108,8 @@ def build(
             if len(sends):
                 key = p["send"]
                 waits += join(sends, me, row, key, queues[0], queues[1]) >= 0
-                waits += join(receives, me, row, p["receive"], queues[2], queues[3]) >= 0
+                if len(receives):
+                    waits += join(receives, me, row, p["receive"], queues[2], queues[3]) >= 0
                 queues[4, key] = max(queues[4, key], sends[sends[me, LEAD], LEFT])
             pending[me] = waits
         for i in range(m):
@@ -150,13 +151,21 @@ def open_gate(gate: Gates, row: int, pending: Ints, ready: Ints, n: int) -> int:
 
 
 @inner
-def open_writes(writes: Gates, row: int, pending: Ints, ready: Ints, n: int) -> int:
+def has_data(rows: Rows, row: int, t: float) -> None:
+    """Note when an eager row got all but its turn: its start is no longer negative then (see `set_off`)."""
+    if rows[row]["start"] >= 0.0:
+        rows[row]["start"] = t
+
+
+@inner
+def open_writes(writes: Gates, row: int, pending: Ints, ready: Ints, n: int, rows: Rows, t: float) -> int:
     """What a group of writers wrote may be read when they and all writers before them are done."""
     group = writes[row, LEAD]
     writes[group, LEFT] -= 1
     while group >= 0 and writes[group, LEFT] == 0:
         reader = writes[group, READERS]
         while reader >= 0:
+            has_data(rows, reader, t)
             pending[reader] -= 1
             if pending[reader] == 0:
                 ready[n] = reader
@@ -169,7 +178,17 @@ def open_writes(writes: Gates, row: int, pending: Ints, ready: Ints, n: int) -> 
 
 
 @inner
-def end_of_job(row: int, jobs: Gates, of_row: Gates, follows: Gates, pending: Ints, ready: Ints, n: int) -> int:
+def end_of_job(
+    row: int,
+    jobs: Gates,
+    of_row: Gates,
+    follows: Gates,
+    pending: Ints,
+    ready: Ints,
+    n: int,
+    rows: Rows,
+    t: float,
+) -> int:
     """One row of a job is done; after the last of them, the jobs that waited for this one alone begin: their rows that
     wait for nothing else are ready.
 
@@ -189,6 +208,7 @@ def end_of_job(row: int, jobs: Gates, of_row: Gates, follows: Gates, pending: In
         if jobs[behind, WAITED] == 0:
             first = jobs[behind, FIRST]
             while first >= 0:
+                has_data(rows, first, t)
                 pending[first] -= 1
                 if pending[first] == 0:
                     ready[n] = first
@@ -581,10 +601,15 @@ def set_off(
     queue: Queue,
     counters: Longs,
 ) -> None:
-    """A transfer starts: its latency first (fifo: the overhead), then its bytes."""
+    """A transfer starts: its latency first (fifo: the overhead), then its bytes.
+
+    An eager one (its start is when it got its data, not negative) waited for the bytes before it to leave; they did so
+    a latency before they arrived, so its own latency, which begins at the earliest with its data, is over by then.
+    """
     s = seats[seat]
     row = rows[s["row"]]
     route = routes[row["route"]]
+    data = row["start"]
     row["start"] = t
     s["first"], s["last"] = route["first"], route["last"]
     s["next"] = BEGINS
@@ -597,6 +622,9 @@ def set_off(
         at += overhead + extra
     else:
         at += route["latency"] + extra
+        if data >= 0.0:
+            at = max(t, max(data, route["ready"]) + route["latency"] + extra)
+            row["start"] = at - route["latency"] - extra
         if row["nbytes"] == 0.0:
             s["next"] = ARRIVES
     push(queue, seats, counters, at, seat)
@@ -732,10 +760,11 @@ def finish(
                     n += 1
         else:
             n = open_gate(sends, row, pending, ready, n)
-            n = open_gate(receives, row, pending, ready, n)
-        n = open_writes(writes, row, pending, ready, n)
+            if len(receives):
+                n = open_gate(receives, row, pending, ready, n)
+        n = open_writes(writes, row, pending, ready, n, rows, t)
         if len(jobs):
-            n = end_of_job(row, jobs, of_row, follows, pending, ready, n)
+            n = end_of_job(row, jobs, of_row, follows, pending, ready, n, rows, t)
     counters[DONE] += done
     return n
 

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,7 @@ from ...simulate import Trace, simulate
 from ...topology import Topology, switch
 from ...units import format_time
 from ...verify import verify
+from ..language import Text
 from .failure import failure, history
 from .tasks.asked import AskedTask, CheckedAnswer
 from .tasks.task import Partners, Task
@@ -64,27 +65,27 @@ class Exercise(AskedTask):
 
     def _wanted(self) -> str:
         """The budget in one line, for the number of ranks at which the time is compared."""
-        task, n, parts = self.task, self.task.at if self.task.at in self.task.ranks else self.task.ranks[-1], []
-        if task.steps is not None:
-            parts.append(self.say((f"at most {_steps(task.steps(n))}", f"最多 {task.steps(n)} 步")))
-        if task.sent is not None:
-            share = f"{task.sent(n):.4g}"
-            parts.append(self.say((f"no rank sends more than {share} buffers", f"每个 rank 最多发送 {share} 份数据")))
-        if task.partners is not None:
-            english, chinese_ = task.partners.rule
-            parts.append(self.say((f"each rank sends {english}", f"每个 rank {chinese_}")))
-        if task.within is not None:
-            where = self.topology.name
-            parts.append(
-                self.say(
-                    (
-                        f"time within {task.within:g} of the bound for {task.nbytes} on {where}",
-                        f"在 {where} 上传 {task.nbytes} 时，时间不超过下界的 {task.within:g} 倍",
-                    )
-                )
-            )
+        n = self.task.at if self.task.at in self.task.ranks else self.task.ranks[-1]
+        parts = [self.say(text) for text in self._limits(n)]
         head = self.say((f"Wanted with {n} ranks: ", f"要求（{n} 个 rank 时）："))
         return head + self.say(("; ", "；")).join(parts) + self.say((".", "。")) if parts else ""
+
+    def _limits(self, n: int) -> Iterator[Text]:
+        """What an answer has to keep to with n ranks: steps, bytes, partners, time."""
+        task = self.task
+        if task.steps is not None:
+            yield f"at most {_steps(task.steps(n))}", f"最多 {task.steps(n)} 步"
+        if task.sent is not None:
+            share = f"{task.sent(n):.4g}"
+            yield f"no rank sends more than {share} buffers", f"每个 rank 最多发送 {share} 份数据"
+        if task.partners is not None:
+            yield (f"each rank sends {task.partners.rule[0]}", f"每个 rank {task.partners.rule[1]}")
+        if task.within is not None:
+            where, times, nbytes = self.topology.name, f"{task.within:g}", task.nbytes
+            yield (
+                f"time within {times} of the bound for {nbytes} on {where}",
+                f"在 {where} 上传 {nbytes} 时，时间不超过下界的 {times} 倍",
+            )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

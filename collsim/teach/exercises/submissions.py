@@ -88,18 +88,18 @@ def _inside(folder: Path) -> Iterator[Path]:
         with os.scandir(place) as entries:
             for entry in entries:
                 seen += 1
-                if seen > _MOST_ENTRIES:
-                    raise FormatError(
-                        "more than {most:,} files and folders; hand in those with your answers", most=_MOST_ENTRIES
-                    )
+                _require_few(seen, depth if entry.is_dir(follow_symlinks=False) else 0)
                 if entry.is_dir(follow_symlinks=False):
-                    if depth == _DEEPEST:
-                        raise FormatError(
-                            "folders are more than {most} deep in one another; hand in fewer", most=_DEEPEST
-                        )
                     left += [(entry.path, depth + 1)] if entry.name != "__pycache__" else []
                 elif entry.name.endswith(SUFFIXES):
                     yield Path(entry.path)
+
+
+def _require_few(seen: int, depth: int) -> None:
+    if seen > _MOST_ENTRIES:
+        raise FormatError("more than {most:,} files and folders; hand in those with your answers", most=_MOST_ENTRIES)
+    if depth == _DEEPEST:
+        raise FormatError("folders are more than {most} deep in one another; hand in fewer", most=_DEEPEST)
 
 
 def _data(path: Path) -> bytes:

@@ -7,7 +7,7 @@ worker; ...).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from ...collective import collective
 from ...simulate import Trace
+from ...topology import Topology
 from ...units import format_bandwidth, format_bytes, format_time
 from ...verify import contributions
 from ..language import Text
@@ -367,24 +368,25 @@ def hops(run: AskedRun, random: Random) -> Question | None:
     t = run.trace
     row = t.schedule.transfers[int(random.integers(len(t.schedule)))]
     src, dst = int(row["src"]), int(row["dst"])
-    if src == dst:
+    route = [] if src == dst else t.topology.routes(t.place[[src]], t.place[[dst]])[0].tolist()
+    if not route:
         return None
-    route = t.topology.routes(t.place[[src]], t.place[[dst]])[0]
-    if not len(route):
-        return None
-    names = t.topology.devices.name
-    path = [str(names[t.topology.links.src[k]]) for k in route] + [str(names[t.topology.links.dst[route[-1]]])]
     a, b = t.schedule.who(src), t.schedule.who(dst)
-    alpha = float(t.topology.links.alpha[route].sum())
     ask = _pair(
         f"How many links does a chunk cross on its way from {a} to {b}?", f"一个 chunk 从 {a} 到 {b} 要经过多少条链路？"
     )
-    way = " → ".join(path)
-    why = (
-        f"The way is {way}: {len(route)} links, and their alphas add up to {format_time(alpha)}.",
-        f"路径是 {way}：共 {len(route)} 条链路，alpha 之和为 {format_time(alpha)}。",
+    return Question("number", "hops", ask, _why_hops(t.topology, route), len(route), "count")
+
+
+def _why_hops(topology: Topology, route: Sequence[int]) -> Text:
+    """The way, link by link, and its latency."""
+    names, links = topology.devices.name, topology.links
+    way = " → ".join([str(names[links.src[k]]) for k in route] + [str(names[links.dst[route[-1]]])])
+    alpha = format_time(float(links.alpha[route].sum()))
+    return (
+        f"The way is {way}: {len(route)} links, and their alphas add up to {alpha}.",
+        f"路径是 {way}：共 {len(route)} 条链路，alpha 之和为 {alpha}。",
     )
-    return Question("number", "hops", ask, why, len(route), "count")
 
 
 # ---- time

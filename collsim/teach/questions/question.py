@@ -120,12 +120,8 @@ class Question:
         if text.isdigit() and int(text) < len(self.choices):
             return int(text)
         letters = ", ".join(chr(65 + k) for k in range(len(self.choices)))
-        raise CollsimError(
-            "answer {text!r} is none of the choices; give {letters}, or 0 to {last}",
-            text=text,
-            letters=letters,
-            last=len(self.choices) - 1,
-        )
+        why = "answer {text!r} is none of the choices; give {letters}, or 0 to {last}"
+        raise CollsimError(why, text=text, letters=letters, last=len(self.choices) - 1)
 
     def record(self) -> dict[str, Any]:
         """Both languages as plain JSON, for a page that asks and reveals."""

@@ -125,25 +125,28 @@ class _Place:
 
 def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The topology of the file; `options` replace those that the file gives."""
-    node = compose(text, name, "YAML, nor nvidia-smi topo -m, nor XML")
-    if getattr(node, "id", "") != "mapping":
-        raise FormatError(
-            "{name} is not a topology: expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim YAML, or YAML that "
-            "begins 'collsim: 1'",
-            name=name,
-        )
-    assert node is not None
-    top = _Place(node, name, "topology").keys(_TOP, ("collsim",))
-    if top["collsim"].value != 1:
-        raise top["collsim"].wrong(
-            "version {value} is unknown; this collsim reads version 1", value=shown(top["collsim"].value)
-        )
+    top = _top(text, name)
     topology = _edited(_built(top, name, options), top.get("edits"))
     if "calibration" in top:
         topology = _edited(_calibrated(topology, top["calibration"], as_written=not options), top.get("edits_since"))
     elif "edits_since" in top:
         raise top["edits_since"].wrong("edits since a calibration, and there is none; they belong under 'edits'")
     return replace(topology, facts=MappingProxyType({**topology.facts, "file": name}))
+
+
+def _top(text: str, name: str) -> dict[str, _Place]:
+    """The file's own keys. Raises FormatError for what is no such file, or of another version."""
+    node = compose(text, name, "YAML, nor nvidia-smi topo -m, nor XML")
+    if node is None or getattr(node, "id", "") != "mapping":
+        raise FormatError(
+            "{name} is not a topology: expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim YAML, or YAML that "
+            "begins 'collsim: 1'",
+            name=name,
+        )
+    top = _Place(node, name, "topology").keys(_TOP, ("collsim",))
+    if (version := top["collsim"].value) != 1:
+        raise top["collsim"].wrong("version {value} is unknown; this collsim reads version 1", value=shown(version))
+    return top
 
 
 def _built(top: dict[str, _Place], name: str, options: dict[str, Any]) -> Topology:

@@ -8,8 +8,10 @@ which is guessed from the number of NVLinks unless `gpu=` says it. Every guess i
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -357,22 +359,24 @@ def _join_pcie(
     plan: Plan, matrix: _Matrix, local: dict[str, str], sockets: list[list[str]], slot: Cable, across: Cable
 ) -> None:
     """Switches for PIX pairs, switches above for PXB pairs, then sockets and their memories."""
-    switches = 0
+    switches = itertools.count()
     for s, members in enumerate(sockets):
         for tree in _groups(members, lambda a, b: matrix.between(a, b) in ("PIX", "PXB")):
             leaves = _groups(tree, lambda a, b: matrix.between(a, b) == "PIX" or _twins(matrix, a, b))
-            top = f"cpu{s}"
-            if len(leaves) > 1:
-                plan.join(f"pcie{switches}", top, slot)
-                top, switches = f"pcie{switches}", switches + 1
+            several = len(leaves) > 1
+            top = _under(plan, f"cpu{s}", slot, switches) if several else f"cpu{s}"
             for leaf in leaves:
-                above = top
-                if len(leaf) > 1 or len(leaves) > 1:
-                    plan.join(f"pcie{switches}", top, slot)
-                    above, switches = f"pcie{switches}", switches + 1
+                above = _under(plan, top, slot, switches) if several or len(leaf) > 1 else top
                 for member in leaf:
                     plan.join(local[member], above, slot)
     for s in range(len(sockets)):
         plan.join(f"cpu{s}", f"memory{s}", HOST_MEMORY)
         for other in range(s):
             plan.join(f"cpu{other}", f"cpu{s}", across)
+
+
+def _under(plan: Plan, above: str, slot: Cable, switches: Iterator[int]) -> str:
+    """One more PCIe switch, below a device; its name."""
+    name = f"pcie{next(switches)}"
+    plan.join(name, above, slot)
+    return name

@@ -162,16 +162,12 @@ def _count(nodes: object) -> int:
 def _ratio(oversubscription: object) -> float:
     """A plain number of at least a little above 0; 2.0 is shown as 2."""
     if isinstance(oversubscription, bool) or not isinstance(oversubscription, int | float | np.integer | np.floating):
-        raise TopologyError(
-            "oversubscription={oversubscription} must be a number; 2 means that leaves have half the capacity upwards",
-            oversubscription=shown(oversubscription),
-        )
+        why = "oversubscription={oversubscription} must be a number; 2 means that leaves have half the capacity upwards"
+        raise TopologyError(why, oversubscription=shown(oversubscription))
     ratio = float(oversubscription)
     if not 0 < ratio < 1e6:
-        raise TopologyError(
-            "oversubscription={oversubscription} must be above 0; 1 is a fabric without a bottleneck",
-            oversubscription=shown(oversubscription),
-        )
+        why = "oversubscription={oversubscription} must be above 0; 1 is a fabric without a bottleneck"
+        raise TopologyError(why, oversubscription=shown(oversubscription))
     return int(ratio) if ratio == int(ratio) else ratio
 
 

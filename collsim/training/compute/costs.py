@@ -52,10 +52,8 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
     modelled = _modelled(step, fast)
     if compute is None or isinstance(compute, Speed):
         if fast is None:
-            raise CollsimError(
-                "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'",
-                name=topology.name,
-            )
+            why = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
+            raise CollsimError(why, name=topology.name)
         return Costs(modelled, fast, f"{fast.gpu}, {fast.dtype}")
     if isinstance(compute, float):
         return Costs(_scaled(step, modelled, fast, PASSES, compute), fast, f"{compute:.6g} s, as measured")
@@ -99,12 +97,8 @@ def _as_measured(compute: Any, model: Model) -> Any:
         return {str(k): _pair(str(k), v) for k, v in compute.items()}
     if isinstance(compute, Sequence) and not isinstance(compute, str):
         if len(compute) != len(model.layers):
-            raise CollsimError(
-                "compute has {entries} entries for the {layers} layers of {name}; give one each",
-                entries=len(compute),
-                layers=len(model.layers),
-                name=model.name,
-            )
+            why = "compute has {entries} entries for the {layers} layers of {name}; give one each"
+            raise CollsimError(why, entries=len(compute), layers=len(model.layers), name=model.name)
         return [_pair(layer.name, value) for layer, value in zip(model.layers, compute, strict=True)]
     if isinstance(compute, str) and compute[:1].isalpha():
         raise CollsimError("compute: {unknown}, or give a time such as '97ms'", unknown=unknown("GPU", compute, gpus()))
@@ -166,11 +160,8 @@ def _by_layer(
             raise CollsimError("compute: {unknown}", unknown=unknown("layer", name, (*names, "optimizer")))
     missing = [name for name in names if name not in given]
     if missing and fast is None:
-        raise CollsimError(
-            "compute leaves out layer {missing!r} ({count} in all), and the GPU is not known; give all",
-            missing=missing[0],
-            count=len(missing),
-        )
+        why = "compute leaves out layer {missing!r} ({count} in all), and the GPU is not known; give all"
+        raise CollsimError(why, missing=missing[0], count=len(missing))
     seconds = modelled.copy()
     for i, task in enumerate(step.tasks):
         if task.work:
@@ -211,8 +202,6 @@ def with_interference(fast: Speed | None, interference: Any) -> float:
     if interference is None:
         return fast.interference if fast is not None else 0.0
     if isinstance(interference, bool) or not isinstance(interference, int | float) or not 0 <= interference <= 1:
-        raise CollsimError(
-            "interference={interference!r} must be from 0 (overlap is free) to 1 (overlap gains nothing)",
-            interference=interference,
-        )
+        why = "interference={interference!r} must be from 0 (overlap is free) to 1 (overlap gains nothing)"
+        raise CollsimError(why, interference=interference)
     return float(interference)

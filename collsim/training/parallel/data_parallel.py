@@ -39,10 +39,8 @@ class DataParallel(Parallel):
     def write(self, asked: Workload) -> TrainingStep:
         """The step; GPU 0 is lane 0, all others share lane 1. Raises CollsimError for more than one node."""
         if asked.nodes > 1:
-            raise CollsimError(
-                "data_parallel is one process on one node, and these GPUs are on {nodes}; use nodes=1, or ddp()",
-                nodes=asked.nodes,
-            )
+            why = "data_parallel is one process on one node, and these GPUs are on {nodes}; use nodes=1, or ddp()"
+            raise CollsimError(why, nodes=asked.nodes)
         return _Writing(self, asked).step()
 
 

@@ -3,12 +3,13 @@ experts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import CollsimError, Sentence, require_word
 from ...units import parse_count, parse_time
-from ..pipelines import SCHEDULES, Order, PipelineTiming, order, stage_ranks, timed
+from ..pipelines import SCHEDULES, Order, PipelineTiming, form, order, stage_ranks, timed
 from ..workload.step import TrainingStep
 from .strategy import Parallel, Workload
 
@@ -109,13 +110,12 @@ class Pipeline(_Part):
         f, b, h = (parse_time(t, name) for t, name in ((forward, "forward"), (backward, "backward"), (hop, "hop")))
         w = b / 2 if weight is None else parse_time(weight, "weight")
         if w > b:
-            raise CollsimError(
-                "weight={weight!r} is a part of backward={backward!r}, and longer than it",
-                weight=weight,
-                backward=backward,
-            )
+            why = "weight={weight!r} is a part of backward={backward!r}, and longer than it"
+            raise CollsimError(why, weight=weight, backward=backward)
         seconds = {"F": f / v, "B": b / v, "I": (b - w) / v, "W": w / v}
-        return timed(self.orders(microbatches), self.stage_ranks, seconds, h)
+        made = timed(self.orders(microbatches), self.stage_ranks, seconds, h)
+        whole = {kind: v * took for kind, took in seconds.items()}
+        return made if h else replace(made, form=form(self.schedule, self.size, microbatches, v, whole))
 
 
 def tensor(t: int, sequence: bool = False) -> TensorParallel:
@@ -164,3 +164,25 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None) -> P
             stages=Sentence("{count} stages" if usual > 1 else "{count} stage", count=usual),
         )
     return Pipeline(size, schedule, many)
+
+
+def every_schedule(
+    p: int,
+    microbatches: int,
+    forward: Any = 1.0,
+    backward: Any = 2.0,
+    hop: Any = 0.0,
+    *,
+    interleave: int = 2,
+    schedules: Sequence[str] = SCHEDULES,
+) -> dict[str, tuple[Pipeline, PipelineTiming] | CollsimError]:
+    """Several schedules with the same passes: each with its timing, or why it cannot be. Arguments as those of
+    `Pipeline.timing`; interleave: stages of a GPU, where a schedule leaves that open."""
+    out: dict[str, tuple[Pipeline, PipelineTiming] | CollsimError] = {}
+    for name in schedules:
+        try:
+            pipe = pipeline(p, name, None if name in _STAGES else interleave)
+            out[name] = pipe, pipe.timing(microbatches, forward, backward, hop)
+        except CollsimError as error:
+            out[name] = error
+    return out

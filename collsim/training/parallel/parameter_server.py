@@ -48,11 +48,8 @@ class ParameterServer(Parallel):
         """The step. All workers do the same, so they share lane 0. Raises CollsimError for more servers on ranks than
         ranks."""
         if self.on == "rank" and self.servers > len(asked.ranks):
-            raise CollsimError(
-                "parameter_server: {servers} servers on {ranks} ranks; use fewer, or on='host'",
-                servers=self.servers,
-                ranks=len(asked.ranks),
-            )
+            why = "parameter_server: {servers} servers on {ranks} ranks; use fewer, or on='host'"
+            raise CollsimError(why, servers=self.servers, ranks=len(asked.ranks))
         if not self.synchronous and self.on == "rank":
             raise CollsimError("parameter_server: asynchronous workers need servers of their own; use on='host'")
         out = Writer()

@@ -80,34 +80,19 @@ class Split(Parallel):
     def replicas(self, ranks: int) -> int:
         """Replicas of the model on so many GPUs. Raises CollsimError for numbers that cannot be split so."""
         if ranks % self.together:
-            raise CollsimError(
-                "{says} takes {together} GPUs a replica, which does not divide {ranks}; use a multiple of it",
-                says=self.says,
-                together=self.together,
-                ranks=ranks,
-            )
+            why = "{says} takes {together} GPUs a replica, which does not divide {ranks}; use a multiple of it"
+            raise CollsimError(why, says=self.says, together=self.together, ranks=ranks)
         dp, e = ranks // self.together, self.size(ExpertParallel)
         if dp > 1 and self.data is None:
-            raise CollsimError(
-                "{says} is one replica on {together} of {ranks} GPUs; say how {dp} keep together: * ddp()",
-                says=self.says,
-                together=self.together,
-                ranks=ranks,
-                dp=dp,
-            )
+            why = "{says} is one replica on {together} of {ranks} GPUs; say how {dp} keep together: * ddp()"
+            raise CollsimError(why, says=self.says, together=self.together, ranks=ranks, dp=dp)
         shared = dp * self.size(ContextParallel)
         if shared % e:
-            raise CollsimError(
-                "expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}",
-                e=e,
-                shared=shared,
-            )
+            why = "expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}"
+            raise CollsimError(why, e=e, shared=shared)
         if isinstance(self.data, FSDP) and shared % self.data.replicate:
-            raise CollsimError(
-                "fsdp(replicate={replicate}): {shared} data parallel ranks have no such replicas",
-                replicate=self.data.replicate,
-                shared=shared,
-            )
+            why = "fsdp(replicate={replicate}): {shared} data parallel ranks have no such replicas"
+            raise CollsimError(why, replicate=self.data.replicate, shared=shared)
         return dp
 
     def grid(self, ranks: tuple[int, ...]) -> Grid:
@@ -170,11 +155,8 @@ def composed(one: Parallel, other: Parallel) -> Split:
 def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
     """Refuse what no layer can be cut into."""
     if t > 1 and not any(layer.cut for layer in model.layers):
-        raise CollsimError(
-            "tensor({t}): no layer of {name} says how it is cut (Layer.cut: column, row, heads, words)",
-            t=t,
-            name=model.name,
-        )
+        why = "tensor({t}): no layer of {name} says how it is cut (Layer.cut: column, row, heads, words)"
+        raise CollsimError(why, t=t, name=model.name)
     if c > 1 and not any(layer.keys for layer in model.layers):
         raise CollsimError(
             "context({c}): no layer of {name} has keys and values to pass on (Layer.keys)", c=c, name=model.name
@@ -201,12 +183,8 @@ def divided(listed: Sequence[Unit], stages: int, says: str) -> list[list[Unit]]:
     if stages == 1:
         return [list(listed)]
     if len(listed) < stages:
-        raise CollsimError(
-            "{says}: {stages} stages, and the model has {listed} layers or blocks to share",
-            says=says,
-            stages=stages,
-            listed=len(listed),
-        )
+        why = "{says}: {stages} stages, and the model has {listed} layers or blocks to share"
+        raise CollsimError(why, says=says, stages=stages, listed=len(listed))
     alike = len({tuple(layer.tensors for layer in listed[i].layers) for i in blocks}) == 1
     if not alike or len(blocks) < stages:
         return _by_flops(listed, stages)

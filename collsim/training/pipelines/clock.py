@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
+from .forms import PipelineForm
 from .orders import BACKWARD, FORWARD, WEIGHT, Action, Order
 
 Floats = npt.NDArray[np.float64]
@@ -25,12 +26,34 @@ class PipelineTiming:
             counts 1/v. It is kept from the begin of its forward pass to the end of the backward pass (of the weights'
             half, where it is split).
         passes: (action, rank, begin, end) of every pass, by rank and time.
+        stages: of the model. form: what formulas give for the same; None where they do not hold.
     """
 
     time: float
     idle: Floats
     held: Floats
     passes: tuple[tuple[Action, int, float, float], ...] = field(repr=False)
+    stages: int = 0
+    form: PipelineForm | None = None
+
+    @property
+    def bubble(self) -> float:
+        """Share of the time of all ranks in which they compute nothing."""
+        return float(self.idle.mean()) / self.time if self.time else 0.0
+
+    def holding(self, rank: int) -> list[tuple[float, float]]:
+        """(s, microbatches): what a rank keeps from each of these moments on."""
+        share, changes = len(self.idle) / self.stages, dict[float, int]()
+        for action, at, begin, end in self.passes:
+            if at == rank and action.kind == FORWARD:
+                changes[begin] = changes.get(begin, 0) + 1
+            elif at == rank and action.kind in (BACKWARD, WEIGHT):
+                changes[end] = changes.get(end, 0) - 1
+        now, out = 0, []
+        for moment in sorted(changes):
+            now += changes[moment]
+            out.append((moment, share * now))
+        return out
 
 
 def reads(entry: tuple[Action, ...], last: int) -> list[tuple[bool, int, int]]:
@@ -71,11 +94,8 @@ def in_turn(
                 yield rank, entry, read
         if left == before:
             stuck = next(rank for rank, order in enumerate(orders) if at[rank] < len(order))
-            raise CollsimError(
-                "rank {stuck} of the pipeline waits for ever for what {order} reads",
-                stuck=stuck,
-                order=orders[stuck][at[stuck]],
-            )
+            why = "rank {stuck} of the pipeline waits for ever for what {order} reads"
+            raise CollsimError(why, stuck=stuck, order=orders[stuck][at[stuck]])
 
 
 def timed(
@@ -103,7 +123,7 @@ def timed(
     work = [sum(seconds[action[0]] for entry in order for action in entry) for order in orders]
     passes.sort(key=lambda row: row[1:3])
     held = np.array([share * most_held(order) for order in orders])
-    return PipelineTiming(time, time - np.array(work), held, tuple(passes))
+    return PipelineTiming(time, time - np.array(work), held, tuple(passes), len(stage_rank))
 
 
 def most_held(order: Order) -> int:

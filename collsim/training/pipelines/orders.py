@@ -50,12 +50,8 @@ def order(schedule: str, ranks: int, micros: int, interleave: int) -> list[Order
     if schedule == "zbv":
         return [zbv(ranks, rank, micros) for rank in range(ranks)]
     if micros < 2 * ranks:
-        raise CollsimError(
-            "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number",
-            ranks=ranks,
-            least=2 * ranks,
-            micros=micros,
-        )
+        why = "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number"
+        raise CollsimError(why, ranks=ranks, least=2 * ranks, micros=micros)
     return [dualpipe_v(ranks, rank, micros) for rank in range(ranks)]
 
 

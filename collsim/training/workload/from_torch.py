@@ -30,11 +30,8 @@ def from_torch(module: Any, inputs: tuple[Any, ...], name: str | None) -> Model:
     except ImportError as error:
         raise CollsimError("Model.from_torch needs torch: pip install 'collsim[torch]'") from error
     if not isinstance(module, torch.nn.Module) or not inputs or not isinstance(inputs[0], torch.Tensor):
-        raise CollsimError(
-            "from_torch wants a torch.nn.Module and its inputs, got {kind} and {inputs} inputs",
-            kind=type(module).__name__,
-            inputs=len(inputs),
-        )
+        why = "from_torch wants a torch.nn.Module and its inputs, got {kind} and {inputs} inputs"
+        raise CollsimError(why, kind=type(module).__name__, inputs=len(inputs))
     if not inputs[0].dim() or not len(inputs[0]):
         raise CollsimError(
             "from_torch: the first dimension of the first input is the batch; it must hold at least one sample"
@@ -45,11 +42,8 @@ def from_torch(module: Any, inputs: tuple[Any, ...], name: str | None) -> Model:
         try:
             module(*inputs)
         except Exception as error:  # whatever a stranger's module raises
-            raise CollsimError(
-                "from_torch: {kind} does not run on these inputs: {error}",
-                kind=type(module).__name__,
-                error=str(error)[:400],
-            ) from error
+            why = "from_torch: {kind} does not run on these inputs: {error}"
+            raise CollsimError(why, kind=type(module).__name__, error=str(error)[:400]) from error
         finally:
             for hook in hooks:
                 hook.remove()
@@ -132,11 +126,8 @@ class _Seen:
         """Parameters of modules that never ran: DDP would wait for them."""
         missing = [at for at, p in module.named_parameters() if id(p) not in self.owned]
         if missing:
-            raise CollsimError(
-                "from_torch: {missing} ({count} in all) belongs to no module that ran; DDP calls it unused",
-                missing=missing[0],
-                count=len(missing),
-            )
+            why = "from_torch: {missing} ({count} in all) belongs to no module that ran; DDP calls it unused"
+            raise CollsimError(why, missing=missing[0], count=len(missing))
 
     def layers(self) -> Iterator[Layer]:
         for at, record in self.found.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,12 +78,8 @@ class Layer:
         for what in ("width", "experts", "top"):
             parse_count(getattr(self, what), Sentence("{where}: {what}", where=where, what=what), least=0)
         if self.top > self.experts:
-            raise CollsimError(
-                "{where}: top={top} of {experts} experts: a token goes to fewer than there are",
-                where=where,
-                top=self.top,
-                experts=self.experts,
-            )
+            why = "{where}: top={top} of {experts} experts: a token goes to fewer than there are"
+            raise CollsimError(why, where=where, top=self.top, experts=self.experts)
         require_word(Sentence("cut of layer ({where})", where=where), self.cut, CUTS)
         require_word(Sentence("kind of layer ({where})", where=where), self.kind, KINDS)
         itemsize(self.dtype)
@@ -103,13 +99,8 @@ def _counts(where: Words, what: str, values: Any) -> tuple[int, ...]:
     listed = values if isinstance(values, list | tuple) else [values]
     for value in listed:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
-            raise CollsimError(
-                "{where}: {what}={values!r}: {value!r} is no number of elements; give whole numbers of at least 0",
-                where=where,
-                what=what,
-                values=values,
-                value=value,
-            )
+            why = "{where}: {what}={values!r}: {value!r} is no number of elements; give whole numbers of at least 0"
+            raise CollsimError(why, where=where, what=what, values=values, value=value)
     return tuple(listed)
 
 
@@ -145,12 +136,8 @@ class Model:
                 "model {name!r} needs at least one Layer, got {layers!r:.80}", name=self.name, layers=self.layers
             )
         if len(self.layers) > _MOST_LAYERS:
-            raise CollsimError(
-                "model {name!r} has {layers:,} layers; {most:,} is the most",
-                name=self.name,
-                layers=len(self.layers),
-                most=_MOST_LAYERS,
-            )
+            why = "model {name!r} has {layers:,} layers; {most:,} is the most"
+            raise CollsimError(why, name=self.name, layers=len(self.layers), most=_MOST_LAYERS)
         object.__setattr__(self, "layers", tuple(self.layers))
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
@@ -210,11 +197,6 @@ class Model:
 
         rows = [{**{f.name: getattr(layer, f.name) for f in fields(Layer)}, **_sums(layer)} for layer in self.layers]
         return pd.DataFrame(rows)
-
-    def as_type(self, dtype: str) -> Model:
-        """The same with parameters and gradients of another type. Raises CollsimError for unknown types."""
-        itemsize(dtype)
-        return replace(self, layers=tuple(replace(layer, dtype=dtype) for layer in self.layers))
 
     @staticmethod
     def from_csv(path: Any, name: str | None = None, **facts: Any) -> Model:

@@ -130,12 +130,8 @@ class TrainingStep:
         for number, task in enumerate(self.tasks):
             waits = set(task.after)
             if waits and not 0 <= min(waits) <= max(waits) < number:
-                raise CollsimError(
-                    "task {number} ({name}) waits for a task that is not listed before it: {waits}",
-                    number=number,
-                    name=task.name,
-                    waits=waits,
-                )
+                why = "task {number} ({name}) waits for a task that is not listed before it: {waits}"
+                raise CollsimError(why, number=number, name=task.name, waits=waits)
             for lane in task.lanes:
                 if (lane, task.stream) in last:
                     waits.add(last[lane, task.stream])

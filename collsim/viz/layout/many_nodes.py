@@ -15,6 +15,7 @@ from .shapes import StageLayout
 from .sheet import Sheet, finished
 
 _IN_A_ROW = 64
+_WITH_NODE = 110.0
 
 
 def arrange_cluster(what: Picture, topology: Topology) -> StageLayout:
@@ -27,13 +28,13 @@ def arrange_cluster(what: Picture, topology: Topology) -> StageLayout:
     several = topology.ranks > len(nodes)
     wide, tall = (
         column - (8 if across == len(nodes) else 22),
-        74.0 if upright else 84.0 if several and across == len(nodes) else 40.0,
+        90.0 if upright else 112.0 if several and across == len(nodes) else 40.0,
     )
     sheet = Sheet(what, min(1.1, min(9.0, column / 5) / sqrt(max(1.0, float(what.bandwidth.max(initial=1e9)) / 1e9))))
     for i, d in enumerate(nodes):
         row, at = divmod(i, across)
         sheet.boxes[d] = Box(at * column, row * (tall + 16), wide, tall)
-        sheet.names[d] = _ranks_of(topology, what.node[d])
+        sheet.names[d] = _ranks_of(topology, what.node[d], with_node=wide >= _WITH_NODE)
     right = max(across * column - (column - wide), 240.0)
     fabric_on_top(sheet, nodes, 0.0, right)
     if len(nodes) > across:
@@ -41,12 +42,13 @@ def arrange_cluster(what: Picture, topology: Topology) -> StageLayout:
     return finished(sheet, None)
 
 
-def _ranks_of(topology: Topology, node: int) -> Any:
-    """`8–15` for a node with these ranks, its number where they are not in a row."""
+def _ranks_of(topology: Topology, node: int, *, with_node: bool) -> Any:
+    """`8–15` for a node with these ranks, its number where they are not in a row; both where there is room."""
     on = np.flatnonzero(topology.devices.node[topology.endpoint_device[: topology.ranks]] == node)
     if len(on) and on[-1] - on[0] == len(on) - 1:
-        return f"{on[0]}–{on[-1]}" if len(on) > 1 else f"{on[0]}"
-    return {"en": f"node {node}", "zh": f"节点 {node}"}
+        ranks = f"{on[0]}–{on[-1]}" if len(on) > 1 else f"{on[0]}"
+        return {"en": f"Node {node}: {ranks}", "zh": f"节点 {node}：{ranks}"} if with_node else ranks
+    return {"en": f"Node {node}", "zh": f"节点 {node}"}
 
 
 def _beside_columns(sheet: Sheet, nodes: list[int]) -> None:

@@ -77,10 +77,7 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     """
     nodes = 1 + int(topology.devices.node.max(initial=-1))
     folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > (MOST_RANKS if nodes < 3 else MOST_RANKS_IN_ROW))
-    boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
-    if boxes > MOST_BOXES:
-        why = "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture"
-        raise CollsimError(why, name=topology.name, boxes=boxes, most=MOST_BOXES)
+    _require_few_boxes(topology, nodes, folded)
     if folded:
         return _by_node(topology, nodes, carried)
     keep = np.ones(len(topology.devices), bool)
@@ -89,6 +86,13 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     keep &= (alias := _one_switch(topology)) == np.arange(len(keep))
     device_of = np.where(keep, np.cumsum(keep) - 1, -1)[alias]
     return _merged(topology, device_of.astype(np.int64), topology.shape, carried, np.flatnonzero(keep))
+
+
+def _require_few_boxes(topology: Topology, nodes: int, folded: bool) -> None:
+    boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
+    if boxes > MOST_BOXES:
+        why = "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture"
+        raise CollsimError(why, name=topology.name, boxes=boxes, most=MOST_BOXES)
 
 
 def _one_switch(topology: Topology) -> Ints:
@@ -182,6 +186,17 @@ def _by_node(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -
     return _merged(topology, device_of, "cluster", carried)
 
 
+def node_picture(topology: Topology, members: Ints, carried: npt.NDArray[Any]) -> Picture:
+    """The inside of one node, whose devices are `members`."""
+    inside = np.zeros(len(topology.devices), bool)
+    inside[members] = True
+    keep = _worth_drawing(topology, carried > 0, 1 + int(topology.devices.node.max()))
+    keep &= (alias := _one_switch(topology)) == np.arange(len(keep))
+    keep &= inside
+    device_of = np.where(inside, np.where(keep, np.cumsum(keep) - 1, -1)[alias], -1)
+    return _merged(topology, device_of.astype(np.int64), "node", carried, np.flatnonzero(keep))
+
+
 def _merged(
     topology: Topology,
     device_of: Ints,
@@ -199,7 +214,7 @@ def _merged(
     whole = (shape == "cluster") & (devices.node[first] >= 0)  # boxes that stand for a node
     a, b = device_of[links.src], device_of[links.dst]
     drawn, link_of, of = _merged_links(topology, a, b, count)
-    bandwidth = _rates(links.bandwidth[drawn], link_of[drawn], len(of), None if carried is None else carried[drawn])
+    bandwidth = rates(links.bandwidth[drawn], link_of[drawn], len(of), None if carried is None else carried[drawn])
     cables = [links.cables[c] for c in links.cable[of]]
     boxes = list(zip(first, whole, strict=True))
     return Picture(
@@ -244,7 +259,7 @@ def _merged_links(
     return drawn, link_of, np.flatnonzero(drawn)[np.sort(lead)]
 
 
-def _rates(bandwidth: Floats, link: Ints, count: int, carried: npt.NDArray[Any] | None) -> Floats:
+def rates(bandwidth: Floats, link: Ints, count: int, carried: npt.NDArray[Any] | None) -> Floats:
     """Bandwidth of links that stand for several: their sum, or where they carry unequal bytes so much that the share in
     use is that of the busiest of them: a folded thing shows its maximum, never its mean alone."""
     total = np.bincount(link, weights=bandwidth, minlength=count).astype(np.float64)

@@ -15,6 +15,7 @@ from .sheet import NodeDevices, Sheet, arches, down_to_bars, name_insides, panel
 
 _EDGE = 12.0  # between a panel and what is in it
 _APART = 8.0  # between panels
+_LEVEL_CARDS = 84.0  # with so many pixels from GPU to GPU cards lie, below they stand
 _HOST = 50.0  # width of a socket that stands between its switches
 
 
@@ -58,10 +59,13 @@ class _Inside:
         return [d for d in self.node.near[device] if self.node.kind[d] == "memory" and self.sheet.what.endpoint[d] < 0]
 
 
-def side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: str) -> None:
-    """Nodes in a row, their cards on top, and the fabric's switches above them, a band for each of its levels."""
-    rows = _rows(sheet, nodes)
-    pitch = max(34.0, min(64.0, (1134.0 / len(nodes) - 2 * _EDGE - _APART) / max(len(ranks_of(n)) for n in nodes)))
+def side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: str, roomy: float = 64.0) -> None:
+    """Nodes in a row, their cards on top, and the fabric's switches above them, a band for each of its levels.
+
+    `roomy`: pixels from GPU to GPU where there is room.
+    """
+    pitch = max(34.0, min(roomy, (1134.0 / len(nodes) - 2 * _EDGE - _APART) / max(len(ranks_of(n)) for n in nodes)))
+    rows = _rows(sheet, nodes, upright=pitch < _LEVEL_CARDS)
     insides = [_Inside(sheet, n, pitch, rows) for n in nodes]
     for inside in insides:
         _columns(inside)
@@ -91,13 +95,13 @@ def parent_of(node: NodeDevices, switch: int) -> int | None:
     return above[0] if above and node.hanging(switch, "gpu") else None
 
 
-def _rows(sheet: Sheet, nodes: list[NodeDevices]) -> _Rows:
+def _rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) -> _Rows:
     """Where the rows are: those that no node needs take no room."""
     kinds = {sheet.what.kind[d] for n in nodes for d in n.members}
     rows = _Rows()
     at = rows.nic
     if "nic" in kinds:
-        rows.card = 50.0 if max(len(n.of("nic")) for n in nodes) > 2 else 20.0
+        rows.card = 50.0 if upright and max(len(n.of("nic")) for n in nodes) > 2 else 20.0
         at += rows.card + 30
     host = [d for n in nodes for d in n.of("memory") if sheet.what.endpoint[d] < 0]
     if host:

@@ -26,8 +26,6 @@ NO_FACTS: Facts = MappingProxyType({})
 SHORT = {"aggregation": "agg"}
 
 MARGIN = 16.0
-#: The stage that machines are laid out in (the mock's): the player's left column.
-STAGE = (1134.0, 470.0)
 
 
 @dataclass(frozen=True)
@@ -384,22 +382,21 @@ def _grid(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     dims = _dims(what, facts)
     if len(dims) == 1:
         return _ring(what) if what.shape == "torus" else _line(what)
-    across, down = dims[-1], dims[-2]
     planes = int(np.prod(dims[:-2]))
     wide = planes if planes <= 4 else ceil(sqrt(planes))
-    pitch = max(20.0, min(92.0, 1100 / (wide * (across + 0.7))))
-    place: list[Point] = []
-    cell: list[tuple[int, int, int]] = []
-    for r in range(what.ranks):
-        plane, rest = divmod(r, across * down)
-        row, column = divmod(rest, across)
-        top, left = divmod(plane, wide)
-        cell.append((plane, row, column))
-        place.append(((left * (across + 0.7) + column) * pitch, (top * (down + 0.7) + row) * pitch))
-    for d in range(what.ranks, len(what)):
-        cell.append((-1, -1, d))
-        place.append(((d - what.ranks) * pitch, -1.3 * pitch))
-    return place, _long_ways(what, place, cell, pitch)
+    pitch = max(20.0, min(92.0, 1100 / (wide * (dims[-1] + 0.7))))
+    ranks = [_in_planes(r, dims[-1], dims[-2], wide) for r in range(what.ranks)]
+    others = [((d - what.ranks, -1.3), (-1, -1, d)) for d in range(what.ranks, len(what))]
+    place = [(x * pitch, y * pitch) for (x, y), _ in [*ranks, *others]]
+    return place, _long_ways(what, place, [cell for _, cell in [*ranks, *others]], pitch)
+
+
+def _in_planes(rank: int, across: int, down: int, wide: int) -> tuple[Point, tuple[int, int, int]]:
+    """Where a rank stands, in cells, and its plane, row and column."""
+    plane, rest = divmod(rank, across * down)
+    row, column = divmod(rest, across)
+    top, left = divmod(plane, wide)
+    return (left * (across + 0.7) + column, top * (down + 0.7) + row), (plane, row, column)
 
 
 def _long_ways(
@@ -461,16 +458,18 @@ def _dragonfly(what: Picture, facts: Facts = NO_FACTS) -> Placed:
 
 
 def _graph(what: Picture, facts: Facts = NO_FACTS) -> Placed:
-    """Any network: by layers where ranks hang on switches, else by springs (networkx, from a circle, so always the
-    same)."""
+    """Any network: by layers where ranks hang on switches, else by springs."""
     leaves = [d for d in range(len(what)) if what.endpoint[d] >= 0]
     near = what.neighbours()
     if len(leaves) < len(what) and all(
         len(near[d]) <= 2 and all(what.endpoint[c] < 0 for c in near[d]) for d in leaves
     ):
         return _layered(what)
-    if len(what) > 300:
-        return _circle(what)
+    return _circle(what) if len(what) > 300 else (_by_springs(what), {})
+
+
+def _by_springs(what: Picture) -> list[Point]:
+    """networkx's spring layout, from a circle, so always the same."""
     import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()
@@ -479,11 +478,9 @@ def _graph(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     start = nx.circular_layout(graph)
     found = nx.spring_layout(graph, pos=start, seed=1, iterations=300, k=1.6 / sqrt(max(1, len(what))))
     points = np.array([found[d] for d in range(len(what))])
-    spread = np.ptp(points, axis=0)
     scale = max(260.0, 74.0 * sqrt(len(what)))
-    return [
-        (float(x), float(y)) for x, y in (points - points.min(axis=0)) / np.maximum(spread, 1e-9) * [1.6 * scale, scale]
-    ], {}
+    whole = (points - points.min(axis=0)) / np.maximum(np.ptp(points, axis=0), 1e-9) * [1.6 * scale, scale]
+    return [(float(x), float(y)) for x, y in whole]
 
 
 SHAPES: dict[str, Callable[[Picture, Facts], Placed]] = {

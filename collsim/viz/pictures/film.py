@@ -123,7 +123,7 @@ def mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
 def _frames(trace: Trace, lang: str, frames: int) -> Iterator[Image]:
     if not 2 <= frames <= 1000:
         raise CollsimError("frames={frames!r} must be 2 to 1000", frames=frames)
-    film = Film.of(timeline(trace), lang)
+    film = Film.of(timeline(trace, inside=False), lang)
     return (film.frame(t) for t in np.linspace(0.0, film.time, frames))
 
 

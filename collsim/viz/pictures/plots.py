@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ...analysis.standing import counted, in_order
 from ...errors import CollsimError
 from ...units import format_bytes
 from ..layout.shapes import layout
 from ..sentences import words
+from ..timeline.inside import drawn
 from ..timeline.rows import rows
 from . import palette
 from .figure import own_figure, shown
@@ -84,10 +86,10 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     """Bytes that have crossed each class of links so far (one link of it), against time."""
     ax = _axes(ax, 7.2, 4.2)
     unit, factor = _time_unit(trace.time)
-    made = layout(trace.topology, trace.link_bytes)
+    made = drawn(layout(trace.topology, trace.link_bytes), trace, inside=True)
     for number, row in enumerate(rows(trace, made)):
         label = f"{row['label'][lang]} ({row['note'][lang]})" if row["note"][lang] else row["label"][lang]
-        at, carried = _carried(trace, np.flatnonzero(np.isin(made.picture.link_of, row["links"])))
+        at, carried = _carried(trace, np.flatnonzero(np.isin(made.link_of, row["links"])))
         ax.plot(
             at * factor,
             carried / 2**20,
@@ -152,10 +154,7 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
     _require(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
     ax = _axes(ax, 7.6, 3.8)
     best = (
-        frame[frame["time"].notna()]
-        .sort_values("time", kind="stable")
-        .groupby(["ranks", "nbytes"], as_index=False)
-        .first()
+        in_order(frame[frame["time"].notna()], "time", "algorithm").groupby(["ranks", "nbytes"], as_index=False).first()
     )
     sizes, ranks, names = (sorted(best[c].unique()) for c in ("nbytes", "ranks", "algorithm"))
     for row in best.to_dict("records"):
@@ -219,7 +218,7 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     chunked = frame[frame["options"].map(lambda o: "chunks" in o) & frame["time"].notna()]
     chunked = chunked.assign(chunks=chunked["options"].map(lambda o: o["chunks"])).sort_values("chunks")
     for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
-        low = min(part.to_dict("records"), key=lambda row: row["time"])
+        low = min(part.to_dict("records"), key=lambda row: counted(row["time"]))
         color, label = (
             palette.SERIES[number % len(palette.SERIES)],
             f"{name}, {low['chunks']}: {words.time(low['time'])}",

@@ -70,7 +70,7 @@ def machine_figure(trace: Trace, lang: str = "en") -> Figure:
     from matplotlib.figure import Figure
 
     lang = language(lang)
-    made = timeline(trace)
+    made = timeline(trace, inside=False)
     family = fonts(lang)
     wide, tall = max(640.0, made["stage"]["w"]), made["stage"]["h"]
     lines = len(made["rows"])
@@ -116,28 +116,31 @@ def shares(made: dict[str, Any]) -> list[float]:
 
 def _stage(ax: Axes, made: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
     for p in made["panels"]:
-        _box(
-            ax, Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]), palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1
-        )
-        down = p["h"] - 11 if p["foot"] else 19
-        style: dict[str, Any] = {
-            "fontsize": 9,
-            "fontweight": "bold",
-            "family": family,
-            "color": palette.INK,
-            "zorder": 5,
-        }
-        ax.text(p["x"] + 14 + dx, p["y"] + down + dy, text_of(p["label"], lang), **style)
+        _panel(ax, p, lang, family, dx, dy)
     _links(ax, made, dx, dy)
-    d, used = made["devices"], _used(made)
-    for i, kind in enumerate(d["kind"]):
-        on, host = i in used, kind in ("cpu", "memory")
-        fill = palette.HOST if host and on else palette.SUNK if host else palette.CARD
-        where = Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i])
-        edge, line = (palette.INK, 1.2) if on else (palette.EDGE, 0.7)
-        _box(ax, where, fill, edge, radius=4, line=line, zorder=4)
-        rank = d["endpoint"][i] >= 0
-        name_box(ax, where, text_of(d["label"][i], lang), family, rank=rank, strong=rank or on)
+    used = _used(made)
+    for i in range(len(made["devices"]["kind"])):
+        _device(ax, made["devices"], i, i in used, lang, family, dx, dy)
+
+
+def _panel(ax: Axes, p: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
+    """What stands around the devices of a node, with its name."""
+    box = Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"])
+    _box(ax, box, palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1)
+    down = p["h"] - 11 if p["foot"] else 19
+    look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "family": family, "color": palette.INK, "zorder": 5}
+    ax.text(p["x"] + 14 + dx, p["y"] + down + dy, text_of(p["label"], lang), **look)
+
+
+def _device(ax: Axes, d: dict[str, Any], i: int, on: bool, lang: str, family: list[str], dx: float, dy: float) -> None:
+    """One device; on: does it carry anything?"""
+    host = d["kind"][i] in ("cpu", "memory")
+    fill = palette.HOST if host and on else palette.SUNK if host else palette.CARD
+    where = Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i])
+    edge, line = (palette.INK, 1.2) if on else (palette.EDGE, 0.7)
+    _box(ax, where, fill, edge, radius=4, line=line, zorder=4)
+    rank = d["endpoint"][i] >= 0
+    name_box(ax, where, text_of(d["label"][i], lang), family, rank=rank, strong=rank or on)
 
 
 def _box(ax: Axes, box: Box, fill: str, edge: str, *, radius: float, line: float, zorder: int) -> None:

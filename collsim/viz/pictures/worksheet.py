@@ -65,10 +65,8 @@ def _fonts(text: str) -> list[str]:
     known = {f.name for f in font_manager.fontManager.ttflist}
     found = [name for name in _CHINESE if name in known]
     if not found:
-        raise CollsimError(
-            "no font on this machine has Chinese; install one of {fonts}, or write the worksheet as Markdown",
-            fonts=", ".join(_CHINESE),
-        )
+        why = "no font on this machine has Chinese; install one of {fonts}, or write the worksheet as Markdown"
+        raise CollsimError(why, fonts=", ".join(_CHINESE))
     return found + usual
 
 

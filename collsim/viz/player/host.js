@@ -14,6 +14,7 @@ const streamlit = component((box, data, send) => {
     theme: data.theme,
     view: data.view,
     t: data.t,
+    node: data.node,
     header: data.header,
     onState: (state, why) => {
       Object.assign(last, { sent: state.t, view: state.view });

@@ -84,7 +84,10 @@ def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.
     route = place.route(src, dst)
     hops = _hops(trace, ring, route)
     slowest = min(route, key=lambda hop: hop.bandwidth)
-    made = {**timeline(trace, touched), "mistake": None}  # one transfer is not meant to be a whole collective
+    made = {
+        **timeline(trace, touched, inside=False),
+        "mistake": None,
+    }  # one transfer is not meant to be a whole collective
     return RankRoute(
         said=_said(place, src, dst),
         hops=hops,

@@ -31,26 +31,60 @@ def bottleneck(trace: Trace) -> dict[str, Any] | None:
     if found is None:
         return None
     subject = _subject(trace, found)
+    text, more = _limit(found, subject), _counterfactual(trace, found)
+    return {
+        "text": {"en": text[0], "zh": words.tidy(text[1])},
+        "more": {"en": more[0], "zh": more[1]},
+        "short": {"en": subject[0], "zh": words.tidy(subject[1])},
+    }
+
+
+def _limit(found: Bottleneck, subject: Pair) -> Pair:
+    """What holds the run up, in one sentence."""
     share = words.percent(found.share)
     if found.latency > 0.5:
-        text = (
-            f"Latency: {words.percent(found.latency)} of the run would remain if every link had endless bandwidth; "
-            f"the busiest is used {share}.",
-            f"延迟：即使每条链路的带宽都无限大，仍需 {words.percent(found.latency)} 的时间；最忙的链路只用了 {share}。",
+        left, most = words.percent(found.latency), words.percent(found.most)
+        return (
+            f"Latency: {left} of the run would remain if every link had endless bandwidth; the busiest is used {most}.",
+            f"延迟：即使每条链路的带宽都无限大，仍需 {left} 的时间；最忙的链路只用了 {most}。",
         )
-    elif found.share > 1.0005:  # without contention a link carries more than it can
-        text = (
+    if found.share > 1.0005:  # without contention a link carries more than it can
+        return (
             f"{subject[0]}: its bytes would need {share} of the run.",
             f"{subject[1]}：按其带宽传完需要全程的 {share}。",
         )
-    else:
-        text = f"{subject[0]}: busy {share} of the run.", f"{subject[1]}：全程 {share} 的时间在忙。"
-    more = _counterfactual(trace, found)
-    return {
-        "text": {"en": text[0], "zh": text[1]},
-        "more": {"en": more[0], "zh": more[1]},
-        "short": {"en": subject[0], "zh": subject[1]},
-    }
+    if _another_is_busier(found):
+        own = found.saves[found.kind]
+        return f"{subject[0]}: doubling it saves {_saved(own)}.", f"{subject[1]}：带宽加倍{_saved_zh(own)}。"
+    if found.takes_turns:
+        return (
+            f"{subject[0]}: they take turns, none is busy for more than {share} of the run.",
+            f"{subject[1]}：轮流工作，每条最多占全程 {share} 的时间。",
+        )
+    return f"{subject[0]}: busy {share} of the run.", f"{subject[1]}：全程 {share} 的时间在忙。"
+
+
+def _another_is_busier(found: Bottleneck) -> bool:
+    """Is a link of another kind busy for longer than the one whose doubling helps most?"""
+    return found.most > found.share * 1.0005
+
+
+def _busier(trace: Trace, found: Bottleneck) -> list[Pair]:
+    """Why the busiest link is not the bottleneck, where it is of another kind."""
+    if not _another_is_busier(found) or found.latency > 0.5:
+        return []
+    kind = trace.topology.links.kind(found.busiest)
+    (en, zh), then = words.kind_name(kind), _then(trace, kind, found.saves)
+    most, share, saved = words.percent(found.most), words.percent(found.share), found.saves[kind]
+    only, only_zh = (
+        ("saves nothing", "毫无收益") if saved < _NOTHING else (f"saves {_saved(saved)} only", f"只省 {_saved(saved)}")
+    )
+    return [
+        (
+            f"{words.capital(en)} is busy longer, {most} of the run against {share}, but doubling it {only}{then[0]}.",
+            f"{zh} 忙得更久（全程的 {most}，而前者为 {share}），但其带宽加倍{only_zh}{then[1]}",
+        )
+    ]
 
 
 def _subject(trace: Trace, found: Bottleneck) -> Pair:
@@ -59,7 +93,10 @@ def _subject(trace: Trace, found: Bottleneck) -> Pair:
     links = trace.topology.links
     nodes = trace.topology.devices.node
     if found.kind in ("infiniband", "ethernet") and int(nodes.max(initial=-1)) > 0:
-        return f"{en} between the nodes", f"节点间的 {zh}"
+        turns, turns_zh = (" links", "链路") if found.takes_turns else ("", "")
+        return f"{en}{turns} between the nodes", f"节点间的 {zh} {turns_zh}"
+    if found.kind == "cable" and found.takes_turns:
+        return "The cables", "线缆"
     joins = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in found.links}
     if len(joins) == 1:
         name, name_zh = link_name(trace, found.link)
@@ -67,7 +104,8 @@ def _subject(trace: Trace, found: Bottleneck) -> Pair:
         what, what_zh = ("The cable", "线缆") if found.kind == "cable" else (words.capital(en), zh)
         return f"{what} {name}{each}", f"{what_zh} {name_zh}{each_zh}"
     if found.kind != "cable":
-        return words.capital(en), zh
+        inside = int(nodes.max(initial=-1)) > 0 and found.kind in ("nvlink", "pcie", "xgmi")
+        return (f"{en} in the nodes", f"节点内的 {zh}") if inside else (words.capital(en), zh)
     used = _used(trace, found)
     if len(found.links) == used:
         return "Every cable in use", "每条用到的线缆"
@@ -88,17 +126,17 @@ def _counterfactual(trace: Trace, found: Bottleneck) -> Pair:
     if (alone := _hot_links_alone(trace, found)) is not None:
         return alone
     own = found.saves[found.kind]
-    then = _then(trace, found)
+    then = _then(trace, found.kind, found.saves)
     what = (
         ("it", "带宽加倍")
         if len(found.saves) > 1 or len(found.links) == 1 or found.kind != "cable"
         else ("all cables", "所有线缆带宽加倍")
     )
-    en = [f"Doubling {what[0]} saves {_saved(own)}{then[0]}."]
-    zh = [f"{what[1]}{_saved_zh(own)}{then[1]}"]
-    others = sorted(
-        ((kind, saved) for kind, saved in found.saves.items() if kind != found.kind), key=lambda pair: -pair[1]
-    )
+    busier = _busier(trace, found)
+    first = busier or [(f"Doubling {what[0]} saves {_saved(own)}{then[0]}.", f"{what[1]}{_saved_zh(own)}{then[1]}")]
+    en, zh = [one for one, _ in first], [one for _, one in first]
+    told = {found.kind, trace.topology.links.kind(found.busiest)} if busier else {found.kind}
+    others = sorted(((kind, saved) for kind, saved in found.saves.items() if kind not in told), key=lambda it: -it[1])
     for kind, saved in (pair for pair in others if pair[1] >= _NOTHING):
         name, name_zh = words.kind_name(kind)
         en.append(f"Doubling {name} saves {_saved(saved)}.")
@@ -185,16 +223,15 @@ def _saved_zh(share: float) -> str:
     return "毫无收益" if share < _NOTHING else f"可省 {_saved(share)}"
 
 
-def _then(trace: Trace, found: Bottleneck) -> Pair:
-    """The next limit once the bottleneck is twice as fast."""
-    if len(found.saves) < 2 or found.saves[found.kind] < _NOTHING or len(trace.schedule) > _MOST_AGAIN:
+def _then(trace: Trace, kind: str, saves: dict[str, float]) -> Pair:
+    """What is the limit once a kind of link is twice as fast: the kind whose doubling would save most then."""
+    if len(saves) < 2 or saves[kind] < _NOTHING or len(trace.schedule) > _MOST_AGAIN:
         return "", ""
-    faster = trace.again(trace.topology.scaled(kind=found.kind, by=2))
-    link = int(np.argmax(faster.link_busy))
-    kind = faster.topology.links.kind(link)
-    if kind == found.kind:
+    faster = trace.again(trace.topology.scaled(kind=kind, by=2))
+    busiest = faster.topology.links.kind(int(np.argmax(faster.link_busy)))
+    if busiest == kind:
         return "", ""
-    en, zh = words.kind_name(kind)
+    en, zh = words.kind_name(busiest)
     return f" (then {en} is the limit)", f"（之后受限于 {zh}）"
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from ...simulate import Trace
 
 Pair = tuple[str, str]
-_NOUNS = {
+#: Devices of a machine, by kind.
+DEVICES = {
     "nic": ("NIC", "网卡"),
     "pcie": ("PCIe", "PCIe"),
     "cpu": ("CPU", "CPU"),
@@ -67,7 +68,7 @@ def device_name(trace: Trace, device: int) -> Pair:
     if match is None:
         return name, name
     kind, number = match.groups()
-    en, zh = _NOUNS.get(kind, (kind, kind))
+    en, zh = DEVICES.get(kind, (kind, kind))
     only = kind == "switch" and int((topology.devices.kind == topology.devices.kind[device]).sum()) == 1
     number = f" {number}" if number and not only else ""
     return f"{en}{number}", f"{zh}{number}"

@@ -60,7 +60,8 @@ def listed(items: Sequence[str], zh: bool = False) -> str:
 
 
 def capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    """With a capital letter at its front; names that are written without one (xGMI) stay."""
+    return text if text[1:2].isupper() else text[:1].upper() + text[1:]
 
 
 def spaced(zh: str) -> str:

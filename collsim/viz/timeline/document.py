@@ -27,16 +27,19 @@ import numpy.typing as npt
 from ...collective import NOTHING, collective
 from ...errors import CollsimError, FormatError, Sentence, in_a_row
 from ...simulate.together import Together, Whole
+from ..layout.geometry import flat
 from ..layout.shapes import StageLayout, layout
 from ..sentences import words
 from ..sentences.causes import bottleneck
 from ..sentences.names import endpoint_name
 from ..sentences.narration import narrate
 from . import together
+from .inside import Drawn, drawn, held_ranks, inside_of
 from .logical import logical
 from .mistake import mistake
 from .phases import Phase, phases
 from .rows import key, rows
+from .running import running
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -49,12 +52,15 @@ _TEXT_RANKS, _TEXT_STEPS = 33, 64
 _MOST_HOPPING, _MOST_FLOWS = 50_000, 100_000
 
 
-def timeline(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None) -> dict[str, Any]:
+def timeline(
+    trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None, *, inside: bool = True
+) -> dict[str, Any]:
     """Everything that a player shows of a run, or of several collectives at once.
 
     Args:
         also: (links,) links to draw even where nothing crosses them, so that two runs on one machine get the same
         picture.
+        inside: also what is in nodes that are drawn as boxes, for a player that opens them.
 
     Raises CollsimError for a run of more than 200,000 transfers, and says what to look at instead.
     """
@@ -73,7 +79,7 @@ def _whole(trace: Trace | Together, also: npt.NDArray[np.bool_] | None) -> dict[
     s = trace.schedule
     if len(s) > MOST_TRANSFERS:
         raise _too_many(trace)
-    made = _layout(trace, also)
+    made = drawn(_layout(trace, also), trace, inside)
     routes, route = _routes(trace, made)
     flows = _flows(trace, made, routes, route)
     order = np.argsort(trace.start, kind="stable")
@@ -83,12 +89,12 @@ def _whole(trace: Trace | Together, also: npt.NDArray[np.bool_] | None) -> dict[
     whole: dict[str, Any] = {
         "schema": SCHEMA,
         "meta": _meta(trace),
-        "stage": _stage(made),
-        "panels": _panels(made),
+        "stage": _stage(made.stage),
+        "panels": _panels(made.stage),
         "devices": _devices(trace, made),
         "links": _links(made, lines),
         "rows": lines,
-        "key": [entry for entry in key(trace) if entry["kind"] in set(made.picture.link_kind)],
+        "key": [entry for entry in key(trace) if entry["kind"] in made.kinds],
         "routes": routes,
         "transfers": _transfers(trace, route, order),
         "steps": _steps(trace, bands),
@@ -101,7 +107,13 @@ def _whole(trace: Trace | Together, also: npt.NDArray[np.bool_] | None) -> dict[
         "text": _text(trace),
     }
     several_said = None if several is None else together.groups(several)
-    optional = {"hops": _hops(trace, made, order), "flows": flows, "groups": several_said}
+    optional = {
+        "hops": _hops(trace, made, order),
+        "flows": flows,
+        "groups": several_said,
+        "inside": inside_of(trace, made) if made.insides else None,
+        "code": running(trace) if several is None else None,
+    }
     return whole | {name: value for name, value in optional.items() if value is not None}
 
 
@@ -213,7 +225,7 @@ def _steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
     }
 
 
-def _bottleneck(trace: Trace, made: StageLayout) -> dict[str, Any] | None:
+def _bottleneck(trace: Trace, made: Drawn) -> dict[str, Any] | None:
     found = bottleneck(trace)
     links = trace.bottleneck.links if trace.bottleneck else ()
     return None if found is None else {**found, "links": _drawn(made, links)}
@@ -281,13 +293,15 @@ def _panels(made: StageLayout) -> list[dict[str, Any]]:
     ]
 
 
-def _devices(trace: Trace, made: StageLayout) -> dict[str, Any]:
+def _devices(trace: Trace, whole: Drawn) -> dict[str, Any]:
+    made = whole.stage
     what = made.picture
     ours = {int(there): here for here, there in enumerate(trace.place)}  # the ranks that the schedule uses
     endpoints = [ours.get(e, -1) if e >= 0 else -1 for e in what.endpoint]
     columns: dict[str, Any] = {k: [round(float(getattr(b, k)), 2) for b in made.boxes] for k in ("x", "y", "w", "h")}
     if what.shape == "cluster":
-        columns["holds"] = _held(trace, made)
+        columns["holds"] = held_ranks(trace, made)
+        columns["bars"] = whole.bars(trace)
     return {
         "name": what.name,
         "label": _labels(trace, made, endpoints),
@@ -307,38 +321,27 @@ def _labels(trace: Trace, made: StageLayout, endpoints: list[int]) -> list[Any]:
     return labels
 
 
-def _held(trace: Trace, made: StageLayout) -> list[list[int]]:
-    """For each device the ranks of the schedule that sit in it, where it stands for a whole node."""
-    held: list[list[int]] = [[] for _ in made.boxes]
-    ranks = trace.place[: trace.schedule.ranks]
-    devices = made.picture.device_of[trace.topology.endpoint_device[ranks]]
-    for rank, device in enumerate(devices.tolist()):
-        if made.picture.endpoint[device] < 0:
-            held[device].append(rank)
-    return held
-
-
-def _links(made: StageLayout, lines: list[dict[str, Any]]) -> dict[str, Any]:
-    from ..layout.geometry import flat
-
-    what = made.picture
-    row = [-1] * len(what.src)
+def _links(made: Drawn, lines: list[dict[str, Any]]) -> dict[str, Any]:
+    what = made.stage.picture
+    row = [-1] * made.links
     for number, entry in enumerate(lines):
         for link in entry["links"]:
             row[link] = number
-    return {
+    columns: dict[str, Any] = {
         "src": what.src.tolist(),
         "dst": what.dst.tolist(),
-        "kind": what.link_kind,
-        "label": what.link_label,
+        "kind": list(what.link_kind),
+        "label": list(what.link_label),
         "alpha": what.alpha.tolist(),
         "bandwidth": what.bandwidth.tolist(),
-        "path": [flat(line) for line in made.lines],
-        "row": row,
+        "path": [flat(line) for line in made.stage.lines],
     }
+    for name, more in made.links_inside().items():
+        columns[name] += more
+    return {**columns, "row": row}
 
 
-def _routes(trace: Trace, made: StageLayout) -> tuple[dict[str, Any], npt.NDArray[np.int64]]:
+def _routes(trace: Trace, made: Drawn) -> tuple[dict[str, Any], npt.NDArray[np.int64]]:
     """The routes in use, each once, as links of the picture; and the route of every transfer."""
     t = trace.schedule.transfers
     pair = t["src"].astype(np.int64) * trace.schedule.endpoints + t["dst"]
@@ -347,15 +350,13 @@ def _routes(trace: Trace, made: StageLayout) -> tuple[dict[str, Any], npt.NDArra
     if not len(pairs):
         return {"start": [0], "link": []}, route.astype(np.int64)
     found = trace.topology.routes(trace.place[src], trace.place[dst])
-    links = made.picture.link_of[found.link]
+    links = made.link_of[found.link]
     owner = np.repeat(np.arange(len(pairs)), found.hops)[links >= 0]
     start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(pairs)))])
     return {"start": start.tolist(), "link": links[links >= 0].tolist()}, route.ravel().astype(np.int64)
 
 
-def _flows(
-    trace: Trace, made: StageLayout, routes: dict[str, Any], route: npt.NDArray[np.int64]
-) -> dict[str, Any] | None:
+def _flows(trace: Trace, made: Drawn, routes: dict[str, Any], route: npt.NDArray[np.int64]) -> dict[str, Any] | None:
     """What crosses cables at which rates, others' bytes too, where the engine has stretches of its own for that (no
     barriers).
 
@@ -369,7 +370,7 @@ def _flows(
     others = [other.crossing() for other in trace.others if other.crossing is not None]
     if (stored and not others) or sum(len(f.row) for f in (own, *others)) > _MOST_FLOWS:
         return None  # store and forward has the times of every hop already
-    link_of = made.picture.link_of
+    link_of = made.link_of
     parts = [own, *others] if stored else others
     single = np.full(len(link_of) + 1, -1, np.int64)  # a link beyond the topology's is an injection limit
     for link in np.unique(np.concatenate([f.link for f in parts])) if parts else []:
@@ -404,7 +405,7 @@ def _transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np
     return columns
 
 
-def _hops(trace: Trace, made: StageLayout, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+def _hops(trace: Trace, made: Drawn, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
     """When each hop of each transfer begins and ends, where the engine has times of its own for them (store and
     forward)."""
     t = trace.schedule.transfers
@@ -430,7 +431,7 @@ def _hops(trace: Trace, made: StageLayout, order: npt.NDArray[np.int64]) -> dict
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     sequence = np.argsort(place[owner], kind="stable")
-    sequence = sequence[made.picture.link_of[routes.link[sequence]] >= 0]
+    sequence = sequence[made.link_of[routes.link[sequence]] >= 0]
     return {"t0": _seconds(t0[sequence]), "t1": _seconds(t1[sequence])}
 
 
@@ -452,11 +453,11 @@ def _state(trace: Trace) -> dict[str, Any]:
     return {"held": held, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
 
 
-def _figures(trace: Trace, made: StageLayout) -> dict[str, Any]:
-    link_of = made.picture.link_of
+def _figures(trace: Trace, made: Drawn) -> dict[str, Any]:
+    link_of = made.link_of
     drawn = link_of >= 0
     carried = (trace.link_bytes + trace.other_bytes)[drawn]
-    link_bytes = np.bincount(link_of[drawn], weights=carried, minlength=len(made.picture.src))
+    link_bytes = np.bincount(link_of[drawn], weights=carried, minlength=made.links)
     return {
         "time": trace.time,
         "spent": trace.spent,
@@ -483,9 +484,9 @@ def _mistake(trace: Trace, order: npt.NDArray[np.int64]) -> dict[str, Any] | Non
     }
 
 
-def _drawn(made: StageLayout, links: tuple[int, ...]) -> list[int]:
+def _drawn(made: Drawn, links: tuple[int, ...]) -> list[int]:
     """Picture ids of links of the topology."""
-    return sorted({int(made.picture.link_of[link]) for link in links} - {-1})
+    return sorted({int(made.link_of[link]) for link in links} - {-1})
 
 
 def _text(trace: Trace) -> dict[str, Any] | None:

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...topology.network import DEVICE_KINDS
-from ..layout.shapes import StageLayout
 from ..sentences import words
 from ..sentences.names import link_name
+from .apart import told_apart
 
 if TYPE_CHECKING:
     from ...simulate import Trace
+    from .inside import Drawn
 
 MOST_ROWS = 8
 _ALIKE = 0.03  # links of one kind whose use differs by less are one line
@@ -49,7 +50,7 @@ class Group:
     share: float
 
 
-def rows(trace: Trace, made: StageLayout) -> list[dict[str, Any]]:
+def rows(trace: Trace, made: Drawn) -> list[dict[str, Any]]:
     """Classes of links that are alike, the most used first; what does not fit goes into a last line that says so."""
     if not trace.spent:
         return []
@@ -57,7 +58,12 @@ def rows(trace: Trace, made: StageLayout) -> list[dict[str, Any]]:
     groups = _groups(trace)
     shown = groups if len(groups) <= MOST_ROWS else groups[: MOST_ROWS - 1]
     taken: set[int] = set()
-    lines = [_line(trace, made, g, [o for o in shown if o is not g], bool(hot & set(g.links)), taken) for g in shown]
+    said = [_named(trace, g, [o for o in shown if o is not g]) for g in shown]
+    labels = told_apart(trace, [label for label, _ in said], [g.links for g in shown])
+    lines = [
+        _line(made, g, (label, note), bool(hot & set(g.links)), taken)
+        for g, label, (_, note) in zip(shown, labels, said, strict=True)
+    ]
     rest = groups[len(shown) :]
     if rest:
         count, top = sum(len(g.links) for g in rest), words.percent(max(g.share for g in rest))
@@ -113,10 +119,8 @@ def _pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     return src, dst
 
 
-def _line(
-    trace: Trace, made: StageLayout, group: Group, others: list[Group], hot: bool, taken: set[int]
-) -> dict[str, Any]:
-    (en, zh), (note, note_zh) = _named(trace, group, others)
+def _line(made: Drawn, group: Group, said: tuple[Pair, Pair], hot: bool, taken: set[int]) -> dict[str, Any]:
+    (en, zh), (note, note_zh) = said
     drawn = _drawn(made, group.links, taken)
     return {"label": {"en": en, "zh": zh}, "note": {"en": note, "zh": note_zh}, "links": drawn, "hot": hot}
 
@@ -184,8 +188,8 @@ def _all_reach_a_nic(trace: Trace, group: Group) -> bool:
     return not bool(inside[np.isin(routes.link, group.links)].any())
 
 
-def _drawn(made: StageLayout, links: tuple[int, ...], taken: set[int]) -> list[int]:
+def _drawn(made: Drawn, links: tuple[int, ...], taken: set[int]) -> list[int]:
     """Picture ids of links, each in one line only (where links were merged, the busiest line has them)."""
-    ids = sorted({int(made.picture.link_of[link]) for link in links} - {-1} - taken)
+    ids = sorted({int(made.link_of[link]) for link in links} - {-1} - taken)
     taken.update(ids)
     return ids

@@ -6,6 +6,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim.analysis.standing import counted
 from collsim.units import format_time
 
 from ...scenario.choice import Choice
@@ -28,7 +29,7 @@ def draw(choice: Choice) -> None:
     if found is None:
         return
     table: pd.DataFrame = found[0]
-    best = min(table.to_dict("records"), key=lambda row: row["time"])
+    best = min(table.to_dict("records"), key=lambda row: counted(row["time"]))
     st.html(verdict(t("chunks.best", count=best["chunks"], time=format_time(best["time"])), token="done"))
     charts.chart("chunks", _picture, table)
 

@@ -30,14 +30,25 @@ from ...shell.results import latest
 from ...shell.session import language, session, t
 from ...shell.sidebar import sidebar
 from ...texts.catalogue import TEXTS
-from . import breaking, chunk_plot
+from . import breaking, chunk_plot, first
 
 MICRO = 1e6
 
 
-@page("explore", 10, address=panels.ADDRESS, choice=True, moment=("t", "view"), run=lambda _: None)
+@page(
+    "explore",
+    10,
+    address=panels.ADDRESS,
+    choice=True,
+    moment=("t", "view", "node"),
+    run=lambda _: None,
+    settle=panels.settled,
+)
 def draw() -> None:
     """Draw the page. A choice that cannot run leaves a sentence and the last run that worked."""
+    if session().panels.mode == panels.SIMPLE and filebox.uploaded() is None:
+        first.draw()
+        return
     sidebar("explore")
     leave()
     now = session()

@@ -100,8 +100,8 @@ def _residuals(rows: pd.DataFrame) -> Picture:
         x=charts.size_axis(frame["nbytes"]),
         y=charts.factor_axis("ratio", [0.1, 0.25, 0.5, 0.8, 1, 1.25, 2, 4, 10], t("fit.ratio"), padding=12),
         color=alt.Color("name:N", scale=hues, legend=alt.Legend(title=None, orient="top")),
-        tooltip=["collective:N", "size:N", "name:N", alt.Tooltip("ratio:Q", format=".3f")],
+        tooltip=[*map(alt.Tooltip, ("collective:N", "size:N", "name:N")), alt.Tooltip("ratio:Q", format=".3f")],
     )
-    even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("edge", dark)).encode(y="one:Q")
+    even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("edge", dark)).encode(y=alt.Y("one:Q"))
     made: Picture = alt.layer(even, dots).properties(height=300, description=t("fit.ratio"))
     return made

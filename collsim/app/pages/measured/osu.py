@@ -68,12 +68,8 @@ def against(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
     if timed.empty:
         raise Refused("measured.notimes")
     if case.ranks < max(2, case.nodes):
-        raise CollsimError(
-            "ranks={ranks} is too few; on {nodes} nodes there are at least {least}",
-            ranks=case.ranks,
-            nodes=case.nodes,
-            least=max(2, case.nodes),
-        )
+        why = "ranks={ranks} is too few; on {nodes} nodes there are at least {least}"
+        raise CollsimError(why, ranks=case.ranks, nodes=case.nodes, least=max(2, case.nodes))
     table = timed.groupby("nbytes", as_index=False)[["time", "busbw"]].median()
     table["predicted"] = [mpi.time_of(case, int(n)) for n in table["nbytes"]]
     ratio = table["predicted"] / table["time"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import math
-from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -151,16 +150,17 @@ def _bars(gap: Gap) -> Picture:
     hues = alt.Scale(domain=tokens, range=[color(token, dark) for token in tokens])
     y = charts.labels_axis("cause", labelPadding=8)
     base = alt.Chart(frame).encode(x=alt.X("left:Q", title=None, axis=None, scale=scale), y=y)
-    words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text="said:N")
+    words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("said:N"))
     bars = base.mark_bar(size=18).encode(color=alt.Color("hue:N", legend=None, scale=hues))
     made: Picture = alt.layer(bars, words).properties(height=alt.Step(30), description=t("measured.tried"))
     return made
 
 
-def _this() -> Any:
+def _this() -> alt.ColorValue:
     """The run on the page in colour, the others grey."""
     dark = is_dark()
-    return alt.condition("datum.this", alt.value(color("full", dark)), alt.value(color("ink3", dark)))
+    here = {"test": "datum.this", "value": color("full", dark)}
+    return alt.ColorValue(color("ink3", dark), condition=here)
 
 
 def _published(run: str) -> pd.DataFrame:
@@ -186,8 +186,8 @@ def _every(run: str) -> Picture:
     x = alt.X("ratio:Q", scale=alt.Scale(type="log", domain=[0.05, 4], clamp=True), title=None, axis=ticks)
     y, hue = charts.labels_axis("name").sort(list(dict.fromkeys(frame["name"]))), _this()
     near = alt.Chart(pd.DataFrame([{"low": 1 / NEAR, "high": NEAR}]))
-    shade = near.mark_rect(color=color("room", is_dark()), opacity=0.2).encode(x=alt.X("low:Q"), x2="high:Q")
-    tips = ["name:N", "size:N", alt.Tooltip("ratio:Q", format=".2f")]
+    shade = near.mark_rect(color=color("room", is_dark()), opacity=0.2).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+    tips = [alt.Tooltip("name:N"), alt.Tooltip("size:N"), alt.Tooltip("ratio:Q", format=".2f")]
     dots = alt.Chart(frame).mark_point(filled=True, size=34, opacity=0.55).encode(x=x, y=y, color=hue, tooltip=tips)
     rings = alt.Chart(middle).mark_point(size=130, strokeWidth=2.4, filled=False, opacity=1).encode(x=x, y=y, color=hue)
     made: Picture = alt.layer(shade, dots, rings).properties(height=alt.Step(21), description=t("measured.every"))
@@ -214,7 +214,11 @@ def _scatter(run: str) -> Picture:
     scale, marks = alt.Scale(type="log", domain=ends, nice=False), charts.axis(pd.Series(ends), 10)
     x = alt.X("measured:Q", scale=scale, title=t("measured.scatter.x"), axis=marks)
     y = alt.Y("ours:Q", scale=scale, title=t("measured.scatter.y"), axis=marks)
-    tips = ["name:N", "size:N", *charts.tips(said="measured.scatter.x", predicted_said="measured.scatter.y")]
+    tips = [
+        alt.Tooltip("name:N"),
+        alt.Tooltip("size:N"),
+        *charts.tips(said="measured.scatter.x", predicted_said="measured.scatter.y"),
+    ]
     dots = alt.Chart(frame).mark_point(filled=True, size=40, opacity=0.6).encode(x=x, y=y, color=_this(), tooltip=tips)
     layers = (*_diagonal(ends, x, y, scale), dots)
     made: Picture = alt.layer(*layers).properties(height=340, description=t("measured.scatter"))
@@ -228,7 +232,7 @@ def _diagonal(ends: list[float], x: alt.X, y: alt.Y, scale: alt.Scale) -> list[a
     base = alt.Chart(pd.DataFrame({"measured": ends, "ours": ends, **near}))
     shade = base.mark_area(color=color("room", dark), opacity=0.2, clip=True)
     line = base.mark_line(color=color("edge", dark), strokeWidth=1.4)
-    return [shade.encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q"), line.encode(x=x, y=y)]
+    return [shade.encode(x=x, y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q")), line.encode(x=x, y=y)]
 
 
 # ---- NCCL's choices ------------------------------------------------------------------------------------------------
@@ -258,7 +262,9 @@ def _cells(table: pd.DataFrame, title: str) -> Picture:
     base = alt.Chart(frame).encode(x=x, y=y, tooltip=tips)
     legend = alt.Legend(orient="top", title=None)
     cells = base.mark_rect(stroke=color("card", dark), strokeWidth=2)
-    words = base.mark_text(fontSize=12, fontWeight="bold", color=color("card", dark)).encode(text="protocol:N")
+    words = base.mark_text(fontSize=12, fontWeight="bold", color=color("card", dark)).encode(
+        text=alt.Text("protocol:N")
+    )
     cells = cells.encode(color=alt.Color("algorithm:N", scale=hues, legend=legend))
     made: Picture = alt.layer(cells, words).properties(height=alt.Step(36), description=title)
     return made
@@ -295,7 +301,7 @@ def _ratios(table: pd.DataFrame, said: str) -> Picture:
         strokeDash=alt.StrokeDash("who:N", scale=dashes, legend=None),
         tooltip=["size:N", "who:N", alt.Tooltip("ratio:Q", format=".2f", title=title)],
     )
-    even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("ink3", dark)).encode(y="one:Q")
+    even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("ink3", dark)).encode(y=alt.Y("one:Q"))
     made: Picture = alt.layer(even, lines).properties(height=250, description=said)
     return made
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
+from collsim.analysis.standing import counted
 from collsim.errors import CollsimError, Sentence
 from collsim.viz.race.race import Runner, runner
 
@@ -268,7 +269,7 @@ def overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, in
 
     Only on one generic network, where it takes a moment.
     """
-    first, other = sorted(range(len(runners)), key=lambda n: times[n])[:2]
+    first, other = sorted(range(len(runners)), key=lambda n: counted(times[n]))[:2]
     a, b = runners[first], runners[other]
     alike = replace(a, algorithm=b.algorithm, options=b.options) == b
     if a.place not in networks() or engine_settings(a) or not alike or a.ranks > 64:

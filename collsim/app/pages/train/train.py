@@ -15,7 +15,7 @@ from ...scenario.mistakes import sentence
 from ...shell import codebox
 from ...shell.address import leave, menu, remember, remembered
 from ...shell.codebox import CodePart
-from ...shell.controls import forget, start
+from ...shell.controls import forget
 from ...shell.notes import complain, figure, headline, mistake, quantity_figure, small, title, verdict
 from ...shell.page import page
 from ...shell.player import look
@@ -26,6 +26,7 @@ from .asked import PLAIN, TrainingChoice
 from .code import command, script
 from .controls import controls
 from .steps import ChangedStep, CollectiveOpened, StepShown
+from .tabs import tabs
 
 PAGE = "train"
 Pair = tuple[str, str]
@@ -36,7 +37,7 @@ def draw() -> None:
     """Draw the page: controls in the sidebar, figures and the sentence, the card of the step or the race."""
     choice: TrainingChoice = controls(remembered(PAGE))
     top = st.container()
-    choice = replace(choice, show=_view(choice.show))
+    choice = replace(choice, show=tabs(choice.show))
     leave(choice)
     with top:
         complain(session().complaints)
@@ -52,20 +53,6 @@ def draw() -> None:
             [CodePart(t("cli"), command(choice), note=t("train.torch"))],
             (choice.own,) if choice.own else (),
         )
-
-
-def _view(current: str) -> str:
-    """One step, or three ways."""
-    key = start("train_show", current, asked.VIEWS)
-    chosen = st.segmented_control(
-        t("train.show"),
-        list(asked.VIEWS),
-        format_func=lambda name: t(f"train.show.{name}"),
-        key=key,
-        required=True,
-        label_visibility="collapsed",
-    )
-    return chosen or current
 
 
 def _timed(choice: TrainingChoice) -> TrainingChoice:

@@ -264,7 +264,7 @@ def _histogram(times: np.ndarray[Any, Any], middle: float, high: float, said: st
     y = alt.Y("runs:Q", title=t("whatif.runs"), axis=alt.Axis(tickCount=4))
     bars = alt.Chart(frame).mark_bar(color=color("room", dark), stroke=color("card", dark))
     marks = alt.Chart(pd.DataFrame({"low": [middle / per]})).mark_rule(color=color("full", dark), strokeWidth=3)
-    layers = bars.encode(x=x, x2="high:Q", y=y, tooltip=["runs:Q"]), marks.encode(x="low:Q")
+    layers = bars.encode(x=x, x2=alt.X2("high:Q"), y=y, tooltip=[alt.Tooltip("runs:Q")]), marks.encode(x=alt.X("low:Q"))
     made: Picture = alt.layer(*layers).properties(height=150, description=said)
     return made
 
@@ -333,7 +333,7 @@ def _savings(frame: pd.DataFrame) -> Picture:
     )
     hues = alt.Scale(domain=["kind", "link"], range=[color("full", dark), color("ink3", dark)])
     bars = base.mark_bar(height=16).encode(color=alt.Color("what:N", scale=hues, legend=None))
-    words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text="said:N")
+    words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("said:N"))
     look = {"height": 34 * len(frame) + 30, "description": t("whatif.tornado")}
     made: Picture = alt.layer(bars, words).properties(**look)
     return made

@@ -3,6 +3,7 @@
 import { useFill } from "../draw/cable.js";
 import { put } from "../draw/canvas.js";
 import { busySeconds, idleShare, linkBytes, rowSlices, stepShare, useClass, usedLinks } from "../model/load.js";
+import { ranksWaiting } from "../model/cells.js";
 import { meters } from "./meters.js";
 import { stepAt } from "../model/model.js";
 import { linkName } from "../model/names.js";
@@ -97,6 +98,7 @@ function drawLinkBar(g, V, geo, line, r, most, q) {
     g.fill();
     return;
   }
+  putIdle(g, V, geo, r, q);
   const fills = Object.fromEntries(["room", "near", "full"].map((cls) => [cls, useFill(g, C, cls, V.patterns)]));
   for (let c = 0; c < ncol; c++) {
     if (r.top[c] < 1e-6) continue;
@@ -108,6 +110,18 @@ function drawLinkBar(g, V, geo, line, r, most, q) {
     g.globalAlpha = 0.35; // the busiest cable of the row, where they differ
     g.fillRect(c * w, base - ht, w + 0.3, ht - h);
     g.globalAlpha = 1;
+  }
+}
+
+/** "idle" in stretches of time in which no cable of a row carries anything, where they have room for the word. */
+function putIdle(g, V, geo, r, q) {
+  const { tw, rh, bh, top } = geo,
+    ncol = columnsOf(geo),
+    y = top + q * rh + geo.off + bh / 2 + 4.5;
+  for (let a = 0, b = 0; a < ncol; a = b + 1) {
+    for (b = a; b < ncol && r.top[b] < 1e-6; ) b++;
+    const x = ((a + b) / 2 / ncol) * tw;
+    if (((b - a) / ncol) * tw > 60) put(g, V.W.idleBar, x, y, 13, V.C.ink3, { align: "center" });
   }
 }
 
@@ -135,44 +149,20 @@ function linkFigure(g, V, geo, line, mid, ly) {
     D = rowData(m, columnsOf(geo)),
     bytes = Math.max(0, ...line.links.map((l) => linkBytes(m, l, V.t)));
   const share = Math.max(0, ...line.links.map((l) => V.facts.share[l])),
-    cls = useClass(share);
-  meters(
-    g,
-    V,
-    geo,
-    mid,
-    ly,
-    { text: fmtBytes(bytes), share: bytes / D.most },
-    { text: fmtShare(share), share, fill: useFill(g, C, cls, V.patterns), color: share > 0.95 ? C.fulltext : C.ink },
-  );
+    look = { fill: useFill(g, C, useClass(share), V.patterns), color: share > 0.95 ? C.fulltext : C.ink },
+    text = share > 1e-9 ? fmtShare(share) : V.W.idleBar;
+  meters(g, V, geo, mid, ly, { text: fmtBytes(bytes), share: bytes / D.most }, { text, share, ...look });
 }
 
-// Ranks that wait for others: in lockstep over the whole step, in the event engine at this moment.
-function waitText(V) {
+/**
+ * Ranks that wait for others at this moment: with barriers those that are done with the step, and how many chunks lie
+ * at ranks until it ends; without them those at which nothing arrives.
+ */
+export function waitText(V) {
   const { m, W } = V;
   if (V.s < 0) return "";
-  const receives = new Set(),
-    busy = new Set(),
-    longest = new Map();
-  const from = m.lockstep ? m.byStep.id.subarray(m.byStep.start[V.s], m.byStep.start[V.s + 1]) : V.act;
-  for (const i of from) {
-    receives.add(m.dst[i]);
-    busy.add(m.dst[i]);
-    busy.add(m.src[i]);
-  }
-  if (!m.lockstep) return W.idleFig(m.ranks - [...busy].filter((e) => e < m.ranks).length, m.ranks);
-  const dur = m.step1[V.s] - m.step0[V.s];
-  for (const i of from)
-    for (const e of [m.dst[i], receives.has(m.src[i]) ? -1 : m.src[i]])
-      if (e >= 0 && e < m.ranks) longest.set(e, Math.max(longest.get(e) ?? 0, m.t1[i] - m.step0[V.s]));
-  let waiting = 0,
-    least = 1;
-  for (let e = 0; e < m.ranks; e++) {
-    const f = 1 - (longest.get(e) ?? 0) / dur;
-    if (f > 0.005) {
-      waiting++;
-      least = Math.min(least, f);
-    }
-  }
-  return waiting ? W.waitFig(waiting, m.ranks, fmtShare(least)) : W.waitFig(0, m.ranks, fmtShare(0));
+  if (m.lockstep) return W.waitFig(ranksWaiting(m, V.t, V.s).size, m.ranks, V.wait.length);
+  const busy = new Set();
+  for (const i of V.act) busy.add(m.src[i]).add(m.dst[i]);
+  return W.idleFig(m.ranks - [...busy].filter((e) => e < m.ranks).length, m.ranks);
 }

@@ -1,5 +1,6 @@
 // The devices of a machine: boxes, what is written on them, and the ways through switches.
 
+import { barsHeight, drawNodeBars } from "./bars.js";
 import { arrow, box, fitFont, put, stroke } from "./canvas.js";
 import { shareDone } from "../model/cells.js";
 import { measure, pointAt } from "../model/geometry.js";
@@ -16,8 +17,10 @@ export function drawDevices(g, V) {
   for (let d = 0; d < m.tl.devices.x.length; d++) {
     const one = deviceAt(V, d);
     drawBox(g, V, one);
-    const squares = heldIn(V, one);
+    const squares = heldIn(V, one),
+      bars = m.tl.devices.bars?.[d] ?? [];
     drawHeld(g, V, squares, busy, onScreen(V, LEAST - 1));
+    drawNodeBars(g, V, bars, one.x, one.y, one.w, one.h);
     const name = isUpright(one, squares) ? nameUpright(g, V, one) : nameLevel(g, V, one, squares.length);
     if (name) names.push(name);
     else if (one.kind === "nic" && !isUpright(one, squares)) unnamed.push(d);
@@ -53,15 +56,17 @@ function deviceAt(V, d) {
 function drawBox(g, V, { d, x, y, w, h, on, rank, big, host, fill }) {
   const { m, C } = V,
     edge = on ? (host ? C.hostink : C.ink) : C.edge;
+  if (d === m.opened) box(g, x - 1, y - 1, w + 2, h + 2, 6, null, C.ink, 3);
   box(g, x, y, w, h, big ? 6 : rank ? 5 : 4, fill, edge, on ? (rank || big ? 1.8 : 1.6) : 1);
-  if (rank && m.ranks > 32 && V.fill) fillSquare(g, V, m.tl.devices.endpoint[d], x, y, w, h);
+  if (rank && m.ranks > 32 && m.node == null && V.fill) fillSquare(g, V, m.tl.devices.endpoint[d], x, y, w, h);
 }
 
 /** Squares for the ranks in a device that stands for a whole node, under the strip with its name. */
 function heldIn(V, { d, x, y, w, h }) {
   const holds = V.m.tl.devices.holds?.[d] ?? [],
-    strip = nameStrip(V);
-  return holds.length ? heldSquares(holds, x, y + strip, w, h - strip, Math.min(1, V.k)) : [];
+    strip = nameStrip(V),
+    room = h - strip - barsHeight(V, V.m.tl.devices.bars?.[d], w, h);
+  return holds.length ? heldSquares(holds, x, y + strip, w, room, Math.min(1, V.k)) : [];
 }
 
 const nameStrip = (V) => onScreen(V, LEAST + 6);

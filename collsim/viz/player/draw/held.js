@@ -1,7 +1,7 @@
 // Ranks inside the box of a node that is drawn as one: a square for each, under the name of the box.
 
 import { box, fitFont, put } from "./canvas.js";
-import { shareDone } from "../model/cells.js";
+import { ranksWaiting, shareDone } from "../model/cells.js";
 
 const GAP_HELD = 3; // pixels between squares
 const LARGEST_HELD = 27;
@@ -35,13 +35,18 @@ export function heldSquares(ranks, x, y, w, h, scale = 1) {
   }));
 }
 
-/** A square fills from below with the finished chunks of its rank; its edge is ink while the rank sends or receives. */
+/**
+ * A square fills from below with the finished chunks of its rank; its edge is ink while the rank sends or receives, and
+ * dashed while it waits for the others.
+ */
 export function drawHeld(g, V, squares, busy, least) {
   const { m, C } = V,
+    waits = ranksWaiting(m, V.t, V.s),
     longest = "8".repeat(String(m.ranks - 1).length); // all have numbers, or none
   for (const { rank, x, y, size } of squares) {
     const done = shareDone(V, rank),
       on = busy.has(rank);
+    if (waits.has(rank)) box(g, x - 2, y - 2, size + 4, size + 4, 4, null, C.wait, 1.6, [2.5, 2.5]);
     box(g, x, y, size, size, 3, C.card);
     g.fillStyle = C.sumfill;
     g.fillRect(x, y + size * (1 - done), size, size * done);

@@ -3,6 +3,7 @@
 
 import { drawCable } from "./cable.js";
 import { arrow, box, put, stroke, widthOf } from "./canvas.js";
+import { drawZoom } from "./bars.js";
 import { drawDevices } from "./devices.js";
 import { measure, pointAt, through } from "../model/geometry.js";
 import { routeLinks } from "../model/hops.js";
@@ -41,7 +42,9 @@ function addTurns(m, r, turns) {
     const d = m.tl.links.src[ls[h]];
     if (D.kind[d] !== "nvswitch" && (D.kind[d] !== "switch" || Math.max(D.w[d], 2 * D.h[d]) < 140)) continue;
     const a = m.tl.links.path[ls[h - 1]].slice(-2),
-      b = m.tl.links.path[ls[h]].slice(0, 2),
+      b = m.tl.links.path[ls[h]].slice(0, 2);
+    if (!a.length || !b.length) continue;
+    const
       way = through(D, d, a[0], a[1], b[0], b[1]);
     if (!turns.has(d)) turns.set(d, []);
     turns.get(d).push({ pts: [...way, b[0], b[1]], link: ls[h], bends: way.length > 2 });
@@ -82,9 +85,15 @@ function drawLinks(g, V) {
     share = facts.share;
   const active = [],
     few = m.hot.size <= 8;
-  g.lineCap = "butt";
   g.lineJoin = "round";
+  g.lineCap = "round";
+  // A halo points at something, from under the cables: where most cables are equally full there is nothing to point at.
+  if (!V.patterns && (m.hot.size <= 0.6 * usedLinks(m).length || m.hot.size <= 2))
+    for (const l of m.hot)
+      if (path[l]?.length) stroke(g, path[l], few ? Math.min(22, casing(m, l) + 16) : casing(m, l) + 6, C.fulltint);
+  g.lineCap = "butt";
   for (let l = 0; l < m.nlinks; l++) {
+    if (!path[l].length) continue;
     if (share[l] > 1e-9) {
       active.push(l);
       continue;
@@ -95,12 +104,6 @@ function drawLinks(g, V) {
     if (d > 8) stroke(g, path[l], d - 2, C.sunk);
     if (c > 0) stroke(g, path[l], Math.max(1, c), C.edge);
   }
-  g.lineCap = "round";
-  // A halo points at something: where most cables are equally full there is nothing to point at.
-  if (!V.patterns && (m.hot.size <= 0.6 * usedLinks(m).length || m.hot.size <= 2))
-    for (const l of m.hot)
-      if (path[l]) stroke(g, path[l], few ? Math.min(22, casing(m, l) + 16) : casing(m, l) + 6, C.fulltint);
-  g.lineCap = "butt";
   active.sort((a, b) => share[a] - share[b]);
   for (const l of active) {
     const d = casing(m, l),
@@ -184,6 +187,7 @@ function drawMistake(g, V) {
 
 export function drawPhysical(g, V) {
   drawPanels(g, V);
+  drawZoom(g, V);
   drawLinks(g, V);
   drawPanelNames(g, V);
   drawDevices(g, V);

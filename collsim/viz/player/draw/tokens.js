@@ -5,7 +5,6 @@ import { measure, pointAt, shape } from "../model/geometry.js";
 import { hopAt, journey, routeLinks } from "../model/hops.js";
 import { hues } from "../model/look.js";
 import { slotText } from "../model/model.js";
-import { panelOf } from "../model/names.js";
 import { casing, onScreen } from "./ruler.js";
 import { markSpot, routeHot } from "./stage.js";
 import { NB } from "../model/units.js";
@@ -167,7 +166,6 @@ function placeTokens(V) {
 
 function addToken(V, per, i, size, waits) {
   const { m } = V;
-  if (m.ranks > 32 && panelOf(m, m.src[i]) >= 0 && panelOf(m, m.src[i]) === panelOf(m, m.dst[i])) return;
   const hops = shape(m, m.route[i]);
   if (!hops.length) return;
   let h = hops.length - 1,
@@ -181,7 +179,9 @@ function addToken(V, per, i, size, waits) {
     queued = hopOut.waits;
     share = hopOut.share;
   }
-  const line = hops[h],
+  const line = hops[h];
+  if (!line) return;
+  const
     short = Math.max(14, (line.len - line.lead) / 2 - 9), // on a short cable one waits at each end
     s = waits ? Math.min(22, size, short) : size,
     pad = Math.min(s / 2 + 2, line.len / 3);
@@ -398,7 +398,8 @@ export function drawJourney(g, V) {
     g.setLineDash(done ? [] : [3, 4]);
     for (const i of moves) {
       if (m.t1[i] <= V.t !== done) continue;
-      for (const { pts } of shape(m, m.route[i])) stroke(g, pts, done ? 3 : 1.8, done ? C.done : C.ink);
+      for (const line of shape(m, m.route[i]))
+        if (line) stroke(g, line.pts, done ? 3 : 1.8, done ? C.done : C.ink);
     }
   }
   g.setLineDash([]);

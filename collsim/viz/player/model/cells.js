@@ -130,6 +130,31 @@ export function waitingAt(m, t, s, out = []) {
   return out;
 }
 
+/**
+ * Ranks that have nothing more to do in step s of a run with barriers at t, and wait for the others: all that they
+ * receive has arrived, or all that they send where they receive nothing.
+ */
+export function ranksWaiting(m, t, s) {
+  const waits = new Set();
+  if (!m.lockstep || !(s >= 0) || t >= m.step1[s]) return waits;
+  const until = doneInStep(m, s),
+    slack = 0.005 * (m.step1[s] - m.step0[s]);
+  for (let e = 0; e < m.ranks; e++) if (until[e] <= t && until[e] < m.step1[s] - slack) waits.add(e);
+  return waits;
+}
+
+/** When each endpoint is done with step s, its start for those that have no part in it. */
+function doneInStep(m, s) {
+  if (m.doneInStep?.s === s) return m.doneInStep.until;
+  const ids = m.byStep.id.subarray(m.byStep.start[s], m.byStep.start[s + 1]),
+    until = new Float64Array(m.endpoints).fill(m.step0[s]),
+    receives = new Set(Array.from(ids, (i) => m.dst[i]));
+  for (const i of ids)
+    for (const e of receives.has(m.src[i]) ? [m.dst[i]] : [m.src[i], m.dst[i]]) until[e] = Math.max(until[e], m.t1[i]);
+  m.doneInStep = { s, until };
+  return until;
+}
+
 /** True when every cell that must be finished at the end is finished at t. */
 export function doneAt(m, t) {
   if (m.mistake) return false; // a count alone cannot tell: a rank that is added twice hides one that is missing

@@ -4,8 +4,8 @@ import { routeLinks } from "./hops.js";
 import { clean } from "./order.js";
 
 /**
- * The polyline of a route, one piece per hop; each piece begins with the way through the device before it, `lead` px
- * long.
+ * The polyline of a route, one piece per hop, null for a hop that is not drawn; each piece begins with the way through
+ * the device before it, `lead` px long.
  */
 export function shape(m, r) {
   m.shapes ??= [];
@@ -15,6 +15,11 @@ export function shape(m, r) {
   let prev = null;
   for (const l of routeLinks(m, r)) {
     const pts = Array.from(path[l]);
+    if (!pts.length) {
+      hops.push(null); // in a node that is closed, or outside the open one
+      prev = null;
+      continue;
+    }
     const way = prev ? through(m.tl.devices, src[l], prev[0], prev[1], pts[0], pts[1]) : [];
     pts.unshift(...way);
     prev = pts.slice(-2);

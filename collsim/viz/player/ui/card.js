@@ -17,6 +17,7 @@ const PARTS = {
   base: ["canvas"],
   live: ["canvas", { role: "img" }],
   note: part("note"),
+  crumbs: ["nav", { className: "crumbs" }],
   stage: part("stage"),
   kinds: part("kinds"),
   legend: part("legend"),
@@ -67,7 +68,7 @@ export function buildCard(host) {
   for (const name of ICON_BUTTONS) d[name].append(icon(name));
   const group = (className, ...kids) => el("span", { className }, ...kids);
   d.stage.append(d.base, d.live);
-  d.left.append(d.stage, d.note, d.kinds, d.legend);
+  d.left.append(d.crumbs, d.stage, d.note, d.kinds, d.legend);
   d.right.append(el("h3", {}, d.matrixTitle, d.channelLabel), d.matrix);
   d.tr.append(
     group("g lead", d.first, d.back, d.play, d.next),

@@ -6,6 +6,7 @@ import { copyText } from "./copy.js";
 import { arrange, setChart, setPatterns, setView } from "./dress.js";
 import { stepSpan } from "./frame.js";
 import { actOnKey } from "./keys.js";
+import { goInto, nextNode } from "./nodes.js";
 import { busiest } from "../model/load.js";
 import { mistakeTime, nextStart, stepAt } from "../model/model.js";
 import { chartsOf } from "../charts/rows.js";
@@ -79,12 +80,15 @@ export async function shareLink(ui) {
   let text = opts.onShare ? opts.onShare(st) : null;
   if (text === undefined) return;
   if (text == null && /^(https?|file):/.test(location.protocol)) {
-    const u = new URL(location.href);
+    const u = new URL(location.href),
+      node = st.node == null ? "" : `&node=${st.node}`;
     if (opts.link === "hash" || u.protocol === "file:")
-      u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${S.lang}`;
+      u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${S.lang}${node}`;
     else {
       u.searchParams.set("t", String(Number(st.t.toPrecision(6))));
       u.searchParams.set("view", st.view);
+      if (st.node == null) u.searchParams.delete("node");
+      else u.searchParams.set("node", String(st.node));
     }
     text = u.href;
   }
@@ -156,5 +160,6 @@ const keysOf = (ui) => ({
   l: () => toggleLoop(ui),
   f: () => present(ui),
   v: () => setView(ui, ui.S.view === "logical" ? "physical" : "logical"),
-  Escape: () => ui.S.present && present(ui, false),
+  n: () => nextNode(ui),
+  Escape: () => (ui.S.present ? present(ui, false) : goInto(ui, null)),
 });

@@ -1,6 +1,7 @@
 // What changes with the run, the language, the theme or the size, but not with time: words, legend, layout.
 
 import { SPEEDS } from "../model/clock.js";
+import { buildCrumbs } from "./crumbs.js";
 import { colorsOf, forgetDrawn, invalidate, report, themeOf, wordsOf } from "./context.js";
 import { el, nameButton, segment } from "../draw/elements.js";
 import { buildLegend } from "./legend.js";
@@ -39,6 +40,7 @@ export function dress(ui) {
   buildTabs(ui);
   buildLegend(ui);
   buildHead(ui);
+  buildCrumbs(ui);
   d.root.dataset.transfers = String(m.n);
   arrange(ui);
 }
@@ -147,7 +149,7 @@ export function arrange(ui) {
   d.root.classList.toggle("slim", outer < 820 && !S.present);
   d.root.classList.toggle("tight", outer < (S.present ? 1700 : 1120));
   const leftW = S.narrow ? inner : inner - 424,
-    st = m.tl.stage;
+    st = ui.shown.tl.stage;
   const roomH = compact
     ? opts.compact
     : S.present
@@ -172,7 +174,7 @@ export function arrange(ui) {
   d.tr.querySelector(".lead").style.width = S.narrow ? "" : "198px";
   arrangePanels(ui);
   S.matW = S.narrow ? Math.min(inner, 640) : 400;
-  S.matH = S.narrow ? 480 : Math.max(300, S.stageH + (m.tl.stage.key ? 4 : 28));
+  S.matH = S.narrow ? 480 : Math.max(300, S.stageH + (st.key ? 4 : 28));
   const x0 = S.narrow ? 8 : 216,
     n = linesOf(m, S.chart, wordsOf(ui), S.lang).length;
   S.geo = {

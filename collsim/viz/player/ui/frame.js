@@ -4,6 +4,7 @@ import { drawCable } from "../draw/cable.js";
 import { stroke } from "../draw/canvas.js";
 import { cellAt, finishedAt, landedBy, waitingAt } from "../model/cells.js";
 import { SPEEDS } from "../model/clock.js";
+import { showNode } from "./crumbs.js";
 import { colorsOf, report, themeOf, wordsOf } from "./context.js";
 import { el, segment, sizeCanvas } from "../draw/elements.js";
 import { keyShare, sameWords } from "../draw/key.js";
@@ -134,8 +135,17 @@ export function render(ui) {
   mirror(ui);
 }
 
+/** What is drawn on the stage: the scene, with the model of the open node where one is. */
+function onStage(ui) {
+  const { V, m, shown } = ui;
+  if (shown === m) return V;
+  const P = Object.create(V);
+  return Object.assign(P, { m: shown, facts: stageFacts(shown, V.t, V.s, V.act) });
+}
+
 function drawStage(ui) {
-  const { d, S, m, V, clock, keys } = ui;
+  const { d, S, m, clock, keys } = ui,
+    V = (ui.P = onStage(ui));
   const now = performance.now(),
     logical = S.view === "logical";
   const key = [
@@ -147,6 +157,7 @@ function drawStage(ui) {
     themeOf(ui),
     S.channel,
     logical || m.ranks > 32 ? V.landed : 0,
+    S.node,
     V.t >= m.total,
   ].join();
   if (logical) V.lay = logicalLayout(m, V.slots.length, S.stageW, S.stageH);
@@ -166,17 +177,19 @@ function drawStage(ui) {
   }
   const g = sizeCanvas(d.live, S.stageW, S.stageH);
   g.clearRect(0, 0, S.stageW, S.stageH);
-  const way = V.hover?.slot != null && !clock.playing;
+  const moves = V.hover?.slot != null && !clock.playing;
   if (logical) {
-    if (way) drawLogicalJourney(g, V);
+    if (moves) drawLogicalJourney(g, V);
     drawLogicalTokens(g, V);
   } else {
     g.translate(S.ox, S.oy);
     g.scale(S.k, S.k);
-    if (V.hover?.link != null) stroke(g, m.tl.links.path[V.hover.link], 2, V.C.ink);
-    if (way) drawJourney(g, V);
+    const way = V.hover?.link == null ? [] : V.m.tl.links.path[V.hover.link];
+    if (way.length) stroke(g, way, 2, V.C.ink);
+    if (moves) drawJourney(g, V);
     drawTokens(g, V);
   }
+  showNode(ui);
   const many = V.act.length > 2000;
   d.note.style.display = many ? "block" : "none";
   if (many) d.note.textContent = wordsOf(ui).aggregated(V.act.length);

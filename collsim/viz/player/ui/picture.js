@@ -9,7 +9,7 @@ import { drawMatrix } from "../charts/matrix.js";
 import { textAt } from "../model/read.js";
 import { drawBars, drawRows, linesOf, rowSize } from "../charts/rows.js";
 import { drawScrub } from "../charts/scrub.js";
-import { drawPhysical } from "../draw/stage.js";
+import { drawPhysical, stageFacts } from "../draw/stage.js";
 import { drawTokens } from "../draw/tokens.js";
 
 /** The card as a picture: light colours, narration as caption, address and version at the foot, no controls. */
@@ -23,7 +23,8 @@ export function pictureOf(ui) {
   g.fillStyle = P.C.card;
   g.fillRect(0, 0, WIDE, at.h);
   wrap(g, d.say.textContent, 20, 40, WIDE - 40, 19.5, 27, P.C.ink, 2);
-  shifted(g, 20, TOP, () => drawView(g, P, S.view, at.stage));
+  const drawn = ui.shown === m ? P : { ...P, m: ui.shown, facts: stageFacts(ui.shown, V.t, V.s, V.act) };
+  shifted(g, 20, TOP, () => drawView(g, drawn, S.view, at.stage));
   shifted(g, 20 + LEFT + 24, TOP, () => {
     put(g, d.matrixTitle.textContent, 0, 16, 15, P.C.ink, { bold: true });
     g.translate(0, 24);
@@ -43,8 +44,9 @@ const LEFT = 1134;
 const TOP = 92;
 
 /** Heights in the picture: of the stage, of the rows, and where the scrubber begins. */
-function measurePicture({ S, m, V }) {
-  const fits = Math.round(m.tl.stage.h * Math.min(LEFT / m.tl.stage.w, 1.3)),
+function measurePicture({ S, m, V, shown }) {
+  const { h, w } = shown.tl.stage,
+    fits = Math.round(h * Math.min(LEFT / w, 1.3)),
     stage = S.view === "logical" ? Math.max(470, S.stageH) : fits,
     lines = linesOf(m, S.chart, V.W, S.lang),
     size = rowSize(lines.length, false, S.chart),

@@ -16,8 +16,10 @@ import {
 } from "./controls.js";
 import { applyTheme, arrange, dress, setPatterns } from "./dress.js";
 import { onClock, render } from "./frame.js";
+import { insideOf, nodeAt, openNode } from "../model/inside.js";
 import { channelShown, index, mistakeTime, slotChannels } from "../model/model.js";
 import { clean } from "../model/order.js";
+import { goInto, nextNode } from "./nodes.js";
 import { pictureOf, savePng } from "./picture.js";
 import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";
 import { problem, unpack } from "../model/read.js";
@@ -30,6 +32,7 @@ import { problem, unpack } from "../model/read.js";
  *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race,
  *             a machine)
  *   marks     [{link, text}]: numbers beside cables, a route hop by hop
+ *   node      number of the node that is open, where nodes are boxes
  *   onPick(endpoint)     when a rank's box is clicked
  *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame
  *   onShare(state)       instead of copying a link; may return the text to copy
@@ -109,6 +112,7 @@ function setOptions(ui, o) {
   if (o.lang !== undefined) change(S, "lang", o.lang === "zh" ? "zh" : "en");
   if (o.theme !== undefined) change(S, "theme", o.theme);
   if (o.view != null) change(S, "view", o.view);
+  if (o.node !== undefined && ui.m) goInto(ui, o.node, false);
   for (const name of ["header", "compact", "marks"]) if (name in o) change(opts, name, o[name]);
   if (!changed) return;
   ui.narrated = "";
@@ -149,13 +153,21 @@ function wire(ui) {
     S.words = !S.words;
     dress(ui);
   };
+  d.crumbs.addEventListener("click", (ev) => {
+    const by = ev.target.closest("button")?.dataset.by;
+    if (by === "0") goInto(ui, null);
+    else if (by) nextNode(ui, Number(by));
+  });
   d.root.addEventListener("keydown", (ev) => onKey(ui, ev));
   d.live.addEventListener("click", (ev) => {
-    if (!opts.onPick || !ui.V || S.view === "logical") return;
+    if (!ui.V || S.view === "logical") return;
     const r = d.live.getBoundingClientRect(),
       hit = hitStage(ui, (ev.clientX - r.left - S.ox) / S.k, (ev.clientY - r.top - S.oy) / S.k);
-    const e = hit?.device != null ? ui.m.tl.devices.endpoint[hit.device] : -1;
-    if (e >= 0) opts.onPick(e);
+    if (hit?.device == null) return;
+    const e = ui.shown.tl.devices.endpoint[hit.device],
+      node = nodeAt(ui.shown, hit.device);
+    if (node != null && node !== S.node) goInto(ui, node);
+    else if (e >= 0) opts.onPick?.(e);
   });
   for (const [canvas, move] of [
     [d.live, onStageMove],
@@ -205,6 +217,9 @@ async function setTimeline(ui, tl, keep = false, t = null) {
 function accept(ui, m, f) {
   const { d, S, clock, opts } = ui;
   ui.m = m;
+  S.node = insideOf(m, opts.node ?? S.node) ? (opts.node ?? S.node) : null;
+  opts.node = null;
+  ui.shown = S.node == null ? m : openNode(m, S.node);
   ui.off();
   ui.off = clock.on((_, why) => onClock(ui, why), m.total, m.total / Math.max(1, Math.min(30, m.nsteps)));
   clock.loop = null;

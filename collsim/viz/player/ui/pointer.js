@@ -16,7 +16,8 @@ import { casing } from "../draw/ruler.js";
 import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../model/units.js";
 
 export function hitStage(ui, x, y) {
-  const { S, m, V } = ui;
+  const { S, m, shown } = ui,
+    V = ui.P ?? ui.V;
   for (let q = V.drawn.length - 1; q >= 0; q--) {
     const k = V.drawn[q],
       r = k.size / 2 + 4;
@@ -24,13 +25,13 @@ export function hitStage(ui, x, y) {
       return { transfer: k.i, slot: m.chunk[k.i], waits: k.waits, queued: k.queued };
   }
   if (S.view === "logical") return null;
-  const D = m.tl.devices;
+  const D = shown.tl.devices;
   for (let q = D.x.length - 1; q >= 0; q--)
     if (x >= D.x[q] && x <= D.x[q] + D.w[q] && y >= D.y[q] && y <= D.y[q] + D.h[q]) return { device: q };
   let best = null,
     near = 1e9;
   for (let l = 0; l < m.nlinks; l++) {
-    const dist = distanceTo(m.tl.links.path[l], x, y) - casing(m, l) / 2;
+    const dist = distanceTo(shown.tl.links.path[l], x, y) - casing(shown, l) / 2;
     if (dist < 4 && dist < near) {
       near = dist;
       best = { link: l };
@@ -73,7 +74,7 @@ function linkLines(ui, l) {
     share = V.facts.share[l],
     most = L.bandwidth[l] * V.t;
   const lines = [
-    linkName(m, l, w, S.lang),
+    linkName(ui.shown, l, w, S.lang),
     `${textAt(L.label, l, S.lang)}, ${fmtRate(L.bandwidth[l])} ${w.perDir}`,
     w.sofarTip(fmtBytes(carried), fmtShare(most > 0 ? carried / most : 0)),
     share > 1e-9 ? w.usedTip(fmtShare(share), m.lockstep) : w.idleTip(m.lockstep),
@@ -97,10 +98,10 @@ function heatLines(ui, { heat, slots }) {
 }
 
 function deviceLines(ui, device) {
-  const { S, m, V } = ui,
+  const { S, m, V, shown } = ui,
     w = wordsOf(ui),
-    e = m.tl.devices.endpoint[device],
-    name = deviceName(m, device, w, S.lang);
+    e = shown.tl.devices.endpoint[device],
+    name = deviceName(shown, device, w, S.lang);
   return e >= 0 ? [name, w.completeTip(V.finished[e], m.asked[e])] : [name];
 }
 

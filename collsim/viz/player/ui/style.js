@@ -86,6 +86,11 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
   padding:6px 12px;font-size:14px;opacity:0;transition:opacity .12s ease-out;pointer-events:none}
 .cs .toast.on{opacity:1}
 .cs .left{position:relative}
+.cs .crumbs{display:flex;align-items:center;gap:6px;min-height:34px;font-size:14px;color:var(--ink2)}
+.cs .crumbs b{font-size:15px;color:var(--ink)}.cs .crumbs .end{margin-left:auto;font-size:13px}
+.cs .crumbs .textlink{font-size:15px}.cs .crumbs .btn{width:30px;height:30px;border-radius:6px}
+.cs .crumbs .btn svg{width:15px;height:15px}.cs.present .crumbs,.cs.present .crumbs :is(b,button,.end){font-size:20px}
+.cs.compact .crumbs{display:none}
 .cs .note{position:absolute;left:12px;top:6px;font-size:13px;color:var(--ink2);background:var(--card);padding:2px 8px;
   border-radius:4px;display:none}
 .cs .head{display:none;gap:8px 32px;align-items:flex-start;padding:10px 4px 14px;flex-wrap:wrap}

@@ -96,6 +96,7 @@ export function mirror(ui) {
     active: String(V.act.length),
     waiting: String(V.wait.length),
     view: S.view,
+    node: S.node == null ? "" : String(S.node),
     chart: S.chart,
     patterns: String(S.patterns),
     done: String(done),

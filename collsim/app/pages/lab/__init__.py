@@ -1,0 +1,1 @@
+"""Lab: a schedule on the processes of this computer, below its prediction."""

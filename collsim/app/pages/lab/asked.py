@@ -1,0 +1,87 @@
+"""What the page Lab was asked for, as one frozen value, and its address. An address starts no process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.real import MOST_BYTES, MOST_RANKS
+from collsim.units import format_bytes, parse_bandwidth, parse_bytes, parse_time
+
+from ...scenario.address import PageAddress, Word
+from ...scenario.choice import count, one_of
+
+REPEATS = (1, 3, 9, 25)
+#: How late a late rank is, in s, and by which factor a slow cable is slower.
+LATE, SLOW = 0.1, 4.0
+LIMIT = 120.0  # s of one click
+_BYTES_OF_ELEMENT = 4
+
+
+@dataclass(frozen=True)
+class LabChoice:
+    """One measurement, as asked for. late, slow: the rank, -1 for nobody."""
+
+    algorithm: str = "allreduce_ring"
+    nbytes: str = "1MiB"
+    ranks: int = 8
+    bandwidth: str = "10MB/s"
+    alpha: str = "10ms"
+    late: int = -1
+    slow: int = -1
+    repeat: int = 9
+
+    @property
+    def wrong(self) -> dict[str, Any]:
+        """Keywords of what is wrong with the ranks."""
+        late = {"late": {self.late: LATE}} if 0 <= self.late < self.ranks else {}
+        return late | ({"slow": {self.slow: SLOW}} if 0 <= self.slow < self.ranks else {})
+
+
+PLAIN = LabChoice()
+
+
+def offered() -> list[str]:
+    """Algorithms that run on processes: all that are there."""
+    return sorted(cs.algorithms())
+
+
+def read_size(text: str) -> str:
+    """A size as it was written. Raises CollsimError for one that is not run for real."""
+    size = parse_bytes(text)
+    if size > MOST_BYTES:
+        why = "{size} is more than {most}, the most that is run for real here"
+        raise CollsimError(why, size=format_bytes(size), most=format_bytes(MOST_BYTES))
+    if size % _BYTES_OF_ELEMENT:
+        why = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
+        raise CollsimError(why, size=size, dtype="float32", item=_BYTES_OF_ELEMENT)
+    return text
+
+
+def read_rate(text: str) -> str:
+    """A bandwidth as it was written."""
+    parse_bandwidth(text)
+    return text
+
+
+def read_time(text: str) -> str:
+    """A latency as it was written."""
+    parse_time(text)
+    return text
+
+
+ADDRESS = PageAddress(
+    PLAIN,
+    (
+        Word("algorithm", one_of("algorithm", offered)),
+        Word("nbytes", read_size),
+        Word("ranks", count("ranks", MOST_RANKS, 2)),
+        Word("bandwidth", read_rate),
+        Word("alpha", read_time),
+        Word("late", count("late", MOST_RANKS - 1, 0)),
+        Word("slow", count("slow", MOST_RANKS - 1, 0)),
+        Word("repeat", count("repeat", max(REPEATS))),
+    ),
+)

@@ -1,0 +1,30 @@
+"""The story: one page to scroll, from a server that adds everything to a step of training."""
+
+from __future__ import annotations
+
+import json
+
+import streamlit as st
+
+from collsim.viz.story.document import story_source, story_text
+
+from ..shell.address import leave
+from ..shell.page import page
+from ..shell.player import look
+
+NAME = "story"
+_STYLE = """<style>
+[data-testid=stMainBlockContainer]:has(.st-key-story){padding-top:60px}
+.st-key-story,.st-key-story>*{overflow:visible}
+</style>"""
+
+
+@page(NAME, 5)
+def draw() -> None:
+    """Draw the page; what a reader drags stays in the browser."""
+    leave()
+    st.html(_STYLE)
+    mount = st.components.v2.component("collsim_story", js=story_source())
+    links = {name: f"{path}?lang={look()['lang']}" for name, path in (("explore", "./"), ("lessons", "lessons"))}
+    with st.container(key=NAME):
+        mount(key="story_page", data={"story": json.loads(story_text()), "links": links, **look()})

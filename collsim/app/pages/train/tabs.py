@@ -1,0 +1,41 @@
+"""The row of tabs that the page Train has in common with those on pipelines, splits and sharding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from ...shell.address import menu, remember, remembered
+from ...shell.controls import start
+from ...shell.session import session, t
+from . import asked
+
+#: In the order of the row; the first two are views of the page Train, the others pages.
+TABS = (*asked.VIEWS, "pipeline", "split", "sharding")
+
+
+def tabs(current: str) -> str:
+    """Draw the row; turns to another page where its tab is chosen, else the one that is chosen."""
+    key = start(f"train_show_{current}" if current in TABS[2:] else "train_show", current, TABS)
+    chosen = st.segmented_control(
+        t("train.show"),
+        list(TABS),
+        format_func=lambda name: t(f"train.show.{name}"),
+        key=key,
+        required=True,
+        label_visibility="collapsed",
+    )
+    chosen = chosen or current
+    if chosen != current and (chosen in TABS[2:] or current in TABS[2:]):
+        _turn(chosen)
+    return chosen
+
+
+def _turn(chosen: str) -> None:
+    """To the page of a tab; one that was there already keeps what it had."""
+    if chosen in asked.VIEWS:
+        before = remembered("train") if "train" in session().kept else asked.PLAIN
+        remember("train", replace(before, show=chosen))
+        st.switch_page(menu()["train"])
+    st.switch_page(menu()[chosen])

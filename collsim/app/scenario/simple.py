@@ -1,0 +1,65 @@
+"""The first minute: a run with one channel and the same with all, and the questions that stop it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import collsim as cs
+from collsim.teach.questions.moments import moments
+from collsim.viz.simple.simple import SimpleRun, simple_run
+
+from .choice import Choice, own_options
+from .outcome import MOST_PLAYED, Refused, Tell, build_place, expected_outcome, options_used, quietly, simulate
+
+
+@dataclass(frozen=True)
+class SimpleShown:
+    """What the simple page draws.
+
+    Attributes:
+        runs: with one channel, and with all where that is another run.
+        nbytes, ranks: of the run. questions: those that stop the first run, as plain data.
+    """
+
+    runs: tuple[SimpleRun, SimpleRun | None]
+    nbytes: int
+    ranks: int
+    questions: tuple[dict[str, Any], ...]
+
+
+def single(choice: Choice) -> Choice:
+    """The choice with one channel, where it names no number and could have more."""
+    if "channels" not in own_options(choice.algorithm) or "channels" in dict(choice.options) or not choice.on_machine:
+        return choice
+    place = build_place(choice)
+    used = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+    return replace(choice, options=(*choice.options, ("channels", 1))) if used.get("channels", 1) > 1 else choice
+
+
+def whole(choice: Choice) -> Choice:
+    """The choice without its one channel: all that the machine offers."""
+    return replace(choice, options=tuple(pair for pair in choice.options if pair != ("channels", 1)))
+
+
+def simple(choice: Choice, tell: Tell = quietly) -> SimpleShown:
+    """Run a choice with one channel, and with all. Raises CollsimError for what cannot be."""
+    one = single(choice)
+    trace = _played(one)
+    tell("run", 0.3)
+    all_ = None if one == choice else simple_run(_played(choice))
+    tell("run", 0.9)
+    asked = tuple(moment.record() for moment in moments(trace))
+    return SimpleShown((simple_run(trace), all_), int(trace.nbytes), trace.schedule.ranks, asked)
+
+
+def _played(choice: Choice) -> cs.Trace:
+    trace = simulate(choice)
+    if len(trace.schedule) > MOST_PLAYED:
+        raise Refused("refused.transfers", transfers=f"{len(trace.schedule):,}", limit=f"{MOST_PLAYED:,}")
+    return trace
+
+
+def expected_simple(choice: Choice) -> float:
+    """Seconds that `simple` should take. Raises what it would raise."""
+    return expected_outcome(choice)

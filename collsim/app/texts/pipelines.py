@@ -1,0 +1,76 @@
+"""Words of the pages on pipelines and on sharding, in English and Chinese."""
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "page.pipeline": ("Pipelines on one clock", "同一时钟下的流水线"),
+    "pipeline.below": (
+        "The same passes in the orders that libraries publish; each figure stands beside its formula.",
+        "相同的前向与反向，按各库公布的顺序执行；每个数字旁边是它的公式。",
+    ),
+    "pipeline.stages": ("GPUs (p)", "GPU 数 (p)"),
+    "pipeline.microbatches": ("Microbatches (m)", "microbatch 数 (m)"),
+    "pipeline.ratio": ("B ÷ F", "B ÷ F"),
+    "pipeline.ratio.help": (
+        "How long a backward pass takes, in forward passes; in halves I and W where a schedule splits it.",
+        "一次反向用时是前向的几倍；调度把它拆开时，分成相等的 I 与 W。",
+    ),
+    "pipeline.hop": ("Hop", "跳 (hop)"),
+    "pipeline.hop.help": (
+        "From one GPU to the next, in forward passes of a microbatch.",
+        "从一个 GPU 到下一个的用时，以一个 microbatch 的前向为单位。",
+    ),
+    "pipeline.interleave": ("Thin stages (v)", "薄阶段 (v)"),
+    "pipeline.schedules": ("Schedules", "调度"),
+    "pipeline.none": ("Choose at least one schedule.", "请至少选择一种调度。"),
+    "pipeline.failed": ("{name} cannot run: {why}", "{name} 无法运行：{why}"),
+    "pipeline.unit": (
+        "number in a box = microbatch; unit of time = forward of one microbatch through one GPU (F = 1, B = {ratio})",
+        "方框中的数字 = microbatch；时间单位 = 一个 microbatch 在一个 GPU 上的前向（F = 1，B = {ratio}）",
+    ),
+    "pipeline.gpipe": ("GPipe", "GPipe"),
+    "pipeline.1f1b": ("1F1B", "1F1B"),
+    "pipeline.interleaved": ("Interleaved", "交错 1F1B"),
+    "pipeline.zero-bubble": ("Zero bubble", "零气泡"),
+    "pipeline.zbv": ("ZBV", "ZBV"),
+    "pipeline.dualpipe-v": ("DualPipe-V", "DualPipe-V"),
+    "pipeline.gpipe.note": ("all forward, then all backward", "先全部前向，再全部反向"),
+    "pipeline.1f1b.note": ("one forward, one backward in turn", "一次前向、一次反向轮流"),
+    "pipeline.interleaved.note": ("{v} thin stages per GPU, {v} × the hops", "每个 GPU {v} 个薄阶段，hop 为 {v} 倍"),
+    "pipeline.zero-bubble.note": (
+        "weight gradients (W) fill the waits, v = {v}",
+        "用权重梯度 (W) 填补等待，v = {v}",
+    ),
+    "pipeline.zbv.note": (
+        "there and back: a GPU has the first and the last stage of a V",
+        "去而复返：每个 GPU 持有 V 形两端的阶段",
+    ),
+    "pipeline.dualpipe-v.note": (
+        "forward and backward of two microbatches overlap",
+        "两个 microbatch 的前向与反向相互重叠",
+    ),
+    "pipeline.says.memory": (
+        "1F1B does not shrink GPipe's bubble ({share}), it shrinks its memory: GPU 0 holds {a} microbatches, not {b}.",
+        "1F1B 并不缩小 GPipe 的气泡（{share}），缩小的是显存：GPU 0 持有 {a} 个 microbatch，而不是 {b} 个。",
+    ),
+    "pipeline.says.hops": (
+        "1F1B holds {a} microbatches on GPU 0, not {b}; with hops it takes {more} more than GPipe, since each round "
+        "trip is paid for again.",
+        "1F1B 在 GPU 0 上持有 {a} 个 microbatch，而不是 {b} 个；"
+        "有 hop 时它比 GPipe 多用 {more}，因为每次往返都要再付一次。",
+    ),
+    "pipeline.says.thin": (
+        "{v} thin stages per GPU make the bubble {share}, for {v} times the hops.",
+        "每个 GPU {v} 个薄阶段使气泡变为 {share}，代价是 {v} 倍的 hop。",
+    ),
+    "pipeline.says.zero": (
+        "Zero bubble fills waits with W, work that no other stage waits for: {share} is left.",
+        "零气泡用没有其他阶段等待的 W 填补等待：剩下 {share}。",
+    ),
+    "pipeline.says.twice": (
+        "{m} microbatches would make GPipe's bubble {b} instead of {a}.",
+        "{m} 个 microbatch 会使 GPipe 的气泡从 {a} 变为 {b}。",
+    ),
+    "pipeline.code": (
+        "Megatron-LM has 1F1B and interleaved stages; the others are torch's.",
+        "Megatron-LM 有 1F1B 与交错阶段；其余是 torch 的。",
+    ),
+}

@@ -1,0 +1,147 @@
+"""What a round of messages between buffers in host memory takes: LogGP by network (Alexandrov, Ionescu, Schauser,
+Scheiman 1995), with ranks of a node that share its cards and its memory.
+
+A message takes latency + bytes / rate. Up to `eager` bytes it is copied through buffers; beyond, both sides agree first
+(rendezvous). All ranks of a node whose partner sits in another node share its cards. Latencies and rates are those of
+published tests between two ranks, not of collectives, but for those marked as read off. Seconds, bytes, B/s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from .rounds import Round
+
+
+@dataclass(frozen=True)
+class Wire:
+    """One kind of network.
+
+    Attributes:
+        latency: of an empty message. gap: between two messages of one node. rendezvous: what agreeing on a large
+        message takes. carries: share of a card's rate. rails: cards that one message is spread over. flow: most that
+        one rank moves.
+    """
+
+    latency: float
+    gap: float
+    rendezvous: float
+    carries: float
+    rails: int
+    flow: float
+
+
+_FREE = 1e12
+#: Copies of a buffer that a library makes before it reduces: one into the result (allreduce); into fresh memory, whose
+#: pages have to be mapped, of the input and of what arrives (reduce_scatter; ompi/mca/coll/base/coll_base_*.c). The
+#: second is read off: 400 ms of 512 MiB of which rounds explain 180 (PICO's runs).
+ASIDE: Final[dict[str, float]] = {"allreduce": 1.0, "reduce_scatter": 4.0}
+
+#: InfiniBand: 0.97 to 1.47 us and 12.3 of 12.5, 24.5 of 25 GB/s (github.com/stackhpc, aistabci/abci2.0benchmark,
+#: osu_latency and osu_bw; perftest on ND A100 v4); a rank of a collective moves 8 to 22 of 25 GB/s (PICO's runs). UCX spreads a large message over two rails (UCX_MAX_RNDV_RAILS), 48
+#: GB/s with four cards of 25; 80 million messages/s (osu_mbw_mr there). RoCE: 1.37 to 1.44 us, 3.06 of 3.125 GB/s
+#: there. Slingshot, read off: 2.3 to 3.5 us a round, and 6.2 to 6.7 GB/s of one rank with buffers in host memory under
+#: Cray's MPICH (PICO's runs). EFA: 15.5 us (AWS, EFA for HPC), one path of 12.5 GB/s at most. TCP: 25 us in clouds, read
+#: off their smallest collectives; 35 Gbit/s of one stream (iperf3, as `links.TCP_PER_NIC`).
+WIRES: Final[dict[str, Wire]] = {
+    "ib": Wire(1.3e-6, 2e-8, 4.5e-6, 0.95, 2, 17e9),
+    "roce": Wire(1.6e-6, 4e-8, 5e-6, 0.95, 2, _FREE),
+    "slingshot": Wire(2.7e-6, 4e-8, 6e-6, 0.9, 1, 7e9),
+    "efa": Wire(16e-6, 2e-7, 20e-6, 0.9, 1, 5e9),
+    "tcp": Wire(25e-6, 1e-6, 25e-6, 0.8, 1, 4.2e9),
+}
+
+
+@dataclass(frozen=True)
+class Host:
+    """Constants of a node and of the libraries, for a fit that turns them.
+
+    Attributes:
+        call: seconds of any call. near: latency inside a node. span: latency that a network
+        has more with every doubling of its nodes. busy: of a socket, for every rank that waits while cores of full
+        nodes serve it. eager: bytes up to which a message is copied, at `copy`.
+        shared: B/s of one rank through shared memory, and `memory` of all ranks of a node, which pass messages; `stream`
+        where they add. cache: bytes of a rank's buffer up to which all of these are `cached` times as fast. add: B/s at which a rank adds. fresh: B/s at which a buffer is copied aside before a reduction. latency, rate: factors on every network.
+    """
+
+    call: float = 5e-7
+    near: float = 5e-7
+    span: float = 1.5e-7
+    busy: float = 2e-7
+    eager: float = 8192.0
+    copy: float = 3.5e9
+    shared: float = 5e9
+    memory: float = 24e9
+    stream: float = 60e9
+    add: float = 3.6e9
+    fresh: float = 1e10
+    cache: float = 4e6
+    cached: float = 2.0
+    latency: float = 1.0
+    rate: float = 1.0
+    wires: Mapping[str, Wire] = field(default_factory=lambda: dict(WIRES))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where ranks sit: ranks, nodes, cards of a node, B/s of one card, and the network."""
+
+    ranks: int
+    nodes: int
+    cards: float
+    card_rate: float
+    net: str
+
+    @property
+    def local(self) -> float:
+        return self.ranks / self.nodes
+
+
+def within(host: Host, nbytes: float) -> Host:
+    """The host as a buffer of so many bytes finds it: all that memory does is faster where it stays in a cache."""
+    if nbytes > host.cache:
+        return host
+    fast = {name: getattr(host, name) * host.cached for name in ("shared", "memory", "stream", "add", "fresh")}
+    return replace(host, **fast)
+
+
+def time_of(one: Round, place: Place, host: Host) -> tuple[float, float]:
+    """Seconds of these rounds: what waits for messages, and what moves and adds bytes."""
+    waits, moves = 0.0, 0.0
+    far = _crossing(one, place)
+    if far < place.local or one.alone:
+        waits, moves = _inside(one, place, host)
+    if far > 0:
+        waits, moves = max((waits, moves), _between(one, place, host, far), key=sum)
+    adds = one.reduced / min(host.add, host.stream / place.local)
+    return one.times * waits, (one.times or 1) * (moves + adds) if one.times else adds
+
+
+def _crossing(one: Round, place: Place) -> float:
+    """Ranks of a node whose partner sits in another."""
+    if place.nodes == 1:
+        return 0.0
+    if one.alone:
+        return 1.0 if one.distance >= place.local or one.times > 1 else 0.0
+    if one.distance == 1 and place.local > 1:
+        return 1.0 if one.times > 1 else 0.0  # around a ring the last of a node only
+    return place.local if one.distance >= place.local else 0.0
+
+
+def _inside(one: Round, place: Place, host: Host) -> tuple[float, float]:
+    rate = min(host.shared, host.memory / place.local)
+    return host.near * one.sends if one.sends > 1 else host.near, one.sends * one.nbytes / rate
+
+
+def _between(one: Round, place: Place, host: Host, far: float) -> tuple[float, float]:
+    wire = host.wires.get(place.net, host.wires["ib"])
+    cards = place.cards * place.card_rate * wire.carries
+    alone = min(wire.rails, place.cards) * place.card_rate * wire.carries
+    rate = min(alone, cards / far, wire.flow) * host.rate
+    waits = (wire.latency + host.span * math.log2(place.nodes)) * host.latency + wire.gap * (far * one.sends - 1)
+    if one.nbytes <= host.eager:
+        return waits, one.nbytes / host.copy + (one.sends - 1) * one.nbytes / rate
+    return waits + (wire.rendezvous + host.eager / host.copy) * host.latency, one.sends * one.nbytes / rate

@@ -1,0 +1,199 @@
+"""The rounds of messages of MPI's algorithms: how many, how large, how far, and what each rank adds up on the way.
+
+Counted as Open MPI and MPICH write them (ompi/mca/coll/base; src/mpi/coll), unsegmented, on the path that is waited
+for: of a binomial reduction that of the root. Thakur, Rabenseifner, Gropp 2005 count the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Round:
+    """Rounds that are alike.
+
+    Attributes:
+        times: how many follow one another. nbytes: of a message. distance: in ranks, to whom. reduced: bytes that a
+        rank adds after it. sends: messages that a rank sends in it, one after the other. alone: only one rank of a node
+        sends to another node (a tree, whose ranks far apart are few); else all whose partner sits there.
+    """
+
+    times: float
+    nbytes: float
+    distance: int
+    reduced: float = 0.0
+    sends: int = 1
+    alone: bool = False
+
+
+Rounds = tuple[Round, ...]
+_RADIX = 4  # of Open MPI's k-nomial tree
+_CHAINS = 4  # of its chain
+_PACKS = 4  # latencies inside a node that a datatype costs: to make, commit, pack and unpack it
+_SEGMENT = 2**17  # of its pipeline for large buffers before 4.1
+
+
+def _levels(n: int) -> int:
+    return (n - 1).bit_length()
+
+
+def _power(n: int) -> int:
+    return 1 << n.bit_length() - 1
+
+
+def _doubling(n: int, size: float, adds: bool) -> Rounds:
+    """All of the buffer with partners 1, 2, 4 ... away; two rounds more where ranks are no power of two."""
+    odd = (Round(2, size, 1, size / 2 if adds else 0.0),) if n != _power(n) else ()
+    return odd + tuple(Round(1, size, 2**k, size if adds else 0.0) for k in range(_levels(_power(n))))
+
+
+def _halving(n: int, size: float, adds: bool, odd: bool = True) -> Rounds:
+    """Half of the buffer with the farthest partner, a quarter with the next ..."""
+    p = _power(n)
+    extra = (Round(1, size, 1, size if adds else 0.0),) if odd and n != p else ()
+    steps = ((size / 2 ** (k + 1), p >> (k + 1)) for k in range(_levels(p)))
+    return extra + tuple(Round(1, part, far, part if adds else 0.0) for part, far in steps)
+
+
+def _rabenseifner(n: int, size: float) -> Rounds:
+    back = (Round(r.times, r.nbytes, r.distance) for r in reversed(_halving(n, size, False)))
+    return (*_halving(n, size, True), *back)
+
+
+def _ring(n: int, size: float, adds: bool = False, both: bool = False) -> Rounds:
+    first = Round(n - 1, size / n, 1, size / n if adds else 0.0)
+    return (first, Round(n - 1, size / n, 1)) if both else (first,)
+
+
+def _growing(n: int, size: float) -> Rounds:
+    """A block, two, four ...: recursive doubling of an allgather, Bruck's, sparbit."""
+    return tuple(Round(1, min(2**k, n - 2**k) * size / n, 2**k) for k in range(_levels(n)))
+
+
+def _tree(n: int, size: float, radix: int, adds: bool) -> Rounds:
+    """Levels of a tree of which a rank serves `radix` - 1 others at each, the farthest first."""
+    depth = math.ceil(math.log(n, radix) - 1e-9)
+    kids = radix - 1
+    return tuple(
+        Round(1, size, radix ** (depth - 1 - k), kids * size if adds else 0.0, kids, alone=True) for k in range(depth)
+    )
+
+
+def _binary(n: int, size: float, adds: bool) -> Rounds:
+    """Every rank serves two others."""
+    depth = max(1, math.floor(math.log2(n)))
+    return tuple(Round(1, size, max(1, n >> (k + 1)), 2 * size if adds else 0.0, 2, alone=True) for k in range(depth))
+
+
+def _linear(n: int, size: float, adds: bool = False) -> Rounds:
+    """The root serves all others, one after the other."""
+    return (Round(1, size, n // 2, (n - 1) * size if adds else 0.0, n - 1, alone=True),)
+
+
+def _chain(n: int, size: float, adds: bool, chains: int = 1) -> Rounds:
+    return (Round(math.ceil((n - 1) / chains), size, 1, size if adds else 0.0, alone=True),)
+
+
+def _segmented(n: int, size: float, adds: bool) -> Rounds:
+    """A chain whose segments follow one another."""
+    segment = min(size, _SEGMENT)
+    return (Round(n - 2 + math.ceil(size / segment), segment, 1, segment if adds else 0.0, alone=True),)
+
+
+def _scattered(n: int, size: float, ring: bool) -> Rounds:
+    """A binomial scatter, then an allgather."""
+    parts = tuple(Round(1, r.nbytes, r.distance, alone=True) for r in _halving(n, size, False, odd=False))
+    return parts + (_ring(n, size) if ring else _growing(n, size))
+
+
+def _packed(n: int, size: float) -> Rounds:
+    """Bruck's alltoall: half of the blocks in every round, which are gathered and spread through a datatype."""
+    sent = tuple(Round(1, size / 2, 2**k, size) for k in range(_levels(n)))
+    return (*sent, Round(_PACKS * _levels(n), 0, 1))
+
+
+Counted = Callable[[int, float], Rounds]
+_ALLREDUCE: Mapping[str, Counted] = {
+    "basic_linear": lambda n, s: (*_linear(n, s, True), *_linear(n, s)),
+    "nonoverlapping": lambda n, s: (*_tree(n, s, 2, True), *_tree(n, s, _RADIX, False)),
+    "recursive_doubling": lambda n, s: _doubling(n, s, True),
+    "ring": lambda n, s: _ring(n, s, True, both=True),
+    "segmented_ring": lambda n, s: _ring(n, s, True, both=True),
+    "rabenseifner": _rabenseifner,
+    "reduce_scatter_allgather": _rabenseifner,
+    "allgather_reduce": lambda n, s: (Round(n - 1, s, 1), Round(0, 0, 1, (n - 1) * s)),
+}
+_BCAST: Mapping[str, Counted] = {
+    "basic_linear": _linear,
+    "chain": lambda n, s: _chain(n, s, False, _CHAINS),
+    "pipeline": lambda n, s: _chain(n, s, False),
+    "segmented_pipeline": lambda n, s: _segmented(n, s, False),
+    "split_binary_tree": lambda n, s: (*_binary(n, s / 2, False), Round(1, s / 2, n // 2)),
+    "binary_tree": lambda n, s: _binary(n, s, False),
+    "binomial": lambda n, s: _tree(n, s, 2, False),
+    "knomial": lambda n, s: _tree(n, s, _RADIX, False),
+    "scatter_allgather": lambda n, s: _scattered(n, s, False),
+    "scatter_recursive_doubling_allgather": lambda n, s: _scattered(n, s, False),
+    "scatter_allgather_ring": lambda n, s: _scattered(n, s, True),
+    "scatter_ring_allgather": lambda n, s: _scattered(n, s, True),
+    "ring": lambda n, s: _chain(n, s, False),
+}
+_REDUCE: Mapping[str, Counted] = {
+    "linear": lambda n, s: _linear(n, s, True),
+    "chain": lambda n, s: _chain(n, s, True, _CHAINS),
+    "pipeline": lambda n, s: _chain(n, s, True),
+    "segmented_pipeline": lambda n, s: _segmented(n, s, True),
+    "binary": lambda n, s: _binary(n, s, True),
+    "in-order_binary": lambda n, s: _binary(n, s, True),
+    "binomial": lambda n, s: _tree(n, s, 2, True),
+    "knomial": lambda n, s: _tree(n, s, _RADIX, True),
+    "rabenseifner": lambda n, s: (*_halving(n, s, True), *_growing(n, s)),
+    "reduce_scatter_gather": lambda n, s: (*_halving(n, s, True), *_growing(n, s)),
+    "ring": lambda n, s: _chain(n, s, True),
+}
+_ALLGATHER: Mapping[str, Counted] = {
+    "linear": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1), *_tree(n, s, 2, False)),
+    "bruck": _growing,
+    "brucks": _growing,
+    "recursive_doubling": _growing,
+    "sparbit": _growing,
+    "ring": _ring,
+    "neighbor": lambda n, s: (Round(1, s / n, 1), Round(n / 2 - 1, 2 * s / n, 1)),
+    "two_proc": _ring,
+    "direct-messaging": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
+}
+_ALLTOALL: Mapping[str, Counted] = {
+    "linear": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
+    "linear_sync": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
+    "scattered": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
+    "pairwise": lambda n, s: (Round(n - 1, s / n, n // 2),),
+    "modified_bruck": _packed,
+    "brucks": lambda n, s: tuple(Round(1, s / 2, 2**k, s) for k in range(_levels(n))),
+    "two_proc": _ring,
+    "ring": lambda n, s: (Round(n - 1, s / n, n // 2),),
+}
+_REDUCE_SCATTER: Mapping[str, Counted] = {
+    "non-overlapping": lambda n, s: (*_tree(n, s, 2, True), *_halving(n, s, False, odd=False)),
+    "linear": lambda n, s: (*_tree(n, s, 2, True), *_halving(n, s, False, odd=False)),
+    "recursive_halving": lambda n, s: _halving(n, s, True),
+    "recursive_doubling": lambda n, s: _doubling(n, s, True),
+    "butterfly": lambda n, s: _halving(n, s, True),
+    "pairwise": lambda n, s: (Round(n - 1, s / n, n // 2, s / n),),
+    "ring": lambda n, s: _ring(n, s, True),
+}
+#: By MPI's name of the collective, then the library's name of the algorithm.
+COUNTED: Mapping[str, Mapping[str, Counted]] = MappingProxyType(
+    {
+        "allreduce": _ALLREDUCE,
+        "bcast": _BCAST,
+        "reduce": _REDUCE,
+        "allgather": _ALLGATHER,
+        "alltoall": _ALLTOALL,
+        "reduce_scatter": _REDUCE_SCATTER,
+        "reduce_scatter_block": _REDUCE_SCATTER,
+    }
+)

@@ -1,0 +1,242 @@
+"""The measurement beside its prediction: how much later each step ends, and the likely cause, in both languages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import require_word
+from ..simulate import Trace
+from ..units import format_time
+from .prediction import predict
+from .trace import RealTrace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+Pair = tuple[str, str]
+LANGUAGES = ("en", "zh")
+#: A run is held up if it takes longer than the median by this share and by this many times the usual distance from it.
+_HELD_SHARE, _HELD_TIMES = 0.05, 5.0
+#: A step is to blame that has more than this share of all that is late; a rank, that begins by this share of a run
+#: later than the others.
+_BLAME, _RANK = 0.5, 0.05
+#: Below this share of the prediction nothing needs a cause.
+_NOTHING = 0.005
+
+
+def ends(schedule_steps: npt.NDArray[np.int32], finish: Floats, steps: int) -> Floats:
+    """(runs, steps) s at which each step, and all before it, had ended."""
+    found = np.zeros((len(finish), steps))
+    for number, run in enumerate(finish):
+        np.maximum.at(found[number], schedule_steps, run)
+    return np.maximum.accumulate(found, axis=1)
+
+
+def lateness(trace: RealTrace) -> Floats:
+    """(runs, steps) s by which each step adds more to the time than predicted."""
+    steps, count = trace.schedule.transfers["step"], trace.schedule.steps
+    measured = ends(steps, trace.measured.finish, count)
+    predicted = ends(steps, trace.predicted.finish[None], count)
+    zero = np.zeros((1, 1))
+    return np.diff(measured, axis=1, prepend=zero[[0] * len(measured)]) - np.diff(predicted, axis=1, prepend=zero)
+
+
+def beside(trace: RealTrace) -> pd.DataFrame:
+    """A row per step: step, predicted and measured end (of the median run), late: the median over the runs of what the
+    step takes more than predicted, low and high its quartiles; all in s."""
+    import pandas as pd
+
+    steps, count = trace.schedule.transfers["step"], trace.schedule.steps
+    late = lateness(trace)
+    low, median, high = np.quantile(late, [0.25, 0.5, 0.75], axis=0)
+    return pd.DataFrame(
+        {
+            "step": np.arange(count),
+            "predicted": ends(steps, trace.predicted.finish[None], count)[0],
+            "measured": ends(steps, trace.finish[None], count)[0],
+            "late": median,
+            "low": low,
+            "high": high,
+        }
+    )
+
+
+def held_up(trace: RealTrace) -> list[tuple[int, int, float]]:
+    """Runs far above the median: (run, step in which it lost most, s more than the median run took)."""
+    times, late = trace.times, lateness(trace)
+    middle = float(np.median(times))
+    usual = float(np.median(np.abs(times - middle)))
+    far = np.flatnonzero((times - middle > _HELD_SHARE * middle) & (times - middle > _HELD_TIMES * usual))
+    typical = np.median(late, axis=0)
+    return [(int(r), int(np.argmax(late[r] - typical)), float(times[r] - middle)) for r in far]
+
+
+def calibrated_prediction(trace: RealTrace) -> Trace | None:
+    """The prediction with what a message and a byte were measured to cost here; None where nobody measured."""
+    if trace.calibrated is None:
+        return None
+    found, asked = trace.calibrated, trace.network
+    return predict(
+        trace.schedule,
+        trace.nbytes,
+        trace.dtype,
+        found.alpha,
+        found.bandwidth,
+        late=asked.late,
+        slow=asked.slow,
+        eager=asked.eager,
+    )
+
+
+def explain(trace: RealTrace, lang: str = "en") -> str:
+    """What is late, where and why: one rank or run that was held up, one step, or all steps by the same."""
+    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    return (" ", "")[at].join(pair[at] for pair in sentences(trace))
+
+
+def said(trace: RealTrace, lang: str = "en") -> str:
+    """What was run where, the prediction, the measurement, what was checked, and why they differ, a line each."""
+    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    low, high = map(format_time, trace.middle)
+    processes, cores = trace.schedule.endpoints, trace.measured.cores
+    where = f"{trace.nbytes:,} bytes, {trace.dtype}, {trace.measured.on}"
+    lines: tuple[Pair, ...] = (
+        (
+            f"{trace.schedule.label}, {processes} processes on {cores} processors of this computer ({where})",
+            f"{trace.schedule.label}，本机 {cores} 个处理器上的 {processes} 个进程（{where}）",
+        ),
+        (f"predicted  {format_time(trace.predicted.time)}", f"预测  {format_time(trace.predicted.time)}"),
+        (
+            f"measured   {format_time(trace.time)}, the median of {len(trace.times)} runs; the middle half {low} to "
+            f"{high}, the best {format_time(trace.best)}",
+            f"实测  {format_time(trace.time)}，{len(trace.times)} 次的中位数；中间一半 {low} 到 {high}，"
+            f"最快 {format_time(trace.best)}",
+        ),
+        (
+            f"checked    {trace.measured.checked:,} elements, all as replay has them, bit for bit",
+            f"已检查  {trace.measured.checked:,} 个元素，与 replay 逐位相同",
+        ),
+    )
+    return "\n".join([*(line[at] for line in lines), explain(trace, lang)])
+
+
+def sentences(trace: RealTrace) -> list[Pair]:
+    """The headline, its likely cause, and runs that were held up: English and Chinese."""
+    found = _rank_to_blame(trace) or _step_to_blame(trace) or _all_alike(trace)
+    held = held_up(trace)
+    if held:
+        run, step, more = max(held, key=lambda one: one[2])
+        found.append(
+            (
+                f"{len(held)} of {len(trace.times)} runs were held up, run {run + 1} most: {format_time(more)} more, "
+                f"most of it in step {step + 1}; something else had the processor.",
+                f"{len(trace.times)} 次运行中有 {len(held)} 次被耽搁，"
+                f"最多的是第 {run + 1} 次：多用 {format_time(more)}，"
+                f"主要在第 {step + 1} 步；当时处理器在忙别的事。",
+            )
+        )
+    return found
+
+
+def _first_starts(trace: Trace) -> Floats:
+    """(ranks,) s at which each rank sends for the first time; nan where it never does."""
+    first = np.full(trace.schedule.endpoints, np.nan)
+    np.fmin.at(first, trace.schedule.transfers["src"], trace.start)
+    return first
+
+
+def _rank_to_blame(trace: RealTrace) -> list[Pair] | None:
+    """A rank that begins far later than predicted, and than the others."""
+    late = np.nan_to_num(_first_starts(trace) - _first_starts(trace.predicted))
+    rank = int(np.argmax(late))
+    beyond = float(late[rank] - np.median(late))
+    if beyond < _RANK * trace.time or trace.apart <= _NOTHING:
+        return None
+    name, late_by = trace.schedule.who(rank), format_time(beyond)
+    return [
+        (
+            f"{name.capitalize()} is far off: it begins {late_by} later than the others against the prediction.",
+            f"{name} 偏离最大：与预测相比，它比其他 rank 晚开始 {late_by}。",
+        ),
+        (
+            "Likely cause: its process was not given a processor in time; all that wait for it inherit that.",
+            "可能的原因：它的进程没有及时得到处理器；等待它的 rank 都随之推迟。",
+        ),
+    ]
+
+
+def _step_to_blame(trace: RealTrace) -> list[Pair] | None:
+    """A step that is late by more than all others together."""
+    late = np.median(lateness(trace), axis=0)
+    total, worst = float(late.clip(0).sum()), int(np.argmax(late))
+    if len(late) < 3 or trace.apart <= _NOTHING or late[worst] < _BLAME * total:
+        return None
+    most, all_of_it = format_time(float(late[worst])), format_time(total)
+    return [
+        (
+            f"Step {worst + 1} is to blame: {most} of the {all_of_it} that come late.",
+            f"主要是第 {worst + 1} 步：迟到的 {all_of_it} 中占 {most}。",
+        ),
+        (
+            "Likely cause: something in this step costs more than bytes and messages do; look at who sends in it.",
+            "可能的原因：这一步里有字节和消息之外的开销；请看这一步由谁发送。",
+        ),
+    ]
+
+
+def _all_alike(trace: RealTrace) -> list[Pair]:
+    """All steps late by about the same: what a message or a byte costs here."""
+    late = np.median(lateness(trace), axis=0)
+    if abs(trace.apart) <= _NOTHING or not len(late):
+        return [
+            (
+                f"As predicted: {abs(trace.apart):.1%} apart.",
+                f"与预测一致：相差 {abs(trace.apart):.1%}。",
+            )
+        ]
+    if trace.apart < 0:
+        return [_sooner(trace)]
+    low, high = np.quantile(late, [0.1, 0.9])
+    worst = int(np.argmax(late))
+    said = [
+        (
+            f"No step is to blame: most come {format_time(float(low))} to {format_time(float(high))} late, step "
+            f"{worst + 1} the most (+{format_time(float(late[worst]))}).",
+            f"不是某一步的问题：多数步晚 {format_time(float(low))} 到 {format_time(float(high))}，"
+            f"第 {worst + 1} 步最多（+{format_time(float(late[worst]))}）。",
+        )
+    ]
+    return [*said, _cause(trace)]
+
+
+def _sooner(trace: RealTrace) -> Pair:
+    share = f"{-trace.apart:.1%}"
+    return (
+        f"{share} sooner than predicted: nobody waited where the prediction does.",
+        f"比预测快 {share}：有些地方预测要等待，实际没有等。",
+    )
+
+
+def _cause(trace: RealTrace) -> Pair:
+    """A message that costs more than it should, where that was measured; else too few processors."""
+    found, fitted = trace.calibrated, calibrated_prediction(trace)
+    processes, cores = trace.schedule.endpoints, trace.measured.cores
+    if found is None or fitted is None:
+        return (
+            f"Likely cause: a process wakes up late ({processes} processes on {cores} processors); "
+            "calibrate=True measures what a message costs here.",
+            f"可能的原因：进程醒得晚（{cores} 个处理器上有 {processes} 个进程）；"
+            "calibrate=True 可测出这里一条消息的开销。",
+        )
+    explained, total = format_time(fitted.time - trace.predicted.time), format_time(trace.time - trace.predicted.time)
+    alpha, rate = format_time(found.alpha), f"{found.bandwidth / 1e6:.3g} MB/s"
+    return (
+        f"Likely cause: a message costs {alpha} here and bytes go at {rate}, because a process wakes up late; at these "
+        f"the prediction is {explained} longer, of {total} that were measured.",
+        f"可能的原因：这里一条消息要 {alpha}，字节以 {rate} 传送，因为进程醒得晚；按此计算，预测要长 {explained}，"
+        f"而实测多出 {total}。",
+    )

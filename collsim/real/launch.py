@@ -1,0 +1,185 @@
+"""Start a process for each rank, lead them through a run, and end them on every way out.
+
+A rank lives as long as its stdin is open. That end is held here, so it goes when this process does, however that ends;
+and whatever ends a run here, the processes are killed and waited for before anything else happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import queue
+import secrets
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from ..errors import CollsimError, Sentence
+from .ranks.process import CONNECT_SECONDS, RankOutcome, RankTask
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+#: A rank imports its own modules and not the package around them, which loads tables and takes a second of a processor.
+#: Ctrl-C reaches all processes of a terminal; what becomes of the ranks is for this process to say.
+_START = """
+import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)
+import sys, types
+for name, folder in (("collsim", {root!r}), ("collsim.real", {root!r} + "/real")):
+    sys.modules[name] = types.ModuleType(name); sys.modules[name].__path__ = [folder]
+from collsim.real.ranks.process import main; main()
+"""
+_LEAD = 0.05  # s between the order to start and the start: long enough for it to reach all
+_GRACE = 0.3  # s in which the end of a process may explain why others lost a connection
+TOKEN_BYTES = 32
+
+Told = Callable[[int, int], None]
+
+
+class Crew:
+    """The processes of a run, and what they say: `(endpoint, message)`, None where one has ended."""
+
+    def __init__(self, count: int, program: str = _START.format(root=_PACKAGE)):
+        self.said: queue.Queue[tuple[int, Any]] = queue.Queue()
+        self.processes: list[subprocess.Popen[bytes]] = []
+        try:
+            for number in range(count):
+                self.processes.append(_process(program))
+                threading.Thread(target=self._hear, args=(number, self.processes[-1]), daemon=True).start()
+        except BaseException:
+            self.end()
+            raise
+
+    def _hear(self, number: int, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+            while True:
+                self.said.put((number, pickle.load(process.stdout)))
+        self.said.put((number, None))
+
+    def tell(self, number: int, message: Any) -> None:
+        """Tell one of them; if it has ended, that will be heard."""
+        stdin: IO[bytes] | None = self.processes[number].stdin
+        assert stdin is not None
+        with contextlib.suppress(OSError):
+            pickle.dump(message, stdin, pickle.HIGHEST_PROTOCOL)
+            stdin.flush()
+
+    def tell_all(self, message: Any) -> None:
+        """Tell each of them the same."""
+        for number in range(len(self.processes)):
+            self.tell(number, message)
+
+    def answers(self, kind: str, until: float) -> list[Any]:
+        """What each of them answers. Raises CollsimError where one fails, ends, or takes longer than to `until`."""
+        found: dict[int, Any] = {}
+        while len(found) < len(self.processes):
+            try:
+                number, message = self.said.get(timeout=max(0.0, until - time.perf_counter()))
+            except queue.Empty:
+                raise self._late(found) from None
+            if message is None or message[0] == "failed":
+                raise self._failed(number, message)
+            assert message[0] == kind
+            found[number] = message[1]
+        return [found[number] for number in range(len(self.processes))]
+
+    def _late(self, found: dict[int, Any]) -> CollsimError:
+        missing = sorted(set(range(len(self.processes))) - found.keys())
+        return CollsimError(
+            "the time is up, and endpoints {missing} have not ended; give a longer time_limit, or less to do",
+            missing=missing,
+        )
+
+    def _failed(self, number: int, message: Any) -> CollsimError:
+        """The reason why it ended: a process that was killed explains what the others lost."""
+        time.sleep(_GRACE)
+        for other, process in enumerate(self.processes):
+            code = process.poll()
+            if code:
+                return _ended(other, process, code)
+        if message is None:
+            return CollsimError("the process of endpoint {number} ended before the run did", number=number)
+        return CollsimError("endpoint {number}: {error}", number=number, error=message[1])
+
+    def end(self) -> None:
+        """Kill what is left, and wait until it has gone."""
+        for process in self.processes:
+            with contextlib.suppress(OSError):
+                process.kill()
+        for process in self.processes:
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None and pipe is not process.stdout:  # stdout belongs to the thread that hears
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+
+
+def _process(program: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def _ended(number: int, process: subprocess.Popen[bytes], code: int) -> CollsimError:
+    if code < 0:
+        return CollsimError(
+            "the process of endpoint {number} was killed (signal {signal})", number=number, signal=-code
+        )
+    assert process.stderr is not None
+    last = process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
+    why = Sentence(": {last}", last=last[0]) if last else ""
+    return CollsimError("the process of endpoint {number} ended with {code}{why}", number=number, code=code, why=why)
+
+
+@contextlib.contextmanager
+def crew(tasks: Sequence[RankTask], until: float) -> Iterator[Crew]:
+    """The processes, connected with one another; gone when this is left, on whatever way."""
+    started = Crew(len(tasks))
+    try:
+        for number, task in enumerate(tasks):
+            started.tell(number, task)
+        ready = min(until, time.perf_counter() + CONNECT_SECONDS)
+        ports = dict(enumerate(started.answers("port", ready)))
+        started.tell_all(ports)
+        started.answers("connected", ready)
+        yield started
+    finally:
+        started.end()
+
+
+def measured(
+    tasks: Sequence[RankTask], runs: int, time_limit: float, tell: Told | None = None
+) -> list[list[RankOutcome]]:
+    """Run so many times after once to warm up; of each run the outcome of each rank, moments from its start.
+
+    Raises CollsimError where a rank fails or is killed, or the time is up.
+    """
+    until, found = time.perf_counter() + time_limit, []
+    with crew(tasks, until) as started:
+        for number in range(runs + 1):
+            if tell is not None:
+                tell(number, runs + 1)
+            start = time.perf_counter() + _LEAD
+            started.tell_all(start)
+            started.answers("ran", until)
+            started.tell_all(None)
+            outcomes: list[RankOutcome] = started.answers("done", until)
+            if number:
+                found.append([_from(start, outcome) for outcome in outcomes])
+    if tell is not None:
+        tell(runs + 1, runs + 1)
+    return found
+
+
+def _from(start: float, outcome: RankOutcome) -> RankOutcome:
+    """With moments that count from the start."""
+    moments = outcome.moments
+    return outcome._replace(moments=type(moments)(*(part - start for part in moments)))
+
+
+def new_token() -> bytes:
+    """What a rank shows to be let in; it reaches the processes over their stdin and stands nowhere else."""
+    return secrets.token_bytes(TOKEN_BYTES)

@@ -1,0 +1,62 @@
+"""The network that the ranks imitate: one cable from each rank to a switch and one back, each with a token bucket.
+
+What a rank sends leaves at `bandwidth`, what it receives comes in at `bandwidth`, and it counts as arrived `alpha`
+after its last byte came in. Times are those of `time.perf_counter`, which all processes of a computer share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+#: s of a piece on the cable: transfers that share it take turns after each.
+_TURN = 0.002
+_LEAST_PIECE, _MOST_PIECE = 1500, 1 << 18
+
+
+@dataclass(frozen=True)
+class ImitatedNetwork:
+    """What is imitated: s from the last byte to the arrival, B/s of a cable in each direction (None: as fast as the
+    computer), and whether a rank sends before the last one has arrived (`eager`).
+
+    late: {endpoint: s} by which one joins later; slow: {endpoint: factor} by which its cables are slower.
+    """
+
+    alpha: float = 0.0
+    bandwidth: float | None = None
+    eager: bool = True
+    late: dict[int, float] = field(default_factory=dict)
+    slow: dict[int, float] = field(default_factory=dict)
+
+    def beta(self, endpoint: int) -> float:
+        """Seconds per byte of an endpoint's cables; 0 where nothing is paced."""
+        return self.slow.get(endpoint, 1.0) / self.bandwidth if self.bandwidth else 0.0
+
+    def piece(self, endpoint: int) -> int:
+        """Bytes after which another transfer has its turn."""
+        beta = self.beta(endpoint)
+        return _MOST_PIECE if not beta else int(min(_MOST_PIECE, max(_LEAST_PIECE, _TURN / beta)))
+
+
+@dataclass
+class Bucket:
+    """The tokens of one cable: `free` is the moment at which everything that has been given to it has passed.
+
+    It runs on the moments that the network should have had, not on those at which a process woke up: as a network card
+    goes on while the process sleeps, one that was late does not slow down what is already on its way.
+    """
+
+    beta: float
+    free: float = 0.0
+
+    def start(self, now: float) -> None:
+        """It was idle; what it is given next begins now."""
+        self.free = max(self.free, now)
+
+    def passes(self, nbytes: int) -> float:
+        """The moment at which so many bytes more would have passed."""
+        return self.free + nbytes * self.beta
+
+    def take(self, nbytes: int, not_before: float = 0.0) -> float:
+        """Let bytes pass, none of them before a moment; when the last has passed."""
+        self.free = max(self.free, not_before) + nbytes * self.beta
+        return self.free

@@ -1,0 +1,82 @@
+"""The program of one endpoint: what it sends and receives, and in which order each of its slots is read and written.
+
+A slot is read and written in the order of the schedule: of one step first the reads, then the writes in the order of
+rows. So whatever the moments at which things arrive, the numbers are those of `replay`, bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ...schedule import Schedule
+
+#: What a write does to its slot.
+COPY, REDUCE = 0, 1
+
+
+@dataclass(frozen=True)
+class Move:
+    """One transfer, as one of its ends sees it: its row in the schedule, the other end, and the slot at this end."""
+
+    row: int
+    step: int
+    channel: int
+    peer: int
+    slot: int
+    kind: int = COPY
+
+
+@dataclass(frozen=True)
+class RankProgram:
+    """What one endpoint does.
+
+    Attributes:
+        endpoint: its number; helpers follow the ranks.
+        sends, receives: its transfers, by step and row; a local copy is in both.
+        order: for each slot in use, `(is_write, index into sends or receives)` in the order in which they touch it.
+    """
+
+    endpoint: int
+    sends: tuple[Move, ...]
+    receives: tuple[Move, ...]
+    order: dict[int, tuple[tuple[bool, int], ...]]
+
+    @property
+    def peers(self) -> set[int]:
+        """The endpoints that it exchanges anything with."""
+        return {move.peer for move in (*self.sends, *self.receives)} - {self.endpoint}
+
+
+def programs(schedule: Schedule, held: npt.NDArray[np.bool_]) -> list[RankProgram]:
+    """A program for each endpoint; `held` are the slots (endpoints, slots) that hold data at the start.
+
+    A reduce into what a helper does not hold yet is a copy, as `replay` has it.
+    """
+    table, held = schedule.transfers, held.copy()
+    sends: list[list[Move]] = [[] for _ in range(schedule.endpoints)]
+    receives: list[list[Move]] = [[] for _ in range(schedule.endpoints)]
+    for row, t in enumerate(table.tolist()):
+        step, src, dst, chunk, into, reduces, channel = t
+        kind = REDUCE if reduces and held[dst, into] else COPY
+        held[dst, into] = True
+        sends[src].append(Move(row, step, channel, dst, chunk))
+        receives[dst].append(Move(row, step, channel, src, into, kind))
+    return [
+        RankProgram(e, tuple(sends[e]), tuple(receives[e]), _order(sends[e], receives[e]))
+        for e in range(schedule.endpoints)
+    ]
+
+
+def _order(sends: list[Move], receives: list[Move]) -> dict[int, tuple[tuple[bool, int], ...]]:
+    """For each slot its reads and writes: by step, of one step the reads first, then by row."""
+    touched: dict[int, list[tuple[Any, ...]]] = {}
+    for is_write, moves in ((False, sends), (True, receives)):
+        for index, move in enumerate(moves):
+            touched.setdefault(move.slot, []).append((move.step, is_write, move.row, index))
+    return {slot: tuple((t[1], t[3]) for t in sorted(listed)) for slot, listed in touched.items()}

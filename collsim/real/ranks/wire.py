@@ -1,0 +1,191 @@
+"""The wire to one other rank: a socket that carries frames, and the token without which nobody gets one.
+
+A frame is a head (what it is, the row of the transfer, bytes that follow, the moment at which they left) and bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import select
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ...errors import CollsimError
+
+#: Frames: bytes of a transfer; it may come; it has arrived.
+DATA, CLEAR, ARRIVED = 0, 1, 2
+_HEAD = struct.Struct("<BIId")
+_HELLO = struct.Struct("<32sI")
+_BUFFER = 1 << 16  # bytes that the system may hold back on a wire: a network has small buffers, too
+_MOST_FRAME = 1 << 18
+HOST = "127.0.0.1"
+_MOST_STRANGERS = 64  # that have said nothing yet; the one that has been silent for longest goes first
+
+
+class Frame(NamedTuple):
+    """What came: its kind, the row of the transfer, its bytes, and the moment at which they left."""
+
+    kind: int
+    row: int
+    data: bytes
+    left: float
+
+
+class Wire:
+    """One socket, never waited for. `waiting` are bytes that the system has not taken yet."""
+
+    def __init__(self, peer: int, sock: socket.socket):
+        self.peer, self.sock = peer, sock
+        sock.setblocking(False)
+        self.waiting: deque[memoryview] = deque()
+        self._come = bytearray()
+
+    def fileno(self) -> int:
+        return self.sock.fileno()
+
+    @property
+    def full(self) -> bool:
+        """The system takes no more for now."""
+        return bool(self.waiting)
+
+    def send(self, frame: Frame) -> None:
+        """Hand a frame over, or as much of it as the system takes; the rest waits for `flush`."""
+        head = _HEAD.pack(frame.kind, frame.row, len(frame.data), frame.left)
+        self.waiting.append(memoryview(head + frame.data))
+        self.flush()
+
+    def flush(self) -> None:
+        """Hand over what waits. Raises CollsimError where the other end has gone."""
+        try:
+            while self.waiting:
+                taken = self.sock.send(self.waiting[0])
+                if taken < len(self.waiting[0]):
+                    self.waiting[0] = self.waiting[0][taken:]
+                    return
+                self.waiting.popleft()
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            raise _lost(self.peer) from error
+
+    def receive(self) -> list[Frame]:
+        """What has come since. Raises CollsimError where the other end has gone, or says what no rank says."""
+        try:
+            data = self.sock.recv(_BUFFER)
+        except (BlockingIOError, InterruptedError):
+            return []
+        except OSError as error:
+            raise _lost(self.peer) from error
+        if not data:
+            raise _lost(self.peer)
+        self._come += data
+        return list(self._frames())
+
+    def _frames(self) -> Iterator[Frame]:
+        while len(self._come) >= _HEAD.size:
+            kind, row, size, left = _HEAD.unpack_from(self._come)
+            if kind > ARRIVED or size > _MOST_FRAME:
+                raise CollsimError("what came from endpoint {peer} is no frame of a rank", peer=self.peer)
+            end = _HEAD.size + size
+            if len(self._come) < end:
+                return
+            data = bytes(self._come[_HEAD.size : end])
+            del self._come[:end]
+            yield Frame(kind, row, data, left)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.sock.close()
+
+
+def _lost(peer: int) -> CollsimError:
+    return CollsimError("the connection to endpoint {peer} was closed", peer=peer)
+
+
+def listener() -> socket.socket:
+    """A socket that listens on this computer's own address alone."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+    sock.bind((HOST, 0))
+    sock.listen(64)
+    return sock
+
+
+def connected(port: int, me: int, token: bytes) -> socket.socket:
+    """A socket to another rank, which knows us by the token."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+    sock.connect((HOST, port))
+    sock.sendall(_HELLO.pack(token, me))
+    return _tuned(sock)
+
+
+def _tuned(sock: socket.socket) -> socket.socket:
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
+    return sock
+
+
+def accepted(listening: socket.socket, expected: set[int], token: bytes, seconds: float) -> dict[int, socket.socket]:
+    """The sockets of all that are expected. Whoever comes without the token, or a second time, is shown out; one that
+    says nothing keeps nobody waiting. Raises CollsimError where they have not all come in time."""
+    found: dict[int, socket.socket] = {}
+    strangers: dict[socket.socket, bytes] = {}
+    until = time.perf_counter() + seconds
+    try:
+        while found.keys() != expected:
+            rest = until - time.perf_counter()
+            if rest <= 0:
+                raise CollsimError("endpoints {missing} did not connect", missing=sorted(expected - found.keys()))
+            for sock in select.select([listening, *strangers], [], [], rest)[0]:
+                if sock.fileno() < 0:
+                    continue  # shown out a moment ago
+                if sock is listening:
+                    strangers[_come(listening)] = b""
+                    if len(strangers) > _MOST_STRANGERS:
+                        _show_out(next(iter(strangers)), strangers)
+                else:
+                    _hear(sock, strangers, found, expected, token)
+    finally:
+        for sock in strangers:
+            sock.close()
+    return found
+
+
+def _come(listening: socket.socket) -> socket.socket:
+    sock = listening.accept()[0]
+    sock.setblocking(False)
+    return sock
+
+
+def _show_out(sock: socket.socket, strangers: dict[socket.socket, bytes]) -> None:
+    del strangers[sock]
+    sock.close()
+
+
+def _hear(
+    sock: socket.socket,
+    strangers: dict[socket.socket, bytes],
+    found: dict[int, socket.socket],
+    expected: set[int],
+    token: bytes,
+) -> None:
+    """What somebody says who is not known yet: one of ours, or shown out."""
+    try:
+        said = strangers[sock] + sock.recv(_HELLO.size - len(strangers[sock]))
+    except OSError:
+        said = b""
+    if 0 < len(said) < _HELLO.size and len(said) > len(strangers[sock]):
+        strangers[sock] = said
+        return
+    del strangers[sock]
+    given, who = _HELLO.unpack(said) if len(said) == _HELLO.size else (b"", -1)
+    if hmac.compare_digest(given, token) and who in expected - found.keys():
+        found[who] = _tuned(sock)
+    else:
+        sock.close()

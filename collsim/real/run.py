@@ -1,0 +1,337 @@
+"""The door: run a schedule on the processes of this computer, check its numbers, and put it beside its prediction."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..bar import told
+from ..collective import NOTHING, collective
+from ..dtypes import itemsize
+from ..errors import CollsimError, require_word
+from ..registry import schedule as registered
+from ..replay import OPERATORS, moved, require_schedule, run, starting
+from ..schedule import Schedule
+from ..simulate import Trace
+from ..simulate.conditions import conditions
+from ..simulate.run import chunk_bytes
+from ..units import format_bytes, format_time, parse_bandwidth, parse_bytes, parse_count, parse_time
+from .launch import measured, new_token
+from .prediction import MessageCost, imitated, predict
+from .ranks.network import ImitatedNetwork
+from .ranks.process import RankOutcome, RankTask
+from .ranks.program import programs
+from .trace import ENGINE, Measurement, RealTrace, timing_of
+
+#: Processes, bytes of a rank's buffer, bytes of all slots together, s, and runs: what a computer bears while somebody
+#: else works on it.
+MOST_RANKS, MOST_BYTES, MOST_MEMORY, MOST_SECONDS, MOST_RUNS = 16, 64 * 2**20, 4 * 2**30, 600.0, 100
+ALPHA, BANDWIDTH, TIME_LIMIT = "10ms", "10MB/s", 60.0
+WAYS = ("here", "mpi", "gloo")
+_PERIOD = 1009  # elements after which the numbers of a slot repeat; prime, so that no chunk begins as another
+_SMALL = 100  # whole numbers up to this, so that sums of them fit every type but the smallest
+_UFUNCS = {"sum": "add", "avg": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+
+
+@dataclass(frozen=True)
+class RealRun:
+    """What is to be run, checked: the schedule, bytes, type, operator, the network to imitate, how often, how long."""
+
+    schedule: Schedule
+    nbytes: int
+    dtype: np.dtype[Any]
+    op: str
+    network: ImitatedNetwork
+    repeat: int
+    time_limit: float
+    on: str
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """(slots,) elements of each slot, as many slots as the collective's condition speaks of."""
+        slots = max(self.schedule.slots, collective(self.schedule.collective).slots(self.schedule.chunks))
+        return np.resize(chunk_bytes(self.schedule, self.nbytes, self.dtype.itemsize) // self.dtype.itemsize, slots)
+
+
+def run_for_real(
+    schedule: Schedule,
+    nbytes: Any = None,
+    *,
+    alpha: Any = ALPHA,
+    bandwidth: Any = BANDWIDTH,
+    on: str = "here",
+    repeat: int = 1,
+    dtype: Any = "float32",
+    op: str = "sum",
+    eager: bool = True,
+    late: Mapping[int, Any] | None = None,
+    slow: Mapping[int, Any] | None = None,
+    buffers: npt.ArrayLike | None = None,
+    layout: str | None = None,
+    time_limit: Any = TIME_LIMIT,
+    calibrate: bool = False,
+    progress: Any = None,
+) -> RealTrace:
+    """Run a schedule on processes of this computer, a process for each rank and helper, and measure every transfer.
+
+    Args:
+        nbytes: as in `simulate`; whole elements. At most 64 MiB.
+        alpha, bandwidth: of the network that is imitated: s from the last byte to the arrival, B/s of the one cable
+            that each rank has in each direction to a switch. Bandwidth None: nothing is paced, the computer is as fast
+            as it is; what a message costs is measured first, and the prediction is made of that.
+        on: `"here"`: paced sockets on 127.0.0.1. `"mpi"` (mpi4py) and `"gloo"` (torch): these libraries' own
+            messages, which nothing paces; alpha and bandwidth are then those of the prediction.
+        repeat: so many runs after one to warm up; the columns are those of the median run.
+        dtype, op: as in `replay`.
+        eager: a rank sends when it has the data and its earlier sends have left. False: when they have arrived, and the
+            receiver has got all that was to come before; rule (b) of the event engine.
+        late, slow: {rank: s} by which one joins later, {rank: factor} by which its cables are slower.
+        buffers, layout: data of your own, as in `replay`; then `out` of the result is what came of them.
+        time_limit: s for all of it, starting the processes included.
+        calibrate: measure beside it what a message and a byte cost here, with as many processes and the same pacing.
+        progress: True for a bar, or a function of (runs done, in all).
+
+    Returns:
+        A RealTrace: a Trace whose columns are measured, with all runs and the prediction. Every run's numbers are
+        compared with `replay`, bit for bit.
+
+    Raises:
+        CollsimError for what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
+    """
+    given = None if buffers is None else np.asarray(buffers)
+    plan = require_schedule(schedule)
+    if given is not None:
+        nbytes, dtype = _size_of(plan, given, layout), given.dtype
+    asked = check(plan, nbytes, dtype, op, on, repeat, time_limit)
+    asked = replace(asked, network=_network(plan.ranks, alpha, bandwidth, eager, late, slow))
+    cost = message_cost(plan.ranks, asked.network, on) if calibrate or asked.network.bandwidth is None else None
+    predicted = _predicted(asked, cost)
+    _require_time(asked, predicted)
+    with told(progress, "runs", "runs done", "in all") as tell:
+        if given is None:
+            found, out = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=tell)), None
+        else:
+            found, out = _on_buffers(asked, given, layout, tell)
+    return replace(_trace(asked, predicted, found, out), calibrated=cost)
+
+
+def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> MessageCost:
+    """What one message and one byte take, with so many processes: blocks go around the ring, at two sizes.
+
+    Raises CollsimError for a single rank.
+    """
+    if ranks < 2:
+        raise CollsimError("one rank sends no message, so there is nothing to measure; use two or more")
+    around, times, steady = registered("allgather_ring", ranks=ranks), [], replace(network, late={}, slow={})
+    for size in MessageCost.sizes(steady):
+        many = MessageCost.RUNS
+        asked = RealRun(around, size * ranks, np.dtype("float32"), "sum", steady, many, MOST_SECONDS, on)
+        found = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=None))
+        times.append(_trace(asked, _predicted(asked, None), found, None).best / (ranks - 1))
+    return MessageCost.of(steady, times)
+
+
+def _size_of(schedule: Schedule, given: npt.NDArray[Any], layout: str | None) -> int:
+    kind = collective(schedule.collective)
+    if given.ndim != 2:
+        raise CollsimError("buffers have shape {shape}; they are (ranks, elements)", shape=given.shape)
+    own = (layout == "out-of-place" or kind.apart) and kind.before == "own"
+    return int(given.shape[1] * given.itemsize * (schedule.ranks if own else 1))
+
+
+def check(
+    schedule: Schedule,
+    nbytes: Any,
+    dtype: Any = "float32",
+    op: str = "sum",
+    on: str = "here",
+    repeat: int = 1,
+    time_limit: Any = TIME_LIMIT,
+) -> RealRun:
+    """What was asked for, within the limits; nothing is started. Raises CollsimError."""
+    if schedule.endpoints > MOST_RANKS:
+        why = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
+        raise CollsimError(why, label=schedule.label, count=schedule.endpoints, most=MOST_RANKS)
+    if nbytes is None:
+        raise CollsimError("say how many bytes: run_for_real(schedule, '1MiB')")
+    size, limit = parse_bytes(nbytes), parse_time(time_limit, "time_limit")
+    if size > MOST_BYTES:
+        why = "{size} is more than {most}, the most that is run for real here"
+        raise CollsimError(why, size=format_bytes(size), most=format_bytes(MOST_BYTES))
+    if not 0 < limit <= MOST_SECONDS:
+        raise CollsimError(
+            "time_limit={limit:g} s must be more than 0 and at most {most:g} s", limit=limit, most=MOST_SECONDS
+        )
+    kind = _dtype(dtype)
+    if size % kind.itemsize:
+        why = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
+        raise CollsimError(why, size=size, dtype=kind.name, item=kind.itemsize)
+    runs = parse_count(repeat, "repeat")
+    if runs > MOST_RUNS:
+        raise CollsimError("repeat={runs} is more than {most}, the most at a time", runs=runs, most=MOST_RUNS)
+    word = require_word("reduction op", op, OPERATORS)
+    asked = RealRun(schedule, size, kind, word, ImitatedNetwork(), runs, limit, require_word("back end", on, WAYS))
+    memory = int(asked.sizes.sum()) * kind.itemsize * schedule.endpoints
+    if memory > MOST_MEMORY:
+        why = "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
+        raise CollsimError(why, label=schedule.label, memory=format_bytes(memory), most=format_bytes(MOST_MEMORY))
+    return asked
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    """The type of the elements; small floats as ml_dtypes has them. Raises CollsimError."""
+    itemsize(dtype)
+    name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype)
+    import ml_dtypes
+
+    small = {"bfloat16": "bfloat16", "float8_e4m3": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
+    return np.dtype(getattr(ml_dtypes, small[name]) if name in small else name)
+
+
+def _network(ranks: int, alpha: Any, bandwidth: Any, eager: bool, late: Any, slow: Any) -> ImitatedNetwork:
+    """The network to imitate. Raises CollsimError for what none can be."""
+    seconds = 0.0 if alpha is None else parse_time(alpha)
+    rate = None if bandwidth is None else parse_bandwidth(bandwidth)
+    wrong = {name: value for name, value in (("late", late), ("slow", slow), ("eager", eager)) if value}
+    given = conditions(imitated(ranks, seconds, rate), wrong)
+    return ImitatedNetwork(seconds, rate, given.eager, dict(given.late), dict(given.slow))
+
+
+def _predicted(asked: RealRun, cost: MessageCost | None) -> Trace:
+    """The prediction: of the network that is imitated, or where nothing is paced of what a message costs here."""
+    network = asked.network
+    alpha, rate = network.alpha, network.bandwidth
+    if rate is None and cost is not None:
+        alpha, rate = cost.alpha, cost.bandwidth
+    wrong: dict[str, Any] = {"late": network.late, "slow": network.slow, "eager": network.eager}
+    return predict(asked.schedule, asked.nbytes, asked.dtype.name, alpha, rate, **wrong)
+
+
+def _require_time(asked: RealRun, predicted: Trace) -> None:
+    seconds = predicted.time * (asked.repeat + 1)
+    if seconds > asked.time_limit:
+        raise CollsimError(
+            "{runs} runs and one to warm up would take {seconds}, more than time_limit={limit:g} s; use fewer bytes or "
+            "runs, a faster network, or a longer time_limit",
+            runs=asked.repeat,
+            seconds=format_time(seconds),
+            limit=asked.time_limit,
+        )
+
+
+# ---- numbers
+
+
+def _numbers(asked: RealRun) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
+    """What all slots hold at the start, one period of it; which hold anything; and by endpoint and slot what the
+    collective promises, as replay has it."""
+    schedule, held = asked.schedule, starting(asked.schedule)
+    period = int(min(_PERIOD, max(1, asked.sizes.max(initial=1))))
+    random, values = np.random.default_rng(0), np.zeros((*held.shape, period), asked.dtype)
+    shape = (int(held.sum()), period)
+    whole = asked.dtype.kind in "iu"
+    drawn = random.integers(1, 3 if asked.op == "prod" else _SMALL, shape) if whole else random.normal(size=shape)
+    values[held] = drawn.astype(asked.dtype)
+    end, full = values.copy(), held.copy()
+    run(schedule, end, full, _combine(asked))
+    wanted, _ = collective(schedule.collective).wanted(schedule.ranks, schedule.chunks, schedule.root)
+    expected = {
+        rank: {int(slot): end[rank, slot] for slot in np.flatnonzero(wanted[rank] != NOTHING)}
+        for rank in range(schedule.ranks)
+    }
+    return values, held, expected
+
+
+def _combine(asked: RealRun) -> Any:
+    return OPERATORS[asked.op] if collective(asked.schedule.collective).reduces else np.add
+
+
+def _carry(
+    asked: RealRun,
+    values: npt.NDArray[Any],
+    held: npt.NDArray[np.bool_],
+    expected: dict[int, dict[int, npt.NDArray[Any]]],
+    give: bool,
+    tell: Any,
+) -> list[list[RankOutcome]]:
+    """Hand each process its part, and run them."""
+    token, name = new_token(), _UFUNCS[asked.op] if collective(asked.schedule.collective).reduces else "add"
+    tasks = [
+        RankTask(program, asked.network, token, values[e], asked.sizes, name, expected.get(e, {}), give)
+        for e, program in enumerate(programs(asked.schedule, held))
+    ]
+    return measured(tasks, asked.repeat, asked.time_limit, tell)
+
+
+def _checked(asked: RealRun, found: list[list[RankOutcome]]) -> list[list[RankOutcome]]:
+    """Raises CollsimError where any element is not what replay says."""
+    for number, outcomes in enumerate(found):
+        for rank, outcome in enumerate(outcomes):
+            if outcome.wrong:
+                why = "{label}: run {number} left {count:,} elements of rank {rank} other than replay has them"
+                raise CollsimError(why, label=asked.schedule.label, number=number + 1, count=outcome.wrong, rank=rank)
+    return found
+
+
+def _on_buffers(
+    asked: RealRun, given: npt.NDArray[Any], layout: str | None, tell: Any
+) -> tuple[list[list[RankOutcome]], npt.NDArray[Any]]:
+    """The same on somebody's data: processes move it in the place of replay, and replay's result is what it must be."""
+    found: list[list[RankOutcome]] = []
+
+    def by_processes(schedule: Schedule, values: Any, held: Any, combine: Any) -> None:
+        end, full = values.copy(), held.copy()
+        run(schedule, end, full, combine)
+        slots = {rank: dict(enumerate(end[rank])) for rank in range(schedule.ranks)}
+        found.extend(_checked(asked, _carry(asked, values, held, slots, give=True, tell=tell)))
+        for rank, outcome in enumerate(found[-1][: schedule.ranks]):
+            for slot, array in outcome.slots.items():
+                values[rank, slot, : len(array)] = array
+
+    out = moved(asked.schedule, given, asked.op, layout, by_processes)
+    return found, out
+
+
+# ---- the trace
+
+
+def _trace(asked: RealRun, predicted: Trace, found: list[list[RankOutcome]], out: npt.NDArray[Any] | None) -> RealTrace:
+    start, came, finish = (np.zeros((len(found), len(asked.schedule))) for _ in range(3))
+    for run_number, outcomes in enumerate(found):
+        for endpoint, outcome in enumerate(outcomes):
+            sends, receives = _rows(asked.schedule, endpoint)
+            start[run_number, sends] = outcome.moments.began
+            came[run_number, receives] = outcome.moments.came
+            finish[run_number, receives] = outcome.moments.arrived
+    elements = sum(outcome.checked for outcomes in found for outcome in outcomes)
+    measurement = Measurement(start, came, finish, asked.on, processors(), elements)
+    return RealTrace(
+        asked.schedule,
+        predicted.topology,
+        asked.nbytes,
+        asked.dtype.name,
+        ENGINE,
+        predicted.slot_bytes,
+        predicted.place,
+        timing_of(predicted, measurement),
+        conditions=predicted.conditions,
+        measured=measurement,
+        predicted=predicted,
+        network=asked.network,
+        out=out,
+    )
+
+
+def _rows(schedule: Schedule, endpoint: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    table = schedule.transfers
+    return np.flatnonzero(table["src"] == endpoint), np.flatnonzero(table["dst"] == endpoint)
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,45 @@
+// Where the stage is: the cluster, or one of its nodes opened.
+
+import { wordsOf } from "./context.js";
+import { el, icon, nameButton, setText } from "../draw/elements.js";
+import { insideOf, nodesAlike, nodesOf } from "../model/inside.js";
+import { textAt } from "../model/read.js";
+
+/** The line above the stage: Cluster, the open node, the ones beside it. */
+export function buildCrumbs(ui) {
+  const { d, S, m } = ui,
+    w = wordsOf(ui),
+    all = nodesOf(m),
+    shown = all.length && S.view !== "logical";
+  d.crumbs.style.display = shown ? "" : "none";
+  if (!shown) return;
+  if (S.node == null) {
+    const note = el("span", { textContent: w.clusterNote(all.length) });
+    d.crumbs.replaceChildren(el("b", { textContent: w.cluster }), note);
+    return;
+  }
+  const { own } = insideOf(m, S.node),
+    note = el("span"),
+    out = el("button", { type: "button", className: "textlink", textContent: w.cluster }),
+    step = (name, by, label) => {
+      const b = el("button", { type: "button", className: "btn" }, icon(name));
+      nameButton(b, label);
+      b.dataset.by = String(by);
+      return b;
+    };
+  out.dataset.by = "0";
+  d.crumbNote = note;
+  d.crumbs.replaceChildren(
+    ...[out, "›", step("back", -1, w.nodeBefore), el("b", { textContent: textAt(own.label, 0, S.lang) })],
+    ...[step("next", 1, w.nodeAfter), note, el("span", { className: "end", textContent: w.closes })],
+  );
+}
+
+/** What is said beside the name of the open node: its ranks, and whether all nodes do the same. */
+export function showNode(ui) {
+  const { d, S, m, V } = ui;
+  if (S.node == null || S.view === "logical" || !d.crumbNote) return;
+  const note = textAt(insideOf(m, S.node).own.note, 0, S.lang),
+    alike = V.s >= 0 && nodesAlike(m, V.facts.share) ? wordsOf(ui).allAlike(nodesOf(m).length) : "";
+  setText(d.crumbNote, [note, alike].filter(Boolean).join(S.lang === "zh" ? "；" : "; "));
+}

@@ -1,0 +1,1 @@
+"""A measured run beside its prediction, drawn."""

@@ -1,0 +1,92 @@
+"""A RealTrace, or a prediction that nobody has measured yet, as the JSON that `lab.js` draws. Times are seconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...real.lateness import calibrated_prediction, ends, held_up
+from ..hosts.bundle import joined
+
+if TYPE_CHECKING:
+    from ...real import RealTrace
+    from ...simulate import Trace
+
+Floats = npt.NDArray[np.float64]
+SCHEMA = "collsim.lab/1"
+
+
+def lab_document(predicted: Trace, measured: RealTrace | None = None) -> dict[str, Any]:
+    """What is drawn: the predicted steps and, where it was measured, what every rank did and how late steps came."""
+    schedule, table = predicted.schedule, predicted.schedule.transfers
+    came = predicted.finish - _latency(predicted)
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "ranks": schedule.ranks,
+        "names": [schedule.who(e) for e in range(schedule.endpoints)],
+        "steps": schedule.steps,
+        "predicted": {
+            "time": predicted.time,
+            "ends": ends(table["step"], predicted.finish[None], schedule.steps)[0].tolist(),
+            "line": _line(schedule.steps, table, predicted.start, came, predicted.finish),
+        },
+    }
+    if measured is not None:
+        document["measured"] = _measured(measured)
+    return document
+
+
+def _latency(trace: Trace) -> float:
+    """s of every transfer's route: all cross two cables of a switch."""
+    return float(2 * trace.topology.links.alpha[0]) if len(trace.topology.links) else 0.0
+
+
+def _line(steps: int, table: Any, start: Floats, came: Floats, finish: Floats) -> list[list[float]]:
+    """A box per step: step, first start, last byte, last arrival, 1 where it reduces."""
+    return [box for rank in _boxes(steps, table, start, came, finish, table["dst"] * 0, 1) for box in rank]
+
+
+def _boxes(
+    steps: int, table: Any, start: Floats, came: Floats, finish: Floats, who: Any, count: int
+) -> list[list[list[float]]]:
+    """For each endpoint a box per step in which anything comes to it."""
+    found: list[list[list[float]]] = [[] for _ in range(count)]
+    key = who.astype(np.int64) * steps + table["step"]
+    for one in np.unique(key):
+        rows = key == one
+        reduces = bool(table["reduce"][rows].any())
+        box = [int(one % steps), start[rows].min(), came[rows].max(), finish[rows].max(), int(reduces)]
+        found[int(one // steps)].append([box[0], *(float(x) for x in box[1:4]), box[4]])
+    return found
+
+
+def _measured(trace: RealTrace) -> dict[str, Any]:
+    schedule, frame, table = trace.schedule, trace.beside, trace.schedule.transfers
+    given = schedule.steps, table, trace.start, trace.came, trace.finish
+    fitted = calibrated_prediction(trace)
+    expected = None
+    if fitted is not None:
+        both = [ends(table["step"], one.finish[None], schedule.steps)[0] for one in (fitted, trace.predicted)]
+        expected = np.diff(both[0] - both[1], prepend=0.0).tolist()
+    return {
+        "time": trace.time,
+        "times": trace.times.tolist(),
+        "middle": list(trace.middle),
+        "best": trace.best,
+        "run": trace.measured.median_run + 1,
+        "ends": frame["measured"].tolist(),
+        "line": _line(*given),
+        "boxes": _boxes(*given, table["dst"], schedule.endpoints),
+        "late": frame["late"].tolist(),
+        "low": frame["low"].tolist(),
+        "high": frame["high"].tolist(),
+        "expected": expected,
+        "held": [list(one) for one in held_up(trace)],
+    }
+
+
+def lab_source() -> str:
+    """One ES module: a measurement below its prediction."""
+    return joined("viz/real/lab.js")

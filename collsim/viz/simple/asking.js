@@ -1,0 +1,78 @@
+// The question beside the picture, and the line of code that runs.
+
+import { el, setText } from "../player/draw/elements.js";
+
+/** The column beside the picture: the answers to the question that is open, and the code. */
+export function buildSide(simple) {
+  const kids = simple.asked ? openAnswers(simple) : [];
+  simple.codeBox = buildCode(simple);
+  simple.side.replaceChildren(...kids, ...(simple.codeBox ? [simple.codeBox] : []));
+  simple.side.setAttribute("aria-label", simple.W.predict);
+}
+
+/** Over both columns: the question that is open, or when the next one comes. */
+export function askedHead(simple) {
+  const { W, asked, lang, questions } = simple;
+  if (!asked) return [el("h2", { className: "asks soon", textContent: soon(simple) })];
+  const which = el("b", { textContent: W.question(questions.indexOf(asked) + 1, questions.length) });
+  return [
+    el("h2", { className: "asks", textContent: asked.text[lang] }),
+    el("p", { className: "which" }, which, asked.shown ? "" : W.waits),
+  ];
+}
+
+function soon({ W, questions, m, clock }) {
+  const next = questions.find((q) => q.given == null && m.step0[q.step] >= clock.t - 1e-12);
+  return next ? W.next(next.step + 1) : W.noMore;
+}
+
+function openAnswers(simple) {
+  const { W, asked } = simple,
+    shown = asked.shown,
+    choices = asked.choices.map((choice, q) => answerButton(simple, choice, q));
+  const go = el("button", { type: "button", className: "go", textContent: shown ? W.on : W.let });
+  go.onclick = () => simple.goOn();
+  const help = el("small", { textContent: shown ? W.onHelp : W.letHelp });
+  return [...choices, ...(shown ? [verdict(simple)] : []), el("div", { className: "row" }, go, help)];
+}
+
+function answerButton(simple, choice, q) {
+  const { asked, lang } = simple,
+    { shown, given } = asked,
+    state = shown ? (q === asked.answer ? " right" : q === given ? " wrong" : "") : given === q ? " given" : "";
+  const words = el("span", { className: "text" }, el("b", { textContent: choice.text[lang] }));
+  if (shown) words.append(el("small", { textContent: choice.why[lang] }));
+  const b = el("button", { type: "button", className: `answer${state}`, disabled: !!shown });
+  b.append(el("i", { textContent: String.fromCharCode(65 + q) }), words, el("kbd", { textContent: String(q + 1) }));
+  b.setAttribute("aria-pressed", String(given === q));
+  b.onclick = () => simple.answer(q);
+  return b;
+}
+
+function verdict({ W, asked, lang }) {
+  const { given, answer } = asked,
+    head = given == null || given < 0 ? W.none : given === answer ? W.right : W.wrong;
+  const box = el("p", { className: "verdict", role: "status" }, el("b", { textContent: head }));
+  box.append(` ${asked.why[lang]}`);
+  return box;
+}
+
+// ---- code
+
+function buildCode({ W, m }) {
+  const code = m.tl.code;
+  if (!code) return null;
+  const lines = code.lines.map((line) => el("code", { textContent: line || " " })),
+    title = el("h3", {}, W.code, el("span", { className: "counter" }));
+  return el("div", { className: "code" }, title, el("pre", {}, ...lines));
+}
+
+/** Mark the line that runs in step s; its counters stand beside the title. */
+export function drawCode({ codeBox, m }, s, over) {
+  const code = m.tl.code;
+  if (!codeBox || !code) return;
+  const at = over || s < 0 ? -1 : code.at[s];
+  codeBox.dataset.line = String(at);
+  codeBox.querySelectorAll("code").forEach((line, k) => line.classList.toggle("now", k === at));
+  setText(codeBox.querySelector(".counter"), at < 0 ? "" : code.note[s]);
+}

@@ -1,0 +1,384 @@
+// collsim simple: one run as a picture, a sentence and a button. The loop of a ring is drawn here, all else by a player.
+
+import { el, icon, media, setText, sizeCanvas } from "../player/draw/elements.js";
+import { createClock } from "../player/model/clock.js";
+import { TOKENS } from "../player/model/look.js";
+import { index, nextStart, stepAt } from "../player/model/model.js";
+import { problem, unpack } from "../player/model/read.js";
+import { component } from "../player/mount.js";
+import { actOnKey } from "../player/ui/keys.js";
+import { createPlayer } from "../player/ui/player.js";
+import { askedHead, buildSide, drawCode } from "./asking.js";
+import { buildCards, buildVolume, drawCount } from "./head.js";
+import { simpleSentence } from "./sentence.js";
+import { sentAt } from "./sent.js";
+import { SIMPLE_CSS } from "./style.js";
+import { buildTimebar, drawTimebar } from "./timebar.js";
+import { pairsOf, placeTrack, trackOf } from "./track.js";
+import { drawTrack } from "./trackdraw.js";
+import { SIMPLE_WORDS } from "./words.js";
+
+const LIGHTING = 800; // ms in which the cables of all cards light up, one after another
+
+/**
+ * Mount the simple page into `host`. Data: {id, title, runs: [one, all or null], all, predict, questions, lang, theme,
+ * t}; a run is what `collsim.viz.simple.simple.SimpleRun` holds. `on` = {state(moment, why), cards(all),
+ * predict(on)} is told what a reader does.
+ */
+export function createSimple(host, on = {}) {
+  const root = el("div", { className: "sp", role: "group", tabIndex: 0 }),
+    simple = { root, on, clock: createClock(), still: media("(prefers-reduced-motion: reduce)"), dead: false };
+  Object.assign(simple, { asked: null, questions: [], all: false, predict: false, ticket: 0, off: () => {} });
+  buildParts(simple);
+  simple.turnCards = (all) => turnCards(simple, all);
+  simple.ask = (question) => ask(simple, question);
+  simple.answer = (q) => answer(simple, q);
+  simple.goOn = () => goOn(simple);
+  host.append(root);
+  root.addEventListener("keydown", (ev) => onSimpleKey(simple, ev), true);
+  // who goes to the switch between simple and full takes the moment along
+  root.addEventListener("pointerleave", () => tellMoment(simple, "leave"));
+  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange0(simple)) : null;
+  seen?.observe(root);
+  return {
+    root,
+    clock: simple.clock,
+    setData: (data) => setSimple(simple, data),
+    state: () => ({ all: simple.all, asked: simple.asked, predict: simple.predict, t: simple.clock.t }),
+    destroy() {
+      simple.dead = true;
+      seen?.disconnect();
+      simple.clock.pause();
+      simple.off();
+      clearTimeout(simple.lighting);
+      simple.player?.destroy();
+      root.remove();
+    },
+  };
+}
+
+function buildParts(simple) {
+  const { root } = simple;
+  simple.head = el("div", { className: "top" });
+  simple.says = el("p", { className: "says", "aria-live": "polite" });
+  simple.canvas = el("canvas", { role: "img" });
+  simple.stage = el("div", { className: "stage" }, simple.canvas);
+  simple.bar = buildTimebar(simple);
+  simple.play = el("button", { type: "button", className: "play", onclick: () => toggle0(simple) });
+  simple.back = el("button", { type: "button", className: "btn", onclick: () => step0(simple, -1) }, icon("back"));
+  simple.next = el("button", { type: "button", className: "btn", onclick: () => step0(simple, 1) }, icon("next"));
+  simple.asks = el("button", { type: "button", className: "predict", onclick: () => setPredict(simple) });
+  simple.key = el("p", { className: "key" });
+  simple.side = el("aside", { className: "side" });
+  const buttons = el("div", { className: "buttons" }, simple.back, simple.play, simple.next, simple.asks);
+  const time = el("div", { className: "time" }, buttons, simple.bar.box, simple.key),
+    card = el("section", { className: "card" }, simple.says, simple.stage, time);
+  simple.mid = el("div", { className: "mid" }, card, simple.side);
+  simple.error = el("p", { className: "error", role: "alert" });
+  root.append(el("style", { textContent: SIMPLE_CSS }), simple.head, simple.error, simple.mid);
+}
+
+// ---- data
+
+async function setSimple(simple, data) {
+  const before = simple.data,
+    mine = ++simple.ticket;
+  if (before && before.id === data.id) {
+    simple.data = { ...data, runs: before.runs };
+    dress0(simple);
+    return;
+  }
+  const timelines = await Promise.all(data.runs.map((run) => run && unpack(run.timeline)));
+  if (mine !== simple.ticket || simple.dead) return;
+  const bad = problem(timelines[0]);
+  if (bad) {
+    setText(simple.error, bad[data.lang === "zh" ? "zh" : "en"]);
+    return;
+  }
+  setText(simple.error, "");
+  simple.data = data;
+  simple.models = timelines.map((tl) => tl && index(tl));
+  simple.models.forEach((m, q) => {
+    if (m) m.goalSent = data.runs[q].sent ?? data.runs[q].most;
+  });
+  simple.track = trackOf(simple.models[0]);
+  simple.all = !!(data.all && simple.models[1]);
+  simple.predict = !!data.predict;
+  simple.questions = (data.questions ?? []).map((q) => ({ ...q, given: null, shown: false }));
+  simple.asked = null;
+  begin0(simple, data.t ?? 0);
+  dress0(simple);
+}
+
+/** Show the run of one card or of all from a moment on; both at the same pace. */
+function begin0(simple, t) {
+  const { clock, models } = simple,
+    m = models[simple.all ? 1 : 0],
+    one = models[0];
+  simple.off();
+  simple.m = m;
+  simple.pairs = pairsOf(m);
+  simple.off = clock.on((_, why) => onTick(simple, why), m.total, one.total / Math.max(1, Math.min(30, one.nsteps)));
+  clock.t = Math.min(m.total, Math.max(0, t));
+  simple.player?.destroy();
+  simple.player = null;
+  simple.canvas.style.display = simple.track ? "" : "none";
+  if (!simple.track) showPlayer(simple, m);
+  simple.root.dataset.transfers = String(m.n);
+  simple.root.dataset.cards = simple.all ? "all" : "one";
+}
+
+/** A run that is no ring: its stage as the player draws it, on this clock. */
+function showPlayer(simple, m) {
+  const { data, clock, stage } = simple;
+  const look = { lang: data.lang, theme: data.theme, compact: 420, clock };
+  simple.player = createPlayer(stage, { timeline: m.tl, ...look });
+}
+
+// ---- look
+
+function dress0(simple) {
+  const { data, root } = simple;
+  if (!data) return;
+  simple.lang = data.lang === "zh" ? "zh" : "en";
+  simple.W = SIMPLE_WORDS[simple.lang];
+  const C = (simple.C = TOKENS[data.theme === "dark" ? "dark" : "light"]);
+  for (const k in C) root.style.setProperty(`--${k}`, C[k]);
+  root.lang = simple.lang === "zh" ? "zh-CN" : "en";
+  root.setAttribute("aria-label", simple.W.label);
+  simple.player?.set({ lang: data.lang, theme: data.theme });
+  const { W } = simple;
+  for (const [button, name] of [
+    [simple.back, W.backward],
+    [simple.next, W.forward],
+    [simple.asks, W.predictHelp],
+  ]) {
+    button.title = name;
+    if (button !== simple.asks) button.setAttribute("aria-label", name);
+  }
+  setText(simple.key, W.key);
+  setText(simple.asks, W.predict);
+  simple.asks.style.display = simple.questions.length ? "" : "none";
+  dressState(simple);
+}
+
+/** What depends on what is on: the head, the column beside the picture, the buttons. */
+function dressState(simple) {
+  const { root, predict, asked, W } = simple;
+  if (predict) simple.countSays = null;
+  const head = predict ? askedHead(simple) : [buildVolume(simple), buildCards(simple) ?? ""];
+  simple.head.replaceChildren(...head);
+  simple.asks.setAttribute("aria-pressed", String(predict));
+  root.classList.toggle("asking", !!predict);
+  root.dataset.predict = String(predict);
+  root.dataset.question = asked ? String(simple.questions.indexOf(asked) + 1) : "";
+  if (predict) buildSide(simple);
+  simple.canvas.setAttribute("aria-label", asked && !asked.shown ? W.hidden : simple.data.title);
+  showPlay(simple);
+  arrange0(simple);
+}
+
+function showPlay(simple) {
+  const { play, clock, W } = simple;
+  play.replaceChildren(icon(clock.playing ? "pause" : "play"), clock.playing ? W.pause : W.play);
+  simple.root.dataset.playing = String(clock.playing);
+}
+
+function arrange0(simple) {
+  const { root, stage, track } = simple,
+    wide = root.clientWidth;
+  if (!wide || !simple.data || !simple.m) return;
+  root.classList.toggle("slim", wide < 700);
+  root.classList.toggle("small", wide < 1500);
+  const w = Math.floor(stage.clientWidth),
+    slim = wide < 700,
+    room = globalThis.innerHeight - (simple.predict ? 382 : 400),
+    rows = Math.max(...(track?.panels.map(({ ranks }) => Math.ceil(ranks.length / 2)) ?? [4])),
+    tall = slim ? Math.min(640, (track?.panels.length ?? 1) * rows * 50 + 80) : Math.max(300, Math.min(596, room));
+  simple.size = [w, tall];
+  if (track && w > 100) simple.place = placeTrack(track, simple.pairs, w, tall, slim);
+  simple.player?.set({ compact: Math.max(260, Math.min(560, room)) });
+  render0(simple);
+}
+
+function render0(simple) {
+  const { m, clock, place, size } = simple;
+  if (!m || !simple.data || simple.dead) return;
+  const t = shownMoment(simple, Math.min(clock.t, m.total)),
+    s = stepAt(m, t),
+    hidden = simple.asked && !simple.asked.shown && !clock.playing ? simple.asked : null;
+  if (simple.track && place) {
+    const g = sizeCanvas(simple.canvas, size[0], size[1]);
+    g.clearRect(0, 0, size[0], size[1]);
+    const { C, W, lang, pairs, lit } = simple;
+    drawTrack(g, { m, C, W, lang, t, s, place, pairs, asked: hidden, lit });
+  }
+  drawTimebar(simple, t, s);
+  drawCount(simple, sentAt(m, t));
+  drawCode(simple, s, t >= m.total);
+  sayStep(simple, t, s);
+}
+
+/** In reduced motion time stands at the begin, the middle and the end of each step. */
+function shownMoment({ m, clock, still }, t) {
+  if (!still.matches || !clock.playing) return t;
+  const s = stepAt(m, t),
+    a = m.step0[s],
+    b = nextStart(m, s),
+    f = b > a ? (t - a) / (b - a) : 0;
+  return a + (b - a) * (f < 0.2 ? 0 : f < 0.7 ? 0.5 : 0.999);
+}
+
+function sayStep(simple, t, s) {
+  const key = [s, t >= simple.m.total, simple.lang, simple.all, simple.asked && !simple.asked.shown].join();
+  simple.root.dataset.step = String(s + 1);
+  if (key === simple.said) return;
+  simple.said = key;
+  simple.says.replaceChildren(...simpleSentence(simple, t, s));
+}
+
+// ---- time
+
+function onTick(simple, why) {
+  const { clock, m } = simple;
+  if (why === "tick" && simple.predict && !simple.asked) {
+    const due = simple.questions.find((q) => isDue(simple, q));
+    if (due) {
+      clock.pause();
+      clock.t = m.step0[due.step];
+      ask(simple, due);
+      return;
+    }
+  }
+  if (why === "end" && simple.asked && !simple.asked.shown) reveal(simple);
+  if (why !== "tick") showPlay(simple);
+  if (why === "pause" || why === "end") tellMoment(simple, why);
+  render0(simple);
+}
+
+function tellMoment(simple, why) {
+  const { t } = simple.clock;
+  if (simple.told === t || !simple.m) return;
+  simple.told = t;
+  simple.on.state?.({ t }, why);
+}
+
+/** A question that was passed by long ago is not asked again before time comes to it once more. */
+const isDue = ({ m, clock: { t } }, q) => q.given == null && !q.shown && m.step0[q.step] <= t && t < m.step1[q.step];
+
+function ask(simple, question) {
+  if (simple.asked === question) return;
+  if (simple.asked && !simple.asked.shown && simple.asked.given == null) simple.asked.shown = false;
+  simple.asked = question;
+  dressState(simple);
+  if (question) simple.root.focus({ preventScroll: true });
+}
+
+function answer(simple, q) {
+  if (!simple.asked || simple.asked.shown || q >= simple.asked.choices.length) return;
+  simple.asked.given = q;
+  dressState(simple);
+}
+
+/** Let the pieces of this step arrive, then show the answer; after that, go on to the next question. */
+function goOn(simple) {
+  const { asked, clock, m } = simple;
+  if (!asked) return;
+  if (asked.shown) {
+    simple.asked = null;
+    dressState(simple);
+    clock.play();
+    return;
+  }
+  asked.given ??= -1;
+  const lasts = m.step1[asked.step] - m.step0[asked.step],
+    end = asked.step + 1 < m.nsteps ? m.step1[asked.step] - 1e-6 * lasts : m.total;
+  clock.t = Math.min(clock.t, end);
+  clock.play(end);
+}
+
+function reveal(simple) {
+  simple.asked.shown = true;
+  dressState(simple);
+}
+
+function setPredict(simple, on = !simple.predict) {
+  simple.predict = on;
+  simple.asked = null;
+  for (const q of simple.questions) Object.assign(q, { given: null, shown: false });
+  if (on && simple.all) turnCards(simple, false);
+  simple.clock.pause();
+  if (on) simple.clock.seek(0);
+  dressState(simple);
+  simple.on.predict?.(on);
+}
+
+function toggle0(simple) {
+  const { clock, asked } = simple;
+  if (asked) goOn(simple);
+  else if (clock.playing) clock.pause();
+  else clock.play();
+}
+
+function step0(simple, by) {
+  const { clock, m } = simple,
+    s = stepAt(m, clock.t);
+  if (simple.asked) ask(simple, null);
+  clock.pause();
+  if (by > 0) clock.seek(nextStart(m, s));
+  else clock.seek(clock.t > m.step0[s] + 1e-3 * (m.step1[s] - m.step0[s]) ? m.step0[s] : m.step0[Math.max(0, s - 1)]);
+}
+
+/** All cards, or one again: the cables light up one after another, then the run starts at the same pace. */
+function turnCards(simple, all) {
+  if (!simple.models[1] || all === simple.all) return;
+  const { clock } = simple;
+  clock.pause();
+  clearTimeout(simple.lighting);
+  simple.all = all;
+  simple.asked = null;
+  if (all && simple.predict) simple.predict = false;
+  begin0(simple, 0);
+  dressState(simple);
+  simple.on.cards?.(all);
+  if (!all || simple.still.matches || !simple.track) {
+    clock.play();
+    return;
+  }
+  lightUp(simple, 1, simple.data.runs[1].channels);
+}
+
+function lightUp(simple, lit, of) {
+  if (simple.dead) return;
+  simple.lit = lit > of ? null : lit;
+  if (lit > of) simple.clock.play();
+  else simple.lighting = setTimeout(() => lightUp(simple, lit + 1, of), LIGHTING / of);
+  render0(simple);
+}
+
+function onSimpleKey(simple, ev) {
+  const { clock } = simple;
+  if (ev.target?.tagName === "BUTTON" && (ev.key === " " || ev.key === "Enter")) return;
+  const acts = {
+    " ": () => toggle0(simple),
+    ArrowRight: () => step0(simple, 1),
+    PageDown: () => step0(simple, 1),
+    ArrowLeft: () => step0(simple, -1),
+    PageUp: () => step0(simple, -1),
+    Home: () => clock.seek(0),
+    End: () => clock.seek(clock.total),
+    q: () => simple.questions.length && setPredict(simple),
+  };
+  if (simple.asked) for (let k = 1; k <= simple.asked.choices.length; k++) acts[k] = () => answer(simple, k - 1);
+  else acts[8] = () => turnCards(simple, !simple.all);
+  actOnKey(ev, acts);
+}
+
+export default component((box, _, send) => {
+  const simple = createSimple(box, {
+    state: (moment, why) => send.state("state", { ...moment, why }),
+    cards: (all) => send.state("cards", all),
+    predict: (on) => send.state("predict", on),
+  });
+  return { update: simple.setData, destroy: simple.destroy };
+});

@@ -1,0 +1,147 @@
+// The ring as one loop: which ranks follow one another, in which node, and where they stand.
+
+import { routeLinks } from "../player/model/hops.js";
+import { textAt } from "../player/model/read.js";
+
+const MOST_RANKS = 24;
+
+/**
+ * The loop of the run `m` as {order, panels: [{label, note, ranks}]}, or null where its transfers are no single ring or
+ * its nodes are more than two. `runs` are all that are drawn on it: {pairs} of each is added to them.
+ */
+export function trackOf(m) {
+  const next = new Map();
+  for (let i = 0; i < m.n; i++) {
+    if (next.has(m.src[i]) && next.get(m.src[i]) !== m.dst[i]) return null;
+    next.set(m.src[i], m.dst[i]);
+  }
+  if (m.endpoints !== m.ranks || m.ranks < 3 || m.ranks > MOST_RANKS || next.size !== m.ranks) return null;
+  const order = [0];
+  while (order.length < m.ranks) order.push(next.get(order.at(-1)));
+  if (new Set(order).size !== m.ranks || next.get(order.at(-1)) !== 0) return null;
+  const panels = panelsOf(m, order);
+  return panels && { order, panels };
+}
+
+/** The nodes in the order of the loop, each with its ranks; null where a node is left and entered again. */
+function panelsOf(m, order) {
+  const { endpoint, panel } = m.tl.devices,
+    of = new Map();
+  endpoint.forEach((e, d) => {
+    if (e >= 0) of.set(e, panel[d]);
+  });
+  const runs = [];
+  for (const rank of order) {
+    const last = runs.at(-1);
+    if (last && last.panel === of.get(rank)) last.ranks.push(rank);
+    else runs.push({ panel: of.get(rank), ranks: [rank] });
+  }
+  if (runs.length > 2 || runs.some(({ ranks }) => ranks.length < 2)) return null;
+  return runs.map(({ panel: p, ranks }) => ({ label: m.panels.label[p], note: m.panels.note[p], ranks }));
+}
+
+/** Every pair of ranks that a run sends between: its links, the slowest of them, and the channel of its first use. */
+export function pairsOf(m) {
+  const pairs = new Map();
+  for (let i = 0; i < m.n; i++) {
+    const key = m.src[i] * m.endpoints + m.dst[i];
+    if (pairs.has(key)) continue;
+    const links = routeLinks(m, m.route[i]),
+      { bandwidth, kind, label, alpha } = m.tl.links,
+      slow = links.reduce((a, b) => (bandwidth[b] < bandwidth[a] ? b : a), links[0]);
+    pairs.set(key, {
+      src: m.src[i],
+      dst: m.dst[i],
+      links,
+      slow,
+      capacity: bandwidth[slow],
+      alpha: links.reduce((sum, l) => sum + alpha[l], 0),
+      kind: kind[slow],
+      label: textAt(label, slow, "en"),
+      channel: m.channel[i],
+    });
+  }
+  return pairs;
+}
+
+// ---- places
+
+/**
+ * Where everything stands in w x h pixels: boxes by rank, panels, and for each pair {pts, lane}. Nodes are beside one
+ * another, on a narrow screen one above the other.
+ */
+export function placeTrack(track, pairs, w, h, slim) {
+  const place = { w, h, slim, boxes: new Map(), panels: [], lines: new Map(), gap: null },
+    two = track.panels.length > 1;
+  const long = slim ? h : w,
+    wide = slim ? w : h,
+    gap = two ? (slim ? 62 : Math.max(190, Math.min(320, 0.175 * w))) : 0,
+    size = (long - gap) / track.panels.length;
+  track.panels.forEach((panel, p) => {
+    const from = p * (size + gap);
+    place.panels.push(turned(slim, { x: from, y: 0, w: size, h: wide }, panel));
+    standInPanel(place, panel, p, { from, size, wide, two });
+  });
+  if (two) place.gap = turned(slim, { x: size, y: 0, w: gap, h: wide });
+  const node = new Map(track.panels.flatMap(({ ranks }, p) => ranks.map((rank) => [rank, p])));
+  const across = [...pairs.values()].filter(({ src, dst }) => node.get(src) !== node.get(dst));
+  place.laned = across.length > 2;
+  for (const [key, pair] of pairs) {
+    const line = node.get(pair.src) === node.get(pair.dst) ? inside(place, pair) : null;
+    place.lines.set(key, line ?? crossing(place, pair, across, node));
+  }
+  return place;
+}
+
+const turned = (slim, { x, y, w, h }, more = {}) => ({ ...more, ...(slim ? { x: y, y: x, w: h, h: w } : { x, y, w, h }) });
+
+/** Ranks of a node on the two sides of the loop; the ends of the loop stand at the gap. */
+function standInPanel(place, { ranks }, p, { from, size, wide, two }) {
+  const { slim } = place,
+    k = ranks.length,
+    half = Math.ceil(k / 2),
+    head = slim ? 8 : two ? 54 : 20,
+    pitch = (size - (slim ? 8 : 28)) / half,
+    room = wide - head - (slim ? 8 : 26);
+  const along = slim ? Math.min(38, pitch - 12) : Math.min(124, Math.max(44, pitch - 54)),
+    most = along < 64 ? 56 : 108, // without room for a counter a rank is its number
+    deep = slim ? Math.min(108, room * 0.31) : Math.min(most, room * 0.3);
+  ranks.forEach((rank, i) => {
+    const first = i < half,
+      d = first ? i : k - 1 - i, // how far from the gap
+      side = two && p === 1 ? (first ? 1 : 0) : first ? 0 : 1,
+      at = two && p === 0 ? size - pitch * (d + 0.5) - (slim ? 4 : 14) : pitch * (d + 0.5) + (slim ? 4 : 14),
+      y = side ? head + room - deep : head;
+    const b = turned(slim, { x: from + at - along / 2, y, w: along, h: deep });
+    place.boxes.set(rank, { ...b, side, d, p, cx: b.x + b.w / 2, cy: b.y + b.h / 2 });
+  });
+}
+
+/** From edge to edge between two ranks of one node. */
+function inside(place, { src, dst }) {
+  return { pts: edges(place.boxes.get(src), place.boxes.get(dst)) };
+}
+
+function edges(a, b) {
+  const level = Math.abs(a.cx - b.cx) >= Math.abs(a.cy - b.cy);
+  if (level) {
+    const right = b.cx > a.cx;
+    return [right ? a.x + a.w : a.x, a.cy, right ? b.x : b.x + b.w, b.cy];
+  }
+  const down = b.cy > a.cy;
+  return [a.cx, down ? a.y + a.h : a.y, b.cx, down ? b.y : b.y + b.h];
+}
+
+/** Between two nodes: from box to box, or, where there are many, each on a line of its own from panel to panel. */
+function crossing(place, pair, across, node) {
+  if (!place.laned) return { pts: edges(place.boxes.get(pair.src), place.boxes.get(pair.dst)), across: true };
+  const { gap, slim } = place,
+    out = node.get(pair.src) === 0,
+    same = across.filter(({ src }) => (node.get(src) === 0) === out).sort((a, b) => a.channel - b.channel),
+    half = (slim ? gap.w : gap.h) / 2,
+    pitch = (half - (slim ? 6 : 44)) / same.length,
+    at = (out ? half : slim ? 6 : 44) + pitch * (same.indexOf(pair) + 0.5);
+  const [near, far] = slim ? [gap.y + 2, gap.y + gap.h - 2] : [gap.x + 24, gap.x + gap.w - 24],
+    [a, b] = out ? [near, far] : [far, near];
+  return { pts: slim ? [gap.x + at, a, gap.x + at, b] : [a, gap.y + at, b, gap.y + at], across: true, lane: pitch };
+}

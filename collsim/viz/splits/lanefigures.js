@@ -1,0 +1,47 @@
+// Beside a runner: its time and place, how much of it is waiting, and each formula with what was drawn.
+
+import { el } from "../player/draw/elements.js";
+import { NB, three } from "../player/model/units.js";
+import { laneWords } from "./lanewords.js";
+
+const ALIKE = 1e-6; // of a formula's value: bytes are cut into whole pieces
+
+/** 13476831232 -> "13.5 GB": decimal, as vendors count a GPU's memory. */
+export function decimalBytes(n) {
+  const [f, unit] = n >= 1e12 ? [1e12, "TB"] : n >= 1e9 || n === 0 ? [1e9, "GB"] : n >= 1e6 ? [1e6, "MB"] : [1e3, "kB"];
+  return `${three(n / f)}${NB}${unit}`;
+}
+
+/** The figures of a runner; `places` are the times of all, the shortest first. */
+export function figuresOf(ui, run, places) {
+  const w = laneWords(ui),
+    pipelines = ui.data.kind === "pipelines",
+    idle = pipelines ? run.share : run.share / run.time,
+    fill = el("i"),
+    percent = `${(100 * idle).toFixed(1)}${NB}%`,
+    big = el("div", { className: "main" }),
+    meter = el("div", { className: "meter" }, fill);
+  fill.style.width = `${100 * (1 - idle)}%`;
+  const time = el("span", {}, el("b", { textContent: ui.unit.fmt(run.time) }), ` ${placeOf(run.time, places, w)}`),
+    wait = el("span", { className: "r" }, `${pipelines ? w.bubble : w.exposed} `, el("b", { textContent: percent }));
+  big.append(time, wait);
+  const rows = (run.figures ?? []).map((one) => figureRow(ui, one, w)),
+    below = run.figures ? el("table", {}, el("tbody", {}, ...rows)) : el("p", { className: "none", textContent: w.none });
+  return el("div", { className: "figures" }, el("div", {}, big, meter), below);
+}
+
+/** "1st", or "joint 3rd" where several took as long. */
+export function placeOf(time, places, words) {
+  const alike = places.filter((other) => Math.abs(other - time) <= 1e-9 * time).length,
+    place = words.place(places.filter((other) => other < time * (1 - 1e-9)).length + 1);
+  return alike > 1 ? words.joint(place) : place;
+}
+
+function figureRow(ui, { name, form, value, drawn, unit }, w) {
+  const fmt = unit === "B" ? decimalBytes : unit === "s" || name !== "held" ? ui.unit.fmt : (x) => String(three(x)),
+    alike = drawn === undefined || Math.abs(value - drawn) <= ALIKE * Math.max(1e-12, Math.abs(value)),
+    last = el("td", {}, alike ? fmt(value) : "");
+  if (drawn !== undefined && alike) last.append(el("span", { className: "ok", textContent: "✓" }));
+  if (!alike) last.append(el("span", { className: "off", textContent: w.differs(fmt(value), fmt(drawn)) }));
+  return el("tr", {}, el("td", { textContent: w.figure[name] }), el("td", { textContent: form }), last);
+}

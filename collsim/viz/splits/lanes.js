@@ -1,0 +1,348 @@
+// collsim runners on one clock: schedules of a pipeline, or one step under FSDP in several ways. Boxes with numbers, hatched
+// waits, what is held as stairs, a finish line, and the formula beside what was drawn.
+
+import { changeSpeed, createClock } from "../player/model/clock.js";
+import { togglePlay } from "../player/ui/controls.js";
+import { el, media, segment, setText, sizeCanvas, svg } from "../player/draw/elements.js";
+import { actOnKey } from "../player/ui/keys.js";
+import { TOKENS } from "../player/model/look.js";
+import { niceStep, timeUnit } from "../player/model/units.js";
+import { component } from "../player/mount.js";
+import { chooseSpeed, showPlaying, toggleFullScreen, transportButton, turnTo } from "../transport/transport.js";
+import { LANE_LEFT, LANE_RIGHT, drawLaneRows, hatchOfIdle, laneHit, rowsOf } from "./laneboxes.js";
+import { decimalBytes, figuresOf } from "./lanefigures.js";
+import { laneWords } from "./lanewords.js";
+import { LANES_CSS } from "./splitstyle.js";
+
+const LANES_PLAY = 24; // seconds on screen at speed 1, for the slowest
+
+/**
+ * Mount runners into `host`. Their data are {id, kind, runners: [{way, name, note, time, share, most, rows | compute,
+ * network, level, figures}], said, held, whole, lang, theme, t}.
+ */
+export function createLanes(host) {
+  const root = el("div", { className: "ln", role: "group", tabIndex: 0 }),
+    ui = { root, clock: createClock(), data: null, views: [], alone: -1, focus: null };
+  for (const [name, tag] of Object.entries({ says: "p", tip: "p", tabs: "span", heads: "div", rows: "div" }))
+    ui[name] = el(tag, { className: name });
+  Object.assign(ui, { scrub: el("div", { className: "scrub" }), bar: el("div", { className: "bar" }) });
+  ui.foot = el("div", { className: "foot" });
+  ui.tip.setAttribute("aria-live", "polite");
+  ui.tabs.className = "seg tabs";
+  const card = el("div", { className: "card" });
+  card.append(ui.says, ui.tip, ui.tabs, ui.heads, ui.rows, ui.scrub, ui.bar, ui.foot);
+  root.append(el("style", { textContent: LANES_CSS }), card);
+  host.append(root);
+  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeLanes(ui, false)) : null;
+  seen?.observe(root);
+  root.addEventListener("keydown", (ev) => onLaneKey(ui, ev));
+  dragLanes(ui);
+  return {
+    root,
+    clock: ui.clock,
+    setData: (data) => setLanes(ui, data),
+    destroy() {
+      seen?.disconnect();
+      ui.clock.pause();
+      ui.off?.();
+      root.remove();
+    },
+  };
+}
+
+function setLanes(ui, data) {
+  const other = ui.data === null || data.id !== ui.data.id,
+    jump = data.t != null && data.t !== ui.data?.t;
+  ui.data = data;
+  if (other) {
+    const total = Math.max(...data.runners.map((run) => run.time));
+    ui.alone = -1;
+    ui.off?.();
+    ui.off = ui.clock.on(() => tickLanes(ui), total, total / LANES_PLAY);
+    ui.moments = momentsOfLanes(data.runners, total);
+    ui.unit = unitOfLanes(data.kind, total);
+  }
+  dressLanes(ui);
+  if (jump || other) ui.clock.seek(jump ? data.t : beginning(ui));
+}
+
+/** It opens when the first is done: then all that is to be compared is in sight. */
+function beginning({ data }) {
+  const first = Math.min(...data.runners.map((run) => run.time));
+  return media("(prefers-reduced-motion: reduce)").matches ? Math.max(...data.runners.map((r) => r.time)) : first;
+}
+
+/** Times as they are read: of pipelines plain numbers, else with a unit. */
+function unitOfLanes(kind, total) {
+  if (kind === "sharding") return timeUnit(total);
+  const num = (t) => String(Number(t.toFixed(total < 100 ? 2 : 1)));
+  return { num, fmt: num };
+}
+
+function momentsOfLanes(runners, total) {
+  const found = new Set();
+  for (const run of runners)
+    for (const row of run.rows ?? [run.compute, run.network])
+      for (const [a, b] of row.boxes) found.add(a).add(b);
+  const listed = [...found].sort((a, b) => a - b);
+  return listed.filter((t, k) => k === 0 || t - listed[k - 1] > 1e-7 * total);
+}
+
+function dressLanes(ui) {
+  const { root, data } = ui,
+    w = laneWords(ui);
+  ui.colours = TOKENS[data.theme === "dark" ? "dark" : "light"];
+  for (const name in ui.colours) root.style.setProperty(`--${name}`, ui.colours[name]);
+  root.lang = data.lang === "zh" ? "zh-CN" : "en";
+  root.setAttribute("aria-label", w.label);
+  root.dataset.runners = data.runners.map((run) => run.way).join();
+  buildLaneBar(ui);
+  buildLaneFoot(ui);
+  arrangeLanes(ui, true);
+}
+
+function arrangeLanes(ui, anew) {
+  const { root, data } = ui,
+    whole = root.clientWidth;
+  if (!data || !whole || (!anew && ui.whole === whole)) return;
+  ui.whole = whole;
+  ui.slim = whole < 640;
+  root.classList.toggle("slim", ui.slim);
+  root.classList.toggle("mid", whole < 1080 && !ui.slim);
+  if (ui.slim && ui.alone < 0) ui.alone = 0;
+  const w = laneWords(ui),
+    names = data.runners.map((run, k) => [k, run.name]);
+  segment(ui.tabs, ui.slim ? names : [[-1, w.every], ...names], ui.alone, (k) => showAlone(ui, k), w.one);
+  const heads = [data.unit ?? "", data.kind === "pipelines" ? w.held(data.held) : "", w.form];
+  ui.heads.replaceChildren(...heads.map((textContent) => el("span", { textContent })));
+  const places = data.runners.map((run) => run.time).sort((a, b) => a - b);
+  ui.views = [];
+  ui.rows.replaceChildren(
+    ...data.runners.flatMap((run, k) => (ui.alone < 0 || ui.alone === k ? [buildRunner(ui, run, k, places)] : [])),
+  );
+  sizeLanes(ui);
+}
+
+function showAlone(ui, k) {
+  ui.alone = ui.alone === k && !ui.slim ? -1 : k;
+  arrangeLanes(ui, true);
+}
+
+function buildRunner(ui, run, k, places) {
+  const canvas = el("canvas", { role: "img", "aria-label": `${run.name}: ${ui.unit.fmt(run.time)}` }),
+    view = { run, canvas, veil: el("div", { className: "veil" }), cut: el("div", { className: "cut" }) },
+    field = el("div", { className: "field" }, canvas, view.veil, view.cut),
+    name = el("button", { type: "button", title: laneWords(ui).one, onclick: () => showAlone(ui, k) });
+  name.append(el("b", { textContent: run.name }), el("small", { textContent: run.note }));
+  ui.views.push(Object.assign(view, { field }));
+  return el("div", { className: "runner" }, el("div", { className: "name" }, name), field, figuresOf(ui, run, places));
+}
+
+/** Give every canvas its room, and draw it. */
+function sizeLanes(ui) {
+  const { data, views, colours } = ui,
+    kind = data.kind,
+    total = Math.max(...data.runners.map((run) => run.time)),
+    right = kind === "pipelines" ? LANE_RIGHT : 24;
+  for (const view of views) {
+    const width = Math.max(220, view.field.clientWidth),
+      room = width - LANE_LEFT - right,
+      layout = rowsOf(view.run, kind, ui.alone >= 0 && !ui.slim),
+      g = sizeCanvas(view.canvas, width, layout.high);
+    Object.assign(view, { g, width, layout, kind, total, colours, most: data.most, whole: data.whole });
+    Object.assign(view, { words: laneWords(ui), fmt: ui.unit.fmt, bytes: decimalBytes, end: view.run.time });
+    view.across = (t) => LANE_LEFT + (total > 0 ? t / total : 0) * room;
+    view.timeAt = (x) => ((x - LANE_LEFT) / room) * total;
+    view.hatch = hatchOfIdle(g, colours);
+  }
+  redraw(ui);
+  buildScrub(ui, total, right);
+  tickLanes(ui);
+}
+
+function redraw(ui) {
+  for (const view of ui.views) drawLaneRows(view.g, view.run, Object.assign(view, { focus: ui.focus }));
+}
+
+/** The scrubber: the same scale of time as the rows. */
+function buildScrub(ui, total, right) {
+  const width = ui.views[0].width,
+    room = width - LANE_LEFT - right,
+    every = niceStep(total, room < 420 ? 4 : 10),
+    picture = svg("svg", { width, height: 40, "aria-hidden": "true" }),
+    line = (x, wide, fill) => svg("rect", { x, y: 9, width: wide, height: 4, rx: 2, fill });
+  ui.past = line(LANE_LEFT, 0, "var(--ink)");
+  ui.thumb = svg("circle", { r: 8, cy: 11, fill: "var(--ink)" });
+  picture.append(line(LANE_LEFT, room, "var(--idle)"), ui.past);
+  for (let t = 0; t <= total * 1.0001; t += every) {
+    const x = LANE_LEFT + (t / total) * room,
+      look = { x, y: 36, "font-size": 13, "text-anchor": "middle", fill: "var(--ink2)" };
+    picture.append(svg("rect", { x, y: 14, width: 1, height: 6, fill: "var(--edge)" }));
+    picture.append(svg("text", look, t === 0 ? ui.unit.fmt(0) : String(Number(ui.unit.num(t)))));
+  }
+  picture.append(ui.thumb);
+  ui.scrub.replaceChildren(picture);
+}
+
+function buildLaneBar(ui) {
+  const w = laneWords(ui),
+    { clock } = ui,
+    button = (name, act) => transportButton(w, name, act),
+    speeds = el("span", { className: "seg", role: "group" }),
+    turn = (by) => turnTo(clock, ui.moments, by, 1e-9 * clock.total);
+  chooseSpeed(speeds, clock, w);
+  ui.turn = turn;
+  ui.play = button("play", () => togglePlay(ui));
+  ui.now = el("span", { className: "clock" });
+  const group = el("span", { className: "g" });
+  group.append(
+    button("first", () => clock.seek(0)),
+    button("back", () => turn(-1)),
+    ui.play,
+    button("next", () => turn(1)),
+  );
+  ui.bar.replaceChildren(group, ui.now, speeds, button("full", () => toggleFullScreen(ui.root)));
+}
+
+const LEGENDS = {
+  pipelines: [
+    ["F", "background:var(--casing);border:1px solid var(--edge)"],
+    ["B", "background:var(--ink3)"],
+    ["W", "background:var(--sumfill)"],
+    ["deep", "background:linear-gradient(90deg,var(--idle) 33%,var(--ink) 33% 66%,var(--sum2) 66%)"],
+    ["bubble", "background:repeating-linear-gradient(135deg,var(--wait) 0 1.5px,transparent 1.5px 6px)"],
+    ["held", "background:var(--room);opacity:.5"],
+  ],
+  sharding: [
+    ["forward", "background:var(--casing);border:1px solid var(--edge)"],
+    ["backward", "background:var(--ink3)"],
+    ["opt", "background:var(--idle);border:1px solid var(--edge)"],
+    ["waits", "background:repeating-linear-gradient(135deg,var(--wait) 0 1.5px,transparent 1.5px 6px)"],
+    ["gather", "background:var(--room)"],
+    ["reduce", "background:var(--sumfill)"],
+  ],
+};
+
+function buildLaneFoot(ui) {
+  const { kind } = ui.data,
+    { legend } = laneWords(ui),
+    swatch = ([name, style]) => {
+      const i = el("i");
+      i.style.cssText = style;
+      return el("span", {}, i, legend[name]);
+    };
+  ui.foot.replaceChildren(...LEGENDS[kind].map(swatch), el("span", {}, legend[kind === "pipelines" ? "micro" : "block"]));
+}
+
+/** One frame: the cursor, the veil over what is to come, and who is done. */
+function tickLanes(ui) {
+  const { data, clock, root, views, unit } = ui;
+  if (!data || !views.length || !views[0].across) return;
+  const w = laneWords(ui),
+    [{ across, total }] = views;
+  for (const { veil, cut, run } of views) {
+    const x = across(clock.t);
+    cut.style.left = `${x}px`;
+    veil.style.left = `${x}px`;
+    veil.style.width = `${Math.max(0, across(run.time) - x)}px`;
+  }
+  ui.thumb.setAttribute("cx", across(clock.t));
+  ui.past.setAttribute("width", Math.max(0, across(clock.t) - LANE_LEFT));
+  setText(ui.now, w.of(unit.num(clock.t), unit.fmt(total)));
+  showPlaying(ui.play, clock.playing, w);
+  const done = data.runners.filter((run) => clock.t >= run.time * (1 - 1e-12)),
+    open = data.runners.filter((run) => !done.includes(run));
+  sayLanes(ui, done, open);
+  Object.assign(root.dataset, {
+    t: String(Number(clock.t.toPrecision(9))),
+    playing: String(clock.playing),
+    finished: String(done.length),
+  });
+}
+
+/** Who is done and what the others still need; then what is always true of them. */
+function sayLanes(ui, done, open) {
+  const { data, clock, unit } = ui,
+    w = laneWords(ui),
+    names = done.map((run) => run.name),
+    last = open.reduce((worst, run) => (run.time > (worst?.time ?? 0) ? run : worst), null),
+    head = [
+      ...(names.length ? [w.done(names, unit.fmt(clock.t))] : []),
+      ...(names.length && last ? [w.left(last.name, unit.fmt(last.time - clock.t))] : []),
+    ].join(data.lang === "zh" ? "" : " ");
+  const key = `${head}|${data.said}`;
+  if (ui.spoken === key) return;
+  ui.spoken = key;
+  ui.says.replaceChildren(...(head ? [el("b", { textContent: head }), " "] : []), data.said);
+}
+
+function dragLanes(ui) {
+  let held = false;
+  const seek = (ev) => {
+    const box = (ui.views[0]?.canvas ?? ui.scrub).getBoundingClientRect();
+    if (ui.views[0]) ui.clock.seek(ui.views[0].timeAt(ev.clientX - box.left));
+  };
+  for (const area of [ui.rows, ui.scrub]) {
+    area.addEventListener("pointerdown", (ev) => {
+      held = Boolean(ev.target.closest?.(".field,.scrub"));
+      if (held) seek(ev);
+      hoverLanes(ui, ev, true);
+    });
+    area.addEventListener("pointermove", (ev) => {
+      if (held && ev.buttons) seek(ev);
+      else hoverLanes(ui, ev, false);
+    });
+    for (const end of ["pointerup", "pointercancel"]) area.addEventListener(end, () => (held = false));
+    area.addEventListener("pointerleave", () => focusOn(ui, null, ui.tip.textContent));
+  }
+}
+
+/** What is under the pointer lights up in all rows; a click on a wait names the box that ends it. */
+function hoverLanes(ui, ev, clicked) {
+  const view = ui.views.find((one) => one.canvas === ev.target);
+  if (!view) return;
+  const r = view.canvas.getBoundingClientRect(),
+    hit = laneHit(view, ev.clientX - r.left, ev.clientY - r.top),
+    w = laneWords(ui),
+    { num, fmt } = ui.unit;
+  if (!hit) {
+    focusOn(ui, null, "");
+    return;
+  }
+  const where = ui.data.kind === "sharding" ? w[hit.row.name] : `${w.gpu} ${hit.row.name}`;
+  if (hit.box) {
+    const [a, b, text, kind] = hit.box;
+    focusOn(ui, text || null, w.box(w.pass[kind], text, where, num(a), fmt(b)));
+  } else if (hit.next) {
+    const said = w.gap(where, num(hit.gap[0]), fmt(hit.gap[1]), w.pass[hit.next[3]], hit.next[2]);
+    focusOn(ui, clicked ? hit.next[2] : null, said);
+  } else focusOn(ui, null, w.end(where, num(hit.gap[0]), fmt(hit.gap[1])));
+}
+
+function focusOn(ui, focus, said) {
+  setText(ui.tip, said);
+  if (ui.focus === focus) return;
+  ui.focus = focus;
+  redraw(ui);
+}
+
+function onLaneKey(ui, ev) {
+  const { clock } = ui,
+    digits = ui.data?.runners.map((_, k) => [String(k + 1), () => showAlone(ui, k)]) ?? [];
+  actOnKey(ev, {
+    " ": () => togglePlay(ui),
+    ArrowRight: () => ui.turn(1),
+    ArrowLeft: () => ui.turn(-1),
+    Home: () => clock.seek(0),
+    End: () => clock.seek(clock.total),
+    "[": () => changeSpeed(clock, -1),
+    "]": () => changeSpeed(clock, 1),
+    f: () => toggleFullScreen(ui.root),
+    ...Object.fromEntries(digits),
+  });
+}
+
+export default component((box) => {
+  const lanes = createLanes(box);
+  return { update: lanes.setData, destroy: lanes.destroy };
+});

@@ -1,0 +1,165 @@
+"""Pipelines, and steps under FSDP, as the JSON that `lanes.js` draws: several runners on one clock.
+
+A runner has rows: boxes (begin, end, text, kind, how dark, part of its height: 0 all, 1 upper, 2 lower), what is idle,
+and what is held over time. Times are seconds, of pipelines in forward passes of a microbatch through a rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...training.parallel.levels import GatheredForm, gathered_form
+from ...training.timing import joined, length, without
+from ...training.workload.step import COMPUTE
+from ..hosts.bundle import joined as joined_source
+
+if TYPE_CHECKING:
+    from ...training import FSDP, Pipeline, PipelineTiming, StepTrace
+
+SCHEMA = "collsim.lanes/1"
+_NEAR = 1e-9  # of a runner's time: what is nearer touches
+
+
+def lanes_source() -> str:
+    """One ES module: several runners on one clock."""
+    return joined_source("viz/splits/lanes.js")
+
+
+def gaps(spans: Iterable[tuple[float, float]], end: float) -> list[list[float]]:
+    """What is left of a time up to `end` without these spans."""
+    left = without([(0.0, end)], joined(list(spans)))
+    return [[float(a), float(b)] for a, b in left if b - a > _NEAR * end]
+
+
+# ---- pipelines ------------------------------------------------------------------------------------------------------
+
+
+def pipeline_runner(pipe: Pipeline, timing: PipelineTiming) -> dict[str, Any]:
+    """A pipeline: for each rank its passes, when it is idle, and the microbatches that it holds."""
+    ranks = range(pipe.size)
+    most = max(1.0, float(max(timing.held)))
+    rows = [_rank(pipe, timing, rank) for rank in ranks]
+    form = timing.form
+    said = None
+    if form is not None:
+        said = [
+            {"name": "time", "form": form.time_is, "value": form.time, "drawn": timing.time},
+            {"name": "idle", "form": form.idle_is, "value": form.idle, "drawn": float(timing.idle[0])},
+            {"name": "held", "form": form.held_is, "value": form.held[0], "drawn": float(timing.held[0])},
+        ]
+    return {
+        "way": pipe.schedule,
+        "time": timing.time,
+        "share": timing.bubble,
+        "most": most,
+        "rows": rows,
+        "figures": said,
+        "stages": pipe.interleave,
+    }
+
+
+def _rank(pipe: Pipeline, timing: PipelineTiming, rank: int) -> dict[str, Any]:
+    own = [(action, a, b) for action, at, a, b in timing.passes if at == rank]
+    together = {(a, b): [one[0] for one in own if one[1:] == (a, b)] for _, a, b in own}
+    boxes = [
+        [a, b, str(action.micro), action.kind, _local(pipe, action.stage), _part(together[a, b], action)]
+        for action, a, b in own
+    ]
+    return {
+        "label": str(rank),
+        "boxes": boxes,
+        "idle": gaps([(a, b) for _, a, b in own], timing.time),
+        "level": [[at, held] for at, held in timing.holding(rank)],
+        "held": float(timing.held[rank]),
+    }
+
+
+def _local(pipe: Pipeline, stage: int) -> int:
+    """Which of its rank's stages it is."""
+    own = [s for s, rank in enumerate(pipe.stage_ranks) if rank == pipe.stage_ranks[stage]]
+    return own.index(stage)
+
+
+def _part(entry: Sequence[Any], action: Any) -> int:
+    """Passes that run as one share the height of their box."""
+    return 0 if len(entry) == 1 else 1 + entry.index(action)
+
+
+# ---- FSDP -----------------------------------------------------------------------------------------------------------
+
+
+def sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
+    """A step under FSDP on its first GPU: computing, the network, and bytes of gathered weights and whole gradients."""
+    numbers = {name: str(i) for i, name in enumerate(_blocks(trace))}
+    compute, network = [], []
+    for task, a, b in zip(trace.step.tasks, trace.begin.tolist(), trace.end.tolist(), strict=True):
+        if 0 not in task.lanes or b <= a:
+            continue
+        named = task.name.removeprefix("gather ").removeprefix("reduce ").removeprefix("into ")
+        entry = [a, b, numbers.get(named, "r" if not task.computes else ""), _KIND[task.kind], 0, 0]
+        (compute if task.stream == COMPUTE else network).append(entry)
+    level, most = _levels(trace)
+    spans = [(a, b) for a, b, *_ in compute]
+    busy = length(joined([(a, b) for a, b, *_ in network]))
+    return {
+        "way": way,
+        "time": trace.time,
+        "share": trace.exposed,
+        "compute": {"boxes": compute, "idle": gaps(spans, trace.time)},
+        "network": {"boxes": network, "idle": []},
+        "level": level,
+        "most": most,
+        "figures": _figures(trace, busy, level),
+    }
+
+
+_KIND = {"forward": "F", "backward": "B", "copy": "copy", "optimizer": "opt", "allgather": "gather"}
+_KIND |= {"reduce_scatter": "reduce", "allreduce": "reduce", "dgrad": "B", "wgrad": "W"}
+
+
+def _blocks(trace: StepTrace) -> list[str]:
+    """Names of what is gathered by itself, in the order of the forward pass."""
+    found = [task.name for task in trace.step.tasks if task.kind == "allgather" and task.name.startswith("gather ")]
+    return [name.removeprefix("gather ") for name in dict.fromkeys(found) if name != "gather root"]
+
+
+def _levels(trace: StepTrace) -> tuple[list[list[float]], dict[str, float]]:
+    """[s, gathered bytes, whole gradients' bytes] from each moment on, and the most of each and of both."""
+    moments, held = trace.memory.over_time(0)
+    kinds = trace.memory.kinds(0)
+    parts = [held[:, kinds.index(kind)] if kind in kinds else 0.0 * moments for kind in ("gathered", "whole gradients")]
+    rows: list[list[float]] = []
+    for at, gathered, whole in zip(moments.tolist(), *(part.tolist() for part in parts), strict=True):
+        if rows and rows[-1][0] == at:
+            rows.pop()
+        rows.append([at, gathered, whole])
+    most = {"gathered": float(parts[0].max()), "both": float((parts[0] + parts[1]).max())}
+    return rows, most
+
+
+def _figures(trace: StepTrace, busy: float, level: list[list[float]]) -> list[dict[str, Any]]:
+    """What a formula says beside what was drawn; without a formula where there is none."""
+    form = form_of(trace)
+    gathers = sum(task.kind == "allgather" for task in trace.step.tasks)
+    reduces = sum(task.kind == "reduce_scatter" for task in trace.step.tasks)
+    rows: list[dict[str, Any]] = [
+        {"name": "exposed", "form": "", "value": trace.exposed, "unit": "s"},
+        {"name": "busy", "form": f"{gathers} + {reduces}", "value": busy, "unit": "s"},
+    ]
+    sent = max(trace.sent_bytes.values())
+    most = max(gathered for _, gathered, _ in level)
+    rows += [
+        {"name": "sends", "form": form.sent_is, "value": form.sent, "drawn": float(sent), "unit": "B"},
+        {"name": "gathered", "form": form.gathered_is, "value": form.gathered, "drawn": most, "unit": "B"},
+    ]
+    both = max(gathered + whole for _, gathered, whole in level)
+    return [*rows, {"name": "both", "form": "", "value": both, "unit": "B"}]
+
+
+def form_of(trace: StepTrace) -> GatheredForm:
+    """The formulas for a step whose request is a product of FSDP alone."""
+    request = trace.request
+    parallel: Any = request.parallel
+    data: FSDP = parallel.data
+    return gathered_form(data, request.model, len(request.ranks), request.dtype, request.accumulate)

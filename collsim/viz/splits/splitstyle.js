@@ -1,0 +1,70 @@
+// The style sheets of runners on one clock and of the map of splits.
+
+import { FONT } from "../player/model/look.js";
+
+/** What both have: type, buttons, segments. */
+const shared = (root) => `
+${root}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${FONT}
+;color:var(--ink);font-variant-numeric:tabular-nums;outline:none;text-align:left}
+${root} *{box-sizing:border-box}
+${root} :focus-visible,${root}:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
+${root} svg{display:block}${root} svg text{font-family:inherit}
+${root} button{font:inherit;color:var(--ink);cursor:pointer;margin:0}
+${root} .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;
+  border:1px solid var(--edge);background:var(--card);padding:0}
+${root} .btn.play{width:48px;background:var(--ink);border-color:var(--ink);color:var(--card)}
+${root} .btn svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;
+  stroke-linecap:round}
+${root} .seg{display:inline-flex;border:1px solid var(--edge);border-radius:6px;overflow:hidden;background:var(--card);
+  flex:none}
+${root} .seg button{border:0;background:none;padding:3px 10px;font-size:14px;line-height:20px;min-height:34px;
+  color:var(--ink2);white-space:nowrap}
+${root} .seg button+button{border-left:1px solid var(--line)}
+${root} .seg button[aria-pressed=true]{background:var(--ink);color:var(--card);font-weight:700}
+${root} .seg button:focus-visible{outline-offset:-4px}
+${root} .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 20px;min-width:0}
+${root} .foot{display:flex;flex-wrap:wrap;gap:6px 24px;font-size:13px;line-height:20px;color:var(--ink2);
+  padding-top:10px}
+${root} .foot span{display:inline-flex;gap:8px;align-items:center}
+${root} .foot i{display:inline-block;flex:none;width:20px;height:14px;border-radius:3px}
+`;
+
+export const LANES_CSS = `${shared(".ln")}
+.ln .says{margin:0 0 2px;font-size:19px;line-height:27px;text-wrap:pretty}
+.ln .tip{margin:0 0 6px;font-size:14px;line-height:20px;min-height:20px;color:var(--ink2)}
+.ln .runner{display:grid;grid-template-columns:150px minmax(0,1fr) 330px;gap:0 20px;border-top:1px solid var(--line);
+  padding:6px 0}
+.ln .name b{display:block;font-size:19px;line-height:25px}
+.ln .name small{display:block;font-size:13px;line-height:18px;color:var(--ink2)}
+.ln .name button{border:0;background:none;padding:0;text-align:left;display:block;min-height:34px}
+.ln .field{position:relative;cursor:ew-resize;touch-action:pan-y}
+.ln .field canvas{display:block}
+.ln .veil{position:absolute;top:0;bottom:0;background:var(--card);opacity:.6;pointer-events:none}
+.ln .cut{position:absolute;top:0;bottom:0;width:2px;margin-left:-1px;background:var(--ink);pointer-events:none}
+.ln .main{display:flex;justify-content:space-between;align-items:baseline;gap:10px}
+.ln .main b{font-size:26px;line-height:32px}.ln .main span{font-size:14px;color:var(--ink2)}
+.ln .main .r b{font-size:22px}
+.ln .meter{height:7px;border-radius:3px;margin:3px 0 4px;background:
+  repeating-linear-gradient(135deg,var(--wait) 0 1.5px,transparent 1.5px 6px)}
+.ln .meter i{display:block;height:7px;border-radius:3px 0 0 3px;background:var(--ink3)}
+.ln table{border-collapse:collapse;width:100%;font-size:14px;line-height:19px}
+.ln td{padding:2px 0;border-top:1px solid var(--grid);vertical-align:baseline}
+.ln td:first-child{color:var(--ink2);white-space:nowrap;padding-right:10px}
+.ln td:last-child{text-align:right;font-weight:700;white-space:nowrap;padding-left:8px}
+.ln td .ok{color:var(--done);margin-left:5px}.ln td .off{color:var(--fulltext)}
+.ln .none{font-size:13px;line-height:18px;color:var(--ink2);margin:2px 0 0}
+.ln .heads{display:grid;grid-template-columns:150px minmax(0,1fr) 330px;gap:0 20px;font-size:13px;line-height:20px;
+  color:var(--ink2)}
+.ln .heads span:nth-child(2){text-align:right}
+.ln .bar{display:flex;gap:8px 14px;align-items:center;flex-wrap:wrap;padding:6px 0 2px;border-top:1px solid var(--line)}
+.ln .bar .g{display:flex;gap:6px}.ln .clock{font-size:15px;font-weight:700;white-space:nowrap}
+.ln .scrub{position:relative;cursor:ew-resize;touch-action:none;margin-left:170px;margin-right:350px}
+.ln.mid .runner,.ln.mid .heads{grid-template-columns:120px minmax(0,1fr)}
+.ln.mid .runner>.figures{grid-column:2;display:grid;grid-template-columns:minmax(150px,.7fr) 1fr;gap:0 20px}
+.ln.mid .heads span:nth-child(3){display:none}.ln.mid .scrub{margin-left:140px;margin-right:0}
+.ln.slim .runner{display:block}.ln.slim .heads{display:none}.ln.slim .scrub{margin:0}
+.ln.slim .card{padding:10px 12px}.ln.slim .says{font-size:16px;line-height:22px}
+.ln .tabs{display:none;margin:6px 0;max-width:100%;overflow-x:auto}.ln.slim .tabs{display:inline-flex}
+.ln:fullscreen{overflow:auto;background:var(--bg);padding:16px}
+.ln:fullscreen .says{font-size:28px;line-height:36px}.ln:fullscreen .tip{font-size:19px;line-height:26px;min-height:26px}
+`;

@@ -1,0 +1,144 @@
+"""What the page ``story.js`` computes with: closed forms as the registry claims them, runs, steps of training.
+
+The page multiplies and adds, nothing else: a time on the switch is ``steps * alpha + share * S * beta + added * S *
+gamma`` with the three factors that an algorithm claims for each number of ranks. Tests hold that against runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ...registry import algorithms, schedule
+from ...simulate import simulate
+from ...topology import machine
+from ...topology.generic import switch
+from ...training import StepTrace, ddp, training_step
+from ..hosts.bundle import joined
+from ..hosts.page import offline_page
+from ..hosts.show import require_language
+from ..simple.simple import cards
+from ..training.document import boxes
+
+RANKS = (2, 4, 8, 16, 32, 64, 128)
+#: Rings that are small enough to be drawn piece by piece.
+DRAWN = (2, 4, 8, 16)
+CHANNELS = (1, 2, 4, 8)
+ALGORITHMS = {
+    "server": ("allreduce_parameter_server", {"chunks": 1, "server": "rank"}),
+    "ring": ("allreduce_ring", {}),
+    "halving": ("allreduce_halving_doubling", {}),
+}
+CARDS_NBYTES = 256 * 2**20
+#: Sizes that close a bucket; None is torch's own rule.
+BUCKETS = (None, "1MiB", "5MiB", "50MiB", "200MiB")
+MODEL, MACHINE, SAMPLES = "resnet50", "pcie-8gpu", 16
+
+
+@cache
+def story_text() -> str:
+    """`story_document` as JSON, made once in a process."""
+    return json.dumps(story_document(), allow_nan=False, separators=(",", ":"))
+
+
+def story_document() -> dict[str, Any]:
+    """Everything that the page needs, as plain numbers."""
+    return {
+        "ranks": list(RANKS),
+        "costs": {name: _costs(*of) for name, of in ALGORITHMS.items()},
+        "bytes": [_bytes(n) for n in RANKS],
+        "rings": {str(n): _ring(n) for n in DRAWN},
+        "cards": {"nbytes": CARDS_NBYTES, "channels": [_cards(channels) for channels in CHANNELS]},
+        "training": {"model": MODEL, "samples": SAMPLES, "gpus": 8, "steps": [_step(bucket) for bucket in BUCKETS]},
+    }
+
+
+def _costs(name: str, options: Mapping[str, Any]) -> list[dict[str, float]]:
+    """The claimed time for each number of ranks, in units of alpha, of S beta and of S gamma."""
+    cost: Any = algorithms()[name].cost
+    wanted = inspect.signature(cost).parameters
+    units = {"steps": {"alpha": 1}, "share": {"S": 1, "beta": 1}, "added": {"S": 1, "gamma": 1}}
+    nothing = {"S": 0, "alpha": 0, "beta": 0, "gamma": 0}
+    given = {
+        unit: {k: v for k, v in {**nothing, **one, **options}.items() if k in wanted} for unit, one in units.items()
+    }
+    return [{unit: float(cost(n, **terms)) for unit, terms in given.items()} for n in RANKS]
+
+
+def _bytes(n: int) -> dict[str, float]:
+    """What goes over the cable of the server and of another GPU, in gradients, and what twice the bandwidth saves."""
+    name, options = ALGORITHMS["server"]
+    plan, place = schedule(name, ranks=n, **options), switch(n, bandwidth="25GB/s", alpha="1us")
+    twice, others = place.with_link("gpu0", "switch0", bandwidth="50GB/s"), place
+    for rank in range(1, n):
+        others = others.with_link(f"gpu{rank}", "switch0", bandwidth="50GB/s")
+    run, own, rest = (simulate(plan, on, CARDS_NBYTES) for on in (place, twice, others))
+    return {
+        "server": int(run.sent_bytes[0]) / CARDS_NBYTES,
+        "other": int(run.sent_bytes[1]) / CARDS_NBYTES,
+        "saves": 1 - own.time / run.time,
+        "rest": 1 - rest.time / run.time,
+    }
+
+
+def _ring(n: int) -> list[list[int]]:
+    """For each step the chunk that each rank sends to the next."""
+    plan = schedule("allreduce_ring", ranks=n)
+    sent = [[0] * n for _ in range(plan.steps)]
+    for row in plan.transfers:
+        sent[int(row["step"])][int(row["src"])] = int(row["chunk"])
+    return sent
+
+
+def _cards(channels: int) -> dict[str, float]:
+    """The ring over two DGX A100 on so many channels: its time, and the cards through which bytes leave a node."""
+    place = machine("dgx-a100", nodes=2)
+    run = simulate(schedule("allreduce_ring", topology=place, channels=channels), place, CARDS_NBYTES)
+    return {"channels": channels, "time": run.time, "cards": cards(run)}
+
+
+def _step(bucket: str | None) -> dict[str, Any]:
+    """A step of DDP with such buckets, and the time without overlap."""
+    way = ddp() if bucket is None else ddp(bucket=bucket)
+    made = training_step(MODEL, MACHINE, parallel=way, micro_batch=SAMPLES, dtype="bfloat16")
+    return {
+        "bucket": bucket,
+        "buckets": sum(made.step.tasks[i].bucket >= 0 for i in made.step.collectives),
+        "time": made.time,
+        "exposed": made.exposed,
+        "apart": made.what_if(overlap=False).time,
+        "boxes": _boxes(made),
+        "waits": [[float(a), float(b)] for a, b in made.waits[0]],
+    }
+
+
+def _boxes(made: StepTrace) -> list[list[Any]]:
+    """Stream, kind, bucket, begin and end of every box of the first lane."""
+    return [[b["stream"], b["kind"], b["bucket"], b["t0"], b["t1"]] for b in boxes(made) if b["lane"] == 0]
+
+
+# ---- the module, and the page as a file ------------------------------------------------------------------------------
+
+_START = """
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+const options = read("options"), dark = matchMedia("(prefers-color-scheme: dark)").matches;
+const theme = options.theme ?? (dark ? "dark" : "light");
+globalThis.story = createStory(document.getElementById("player"), {
+  story: read("timeline"), lang: options.lang, theme,
+});
+"""
+
+
+def story_source() -> str:
+    """One ES module: the story, with all that it draws."""
+    return joined("viz/story/story.js")
+
+
+def story_page(lang: str = "en", theme: str | None = None) -> str:
+    """The story as one HTML file that loads nothing. Raises CollsimError for an unknown language or theme."""
+    require_language(lang)
+    title = ("How GPUs agree on a sum, collsim", "多个 GPU 怎样求同一个和，collsim")[lang == "zh"]
+    return offline_page(story_source() + _START, json.loads(story_text()), title, {"lang": lang, "theme": theme})

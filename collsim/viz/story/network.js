@@ -1,0 +1,207 @@
+// The pictures in which bytes move: a server, its hot link, a ring.
+
+import { box, fitFont, put, stroke } from "../player/draw/canvas.js";
+import { NB, fmtBytes, fmtRate, fmtShare, three } from "../player/model/units.js";
+
+const MOST_BOXES = 15; // GPUs that are drawn one by one
+
+function rankBox(g, C, x, y, size, text, dark = false) {
+  box(g, x - size / 2, y - size / 2, size, size, Math.min(7, size / 5), dark ? C.ink : C.card, C.ink, 1.8);
+  if (size < 18) return;
+  const fits = fitFont(g, text, size * 0.48, size - 6, true, 10);
+  put(g, text, x, y + fits * 0.36, fits, dark ? C.card : C.ink, { bold: true, align: "center" });
+}
+
+// ---- chapter 1
+
+/** Where things stand: GPUs above, the switch between, the server below. */
+function serverPlan({ w, h, v, slim }) {
+  const shown = Math.min(v.n - 1, slim ? 7 : MOST_BOXES),
+    pitch = (w - 72) / shown, // the button that plays has a corner of its own
+    size = Math.max(20, Math.min(46, pitch * 0.72)),
+    xs = Array.from({ length: shown }, (_, q) => 16 + pitch * (q + 0.5));
+  return { shown, size, xs, top: 14 + size / 2, bus: h * 0.47, server: h - 40, x: 16 + (w - 72) / 2 };
+}
+
+/** The way from GPU q to the server, as corners. */
+const way = ({ xs, top, size, bus, server, x }, q) =>
+  [xs[q], top + size / 2].concat([xs[q], bus + 12], [x, bus + 12], [x, server - 24]);
+
+export function drawServer(g, fig) {
+  const { C, v, r, share, words, w, slim, said } = fig,
+    plan = serverPlan(fig),
+    others = v.n - 1,
+    back = share > 0.5,
+    f = back ? 2 * share - 1 : 2 * share;
+  const { bus, x, server } = plan;
+  for (let q = 0; q < plan.shown; q++) stroke(g, way(plan, q).slice(0, 6), 3, C.room);
+  box(g, 14, bus, w - 28, 24, 6, C.card, C.edge, 1);
+  put(g, words.switch, 24, bus + 17, 13, C.ink2);
+  for (let q = 0; q < plan.shown; q++) stroke(g, way(plan, q).slice(2, 6), 1.5, C.room);
+  stroke(g, [x, bus + 24, x, server - 24], 22, C.fulltint);
+  stroke(g, [x, bus + 24, x, server - 24], 9, C.full);
+  for (let q = 0; q < plan.shown; q++) rankBox(g, C, plan.xs[q], plan.top, plan.size, rankText(plan, v, q));
+  moveGradients(g, fig, plan, back, f);
+  rankBox(g, C, x, server, 48, "0", true);
+  const rate = fmtRate(v.rate / others);
+  if (!slim) put(g, words.each(rate, fmtShare(1 / others)), 24, bus + 52, 14, C.ink2);
+  put(g, words.full(said.rate, others), x + 20, bus + 52, slim ? 12.5 : 15, C.fulltext, { bold: true });
+  const done = Math.floor(others * f + 1e-9),
+    state = back ? words.gives(done, others) : words.collects(done, others);
+  put(g, state, x + 36, server + 6, slim ? 12.5 : 14, C.ink2);
+  if (r.server) put(g, `${three(1e3 * r.server * share)} / ${said.serverTime}`, x - 36, server + 6, 14, C.ink, RIGHT);
+}
+
+const RIGHT = { align: "right", bold: true };
+
+const rankText = ({ shown }, { n }, q) => (shown < n - 1 && q === shown - 1 ? `…${n - 1}` : String(q + 1));
+
+/** Little squares that add up on the way in, circles that are copies on the way out. */
+function moveGradients(g, { C, v, share }, plan, back, f) {
+  if (share <= 0 || share >= 1) return;
+  const each = 3;
+  for (let q = 0; q < plan.shown; q++)
+    for (let k = 0; k < each; k++) {
+      const at = (f * Math.max(2, Math.min(6, v.n / 2)) + k / each + q / (plan.shown * each)) % 1,
+        p = along(way(plan, q), back ? 1 - at : at);
+      if (!back) box(g, p.x - 6, p.y - 6, 12, 12, 3, C.sumfill, C.ink, 1.4);
+      else disc(g, p.x, p.y, 6, C.done, C.card);
+    }
+}
+
+function disc(g, x, y, r, fill, edge) {
+  g.beginPath();
+  g.arc(x, y, r, 0, 2 * Math.PI);
+  g.fillStyle = fill;
+  g.fill();
+  g.strokeStyle = edge;
+  g.lineWidth = 1.4;
+  g.stroke();
+}
+
+/** The point at a share of the length of a line of corners, `short` pixels from either end at most. */
+function along(pts, f, short = 0) {
+  let all = 0;
+  const parts = [];
+  for (let q = 2; q < pts.length; q += 2) {
+    const d = Math.hypot(pts[q] - pts[q - 2], pts[q + 1] - pts[q - 1]);
+    parts.push(d);
+    all += d;
+  }
+  const cut = Math.min(short, all / 2);
+  let left = cut + f * (all - 2 * cut),
+    q = 0;
+  while (q < parts.length - 1 && left > parts[q]) left -= parts[q++];
+  const s = parts[q] ? Math.min(1, left / parts[q]) : 0;
+  const [x0, y0, x1, y1] = pts.slice(2 * q, 2 * q + 4);
+  return { x: x0 + s * (x1 - x0), y: y0 + s * (y1 - y0) };
+}
+
+// ---- chapter 2
+
+export function drawHotLink(g, { w, h, C, words, v, r, share, slim }) {
+  const rows = Math.min(v.n, 8),
+    left = slim ? 56 : 74,
+    pitch = (h - 44) / rows,
+    room = w - left - (slim ? 92 : 170),
+    longest = Math.max(r.bytes.server, r.bytes.other);
+  for (let q = 0; q < rows; q++) {
+    const rest = q === 7 && v.n > 8,
+      y = 12 + q * pitch,
+      nbytes = (q ? r.bytes.other : r.bytes.server) * v.size,
+      bar = (room * (q ? r.bytes.other : r.bytes.server) * share) / longest,
+      hot = !q && r.bytes.server > r.bytes.other;
+    put(g, rest ? "…" : `${words.gpu} ${q}`, left - 8, y + pitch * 0.58, 13.5, C.ink, { align: "right", bold: !q });
+    box(g, left, y + pitch * 0.1, Math.max(1, bar), pitch * 0.74, 3, hot ? C.full : C.room);
+    const said = rest ? words.like(v.n - 7) : fmtBytes(nbytes * share);
+    put(g, said, left + bar + 8, y + pitch * 0.58, 13.5, hot ? C.fulltext : C.ink2, { bold: hot });
+  }
+  put(g, words.caption, left, h - 10, 13, C.ink2);
+}
+
+// ---- chapter 3
+
+/** The place of GPU q of n on a loop: the upper side from left to right, the lower one back. */
+function ringPlan({ w, h, v, slim }) {
+  const n = v.n,
+    upper = Math.ceil(n / 2),
+    right = slim ? 10 : 180,
+    pitch = (w - right - 20) / Math.max(1, upper),
+    size = Math.max(10, Math.min(58, pitch * 0.5, 58)),
+    y0 = 18 + size / 2,
+    y1 = h - (slim ? 62 : 18) - size / 2;
+  const place = (q) => ({
+    x: 10 + pitch * ((q < upper ? q : n - 1 - q) + 0.5),
+    y: q < upper ? y0 : y1,
+  });
+  return { n, size, at: (q) => place(((q % n) + n) % n), middle: 10 + (pitch * upper) / 2, pitch, y0, y1 };
+}
+
+/** The way from a GPU to the next: straight, or at the ends round the corner. */
+function hop(plan, q) {
+  const a = plan.at(q),
+    b = plan.at(q + 1);
+  if (plan.n > 2 && a.y !== b.y && a.x !== b.x) return [a.x, a.y, (a.x + b.x) / 2, a.y, (a.x + b.x) / 2, b.y, b.x, b.y];
+  return [a.x, a.y, b.x, b.y];
+}
+
+export function drawRing(g, fig) {
+  const { C, v, share, data, words, said, w, h, slim } = fig,
+    plan = ringPlan(fig),
+    all = 2 * (v.n - 1),
+    done = share >= 1,
+    k = Math.min(all - 1, Math.floor(share * all)),
+    f = done ? 1 : share * all - k,
+    copying = k >= v.n - 1,
+    table = data.rings[String(v.n)];
+  for (let q = 0; q < v.n; q++) {
+    stroke(g, hop(plan, q), Math.max(6, plan.size * 0.24), C.fulltint);
+    stroke(g, hop(plan, q), Math.max(3, plan.size * 0.12), C.full);
+  }
+  for (let q = 0; q < v.n; q++) {
+    const { x, y } = plan.at(q);
+    rankBox(g, C, x, y, plan.size, String(q));
+  }
+  for (let q = 0; q < v.n && !done; q++) {
+    const p = along(hop(plan, q), f, plan.size * 0.73);
+    piece(g, C, p, Math.max(7, plan.size * 0.46), { copying, fill: (k + 1) / v.n, text: table?.[k]?.[q] });
+  }
+  const wide = plan.pitch * Math.ceil(v.n / 2) - plan.size - 40,
+    y = (plan.y0 + plan.y1) / 2;
+  const line = (text, dy, size, o) => {
+    const fits = fitFont(g, text, size, Math.max(90, wide), o?.bold, 11);
+    if (fits) put(g, text, plan.middle, y + dy, fits, o?.fill ?? C.ink, { align: "center", ...o });
+  };
+  line(words.step(done ? all : k + 1, all), -4, 16, { bold: true });
+  line((copying ? words.copying : words.adding)(said.piece), 18, 13.5, { fill: C.ink2 });
+  ringTimes(g, { C, said, words, w, h, slim });
+}
+
+/** A chunk: a square that fills as contributions are added, a circle once it is a copy. */
+function piece(g, C, { x, y }, size, { copying, fill, text }) {
+  const a = size / 2;
+  if (copying) disc(g, x, y, a, C.done, C.card);
+  else {
+    box(g, x - a, y - a, size, size, 3, C.card);
+    box(g, x - a, y + a - size * fill, size, size * fill, 2, C.sumfill);
+    box(g, x - a, y - a, size, size, 3, null, C.ink, 1.6);
+  }
+  if (text == null || size < 15) return;
+  const px = Math.max(11, Math.min(14, size * 0.56));
+  put(g, String(text), x, y + px * 0.36, px, copying ? C.ontext : C.ink, { bold: true, align: "center" });
+}
+
+function ringTimes(g, { C, said, words, w, h, slim }) {
+  const x = slim ? w / 2 : w - 88,
+    y = slim ? h - 30 : h / 2,
+    o = { align: "center" };
+  if (slim) {
+    put(g, `${said.ringTime}${NB}·${NB}${words.faster(said.faster)}`, x, y + 8, 15, C.ink, { ...o, bold: true });
+    return;
+  }
+  put(g, said.serverTime, x, y - 26, 16, C.ink2, o);
+  const half = g.measureText(said.serverTime).width / 2;
+  stroke(g, [x - half - 3, y - 31, x + half + 3, y - 31], 1.4, C.ink2);
+  put(g, said.ringTime, x, y + 4, 25, C.ink, { ...o, bold: true });
+  put(g, words.faster(said.faster), x, y + 26, 13.5, C.ink2, o);
+}

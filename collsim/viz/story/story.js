@@ -1,0 +1,193 @@
+// collsim story: one page to scroll. Text moves the pictures, numbers in sentences change them.
+
+import { el, icon, media, nameButton, sizeCanvas } from "../player/draw/elements.js";
+import { TOKENS } from "../player/model/look.js";
+import { component } from "../player/mount.js";
+import { chip, written } from "./chips.js";
+import { FIGURES } from "./figures.js";
+import { formula } from "./formula.js";
+import { enterChapter, followReading, goToChapter, turnChapter, wake } from "./scroll.js";
+import { STORY_CSS } from "./style.js";
+import { reckon, spoken, startValues } from "./values.js";
+import { STORY_WORDS } from "./words.js";
+
+/** Pictures that move, and so have a button to play them. */
+const MOVING = new Set(["server", "hot-link", "ring", "training"]);
+
+/**
+ * Mount the story into `host`. Data: {story, lang, theme, links: {explore, lessons}}, `story` as
+ * `collsim.viz.story.document.story_document` has it. Its state stands in the root: data-chapter, data-values.
+ */
+export function createStory(host, data) {
+  const root = el("div", { className: "st", role: "group" }),
+    story = { root, dead: false, frame: 0, values: startValues(), still: media("(prefers-reduced-motion: reduce)") };
+  host.append(root);
+  root.addEventListener("keydown", (ev) => onStoryKey(story, ev));
+  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeStory(story)) : null;
+  writeStory(story, data);
+  seen?.observe(root);
+  openAnchor(story);
+  return {
+    root,
+    setData(next) {
+      if (next.lang !== story.lang || JSON.stringify(next.links) !== JSON.stringify(story.links))
+        writeStory(story, next);
+      else dressStory(story, next);
+    },
+    choose: (name, value) => story.choose(name, value),
+    destroy() {
+      story.dead = true;
+      seen?.disconnect();
+      story.unfollow();
+      cancelAnimationFrame(story.frame);
+      root.remove();
+    },
+  };
+}
+
+/** Write the whole page in one language; the values that were chosen stay. */
+function writeStory(story, data) {
+  const was = story.now?.key;
+  story.unfollow?.();
+  const followers = [];
+  Object.assign(story, {
+    data: data.story,
+    lang: data.lang === "zh" ? "zh" : "en",
+    links: data.links,
+    words: STORY_WORDS[data.lang === "zh" ? "zh" : "en"],
+    follow: (fn) => followers.push(fn),
+    followers,
+    choose(name, value) {
+      story.values = { ...story.values, [name]: value };
+      recompute(story);
+    },
+  });
+  const { words, root } = story;
+  story.chapters = words.chapters.map((of, q) => buildChapter(story, of, q + 1));
+  story.beats = story.chapters.flatMap(({ beats }) => beats);
+  const head = el("header", {}, el("h1", { textContent: words.title }), el("p", { textContent: words.lead }));
+  root.replaceChildren(
+    el("style", { textContent: STORY_CSS }),
+    el("div", { className: "head" }, head, el("p", { className: "hint" }, ...written(story, words.hint))),
+    ...story.chapters.map(({ box }) => box),
+    links(story),
+  );
+  story.now = null;
+  dressStory(story, data);
+  recompute(story);
+  enterChapter(story, story.chapters.find(({ key }) => key === was) ?? story.chapters[0]);
+  story.unfollow = followReading(story);
+}
+
+function links({ links: given = {}, words }) {
+  const made = Object.entries(given).map(([name, href]) =>
+    el("a", { href, target: "_self", textContent: words.after[name] }),
+  );
+  return el("nav", { className: "after" }, ...made);
+}
+
+function dressStory(story, { theme }) {
+  story.theme = theme === "dark" ? "dark" : "light";
+  const C = (story.C = TOKENS[story.theme]);
+  for (const k in C) story.root.style.setProperty(`--${k}`, C[k]);
+  story.root.lang = story.lang === "zh" ? "zh-CN" : "en";
+  story.root.dataset.theme = story.theme;
+  arrangeStory(story);
+}
+
+function recompute(story) {
+  story.known = reckon(story.data, story.values);
+  story.said = spoken(story.values, story.known, story.words);
+  for (const follow of story.followers) follow();
+  story.root.dataset.values = JSON.stringify(story.values);
+  for (const chapter of story.chapters) chapter.draw();
+}
+
+// ---- a chapter
+
+function buildChapter(story, { key, title, text, formula: name, note }, number) {
+  const heading = el("h2", { textContent: title, tabIndex: -1 }),
+    canvas = el("canvas", { role: "img", "aria-label": title }),
+    figure = el("figure", {}, canvas),
+    chapter = { key, number, heading, canvas, figure, share: 0, goal: text[0][0], playing: false };
+  chapter.beats = text.map(([at, said]) => ({ chapter, at, box: el("p", {}, ...written(story, said)) }));
+  const prose = el("div", { className: "prose" }, heading);
+  if (name) prose.append(formula(story, name));
+  prose.append(...chapter.beats.map(({ box }) => box));
+  if (note) prose.append(el("p", { className: "note", textContent: note }));
+  chapter.stop = () => {};
+  if (MOVING.has(key)) addPlay(story, chapter);
+  else chapter.share = chapter.goal;
+  if (key === "alpha-beta") figure.append(el("div", { className: "slider" }, "N", chip(story, "many")));
+  chapter.draw = () => drawFigure(story, chapter);
+  const badge = el("a", { className: "badge", href: `#${key}`, textContent: String(number) });
+  badge.setAttribute("aria-label", `${story.words.chapter} ${number}: ${title}`);
+  badge.onclick = (ev) => {
+    ev.preventDefault();
+    history.replaceState(history.state, "", `#${key}`);
+    goToChapter(story, chapter);
+  };
+  chapter.box = el("section", { id: key }, badge, prose, el("div", { className: "side" }, figure));
+  chapter.box.dataset.chapter = key;
+  return chapter;
+}
+
+function addPlay(story, chapter) {
+  const button = el("button", { type: "button", className: "play" });
+  const show = () => {
+    button.replaceChildren(icon(chapter.playing ? "pause" : "play"));
+    nameButton(button, chapter.playing ? story.words.pause : story.words.play);
+  };
+  chapter.stop = () => {
+    chapter.playing = false;
+    show();
+  };
+  button.onclick = () => {
+    chapter.playing = !chapter.playing;
+    if (chapter.playing && chapter.share >= 1) chapter.share = 0;
+    chapter.goal = chapter.playing ? 1 : chapter.share;
+    show();
+    wake(story);
+  };
+  show();
+  chapter.figure.append(button);
+}
+
+const TALL = { server: 310, "hot-link": 300, ring: 300, volume: 300, "alpha-beta": 300, cards: 290, training: 280 };
+
+function drawFigure(story, { key, canvas, share, figure }) {
+  const wide = Math.floor(figure.clientWidth) - 2;
+  if (wide < 100 || !story.C || !story.said) return;
+  const tall = TALL[key] + (wide < 520 && key === "cards" ? 40 : 0),
+    g = sizeCanvas(canvas, wide, tall);
+  g.clearRect(0, 0, wide, tall);
+  const { C, words, values: v, known: r, said, data } = story;
+  FIGURES[key](g, { w: wide, h: tall, C, words: words.figure, v, r, said, data, share, slim: wide < 520 });
+  figure.dataset.share = share.toFixed(3);
+}
+
+function arrangeStory(story) {
+  if (!story.root.clientWidth || !story.chapters) return;
+  story.root.classList.toggle("slim", story.root.clientWidth < 1000);
+  story.root.classList.toggle("mid", story.root.clientWidth < 1500);
+  story.root.classList.toggle("phone", story.root.clientWidth < 560);
+  for (const chapter of story.chapters) chapter.draw();
+}
+
+function openAnchor(story) {
+  const wanted = story.chapters.find(({ key }) => `#${key}` === location.hash);
+  if (wanted) requestAnimationFrame(() => goToChapter(story, wanted));
+}
+
+function onStoryKey(story, ev) {
+  if (ev.ctrlKey || ev.metaKey || ev.altKey || ev.composedPath()[0]?.type === "range") return;
+  const by = { ArrowDown: 1, ArrowUp: -1 }[ev.key];
+  if (!by) return;
+  ev.preventDefault();
+  turnChapter(story, by);
+}
+
+export default component((box, data) => {
+  const story = createStory(box, data);
+  return { update: story.setData, destroy: story.destroy };
+});

@@ -1,0 +1,135 @@
+"""Write the pages of the reference (`docs/reference/`): one entry per public name, which mkdocstrings fills from its
+docstring: `make docs`. A test checks that they are current and that no public name is missing."""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import collsim as cs
+
+HERE = Path(__file__).parent / "reference"
+#: Names that the package itself offers (`cs.name`) and rooms whose names stand beside them (`cs.room.name`), by page.
+PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
+    "schedules": (
+        "Schedules",
+        "Who sends what: a schedule is a table of transfers in steps; an algorithm is a function that makes one.",
+        "algorithm algorithms schedule Algorithm Schedule Step copy reduce together repeat pipeline reverse verify "
+        "replay collective collectives Collective dtypes",
+        (),
+    ),
+    "topologies": (
+        "Topologies",
+        "Ranks, devices, links and the routes between them.",
+        "machine machines load_topology Topology",
+        ("topology",),
+    ),
+    "simulation": (
+        "Simulation",
+        "From a schedule and a topology to times.",
+        "simulate simulate_many simulate_flows expected_cost Trace Together Flows lower_bound Bound",
+        ("simulate",),
+    ),
+    "analysis": (
+        "Analysis",
+        "What is best, where it changes, what it hangs on.",
+        "best cheapest crossover sensitivity critical_path calibrate compare",
+        ("analysis",),
+    ),
+    "sweeps": ("Sweeps", "Many scenarios at once; see [sweeps](../sweeps.md).", "sweep", ("sweep",)),
+    "nccl": (
+        "NCCL",
+        "What NCCL would choose and how long it would take; see [accuracy](../accuracy.md).",
+        "",
+        ("nccl",),
+    ),
+    "training": (
+        "Training",
+        "One step of training; see [training steps](../training.md).",
+        "training_step best_parallel steps_together model models transformer ddp data_parallel parameter_server zero "
+        "fsdp tensor context expert Layer Model StepTrace",
+        ("training",),
+    ),
+    "synthesis": (
+        "Synthesis",
+        "The best schedule for a machine; see [synthesis](../synthesis.md).",
+        "synthesize",
+        ("synthesis",),
+    ),
+    "teaching": (
+        "Teaching",
+        "Exercises, questions, mistakes, grading.",
+        "exercise exercises progress questions break_it grade",
+        ("teach",),
+    ),
+    "files": (
+        "Files",
+        "What is read and written; see [formats](../formats.md).",
+        "load save convert formats read_msccl write_msccl",
+        ("exchange",),
+    ),
+    "pictures": ("Pictures", "Player, pictures and plots; `collsim.viz`.", "", ("viz", "viz.pictures.plots")),
+    "units": (
+        "Units and limits",
+        "Texts into numbers and back; how much memory one question may take.",
+        "parse_bytes parse_time parse_bandwidth format_bytes format_time format_bandwidth size_range",
+        ("limits",),
+    ),
+    "errors": (
+        "Errors",
+        "Every error is a `CollsimError`; in Chinese by `error.said('zh')`.",
+        "CollsimError FormatError ScheduleError TopologyError",
+        ("errors",),
+    ),
+}
+
+
+def written(name: str) -> str:
+    """How people write a name: `cs.simulate`, `cs.nccl.predict`."""
+    return f"cs.{name}"
+
+
+def entry(name: str, thing: Any) -> str:
+    """The lines that mkdocstrings takes for one name; its place in the sources is where it was defined."""
+    home = f"{thing.__module__}.{thing.__qualname__}"
+    return f"::: {home}\n    options:\n      heading: {written(name)}\n      toc_label: {name}\n"
+
+
+def offered(room: str) -> dict[str, Any]:
+    """Functions and classes of a room, by name."""
+    module = import_module(f"collsim.{room}")
+    names = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
+    found = {f"{room}.{name}": getattr(module, name) for name in names}
+    return {name: thing for name, thing in found.items() if described(thing, room)}
+
+
+def described(thing: Any, room: str) -> bool:
+    """Whether it is a function or class of collsim's own that a page can describe."""
+    own = str(getattr(thing, "__module__", "")).startswith(f"collsim.{room.split('.')[0]}")
+    return own and hasattr(thing, "__qualname__") and (inspect.isclass(thing) or callable(thing))
+
+
+def entries(names: str, rooms: tuple[str, ...]) -> dict[str, Any]:
+    """What one page describes, by the name that people write; nothing twice."""
+    found = {name: inspect.unwrap(getattr(cs, name)) for name in names.split()}
+    for room in rooms:
+        for name, thing in offered(room).items():
+            if all(thing is not other for other in found.values()):
+                found[name] = thing
+    return {name: thing for name, thing in found.items() if hasattr(thing, "__qualname__")}
+
+
+def pages() -> dict[str, str]:
+    """The text of every page by its name."""
+    texts = {}
+    for page, (title, lead, names, rooms) in PAGES.items():
+        parts = [entry(name, thing) for name, thing in entries(names, rooms).items()]
+        texts[page] = f"# {title}\n\n{lead}\n\n" + "\n".join(parts)
+    return texts
+
+
+if __name__ == "__main__":
+    for page, text in pages().items():
+        (HERE / f"{page}.md").write_text(text, encoding="utf-8")

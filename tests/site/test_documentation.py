@@ -1,0 +1,136 @@
+"""The documentation: every example on every page runs and says what stands there, the reference has every public name,
+and the site builds without a broken link and asks nothing of the network."""
+
+import ast
+import contextlib
+import doctest
+import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from urllib.parse import unquote
+
+import make_reference
+import pytest
+from sybil import Sybil
+from sybil.example import SybilFailure
+from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
+
+import collsim as cs
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md") if "```python" in path.read_text("utf-8")
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A place with the files that pages name, and nothing else."""
+    place = tmp_path_factory.mktemp("docs")
+    shutil.copytree(ROOT / "examples", place / "examples")
+    return place
+
+
+def code(page):
+    """The Python of a page without its comments and docstrings, one text per block; a session is taken as it stands."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return [block if block.startswith(">>>") else bare(block) for block in blocks]
+
+
+def bare(block):
+    tree = ast.parse(block)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node):
+            node.body = node.body[1:]
+    return ast.unparse(tree)
+
+
+#: Pages whose code another page has, and those that a test of their own runs.
+SAME = [page for page in PAGES if ".zh." in page and code(page) == code(page.replace(".zh.", "."))]
+ELSEWHERE = ["studies.md"]  # tests/test_studies.py
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in (*SAME, *ELSEWHERE)])
+def test_every_example_of_a_page_runs_and_says_what_stands_there(page, folder):
+    parsers = [PythonCodeBlockParser(doctest_optionflags=doctest.NORMALIZE_WHITESPACE), SkipParser()]
+    with contextlib.chdir(folder), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for example in Sybil(parsers=parsers).parse(DOCS / page).examples():
+            example.evaluate()
+
+
+def test_pages_in_both_languages_have_the_same_code():
+    """But for the language that they ask for, as in `error.said("zh")`, and figures that only one of them prints."""
+    pairs = [page for page in PAGES if ".zh." in page]
+    assert len(pairs) >= 7
+    assert len(SAME) >= len(pairs) - 2
+    assert all(len(code(page)) == len(code(page.replace(".zh.", "."))) for page in pairs)
+
+
+def test_an_example_that_is_wrong_is_found(tmp_path):
+    page = tmp_path / "wrong.md"
+    page.write_text("```python\n>>> 1 + 1\n3\n\n```\n")
+    (example,) = Sybil(parsers=[PythonCodeBlockParser()]).parse(page).examples()
+    with pytest.raises(SybilFailure):
+        example.evaluate()
+
+
+def test_every_page_for_readers_is_in_both_languages():
+    ours = [p for p in DOCS.rglob("*.md") if p.parent.name in ("howto", "explained")]
+    ours += [DOCS / f"{name}.md" for name in ("index", "tutorial", "teaching")]
+    english = [path for path in ours if ".zh." not in path.name]
+    assert len(english) >= 11
+    assert [str(path) for path in english if not path.with_suffix(".zh.md").exists()] == []
+
+
+def test_the_reference_is_current_and_has_every_public_name():
+    made = make_reference.pages()
+    assert {page: (DOCS / "reference" / f"{page}.md").read_text("utf-8") for page in made} == made, "run make docs"
+    named = set(re.findall(r"heading: cs\.(\S+)$", "".join(made.values()), re.MULTILINE))
+    rooms = {name for name in cs.__all__ if inspect.ismodule(getattr(cs, name))}
+    assert set(cs.__all__) - rooms - named == set()
+    assert {f"training.{name}" for name in ("pipeline", "Split")} <= named
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site; strict: a link or an anchor that leads nowhere ends it."""
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(place)]
+    built = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return place
+
+
+def test_the_site_asks_nothing_of_the_network_and_every_link_in_it_leads_somewhere(site):
+    pages = [path for path in site.rglob("*.html") if path.name != "404.html"]
+    assert len(pages) >= 60
+    outside, lost = set(), set()
+    for page in pages:
+        text = page.read_text("utf-8")
+        outside |= set(re.findall(r"<(?:script|img|iframe)[^>]* src=\"?(https?:[^\" >]+)", text))
+        outside |= set(re.findall(r"<link[^>]* href=\"?(https?:[^\" >]+)", text))
+        for target in re.findall(r" (?:href|src)=\"([^\"#?]+)[\"#?]", text):
+            if not re.match(r"[a-z]+:", target) and not (page.parent / unquote(target)).exists():
+                lost.add((page.relative_to(site).as_posix(), target))
+    assert outside == set()
+    assert lost == set()
+
+
+def test_the_site_says_what_the_docstrings_say_in_both_languages(site):
+    said = (site / "reference" / "units.html").read_text("utf-8")
+    assert "Raises CollsimError for a bare" in said
+    assert "cs.parse_bytes" in said
+    assert "十分钟入门" in (site / "zh" / "tutorial.html").read_text("utf-8")
+    found = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    assert any("cs.simulate" in entry["title"] for entry in found["docs"])
+    assert any("下界" in entry["title"] for entry in found["docs"])
