@@ -64,16 +64,16 @@ def timeline(
 
     Raises CollsimError for a run of more than 200,000 transfers, and says what to look at instead.
     """
-    made: dict[str, Any] = _listed(_whole(trace, also))
+    made: dict[str, Any] = _listed(_whole(trace, also, inside))
     return made
 
 
-def sent(trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None) -> dict[str, Any]:
-    """`encode(timeline(trace, also))`, without ever making lists of the columns where they are long."""
-    return encode(_whole(trace, also))
+def sent(trace: Trace | Together) -> dict[str, Any]:
+    """`encode(timeline(trace))`, without ever making lists of the columns where they are long."""
+    return encode(_whole(trace, None, inside=True))
 
 
-def _whole(trace: Trace | Together, also: npt.NDArray[np.bool_] | None) -> dict[str, Any]:
+def _whole(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: bool) -> dict[str, Any]:
     """The timeline with arrays for its long columns."""
     trace = trace.whole if isinstance(trace, Together) else trace
     s = trace.schedule
