@@ -26,6 +26,8 @@ NO_FACTS: Facts = MappingProxyType({})
 SHORT = {"aggregation": "agg"}
 
 MARGIN = 16.0
+#: The stage that machines are laid out in (the mock's): the player's left column.
+STAGE = (1134.0, 470.0)
 
 
 @dataclass(frozen=True)
