@@ -18,10 +18,12 @@ from streamlit import config
 
 from collsim.errors import CollsimError
 
+from . import first_frame
 from .admission import Admission, code_wanted
 from .clients import ClientLimits, Clients
 from .door import Door
 from .listening import listens_on_loopback, url_here, urls_of_the_room
+from .loading import Loading
 from .qr import in_terminal
 
 #: The script of the pages.
@@ -41,7 +43,8 @@ def middleware() -> list[Middleware]:
     """The layers around Streamlit."""
     base = str(config.get_option("server.baseUrlPath") or "").strip("/")
     clients = Clients(limits_wanted())
-    return [Middleware(Door, admission=admission(), clients=clients, base=f"/{base}" if base else "")]
+    base = f"/{base}" if base else ""
+    return [Middleware(Door, admission=admission(), clients=clients, base=base), Middleware(Loading, base=base)]
 
 
 def limits_wanted() -> ClientLimits:
@@ -72,6 +75,7 @@ def at_end(end: Callable[[], None]) -> None:
 async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
     """Say where the app is and open it; at the end stop what is being computed."""
     print(welcome(), flush=True)
+    first_frame.prepare()
     if not config.get_option("server.headless"):
         webbrowser.open(url_here())
     try:
