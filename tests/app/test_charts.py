@@ -3,7 +3,7 @@
 import altair as alt
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import fine
+from test_pages import fine, unfolded
 
 from collsim.app.shell import charts
 
@@ -44,6 +44,7 @@ def test_every_chart_of_a_page_is_valid(drawn, page, query, keys):
         fine(at.button(key="w_e_sample").click().run())
         fine(at.button(key="fit_do").click().run())
     if "chunks" in keys:
+        fine(unfolded(at, "tables", "tab.chunks"))
         fine(at.button(key="chunks_find").click().run())
     assert set(drawn) >= keys
     for picture in drawn.values():

@@ -17,6 +17,8 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from collsim.units import format_bytes, parse_bytes
+
 #: By language, once `prepare` has made them.
 _FRAMES: dict[str, str] = {}
 
@@ -42,7 +44,7 @@ const PARTS = ["collsim-first", "collsim-first-run", "collsim-first-look"].map((
   kept = Object.keys(localStorage).find((k) => k.startsWith(`stActiveTheme-${{location.pathname}}-v`)),
   chosen = kept ? localStorage.getItem(kept) : "",
   dark = /Dark/.test(chosen) || (!/Light/.test(chosen) && matchMedia("(prefers-color-scheme: dark)").matches),
-  asked = location.search,
+  asks = () => [...new URLSearchParams(location.search).keys()].some((name) => name !== "lang"),
   began = performance.now(),
   picture = createSimple(PARTS[0].querySelector("main"));
 PARTS[0].classList.toggle("dark", dark);
@@ -58,7 +60,7 @@ const look = () => {{
   const other = document.querySelector(".cs-mistake,[data-testid=stException],[role=dialog]");
   if ([...document.querySelectorAll(".st-key-simple_page, .st-key-simple_page *")].some(isDrawn))
     requestAnimationFrame(() => requestAnimationFrame(end));
-  else if (other || location.search !== asked || performance.now() - began > 20000) end();
+  else if (other || asks() || performance.now() - began > 20000) end();
   else setTimeout(look, 50);
 }};
 look();
@@ -92,13 +94,28 @@ def _make() -> None:
     from ..scenario.simple import simple, whole
     from ..shell.look import FONT, TOKENS, logo
 
-    shown = simple(whole(Choice()))
+    choice = whole(Choice())
+    shown = simple(choice)
     runs = [run and asdict(run) for run in shown.runs]
     pairs = {name: ",".join(TOKENS[name]) for name in ("bg", "card", "line")}
     for lang in ("en", "zh"):
-        said = {"id": "first", "title": "", "runs": runs, "questions": [*shown.questions], "lang": lang}
+        said = {"id": "first", "title": _title(choice, shown.ranks, lang), "runs": runs, "lang": lang}
+        said["questions"] = list(shown.questions)
         page = {"font": FONT, "light": logo(False), "dark": logo(True), "module": _module(simple_source()), **pairs}
         _FRAMES[lang] = _PAGE.format(run=_inline(said), **page)
+
+
+def _title(choice: Any, ranks: int, lang: Any) -> str:
+    """As the page has it."""
+    from collsim.topology import machines
+
+    from ..texts.catalogue import say
+
+    place = machines()[choice.place].title
+    place = place if choice.copies == 1 else say(lang, "race.nodes", place=place, count=choice.nodes)
+    algorithm = choice.algorithm.removeprefix(f"{choice.collective}_").replace("_", " ")
+    words = {"collective": choice.collective, "algorithm": algorithm, "place": place, "ranks": ranks}
+    return say(lang, "simple.title", nbytes=format_bytes(parse_bytes(choice.nbytes)), **words)
 
 
 def _inline(value: Any) -> str:
