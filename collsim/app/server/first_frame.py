@@ -9,7 +9,6 @@ so nothing moves under a reader's eyes.
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qsl
@@ -19,7 +18,7 @@ from starlette.types import Scope
 
 from collsim.units import format_bytes, parse_bytes
 
-#: By language, once `prepare` has made them.
+#: By language, once `make` has made them.
 _FRAMES: dict[str, str] = {}
 
 _PAGE = """
@@ -79,15 +78,8 @@ def of(scope: Scope, base: str) -> str:
     return _FRAMES.get("zh" if asked.lower().startswith("zh") else "en", "")
 
 
-def prepare() -> threading.Thread:
-    """Make the frames, beside all else."""
-    thread = threading.Thread(target=_make, daemon=True, name="collsim-first")
-    thread.start()
-    return thread
-
-
-def _make() -> None:
-    # what draws the pages takes a second to load, which must not keep the server from starting
+def make() -> None:
+    """Make the frames; takes a second or two, most of it to load what draws the pages."""
     from collsim.viz.simple.simple import simple_source
 
     from ..scenario.choice import Choice

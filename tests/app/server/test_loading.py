@@ -106,7 +106,7 @@ def test_the_frame_is_the_run_that_the_first_page_opens_with(monkeypatch):
     from collsim.app.scenario.simple import simple, whole
 
     monkeypatch.setattr(first_frame, "_FRAMES", {})
-    first_frame.prepare().join()
+    first_frame.make()
     shown = simple(whole(Choice()))
     for lang, frame in first_frame._FRAMES.items():
         run = re.search(r'id="collsim-first-run">(.*?)</script>', frame, re.DOTALL)
