@@ -75,7 +75,7 @@ function buildParts(simple) {
     card = el("section", { className: "card" }, simple.says, simple.stage, time);
   simple.mid = el("div", { className: "mid" }, card, simple.side);
   simple.error = el("p", { className: "error", role: "alert" });
-  simple.mid.style.display = "none"; // until there is a run: the head above it is empty till then, and would push it down
+  simple.mid.style.display = "none"; // until there is a run: till then the head above it is empty
   root.append(el("style", { textContent: SIMPLE_CSS }), simple.head, simple.error, simple.mid);
 }
 

@@ -9,8 +9,19 @@ import { slotText } from "../model/model.js";
 import { nameOf } from "../model/names.js";
 import { drawTrail, hopOut, pt, token, train } from "./tokens.js";
 
+const LAID = new WeakMap(); // by model: the last layout, which all frames of the same size share
+
 /** Cards with the cells of each rank where they fit, else circles; the largest size that does not overlap. */
 export function logicalLayout(m, nslots, w, h) {
+  const size = [nslots, w, h].join(),
+    known = LAID.get(m);
+  if (known?.size === size) return known;
+  const made = { ...laidOut(m, nslots, w, h), size, lines: new Map() };
+  LAID.set(m, made);
+  return made;
+}
+
+function laidOut(m, nslots, w, h) {
   const G = m.tl.logical ?? {},
     E = m.endpoints,
     xs = G.x ?? [],
@@ -78,6 +89,14 @@ function edgeEnds(V, a, b) {
     ? Math.min(Math.abs(dx) > 1e-6 ? cw / 2 / Math.abs(dx) : 1e9, Math.abs(dy) > 1e-6 ? ch / 2 / Math.abs(dy) : 1e9)
     : r;
   return [x0 + dx * cut, y0 + dy * cut, x1 - dx * cut, y1 - dy * cut, dx, dy, x0, y0, x1, y1];
+}
+
+/** The way of a token from a to b, measured once for a layout. */
+function wayOf(V, a, b) {
+  const { lines } = V.lay,
+    key = a * V.m.endpoints + b;
+  if (!lines.has(key)) lines.set(key, measure(edgeEnds(V, a, b).slice(0, 4)));
+  return lines.get(key);
 }
 
 function ensurePairs(m) {
@@ -240,7 +259,7 @@ export function drawLogicalTokens(g, V) {
     base = big ? Math.min(52, V.lay.c) : V.lay.cards ? 26 : Math.max(10, Math.min(26, V.lay.r * 1.1));
   for (const i of V.act) {
     const key = m.src[i] * m.endpoints + m.dst[i],
-      line = measure(edgeEnds(V, m.src[i], m.dst[i]).slice(0, 4)),
+      line = wayOf(V, m.src[i], m.dst[i]),
       pad = Math.min(base / 2 + 2, line.len / 3);
     if (!per.has(key)) per.set(key, []);
     hopAt(m, i, V.t, hopOut);
