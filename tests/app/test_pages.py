@@ -58,6 +58,12 @@ def address(at):
     return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
 
 
+def unfolded(at, name, tab=""):
+    """The page with a folded part open, or with this tab of a row; what is closed is not drawn."""
+    at.session_state[f"w_{name}"] = say(at.session_state["lang"], tab) if tab else True
+    return at.run()
+
+
 def fine(at):
     assert not at.exception
     assert messages(at) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -22,7 +23,8 @@ from ..scenario.mistakes import sentence
 from ..scenario.outcome import Crossing, build_place, compare, compared, crossings, expected_compare
 from ..shell import charts, codebox, filebox
 from ..shell.address import leave
-from ..shell.controls import algorithm_label, place_label
+from ..shell.charts import Picture
+from ..shell.controls import algorithm_label, folded, place_label
 from ..shell.look import SERIES, color
 from ..shell.notes import complain, mistake, note, title, verdict
 from ..shell.page import page
@@ -98,11 +100,13 @@ def _comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) -> None
         with card:
             _chart(good, what, marked)
     _table(good, choice)
-    with st.expander(t("tab.files")):
-        filebox.of_comparison(choice)
-    with st.expander(t("compare.code")):
-        place = build_place(choice)
-        codebox.of_comparison(choice, compared(choice, place), place.ranks)
+    folded("files", t("tab.files"), partial(filebox.of_comparison, choice))
+    folded("code", t("compare.code"), partial(_code, choice))
+
+
+def _code(choice: Choice) -> None:
+    place = build_place(choice)
+    codebox.of_comparison(choice, compared(choice, place), place.ranks)
 
 
 def _cards() -> Iterator[tuple[str, Any]]:
@@ -166,12 +170,19 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
     if frame.empty:  # a single rank has no busbw
         note(t("compare.nothing"))
         return
-    lines = _lines(frame, what, list(dict.fromkeys(good["name"])))
+    charts.chart(what, _picture, frame, what, list(dict.fromkeys(good["name"])), found)
+
+
+def _picture(frame: pd.DataFrame, what: str, names: list[str], found: list[Crossing]) -> Picture:
+    """Lines over sizes, what the pointer over them shows, and where the lead changes."""
+    lines = _lines(frame, what, names)
     tips = charts.tips(name="algorithm", size="nbytes", said=f"compare.{what}.axis", chunks="option.chunks")
     near = lines.mark_point(size=90, opacity=0).encode(tooltip=tips)
     near_axis = float(frame["nbytes"].min()) * (frame["nbytes"].max() / frame["nbytes"].min()) ** 0.2
-    picture = alt.layer(lines, near, *_marks(found, near_axis, is_dark()))
-    charts.chart(picture.properties(height=_TALL, description=t(f"compare.{what}"), padding=charts.ROOM), what)
+    layers = lines, near, *_marks(found, near_axis, is_dark())
+    look = {"height": _TALL, "description": t(f"compare.{what}"), "padding": charts.ROOM}
+    made: Picture = alt.layer(*layers).properties(**look)
+    return made
 
 
 def _lines(frame: pd.DataFrame, what: str, names: list[str]) -> alt.Chart:

@@ -100,6 +100,27 @@ def quantity(
         return current
 
 
+@st.fragment
+def tabs(name: str, parts: Mapping[str, Callable[[], None]]) -> None:
+    """One part under each text, of which only the open one is drawn; opening another one draws nothing else again."""
+    labels, kept = {t(part): part for part in parts}, st.session_state.get(f"open_{name}")
+    key = start(name, t(kept) if kept in parts else None, labels)
+    for tab, (part, draw) in zip(st.tabs(list(labels), key=key, on_change="rerun"), parts.items(), strict=True):
+        if tab.open:
+            st.session_state[f"open_{name}"] = part
+            with tab:
+                draw()
+
+
+@st.fragment
+def folded(name: str, label: str, draw: Callable[[], None], opened: bool = False) -> None:
+    """A part under its label that is drawn when it is opened; opening it draws nothing else again."""
+    part = st.expander(label, opened, key=f"{WIDGETS}{name}", on_change="rerun")
+    if part.open:
+        with part:
+            draw()
+
+
 def spaced(text: str) -> str:
     """`256 MiB` for `256MiB` and `1 µs` for `1us`, with a space that does not break; anything else as it is."""
     if not re.fullmatch(r"[\d.]+\s*[A-Za-zµ/]+", text):

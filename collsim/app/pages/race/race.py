@@ -38,6 +38,7 @@ from ...shell.controls import (
     algorithm_label,
     algorithms_offered,
     choose,
+    folded,
     number,
     place_choice,
     place_label,
@@ -230,10 +231,8 @@ def _race(runners: tuple[Choice, ...], seconds: float | None) -> None:
         note(t("race.cross", nbytes=format_bytes(size), other=names[other], first=names[first]))
     entries = [(runner, names[n], _note(runners, n)) for n, runner in started.items()]
     player.race(entries, json.dumps(lineup.ADDRESS.write(runners)), "race", seconds)
-    with st.expander(t("code.title")):
-        codebox.of_race([_facts(runners[n]) for n in started])
-    with st.expander(t("tab.files")):
-        filebox.of_race([(names[n], runners[n]) for n in started])
+    folded("code", t("code.title"), lambda: codebox.of_race([_facts(runners[n]) for n in started]))
+    folded("files", t("tab.files"), lambda: filebox.of_race([(names[n], runners[n]) for n in started]))
 
 
 def _started(shown: lineup.Field, names: list[str]) -> Mapping[int, Runner]:

@@ -9,8 +9,19 @@ import { slotText } from "../model/model.js";
 import { nameOf } from "../model/names.js";
 import { drawTrail, hopOut, pt, token, train } from "./tokens.js";
 
+const LAID = new WeakMap(); // by model: the last layout, which all frames of the same size share
+
 /** Cards with the cells of each rank where they fit, else circles; the largest size that does not overlap. */
 export function logicalLayout(m, nslots, w, h) {
+  const size = [nslots, w, h].join(),
+    known = LAID.get(m);
+  if (known?.size === size) return known;
+  const made = { ...laidOut(m, nslots, w, h), size, lines: new Map() };
+  LAID.set(m, made);
+  return made;
+}
+
+function laidOut(m, nslots, w, h) {
   const G = m.tl.logical ?? {},
     E = m.endpoints,
     xs = G.x ?? [],
@@ -109,6 +120,14 @@ function wayRound(V, a, b) {
 
 /** The way from a to b for tokens, border to border. */
 const tokenWay = (V, a, b) => wayRound(V, a, b) ?? edgeEnds(V, a, b).slice(0, 4);
+
+/** The way of a token from a to b, measured once for a layout. */
+function wayOf(V, a, b) {
+  const { lines } = V.lay,
+    key = a * V.m.endpoints + b;
+  if (!lines.has(key)) lines.set(key, measure(tokenWay(V, a, b)));
+  return lines.get(key);
+}
 
 /** Who sends to whom at all, in the channel that is shown. */
 function ensurePairs({ m, channel }) {
@@ -286,7 +305,7 @@ export function drawLogicalTokens(g, V) {
   for (const i of V.act) {
     if (!inChannel(m, V.channel, i)) continue;
     const key = m.src[i] * m.endpoints + m.dst[i],
-      line = measure(tokenWay(V, m.src[i], m.dst[i])),
+      line = wayOf(V, m.src[i], m.dst[i]),
       pad = Math.min(base / 2 + 2, line.len / 3);
     if (!per.has(key)) per.set(key, []);
     hopAt(m, i, V.t, hopOut);
