@@ -31,18 +31,32 @@ def predict(
     collective: Annotated[str, typer.Argument(help="allreduce, allgather, ...")],
     place: Place,
     nbytes: Sizes = "1KiB:1GiB:4",
+    measured: Annotated[
+        str | None,
+        typer.Option(help="Times of your own that move it: '8B=13us,1GiB=8.1ms', or a log of nccl-tests."),
+    ] = None,
+    launch: Annotated[
+        str | None,
+        typer.Option(help="Who launches: 'one process', 'process per gpu' or 'graph'; it decides small calls."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """What nccl-tests would print on a machine: NCCL's choice, the time, and what NCCL's own tuner believes."""
+    """What nccl-tests would print on a machine: NCCL's choice, the time, where four in five measurements lie, and what
+    NCCL's own tuner believes."""
+    own = None if measured is None else _times(measured)
     network, notes = place.network(assumed=False), dict[str, None]()
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
-        p = cs.nccl.beside_simulation(collective, network, size)
+        p = cs.nccl.beside_simulation(collective, network, size, measured=own, launch=launch)
+        if why := p.interval().why:
+            notes[why] = None
         notes |= dict.fromkeys(p.notes)
         rows.append(
             {
                 "nbytes": size,
                 "time": p.time,
+                "low": p.low,
+                "high": p.high,
                 "algbw": p.algbw,
                 "busbw": p.busbw,
                 "algorithm": p.algorithm,
@@ -59,12 +73,21 @@ def predict(
     as_text: dict[str, Callable[[float], str]] = {
         "nbytes": cs.format_bytes,
         "time": cs.format_time,
+        "low": cs.format_time,
+        "high": cs.format_time,
         "algbw": cs.format_bandwidth,
         "busbw": cs.format_bandwidth,
         "tuner_time": cs.format_time,
     }
     table = [{k: as_text[k](v) if k in as_text and v is not None else v for k, v in row.items()} for row in rows]
     show(table, f"{collective} on {network.name}, as nccl-tests would print it")
+
+
+def _times(words: str) -> Any:
+    """`8B=13us,1GiB=8.1ms` as a mapping, or the table of a log."""
+    if "=" in words:
+        return dict(pair.split("=", 1) for pair in words.split(","))
+    return cs.load(words, format="nccl-tests")
 
 
 @command()
