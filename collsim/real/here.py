@@ -205,7 +205,12 @@ def _tried(partner: subprocess.Popen[bytes], way: int, count: int, times: int) -
 def _over_pipe(to: int, back: int, count: int, times: int) -> float:
     write(to, ORDER.pack(PIPE, count, times, b""))
     data = bytes(count)
-    return _round(times, lambda: (write(to, data), read(back, count)))
+
+    def there_and_back() -> None:
+        write(to, data)
+        read(back, count)
+
+    return _round(times, there_and_back)
 
 
 def _over_socket(to: int, back: int, count: int, times: int) -> float:
@@ -214,7 +219,12 @@ def _over_socket(to: int, back: int, count: int, times: int) -> float:
         write(to, ORDER.pack(SOCKET, count, times, struct.pack("<H32s", door.getsockname()[1], token)))
         with _shown(door, token) as sock:
             data = memoryview(bytearray(count))
-            return _round(times, lambda: (sock.sendall(data), receive(sock, data)))
+
+            def there_and_back() -> None:
+                sock.sendall(data)
+                receive(sock, data)
+
+            return _round(times, there_and_back)
 
 
 def _shown(door: socket.socket, token: bytes) -> socket.socket:
@@ -233,7 +243,7 @@ def _shown(door: socket.socket, token: bytes) -> socket.socket:
 
 
 def _over_shared(to: int, back: int, count: int, times: int) -> float:
-    block = shared_memory.SharedMemory(create=True, size=2 * count)
+    block: Any = shared_memory.SharedMemory(create=True, size=2 * count)
     try:
         write(to, ORDER.pack(SHARED, count, times, block.name.encode()))
         data = bytes(count)
