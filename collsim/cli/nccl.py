@@ -11,7 +11,7 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Place, Sizes
+from .options import Json, Place, Progress, Sizes, wanted
 from .shell import command
 from .tables import print_json, show
 
@@ -92,15 +92,37 @@ def _times(words: str) -> Any:
 
 @command()
 def calibrate(
-    log: Annotated[Path, typer.Argument(help="nccl-tests output, text or JSON.")],
     place: Place,
+    log: Annotated[Path | None, typer.Argument(help="nccl-tests output, text or JSON.")] = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="Instead: measure this computer, its processes and what is between them.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="YAML of the machine with what its links carry; --topology-file reads it."),
     ] = None,
+    progress: Progress = None,
 ) -> None:
-    """Fit the links of your cluster to its own log; prints the residuals."""
+    """Fit the links of your cluster to its own log, and print the residuals; or measure this computer."""
+    if here:
+        _calibrate_here(log, out, progress)
+        return
+    if log is None:
+        raise cs.CollsimError("say what to calibrate to: a log of nccl-tests, or --here for this computer")
     fitted = cs.calibrate(log, place.network())
     print(fitted)
     if out is not None:
         fitted.save(out)
+
+
+def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None) -> None:
+    from collsim.bar import told
+    from collsim.real.here import calibrate_here
+
+    if log is not None:
+        raise cs.CollsimError("--here measures this computer and takes no log")
+    with told(wanted(progress), "measurements", "done", "in all") as tell:
+        found = calibrate_here(tell=tell)
+    print(found)
+    if out is not None:
+        found.save(out)

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import CollsimError, FormatError
 from ...files import csv_of, write_text
@@ -25,6 +24,9 @@ from ..model.relative import relative_error
 from ..model.spread import LEVEL, Interval, Shares, interval, shares
 from ..predict import Prediction, collective_name, predict
 from ..search.constants import ALGORITHMS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Size bands of the report, bytes: name, from, below.
 BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), ("below 64 KiB", 0, 2**16))
@@ -131,6 +133,8 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
 
     A time left blank is NaN: its row is predicted and not compared. Raises FormatError, also where no row is left.
     """
+    import pandas as pd
+
     described = _table(cases, ("case_id", *_DESCRIBES))
     twice = described.case_id[described.case_id.duplicated()]
     if len(twice):
@@ -189,6 +193,8 @@ def accuracy_of(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Row],
 
 def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, failed: Mapping[str, str]) -> Accuracy:
     """The report on predicted rows."""
+    import pandas as pd
+
     table = [
         (
             run,
@@ -223,6 +229,8 @@ def _notes(found: Sequence[Row]) -> dict[str, tuple[str, ...]]:
 
 
 def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    import pandas as pd
+
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (OSError, ValueError, pd.errors.ParserError) as error:
@@ -312,6 +320,8 @@ def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
     info = described.set_index("case_id")
     found = []
     for name, low, high in BANDS:
@@ -371,6 +381,8 @@ def _summary(cases: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
 
 def _effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
     """Pairs of runs on one system that differ in one thing; ratio of their times at the sizes they share."""
+    import pandas as pd
+
     columns = ["effect", "first", "second", "measured", "predicted", "off", "sign"]
     if "system" not in described:
         return pd.DataFrame([], columns=columns)
