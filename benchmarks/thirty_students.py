@@ -6,7 +6,8 @@ memory.
 Each student is a websocket that speaks Streamlit's own messages, so the server does all that it does for a browser: it
 runs the script, sends every element, keeps the session. Nothing is cached on the student's side, which is the server's
 worst case; drawing, a browser's work, is left out. What is printed by minute: resident memory of the server and of its
-workers, the machine's load, reruns and tabs given up; at the end how long reruns took. It ends with an error where
+workers, the machine's load, reruns and tabs given up; at the end how long reruns took, how much processor time (of the
+server and its workers, divided by reruns), and by page where it went (`sampled_server.py`). It ends with an error where
 memory still grows at the end, where a page showed an exception, or where the server left processes or temporary files
 behind.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import random
 import re
@@ -55,12 +57,17 @@ OURS = re.compile("collsim itself|自身出错")
 
 @dataclass
 class Notes:
-    """What all students saw together: seconds of each rerun, what should not have been there, and tabs that were given
-    up."""
+    """What all students saw together: seconds and bytes of each rerun by page, what should not have been there, and
+    tabs that were given up."""
 
-    reruns: list[float] = field(default_factory=list)
+    pages: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     lost: int = 0
+
+    @property
+    def reruns(self) -> list[float]:
+        """Seconds of each rerun, of all pages."""
+        return [seconds for seen in self.pages.values() for seconds, _ in seen]
 
 
 class Student:
@@ -68,7 +75,7 @@ class Student:
 
     def __init__(self, number: int, port: int, notes: Notes, think: float):
         self.rng, self.port, self.notes, self.think = random.Random(number), port, notes, think
-        self.pages: list[str] = []
+        self.pages: dict[str, str] = {}
         self.page = ""
         self.query = ""
         self.controls: dict[str, Any] = {}
@@ -110,7 +117,7 @@ class Student:
     def _act(self) -> None:
         """Another page, or another value of a control."""
         if self.pages and self.rng.random() < 0.12:
-            self.page, self.query, self.set, self.controls = self.rng.choice(self.pages), "", {}, {}
+            self.page, self.query, self.set, self.controls = self.rng.choice(list(self.pages)), "", {}, {}
             return
         if self.controls:
             element = self.rng.choice(list(self.controls.values()))
@@ -129,15 +136,19 @@ class Student:
         await tab.send(message.SerializeToString())
         if not fragment:
             self.beats = {}
+        came = 0
         try:
-            while not self._heard(await asyncio.wait_for(tab.recv(), 20 if fragment else PATIENCE)):
-                pass
+            ended = False
+            while not ended:
+                raw = await asyncio.wait_for(tab.recv(), 20 if fragment else PATIENCE)
+                came, ended = came + len(raw), self._heard(raw)
         except TimeoutError:
             if not fragment:
                 raise
             self.beats = {}  # a fragment that is not on the page any more gets no answer
         if not fragment:
-            self.notes.reruns.append(time.monotonic() - began)
+            seen = self.notes.pages.setdefault(self.pages.get(self.page, "explore"), [])
+            seen.append((time.monotonic() - began, came))
         self.set = {key: state for key, state in self.set.items() if not state.trigger_value}
 
     async def _idle(self, tab: Any, seconds: float) -> None:
@@ -153,7 +164,8 @@ class Student:
         message = ForwardMsg.FromString(raw)
         what = message.WhichOneof("type")
         if what == "navigation":
-            self.pages = [page.page_script_hash for page in message.navigation.app_pages]
+            names = {page.page_script_hash: page.url_pathname for page in message.navigation.app_pages}
+            self.pages = {number: name or "explore" for number, name in names.items()}
             self.page = message.navigation.page_script_hash
         elif what == "page_info_changed":
             self.query = message.page_info_changed.query_string
@@ -243,8 +255,9 @@ class Row:
 
 
 @contextmanager
-def server(log: Path, listen: str = "127.0.0.1") -> Iterator[tuple[int, int]]:
-    """A server of our own: its port and its process. Raises SystemExit where it leaves anything behind."""
+def server(log: Path, listen: str = "127.0.0.1", spent: Path | None = None) -> Iterator[tuple[int, int]]:
+    """A server of our own: its port and its process; at its end `spent` says where its time went. Raises SystemExit
+    where it leaves anything behind."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = int(s.getsockname()[1])
@@ -254,7 +267,8 @@ def server(log: Path, listen: str = "127.0.0.1") -> Iterator[tuple[int, int]]:
         f"--server.address={listen}",
         f"--server.port={port}",
     ]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *flags]
+    plain, sampled = ["-m", "streamlit", "run", "app.py"], ["benchmarks/sampled_server.py", str(spent)]
+    command = [sys.executable, *(sampled if spent else plain), *flags]
     with log.open("w") as out, tempfile.TemporaryDirectory() as scratch:
         process = subprocess.Popen(command, stdout=out, stderr=out, cwd=ROOT, env={**os.environ, "TMPDIR": scratch})
         try:
@@ -288,6 +302,18 @@ def family(pid: int) -> list[psutil.Process]:
     """A process, and all processes under it."""
     server = psutil.Process(pid)
     return [server, *server.children(recursive=True)]
+
+
+def processor_time(pid: int) -> float:
+    """Seconds that a server and its workers have used, those that have ended too."""
+    seconds = 0.0
+    for process in family(pid):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:  # it counts among its parent's that have ended
+            continue
+        seconds += times.user + times.system + times.children_user + times.children_system
+    return seconds
 
 
 def _megabytes(process: psutil.Process) -> float:
@@ -346,6 +372,22 @@ def growth(rows: list[Row]) -> float:
     return statistics.mean(last) - statistics.mean(third)
 
 
+def table(notes: Notes, spent: dict[str, Any], all_seconds: float) -> str:
+    """Where processor time went: in all, by page, and of each page by what it was at."""
+    reruns = len(notes.reruns)
+    lines = [f"{all_seconds / reruns:.3f} s of processor time a rerun ({all_seconds:.0f} s in all, workers' included)"]
+    lines += ["page: reruns; median s; KiB; processor s of a rerun's script, and of it in"]
+    for page, parts in sorted(spent["pages"].items(), key=lambda item: -sum(item[1].values())):
+        mine = notes.pages.get(page, [])
+        times = len(mine) or reruns
+        seconds, sizes = [[one[k] for one in mine] or [0] for k in (0, 1)]
+        where = ", ".join(f"{at} {s / times:.3f}" for at, s in sorted(parts.items(), key=lambda i: -i[1])[:7])
+        seen = f"{len(mine):5d} {statistics.median(seconds):6.2f} {statistics.median(sizes) / 1024:6.0f}"
+        lines.append(f"{page:>16} {seen} {sum(parts.values()) / times:6.3f}  {where}")
+    jobs = sorted(spent["jobs"].items(), key=lambda item: -item[1])
+    return "\n".join([*lines, "workers: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in jobs)])
+
+
 def main() -> None:
     """Run it and say what was seen."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -355,8 +397,12 @@ def main() -> None:
     parser.add_argument("--csv", type=Path, default=ROOT / "build" / "students.csv")
     given = parser.parse_args()
     given.csv.parent.mkdir(parents=True, exist_ok=True)
-    with server(given.csv.with_suffix(".log")) as (port, pid):
+    spent = given.csv.with_suffix(".json")
+    with server(given.csv.with_suffix(".log"), spent=spent) as (port, pid):
+        idle = processor_time(pid)
         notes, rows = asyncio.run(walk(given, port, pid))
+        seconds = processor_time(pid) - idle
+    print(table(notes, json.loads(spent.read_text()), seconds))
     times = sorted(notes.reruns)
     print(
         f"{len(times)} reruns, median {statistics.median(times):.2f} s, 95 % within "

@@ -15,6 +15,7 @@ for it only the bound of each rank counts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -196,17 +197,27 @@ def _latency(kind: Collective, topology: Topology, n: int, root: int) -> float:
     links = topology.links
     if len(links) > _MOST_LINKS:
         return float(links.alpha.min(initial=0.0))
-    import networkx as nx
-
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    to_root = kind.after == "root"
-    src, dst = (links.dst, links.src) if to_root else (links.src, links.dst)
-    for a, b, alpha in zip(src.tolist(), dst.tolist(), links.alpha.tolist(), strict=True):
-        if alpha < graph.get_edge_data(a, b, {"alpha": np.inf})["alpha"]:
-            graph.add_edge(a, b, alpha=alpha)
-    start = int(topology.endpoint_device[root if kind.rooted else 0])
-    if start not in graph:
-        return 0.0
-    far = nx.single_source_dijkstra_path_length(graph, start, weight="alpha")
+    src, dst = (links.dst, links.src) if kind.after == "root" else (links.src, links.dst)
+    far = _distances(src, dst, links.alpha, int(topology.endpoint_device[root if kind.rooted else 0]))
     waiting = [1] if kind.after == "neighbour" else range(n)
     return float(max(far.get(int(topology.endpoint_device[rank]), 0.0) for rank in waiting))
+
+
+def _distances(
+    src: npt.NDArray[np.int32], dst: npt.NDArray[np.int32], alpha: npt.NDArray[np.float64], start: int
+) -> dict[int, float]:
+    """Least sums of alpha from one device to all that it reaches (Dijkstra 1959); networkx would take longer to load
+    than to answer."""
+    onward: dict[int, list[tuple[int, float]]] = {}
+    for a, b, further in zip(src.tolist(), dst.tolist(), alpha.tolist(), strict=True):
+        onward.setdefault(a, []).append((b, further))
+    known: dict[int, float] = {}
+    ends = [(0.0, start)]
+    while ends:
+        so_far, device = heappop(ends)
+        if device not in known:
+            known[device] = so_far
+            for other, further in onward.get(device, ()):
+                if other not in known:
+                    heappush(ends, (so_far + further, other))
+    return known

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 import collsim as cs
@@ -171,16 +172,17 @@ def _trace_record(trace: cs.Trace) -> dict[str, Any]:
 
 
 def _busiest(trace: cs.Trace) -> list[dict[str, Any]]:
-    top = trace.links[trace.links.bytes > 0].sort_values("busy", ascending=False, kind="stable").head(8)
+    links = trace.topology.links
+    top = [int(link) for link in np.argsort(-trace.link_busy, kind="stable") if trace.link_bytes[link] > 0][:8]
     return [
         {
-            "link": row["link"],
-            "what": row["label"],
-            "bandwidth": cs.format_bandwidth(row["bandwidth"]),
-            "bytes": cs.format_bytes(row["bytes"]),
-            "busy": f"{100 * row['share']:.3g} %",
+            "link": trace.topology.link_name(link),
+            "what": links.cables[links.cable[link]].label,
+            "bandwidth": cs.format_bandwidth(links.bandwidth[link]),
+            "bytes": cs.format_bytes(trace.link_bytes[link]),
+            "busy": f"{100 * trace.link_busy[link] / trace.spent:.3g} %",
         }
-        for row in records(top)
+        for link in top
     ]
 
 

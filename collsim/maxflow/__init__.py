@@ -6,13 +6,19 @@ the loop where it is there; the same source runs as plain Python where it is not
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from . import loops
+
 Longs = npt.NDArray[np.int64]
 ENDLESS = np.int64(2**62)
+#: Arcs up to which the flow is found before the compiler would be loaded (half a second).
+_FEW = 600
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +66,22 @@ def max_flow(
         capacity: (arcs,) of this run; what is left of them afterwards.
         limit: enough; where the flow reaches it, the answer is (limit, None).
     """
+    if len(graph.order) <= _FEW and "numba" not in sys.modules:
+        return _plainly(graph, capacity, source, sink, limit)
     from .kernels import augment
 
-    level = np.empty(graph.nodes, np.int64)
-    value = int(augment(graph.start, graph.order, graph.head, capacity, source, sink, limit, level))
+    level, path, queue = np.empty((3, graph.nodes), np.int64)
+    value = int(augment(graph.start, graph.order, graph.head, capacity, source, sink, limit, level, path, queue))
     return (value, None) if value >= limit else (value, level < 0)
+
+
+def _plainly(
+    graph: Arcs, capacity: Longs, source: int, sink: int, limit: int
+) -> tuple[int, npt.NDArray[np.bool_] | None]:
+    """The same without the compiler, on lists, which plain Python reads faster than arrays."""
+    level, path, queue = ([0] * graph.nodes for _ in range(3))
+    left = capacity.tolist()
+    columns: list[Any] = [graph.start.tolist(), graph.order.tolist(), graph.head.tolist(), left]
+    value = int(loops.augment(*columns, source, sink, limit, level, path, queue))
+    capacity[:] = left
+    return (value, None) if value >= limit else (value, np.array(level) < 0)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ..errors import CollsimError
 from ..topology import Topology
@@ -20,6 +19,9 @@ from .machine.topology_facts import facts_of
 from .model.calibrated import calibration_of, links_of, settings_of
 from .model.links import Parameters
 from .predict import Prediction, as_measured, predict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: 1 KiB to 1 GiB, a factor of four between them.
 SIZES = tuple(2**k for k in range(10, 31, 2))
@@ -56,6 +58,8 @@ def choices(
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
         settings: NCCL_ALGO ... as for `predict`.
     """
+    import pandas as pd
+
     rows = []
     for count in nodes:
         facts = grown(machine, parse_count(count, "nodes"))
@@ -103,6 +107,8 @@ def ring_and_tree(
     Args:
         links: as in `choices`.
     """
+    import pandas as pd
+
     facts = facts_of(machine) if nodes is None else grown(machine, parse_count(nodes, "nodes"))
     rows, notes = [], dict[str, None]()
     for size in sorted({parse_bytes(n) for n in nbytes}):

@@ -9,11 +9,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ..errors import CollsimError, in_a_row, unknown
 from ..simulate.trace import views
@@ -30,6 +29,9 @@ from .model.relative import relative_error
 from .model.timing import Call, hops, inside_rate, net_rate, step_time, time_of
 from .model.tuner import choose
 from .predict import Prediction, as_measured, collective_name, predict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = npt.NDArray[np.float64]
 _NUDGE = 1e-4
@@ -155,6 +157,8 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
     Raises CollsimError for a table with fewer than 4 usable rows (with a size, a time, and 2 ranks or more) or without
     those columns, and for cells that are no numbers.
     """
+    import pandas as pd
+
     if missing := [name for name in ("collective", "nbytes", "time") if name not in measured]:
         raise CollsimError(
             "calibrate wants columns collective, nbytes and time; {missing} is missing", missing=", ".join(missing)
@@ -203,6 +207,8 @@ def _usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:
 
 
 def _numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
+    import pandas as pd
+
     numbers = pd.to_numeric(measured[column], errors="coerce").astype(float)
     wrong = np.asarray(np.isinf(numbers) | (numbers.isna() & measured[column].notna()))
     if wrong.any():

@@ -3,7 +3,7 @@
 import altair as alt
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import fine
+from test_pages import fine, unfolded
 
 from collsim.app.shell import charts
 
@@ -15,7 +15,12 @@ NETWORK = {"network": "switch", "ranks": "4", "nbytes": "1MiB"}
 def drawn(monkeypatch):
     """The charts that a page draws, by key."""
     seen, draw = {}, charts.chart
-    monkeypatch.setattr(charts, "chart", lambda picture, key: (seen.update({key: picture}), draw(picture, key))[1])
+
+    def note(key, make, *given):
+        seen[key] = make(*given)
+        draw(key, make, *given)
+
+    monkeypatch.setattr(charts, "chart", note)
     return seen
 
 
@@ -39,6 +44,7 @@ def test_every_chart_of_a_page_is_valid(drawn, page, query, keys):
         fine(at.button(key="w_e_sample").click().run())
         fine(at.button(key="fit_do").click().run())
     if "chunks" in keys:
+        fine(unfolded(at, "tables", "tab.chunks"))
         fine(at.button(key="chunks_find").click().run())
     assert set(drawn) >= keys
     for picture in drawn.values():

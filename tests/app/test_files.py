@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from openers import OPEN, known
 from streamlit.testing.v1 import AppTest
-from test_pages import explore, fine, opened, players
+from test_pages import explore, fine, opened, players, unfolded
 
 from collsim.app.pages.explore import chunk_search
 from collsim.app.scenario import files
@@ -42,6 +42,7 @@ def test_every_format_is_made_and_opened_by_something_that_knows_it(name, tmp_pa
 def test_without_ffmpeg_the_page_says_so_and_gif_is_there(monkeypatch, language):
     monkeypatch.setattr(files, "films", lambda: False)
     at = fine(opened(explore, network="switch", ranks="4", nbytes="1MiB", lang=language))
+    fine(unfolded(at, "tables", "tab.files"))
     assert not any("(.mp4)" in option for option in at.selectbox(key="w_format").options)
     assert any("(.gif)" in option for option in at.selectbox(key="w_format").options)
     assert sum(say(language, "files.nofilm") in e.proto.body for e in at.get("html")) == 1
@@ -91,6 +92,7 @@ def test_a_race_and_a_comparison_hand_over_files(page, language):
         | ({"sizes": "1KiB:1MiB:1024", "network": "switch", "ranks": "4"} if page == "compare" else {})
     )
     fine(at.run())
+    fine(unfolded(at, "files"))
     if page == "race":
         fine(at.selectbox(key="w_f_of").select_index(3).run())
     fine(at.selectbox(key="w_format").set_value("latex").run())
@@ -104,6 +106,7 @@ def test_a_film_of_a_runner_is_work_with_a_bar(monkeypatch):
     monkeypatch.setattr(filebox, "latest", lambda function, *arguments, **_: asked.append((function, arguments)))
     at = AppTest.from_string("from collsim.app.main import main\nmain(first='race')", default_timeout=60)
     fine(at.run())
+    fine(unfolded(at, "files"))
     fine(at.selectbox(key="w_f_of").select_index(1).run())
     fine(at.selectbox(key="w_format").set_value("gif").run())
     fine(at.button(key="files_make").click().run())
@@ -164,6 +167,7 @@ def test_a_hostile_file_is_refused_in_one_sentence(name):
 def test_a_file_is_made_only_when_it_is_asked_for(monkeypatch):
     at = fine(opened(explore, network="switch", ranks="4", nbytes="1MiB"))
     assert not at.get("download_button") or "collsim.json" not in str(at.get("download_button"))
+    fine(unfolded(at, "tables", "tab.files"))
     at.selectbox(key="w_format").set_value("json")
     fine(at.run())
     fine(at.button(key="files_make").click().run())
@@ -191,6 +195,7 @@ def test_an_uploaded_schedule_is_played_on_explore_and_given_up(language):
     fine(at.run())
     assert players(at)
     assert "w_algorithm" not in at.session_state
+    fine(unfolded(at, "tables", "tab.files"))
     at.selectbox(key="w_format").set_value("csv").run()
     fine(at.button(key="files_make").click().run())
     assert any("collsim.csv" in e.proto.label for e in at.get("download_button"))
@@ -232,6 +237,7 @@ def test_the_best_number_of_chunks_is_the_one_that_is_the_fastest():
 
 def test_the_chunks_tab_draws_when_it_is_asked(tmp_path):
     at = fine(opened(explore, network="switch", ranks="4", nbytes="1MiB", algorithm="allreduce_tree"))
+    fine(unfolded(at, "tables", "tab.chunks"))
     before = len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart"))
     fine(at.button(key="chunks_find").click().run())
     assert len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart")) == before + 1

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import explore, fine, messages, opened, players
+from test_pages import explore, fine, messages, opened, players, unfolded
 
 from collsim.app.jobs import pool
 from collsim.app.scenario.choice import Choice
@@ -76,7 +76,7 @@ def test_whatever_a_page_computes_can_be_stopped_and_run_after_all(slow, page):
 
 def test_a_file_under_way_can_be_stopped_and_nothing_else_is_shown_in_its_place(slow, monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
-    at = opened(explore, **BUSY)
+    at = unfolded(opened(explore, **BUSY), "tables", "tab.files")
     at.selectbox(key="w_format").set_value("gif").run()
     monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
     at.button(key="files_make").click().run()

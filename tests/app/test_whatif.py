@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 from test_machines import SMI
-from test_pages import address, explore, fine, messages, players
+from test_pages import address, explore, fine, messages, players, unfolded
 from typer.testing import CliRunner
 
 import collsim as cs
@@ -254,7 +254,7 @@ def test_trouble_has_an_address_a_verdict_and_code(query, language):
     assert ("event" in words(at)) or query.get("engine") == "event"
     assert ("busy" if language == "en" else "在忙") in words(at)
     assert ("runs, seeds 0 to 99" in " ".join(m.value for m in at.markdown)) == ("jitter" in query and language == "en")
-    code = " ".join(c.value for c in at.code)
+    code = " ".join(c.value for c in unfolded(at, "code").code)
     for word in ("slow={1: 10}", "--slow 1=10", "--jitter 1us", "runs=100") if "jitter" in query else ():
         assert word in code
 
@@ -387,7 +387,7 @@ def test_another_collective_beside_has_an_address_a_player_and_code(what, langua
     )
     assert len(decode(json.loads(player.proto.json)["timeline"])["groups"]) == len(found.several.rows) > 1
     assert f"{found.several.rows[0][4]:.3g}" in " ".join(m.value for m in at.markdown)
-    assert "plans" in " ".join(c.value for c in at.code)
+    assert "plans" in " ".join(c.value for c in unfolded(at, "code").code)
     fine(at.selectbox(key="w_x_beside").set_value("").run())
     assert "beside" not in address(at)
     assert not [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]

@@ -590,6 +590,13 @@ test("groups and buckets cover everything once", () => {
   assert.equal(new Set(b.id).size, m.n);
 });
 
+test("the frames of one size share one layout, another size has its own", () => {
+  const m = index(ring4()),
+    first = logicalLayout(m, 4, 1134, 470);
+  assert.equal(logicalLayout(m, 4, 1134, 470), first);
+  assert.notDeepEqual(logicalLayout(m, 4, 900, 470).P, first.P);
+});
+
 test("the logical picture uses cards for few ranks and circles for many, and they never overlap", () => {
   const m = index(ring4()),
     L = logicalLayout(m, 4, 1134, 470);

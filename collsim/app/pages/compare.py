@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim import nccl
 from collsim.analysis.standing import in_order
+from collsim.errors import CollsimError
 from collsim.files import csv_of
 from collsim.sweep.compare import Search
 from collsim.units import format_bandwidth, format_bytes, format_time
@@ -20,7 +23,8 @@ from ..scenario.mistakes import sentence
 from ..scenario.outcome import Crossing, build_place, compare, compared, crossings, expected_compare
 from ..shell import charts, codebox, filebox
 from ..shell.address import leave
-from ..shell.controls import algorithm_label, place_label
+from ..shell.charts import Picture
+from ..shell.controls import algorithm_label, folded, place_label
 from ..shell.look import SERIES, color
 from ..shell.notes import complain, mistake, note, title, verdict
 from ..shell.page import page
@@ -49,6 +53,9 @@ def draw() -> None:
     table, (choice,) = made
     _lead(choice)
     good = _able(table, choice)
+    note(t("compare.caveat"))
+    if st.toggle(t("compare.nccl"), key="w_compare_nccl"):
+        good = _with_nccl(good, choice)
     if not good.empty:
         _comparison(table, good, choice)
 
@@ -62,6 +69,28 @@ def _able(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     return good.assign(name=[algorithm_label(name, choice.collective) for name in good["algorithm"]])
 
 
+def _with_nccl(good: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+    """The same rows and those of NCCL's model at their sizes; a sentence where it has none."""
+    place, sizes = build_place(choice), sorted(set(good["nbytes"]))
+    try:
+        found = [nccl.predict(choice.collective, place, nbytes=int(size)) for size in sizes if size]
+    except CollsimError as error:
+        mistake(t("compare.nccl.none", why=sentence(error, language())))
+        return good
+    rows = [
+        {
+            "name": t("compare.nccl.name"),
+            "nbytes": p.nbytes,
+            "time": p.time,
+            "busbw": p.busbw,
+            "channels": 1,
+            "chunks": 1,
+        }
+        for p in found
+    ]
+    return pd.concat([good, pd.DataFrame(rows)], ignore_index=True)
+
+
 def _comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) -> None:
     """Who leads, both charts, the table, and the same as files and as code."""
     leaders, found = crossings(table)
@@ -71,11 +100,13 @@ def _comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) -> None
         with card:
             _chart(good, what, marked)
     _table(good, choice)
-    with st.expander(t("tab.files")):
-        filebox.of_comparison(choice)
-    with st.expander(t("compare.code")):
-        place = build_place(choice)
-        codebox.of_comparison(choice, compared(choice, place), place.ranks)
+    folded("files", t("tab.files"), partial(filebox.of_comparison, choice))
+    folded("code", t("compare.code"), partial(_code, choice))
+
+
+def _code(choice: Choice) -> None:
+    place = build_place(choice)
+    codebox.of_comparison(choice, compared(choice, place), place.ranks)
 
 
 def _cards() -> Iterator[tuple[str, Any]]:
@@ -139,12 +170,19 @@ def _chart(good: pd.DataFrame, what: str, found: list[Crossing]) -> None:
     if frame.empty:  # a single rank has no busbw
         note(t("compare.nothing"))
         return
-    lines = _lines(frame, what, list(dict.fromkeys(good["name"])))
+    charts.chart(what, _picture, frame, what, list(dict.fromkeys(good["name"])), found)
+
+
+def _picture(frame: pd.DataFrame, what: str, names: list[str], found: list[Crossing]) -> Picture:
+    """Lines over sizes, what the pointer over them shows, and where the lead changes."""
+    lines = _lines(frame, what, names)
     tips = charts.tips(name="algorithm", size="nbytes", said=f"compare.{what}.axis", chunks="option.chunks")
     near = lines.mark_point(size=90, opacity=0).encode(tooltip=tips)
     near_axis = float(frame["nbytes"].min()) * (frame["nbytes"].max() / frame["nbytes"].min()) ** 0.2
-    picture = alt.layer(lines, near, *_marks(found, near_axis, is_dark()))
-    charts.chart(picture.properties(height=_TALL, description=t(f"compare.{what}"), padding=charts.ROOM), what)
+    layers = lines, near, *_marks(found, near_axis, is_dark())
+    look = {"height": _TALL, "description": t(f"compare.{what}"), "padding": charts.ROOM}
+    made: Picture = alt.layer(*layers).properties(**look)
+    return made
 
 
 def _lines(frame: pd.DataFrame, what: str, names: list[str]) -> alt.Chart:
@@ -181,7 +219,8 @@ def _mark_label(frame: pd.DataFrame, line: int, near: float, ink: str) -> Any:
     """A label, each on a line of its own: to the right of a mark near the axis, to the left of any other."""
     side: Any = {"align": "left", "dx": 6} if frame["nbytes"].iloc[0] < near else {"align": "right", "dx": -6}
     label = alt.Chart(frame).mark_text(color=ink, fontSize=14, fontWeight="bold", baseline="top", **side)
-    return label.encode(x=alt.X("nbytes:Q"), y=alt.YValue(4 + 19 * line), text=alt.Text("label:N"))
+    down: Any = alt.YValue(4 + 19 * line)  # type: ignore[no-untyped-call]
+    return label.encode(x=alt.X("nbytes:Q"), y=down, text=alt.Text("label:N"))
 
 
 # ---- table ---------------------------------------------------------------------------------------------------------

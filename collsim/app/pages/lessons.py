@@ -11,7 +11,7 @@ import streamlit as st
 
 from collsim.teach.language import Text
 from collsim.teach.questions.question import Question
-from collsim.viz.timeline.document import encode, timeline
+from collsim.viz.timeline.document import sent
 
 from ...lessons.chapters import LESSONS, SECTIONS
 from ...lessons.lesson import Lesson
@@ -52,7 +52,7 @@ class Content:
 def kept_lesson(name: str) -> Content:
     """A section of a lesson, computed once for all sessions."""
     one = SECTIONS[name][1].told()
-    return Content(one.before, one.question, one.after, one.table, one.view, encode(timeline(one.trace)))
+    return Content(one.before, one.question, one.after, one.table, one.view, sent(one.trace))
 
 
 # ---- address -------------------------------------------------------------------------------------------------------

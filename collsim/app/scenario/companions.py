@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import collsim as cs
-from collsim.viz.timeline.document import encode, timeline
+from collsim.viz.timeline.document import sent
 
 #: The same once more (two jobs on one machine); an allreduce inside each node, as tensor parallelism has it; one for
 #: each place in a node across all nodes, as data parallelism has it.
@@ -75,7 +75,7 @@ def several(together: cs.Together) -> Several:
         (t.schedule.name, t.schedule.ranks, alone.time, t.time, factor)
         for t, alone, factor in zip(together, together.alone, together.slowdown.tolist(), strict=True)
     )
-    return Several(encode(timeline(together)), rows)
+    return Several(sent(together), rows)
 
 
 def python(what: str, place: cs.Topology) -> str:

@@ -25,7 +25,7 @@ from collsim.exchange import Format, formats, load
 from collsim.schedule import Schedule
 from collsim.viz.sentences.causes import bottleneck
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
-from collsim.viz.timeline.document import encode, timeline
+from collsim.viz.timeline.document import sent
 
 from ..jobs.worker import Tell
 from .choice import MOST_RANKS, Choice, engine_settings
@@ -258,7 +258,7 @@ def played(upload: Upload, choice: Choice, tell: Tell = quietly) -> tuple[Outcom
         steps=trace.steps,
         endpoints=endpoints(trace),
         claimed=(None, None),
-        timeline=encode(timeline(trace)) if len(plan) <= MOST_PLAYED else None,
+        timeline=sent(trace) if len(plan) <= MOST_PLAYED else None,
     )
     return shown, f"{plan.collective}, {plan.label}", mistake_in(plan)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -24,8 +25,9 @@ from collsim.topology.files.effects import sentences
 from collsim.topology.network import usual_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.sentences.causes import bottleneck
+from collsim.viz.sentences.names import link_name
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
-from collsim.viz.timeline.document import encode, timeline
+from collsim.viz.timeline.document import sent
 
 from ..jobs.worker import Tell
 from ..texts.catalogue import say
@@ -33,6 +35,7 @@ from . import custom_machine
 from .address import Complaint
 from .choice import (
     Choice,
+    PlaceChoice,
     engine_pair,
     engine_settings,
     from_query,
@@ -103,7 +106,13 @@ class Outcome:
 
 def build_place(choice: Choice) -> cs.Topology:
     """The machine or network. Raises CollsimError, Refused where it is too large for a page."""
-    topology = place_of(choice)
+    return _built(PlaceChoice(**{f.name: getattr(choice, f.name) for f in fields(PlaceChoice)}))
+
+
+@lru_cache(maxsize=32)
+def _built(place: PlaceChoice) -> cs.Topology:
+    """One topology for all who ask for the same place: its routes, cuts and orders are found once."""
+    topology = place_of(Choice(**vars(place)))
     if topology.ranks > MOST_RANKS_HERE:
         raise Refused("refused.ranks", ranks=topology.ranks, limit=MOST_RANKS_HERE)
     return topology
@@ -164,7 +173,13 @@ def simulate(choice: Choice) -> cs.Trace:
 
 
 def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
-    plan: cs.Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
+    return _planned_once(choice.algorithm, topology, tuple(sorted(options.items())))
+
+
+@lru_cache(maxsize=8)
+def _planned_once(algorithm: str, topology: cs.Topology, options: tuple[tuple[str, Any], ...]) -> cs.Schedule:
+    """One schedule for the estimate, the run and what is asked about it."""
+    plan: cs.Schedule = cs.schedule(algorithm, topology=topology, **dict(options))
     if len(plan) > MOST_TRANSFERS:
         raise Refused("refused.transfers", transfers=f"{len(plan):,}", limit=f"{MOST_TRANSFERS:,}")
     return plan
@@ -217,7 +232,7 @@ def outcome(choice: Choice, tell: Tell = quietly) -> Outcome:
     tell("run", 0.3)
     neck = bottleneck(trace)
     tell("run", 0.8)
-    played = timeline(trace) if len(trace.schedule) <= MOST_PLAYED else None
+    played = sent(trace) if len(trace.schedule) <= MOST_PLAYED else None
     return Outcome(
         place=topology.name,
         figures=figures(trace),
@@ -228,7 +243,7 @@ def outcome(choice: Choice, tell: Tell = quietly) -> Outcome:
         steps=trace.steps,
         endpoints=endpoints(trace),
         claimed=claimed(trace, choice.algorithm, used),
-        timeline=encode(played) if played else None,
+        timeline=played,
         notes=(*sentences(topology, lambda place: _time(choice, place)), *_apart(trace)),
     )
 
@@ -240,9 +255,14 @@ def _time(choice: Choice, place: cs.Topology) -> float:
 
 
 def _apart(trace: cs.Trace) -> list[tuple[str, str]]:
-    """Why NCCL's prediction is far from this run, where it is."""
-    found = cs.nccl.apart(trace)
-    return [] if found is None else [(str(found), found.chinese)]
+    """Why NCCL's prediction is far from this run, where it is; links by the names that the picture has."""
+    found, neck = cs.nccl.apart(trace), trace.bottleneck
+    if found is None:
+        return []
+    if neck is None:
+        return [(str(found), found.chinese)]
+    plain, (en, zh) = trace.topology.link_name(neck.busiest), link_name(trace, neck.busiest)
+    return [(str(found).replace(plain, en), found.chinese.replace(plain, zh))]
 
 
 def figures(trace: cs.Trace) -> Figures:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -18,16 +20,19 @@ from streamlit import config
 
 from collsim.errors import CollsimError
 
+from . import first_frame
 from .admission import Admission, code_wanted
 from .clients import ClientLimits, Clients
 from .door import Door
 from .listening import listens_on_loopback, url_here, urls_of_the_room
+from .loading import Loading
 from .qr import in_terminal
 
 #: The script of the pages.
 PAGES = str(Path(__file__).parents[1] / "entry" / "script.py")
 #: The variable that says how many pages one client may have open; its reruns grow with it.
 TABS = "COLLSIM_TABS_PER_CLIENT"
+_LONG = 3.0  # seconds of getting ready of which something is said
 _ends: list[Callable[[], None]] = []
 
 
@@ -41,7 +46,8 @@ def middleware() -> list[Middleware]:
     """The layers around Streamlit."""
     base = str(config.get_option("server.baseUrlPath") or "").strip("/")
     clients = Clients(limits_wanted())
-    return [Middleware(Door, admission=admission(), clients=clients, base=f"/{base}" if base else "")]
+    base = f"/{base}" if base else ""
+    return [Middleware(Door, admission=admission(), clients=clients, base=base), Middleware(Loading, base=base)]
 
 
 def limits_wanted() -> ClientLimits:
@@ -72,6 +78,7 @@ def at_end(end: Callable[[], None]) -> None:
 async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
     """Say where the app is and open it; at the end stop what is being computed."""
     print(welcome(), flush=True)
+    threading.Thread(target=_get_ready, daemon=True, name="collsim-ready").start()
     if not config.get_option("server.headless"):
         webbrowser.open(url_here())
     try:
@@ -79,6 +86,17 @@ async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
     finally:
         for end in _ends:
             end()
+
+
+def _get_ready() -> None:
+    """Beside the start: the picture of the first page, then the event engine, so that nobody waits for it in class."""
+    from ..jobs.pool import ENGINE
+
+    first_frame.make()
+    began = time.monotonic()
+    ENGINE.prepare()
+    if time.monotonic() - began > _LONG:
+        print("  The event engine is compiled; after this it only has to be loaded.\n", flush=True)
 
 
 def welcome() -> str:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import math
+import pickle
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import altair as alt
 import pandas as pd
+import pyarrow
 import streamlit as st
 from altair.utils import schemapi
+from cachetools import LRUCache
 
 from .look import chart_look
-from .session import is_dark, t
+from .session import is_dark, language, t
 
+Picture = alt.LayerChart | alt.FacetChart
 SIZES: list[list[Any]] = [["B", 1], ["KiB", 2**10], ["MiB", 2**20], ["GiB", 2**30], ["TiB", 2**40]]
 TIMES: list[list[Any]] = [["ns", 1e-9], ["µs", 1e-6], ["ms", 1e-3], ["s", 1]]
 RATES: list[list[Any]] = [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9]]
 MEBI = 2**20
+_ONE_AT_A_TIME = threading.Lock()  # what altair does with tables and themes holds for all threads
+_MADE: LRUCache[bytes, dict[str, Any]] = LRUCache(256)  # pictures as Vega-Lite has them, 10 to 100 kB each
 ROOM = {"left": 4, "right": 24, "top": 8, "bottom": 4}  # pixels round a chart
 
 # Altair holds every part of a chart against the schema of Vega-Lite when it is made, and the whole when it is sent:
@@ -65,22 +75,44 @@ def tips(**titles: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{column}:N", title=t(key)) for column, key in titles.items()]
 
 
-class Unvalidated:
-    """A chart as Streamlit asks for it, without validation."""
+def chart(key: str, make: Callable[..., Picture], *given: Any) -> None:
+    """Draw the picture that `make(*given)` makes over the whole width, in the look of the theme; it is made once."""
+    name = hashlib.sha256(pickle.dumps((make.__module__, make.__qualname__, language(), is_dark(), given))).digest()
+    with _ONE_AT_A_TIME:
+        shown = _MADE.get(name)
+    if shown is None:
+        shown = _spec(make(*given).configure(**chart_look(is_dark())))
+        with _ONE_AT_A_TIME:
+            _MADE[name] = shown
+    st.vega_lite_chart(spec=copy.deepcopy(shown), width="stretch", theme=None, key=f"chart_{key}")
 
-    def __init__(self, picture: Any) -> None:
-        self.picture = picture
 
-    def to_dict(self) -> dict[str, Any]:
-        """The specification in Vega-Lite."""
-        made: dict[str, Any] = self.picture.to_dict(validate=False)
-        return made
+def _spec(picture: Picture) -> dict[str, Any]:
+    """A picture as Vega-Lite has it, its tables as Arrow has them."""
+    held: dict[str, bytes] = {}
+
+    def named(frame: pd.DataFrame) -> dict[str, str]:
+        """Its name is what is in it, so that an equal picture is not sent again."""
+        data = _arrow(frame)
+        name = hashlib.sha256(data).hexdigest()[:16]
+        held[name] = data
+        return {"name": name}
+
+    with _ONE_AT_A_TIME, alt.theme.enable("none"):
+        alt.data_transformers.register("collsim", named)
+        with alt.data_transformers.enable("collsim"):
+            made: dict[str, Any] = picture.to_dict(validate=False)
+    return made | {"datasets": held}
 
 
-def chart(picture: Any, key: str) -> None:
-    """Draw a chart over the whole width, in the look of the theme."""
-    shown = Unvalidated(picture.configure(**chart_look(is_dark())))
-    st.altair_chart(shown, width="stretch", theme=None, key=f"chart_{key}")
+def _arrow(frame: pd.DataFrame) -> bytes:
+    """A table as a stream of Arrow's."""
+    columns = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, columns.schema) as stream:
+        stream.write_table(columns)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
 
 
 def table(columns: dict[str, tuple[Any, Any]], most: int = 420) -> None:

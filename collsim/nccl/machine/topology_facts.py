@@ -7,14 +7,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-import networkx as nx
-
 from ...errors import CollsimError, Sentence
 from ...topology import Topology
 from ...topology.cables import pcie
 from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine
 from ...units import format_bandwidth, parse_count
 from ..search.heads import Heads, heads
+from ..search.joined import joined
 from ..search.orders import MOST_GPUS, Rings, Trees, duplicated, rings, trees
 from ..search.ways import Rules
 from .facts import GPUS, PCIE_GBPS, Facts, Inside, Net, require_one_host
@@ -139,10 +138,8 @@ def _writes_under_switches(plan: Machine, level: str) -> bool:
 def _hosts(plan: Machine) -> int:
     """Hosts of a node: sockets that a link joins share an operating system. An NVLink domain over several trays has
     several."""
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_nodes_from(name for name in plan.devices if name.startswith("cpu"))
-    graph.add_edges_from((a, b) for a, b, _ in plan.joints if a in graph and b in graph)
-    return max(1, nx.number_connected_components(graph))
+    sockets = {name for name in plan.devices if name.startswith("cpu")}
+    return max(1, len(joined(sockets, ((a, b) for a, b, _ in plan.joints if a in sockets and b in sockets))))
 
 
 def _is_amd(plan: Machine) -> bool:

@@ -12,18 +12,21 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import CollsimError, FormatError
 from ...files import csv_of, write_text
 from ..libraries import mpi
 from ..machine.words import facts
 from ..model.relative import relative_error
+from ..model.spread import LEVEL, Interval, Shares, interval, shares
 from ..predict import Prediction, collective_name, predict
 from ..search.constants import ALGORITHMS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Size bands of the report, bytes: name, from, below.
 BANDS = (("16 MiB and more", 2**24, 2**62), ("64 KiB to 16 MiB", 2**16, 2**24), ("below 64 KiB", 0, 2**16))
@@ -32,6 +35,8 @@ _DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link")
 _UNSAID = {"gdr": "", "algo": "auto", "proto": "auto", "launch": ""}
 #: Largest size and number of ranks that a table may say; beyond them it is a slip.
 _LARGEST, _MOST_RANKS = 2**50, 2**24
+#: Columns of the ends of an interval.
+_ENDS = ("time_us_low", "time_us_high")
 _LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
 _EFFECTS = {
     "P2P off, other wiring": "intra_link",
@@ -47,10 +52,10 @@ class Accuracy:
 
     Attributes:
         predictions: a row per measured row that could be predicted: case_id, size_bytes, time_us_pred, algorithm,
-        protocol. cases: a row per run and band: kind, library, median `relative_error` (0.1 is 10 %), ratio
-        predicted / measured, shares within 1.25x, 1.6x. effects: pairs of runs that differ in one thing: measured and
-        predicted ratio of times. failed: case_id, or case_id and line of a measured row -> why it could not be
-        predicted.
+        protocol, and the ends of the interval that covers four in five: time_us_low, time_us_high.
+        cases: a row per run and band: kind, library, median `relative_error` (0.1 is 10 %), ratio predicted / measured,
+        shares within 1.25x, 1.6x. effects: pairs of runs that differ in one thing: measured and predicted ratio of
+        times. failed: case_id, or case_id and line of a measured row -> why it could not be predicted.
         notes: what a prediction had to assume -> the runs it was assumed for.
     """
 
@@ -110,6 +115,17 @@ class MpiTime:
     tuner_time: float | None = None
     notes: tuple[str, ...] = ()
     parts: mpi.MpiParts | None = None
+    kind: str = "mpi"
+    collective: str = ""
+
+    @property
+    def shares(self) -> Shares:
+        """Parts of the time that wait, are as much the one as the other, and move bytes."""
+        return shares(0.0, 0.0, 0.0) if self.parts is None else self.parts.shares
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Where the measured time lies with a probability of `level`."""
+        return interval(self.kind, self.collective, self.shares, self.time, level)
 
 
 def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
@@ -117,6 +133,8 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
 
     A time left blank is NaN: its row is predicted and not compared. Raises FormatError, also where no row is left.
     """
+    import pandas as pd
+
     described = _table(cases, ("case_id", *_DESCRIBES))
     twice = described.case_id[described.case_id.duplicated()]
     if len(twice):
@@ -175,6 +193,8 @@ def accuracy_of(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Row],
 
 def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, failed: Mapping[str, str]) -> Accuracy:
     """The report on predicted rows."""
+    import pandas as pd
+
     table = [
         (
             run,
@@ -184,14 +204,20 @@ def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, 
             p.protocol,
             s * 1e6,
             np.nan if p.tuner_time is None else p.tuner_time * 1e6,
+            *(1e6 * end for end in _ends(p)),
         )
         for run, p, s in found
     ]
-    columns = ["case_id", "size_bytes", "time_us_pred", "algorithm", "protocol", "time_us", "tuner_us"]
+    columns = ["case_id", "size_bytes", "time_us_pred", "algorithm", "protocol", "time_us", "tuner_us", *_ENDS]
     predictions = pd.DataFrame(table, columns=columns)
     usable = _usable(predictions, rows)
     shown = predictions.drop(columns=["time_us", "tuner_us"])
     return Accuracy(shown, _per_case(usable, described), _effects(usable, described), failed, _notes(found))
+
+
+def _ends(p: Prediction | MpiTime) -> tuple[float, float]:
+    known = p.interval()
+    return known.low, known.high
 
 
 def _notes(found: Sequence[Row]) -> dict[str, tuple[str, ...]]:
@@ -203,6 +229,8 @@ def _notes(found: Sequence[Row]) -> dict[str, tuple[str, ...]]:
 
 
 def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
+    import pandas as pd
+
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (OSError, ValueError, pd.errors.ParserError) as error:
@@ -232,7 +260,13 @@ def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
 
 def _over_mpi(case: pd.Series[Any], size: int) -> MpiTime:
     parts, chosen = mpi.parts_of(case, size), mpi.chosen_for(case, size)
-    return MpiTime(size, parts.total, "MPI" if chosen is None else f"MPI {chosen.name}", parts=parts)
+    kind, ranks = collective_name(case.collective), int(case.ranks)
+    counted = chosen is not None and "none" in case.gpu.lower()
+    ran = mpi.running(case, kind, ranks, int(case.nodes), size) if counted else chosen.name if chosen else ""
+    named = f"MPI {ran}".strip()
+    return MpiTime(
+        size, parts.total, named, parts=parts, kind=mpi.class_of(case), collective=collective_name(case.collective)
+    )
 
 
 def library(case: pd.Series[Any]) -> str:
@@ -286,6 +320,8 @@ def _usable(predictions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
     info = described.set_index("case_id")
     found = []
     for name, low, high in BANDS:
@@ -345,6 +381,8 @@ def _summary(cases: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
 
 def _effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
     """Pairs of runs on one system that differ in one thing; ratio of their times at the sizes they share."""
+    import pandas as pd
+
     columns = ["effect", "first", "second", "measured", "predicted", "off", "sign"]
     if "system" not in described:
         return pd.DataFrame([], columns=columns)

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import CollsimError, unknown
 from ...topology import Topology
@@ -25,6 +24,9 @@ from ..machine.topology_facts import facts_of
 from ..machine.words import facts
 from ..model.links import MEASURED, Parameters
 from ..predict import BUSBW, Prediction, collective_name, predict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _AUTO = ("", "auto", "n/a")
 
@@ -134,9 +136,12 @@ def own_run(
 def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
     """Measured and predicted, a row per size.
 
-    Columns: nbytes; time, predicted, tuner (seconds; tuner is NaN where NCCL has no opinion); busbw, predicted_busbw,
-    tuner_busbw (B/s); ratio (predicted over measured time); algorithm, protocol, limit (the tightest link).
+    Columns: nbytes; time, predicted, low, high, tuner (seconds; four in five measurements lie between low and high;
+    tuner is NaN where NCCL has no opinion); busbw, predicted_busbw, low_busbw, high_busbw, tuner_busbw (B/s); ratio
+    (predicted over measured time); algorithm, protocol, limit (the tightest link).
     """
+    import pandas as pd
+
     factor = BUSBW[run.collective](run.facts.ranks)
     rows = []
     for n, seconds, p in zip(run.nbytes, run.times, run.predicted(links), strict=True):
@@ -144,6 +149,8 @@ def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
         busbw = {
             "busbw": factor * n / seconds,
             "predicted_busbw": factor * n / p.time,
+            "low_busbw": factor * n / p.high,
+            "high_busbw": factor * n / p.low,
             "tuner_busbw": factor * n / believed,
         }
         chosen = {"algorithm": p.algorithm, "protocol": p.protocol, "limit": p.parts.limit}
@@ -152,6 +159,8 @@ def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
                 "nbytes": n,
                 "time": seconds,
                 "predicted": p.time,
+                "low": p.low,
+                "high": p.high,
                 "tuner": believed,
                 **busbw,
                 "ratio": p.time / seconds,
@@ -164,6 +173,8 @@ def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
 def together(runs: Iterable[Run] | None = None) -> pd.DataFrame:
     """`against` of many runs (None: all published ones) under one another, with the columns run, title, title_zh in
     front."""
+    import pandas as pd
+
     chosen = published().values() if runs is None else runs
     parts = [against(run).assign(run=run.name, title=run.title[0], title_zh=run.title[1]) for run in chosen]
     if not parts:

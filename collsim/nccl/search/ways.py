@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import networkx as nx
-
 from ...topology.network import Cable
 from ...topology.plan import LOC, NVB, NVL, PHB, PXB, PXN, Machine, MachinePaths, Path
 from . import constants as c
+from .joined import joined
 
 #: Kinds of links that GPUs have of their own.
 FAST = ("nvlink", "xgmi")
@@ -183,13 +182,9 @@ class SearchInput:
 def _own_cards(plan: Machine, gpus: int, cards: tuple[float, ...]) -> tuple[float, ...]:
     """Without the cards of hosts that have no GPU among these: of an NVLink domain over many trays, NCCL sees the trays
     of the job."""
-    host: nx.Graph[str] = nx.Graph((a, b) for a, b, cable in plan.joints if cable.kind not in FAST)
-    own = {
-        device
-        for rank in plan.ranks[:gpus]
-        if (gpu := plan.devices[rank]) in host
-        for device in nx.node_connected_component(host, gpu)
-    }
+    here = {plan.devices[rank] for rank in plan.ranks[:gpus]}
+    hosts = joined((), ((a, b) for a, b, cable in plan.joints if cable.kind not in FAST))
+    own = {device for host in hosts if host & here for device in host}
     return tuple(
         rate if plan.devices[nic] in own else 0.0 for rate, nic in zip(cards, plan.of_kind("nic"), strict=False)
     )

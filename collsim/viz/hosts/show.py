@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError, Sentence, require_path
 from ...files import replacing, require_place
-from ..timeline.document import dumps, encode, timeline
+from ..timeline.document import dumps, encode, sent, timeline
 from .page import notebook_frame, standalone_page
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _written(writer: Callable[..., None], trace: Trace, path: Path, options: dic
 
 
 def _html(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
-    path.write_text(standalone_page(encode(timeline(trace)), lang, **options), encoding="utf-8")
+    path.write_text(standalone_page(sent(trace), lang, **options), encoding="utf-8")
 
 
 def _json(trace: Trace, path: Path, lang: str = "en") -> None:

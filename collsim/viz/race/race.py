@@ -13,7 +13,7 @@ from ..hosts.bundle import joined
 from ..sentences import words
 from ..sentences.causes import bottleneck
 from ..sentences.names import endpoint_name
-from ..timeline.document import encode, timeline
+from ..timeline.document import sent
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -41,7 +41,7 @@ class Runner:
 
 def runner(trace: Trace) -> Runner:
     """One run of a race. Raises CollsimError for more transfers than the player shows."""
-    return Runner(trace.time, trace.busbw, int(trace.link_bytes.max(initial=0)), why(trace), encode(timeline(trace)))
+    return Runner(trace.time, trace.busbw, int(trace.link_bytes.max(initial=0)), why(trace), sent(trace))
 
 
 def why(trace: Trace) -> Pair:

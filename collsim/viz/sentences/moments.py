@@ -74,20 +74,22 @@ def moments(trace: Trace) -> Iterator[Moment]:
     schedule, bandwidth = trace.schedule, trace.topology.links.bandwidth
     full, row = goal(schedule), 0
     known: dict[bytes, Routes] = {}
+    waits: dict[bytes, tuple[Ints, Ints, Floats]] = {}
     for number, (step, held, had, has, count) in enumerate(counted(schedule)):
         rows = slice(row, row + len(step))
         row += len(step)
         nbytes = trace.slot_bytes[step.chunk]
-        routes = _routes(trace, step, known)
-        limit, crowd, load = _limits(routes, nbytes, bandwidth)
+        pairs = step.src.tobytes() + step.dst.tobytes()
+        if (same := pairs + nbytes.tobytes()) not in waits:  # most steps of a schedule repeat another one's
+            waits[same] = _limits(_routes(trace, step, pairs, known), nbytes, bandwidth)
+        limit, crowd, load = waits[same]
         finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
         yield Moment(
             number, step, held, had, has, finished, nbytes, trace.finish[rows] - trace.start[rows], limit, crowd, load
         )
 
 
-def _routes(trace: Trace, step: Step, known: dict[bytes, Routes]) -> Routes:
-    key = step.src.tobytes() + step.dst.tobytes()
+def _routes(trace: Trace, step: Step, key: bytes, known: dict[bytes, Routes]) -> Routes:
     if key not in known:
         if len(known) > 64:
             known.clear()

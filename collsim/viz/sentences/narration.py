@@ -29,8 +29,9 @@ def narrate(trace: Trace) -> list[Pair]:
     """For every step what happens, in English and Chinese; an empty list where there is nothing to do."""
     told: list[Pair] = []
     known: dict[tuple[Any, ...], Pair] = {}
+    met: dict[bytes, Parties | None] = {}
     for moment in moments(trace):
-        first = _what(trace, moment)
+        first = _what(trace, moment, met)
         times = (
             moment.step.src.tobytes(),
             moment.step.dst.tobytes(),
@@ -61,8 +62,8 @@ class Senders(NamedTuple):
     many: bool
 
 
-def _what(trace: Trace, moment: Moment) -> Pair:
-    """The first sentence: who sends what to whom, and what the receiver has then."""
+def _what(trace: Trace, moment: Moment, met: dict[bytes, Parties | None]) -> Pair:
+    """The first sentence: who sends what to whom, and what the receiver has then; `met`: the parties of other steps."""
     step = moment.step
     reduces, away = step.reduce, step.src != step.dst
     if not away.any():
@@ -73,7 +74,7 @@ def _what(trace: Trace, moment: Moment) -> Pair:
     parts = []
     for mask, adds in ((reduces & away, True), (~reduces & away, False)):
         if mask.any():
-            parts.append(_clause(trace, moment, mask, adds))
+            parts.append(_clause(trace, moment, mask, adds, met))
     if any(p is None for p in parts):
         return _irregular(trace, moment)
     told = [p for p in parts if p is not None]
@@ -97,22 +98,41 @@ def _irregular(trace: Trace, moment: Moment) -> Pair:
     )
 
 
-def _clause(trace: Trace, moment: Moment, mask: Mask, adds: bool) -> Pair | None:
-    """One sentence on the reduces, or the copies, of a step; None where they follow no pattern."""
-    step = moment.step
-    src, dst = step.src[mask], step.dst[mask]
+class Parties(NamedTuple):
+    """Who sends to whom in some transfers: transfers of each sender, and to how many others each sends."""
+
+    who: Senders
+    each: npt.NDArray[Any]
+    fan: int
+    rings: Receivers | None
+    whom: Receivers
+
+
+def _parties(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel: npt.NDArray[Any]) -> Parties | None:
+    """Who sends to whom; None where they follow no pattern."""
     senders, each = np.unique(src, return_counts=True)
     who = _senders(trace, senders, np.unique(dst))
-    rings = _channel_rings(trace, src, dst, step.channel[mask])
+    rings = _channel_rings(trace, src, dst, channel)
     fan = 1 if rings else len(np.unique(dst)) if len(senders) == 1 else _fan_out(trace, src, dst)
     if who is None or (fan > 1 and (each % fan).any()):
         return None
-    chunks = _chunks(moment.nbytes[mask], each // fan)
     whom = _receivers(trace, src, dst, rings)
+    return None if whom is None else Parties(who, each, fan, rings, whom)
+
+
+def _clause(trace: Trace, moment: Moment, mask: Mask, adds: bool, met: dict[bytes, Parties | None]) -> Pair | None:
+    """One sentence on the reduces, or the copies, of a step; None where they follow no pattern."""
+    moved = moment.step.src[mask], moment.step.dst[mask], moment.step.channel[mask]
+    key = b"".join(column.tobytes() for column in moved)
+    if key not in met:  # most steps of a schedule have the same
+        met[key] = _parties(trace, *moved)
+    parties = met[key]
+    if parties is None:
+        return None
+    who, each, fan, rings, whom = parties
+    chunks = _chunks(moment.nbytes[mask], each // fan)
     if rings is not None and each.min() == each.max() == trace.schedule.channels:
         chunks = _chunks(moment.nbytes[mask], each, one_each=", one per channel,")
-    if whom is None:
-        return None
     one = _finished(chunks) if moment.held[mask].min() >= goal(trace.schedule) > 1 else chunks
     holds = _holds(moment.held[mask], goal(trace.schedule), 1 if chunks[0].startswith("one") else 2)
     verb, verb_zh = (
@@ -165,11 +185,9 @@ def _chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any], one_each: str
     size = words.size(large) if large - small <= large * 0.005 else words.between(words.size(small), words.size(large))
     size_zh = size.replace(" to ", " 至 ")
     if many == 1:
-        return (
-            (f"one {size} chunk", f"一个 {size_zh} 的 chunk")
-            if " to " not in size
-            else (f"one chunk of {size}", f"一个 {size_zh} 的 chunk")
-        )
+        if " to " not in size:
+            return (f"one {size} chunk", f"一个 {size_zh} 的 chunk")
+        return (f"one chunk of {size}", f"一个 {size_zh} 的 chunk")
     if few == many:
         return f"{many} chunks of {size}{one_each}", f" {many} 个 {size_zh} 的 chunk"
     return f"{few} to {many} chunks of {size}{one_each}", f" {few} 至 {many} 个 {size_zh} 的 chunk"

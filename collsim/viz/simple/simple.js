@@ -76,6 +76,7 @@ function buildParts(simple) {
     card = el("section", { className: "card" }, simple.says, simple.stage, time);
   simple.mid = el("div", { className: "mid" }, card, simple.side);
   simple.error = el("p", { className: "error", role: "alert" });
+  simple.mid.style.display = "none"; // until there is a run: till then the head above it is empty
   root.append(el("style", { textContent: SIMPLE_CSS }), simple.head, simple.error, simple.mid);
 }
 
@@ -107,6 +108,7 @@ async function setSimple(simple, data) {
   simple.predict = !!data.predict;
   simple.questions = (data.questions ?? []).map((q) => ({ ...q, given: null, shown: false }));
   simple.asked = null;
+  simple.mid.style.display = "";
   begin0(simple, data.t ?? 0);
   dress0(simple);
 }

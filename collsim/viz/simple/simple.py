@@ -11,7 +11,7 @@ import numpy as np
 from ...simulate import Trace
 from ...topology.network import DEVICE_KINDS
 from ..hosts.bundle import joined
-from ..timeline.document import encode, timeline
+from ..timeline import document
 
 _MOST_PARTS = 4096  # a fraction of more parts than that is no factor to read
 
@@ -43,7 +43,7 @@ def simple_run(trace: Trace) -> SimpleRun:
     sent = int(ranks[0]) if even else None
     return SimpleRun(
         time=trace.time,
-        timeline=encode(timeline(trace)),
+        timeline=document.sent(trace),
         channels=trace.schedule.channels,
         cards=cards(trace),
         sent=sent,

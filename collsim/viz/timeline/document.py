@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 SCHEMA = "collsim.timeline/1"
 MOST_TRANSFERS = 200_000
 _LARGE = 200_000  # bytes of JSON beyond which it is packed
+_LONG, _REPEATED = 1_000, 4  # entries of a column, and of each of its values on average, from which text is made once
 _TEXT_RANKS, _TEXT_STEPS = 33, 64
 _MOST_HOPPING, _MOST_FLOWS = 50_000, 100_000
 
@@ -63,6 +64,17 @@ def timeline(
 
     Raises CollsimError for a run of more than 200,000 transfers, and says what to look at instead.
     """
+    made: dict[str, Any] = _listed(_whole(trace, also, inside))
+    return made
+
+
+def sent(trace: Trace | Together) -> dict[str, Any]:
+    """`encode(timeline(trace))`, without ever making lists of the columns where they are long."""
+    return encode(_whole(trace, None, inside=True))
+
+
+def _whole(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: bool) -> dict[str, Any]:
+    """The timeline with arrays for its long columns."""
     trace = trace.whole if isinstance(trace, Together) else trace
     s = trace.schedule
     if len(s) > MOST_TRANSFERS:
@@ -87,7 +99,7 @@ def timeline(
         "transfers": _transfers(trace, route, order),
         "steps": _steps(trace, bands),
         "phases": [p.entry() for p in bands],
-        "logical": logical(s),
+        "logical": logical(s, _across(trace)),
         "state": _state(trace) if several is None else together.state(several),
         "figures": _figures(trace, made),
         "bottleneck": _bottleneck(trace, made),
@@ -107,9 +119,10 @@ def timeline(
 
 def encode(made: dict[str, Any]) -> dict[str, Any]:
     """The timeline as a host sends it: itself, or `{"schema", "z"}` with base64 of gzipped JSON where it is large."""
-    text = dumps(made)
+    text = _text_of(made)
     if len(text) <= _LARGE:
-        return made
+        listed: dict[str, Any] = _listed(made)
+        return listed
     packed = gzip.compress(text.encode(), compresslevel=6, mtime=0)
     return {"schema": made["schema"], "z": base64.b64encode(packed).decode("ascii")}
 
@@ -133,7 +146,41 @@ def decode(sent: dict[str, Any] | str) -> dict[str, Any]:
 
 def dumps(made: dict[str, Any]) -> str:
     """Strict JSON: no NaN, no infinity, nothing that is not JSON."""
-    return json.dumps(made, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return _plain(_listed(made))
+
+
+_plain = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
+
+
+# ---- columns to text
+# -------------------------------------------------------------------------------------------------------------------
+
+
+def _listed(made: Any) -> Any:
+    """The same with a list of plain numbers for each column of an array."""
+    if isinstance(made, dict):
+        return {name: _listed(of) for name, of in made.items()}
+    return made.tolist() if isinstance(made, np.ndarray) else made
+
+
+def _text_of(made: Any) -> str:
+    """JSON of a document whose columns may be arrays."""
+    if isinstance(made, dict):
+        return "{" + ",".join(f"{_plain(str(name))}:{_text_of(of)}" for name, of in made.items()) + "}"
+    return _column(made) if isinstance(made, np.ndarray) else _plain(made)
+
+
+def _column(numbers: npt.NDArray[Any]) -> str:
+    """A column as a JSON array. Long ones mostly have few values, each many times: those are written once each, all as
+    wide as the widest, and put in a row by number; JSON allows the spaces."""
+    if len(numbers) >= _LONG:
+        values, at = np.unique(numbers, return_inverse=True)
+        if _REPEATED * len(values) <= len(numbers):
+            written = [_plain(value) for value in values.tolist()]
+            width = max(map(len, written))
+            row = np.array([f"{one:>{width}}," for one in written], dtype=np.bytes_)[at.ravel()]
+            return f"[{row.tobytes()[:-1].decode()}]"
+    return _plain(numbers.tolist())
 
 
 # ---- parts
@@ -164,8 +211,8 @@ def _layout(trace: Trace, also: npt.NDArray[np.bool_] | None) -> StageLayout:
     return layout(trace.topology, carried if also is None else np.where(also, np.maximum(carried, 1), carried))
 
 
-def _seconds(values: npt.NDArray[np.float64]) -> list[float]:
-    return [round(float(v), 12) for v in values]
+def _seconds(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.round(values, 12)
 
 
 def _steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
@@ -340,22 +387,21 @@ def _flows(trace: Trace, made: Drawn, routes: dict[str, Any], route: npt.NDArray
     keep = np.flatnonzero((number >= 0) & (end > begin))
     moved = rate[keep] * (end - begin)[keep]
     return {
-        "route": number[keep].tolist(),
+        "route": number[keep],
         "t0": _seconds(begin[keep]),
         "t1": _seconds(end[keep]),
-        "bytes": [round(float(b), 3) for b in moved],
+        "bytes": np.round(moved, 3),
     }
 
 
 def _transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> dict[str, Any]:
     t = trace.schedule.transfers
     columns: dict[str, Any] = {
-        name: t[name][order].astype(int).tolist()
-        for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")
+        name: t[name][order].astype(int) for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")
     }
-    columns["bytes"] = trace.slot_bytes[t["chunk"]][order].tolist()
+    columns["bytes"] = trace.slot_bytes[t["chunk"]][order]
     columns["t0"], columns["t1"] = _seconds(trace.start[order]), _seconds(trace.finish[order])
-    columns["route"] = route[order].tolist()
+    columns["route"] = route[order]
     return columns
 
 
@@ -389,6 +435,16 @@ def _hops(trace: Trace, made: Drawn, order: npt.NDArray[np.int64]) -> dict[str, 
     return {"t0": _seconds(t0[sequence]), "t1": _seconds(t1[sequence])}
 
 
+def _across(trace: Trace) -> int:
+    """Ranks that stand side by side: those of a node, or of a torus's last dimension; 0 where there is no such
+    thing."""
+    topology = trace.topology
+    if len(dims := topology.facts.get("dims", ())) > 1:
+        return int(dims[-1])
+    nodes = int(topology.devices.node.max(initial=-1)) + 1
+    return topology.ranks // nodes if nodes > 1 and topology.ranks == trace.schedule.ranks else 0
+
+
 def _phase_of_steps(bands: list[Phase]) -> list[int]:
     return [number for number, p in enumerate(bands) for _ in range(p.first, p.last + 1)]
 
@@ -418,7 +474,7 @@ def _figures(trace: Trace, made: Drawn) -> dict[str, Any]:
         "algbw": float(trace.algbw),
         "busbw": float(trace.busbw),
         "bound": float(trace.bound.time),
-        "link_bytes": [int(b) for b in link_bytes],
+        "link_bytes": link_bytes.astype(np.int64).tolist(),
     }
 
 

@@ -16,7 +16,7 @@ from ...simulate import simulate
 from ...training.run import network_of
 from ..hosts.page import framed, offline_page
 from ..hosts.show import require_language
-from ..timeline.document import encode, timeline
+from ..timeline.document import sent
 from .document import step_document, step_source
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _player(trace: StepTrace, plan: Any, nbytes: int, group: tuple[int, ...]) ->
     ran = simulate(plan, trace.topology, nbytes, engine="event", ranks=list(group))
     said = {"label": plan.label, "steps": plan.steps, "seconds": ran.time}
     try:
-        return {**said, "timeline": encode(timeline(ran))}
+        return {**said, "timeline": sent(ran)}
     except CollsimError as error:
         return {**said, "timeline": None, "trouble": str(error)}
 

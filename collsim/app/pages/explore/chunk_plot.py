@@ -31,10 +31,10 @@ def draw(choice: Choice) -> None:
     table: pd.DataFrame = found[0]
     best = min(table.to_dict("records"), key=lambda row: counted(row["time"]))
     st.html(verdict(t("chunks.best", count=best["chunks"], time=format_time(best["time"])), token="done"))
-    charts.chart(_picture(table), "chunks")
+    charts.chart("chunks", _picture, table)
 
 
-def _picture(table: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+def _picture(table: pd.DataFrame) -> charts.Picture:
     dark = is_dark()
     frame = table.assign(said=[format_time(value) for value in table["time"]])
     upwards = charts.axis(frame["time"], 10)
@@ -47,7 +47,5 @@ def _picture(table: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     dots = base.mark_point(color=color("room", dark), filled=True, size=60, opacity=1)
     best = base.transform_filter(alt.datum.time == float(table["time"].min()))
     top = best.mark_point(color=color("ink", dark), size=220, strokeWidth=2)
-    picture: alt.LayerChart | alt.FacetChart = alt.layer(line, dots, top).properties(
-        height=300, description=t("tab.chunks")
-    )
+    picture: charts.Picture = alt.layer(line, dots, top).properties(height=300, description=t("tab.chunks"))
     return picture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -21,6 +22,7 @@ from ...scenario.run_questions import BrokenRun
 from ...shell import codebox, filebox
 from ...shell.address import leave
 from ...shell.charts import MEBI, bar_column, number_column, table, text_column
+from ...shell.controls import tabs
 from ...shell.notes import bound_note, complain, headline, mistake, note, quantity_figure, small, verdict
 from ...shell.page import page
 from ...shell.player import player
@@ -170,9 +172,7 @@ def _tables(shown: Outcome, choice: Choice) -> None:
             parts["tab.chunks"] = lambda _, choice: chunk_plot.draw(choice)
         parts["tab.code"] = _code
     parts["tab.files"] = lambda _, choice: filebox.downloads(choice)
-    for tab, draw in zip(st.tabs([t(name) for name in parts]), parts.values(), strict=True):
-        with tab:
-            draw(shown, choice)
+    tabs("tables", {name: partial(draw, shown, choice) for name, draw in parts.items()})
 
 
 def _links(shown: Outcome, _choice: Choice) -> None:

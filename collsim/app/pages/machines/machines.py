@@ -19,7 +19,7 @@ from ...scenario.custom_machine import OWN
 from ...scenario.mistakes import sentence
 from ...shell import codebox, player
 from ...shell.address import leave, remember, remembered
-from ...shell.controls import choose, fabric_label, forget, segment, spaced
+from ...shell.controls import choose, fabric_label, folded, forget, segment, spaced
 from ...shell.machine_box import ownbox
 from ...shell.notes import complain, mistake, note, note_html, title
 from ...shell.open_in import open_in
@@ -53,13 +53,12 @@ def draw() -> None:
     _cards(shown, of)
     _costs(shown, of)
     open_in(t("machines.open_in"), "open_in", lambda choice: pair.chosen(choice, of))
-    with st.expander(t("code.title")):
-        _code(of, shown)
+    folded("code", t("code.title"), lambda: _code(of, shown))
     left, right = st.columns(2, gap="small")
     with left, st.expander(t("machines.paste"), expanded=bool(of.text)):
         _paste(of)
-    with right, st.expander(t("machines.about")):
-        _about(of, shown)
+    with right:
+        folded("about", t("machines.about"), lambda: _about(of, shown))
 
 
 def _found(of: Pair) -> tuple[Pair, Look]:

@@ -13,6 +13,7 @@ from collsim.units import format_bytes, format_time
 
 from ...scenario.choice import filed
 from ...shell import charts
+from ...shell.charts import Picture
 from ...shell.look import color
 from ...shell.notes import NBSP, figure, headline, note, note_html, small, verdict
 from ...shell.open_in import open_in
@@ -47,7 +48,7 @@ def _found(fitted: Fitted) -> None:
     with left:
         _parameters(fitted)
     with right:
-        _residuals(fitted)
+        charts.chart("fit", _residuals, fitted.rows)
     save, use = st.columns([1.2, 3], vertical_alignment="center", gap="medium")
     save.download_button(
         t("fit.download"), fitted.yaml, _FILE, "text/yaml", key="fit_yaml", on_click="ignore", width="stretch"
@@ -84,10 +85,10 @@ def _parameters(fitted: Fitted) -> None:
         note(f"{t('fit.unknown')} {names}")
 
 
-def _residuals(fitted: Fitted) -> None:
+def _residuals(rows: pd.DataFrame) -> Picture:
     """Predicted over measured at every size, before and after."""
     dark, names = is_dark(), {"before": t("fit.before"), "after": t("fit.after")}
-    frame = fitted.rows.melt(["collective", "nbytes", "measured"], ["before", "after"], "when", "seconds")
+    frame = rows.melt(["collective", "nbytes", "measured"], ["before", "after"], "when", "seconds")
     frame = frame.assign(
         ratio=frame["seconds"] / frame["measured"],
         name=frame["when"].map(names),
@@ -102,4 +103,5 @@ def _residuals(fitted: Fitted) -> None:
         tooltip=[*map(alt.Tooltip, ("collective:N", "size:N", "name:N")), alt.Tooltip("ratio:Q", format=".3f")],
     )
     even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("edge", dark)).encode(y=alt.Y("one:Q"))
-    charts.chart(alt.layer(even, dots).properties(height=300, description=t("fit.ratio")), "fit")
+    made: Picture = alt.layer(even, dots).properties(height=300, description=t("fit.ratio"))
+    return made

@@ -21,7 +21,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 from ...scenario.choice import MOST_NODES
 from ...scenario.mistakes import sentence
 from ...shell.address import leave, remembered
-from ...shell.controls import choose, forget, place_label, start
+from ...shell.controls import choose, folded, forget, place_label, start
 from ...shell.notes import complain, figure, headline, mistake, note, small, title, verdict
 from ...shell.page import page
 from ...shell.results import latest
@@ -75,6 +75,7 @@ def _over_nccl(shown: Selection) -> None:
     left, right = st.columns([1, 1.15], gap="small")
     with left:
         plots.tried(gap)
+        plots.bought(run)
         plots.scatter(shown)
         _python(compared.python_of(shown))
     with right:
@@ -283,6 +284,10 @@ def _rows(run: Run, table: pd.DataFrame) -> None:
         where = f'href="{html.escape(run.source, quote=True)}" target="_blank" rel="noopener"'
         link = f'<a style="color:inherit" {where}>{html.escape(t("measured.source", year=run.year))}</a>'
         st.html(f'<div class="cs-note">{link}. {html.escape(t("measured.words", words=words))}</div>')
+    folded("rows", t("measured.rows"), lambda: _figures(table))
+
+
+def _figures(table: pd.DataFrame) -> None:
     formats = {
         "nbytes": ("nbytes", format_bytes),
         "measured.col.time": ("time", format_time),
@@ -293,5 +298,4 @@ def _rows(run: Run, table: pd.DataFrame) -> None:
     }
     shown = pd.DataFrame({t(key): table[column].map(said) for key, (column, said) in formats.items()})
     shown[t("measured.col.choice")] = table["algorithm"] + " " + table["protocol"]
-    with st.expander(t("measured.rows")):
-        st.dataframe(shown, hide_index=True, width="stretch", height=38 + 35 * len(shown))
+    st.dataframe(shown, hide_index=True, width="stretch", height=38 + 35 * len(shown))

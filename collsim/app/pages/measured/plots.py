@@ -9,11 +9,12 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from collsim.nccl import Crossover, Facts, Gap, Run, choices, ring_and_tree, together
+from collsim.nccl import Crossover, Facts, Gap, Run, choices, ring_and_tree, together, worth
 from collsim.nccl.predict import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ...shell import charts
+from ...shell.charts import Picture
 from ...shell.look import color
 from ...shell.notes import NBSP, note
 from ...shell.session import is_dark, language, t
@@ -81,7 +82,7 @@ def both_curves(table: pd.DataFrame) -> None:
     """The two curves side by side."""
     for column, what in zip(st.columns(2, gap="small"), ("time", "busbw"), strict=True):
         with column, st.container(border=True, key=f"card_measured_{what}"):
-            _curve(table, what)
+            charts.chart(f"measured_{what}", _curve, table, what)
 
 
 def legend(tuner: bool, under: bool) -> None:
@@ -89,16 +90,23 @@ def legend(tuner: bool, under: bool) -> None:
     dark = is_dark()
     dot = f'<b style="color:{color("ink", dark)};font-size:22px;line-height:0">●</b>'
     items = [f"<span>{dot}{html.escape(t('measured.dots'))}</span>"]
-    lines = {"line": ("solid", "room"), "tuner": ("dotted", "edge"), "under": ("dashed", "full")}
-    there = {"line": True, "tuner": tuner, "under": under}
+    lines = {
+        "line": ("solid", "room"),
+        "band": ("solid", "room"),
+        "tuner": ("dotted", "edge"),
+        "under": ("dashed", "full"),
+    }
+    there = {"line": True, "band": True, "tuner": tuner, "under": under}
     for key, (kind, token) in lines.items():
         if there[key]:
-            stroke = f'<i style="border-top:4px {kind} {color(token, dark)}"></i>'
+            thick = "14px" if key == "band" else "4px"
+            faint = ";opacity:.25" if key == "band" else ""
+            stroke = f'<i style="border-top:{thick} {kind} {color(token, dark)}{faint}"></i>'
             items.append(f"<span>{stroke}{html.escape(t(f'measured.{key}'))}</span>")
     st.html(f'<div class="cs-legend">{"".join(items)}</div>')
 
 
-def _curve(table: pd.DataFrame, what: str) -> None:
+def _curve(table: pd.DataFrame, what: str) -> Picture:
     """One chart; columns of a busbw have `_busbw` in their name, times have not."""
     said = format_bandwidth if what == "busbw" else format_time
     names = {name: f"{name}_busbw" if what == "busbw" else name for name, *_ in _LINES}
@@ -112,14 +120,28 @@ def _curve(table: pd.DataFrame, what: str) -> None:
     base = alt.Chart(frame).encode(x=charts.size_axis(frame["nbytes"]))
     tips = charts.tips(size="nbytes", said="measured.dots", ours="measured.line", choice="measured.col.choice")
     dots = base.mark_point(filled=True, size=75, color=color("ink", is_dark()), opacity=1)
-    layers = [*_lines(base, frame, what, names, title), dots.encode(y=alt.Y(f"{what}:Q"), tooltip=tips)]
-    picture = alt.layer(*layers).properties(height=380, description=title, padding=charts.ROOM)
-    charts.chart(picture, f"measured_{what}")
+    layers = [
+        *_band(base, frame, what),
+        *_lines(base, frame, what, names, title),
+        dots.encode(y=alt.Y(f"{what}:Q"), tooltip=tips),
+    ]
+    made: Picture = alt.layer(*layers).properties(height=380, description=title, padding=charts.ROOM)
+    return made
+
+
+def _band(base: alt.Chart, frame: pd.DataFrame, what: str) -> list[alt.Chart]:
+    """Where four in five measurements lie, where that is known."""
+    low, high = (f"{end}_busbw" if what == "busbw" else end for end in ("low", "high"))
+    if low not in frame:
+        return []
+    shade = base.mark_area(color=color("room", is_dark()), opacity=0.18, clip=True)
+    return [shade.encode(y=alt.Y(f"{low}:Q", scale=alt.Scale(type="log")), y2=f"{high}:Q")]
 
 
 def _lines(base: alt.Chart, frame: pd.DataFrame, what: str, names: dict[str, str], title: str) -> list[alt.Chart]:
     """The lines that there are values for."""
-    upwards = charts.axis(pd.concat([frame[c] for c in (what, *names.values()) if c in frame]).dropna(), 10)
+    ends = [f"{end}_busbw" if what == "busbw" else end for end in ("low", "high")]
+    upwards = charts.axis(pd.concat([frame[c] for c in (what, *names.values(), *ends) if c in frame]).dropna(), 10)
     made = []
     for key, token, dash, wide in _LINES:
         if names[key] in frame and frame[names[key]].notna().any():
@@ -134,6 +156,12 @@ def _lines(base: alt.Chart, frame: pd.DataFrame, what: str, names: dict[str, str
 
 def tried(gap: Gap) -> None:
     """A bar per hypothesis: the gap that it leaves."""
+    with st.container(border=True, key="card_tried"):
+        st.markdown(f"**{t('measured.tried')}**")
+        charts.chart("tried", _bars, gap)
+
+
+def _bars(gap: Gap) -> Picture:
     best = {c.key for c in (gap.best, *gap.as_well) if c is not None}
     rows = [(t("measured.asis"), gap.distance, "edge")]
     rows += [(cause(c.key), c.distance, "full" if c.key in best else "room") for c in gap.tried[:_MOST_TRIED]]
@@ -145,10 +173,31 @@ def tried(gap: Gap) -> None:
     base = alt.Chart(frame).encode(x=alt.X("left:Q", title=None, axis=None, scale=scale), y=y)
     words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("said:N"))
     bars = base.mark_bar(size=18).encode(color=alt.Color("hue:N", legend=None, scale=hues))
-    picture = alt.layer(bars, words).properties(height=alt.Step(30), description=t("measured.tried"))
-    with st.container(border=True, key="card_tried"):
-        st.markdown(f"**{t('measured.tried')}**")
-        charts.chart(picture, "tried")
+    made: Picture = alt.layer(bars, words).properties(height=alt.Step(30), description=t("measured.tried"))
+    return made
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def kept_worth(run: Run) -> pd.DataFrame:
+    """What each point of this run buys."""
+    return worth(run)
+
+
+def bought(run: Run) -> None:
+    """A row for no point of this run and for one, two, three: error and width at its other sizes."""
+    table = kept_worth(run).dropna()
+    added = [format_bytes(int(n)) if n else t("worth.none") for n in table["added"]]
+    shown = pd.DataFrame(
+        {
+            t("worth.added"): added,
+            t("worth.error"): table["error"].map("{:.0%}".format),
+            t("worth.wide"): table["wide"].map("{:.2f}×".format),
+        }
+    )
+    with st.container(border=True, key="card_worth"):
+        st.markdown(f"**{t('worth.title')}**")
+        note(t("worth.note"))
+        st.dataframe(shown, hide_index=True, width="stretch")
 
 
 def _this() -> alt.ColorValue:
@@ -158,16 +207,23 @@ def _this() -> alt.ColorValue:
     return alt.ColorValue(color("ink3", dark), condition=here)
 
 
-def _published(shown: Selection) -> pd.DataFrame:
+def _published(run: str) -> pd.DataFrame:
     """Every size of every published run, with its title and whether it is of the run on the page."""
     table = kept_all()
     name = table["title_zh" if language() == "zh" else "title"]
-    return table.assign(name=name, this=table["run"] == shown.run, size=table["nbytes"].map(format_bytes))
+    return table.assign(name=name, this=table["run"] == run, size=table["nbytes"].map(format_bytes))
 
 
 def every(shown: Selection) -> None:
     """Predicted over measured for every published run, the one on the page in colour."""
-    frame = _published(shown)
+    with st.container(border=True, key="card_every"):
+        st.markdown(f"**{t('measured.every')}**")
+        note(t("measured.every.note"))
+        charts.chart("every", _every, shown.run)
+
+
+def _every(run: str) -> Picture:
+    frame = _published(run)
     large = frame[frame["nbytes"] >= 2**24]
     middle = large.groupby(["name", "this"], sort=False)["ratio"].median().reset_index()
     ticks = alt.Axis(values=[0.1, 0.25, 0.5, 1, 2, 4], labelExpr="format(datum.value, '~r') + '×'")
@@ -178,16 +234,19 @@ def every(shown: Selection) -> None:
     tips = [alt.Tooltip("name:N"), alt.Tooltip("size:N"), alt.Tooltip("ratio:Q", format=".2f")]
     dots = alt.Chart(frame).mark_point(filled=True, size=34, opacity=0.55).encode(x=x, y=y, color=hue, tooltip=tips)
     rings = alt.Chart(middle).mark_point(size=130, strokeWidth=2.4, filled=False, opacity=1).encode(x=x, y=y, color=hue)
-    picture = alt.layer(shade, dots, rings).properties(height=alt.Step(21), description=t("measured.every"))
-    with st.container(border=True, key="card_every"):
-        st.markdown(f"**{t('measured.every')}**")
-        note(t("measured.every.note"))
-        charts.chart(picture, "every")
+    made: Picture = alt.layer(shade, dots, rings).properties(height=alt.Step(21), description=t("measured.every"))
+    return made
 
 
 def scatter(shown: Selection) -> None:
     """Predicted against measured busbw, a dot per size of every published run; on the diagonal they agree."""
-    frame = _published(shown)
+    with st.container(border=True, key="card_scatter"):
+        st.markdown(f"**{t('measured.scatter')}**")
+        charts.chart("scatter", _scatter, shown.run)
+
+
+def _scatter(run: str) -> Picture:
+    frame = _published(run)
     frame = frame[frame["busbw"] > 0]
     frame = frame.assign(
         measured=frame["busbw"],
@@ -205,10 +264,9 @@ def scatter(shown: Selection) -> None:
         *charts.tips(said="measured.scatter.x", predicted_said="measured.scatter.y"),
     ]
     dots = alt.Chart(frame).mark_point(filled=True, size=40, opacity=0.6).encode(x=x, y=y, color=_this(), tooltip=tips)
-    picture = alt.layer(*_diagonal(ends, x, y, scale), dots).properties(height=340, description=t("measured.scatter"))
-    with st.container(border=True, key="card_scatter"):
-        st.markdown(f"**{t('measured.scatter')}**")
-        charts.chart(picture, "scatter")
+    layers = (*_diagonal(ends, x, y, scale), dots)
+    made: Picture = alt.layer(*layers).properties(height=340, description=t("measured.scatter"))
+    return made
 
 
 def _diagonal(ends: list[float], x: alt.X, y: alt.Y, scale: alt.Scale) -> list[alt.Chart]:
@@ -227,7 +285,14 @@ def _diagonal(ends: list[float], x: alt.X, y: alt.Y, scale: alt.Scale) -> list[a
 def map_(run: Run) -> None:
     """NCCL's choice over size and number of nodes: a cell each, coloured by algorithm, lettered by protocol."""
     collective = run.collective if run.collective not in ("alltoall", "sendrecv") else "allreduce"
-    table, dark = kept_choices(collective, run.facts), is_dark()
+    title = t("measured.map", collective=collective)
+    with st.container(border=True, key="card_map"):
+        st.markdown(f"**{title}**")
+        charts.chart("map", _cells, kept_choices(collective, run.facts), title)
+
+
+def _cells(table: pd.DataFrame, title: str) -> Picture:
+    dark = is_dark()
     sizes = table["nbytes"].sort_values().map(format_bytes).unique().tolist()
     frame = table.assign(size=table["nbytes"].map(format_bytes), said=table["time"].map(format_time))
     there = [name for name in _HUES if name in set(frame["algorithm"])]
@@ -244,11 +309,9 @@ def map_(run: Run) -> None:
     words = base.mark_text(fontSize=12, fontWeight="bold", color=color("card", dark)).encode(
         text=alt.Text("protocol:N")
     )
-    title = t("measured.map", collective=collective)
     cells = cells.encode(color=alt.Color("algorithm:N", scale=hues, legend=legend))
-    with st.container(border=True, key="card_map"):
-        st.markdown(f"**{title}**")
-        charts.chart(alt.layer(cells, words).properties(height=alt.Step(36), description=title), "map")
+    made: Picture = alt.layer(cells, words).properties(height=alt.Step(36), description=title)
+    return made
 
 
 def crossing(run: Run) -> None:
@@ -260,10 +323,10 @@ def crossing(run: Run) -> None:
     with st.container(border=True, key="card_crossing"):
         st.markdown(f"**{t('measured.crossing')}** {said}")
         note(t("measured.crossing.note"))
-        charts.chart(_ratios(found.table).properties(height=250, description=said), "crossing")
+        charts.chart("crossing", _ratios, found.table, said)
 
 
-def _ratios(table: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+def _ratios(table: pd.DataFrame, said: str) -> Picture:
     """Time of the ring over that of the tree; on the rule at 1 they are alike."""
     dark, sizes = is_dark(), table["nbytes"]
     by = {"line": table["ring"] / table["tree"], "tuner": table["ring_tuner"] / table["tree_tuner"]}
@@ -283,7 +346,7 @@ def _ratios(table: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
         tooltip=["size:N", "who:N", alt.Tooltip("ratio:Q", format=".2f", title=title)],
     )
     even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("ink3", dark)).encode(y=alt.Y("one:Q"))
-    made: alt.LayerChart | alt.FacetChart = alt.layer(even, lines)
+    made: Picture = alt.layer(even, lines).properties(height=250, description=said)
     return made
 
 

@@ -13,7 +13,7 @@ from collsim.schedule import Schedule
 from collsim.training import DDP, StepTrace
 from collsim.training.explain import reason, sentences
 from collsim.training.parallel import buckets
-from collsim.viz.timeline.document import encode, timeline
+from collsim.viz.timeline.document import sent
 from collsim.viz.training.document import step_document
 
 from ...jobs.worker import Tell
@@ -237,7 +237,7 @@ def opened(choice: TrainingChoice, task: int, tell: Tell = quietly) -> Collectiv
     ran = cs.simulate(plan, topology, one.nbytes, engine="event", ranks=list(now.step.group(one)))
     tell("run", 0.5)
     try:
-        drawn, trouble = encode(timeline(ran)), None
+        drawn, trouble = sent(ran), None
     except CollsimError as error:
         drawn, trouble = None, error
     return CollectiveOpened(

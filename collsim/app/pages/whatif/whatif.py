@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -21,8 +22,8 @@ from ...scenario.companions import Several
 from ...scenario.outcome import build_place, options_used
 from ...shell import charts, codebox, player
 from ...shell.address import leave, remember, remembered
-from ...shell.charts import MEBI, bar_column, number_column, text_column
-from ...shell.controls import algorithm_label, choose, forget, place_label, spaced
+from ...shell.charts import MEBI, Picture, bar_column, number_column, text_column
+from ...shell.controls import algorithm_label, choose, folded, forget, place_label, spaced
 from ...shell.look import color
 from ...shell.notes import complain, note, title, verdict
 from ...shell.page import page
@@ -30,6 +31,7 @@ from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
 from ...shell.sidebar import sidebar
 from . import edits
+from .cards import cards
 from .edits import Change, Edit
 
 PAGE = "whatif"
@@ -78,6 +80,7 @@ def draw() -> None:
     if (before.place, before.nodes, before.fabric) != (now.choice.place, now.choice.nodes, now.choice.fabric):
         _forget_place()
     st.html(title(t("whatif.title")))
+    cards(now.choice, remembered(PAGE), PAGE, kept_cables(now.choice))
     edit = _changes(now.choice, remembered(PAGE))
     leave(edit)
     complain(now.complaints)
@@ -89,8 +92,7 @@ def draw() -> None:
         return
     _change(found[0], *found[1])
     if found[1] == (now.choice, edit):  # else the last good pictures stand here, and this change may not be possible
-        with st.expander(t("code.title")):
-            _code(now.choice, edit)
+        folded("code", t("code.title"), partial(_code, now.choice, edit))
 
 
 def _change(shown: Change, choice: Choice, edit: Edit) -> None:
@@ -248,10 +250,10 @@ def _spread(shown: Change) -> None:
     said = t("whatif.spread", runs=len(times), last=len(times) - 1, **words)
     with st.container(border=True, key="card_spread"):
         st.markdown(f"**{said}**")
-        charts.chart(_histogram(times, middle, high).properties(height=150, description=said), "spread")
+        charts.chart("spread", _histogram, times, float(middle), float(high), said)
 
 
-def _histogram(times: np.ndarray[Any, Any], middle: float, high: float) -> alt.LayerChart | alt.FacetChart:
+def _histogram(times: np.ndarray[Any, Any], middle: float, high: float, said: str) -> Picture:
     """Bars of times, and a rule at the one in the middle."""
     counts, edges = np.histogram(times, bins=24)
     unit, per = next(
@@ -264,9 +266,8 @@ def _histogram(times: np.ndarray[Any, Any], middle: float, high: float) -> alt.L
     y = alt.Y("runs:Q", title=t("whatif.runs"), axis=alt.Axis(tickCount=4))
     bars = alt.Chart(frame).mark_bar(color=color("room", dark), stroke=color("card", dark))
     marks = alt.Chart(pd.DataFrame({"low": [middle / per]})).mark_rule(color=color("full", dark), strokeWidth=3)
-    made: alt.LayerChart | alt.FacetChart = alt.layer(
-        bars.encode(x=x, x2=alt.X2("high:Q"), y=y, tooltip=[alt.Tooltip("runs:Q")]), marks.encode(x=alt.X("low:Q"))
-    )
+    layers = bars.encode(x=x, x2=alt.X2("high:Q"), y=y, tooltip=[alt.Tooltip("runs:Q")]), marks.encode(x=alt.X("low:Q"))
+    made: Picture = alt.layer(*layers).properties(height=150, description=said)
     return made
 
 
@@ -320,11 +321,10 @@ def _tornado(shown: Change) -> None:
     frame = pd.DataFrame({"name": names, "saved": saved["doubled"], "what": saved["what"]})
     frame = frame.assign(said=[f"{100 * v:.1f}\N{NO-BREAK SPACE}%" for v in frame["saved"]]).drop_duplicates("name")
     frame = frame.sort_values("saved", ascending=False, kind="stable")
-    height = 34 * len(frame) + 30
-    charts.chart(_savings(frame).properties(height=height, description=t("whatif.tornado")), "tornado")
+    charts.chart("tornado", _savings, frame)
 
 
-def _savings(frame: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
+def _savings(frame: pd.DataFrame) -> Picture:
     """A bar for each, with its share; kinds of link in another colour than single cables."""
     dark, most = is_dark(), max(0.1, 1.15 * float(frame["saved"].max()))
     ticks = alt.Axis(format="%", tickCount=5, labelOverlap=True)
@@ -336,5 +336,6 @@ def _savings(frame: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     hues = alt.Scale(domain=["kind", "link"], range=[color("full", dark), color("ink3", dark)])
     bars = base.mark_bar(height=16).encode(color=alt.Color("what:N", scale=hues, legend=None))
     words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("said:N"))
-    made: alt.LayerChart | alt.FacetChart = alt.layer(bars, words)
+    look = {"height": 34 * len(frame) + 30, "description": t("whatif.tornado")}
+    made: Picture = alt.layer(bars, words).properties(**look)
     return made

@@ -8,7 +8,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.viz.timeline.document import encode, timeline
+from collsim.viz.timeline.document import sent
 
 from ...jobs.worker import Tell
 from ...scenario.outcome import quietly
@@ -56,4 +56,4 @@ def verdict(draft: Draft, tell: Tell = quietly) -> Verdict:
         "sent": busiest,
         "share": busiest / max(1, trace.nbytes),
     }
-    return Verdict(tried, figures, encode(timeline(trace)))
+    return Verdict(tried, figures, sent(trace))

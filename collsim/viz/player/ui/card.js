@@ -78,7 +78,7 @@ export function buildCard(host) {
     group("g lead", d.first, d.back, d.play, d.next),
     group("g", d.stepno, d.clock, d.speedWord, d.speeds, d.real),
     group("gap"),
-    group("g", d.wrong, d.loop, d.busy, d.link, d.png, d.full),
+    group("g tools", d.wrong, d.loop, d.busy, d.link, d.png, d.full),
   );
   d.modes.append(d.chart, d.mode);
   d.scrub.append(d.scrubCanvas);

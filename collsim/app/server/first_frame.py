@@ -1,0 +1,121 @@
+"""What stands on the first page until Streamlit has loaded there: the same picture, by the same module, in the page.
+
+Streamlit's page is empty until some eighty scripts are there and a connection is made. This one carries the module of
+the simple page and the run that it begins with, so that it is drawn at once, in the place where the page will draw it;
+then Streamlit's own takes its place. Nothing can be pressed before that, and what Streamlit builds meanwhile is hidden,
+so nothing moves under a reader's eyes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from collsim.units import format_bytes, parse_bytes
+
+#: By language, once `make` has made them.
+_FRAMES: dict[str, str] = {}
+
+_PAGE = """
+<style id="collsim-first-look">
+#root{{visibility:hidden}}
+#collsim-first{{position:fixed;inset:0;overflow:hidden;pointer-events:none;color-scheme:light dark;
+ background:light-dark({bg});font-family:{font}}}
+#collsim-first header{{height:52px;box-sizing:border-box;padding:10px 16px;background:light-dark({card});
+ border-bottom:1px solid light-dark({line})}}
+#collsim-first .of-dark,#collsim-first.dark .of-light{{display:none}}
+#collsim-first.dark .of-dark{{display:inline}}
+#collsim-first main{{padding:14px 24px}}
+@media(max-width:1400px){{#collsim-first main{{padding:12px 14px}}}}
+</style>
+<div id="collsim-first" aria-hidden="true">
+<header><span class="of-light">{light}</span><span class="of-dark">{dark}</span></header><main></main></div>
+<script type="application/json" id="collsim-first-run">{run}</script>
+<script type="module" async>
+{module}
+{{
+const PARTS = ["collsim-first", "collsim-first-run", "collsim-first-look"].map((id) => document.getElementById(id)),
+  kept = Object.keys(localStorage).find((k) => k.startsWith(`stActiveTheme-${{location.pathname}}-v`)),
+  chosen = kept ? localStorage.getItem(kept) : "",
+  dark = /Dark/.test(chosen) || (!/Light/.test(chosen) && matchMedia("(prefers-color-scheme: dark)").matches),
+  asks = () => [...new URLSearchParams(location.search).keys()].some((name) => name !== "lang"),
+  began = performance.now(),
+  picture = createSimple(PARTS[0].querySelector("main"));
+PARTS[0].classList.toggle("dark", dark);
+PARTS[0].style.colorScheme = dark ? "dark" : "light";
+performance.mark("collsim-first");
+picture.setData({{ ...JSON.parse(PARTS[1].textContent), theme: dark ? "dark" : "light" }});
+const isDrawn = (at) => at.shadowRoot?.querySelector("canvas")?.width > 300;
+const end = () => {{
+  picture.destroy();
+  for (const part of PARTS) part.remove();
+}};
+const look = () => {{
+  const other = document.querySelector(".cs-mistake,[data-testid=stException],[role=dialog]");
+  if ([...document.querySelectorAll(".st-key-simple_page, .st-key-simple_page *")].some(isDrawn))
+    requestAnimationFrame(() => requestAnimationFrame(end));
+  else if (other || asks() || performance.now() - began > 20000) end();
+  else setTimeout(look, 50);
+}};
+look();
+}}
+</script>
+"""
+
+
+def of(scope: Scope, base: str) -> str:
+    """The frame for a request; empty where it does not ask for the bare first page, or there is none yet."""
+    headers = Headers(scope=scope)
+    query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
+    if scope["path"] != f"{base}/" or "text/html" not in headers.get("accept", "") or set(query) - {"lang"}:
+        return ""
+    asked = query.get("lang") or headers.get("accept-language", "")
+    return _FRAMES.get("zh" if asked.lower().startswith("zh") else "en", "")
+
+
+def make() -> None:
+    """Make the frames; takes a second or two, most of it to load what draws the pages."""
+    from collsim.viz.simple.simple import simple_source
+
+    from ..scenario.choice import Choice
+    from ..scenario.simple import simple, whole
+    from ..shell.look import FONT, TOKENS, logo
+
+    choice = whole(Choice())
+    shown = simple(choice)
+    runs = [run and asdict(run) for run in shown.runs]
+    pairs = {name: ",".join(TOKENS[name]) for name in ("bg", "card", "line")}
+    for lang in ("en", "zh"):
+        said = {"id": "first", "title": _title(choice, shown.ranks, lang), "runs": runs, "lang": lang}
+        said["questions"] = list(shown.questions)
+        page = {"font": FONT, "light": logo(False), "dark": logo(True), "module": _module(simple_source()), **pairs}
+        _FRAMES[lang] = _PAGE.format(run=_inline(said), **page)
+
+
+def _title(choice: Any, ranks: int, lang: Any) -> str:
+    """As the page has it."""
+    from collsim.topology import machines
+
+    from ..texts.catalogue import say
+
+    place = machines()[choice.place].title
+    place = place if choice.copies == 1 else say(lang, "race.nodes", place=place, count=choice.nodes)
+    algorithm = choice.algorithm.removeprefix(f"{choice.collective}_").replace("_", " ")
+    words = {"collective": choice.collective, "algorithm": algorithm, "place": place, "ranks": ranks}
+    return say(lang, "simple.title", nbytes=format_bytes(parse_bytes(choice.nbytes)), **words)
+
+
+def _inline(value: Any) -> str:
+    """JSON that may stand in a script element."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")
+
+
+def _module(source: str) -> str:
+    """A module that may stand in a script element."""
+    return source.replace("</script", "<\\/script")

@@ -1,0 +1,116 @@
+"""What the layer before Streamlit makes of what it serves: compressed files, and the first page with its picture."""
+
+import asyncio
+import gzip
+import json
+import re
+
+import pytest
+
+from collsim.app.server import first_frame
+from collsim.app.server.loading import Loading
+
+PAGE = b"<html><body><div id=root></div></body></html>"
+SCRIPT = b"export const one = 1;\n" * 200
+
+
+class Streamlit:
+    """Two files and a page, and how often each was asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    async def __call__(self, scope, receive, send):
+        self.asked.append((scope["path"], dict(scope["headers"])))
+        body, kind = (SCRIPT, b"text/javascript") if scope["path"].endswith(".js") else (PAGE, b"text/html")
+        known = scope["path"] in ("/", "/static/js/a.js")
+        headers = [
+            (b"content-type", kind),
+            (b"cache-control", b"immutable"),
+            (b"etag", b"1"),
+            (b"content-length", b"9"),
+        ]
+        await send({"type": "http.response.start", "status": 200 if known else 404, "headers": headers})
+        await send({"type": "http.response.body", "body": body[:10], "more_body": True})
+        await send({"type": "http.response.body", "body": body[10:]})
+
+
+def got(layer, path, query=b"", **headers):
+    """Status, headers and body of an answer."""
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query}
+    scope["headers"] = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    said = []
+
+    async def send(message):
+        said.append(message)
+
+    asyncio.run(layer(scope, None, send))
+    return said[0]["status"], dict(said[0]["headers"]), b"".join(message["body"] for message in said[1:])
+
+
+@pytest.fixture
+def frames(monkeypatch):
+    """Frames as they would be, in both languages."""
+    monkeypatch.setattr(first_frame, "_FRAMES", {"en": "<i>frame</i>", "zh": "<i>画面</i>"})
+
+
+def test_a_script_goes_compressed_and_is_compressed_once():
+    behind = Streamlit()
+    layer = Loading(behind)
+    for _ in range(2):
+        status, headers, body = got(layer, "/static/js/a.js", accept_encoding="gzip, br")
+        assert (status, gzip.decompress(body)) == (200, SCRIPT)
+        assert headers[b"content-encoding"] == b"gzip"
+        assert headers[b"cache-control"] == b"immutable"
+        assert headers[b"content-length"] == str(len(body)).encode()
+        assert b"etag" not in headers
+    assert len(behind.asked) == 1
+    assert len(body) < len(SCRIPT) / 10
+
+
+@pytest.mark.parametrize("headers", [{}, {"accept_encoding": "br"}, {"accept_encoding": "gzip", "range": "bytes=0-3"}])
+def test_who_cannot_take_gzip_gets_the_file_as_it_is(headers):
+    assert got(Loading(Streamlit()), "/static/js/a.js", **headers)[2] == SCRIPT
+
+
+def test_a_file_that_is_not_there_is_not_kept():
+    behind = Streamlit()
+    layer = Loading(behind)
+    assert [got(layer, "/static/js/no.js", accept_encoding="gzip")[0] for _ in range(2)] == [404, 404]
+    assert len(behind.asked) == 2
+
+
+def test_the_first_page_carries_its_picture_even_where_the_browser_has_the_page(frames):
+    behind = Streamlit()
+    status, headers, body = got(Loading(behind), "/", accept="text/html", if_none_match="1")
+    assert status == 200
+    assert body == PAGE.replace(b"</body>", b"<i>frame</i></body>")
+    assert headers[b"content-length"] == str(len(body)).encode()
+    assert b"if-none-match" not in behind.asked[0][1]
+
+
+@pytest.mark.parametrize(("query", "asks"), [(b"lang=zh", "en"), (b"", "zh-CN,zh;q=0.9")])
+def test_the_picture_is_in_the_language_of_the_address_or_the_browser(frames, query, asks):
+    assert "画面".encode() in got(Loading(Streamlit()), "/", query, accept="text/html", accept_language=asks)[2]
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "accept"), [("/", b"ranks=4", "text/html"), ("/race", b"", "text/html"), ("/", b"", "*/*")]
+)
+def test_other_pages_and_other_runs_come_as_they_are(frames, path, query, accept):
+    assert got(Loading(Streamlit()), path, query, accept=accept)[2] == PAGE
+
+
+def test_the_frame_is_the_run_that_the_first_page_opens_with(monkeypatch):
+    from collsim.app.scenario.choice import Choice
+    from collsim.app.scenario.simple import simple, whole
+
+    monkeypatch.setattr(first_frame, "_FRAMES", {})
+    first_frame.make()
+    shown = simple(whole(Choice()))
+    for lang, frame in first_frame._FRAMES.items():
+        run = re.search(r'id="collsim-first-run">(.*?)</script>', frame, re.DOTALL)
+        said = json.loads(run[1])
+        assert said["lang"] == lang
+        assert [one["time"] for one in said["runs"]] == [one.time for one in shown.runs]
+    assert set(first_frame._FRAMES) == {"en", "zh"}
