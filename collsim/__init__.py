@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from . import nccl, synthesis, training
     from .exchange import convert, formats, load, read_msccl, save, write_msccl
     from .real import RealTrace, run_for_real
+    from .sweep import best_parallel
     from .synthesis import synthesize
     from .teach import break_it, exercise, exercises, grade, progress, questions
     from .training import (
         Layer,
         Model,
         StepTrace,
-        best_parallel,
         context,
         data_parallel,
         ddp,
@@ -68,7 +68,7 @@ _LATE = {
     "Model": "training",
     "RealTrace": "real",
     "StepTrace": "training",
-    "best_parallel": "training",
+    "best_parallel": "sweep",
     "break_it": "teach",
     "context": "training",
     "convert": "exchange",

@@ -115,9 +115,8 @@ class Algorithm:
         except Exception as error:  # whatever a learner's function raises, with their own line
             said = {"name": self.name, "n": n, "where": _where(error, self.function)}
             if isinstance(error, MemoryError):
-                raise ScheduleError(
-                    "{name}({n}) failed{where}: it needs more memory than it may use", **said
-                ) from error
+                why = "{name}({n}) failed{where}: it needs more memory than it may use"
+                raise ScheduleError(why, **said) from error
             said |= {"kind": type(error).__name__, "error": error}
             raise ScheduleError("{name}({n}) failed{where}: {kind}: {error}", **said) from error
         return replace(made, slots=max(made.slots, kind.slots(made.chunks)))
@@ -227,15 +226,13 @@ def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any
             raise CollsimError(why, name=option.name, value=value, n=n, most=min(_MOST_COUNT, _MOST_WORK // n))
         return count
     if option.kind == "topology" and not hasattr(value, "orders"):
-        raise CollsimError(
-            "topology={value!r} is not a topology; make one with topology.switch(8) or machine('dgx-a100')", value=value
-        )
+        why = "topology={value!r} is not a topology; make one with topology.switch(8) or machine('dgx-a100')"
+        raise CollsimError(why, value=value)
     if option.kind == "root":
         root = parse_count(value, option.name, least=0)
         if root >= n:
-            raise CollsimError(
-                "root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1
-            )
+            why = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
+            raise CollsimError(why, root=root, n=n, last=n - 1)
         return root
     if option.kind == "choice" and (not isinstance(value, Hashable) or value not in option.choices):
         raise CollsimError(
@@ -316,9 +313,8 @@ def algorithm(
 
     def register(function: Callable[..., Iterable[Any]]) -> Algorithm:
         if not inspect.isfunction(function):
-            raise CollsimError(
-                "@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}", function=function
-            )
+            why = "@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}"
+            raise CollsimError(why, function=function)
         label, options = name or function.__name__, MappingProxyType(_options(function))
         claims = steps, sent, source, _first_line(function), says, chunks, helpers, helpers_on, ranks
         prices = cost, formula, network, when, most_ranks, phases
@@ -357,9 +353,8 @@ def _first_line(function: Callable[..., Any]) -> str:
 def _options(function: Callable[..., Any]) -> dict[str, Option]:
     parameters = list(inspect.signature(function).parameters.values())
     if not parameters:
-        raise CollsimError(
-            "{function}() must take the number of ranks: def {function}(n): ...", function=function.__name__
-        )
+        why = "{function}() must take the number of ranks: def {function}(n): ..."
+        raise CollsimError(why, function=function.__name__)
     try:
         hints = get_type_hints(function)
     except (NameError, TypeError):
@@ -470,9 +465,8 @@ def load(spec: str) -> Algorithm:
     except CollsimError:
         raise
     except Exception as error:
-        raise CollsimError(
-            "{path_text!r} fails to load: {kind}: {error}", path_text=path_text, kind=type(error).__name__, error=error
-        ) from error
+        why = "{path_text!r} fails to load: {kind}: {error}"
+        raise CollsimError(why, path_text=path_text, kind=type(error).__name__, error=error) from error
     own = {k: v for k, v in vars(module).items() if isinstance(v, Algorithm) and v.function.__module__ == module_name}
     if wanted:
         if wanted not in own:

@@ -194,16 +194,14 @@ def _several(who: str, steps: Any) -> Iterable[Any]:
         return steps.each_step()  # type: ignore[no-any-return]
     if isinstance(steps, Iterable) and not isinstance(steps, str | bytes):
         return steps
-    raise ScheduleError(
-        "{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)", who=who, steps=steps
-    )
+    why = "{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)"
+    raise ScheduleError(why, who=who, steps=steps)
 
 
 def _step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, width: Any, is_reduce: bool) -> Step:
     if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
-        raise ScheduleError(
-            "width={width!r}: one whole number for the whole step, 1 or more; use // to divide", width=width
-        )
+        why = "width={width!r}: one whole number for the whole step, 1 or more; use // to divide"
+        raise ScheduleError(why, width=width)
     given = {"src": src, "dst": dst, "chunk": chunk, "into": chunk if into is None else into, "channel": channel}
     arrays = [_whole(name, value) for name, value in given.items()]
     try:
@@ -250,9 +248,8 @@ def joined(label: str, parts: Any) -> Step:
         only: Step = listed[0]
         return only
     if any(p.times != 1 for p in listed):
-        raise ScheduleError(
-            "{label}: a repeated step cannot be joined with another; join first, then repeat", label=label
-        )
+        why = "{label}: a repeated step cannot be joined with another; join first, then repeat"
+        raise ScheduleError(why, label=label)
     return merge(*listed)
 
 

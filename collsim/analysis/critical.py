@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,32 +72,31 @@ def critical_path(trace: Trace) -> CriticalPath:
     """The chain of transfers that makes a run as long as it is. Empty where nothing moved."""
     if not isinstance(trace, Trace):
         raise CollsimError("critical_path wants a Trace, got {trace!r}; simulate(...) makes one", trace=trace)
-    table = trace.schedule.transfers
-    start, finish = trace.start, trace.finish
-    chain: list[int] = []
-    if len(table):
-        by_finish = np.argsort(finish, kind="stable")
-        ordered = finish[by_finish]
-        at = int(np.argmax(finish))
-        tolerance = 1e-9 * max(trace.time, 1e-30)
-        while True:
-            chain.append(at)
-            if start[at] <= trace.begin + tolerance or len(chain) > len(table):
-                break
-            low, high = np.searchsorted(ordered, [start[at] - tolerance, start[at] + tolerance])
-            before = by_finish[low:high]
-            before = before[start[before] < start[at] - tolerance]
-            if not len(
-                before
-            ):  # it waited for nothing that moved (launch, jitter): the latest arrival before it is the nearest reason
-                earlier = by_finish[:low]
-                earlier = earlier[finish[earlier] <= start[at]]
-                if not len(earlier):
-                    break
-                before = earlier[-1:]
-            at = _reason(table, before, at)
-    rows = np.array(chain[::-1], np.int64)
-    return _priced(trace, rows)
+    chain = _chain(trace) if len(trace.schedule) else []
+    return _priced(trace, np.array(chain[::-1], np.int64))
+
+
+def _chain(trace: Trace) -> list[int]:
+    """Rows of the table, the one that ends last first, each with the reason for its start after it."""
+    table, start, finish = trace.schedule.transfers, trace.start, trace.finish
+    by_finish = np.argsort(finish, kind="stable")
+    tolerance = 1e-9 * max(trace.time, 1e-30)
+    chain = [int(np.argmax(finish))]
+    while start[chain[-1]] > trace.begin + tolerance and len(chain) <= len(table):
+        before = _before(start, finish, by_finish, start[chain[-1]], tolerance)
+        if not len(before):
+            break
+        chain.append(_reason(table, before, chain[-1]))
+    return chain
+
+
+def _before(start: Floats, finish: Floats, by_finish: Longs, moment: float, tolerance: float) -> Longs:
+    """Rows that end at a moment; where none does (launch, jitter), the latest that has ended before."""
+    low, high = np.searchsorted(finish[by_finish], [moment - tolerance, moment + tolerance])
+    there = by_finish[low:high]
+    there = there[start[there] < moment - tolerance]
+    earlier = by_finish[:low]
+    return there if len(there) else earlier[finish[earlier] <= moment][-1:]
 
 
 def _reason(table: npt.NDArray[np.void], before: npt.NDArray[np.int64], at: int) -> int:

@@ -194,9 +194,8 @@ def crossover(
     _require_topology("crossover", topology)
     low, high = parse_bytes(first, "first"), parse_bytes(last, "last")
     if low >= high:
-        raise CollsimError(
-            "first={first!r} is not below last={last!r}; give the smallest size and the largest", first=first, last=last
-        )
+        why = "first={first!r} is not below last={last!r}; give the smallest size and the largest"
+        raise CollsimError(why, first=first, last=last)
     plans = [make_schedule(name, topology=topology, **options) for name, options in map(_named, (a, b))]
 
     def a_wins(size: int) -> bool:

@@ -7,6 +7,7 @@ twice the bandwidth.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _STEP = 0.01
+#: What it is (`kind` or `link`), its name, elasticity, and the part of the time that doubling saves.
+_Row = tuple[str, str, float, float]
 
 
 def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
@@ -36,27 +39,32 @@ def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
     if not isinstance(trace, Trace):
         raise CollsimError("sensitivity wants a Trace, got {trace!r}; simulate(...) makes one", trace=trace)
     most_links = parse_count(most_links, "most_links", least=0)
-    links, names = trace.topology.links, trace.topology.devices.name
-    used = np.flatnonzero(trace.link_bytes)
-    rows = []
-    for kind in sorted({links.cables[c].kind for c in np.unique(links.cable[used])}):
-        rows.append(_row(trace, "kind", kind, *(trace.topology.scaled(kind=kind, by=by) for by in (1 + _STEP, 2))))
-    seen: set[frozenset[int]] = set()
-    for link in used[np.argsort(-trace.link_busy[used], kind="stable")]:
-        ends = frozenset((int(links.src[link]), int(links.dst[link])))
-        if ends in seen:
-            continue
-        if len(seen) == most_links:
-            break
-        seen.add(ends)
-        a, b = names[links.src[link]], names[links.dst[link]]
-        faster = (trace.topology.with_link(a, b, bandwidth=float(links.bandwidth[link] * by)) for by in (1 + _STEP, 2))
-        rows.append(_row(trace, "link", trace.topology.link_name(int(link)), *faster))
+    rows = [*_of_kinds(trace), *_of_cables(trace, most_links)]
     frame = pd.DataFrame(rows, columns=["what", "name", "elasticity", "doubled"])
     return frame.sort_values(["elasticity", "doubled"], ascending=[True, False], kind="stable").reset_index(drop=True)
 
 
-def _row(trace: Trace, what: str, name: str, more: Topology, twice: Topology) -> tuple[str, str, float, float]:
+def _of_kinds(trace: Trace) -> Iterator[_Row]:
+    """A row for each kind of link in use."""
+    links = trace.topology.links
+    for kind in sorted({links.cables[c].kind for c in np.unique(links.cable[trace.link_bytes > 0])}):
+        yield _row(trace, "kind", kind, *(trace.topology.scaled(kind=kind, by=by) for by in (1 + _STEP, 2)))
+
+
+def _of_cables(trace: Trace, most: int) -> Iterator[_Row]:
+    """A row for each of the busiest cables, both directions of one being one cable."""
+    links = trace.topology.links
+    used = np.flatnonzero(trace.link_bytes)
+    cables: dict[frozenset[int], int] = {}
+    for link in used[np.argsort(-trace.link_busy[used], kind="stable")].tolist():
+        cables.setdefault(frozenset((int(links.src[link]), int(links.dst[link]))), link)
+    for link in list(cables.values())[:most]:
+        ends, rate = (int(links.src[link]), int(links.dst[link])), float(links.bandwidth[link])
+        faster = (trace.topology.with_link(*ends, bandwidth=rate * by) for by in (1 + _STEP, 2))
+        yield _row(trace, "link", trace.topology.link_name(link), *faster)
+
+
+def _row(trace: Trace, what: str, name: str, more: Topology, twice: Topology) -> _Row:
     if not trace.spent:
         return what, name, 0.0, 0.0
     slope = (trace.again(more).spent / trace.spent - 1) / _STEP

@@ -36,12 +36,33 @@ def main(first: str = "explore") -> None:
     put_menu(entries)
     # Streamlit gives its first page the bare address only; this one, not in the menu, answers to the name as well
     named = st.Page(_drawn(PAGES[first]), title=t(f"page.{first}"), url_path=first, visibility="hidden")
-    shown = st.navigation([*entries.values(), named], position="top")
+    shown = st.navigation(_menu(entries, named), position="top")
     if shown is named:
         st.switch_page(entries[first], query_params=st.query_params.to_dict())
     if shown is not entries["class"] and (code := invited()):
         st.switch_page(entries["class"], query_params={"class": code})
     shown.run()
+
+
+#: The menu's groups and the pages in them, in order; a page that is in none stands with those that show something.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "learn": ("story", "lessons", "write", "class"),
+    "see": ("explore", "race", "train"),
+    "decide": ("compare", "whatif", "machines", "measured"),
+    "lab": ("lab",),
+}
+_OTHERS = "see"
+
+
+def _menu(entries: dict[str, st.Page], named: st.Page) -> dict[str, list[st.Page]]:
+    """Entries by the name of their group."""
+    placed = {name for names in GROUPS.values() for name in names}
+    more = {_OTHERS: [entries[name] for name in entries if name not in placed] + [named]}
+    found = {
+        group: [entries[name] for name in names if name in entries] + more.get(group, [])
+        for group, names in GROUPS.items()
+    }
+    return {t(f"menu.{group}"): pages for group, pages in found.items() if pages}
 
 
 def _entry(page: Page, first: str) -> st.Page:

@@ -1,11 +1,20 @@
 """The app, the command line, the site and the pictures: `collsim.app`, `cli`, `site`, `viz`."""
 
 SAID = {
+    "say what to calibrate to: a log of nccl-tests, or --here for this computer": (
+        "请说明按什么校准：nccl-tests 的日志，或用 --here 校准本机"
+    ),
+    "--here measures this computer and takes no log": "--here 测量本机，不接受日志",
     # the app
     "{text} has no GPU that NCCL or RCCL runs on": "{text} 没有 NCCL 或 RCCL 能运行的 GPU",
     "ranks={ranks} is too few; on {nodes} nodes there are at least {least}": (
         "ranks={ranks} 太少；{nodes} 个节点上至少有 {least} 个"
     ),
+    "a question has 1 to {most} characters, not {count}": "题目须有 1 到 {most} 个字符，现有 {count} 个",
+    "a question has 2 to {most} choices, not {count}": "题目须有 2 到 {most} 个选项，现有 {count} 个",
+    "put a * before one choice, the right one; {count} have it": "请只在正确选项前加一个 *；现有 {count} 个选项带 *",
+    "a choice has 1 to {most} characters, not {count}": "选项须有 1 到 {most} 个字符，现有 {count} 个",
+    "two choices say the same": "有两个选项内容相同",
     "that is not packed code.": "这不是打包的代码。",
     "{characters} characters are too many.": "{characters} 个字符太长。",
     "{text!r} is neither on nor off": "{text!r} 既不是 on 也不是 off",

@@ -37,6 +37,16 @@ SAID = {
     "Gloo cannot send or receive CUDA tensors; copy them to the CPU first, or use nccl": (
         "Gloo 不能收发 CUDA 张量；请先复制到 CPU，或使用 nccl"
     ),
+    # intervals and measurements of one's own
+    "level={level!r} must be a share between 0 and 1, such as 0.8": (
+        "level={level!r} 必须是 0 到 1 之间的比例，例如 0.8"
+    ),
+    "measured={measured!r} is a path; read the log first: measured=collsim.load(path)": (
+        "measured={measured!r} 是一个路径；请先读取日志：measured=collsim.load(path)"
+    ),
+    "measured={measured!r} is no mapping of sizes to times": "measured={measured!r} 不是数据量到时间的映射",
+    "measured: no size has a positive time for {collective}": "measured：{collective} 没有任何大小有正的时间",
+    "measured wants columns nbytes and time; {missing} is missing": "measured 需要 nbytes 和 time 列；缺少 {missing}",
     # facts of a machine
     "{ranks} ranks on {nodes} nodes: each node needs at least one rank": (
         "{nodes} 个节点上有 {ranks} 个 rank：每个节点至少需要一个"

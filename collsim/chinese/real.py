@@ -42,6 +42,26 @@ SAID = {
     "the process of endpoint {number} ended with {code}{why}": "端点 {number} 的进程以 {code} 结束{why}",
     ": {last}": "：{last}",
     "a rank has not enough memory; use fewer bytes or ranks": "某个 rank 的内存不够；请减少字节或 rank",
+    "on='mpi' needs mpi4py and an MPI with mpiexec: pip install 'collsim[mpi]'": (
+        "on='mpi' 需要 mpi4py 和带 mpiexec 的 MPI：pip install 'collsim[mpi]'"
+    ),
+    "on='gloo' needs torch: pip install 'collsim[torch]'": "on='gloo' 需要 torch：pip install 'collsim[torch]'",
+    "the time is up, and mpiexec has not ended; give a longer time_limit, or less to do": (
+        "时间已到，mpiexec 还没有结束；请放宽 time_limit，或减少要做的事"
+    ),
+    "mpiexec ended with {code}{why}": "mpiexec 以 {code} 结束{why}",
+    "the ranks of {on} do not agree on the sum": "{on} 的各个 rank 得到的和不一致",
+    # other computers
+    "{ranks} ranks do not share {count} hosts evenly; use a multiple": (
+        "{ranks} 个 rank 不能平均分到 {count} 台主机；请用其倍数"
+    ),
+    "{count} hosts; give 1 to {most}": "{count} 台主机；请给出 1 到 {most} 台",
+    "{host!r} is no name or address of a host": "{host!r} 不是主机的名字或地址",
+    "is no trace of a rank, which begins with schema {schema!r}": "不是 rank 的记录；它以 schema {schema!r} 开头",
+    "is of {label} and {nbytes} bytes, rank {rank}; another run is asked for": (
+        "属于 {label}、{nbytes} 字节、rank {rank}；要的是另一次运行"
+    ),
+    "hold numbers that replay has not": "含有与 replay 不同的数",
     # between ranks
     "the connection to endpoint {peer} was closed": "与端点 {peer} 的连接已关闭",
     "what came from endpoint {peer} is no frame of a rank": "端点 {peer} 发来的不是 rank 的帧",

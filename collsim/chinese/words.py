@@ -59,6 +59,7 @@ SAID = {
     "kind of layer ({where})": "层的类型（{where}）",
     "kind of link inside a node": "节点内链路类型",
     "kind of network": "网络类型",
+    "way of launching": "启动方式",
     "knob": "可调项",
     "lang": "语言",
     "language": "语言",

@@ -11,7 +11,7 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Place, Sizes
+from .options import Json, Place, Progress, Sizes, wanted
 from .shell import command
 from .tables import print_json, show
 
@@ -31,18 +31,32 @@ def predict(
     collective: Annotated[str, typer.Argument(help="allreduce, allgather, ...")],
     place: Place,
     nbytes: Sizes = "1KiB:1GiB:4",
+    measured: Annotated[
+        str | None,
+        typer.Option(help="Times of your own that move it: '8B=13us,1GiB=8.1ms', or a log of nccl-tests."),
+    ] = None,
+    launch: Annotated[
+        str | None,
+        typer.Option(help="Who launches: 'one process', 'process per gpu' or 'graph'; it decides small calls."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """What nccl-tests would print on a machine: NCCL's choice, the time, and what NCCL's own tuner believes."""
+    """What nccl-tests would print on a machine: NCCL's choice, the time, where four in five measurements lie, and what
+    NCCL's own tuner believes."""
+    own = None if measured is None else _times(measured)
     network, notes = place.network(assumed=False), dict[str, None]()
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
-        p = cs.nccl.beside_simulation(collective, network, size)
+        p = cs.nccl.beside_simulation(collective, network, size, measured=own, launch=launch)
+        if why := p.interval().why:
+            notes[why] = None
         notes |= dict.fromkeys(p.notes)
         rows.append(
             {
                 "nbytes": size,
                 "time": p.time,
+                "low": p.low,
+                "high": p.high,
                 "algbw": p.algbw,
                 "busbw": p.busbw,
                 "algorithm": p.algorithm,
@@ -59,6 +73,8 @@ def predict(
     as_text: dict[str, Callable[[float], str]] = {
         "nbytes": cs.format_bytes,
         "time": cs.format_time,
+        "low": cs.format_time,
+        "high": cs.format_time,
         "algbw": cs.format_bandwidth,
         "busbw": cs.format_bandwidth,
         "tuner_time": cs.format_time,
@@ -67,17 +83,46 @@ def predict(
     show(table, f"{collective} on {network.name}, as nccl-tests would print it")
 
 
+def _times(words: str) -> Any:
+    """`8B=13us,1GiB=8.1ms` as a mapping, or the table of a log."""
+    if "=" in words:
+        return dict(pair.split("=", 1) for pair in words.split(","))
+    return cs.load(words, format="nccl-tests")
+
+
 @command()
 def calibrate(
-    log: Annotated[Path, typer.Argument(help="nccl-tests output, text or JSON.")],
     place: Place,
+    log: Annotated[Path | None, typer.Argument(help="nccl-tests output, text or JSON.")] = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="Instead: measure this computer, its processes and what is between them.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="YAML of the machine with what its links carry; --topology-file reads it."),
     ] = None,
+    progress: Progress = None,
 ) -> None:
-    """Fit the links of your cluster to its own log; prints the residuals."""
+    """Fit the links of your cluster to its own log, and print the residuals; or measure this computer."""
+    if here:
+        _calibrate_here(log, out, progress)
+        return
+    if log is None:
+        raise cs.CollsimError("say what to calibrate to: a log of nccl-tests, or --here for this computer")
     fitted = cs.calibrate(log, place.network())
     print(fitted)
     if out is not None:
         fitted.save(out)
+
+
+def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None) -> None:
+    from collsim.bar import told
+    from collsim.real.here import calibrate_here
+
+    if log is not None:
+        raise cs.CollsimError("--here measures this computer and takes no log")
+    with told(wanted(progress), "measurements", "done", "in all") as tell:
+        found = calibrate_here(tell=tell)
+    print(found)
+    if out is not None:
+        found.save(out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,11 +41,28 @@ class Imitated:
         }
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """Other computers: nothing is started here."""
+
+    hosts: Annotated[
+        str | None, typer.Option(help="Write the program for these computers, 'a,b', and the line that starts it.")
+    ] = None
+    starter: Annotated[str, typer.Option(help="Of --hosts: mpi (mpiexec) or torch (torchrun).")] = "mpi"
+    folder: Annotated[Path, typer.Option(help="Of --hosts and --read: where the program and the traces are.")] = Path(
+        "."
+    )
+    read: Annotated[
+        bool, typer.Option("--read", help="Read the traces that the program wrote, instead of running.")
+    ] = False
+
+
 @command(context_settings=EXTRA)
 def real(
     context: typer.Context,
     algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
     imitated: Imitated,
+    elsewhere: Elsewhere,
     ranks: Annotated[int, typer.Option(help="Processes, at most 16 with helpers.")] = 4,
     nbytes: Size = "1MiB",
     on: Annotated[str, typer.Option(help="here: paced sockets; mpi: mpi4py; gloo: torch.")] = "here",
@@ -66,17 +83,24 @@ def real(
     was measured beside what was predicted. Options of the algorithm itself: --chunks 4, --root 2 ..."""
     plan = cs.schedule(algorithm_of(algorithm, load), ranks=ranks, **own_options(context))
     cs.verify(plan)
-    trace = cs.run_for_real(
-        plan,
-        nbytes,
-        on=on,
-        repeat=repeat,
-        dtype=dtype,
-        op=op,
-        calibrate=calibrate,
-        time_limit=time_limit,
-        progress=wanted(progress),
-        **imitated.given(),
+    if elsewhere.hosts is not None:
+        _write(plan, nbytes, elsewhere, repeat)
+        return
+    trace = (
+        _read(plan, nbytes, elsewhere, imitated)
+        if elsewhere.read
+        else cs.run_for_real(
+            plan,
+            nbytes,
+            on=on,
+            repeat=repeat,
+            dtype=dtype,
+            op=op,
+            calibrate=calibrate,
+            time_limit=time_limit,
+            progress=wanted(progress),
+            **imitated.given(),
+        )
     )
     if out is not None:
         trace.save(out)
@@ -85,6 +109,26 @@ def real(
         return
     print(trace.said(lang))
     show(_steps(trace), "step by step")
+
+
+def _write(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, repeat: int) -> None:
+    """The program for other computers, and what to do with it."""
+    from collsim.real.hosts import write_program
+
+    hosts = (elsewhere.hosts or "").split(",")
+    job = write_program(plan, nbytes, elsewhere.folder, hosts, elsewhere.starter, repeat)
+    print(f"wrote {job.program}; copy it to the computers and start it there:")
+    for line in job.lines:
+        print(f"  {line}")
+    print("then bring collsim_trace_*.json back here and give the same command with --read for --hosts")
+
+
+def _read(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, imitated: Imitated) -> cs.RealTrace:
+    """The traces that came back, beside the prediction for the network that the options say."""
+    from collsim.real.hosts import read_traces
+
+    rate = None if imitated.bandwidth == "none" else cs.parse_bandwidth(imitated.bandwidth)
+    return read_traces(plan, nbytes, elsewhere.folder, cs.parse_time(imitated.alpha), rate)
 
 
 def _steps(trace: cs.RealTrace) -> list[dict[str, Any]]:
@@ -115,3 +159,30 @@ def _record(trace: cs.RealTrace) -> dict[str, Any]:
         "beside": records(trace.beside),
         "sentence": trace.explain(),
     }
+
+
+@command()
+def real_library(
+    on: Annotated[str, typer.Option(help="mpi: MPI.Allreduce; gloo: torch's dist.all_reduce.")] = "mpi",
+    ranks: Annotated[int, typer.Option(help="Processes, at most 16.")] = 4,
+    nbytes: Size = "40028",
+    repeat: Annotated[int, typer.Option(help="Runs after one to warm up.")] = 5,
+    as_json: Json = False,
+) -> None:
+    """Time a library's own allreduce on processes of this computer, and tell by its rounding which algorithm it ran."""
+    from collsim.real.library import library_allreduce, published
+
+    found = library_allreduce(on, ranks, nbytes, repeat)
+    said = published(on, ranks, found.nbytes)
+    if as_json:
+        print_json({**asdict(found), "best": found.best, "rounds_as": found.rounds_as, "published": said})
+        return
+    times = ", ".join(cs.format_time(time) for time in found.times)
+    print(f"allreduce of {on}, {ranks} processes, {cs.format_bytes(found.nbytes)}: {times}")
+    print(f"rounds as: {', '.join(found.rounds_as) or 'none of ours'}")
+    for library, (name, ours) in said.items():
+        print(f"{library} publishes: {name}" + (f" (our {ours})" if ours else ""))
+    show(
+        [{"algorithm": name, "elements that differ": count} for name, count in found.differs.items()],
+        "its sums and ours",
+    )

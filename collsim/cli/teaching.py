@@ -132,7 +132,6 @@ def _script() -> Path:
     package = Path(__file__).parents[1]
     script = next((f for f in (package / "app/server/app.py", package.parent / "app.py") if f.is_file()), None)
     if script is None:
-        raise CollsimError(
-            "app.py is neither in {package!r} nor beside it; install collsim again", package=str(package)
-        )
+        why = "app.py is neither in {package!r} nor beside it; install collsim again"
+        raise CollsimError(why, package=str(package))
     return script

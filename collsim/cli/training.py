@@ -11,7 +11,6 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError, require_word
-from collsim.files import writing
 
 from .options import Json, Language, Place, Ranks
 from .shell import command
@@ -28,7 +27,10 @@ WAYS = ("ddp", "data_parallel", "parameter_server")
 class Splitting:
     """How a step is split over GPUs."""
 
-    parallel: Annotated[str, typer.Option(help="ddp, data_parallel or parameter_server.")] = "ddp"
+    parallel: Annotated[
+        str,
+        typer.Option(help="ddp, data_parallel, parameter_server, or a product as 'tensor(8) * pipeline(4) * zero(1)'."),
+    ] = "ddp"
     bucket: Annotated[str | None, typer.Option(help="Bytes that close a bucket, '25MiB' unless given.")] = None
     hook: Annotated[str | None, typer.Option(help="Of ddp: fp16 or bf16 on the wire.")] = None
     overlap: Annotated[
@@ -51,6 +53,8 @@ class Splitting:
 
     def way(self) -> Any:
         """The value that `training_step` takes."""
+        if "(" in self.parallel:
+            return self.product()
         name = require_word("--parallel", self.parallel.replace("-", "_"), WAYS)
         make: Any
         make, takes = {
@@ -65,6 +69,16 @@ class Splitting:
         if given.pop("asynchronous", False):
             given["synchronous"] = False
         return make(**given)
+
+    def product(self) -> Any:
+        """The value where --parallel is written as in Python, with its options inside."""
+        for key, value in vars(self).items():
+            if value is not None and key != "parallel":
+                raise CollsimError("--{key}: write it inside --parallel {name!r}", key=key.replace("_", "-"),
+                                   name=self.parallel)  # fmt: skip
+        from collsim.training.parallel.spoken import spoken
+
+        return spoken(self.parallel)
 
 
 @dataclass(frozen=True)
@@ -83,6 +97,9 @@ class StepOptions:
     ] = None
     network: Annotated[str, typer.Option(help="alone: each collective by itself; shared: all of them share links.")] = (
         "alone"
+    )
+    recompute: Annotated[str, typer.Option(help="Activations that are computed again: none, selective or full.")] = (
+        "none"
     )
 
     def given(self) -> dict[str, Any]:
@@ -200,19 +217,21 @@ def train_search(
     compute: Annotated[str | None, typer.Option(help="A GPU ('A100').")] = None,
     context: Annotated[list[int] | None, typer.Option(help="Context parallel sizes to try; repeat for more.")] = None,
     expert: Annotated[list[int] | None, typer.Option(help="Expert parallel sizes to try; repeat for more.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write every legal split to a CSV.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="Write every legal split to x.csv (or .json, .parquet); goes on where it was killed."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Every legal way to split a step over the machine's GPUs: the best, how long they take and what they hold."""
     known = cs.Model.from_csv(model) if model.endswith(".csv") else cs.model(model)
     sizes: dict[str, Any] = {"context_sizes": tuple(context or (1,)), "expert_sizes": tuple(expert or (1,))}
-    every: Any = {"every": out is not None, "progress": None if as_json else True}
+    every: Any = {"every": out is not None, "out": out, "progress": None if as_json else True}
     frame = cs.best_parallel(
         known, place.network(), batch=batch, memory=memory, top=top, dtype=dtype, compute=compute, **sizes, **every
     ).drop(columns="split")
-    if out is not None:
-        with writing(out) as file:
-            file.write(frame.to_csv(index=False).encode())
     rows = frame.head(top).to_dict("records")
     if as_json:
         print_json(rows)

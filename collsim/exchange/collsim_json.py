@@ -23,6 +23,7 @@ from .collsim_csv import facts_of, frozen, waits_of, with_waits
 from .formats import Format, register
 
 _COLUMNS = ["src", "dst", "chunk", "into", "op", "channel"]
+_COUNTS = (("times", 0), ("width", 1), ("modulus", 1))  # of a pattern, with the least
 _NAME, _VERSION = "collsim-schedule", 1
 
 
@@ -44,48 +45,37 @@ def read_collsim_json(path: Any) -> Schedule:
 def _step(path: Any, number: int, given: Any) -> Step:
     where = Sentence("step {number}", number=number)
     pattern = given if isinstance(given, dict) else {"transfers": given}
-    rows = pattern.get("transfers")
+    rows = _rows(path, where, pattern.get("transfers"))
+    columns = [[r[k] for r in rows] for k in (0, 1, 2, 3, 5)]
+    src, dst, chunk, into, channel = np.array(columns, np.int64).reshape(5, -1).astype(np.int32)
+    adds = np.array([r[4] == "reduce" for r in rows], bool)
+    times, width, modulus = (whole(path, where, name, pattern.get(name, 1), least) for name, least in _COUNTS)
+    shift = whole(path, where, "shift", pattern.get("shift", 0), -(2**31) + 1)
+    return Step(src, dst, chunk, into, adds, channel, times, shift, modulus, width)
+
+
+def _rows(path: Any, where: Sentence, rows: Any) -> list[list[Any]]:
+    """The transfers of a step, every value in its range. Raises FormatError naming the step and the row."""
     if not isinstance(rows, list) or not all(isinstance(r, list) and len(r) == len(_COLUMNS) for r in rows):
-        refuse(
-            path, where, "expected rows of {count} values: {columns}", count=len(_COLUMNS), columns=", ".join(_COLUMNS)
-        )
+        why = "expected rows of {count} values: {columns}"
+        refuse(path, where, why, count=len(_COLUMNS), columns=", ".join(_COLUMNS))
     wrong = next((r[4] for r in rows if r[4] not in ("copy", "reduce")), None)
     if wrong is not None:
         refuse(path, where, "op={op!r}; expected copy or reduce", op=str(wrong)[:20])
-    columns = [[r[k] for r in rows] for k in (0, 1, 2, 3, 5)]
-    if not all(type(v) is int and 0 <= v < 2**31 for column in columns for v in column):
+    if not all(type(v) is int and 0 <= v < 2**31 for r in rows for v in (*r[:4], *r[5:])):
         for k, r in enumerate(rows):
             for name, value in zip(_COLUMNS, r, strict=True):
                 if name != "op":
                     whole(path, Sentence("{where}, row {row}", where=where, row=k), name, value)
-    src, dst, chunk, into, channel = np.array(columns, np.int64).reshape(5, -1).astype(np.int32)
-    adds = np.array([r[4] == "reduce" for r in rows], bool)
-    times, width = (
-        whole(path, where, "times", pattern.get("times", 1)),
-        whole(path, where, "width", pattern.get("width", 1), 1),
-    )
-    shift = whole(path, where, "shift", pattern.get("shift", 0), -(2**31) + 1)
-    return Step(
-        src,
-        dst,
-        chunk,
-        into,
-        adds,
-        channel,
-        times,
-        shift,
-        whole(path, where, "modulus", pattern.get("modulus", 1), 1),
-        width,
-    )
+    return rows
 
 
 def write_collsim_json(schedule: Schedule, path: Any) -> None:
     """Write a schedule as JSON. Raises FormatError beyond two million rows (repeated steps count once)."""
     rows = sum(len(p) for p in schedule.patterns) + (len(schedule) if schedule.depends is not None else 0)
     if rows > MOST_ELEMENTS - 10:
-        raise FormatError(
-            "{label} has {rows:,} rows; JSON takes {most:,}", label=schedule.label, rows=rows, most=MOST_ELEMENTS - 10
-        )
+        why = "{label} has {rows:,} rows; JSON takes {most:,}"
+        raise FormatError(why, label=schedule.label, rows=rows, most=MOST_ELEMENTS - 10)
     write_text(path, _parts(schedule))
 
 

@@ -94,9 +94,8 @@ def _writer(holds: str, path: Any, format: str | None) -> Callable[..., None]:
         entry = _named(format)
         if entry.write is None or entry.holds != holds:
             able = _listed(e for e in _FORMATS.values() if e.write and e.holds == holds)
-            raise CollsimError(
-                "{name} cannot be written from a {holds}; what can: {able}", name=entry.name, holds=holds, able=able
-            )
+            why = "{name} cannot be written from a {holds}; what can: {able}"
+            raise CollsimError(why, name=entry.name, holds=holds, able=able)
         return entry.write
     writer = next((e.write for e in _by_suffix(path) if e.write is not None and e.holds == holds), None)
     if writer is not None:
@@ -134,9 +133,8 @@ def _kind(thing: Any) -> str:
         return "trace"
     if hasattr(thing, "columns") and hasattr(thing, "iloc"):
         return "table"
-    raise CollsimError(
-        "cannot save a {kind}; give a schedule, a topology, a trace or a table", kind=type(thing).__name__
-    )
+    why = "cannot save a {kind}; give a schedule, a topology, a trace or a table"
+    raise CollsimError(why, kind=type(thing).__name__)
 
 
 def _named(name: str) -> Format:
@@ -166,9 +164,8 @@ def _guess(path: Any) -> Format:
             return others[0]
     written = next((e.name for e in _by_suffix(path) if e.read is None), None)
     if written and not sharing:
-        raise FormatError(
-            "{name}: {written} files can be written, but not be loaded", name=Path(name_of(path)).name, written=written
-        )
+        why = "{name}: {written} files can be written, but not be loaded"
+        raise FormatError(why, name=Path(name_of(path)).name, written=written)
     known = _listed(sharing or (e for e in _FORMATS.values() if e.read))
     why = "{name}: its beginning does not look like any of: {known}; say which with format="
     raise FormatError(why, name=Path(name_of(path)).name, known=known)

@@ -20,7 +20,9 @@ from .machine.words import facts
 from .measured.accuracy import Accuracy, accuracy
 from .measured.gaps import Gap, explain
 from .measured.published import Run, against, own_run, published, published_run, together
+from .measured.worth import worth
 from .model.links import Parameters
+from .model.spread import Interval
 from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose, cost_table
 from .predict import Prediction, predict
 from .search.heads import Heads
@@ -38,6 +40,7 @@ __all__ = [
     "Gap",
     "Graph",
     "Heads",
+    "Interval",
     "Parameters",
     "Prediction",
     "Rings",
@@ -70,4 +73,5 @@ __all__ = [
     "supports",
     "together",
     "trace",
+    "worth",
 ]

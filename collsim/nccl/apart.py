@@ -131,14 +131,16 @@ def _algorithm(run: Trace) -> str | None:
     return _NCCL_ALGO.get(run.schedule.name)
 
 
-def beside_simulation(collective: str, machine: Facts | Topology, nbytes: Any, **environment: Any) -> Prediction:
+def beside_simulation(
+    collective: str, machine: Facts | Topology, nbytes: Any, *, measured: Any = None, **environment: Any
+) -> Prediction:
     """`predict`, with a note where the simulation of the same algorithm on the machine's links is far from it.
 
     Facts have no links to simulate, so nothing is added there. Raises as `predict`.
     """
-    prediction = predict(collective, machine, nbytes, **environment)
-    if not isinstance(machine, Topology):
-        return prediction
+    prediction = predict(collective, machine, nbytes, measured=measured, **environment)
+    if measured is not None or not isinstance(machine, Topology):
+        return prediction  # a simulation knows nothing of what was measured
     try:
         _, run = simulated(collective, machine, nbytes, **environment)
     except CollsimError:  # ranks that nodes cannot share evenly, algorithms without a schedule here

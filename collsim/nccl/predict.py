@@ -13,11 +13,13 @@ from ..topology.assumed import assumptions
 from ..topology.calibrated import Measured
 from ..topology.files.effects import sentences
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
+from .anchors import anchored
 from .graphs import communicator
 from .machine.facts import PCIE_GBPS, Facts, require_one_host
 from .machine.topology_facts import Searched, cross_nic_of, facts_of, searched
 from .model.calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
 from .model.links import FABRICS, Parameters
+from .model.spread import LEVEL, Interval, Point, Shares, class_of, interval, shares
 from .model.timing import Call, Time, launch_time, time_of
 from .model.tuner import TunerChoice, allowed, choose
 from .search import constants as c
@@ -47,6 +49,8 @@ class Prediction:
         facts: the machine as the model sees it.
         notes: what was assumed or left out.
         graphs: what NCCL's search finds on its links; None where that is not known or not NCCL's.
+        points: measurements of one's own that moved `time` and narrow its interval (`measured=` of `predict`).
+        before: seconds without them.
     """
 
     collective: str
@@ -63,6 +67,33 @@ class Prediction:
     facts: Facts
     notes: tuple[str, ...] = field(default_factory=tuple)
     graphs: Searched | None = field(default=None, compare=False, repr=False)
+    points: tuple[Point, ...] = ()
+    before: float | None = None
+
+    @property
+    def kind(self) -> str:
+        """The class of the machine, as `model.spread` has it."""
+        return class_of(self.facts)
+
+    @property
+    def shares(self) -> Shares:
+        """Parts of the time that wait, fill the pipeline, and move bytes."""
+        return shares(self.parts.launch + self.parts.steps, self.parts.fill, self.parts.bytes)
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Where the measured time lies with a probability of `level`, and from how many published systems that is
+        known. Raises CollsimError for a level that is not between 0 and 1."""
+        unmoved = self.time if self.before is None else self.before
+        return interval(self.kind, self.collective, self.shares, unmoved, level, self.points)
+
+    @property
+    def low(self) -> float:
+        """Seconds: four in five measurements lie between `low` and `high`."""
+        return self.interval().low
+
+    @property
+    def high(self) -> float:
+        return self.interval().high
 
     @property
     def tuner_time(self) -> float | None:
@@ -78,7 +109,8 @@ class Prediction:
         believed = "" if self.tuner_time is None else f"; NCCL's tuner believes {format_time(self.tuner_time)}"
         return (
             f"{self.collective} of {format_bytes(self.nbytes)} on {self.facts.ranks} {self.facts.gpu}: "
-            f"{format_time(self.time)}, busbw {format_bandwidth(self.busbw)}, {self.algorithm} {self.protocol}, "
+            f"{format_time(self.time)} ({format_time(self.low)} to {format_time(self.high)}), "
+            f"busbw {format_bandwidth(self.busbw)}, {self.algorithm} {self.protocol}, "
             f"{self.channels} channels{believed}"
         )
 
@@ -100,6 +132,7 @@ def predict(
     NCCL_PAT_ENABLE: bool | int | str | None = None,
     links: Parameters | None = None,
     launch: str | None = None,
+    measured: Any = None,
 ) -> Prediction:
     """Predict what nccl-tests prints (out of place, float, sum).
 
@@ -115,6 +148,8 @@ def predict(
             the machine's own rails and spines.
         launch: who launches the kernels: "one process" for all GPUs of a node, "process per gpu", or "graph", captured
         before. None: as the machine says, else not known, and a middle is taken. It decides small calls.
+        measured: times of one's own on this machine, {"8B": "13us", "1GiB": "8.1ms"} or a table with columns nbytes and
+        time, of this collective: one or two move launch, pipeline and rate, and narrow the interval.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
 
     Raises CollsimError for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
@@ -124,10 +159,12 @@ def predict(
     """
     settings = {name: value for name, value in locals().items() if name.startswith("NCCL_")}
 
-    def found(place: Facts | Topology) -> Prediction:
-        return _predicted(collective, place, nbytes, ranks, links, launch, **settings)
+    def found(place: Facts | Topology, size: Any = nbytes) -> Prediction:
+        return _predicted(collective, place, size, ranks, links, launch, **settings)
 
     here = found(machine)
+    if measured is not None:
+        here = anchored(here, measured, lambda size: found(machine, size))
     if not isinstance(machine, Topology) or not assumptions(machine):
         return here
     lines = sentences(machine, lambda place: found(place).time)

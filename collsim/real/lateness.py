@@ -169,6 +169,17 @@ def _rank_to_blame(trace: RealTrace) -> list[Pair] | None:
     ]
 
 
+_FIRST: Pair = (
+    "Likely cause: the processes do not begin at the same moment; a step ends with its slowest, and the later ones "
+    "inherit that.",
+    "可能的原因：各进程不在同一时刻开始；一步以最慢的结束，后面的步随之推迟。",
+)
+_OTHER: Pair = (
+    "Likely cause: something in this step costs more than bytes and messages do; look at who sends in it.",
+    "可能的原因：这一步里有字节和消息之外的开销；请看这一步由谁发送。",
+)
+
+
 def _step_to_blame(trace: RealTrace) -> list[Pair] | None:
     """A step that is late by more than all others together."""
     late = np.median(lateness(trace), axis=0)
@@ -181,10 +192,7 @@ def _step_to_blame(trace: RealTrace) -> list[Pair] | None:
             f"Step {worst + 1} is to blame: {most} of the {all_of_it} that come late.",
             f"主要是第 {worst + 1} 步：迟到的 {all_of_it} 中占 {most}。",
         ),
-        (
-            "Likely cause: something in this step costs more than bytes and messages do; look at who sends in it.",
-            "可能的原因：这一步里有字节和消息之外的开销；请看这一步由谁发送。",
-        ),
+        _FIRST if worst == 0 else _OTHER,
     ]
 
 
@@ -225,6 +233,13 @@ def _cause(trace: RealTrace) -> Pair:
     """A message that costs more than it should, where that was measured; else too few processors."""
     found, fitted = trace.calibrated, calibrated_prediction(trace)
     processes, cores = trace.schedule.endpoints, trace.measured.cores
+    if trace.network.bandwidth is None:
+        return (
+            f"Likely cause: {processes} processes wait for {cores} processors; nothing is paced, so the prediction "
+            "knows what a message costs and not who has a processor.",
+            f"可能的原因：{processes} 个进程在等 {cores} 个处理器；没有限速，预测只知道一条消息的开销，"
+            "不知道谁占着处理器。",
+        )
     if found is None or fitted is None:
         return (
             f"Likely cause: a process wakes up late ({processes} processes on {cores} processors); "

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from ..errors import CollsimError, Sentence
 from .ranks.process import CONNECT_SECONDS, RankOutcome, RankTask
+from .ranks.wire import TOKEN_BYTES
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 #: A rank imports its own modules and not the package around them, which loads tables and takes a second of a processor.
@@ -33,7 +34,6 @@ from collsim.real.ranks.process import main; main()
 """
 _LEAD = 0.05  # s between the order to start and the start: long enough for it to reach all
 _GRACE = 0.3  # s in which the end of a process may explain why others lost a connection
-TOKEN_BYTES = 32
 
 Told = Callable[[int, int], None]
 
@@ -141,7 +141,7 @@ def crew(tasks: Sequence[RankTask], until: float) -> Iterator[Crew]:
     try:
         for number, task in enumerate(tasks):
             started.tell(number, task)
-        ready = min(until, time.perf_counter() + CONNECT_SECONDS)
+        ready = min(until, time.perf_counter() + CONNECT_SECONDS * (4 if tasks[0].on == "gloo" else 1))  # torch loads
         ports = dict(enumerate(started.answers("port", ready)))
         started.tell_all(ports)
         started.answers("connected", ready)
@@ -157,6 +157,10 @@ def measured(
 
     Raises CollsimError where a rank fails or is killed, or the time is up.
     """
+    if tasks[0].on == "mpi":
+        from .mpiexec import by_mpiexec
+
+        return [[_from(start, one) for one in of] for start, of in by_mpiexec(tasks, runs, time_limit)]
     until, found = time.perf_counter() + time_limit, []
     with crew(tasks, until) as started:
         for number in range(runs + 1):

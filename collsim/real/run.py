@@ -22,6 +22,7 @@ from ..simulate.conditions import conditions
 from ..simulate.run import chunk_bytes
 from ..units import format_bytes, format_time, parse_bandwidth, parse_bytes, parse_count, parse_time
 from .launch import measured, new_token
+from .mpiexec import require
 from .prediction import MessageCost, imitated, predict
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankOutcome, RankTask
@@ -104,20 +105,27 @@ def run_for_real(
         CollsimError for what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
     """
     given = None if buffers is None else np.asarray(buffers)
-    plan = require_schedule(schedule)
     if given is not None:
-        nbytes, dtype = _size_of(plan, given, layout), given.dtype
-    asked = check(plan, nbytes, dtype, op, on, repeat, time_limit)
-    asked = replace(asked, network=_network(plan.ranks, alpha, bandwidth, eager, late, slow))
+        nbytes, dtype = _size_of(require_schedule(schedule), given, layout), given.dtype
+    plan, network = require_schedule(schedule), (alpha, bandwidth, eager, late, slow)
+    asked = _asked(check(plan, nbytes, dtype, op, on, repeat, time_limit), network)
     cost = message_cost(plan.ranks, asked.network, on) if calibrate or asked.network.bandwidth is None else None
     predicted = _predicted(asked, cost)
     _require_time(asked, predicted)
     with told(progress, "runs", "runs done", "in all") as tell:
         if given is None:
-            found, out = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=tell)), None
+            found, out = _checked(asked, _carry(asked, *expected_of(asked), give=False, tell=tell)), None
         else:
             found, out = _on_buffers(asked, given, layout, tell)
-    return replace(_trace(asked, predicted, found, out), calibrated=cost)
+    return replace(trace_of(asked, predicted, found, out), calibrated=cost)
+
+
+def _asked(asked: RealRun, network: tuple[Any, ...]) -> RealRun:
+    """The same on its network; nothing paces a library's own messages. Raises CollsimError where there is no library."""
+    require(asked.on)
+    if asked.on != "here":
+        network = (None, None, *network[2:])
+    return replace(asked, network=_network(asked.schedule.ranks, *network))
 
 
 def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> MessageCost:
@@ -127,13 +135,16 @@ def message_cost(ranks: int, network: ImitatedNetwork, on: str = "here") -> Mess
     """
     if ranks < 2:
         raise CollsimError("one rank sends no message, so there is nothing to measure; use two or more")
-    around, times, steady = registered("allgather_ring", ranks=ranks), [], replace(network, late={}, slow={})
-    for size in MessageCost.sizes(steady):
-        many = MessageCost.RUNS
-        asked = RealRun(around, size * ranks, np.dtype("float32"), "sum", steady, many, MOST_SECONDS, on)
-        found = _checked(asked, _carry(asked, *_numbers(asked), give=False, tell=None))
-        times.append(_trace(asked, _predicted(asked, None), found, None).best / (ranks - 1))
-    return MessageCost.of(steady, times)
+    around, steady = registered("allgather_ring", ranks=ranks), replace(network, late={}, slow={})
+    times = [best_time(around, size * ranks, steady, MessageCost.RUNS, on) for size in MessageCost.sizes(steady)]
+    return MessageCost.of(steady, [time / (ranks - 1) for time in times])
+
+
+def best_time(schedule: Schedule, nbytes: int, network: ImitatedNetwork, runs: int, on: str = "here") -> float:
+    """Seconds of the fastest of so many runs, checked as all are."""
+    asked = RealRun(schedule, nbytes, np.dtype("float32"), "sum", network, runs, MOST_SECONDS, on)
+    found = _checked(asked, _carry(asked, *expected_of(asked), give=False, tell=None))
+    return min(max(float(o.moments.arrived.max(initial=0.0)) for o in outcomes) for outcomes in found)
 
 
 def _size_of(schedule: Schedule, given: npt.NDArray[Any], layout: str | None) -> int:
@@ -227,7 +238,9 @@ def _require_time(asked: RealRun, predicted: Trace) -> None:
 # ---- numbers
 
 
-def _numbers(asked: RealRun) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
+def expected_of(
+    asked: RealRun,
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
     """What all slots hold at the start, one period of it; which hold anything; and by endpoint and slot what the
     collective promises, as replay has it."""
     schedule, held = asked.schedule, starting(asked.schedule)
@@ -258,11 +271,15 @@ def _carry(
     expected: dict[int, dict[int, npt.NDArray[Any]]],
     give: bool,
     tell: Any,
+    own: bool = False,
 ) -> list[list[RankOutcome]]:
     """Hand each process its part, and run them."""
+    count = asked.schedule.endpoints
     token, name = new_token(), _UFUNCS[asked.op] if collective(asked.schedule.collective).reduces else "add"
     tasks = [
-        RankTask(program, asked.network, token, values[e], asked.sizes, name, expected.get(e, {}), give)
+        RankTask(
+            program, asked.network, token, values[e], asked.sizes, name, expected.get(e, {}), give, asked.on, own, count
+        )
         for e, program in enumerate(programs(asked.schedule, held))
     ]
     return measured(tasks, asked.repeat, asked.time_limit, tell)
@@ -300,7 +317,9 @@ def _on_buffers(
 # ---- the trace
 
 
-def _trace(asked: RealRun, predicted: Trace, found: list[list[RankOutcome]], out: npt.NDArray[Any] | None) -> RealTrace:
+def trace_of(
+    asked: RealRun, predicted: Trace, found: list[list[RankOutcome]], out: npt.NDArray[Any] | None
+) -> RealTrace:
     start, came, finish = (np.zeros((len(found), len(asked.schedule))) for _ in range(3))
     for run_number, outcomes in enumerate(found):
         for endpoint, outcome in enumerate(outcomes):

@@ -155,9 +155,8 @@ def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
 def _frozen(shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: Wanted) -> Schedule:
     kind = find_collective(wanted.collective)
     if chunks < 1 or (kind.blocks and chunks % n):
-        raise ScheduleError(
-            "{chunks} chunks do not fit {collective} with {n} ranks", chunks=chunks, collective=wanted.collective, n=n
-        )
+        why = "{chunks} chunks do not fit {collective} with {n} ranks"
+        raise ScheduleError(why, chunks=chunks, collective=wanted.collective, n=n)
     rows = sum(shape[0] for shape in shapes)
     size = 4 * rows * len(COLUMNS)
     if len(rest) < size:

@@ -76,9 +76,8 @@ def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
         yield
         return
     if made := _made_before(function):
-        raise ScheduleError(
-            "{name} holds steps of a schedule that was made before; write the steps yourself", name=made
-        )
+        why = "{name} holds steps of a schedule that was made before; write the steps yourself"
+        raise ScheduleError(why, name=made)
     borrowed: list[Sentence] = []
 
     def watch(running: Any, event: str, what: object) -> None:
@@ -192,9 +191,8 @@ def _counted(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
                 if number >= limits.steps
                 else Sentence("{transfers:,} transfers", transfers=limits.transfers)
             )
-            raise ScheduleError(
-                "{label} yields more than {what} and has not ended; does a loop never stop?", label=label, what=what
-            )
+            why = "{label} yields more than {what} and has not ended; does a loop never stop?"
+            raise ScheduleError(why, label=label, what=what)
         yield item
 
 

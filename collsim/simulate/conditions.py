@@ -45,9 +45,8 @@ def flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0)
         s, d, b, t = np.broadcast_arrays(np.atleast_1d(s), d, b, t)
     except ValueError as error:
         lengths = ", ".join(f"{name} {np.size(v)}" for name, v in (("src", s), ("dst", d), ("nbytes", b), ("start", t)))
-        raise CollsimError(
-            "flows need arrays of one length, one entry a flow; got {lengths}", lengths=lengths
-        ) from error
+        why = "flows need arrays of one length, one entry a flow; got {lengths}"
+        raise CollsimError(why, lengths=lengths) from error
     return Flows(
         s.astype(np.int64).ravel(), d.astype(np.int64).ravel(), b.astype(np.int64).ravel(), t.astype(np.float64).ravel()
     )
@@ -57,9 +56,8 @@ def _ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError as error:  # lists of different lengths
-        raise CollsimError(
-            "{name}={value!r} must be one rank number or a flat list of them", name=name, value=value
-        ) from error
+        why = "{name}={value!r} must be one rank number or a flat list of them"
+        raise CollsimError(why, name=name, value=value) from error
     if array.size and array.dtype.kind not in "iu":
         raise CollsimError("{name} must be rank numbers, got {value!r}", name=name, value=array.ravel()[:1].tolist()[0])
     bad = array[(array < 0) | (array >= topology.ranks)] if array.size else array

@@ -262,9 +262,8 @@ def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
         why = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}, one for each rank of {label}"
         raise CollsimError(why, ranks=ranks, schedule_ranks=schedule.ranks, name=topology.name, label=schedule.label)
     if group.min() < 0 or group.max() >= topology.ranks:
-        raise TopologyError(
-            "ranks={ranks!r}: {name} has ranks 0 to {last}", ranks=ranks, name=topology.name, last=topology.ranks - 1
-        )
+        why = "ranks={ranks!r}: {name} has ranks 0 to {last}"
+        raise TopologyError(why, ranks=ranks, name=topology.name, last=topology.ranks - 1)
     return group.astype(np.int64)
 
 
@@ -329,7 +328,8 @@ def _rerun(
 
 def _alone(work: _Work, number: int) -> _Work:
     """One of the schedules, with what belongs to it."""
-    return replace(work, **{f.name: [getattr(work, f.name)[number]] for f in fields(work) if f.name != "topology"})
+    own: dict[str, Any] = {f.name: [getattr(work, f.name)[number]] for f in fields(work) if f.name != "topology"}
+    return replace(work, **own)
 
 
 def _together(work: _Work, dtype: Any, options: Mapping[str, Any], progress: Progress | bool | None) -> Together:
@@ -456,9 +456,8 @@ def simulate_many(
         )
     first, many = parse_count(seed, "seed", least=0), parse_count(runs, "runs")
     if many > _MOST_RUNS:
-        raise CollsimError(
-            "runs={runs!r} is more than {most:,}; a distribution shows long before that", runs=runs, most=_MOST_RUNS
-        )
+        why = "runs={runs!r} is more than {most:,}; a distribution shows long before that"
+        raise CollsimError(why, runs=runs, most=_MOST_RUNS)
     times = np.empty(many)
     with told(progress, "runs", "runs done", "in all") as tell:
         for i in range(many):

@@ -246,11 +246,9 @@ class Trace:
 
     @property
     def _engine_said(self) -> str:
-        return (
-            self.engine
-            if self.conditions is None
-            else f"{self.engine} (sharing {self.conditions.sharing}; computed by {self.how})"
-        )
+        if self.conditions is None:
+            return self.engine
+        return f"{self.engine} (sharing {self.conditions.sharing}; computed by {self.how})"
 
     @cached_property
     def segments(self) -> Segments:

@@ -4,5 +4,6 @@ crash."""
 from .compare import compare
 from .plan import read_plan
 from .run import sweep
+from .splits import best_parallel
 
-__all__ = ["compare", "read_plan", "sweep"]
+__all__ = ["best_parallel", "compare", "read_plan", "sweep"]

@@ -149,9 +149,8 @@ def compare(
         if isinstance(b, Topology) and isinstance(a, str) and a not in collectives():
             raise CollsimError(unknown("model or collective", a, [*_model_names(), *collectives()]))
         what = "parallel" if parallel is not None else next(iter(step))
-        raise CollsimError(
-            "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)", what=what
-        )
+        why = "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)"
+        raise CollsimError(why, what=what)
     if isinstance(b, Topology) and isinstance(a, str):
         names = _named(a, algorithm)
         search = Search.on(b, channels, chunks)
@@ -189,9 +188,8 @@ def _named(collective: str, given: Sequence[str | Algorithm] | None) -> list[Alg
     if given is None:
         return list(algorithms(collective).values())
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise CollsimError(
-            "algorithm={given!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']", given=given
-        )
+        why = "algorithm={given!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
+        raise CollsimError(why, given=given)
     return [entry if isinstance(entry, Algorithm) else find(entry) for entry in given]
 
 

@@ -42,9 +42,8 @@ def _one(entry: Any) -> Iterable[Topology]:
         return [machine(entry) if entry in machines() else parse_topology(entry, NETWORKS)]
     if isinstance(entry, Mapping):
         return _from_mapping(dict(entry))
-    raise TopologyError(
-        "topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'", entry=entry
-    )
+    why = "topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'"
+    raise TopologyError(why, entry=entry)
 
 
 def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
@@ -72,9 +71,8 @@ def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
         except CollsimError:
             raise
         except (TypeError, ValueError) as error:
-            raise TopologyError(
-                "edits {edits!r} of {name}: {error}", edits=edits, name=network.name, error=error
-            ) from error
+            why = "edits {edits!r} of {name}: {error}"
+            raise TopologyError(why, edits=edits, name=network.name, error=error) from error
     return found
 
 

@@ -56,9 +56,8 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     place = Path(path)
     node = compose(read_text(place, _LARGEST), place.name, "YAML")
     if not isinstance(node, yaml.MappingNode):
-        raise FormatError(
-            "{name}, line 1: a plan is a mapping with the keys {keys}", name=place.name, keys=", ".join(_KEYS)
-        )
+        why = "{name}, line 1: a plan is a mapping with the keys {keys}"
+        raise FormatError(why, name=place.name, keys=", ".join(_KEYS))
     lines: dict[str, int] = {}
     for key, _ in node.value:
         line = key.start_mark.line + 1
@@ -88,9 +87,8 @@ def read_plan(path: str | Path) -> dict[str, Any]:
                 _require_known(key, entry)
             except CollsimError as error:
                 within = nodes[key].value[number] if isinstance(value, list) else nodes[key]
-                raise FormatError(
-                    "{name}, line {line}: {error}", name=place.name, line=within.start_mark.line + 1, error=error
-                ) from error
+                why = "{name}, line {line}: {error}"
+                raise FormatError(why, name=place.name, line=within.start_mark.line + 1, error=error) from error
     return arguments
 
 

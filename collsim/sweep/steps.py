@@ -59,9 +59,8 @@ def require_collectives_alone(given: Mapping[str, Any]) -> None:
     """Refuse what only steps of training have. Raises CollsimError."""
     for name, value in given.items():
         if value is not None:
-            raise CollsimError(
-                "{name}= is of a sweep over training steps: say which model, as model='resnet50'", name=name
-            )
+            why = "{name}= is of a sweep over training steps: say which model, as model='resnet50'"
+            raise CollsimError(why, name=name)
 
 
 def require_steps_alone(given: Mapping[str, Any]) -> None:

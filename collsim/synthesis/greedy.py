@@ -82,9 +82,8 @@ def matched(
     table, finish = table[: state[0]], finish[: state[0]]
     if (wanted & ~held).any():
         rank, chunk = (int(x) for x in np.argwhere(wanted & ~held)[0])
-        raise CollsimError(
-            "{name}: chunk {chunk} cannot be brought to rank {rank}", name=pairs.topology.name, chunk=chunk, rank=rank
-        )
+        why = "{name}: chunk {chunk} cannot be brought to rank {rank}"
+        raise CollsimError(why, name=pairs.topology.name, chunk=chunk, rank=rank)
     return Matched(use[table[:, 0]], table[:, 1], table[:, 2], float(finish.max(initial=0.0)))
 
 

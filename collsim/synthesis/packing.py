@@ -149,9 +149,8 @@ class _Grower:
         outside = [e for e in edges if batch.depth[self.dst[e]] < 0]
         counts = [self.allowed(e, batch.count) for e in outside]
         if not any(counts):
-            raise CollsimError(
-                "no {count} spanning trees from rank {root} are left to pack", count=batch.count, root=batch.root
-            )
+            why = "no {count} spanning trees from rank {root} are left to pack"
+            raise CollsimError(why, count=batch.count, root=batch.root)
         best = int(np.argmax(counts))
         return outside[best], counts[best]
 

@@ -81,9 +81,8 @@ def synthesize(
     """
     kind = collective_name if isinstance(collective_name, Collective) else collective(collective_name)
     if not isinstance(topology, Topology):
-        raise CollsimError(
-            "synthesize wants a topology, got {topology!r}; make one with topology.switch(8)", topology=topology
-        )
+        why = "synthesize wants a topology, got {topology!r}; make one with topology.switch(8)"
+        raise CollsimError(why, topology=topology)
     require_word("effort", effort, tuple(forests.EFFORT))
     if method is not None:
         require_word("method", method, METHODS)

@@ -54,9 +54,8 @@ class Residue:
             raise TopologyError(why, collective=self.collective, sizes=len(self.sizes))
         for name, values in (("sizes", self.sizes), ("factors", self.factors)):
             if not all(isinstance(v, Real) and not isinstance(v, bool) and 0 < v < float("inf") for v in values):
-                raise TopologyError(
-                    "residue of {collective}: {name} must be numbers above 0", collective=self.collective, name=name
-                )
+                why = "residue of {collective}: {name} must be numbers above 0"
+                raise TopologyError(why, collective=self.collective, name=name)
 
 
 @dataclass(frozen=True)
@@ -88,9 +87,8 @@ class Measured:
                 why = "fitted_on: {name}={value!r} must be a list of what was measured"
                 raise TopologyError(why, name=name, value=self.fitted_on.get(name))
         if missing := [name for name in ("gpu", "nodes", "inside", "net", "gdr") if name not in self.fitted_on]:
-            raise TopologyError(
-                "fitted_on: {missing} is missing: what the machine was when it was measured", missing=", ".join(missing)
-            )
+            why = "fitted_on: {missing} is missing: what the machine was when it was measured"
+            raise TopologyError(why, missing=", ".join(missing))
 
 
 _SOURCE = "calibrated to a log of one's own"

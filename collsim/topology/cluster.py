@@ -311,11 +311,9 @@ class ClusterRouter:
             if path is not None:
                 return Leg(path.links, -1, -1, (), f"{LEVELS[path.type]} path between {self._ends(a, b)}")
             other = self._remote(state, a, state, b)
-            return (
-                other
-                if isinstance(other, Leg)
-                else Sentence("no links join {ends}; let a rank serve (server='rank')", ends=self._ends(a, b))
-            )
+            if isinstance(other, Leg):
+                return other
+            return Sentence("no links join {ends}; let a rank serve (server='rank')", ends=self._ends(a, b))
         if path is not None and self._own_links(path):
             return Leg(path.links, -1, -1, (), "over the chips' own links")
         if path is not None and self._p2p(path):
@@ -441,7 +439,9 @@ class ClusterRouter:
         if self._gdr(seen, sending):
             return path.links, f"{LEVELS[seen.type]}, GPUDirect RDMA"
         staged = self._staged(state, ends, self._memory(state, device))
-        return staged and (staged, f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory")
+        if staged is None:
+            return None
+        return staged, f"{LEVELS[seen.type]}, no GPUDirect RDMA: staged through host memory"
 
     def _staged(self, state: int, ends: tuple[int, int], memory: int | None) -> Local | None:
         """Links into host memory and out of it again; None where there is no way."""

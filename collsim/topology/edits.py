@@ -47,41 +47,34 @@ def with_link(
         raise TopologyError(why, a=a, b=b)
     which = _between(topology, a, b)
     rate, delay = topology.links.bandwidth.copy(), topology.links.alpha.copy()
-    said = []
     try:
         if bandwidth is not None:
             factor = _factor(bandwidth)
             rate[which] = rate[which] * factor if factor is not None else parse_bandwidth(bandwidth)
-            said.append(
-                f"bandwidth {bandwidth}"
-                if isinstance(bandwidth, str)
-                else f"bandwidth {format_bandwidth(rate[which][0])}"
-            )
         if alpha is not None:
             delay[which] = parse_time(alpha)
-            said.append(f"alpha {alpha}" if isinstance(alpha, str) else f"alpha {format_time(delay[which][0])}")
     except CollsimError as error:
         way_out = Sentence("; a factor is 'half', 'double', 'x0.1' or '10%'") if isinstance(bandwidth, str) else ""
-        raise TopologyError(
-            "with_link({a!r}, {b!r}): {error}{way_out}", a=a, b=b, error=error, way_out=way_out
-        ) from None
+        why = "with_link({a!r}, {b!r}): {error}{way_out}"
+        raise TopologyError(why, a=a, b=b, error=error, way_out=way_out) from None
     call = {"a": _device(topology, a), "b": _device(topology, b), **_given(bandwidth=bandwidth, alpha=alpha)}
-    said_all = f"{_pair(topology, a, b)}: {', '.join(said)}"
-    return _changed(topology, _relabelled(topology.links, which, rate, delay), said_all, ("with_link", call))
+    now = {"bandwidth": format_bandwidth(rate[which][0]), "alpha": format_time(delay[which][0])}
+    given = {"bandwidth": bandwidth, "alpha": alpha}
+    said = [f"{k} {v if isinstance(v, str) else now[k]}" for k, v in given.items() if v is not None]
+    text = f"{_pair(topology, a, b)}: {', '.join(said)}"
+    return _changed(topology, _relabelled(topology.links, which, rate, delay), text, ("with_link", call))
 
 
 def scaled(topology: Topology, kind: str | None, by: float) -> Topology:
     """Bandwidth of every link of a kind times `by`."""
     if isinstance(by, bool) or not isinstance(by, Real) or not 0 < by < 1e12:
-        raise TopologyError(
-            "scaled(by={by!r}) must be a number above 0 (and below 1e12); 2 doubles the bandwidth", by=by
-        )
+        why = "scaled(by={by!r}) must be a number above 0 (and below 1e12); 2 doubles the bandwidth"
+        raise TopologyError(why, by=by)
     links = topology.links
     kinds = sorted({c.kind for c in links.cables})
     if kind is not None and (not isinstance(kind, str) or kind not in kinds):
-        raise TopologyError(
-            "{name} has no links of that kind: {unknown}", name=topology.name, unknown=unknown("kind", kind, kinds)
-        )
+        why = "{name} has no links of that kind: {unknown}"
+        raise TopologyError(why, name=topology.name, unknown=unknown("kind", kind, kinds))
     chosen = np.array([kind is None or c.kind == kind for c in links.cables], bool)
     rate = np.where(chosen[links.cable], links.bandwidth * by, links.bandwidth)
     cables = tuple(_times(c, by) if yes else c for c, yes in zip(links.cables, chosen, strict=True))
@@ -179,9 +172,8 @@ def _between(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.i
             if near
             else ""
         )
-        raise TopologyError(
-            "{name} has no link between {pair}{beside}", name=topology.name, pair=_pair(topology, a, b), beside=beside
-        )
+        why = "{name} has no link between {pair}{beside}"
+        raise TopologyError(why, name=topology.name, pair=_pair(topology, a, b), beside=beside)
     return found
 
 
@@ -234,9 +226,8 @@ def _factor(bandwidth: object) -> float | None:
         return None
     factor = float(match[1]) if match else float(percent[1]) / 100  # type: ignore[index]
     if not 0 < factor < 1e9:
-        raise CollsimError(
-            "bandwidth={bandwidth!r} must be a factor above 0; for no link at all use without_link", bandwidth=bandwidth
-        )
+        why = "bandwidth={bandwidth!r} must be a factor above 0; for no link at all use without_link"
+        raise CollsimError(why, bandwidth=bandwidth)
     return factor
 
 

@@ -100,9 +100,8 @@ def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
-        raise TopologyError(
-            "from_networkx wants a networkx graph, got {graph!r}; make one with networkx.Graph()", graph=graph
-        )
+        why = "from_networkx wants a networkx graph, got {graph!r}; make one with networkx.Graph()"
+        raise TopologyError(why, graph=graph)
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
     return from_cables(name, {node: graph.nodes[node] for node in nodes}, _joined(graph, number))

@@ -61,16 +61,14 @@ class Cable:
 
     def __post_init__(self) -> None:
         if not self.source:
-            raise TopologyError(
-                "cable {label!r} has no source for its numbers; say where they come from", label=self.label
-            )
+            why = "cable {label!r} has no source for its numbers; say where they come from"
+            raise TopologyError(why, label=self.label)
         if not self.bandwidth > 0 or not np.isfinite(self.bandwidth):
             why = "cable {label!r}: bandwidth={bandwidth!r} must be a finite rate above 0 B/s"
             raise TopologyError(why, label=self.label, bandwidth=self.bandwidth)
         if not self.alpha >= 0 or not np.isfinite(self.alpha):
-            raise TopologyError(
-                "cable {label!r}: alpha={alpha!r} must be 0 s or more", label=self.label, alpha=self.alpha
-            )
+            why = "cable {label!r}: alpha={alpha!r} must be 0 s or more"
+            raise TopologyError(why, label=self.label, alpha=self.alpha)
 
 
 class MadeNames(Sequence[str]):
@@ -337,9 +335,8 @@ class Topology:
         if not np.all(ok):
             lost = np.atleast_1d(asked)[np.argmin(np.atleast_1d(ok))]
             a, b = divmod(int(lost), len(self.devices))
-            raise TopologyError(
-                "{name} has no link from {a} to {b}", name=self.name, a=self.devices.name[a], b=self.devices.name[b]
-            )
+            why = "{name} has no link from {a} to {b}"
+            raise TopologyError(why, name=self.name, a=self.devices.name[a], b=self.devices.name[b])
         return order[found].astype(np.int32)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -90,9 +90,8 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     first, hosts = len(topology.devices), topology.endpoints - topology.ranks
     old, links = topology.devices, topology.links
     if not links.cables:
-        raise TopologyError(
-            "{name} has no cable to copy for a helper; use switch({ranks})", name=topology.name, ranks=topology.ranks
-        )
+        why = "{name} has no cable to copy for a helper; use switch({ranks})"
+        raise TopologyError(why, name=topology.name, ranks=topology.ranks)
     among = more * (more - 1) // 2 if topology.shape == "fully_connected" else 0
     whole = Extent(first + more, len(links) + 2 * (more * len(joins) + among))
     require(

@@ -85,9 +85,8 @@ class Machine:
 
     def __post_init__(self) -> None:
         if not self.source:
-            raise TopologyError(
-                "machine {name!r} has no source for its wiring; say where it comes from", name=self.name
-            )
+            why = "machine {name!r} has no source for its wiring; say where it comes from"
+            raise TopologyError(why, name=self.name)
         for a, b, cable in self.joints:
             if cable.kind not in _LINK_TYPE:
                 why = "{a} to {b}: {unknown}"

@@ -24,9 +24,8 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     """
     match = _CALL.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
-        raise TopologyError(
-            "topology {text!r} is not of the form 'ring(8, bandwidth=25GB/s, alpha=1us)'", text=text[:80]
-        )
+        why = "topology {text!r} is not of the form 'ring(8, bandwidth=25GB/s, alpha=1us)'"
+        raise TopologyError(why, text=text[:80])
     name, inside = match[1], match[2] or ""
     if name not in builders:
         raise TopologyError(unknown("topology", name, builders))
@@ -37,9 +36,8 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
         if equals:
             keywords[key.strip()] = _value(value.strip())
         elif keywords:
-            raise TopologyError(
-                "topology {text!r}: {part!r} comes after a keyword; write key=value", text=text, part=part
-            )
+            why = "topology {text!r}: {part!r} comes after a keyword; write key=value"
+            raise TopologyError(why, text=text, part=part)
         else:
             values.append(_value(part))
     builder = builders[name]

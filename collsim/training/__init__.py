@@ -31,10 +31,11 @@ from .parallel import (
     tensor,
     zero,
 )
+from .parallel.spoken import spoken
 from .parallel.strategy import state_bytes
 from .pipelines import PipelineTiming
 from .run import training_step
-from .search import best_parallel
+from .scaling import scaling
 from .together import StepsTogether, steps_together
 from .trace import StepTrace
 from .workload.model import Layer, Model
@@ -62,7 +63,6 @@ __all__ = [
     "TensorParallel",
     "TrainingStep",
     "Zero",
-    "best_parallel",
     "context",
     "data_parallel",
     "ddp",
@@ -77,7 +77,9 @@ __all__ = [
     "parameter_server",
     "pipeline",
     "read_profile",
+    "scaling",
     "speed",
+    "spoken",
     "state_bytes",
     "steps_together",
     "tensor",

@@ -163,9 +163,8 @@ def _number(row: Mapping[str, str], name: str) -> float | None:
 def _count(row: Mapping[str, str], name: str) -> int:
     value = _number(row, name)
     if value is None or value < 1 or value != int(value):
-        raise CollsimError(
-            "{name}={value!r}: a step needs a whole number of at least 1", name=name, value=row.get(name)
-        )
+        why = "{name}={value!r}: a step needs a whole number of at least 1"
+        raise CollsimError(why, name=name, value=row.get(name))
     return int(value)
 
 
@@ -187,9 +186,8 @@ def _model(row: Mapping[str, str]) -> Model:
         return model_named(name.replace("-", ""))
     sizes = [_number(row, column) for column in ("hidden", "layers", "heads", "seq")]
     if any(size is None for size in sizes):
-        raise CollsimError(
-            "model={model!r} is not in the catalogue, and its row does not say how wide it is", model=row["model"]
-        )
+        why = "model={model!r} is not in the catalogue, and its row does not say how wide it is"
+        raise CollsimError(why, model=row["model"])
     h, layers, heads, tokens = (int(size or 0) for size in sizes)
     return _wide(name.startswith("mpt"), "llama" in name, h, layers, heads, tokens)
 

@@ -47,9 +47,8 @@ def script(trace: StepTrace) -> str:
         return _script(trace, _ddp_parts(trace, parallel))
     if isinstance(parallel, DataParallel):
         return _script(trace, _data_parallel_parts(trace))
-    raise CollsimError(
-        "{says}: PyTorch has no module that does this; ddp() and data_parallel() have a script", says=parallel.says
-    )
+    why = "{says}: PyTorch has no module that does this; ddp() and data_parallel() have a script"
+    raise CollsimError(why, says=parallel.says)
 
 
 def launch(trace: StepTrace, init: str = "env://", file: str = "step.py") -> str:
@@ -288,11 +287,9 @@ def _model(request: Request) -> str:
 
 def _cast(request: Request) -> str:
     """The context of a forward pass."""
-    return (
-        "contextlib.nullcontext()"
-        if request.dtype == "float32"
-        else f"torch.autocast(device.type, torch.{request.dtype})"
-    )
+    if request.dtype == "float32":
+        return "contextlib.nullcontext()"
+    return f"torch.autocast(device.type, torch.{request.dtype})"
 
 
 def _step(request: Request, context: str, after: str = "") -> str:

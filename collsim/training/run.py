@@ -55,6 +55,7 @@ class Request:
     step: int = STEADY
     background: Any = None
     recompute: str = "none"
+    slow: Mapping[int, float] = field(default_factory=dict)
     given: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -77,6 +78,7 @@ def training_step(
     step: int = STEADY,
     background: Any = None,
     recompute: str = "none",
+    slow: Mapping[int, float] | None = None,
 ) -> StepTrace:
     """Time one step of training.
 
@@ -103,6 +105,8 @@ def training_step(
         background: with `network="shared"`, other traffic: rows (src rank, dst rank, nbytes) or (..., start in s).
         recompute: activations that are not kept but computed again in the backward pass: none, selective (the scores of
             attention) or full (of a block all but its input).
+        slow: stragglers: rank to how many times as long it computes. GPUs of its lane wait for it, so all of the lane
+            takes as long: that is the replica that the others wait for.
 
     Raises CollsimError for what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
     """
@@ -147,7 +151,7 @@ def asked(given: Mapping[str, Any]) -> Request:
         "recompute",
     )
     rest = {name: given[name] for name in names}
-    number = parse_count(given["step"], "step")
+    number, rest["slow"] = parse_count(given["step"], "step"), _slow(given.get("slow"), ranks)
     return Request(model, topology, parallel, batch, micro, accumulate, ranks, step=number, given=dict(given), **rest)
 
 
@@ -264,6 +268,8 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
     cost = costs(step, request.topology, request.compute)
     slower = with_interference(cost.speed, request.interference)
     network = network_of(request)
+    if request.slow:
+        cost = replace(cost, seconds=cost.seconds * _longer(step, request.slow))
     seconds = cost.seconds + network.of_step(step)
     more: dict[str, Any] = {"was": was, "notes": _notes(request, network, step)}
     if request.network == "alone":
@@ -276,6 +282,28 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
     trace = StepTrace(step, request.topology, begin, end, cost, slower, request, **more)
     _require_memory(trace)
     return trace
+
+
+def _slow(asked: Any, ranks: tuple[int, ...]) -> dict[int, float]:
+    """Stragglers, checked. Raises CollsimError for ranks that take no part, and for factors below 1."""
+    out = {}
+    for rank, factor in (asked or {}).items():
+        good = isinstance(factor, int | float) and not isinstance(factor, bool) and 1 <= factor < 1e6
+        if rank not in ranks or not good:
+            raise CollsimError(
+                "slow={{{rank!r}: {factor!r}}}: name a rank that takes part, and how many times as long it computes "
+                "(1.5)",
+                rank=rank,
+                factor=factor,
+            )
+        out[int(rank)] = float(factor)
+    return out
+
+
+def _longer(step: TrainingStep, slow: Mapping[int, float]) -> Any:
+    """(tasks,) how many times as long each computes: as long as the slowest GPU of its lanes."""
+    lanes = [max([1.0, *(slow[rank] for rank in slow if rank in ranks)]) for ranks in step.lanes]
+    return np.array([max(lanes[lane] for lane in task.lanes) if task.computes else 1.0 for task in step.tasks])
 
 
 def _notes(request: Request, network: Collectives, step: TrainingStep) -> tuple[str, ...]:

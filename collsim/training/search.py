@@ -10,15 +10,13 @@ for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
-from ..bar import told
 from ..errors import CollsimError
-from ..topology import Topology
 from ..units import format_bytes, parse_bytes, parse_count
 from .compute.costs import speed_on
 from .estimate import Estimating
@@ -31,6 +29,8 @@ from .workload.transformer import RECOMPUTE
 if TYPE_CHECKING:
     import pandas as pd
 
+#: A split, samples of a microbatch, and what is recomputed.
+Candidate = tuple[Split, int, str]
 #: Microbatches of more samples than this are not tried: they hold more, and gain nothing that smaller ones do not.
 _MOST_SAMPLES = 16
 _PARTS = {
@@ -41,54 +41,7 @@ _PARTS = {
 _PARTS["data"] = "gradients and weights on the network"
 
 
-def best_parallel(
-    model: Model | str,
-    machine: Topology | str,
-    *,
-    batch: int,
-    memory: Any = None,
-    top: int = 10,
-    dtype: str = "bfloat16",
-    context_sizes: Sequence[int] = (1,),
-    expert_sizes: Sequence[int] = (1,),
-    optimizer: str = "adam",
-    compute: Any = None,
-    progress: Any = None,
-    every: bool = False,
-) -> pd.DataFrame:
-    """The best ways to split a step of a model over a machine, one a row, the fastest that fits first: those that were
-    timed, then those estimated.
-
-    Columns: parallel (the call), tp, cp, ep, pp, interleave, dp, data, micro_batch, recompute, time (s: of the `top`
-    best as `training_step` says, of the others estimated; `timed` says which), estimate (s), memory (bytes on the
-    fullest GPU, estimated), fits, pareto (none takes less time and less memory), its parts computing, layers, bubble
-    and data (s, estimated), reason (why it is worse than the best), and split, the value that `training_step` takes.
-
-    Args:
-        batch: samples of the step. memory: bytes of a GPU; the GPU's own unless given. top: rows to return; 0 for all.
-        context_sizes, expert_sizes: what to try beside 1. progress: True for a bar, or a function of (done, in all).
-        every: all rows, the worst too; `top` of them are timed.
-
-    Raises CollsimError where nothing is legal or nothing fits, with the nearest.
-    """
-    first = {"model": model, "machine": machine, "batch": batch, "dtype": dtype, "optimizer": optimizer}
-    request = _request(first, compute)
-    room = _room(request, memory)
-    count = parse_count(top, "top", least=0)
-    rows = estimated(request, tuple(context_sizes), tuple(expert_sizes), progress)
-    for row in rows:
-        row["fits"] = row["memory"] <= room
-    rows.sort(key=lambda row: (not row["fits"], row["time"]))
-    if not rows[0]["fits"]:
-        raise _nothing_fits(request, rows, room)
-    _timed_best([row for row in rows if row["fits"]][: count or None], request)
-    rows.sort(key=lambda row: (not row["fits"], not row["timed"], row["time"]))
-    for row in rows:
-        row["reason"] = _reason(row, rows[0], room)
-    return _frame(rows, None if every or not count else count)
-
-
-def _request(first: dict[str, Any], compute: Any) -> Request:
+def search_request(first: dict[str, Any], compute: Any) -> Request:
     """What was asked, checked, on one split that is always legal to ask for."""
     usual: dict[str, Any] = {"parallel": ddp(), "network": "alone", "compute": compute, "interference": None}
     usual |= {"ranks": None, "collectives": "nccl", "algorithm": None, "memory": None, "step": 3, "background": None}
@@ -97,7 +50,8 @@ def _request(first: dict[str, Any], compute: Any) -> Request:
     return replace(request, batch=batch)
 
 
-def _room(request: Request, memory: Any) -> float:
+def room_of(request: Request, memory: Any) -> float:
+    """Bytes of a GPU: as given, or its own. Raises CollsimError where neither is known."""
     if memory is not None:
         return float(parse_bytes(memory, "memory"))
     fast = speed_on(request.topology, request.dtype, request.compute)
@@ -110,24 +64,41 @@ def _room(request: Request, memory: Any) -> float:
 
 
 def estimated(
-    request: Request, contexts: tuple[int, ...] = (1,), experts: tuple[int, ...] = (1,), progress: Any = None
+    request: Request, contexts: tuple[int, ...] = (1,), experts: tuple[int, ...] = (1,)
 ) -> list[dict[str, Any]]:
     """All legal splits with their estimates."""
+    listed = every_legal(request, contexts, experts)
+    return [row_of(request, one, found) for one, found in zip(listed, estimates(request, listed), strict=True)]
+
+
+def every_legal(request: Request, contexts: tuple[int, ...], experts: tuple[int, ...]) -> list[Candidate]:
+    """All legal splits. Raises CollsimError where there is none."""
+    listed = list(legal(request, contexts, experts))
+    if not listed:
+        raise CollsimError(
+            "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples",
+            batch=request.batch,
+            ranks=len(request.ranks),
+        )
+    return listed
+
+
+def estimates(request: Request, listed: Sequence[Candidate]) -> list[dict[str, float]]:
+    """Of each split: time, memory, and the parts of the time, by estimate."""
     fast = speed_on(request.topology, request.dtype, request.compute)
     if fast is None:
         raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
-    estimating = Estimating(network_of(request), fast)
-    listed = list(legal(request, contexts, experts))
-    if not listed:
-        why = "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples"
-        raise CollsimError(why, batch=request.batch, ranks=len(request.ranks))
-    rows = []
-    with told(progress, "splits", "done", "in all") as tell:
-        for split, micro, recompute in listed:
-            rows.append(_row(estimating, replace(request, parallel=split), split, micro, recompute))
-            if tell is not None:
-                tell(len(rows), len(listed))
-    return rows
+    estimating, out = Estimating(network_of(request), fast), []
+    for split, micro, recompute in listed:
+        found = estimating.of(split, workload_of(_of(request, split, micro, recompute)))
+        parts = {name: getattr(found, name) for name in _PARTS}
+        out.append({"time": found.time, "memory": found.memory, **parts})
+    return out
+
+
+def _of(request: Request, split: Split, micro: int, recompute: str) -> Request:
+    accumulate = request.batch // split.replicas(len(request.ranks)) // micro
+    return replace(request, parallel=split, micro_batch=micro, accumulate=accumulate, recompute=recompute)
 
 
 def legal(
@@ -184,33 +155,54 @@ def _cuts(model: Model, t: int) -> bool:
 # ---- rows -----------------------------------------------------------------------------------------------------------
 
 
-def _row(estimating: Estimating, request: Request, split: Split, micro: int, recompute: str) -> dict[str, Any]:
-    replicas = split.replicas(len(request.ranks))
-    request = replace(request, micro_batch=micro, accumulate=request.batch // replicas // micro, recompute=recompute)
-    found = estimating.of(split, workload_of(request))
-    names = {"parallel": split.says, **split.sizes, "dp": replicas}
+def row_of(request: Request, one: Candidate, found: dict[str, float]) -> dict[str, Any]:
+    """A row of the table: the split, and what was estimated of it."""
+    split, micro, recompute = one
+    names = {"parallel": split.says, **split.sizes, "dp": split.replicas(len(request.ranks))}
     way = "" if split.data is None else split.data.says
-    rest = {"data": way, "micro_batch": micro, "recompute": recompute, "time": found.time, "timed": False}
-    parts = {name: getattr(found, name) for name in _PARTS}
-    return {**names, **rest, "estimate": found.time, "memory": found.memory, **parts, "split": split}
+    rest = {"data_parallel": way, "micro_batch": micro, "recompute": recompute, "time": found["time"], "timed": False}
+    return {**names, **rest, "estimate": found["time"], **{k: v for k, v in found.items() if k != "time"},
+            "split": split}  # fmt: skip
 
 
-def _timed_best(rows: list[dict[str, Any]], request: Request) -> None:
-    """Run the steps of some rows."""
+def timed(request: Request, one: Candidate) -> float:
+    """Seconds of a split's step, run."""
+    split, micro, recompute = one
+    return training_step(
+        request.model,
+        request.topology,
+        parallel=split,
+        batch=request.batch,
+        micro_batch=micro,
+        recompute=recompute,
+        dtype=request.dtype,
+        optimizer=request.optimizer,
+        compute=request.compute,
+        memory=2**60,
+    ).time
+
+
+def best_first(
+    rows: list[dict[str, Any]],
+    request: Request,
+    room: float,
+    count: int,
+    run: Callable[[list[dict[str, Any]]], list[float]],
+) -> list[dict[str, Any]]:
+    """Rows in order: those that fit, those that were run (`count` of them, 0 for all), by time; each with its reason.
+    `run` gives the seconds of rows. Raises CollsimError where nothing fits."""
     for row in rows:
-        trace = training_step(
-            request.model,
-            request.topology,
-            parallel=row["split"],
-            batch=request.batch,
-            micro_batch=row["micro_batch"],
-            recompute=row["recompute"],
-            dtype=request.dtype,
-            optimizer=request.optimizer,
-            compute=request.compute,
-            memory=2**60,
-        )
-        row["time"], row["timed"] = trace.time, True
+        row["fits"] = row["memory"] <= room
+    rows.sort(key=lambda row: (not row["fits"], row["time"]))
+    if not rows[0]["fits"]:
+        raise _nothing_fits(request, rows, room)
+    best = [row for row in rows if row["fits"]][: count or None]
+    for row, seconds in zip(best, run(best), strict=True):
+        row["time"], row["timed"] = seconds, True
+    rows.sort(key=lambda row: (not row["fits"], not row["timed"], row["time"]))
+    for row in rows:
+        row["reason"] = _reason(row, rows[0], room)
+    return rows
 
 
 def _reason(row: dict[str, Any], best: dict[str, Any], room: float) -> str:
@@ -256,7 +248,7 @@ def _nothing_fits(request: Request, rows: list[dict[str, Any]], room: float) -> 
     )
 
 
-def _frame(rows: list[dict[str, Any]], most: int | None) -> pd.DataFrame:
+def split_frame(rows: list[dict[str, Any]], most: int | None) -> pd.DataFrame:
     """Rows as a table, with those that none beats in both time and memory marked."""
     import pandas as pd
 

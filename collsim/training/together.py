@@ -112,9 +112,8 @@ def steps_together(traces: Sequence[StepTrace]) -> StepsTogether:
     """
     traces = tuple(traces)
     if len(traces) < 2 or not all(isinstance(trace, StepTrace) for trace in traces):
-        raise CollsimError(
-            "steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one", traces=traces
-        )
+        why = "steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one"
+        raise CollsimError(why, traces=traces)
     first = traces[0].topology
     taken: set[int] = set()
     for trace in traces:
@@ -123,9 +122,8 @@ def steps_together(traces: Sequence[StepTrace]) -> StepsTogether:
             raise CollsimError(why, name=trace.topology.name, first_name=first.name)
         own = {rank for lane in trace.step.lanes for rank in lane}
         if both := sorted(taken & own):
-            raise CollsimError(
-                "GPU {gpu} is used by two of the steps; give each GPUs of its own: ranks=[...]", gpu=both[0]
-            )
+            why = "GPU {gpu} is used by two of the steps; give each GPUs of its own: ranks=[...]"
+            raise CollsimError(why, gpu=both[0])
         taken |= own
     alone = tuple(t if t.request.network == "shared" else t.what_if(network="shared") for t in traces)
     parts = [Part(t.step, _seconds(t), t.interference) for t in alone]

@@ -127,11 +127,9 @@ class StepTrace:
         fast = self.costs.speed
         if fast is None:
             return math.nan
-        return (
-            fast.convolution or fast.peak
-            if any(layer.kind == "convolution" for layer in self.step.model.layers)
-            else fast.peak
-        )
+        if any(layer.kind == "convolution" for layer in self.step.model.layers):
+            return fast.convolution or fast.peak
+        return fast.peak
 
     @property
     def mfu(self) -> float:
@@ -167,6 +165,13 @@ class StepTrace:
         from .traffic import sent
 
         return sent(self.step, self.topology, self.request)
+
+    def crossings(self) -> pd.DataFrame:
+        """Bytes that a GPU of each lane sends in the step, a row for each lane, way of splitting and kind of link:
+        lane, way, link, nbytes, bandwidth (of such a link, B/s), time (s of the way's collectives)."""
+        from .traffic import crossings
+
+        return crossings(self)
 
     # ---- why --------------------------------------------------------------------------------------------------------
 

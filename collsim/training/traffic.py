@@ -1,20 +1,29 @@
-"""Bytes that ranks send in a step, by the schedules of its collectives."""
+"""Bytes that ranks send in a step, by the schedules of its collectives; by way of splitting and by kind of link."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..simulate.paths import Slots
 from ..simulate.run import chunk_bytes
+from .run import network_of
 from .workload.collectives import Collectives
 from .workload.step import StepTask, TrainingStep
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..schedule import Schedule
     from ..topology import Topology
     from .run import Request
+    from .trace import StepTrace
+
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
 
 
 def sent(step: TrainingStep, topology: Topology, request: Request) -> dict[int, int]:
@@ -37,9 +46,127 @@ def sent(step: TrainingStep, topology: Topology, request: Request) -> dict[int, 
 
 def sent_by(plan: Schedule, nbytes: int, item: int = 4) -> list[int]:
     """Bytes that each endpoint of a schedule sends, of a buffer of so many bytes."""
-    slots, total = Slots(chunk_bytes(plan, nbytes, item)), np.zeros(plan.endpoints)
+    src, _, moved = sent_by_pairs(plan, nbytes, item)
+    return [round(v) for v in np.bincount(src, weights=moved, minlength=plan.endpoints)]
+
+
+def sent_by_pairs(plan: Schedule, nbytes: int, item: int = 4) -> tuple[Longs, Longs, Floats]:
+    """(pairs,) senders, receivers and bytes: each pair of endpoints once."""
+    slots, ends = Slots(chunk_bytes(plan, nbytes, item)), plan.endpoints
+    total: dict[int, float] = {}
     for step in plan.each_step():
         away = step.src != step.dst
         moved = np.broadcast_to(slots.moved(step), len(step))[away]
-        total += np.bincount(step.src[away], weights=moved, minlength=plan.endpoints)
-    return [round(v) for v in total]
+        pairs, place = np.unique(step.src[away].astype(np.int64) * ends + step.dst[away], return_inverse=True)
+        for pair, size in zip(pairs.tolist(), np.bincount(place, weights=moved).tolist(), strict=True):
+            total[pair] = total.get(pair, 0.0) + size
+    listed = np.array(list(total), dtype=np.int64)
+    return listed // ends, listed % ends, np.array(list(total.values()))
+
+
+# ---- which links they cross ----------------------------------------------------------------------------------------
+
+#: Ways of splitting by the stream of their collectives; all others keep replicas together.
+_WAYS = {"tensor": "tensor", "context": "context", "expert": "expert"}
+
+
+def way_of(task: StepTask) -> str:
+    """The way of splitting that a collective is of: tensor, context, expert, pipeline or data."""
+    return "pipeline" if task.stream.startswith("pipeline") else _WAYS.get(task.stream, "data")
+
+
+def crossings(trace: StepTrace) -> pd.DataFrame:
+    """Bytes that a GPU of each lane sends in a step: a row for each lane, way and kind of link, with the mean over the
+    lane's GPUs (`nbytes`), the nominal bytes per second of such a link (`bandwidth`), and the seconds that the way's
+    collectives take alone (`time`).
+
+    The kind is that of the narrowest link between sender and receiver.
+    """
+    import pandas as pd
+
+    step, reader = trace.step, _Reading(trace)
+    lane_of = {rank: lane for lane, ranks in enumerate(step.lanes) for rank in ranks}
+    found: dict[tuple[int, str, str], float] = {}
+    seconds: dict[tuple[int, str], float] = {}
+    took = trace.end - trace.begin
+    often: dict[Any, tuple[StepTask, int]] = {}
+    for i in step.collectives:
+        task = step.tasks[i]
+        key = id(task.groups) if task.groups else step.group(task), task.stream, task.kind, task.nbytes
+        often[key] = task, task.times + (often[key][1] if key in often else 0)
+        for lane in task.lanes:
+            seconds[lane, way_of(task)] = seconds.get((lane, way_of(task)), 0.0) + float(took[i])
+    for task, times in often.values():
+        for group in step.groups(task):
+            for place, kind, nbytes in reader.of(group, task):
+                key_ = lane_of.get(group[place], -1), way_of(task), kind
+                found[key_] = found.get(key_, 0.0) + times * nbytes
+    rows = [
+        {
+            "lane": lane,
+            "way": way,
+            "link": kind,
+            "nbytes": nbytes / len(step.lanes[lane]),
+            "bandwidth": reader.bandwidth[kind],
+            "time": seconds[lane, way],
+        }
+        for (lane, way, kind), nbytes in sorted(found.items())
+        if lane >= 0
+    ]
+    return pd.DataFrame(rows, columns=["lane", "way", "link", "nbytes", "bandwidth", "time"])
+
+
+class _Reading:
+    """Bytes that the places of a group send over each kind of link; groups that lie alike on their nodes are read
+    once."""
+
+    def __init__(self, trace: StepTrace):
+        self.topology: Topology = trace.topology
+        self.network = network_of(trace.request)
+        self.per = self.topology.ranks // int(self.topology.facts.get("nodes", 1))
+        self.known: dict[Any, list[tuple[int, str, float]]] = {}
+        self.bandwidth: dict[str, float] = {}
+
+    def of(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
+        """(place in the group, kind of link, bytes)."""
+        first = group[0] // self.per * self.per
+        key = tuple(rank - first for rank in group), task.kind, task.nbytes, task.algorithm, task.options
+        if key not in self.known:
+            self.known[key] = self._read(group, task)
+        return self.known[key]
+
+    def _read(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
+        src, dst, nbytes = sent_by_pairs(self.network.plan(group, task), task.nbytes)
+        ranks, many = np.array(group), len(group)
+        here = (src < many) & (dst < many)
+        listed = list(zip(src[here].tolist(), self._kinds(ranks[src[here]], ranks[dst[here]]), nbytes[here].tolist(),
+                          strict=True))  # fmt: skip
+        away = (src < many) & (dst >= many)  # to a switch that adds up, or to a server
+        listed += [
+            (int(place), self._leaving(group[place], task), float(size))
+            for place, size in zip(src[away], nbytes[away], strict=True)
+        ]
+        out: dict[tuple[int, str], float] = {}
+        for place, kind, size in listed:
+            out[place, kind] = out.get((place, kind), 0.0) + size
+        return [(place, kind, size) for (place, kind), size in out.items()]
+
+    def _leaving(self, rank: int, task: StepTask) -> str:
+        """The widest link of a GPU, over which it reaches the switch of its node; a server is a kind of its own."""
+        links = self.topology.links
+        own = np.flatnonzero(links.src == self.topology.endpoint_device[rank])
+        kind = "server" if task.algorithm else links.kind(int(own[np.argmax(links.bandwidth[own])]))
+        self.bandwidth.setdefault(kind, float(links.bandwidth[own].max()))
+        return kind
+
+    def _kinds(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[str]:
+        """The kind of the narrowest link of each way."""
+        routes, links = self.topology.routes(src, dst), self.topology.links
+        kinds = []
+        for pair in range(len(src)):
+            way = routes[pair]
+            narrow = int(way[np.argmin(links.bandwidth[way])])
+            kind = links.kind(narrow)
+            self.bandwidth[kind] = max(self.bandwidth.get(kind, 0.0), float(links.bandwidth[narrow]))
+            kinds.append(kind)
+        return kinds

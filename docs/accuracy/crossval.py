@@ -170,7 +170,9 @@ def left_out(
     factors: list[dict[str, float]] = []
     for fold in range(min(folds, len(order))):
         out = np.isin(names, order[fold::folds])
-        seen = [replace(s, weight=w) for s, w, hidden in zip(samples, weights, out, strict=True) if w > 0 and not hidden]
+        seen = [
+            replace(s, weight=w) for s, w, hidden in zip(samples, weights, out, strict=True) if w > 0 and not hidden
+        ]
         factors.append(_factors(seen) if known is None else dict(known[fold]))
         links = turned(PRIOR, KNOBS, factors[-1])
         for i in np.flatnonzero(out):

@@ -31,10 +31,11 @@ ROOMS = tuple(
     for name in (
         *("search.constants", "machine.facts", "machine.words", "machine.topology_facts"),
         *("search.ways", "search.orders", "search.heads", "graphs", "model.tuner", "model.timing"),
-        *("predict", "simulated", "libraries.mpi"),
+        *("predict", "simulated", "model.spread", "libraries.mpi", "libraries.loggp", "libraries.rounds"),
     )
 )
-_OSU = "30 OSU runs, least squares (see mpi.py)"
+_OSU = "12 OSU runs with buffers on GPUs, least squares (see mpi.py)"
+_OMPI = "Open MPI ompi/mca/coll"
 #: What does not stand in `constants` (NCCL's own, all of it) or `links`, by room and name.
 ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "facts.NVLINK_GBPS": ("vendor", "NVIDIA's NVLink page: payload of one link"),
@@ -69,10 +70,19 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     ),
     "simulated.SLOT": ("NCCL's own", f"{_NCCL} src/include/device.h"),
     "simulated.NVLS_CHUNK": ("NCCL's own", f"{_NCCL} src/enqueue.cc, calcCollChunking"),
-    **{
-        f"mpi.{name}": ("fitted", _OSU)
-        for name in ("HOST", "GPU", "GPU_CRAY", "NODE", "INSIDE", "PEER", "FILL", "FADE", "WIRE")
-    },
+    **{f"mpi.{name}": ("fitted", _OSU) for name in ("GPU", "GPU_CRAY", "INSIDE", "PEER", "FILL", "FADE", "WIRE")},
+    "mpi._YEAR_OF_41": ("read off", "Open MPI 4.1.0 is of December 2020; a year for clusters to follow"),
+    "mpi._DISJOINT": ("vendor", f"{_OMPI}/tuned: tables for ranks on nodes of their own, since 5.0"),
+    "mpi._MANY": ("read off", "classes of intervals: between 8 and 32 ranks a node in the runs at hand"),
+    "loggp.WIRES": (
+        "read off",
+        "osu_latency, osu_bw and ib_write_bw of several systems; collectives where marked there",
+    ),
+    "loggp.ASIDE": ("read off", f"{_OMPI}/base copies; the fourfold of reduce_scatter from one system"),
+    "rounds._RADIX": ("vendor", f"{_OMPI}/tuned: k-nomial radix"),
+    "rounds._CHAINS": ("vendor", f"{_OMPI}/tuned: chain fan-out"),
+    "rounds._SEGMENT": ("vendor", f"{_OMPI}/tuned 1.3 to 4.0: segments of the pipeline"),
+    "rounds._PACKS": ("read off", "the smallest alltoall of 64 ranks, 32 us (stackhpc)"),
 }
 #: What a picture shows at most, how long a search goes on, room for rounding, units, labels, and buffers that a rank
 #: moves by counting.
@@ -81,6 +91,9 @@ _NO_CONSTANT = {
         "simulated._MOST_CHANNELS",
         "simulated._MOST_CHUNKS",
         "mpi._ROUNDED",
+        "loggp._FREE",
+        "spread.LEVEL",
+        "spread.FEW",
         "graphs._ROUNDING",
         "topology_facts._ALIKE",
         "words._LANES",
@@ -190,7 +203,7 @@ def _short(value: Any) -> str:
         if isinstance(value, (int, float))
         else f"{len(value)} values"
         if isinstance(value, tuple)
-        else "4 rates"
+        else "rates"
     )
 
 

@@ -1,6 +1,6 @@
-"""The table of docs/training.md that says how far off steps of training are: `make docs`, where the measurements are.
+"""How far off steps of training are, by who published them: the figures of the table in docs/training.md.
 
-    PYTHONPATH=docs python -m accuracy.steps measured.csv docs/training.md
+    PYTHONPATH=docs python -m accuracy.steps measured.csv
 
 A row of measurements becomes a call as `collsim train-accuracy` makes it; what is no call is left out.
 """
@@ -27,7 +27,6 @@ SOURCES = (
     ("Narayanan et al. 2021, table 1", "Narayanan et al., SC21 (arXiv 2104.04473), table 1", 1),
     ("PyTorch's DDP benchmark", "pytorch/pytorch benchmarks/distributed/ddp", 1),
 )
-FIRST, LAST = "<!-- steps: make docs -->\n", "\n<!-- end of steps -->"
 
 
 def chosen(rows: Iterable[Mapping[str, str]]) -> dict[str, list[Mapping[str, str]]]:
@@ -45,13 +44,13 @@ def error(row: Mapping[str, str]) -> float | None:
         return None
 
 
-def table(errors: Mapping[str, Sequence[float]]) -> str:
+def table(found: Mapping[str, Sequence[float]]) -> str:
     """A line for each source, the one with the largest median first."""
     lines = ["| who published them | rows | median | mean | worst | too fast |", "|---|---|---|---|---|---|"]
-    for name, found in sorted(errors.items(), key=lambda item: -_median(item[1])):
-        sizes, worst = [abs(e) for e in found], max(found, key=abs)
+    for name, off in sorted(found.items(), key=lambda item: -_median(item[1])):
+        sizes, worst = [abs(e) for e in off], max(off, key=abs)
         shares = f"{median(sizes):.1%} | {mean(sizes):.1%} | {worst:+.0%}".replace("-", "−")
-        lines.append(f"| {name} | {len(found)} | {shares} | {sum(e < 0 for e in found)} |")
+        lines.append(f"| {name} | {len(off)} | {shares} | {sum(e < 0 for e in off)} |")
     return "\n".join(lines)
 
 
@@ -59,18 +58,16 @@ def _median(found: Sequence[float]) -> float:
     return median(abs(e) for e in found)
 
 
-def write_table(measured: str | Path, page: str | Path) -> None:
-    """Make the table and put it between its marks in the page."""
+def errors(measured: str | Path) -> dict[str, list[float]]:
+    """The errors of each source that has rows in a table of measurements."""
     with Path(measured).open(encoding="utf-8", newline="") as file:
         groups = chosen(csv.DictReader(file))
     with ProcessPoolExecutor() as pool:
         found = {name: [e for e in pool.map(error, rows) if e is not None] for name, rows in groups.items()}
-    before, rest = Path(page).read_text(encoding="utf-8").split(FIRST)
-    made = table({name: errors for name, errors in found.items() if errors})
-    Path(page).write_text(before + FIRST + made + LAST + rest.split(LAST)[1], encoding="utf-8")
+    return {name: several for name, several in found.items() if several}
 
 
 if __name__ == "__main__":
     import sys
 
-    write_table(*sys.argv[1:3])
+    print(table(errors(sys.argv[1])))

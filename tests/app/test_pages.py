@@ -36,6 +36,8 @@ def typing() -> None:
 
 
 def opened(page=explore, **query):
+    """A page at an address; a bare one opens Explore in its full form (`test_simple.py` opens the simple one)."""
+    query = query or ({"mode": "full"} if page is explore else {})
     at = AppTest.from_function(page, default_timeout=60)
     for name, text in query.items():
         at.query_params[name] = text
@@ -69,11 +71,11 @@ def fine(at):
 
 
 @pytest.mark.parametrize("name", cs.algorithms())
-def test_every_algorithm_runs_on_a_machine_and_on_a_network_in_both_languages(name):
+def test_every_algorithm_runs_on_a_machine_and_in_the_other_language_on_a_network(name):
     at = fine(opened(algorithm=name, **MACHINE))
     assert players(at)
     assert set(address(at)) <= {"collective", "algorithm", *MACHINE}, "an option at its default is not part of the run"
-    fine(at.segmented_control(key="w_lang").set_value("zh").run())
+    at.segmented_control(key="w_lang").set_value("zh")
     fine(at.selectbox(key="w_place").set_value("switch").run())
     assert players(at)
 
@@ -92,13 +94,13 @@ def test_every_machine_and_network_opens(place):
     fine(opened(nbytes="1MiB", nodes="1", **{kind: place}))
 
 
-def test_the_first_page_is_the_story_of_two_dgx_a100():
+def test_the_full_page_opens_on_two_dgx_a100_and_all_their_channels():
     at = fine(opened())
     text = " ".join(e.proto.body for e in at.get("html"))
     assert "16 ranks, 30 steps" in text
     assert "256\N{NO-BREAK SPACE}MiB" in text
     assert "8 channels; one alone would take 20.2\N{NO-BREAK SPACE}ms" in text
-    assert at.query_params == {}
+    assert address(at) == {"mode": "full"}
     sent = json.loads(players(at)[0].proto.json)
     assert {"id", "timeline", "lang", "theme"} <= set(sent)
     assert sent["timeline"]["schema"] == "collsim.timeline/1"

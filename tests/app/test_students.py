@@ -24,7 +24,7 @@ def script():
 
 
 def test_a_few_students_walk_about_and_see_nothing_wrong(script, tmp_path):
-    given = argparse.Namespace(students=4, minutes=0.25, think=0.5, csv=tmp_path / "students.csv")
+    given = argparse.Namespace(students=4, minutes=0.15, think=0.4, csv=tmp_path / "students.csv")
     with (
         script.server(tmp_path / "log.txt") as (port, pid),
         ThreadPoolExecutor(1) as aside,

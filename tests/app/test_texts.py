@@ -48,6 +48,7 @@ def test_every_text_that_is_asked_for_exists_and_every_text_is_asked_for():
         "files.",
         "fabric.",
         "page.",
+        "menu.",
         "compare.time",
         "compare.busbw",
         "nodes.",

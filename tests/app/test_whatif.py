@@ -145,7 +145,7 @@ def test_the_moment_of_explore_is_its_own(monkeypatch):
     assert shown.count(("player", None)) == 2
     assert at.session_state["session"].moments == {"explore": {"t": 1e-6}, "whatif": {}}
     at = AppTest.from_function(explore, default_timeout=60)
-    at.query_params["t"] = "1us"
+    at.query_params["t"], at.query_params["mode"] = "1us", "full"
     at.run()
     assert shown[-1] == ("player", 1e-6)
     assert at.session_state["session"].moments["explore"] == {"t": 2e-6, "view": "logical"}

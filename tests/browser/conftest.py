@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from visits import STILL
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,14 +53,44 @@ def _wait_until_it_answers(url, process, log):
             time.sleep(0.1)
 
 
-@pytest.fixture
-def page(chromium, app_url):
-    """A new tab that remembers requests to other sites and errors of the page."""
+@pytest.fixture(scope="session")
+def profile(chromium):
+    """One profile for all tabs: Streamlit's scripts are fetched and compiled once, and not for every test."""
     context = chromium.new_context(viewport={"width": 1280, "height": 1400}, color_scheme="light", locale="en-US")
-    tab = context.new_page()
+    context.add_init_script(STILL)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def tab(profile, app_url):
+    """A new tab, for which nobody has been here before: no cookie, no permission, nothing stored by the app."""
+    tab = profile.new_page()
+    profile.clear_cookies()
+    profile.clear_permissions()
+    kept = {"origin": app_url, "storageTypes": "cookies,local_storage,indexeddb,service_workers"}
+    profile.new_cdp_session(tab).send("Storage.clearDataForOrigin", kept)
+    yield tab
+    for opened in profile.pages:
+        opened.close()
+
+
+@pytest.fixture
+def page(tab, app_url):
+    """A new tab that remembers requests to other sites and errors of the page."""
     tab.off_site, tab.errors = [], []
     own = (app_url, app_url.replace("http", "ws"), "data:", "blob:")
     tab.on("request", lambda r: None if r.url.startswith(own) else tab.off_site.append(r.url))
     tab.on("pageerror", lambda e: tab.errors.append(str(e)))
-    yield tab
-    context.close()
+    return tab
+
+
+@pytest.fixture
+def turn(page):
+    """Go to another page by the menu: its group, then its name."""
+
+    def to(group, name):
+        page.get_by_test_id("stTopNavSection").filter(has_text=group).click()
+        page.get_by_role("menuitem", name=name, exact=True).click()
+
+    return to

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from visits import STILL
 
 pytestmark = pytest.mark.browser
 
@@ -19,6 +20,7 @@ def students(chromium):
         chromium.new_context(viewport={"width": 400, "height": 800}, locale=locale) for locale in ("en-US", "zh-CN")
     ]
     for context in contexts:
+        context.add_init_script(STILL)
         context.set_default_timeout(SLOW)
     yield [context.new_page() for context in contexts]
     for context in contexts:

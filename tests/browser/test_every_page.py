@@ -27,8 +27,8 @@ BLOCK, SHARE = 28, 0.10
 
 
 @pytest.mark.parametrize("seen", ALL, ids="-".join)
-def test_axe_core_finds_nothing_and_the_page_has_not_changed_grossly(seen, chromium, app_url):
-    found, name = visited(chromium, app_url, *seen), "-".join(seen)
+def test_axe_core_finds_nothing_and_the_page_has_not_changed_grossly(seen, tab, app_url):
+    found, name = visited(tab, app_url, *seen), "-".join(seen)
     complaints = [complaint for width in WIDTHS if (complaint := compared(f"{name}-{width}", found.pictures[width]))]
     complaints += [
         f"{v['id']}: {v['help']}\n  " + "\n  ".join(n["html"][:200] for n in v["nodes"][:5]) for v in found.violations

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from visits import STILL
 
 from collsim.app.server.entrance import TEXTS
 from collsim.app.server.listening import addresses
@@ -61,6 +62,7 @@ def _answers(port):
 def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale, lang):
     contexts = [chromium.new_context(locale=locale, viewport={"width": w, "height": 900}) for w in (1280, 400)]
     for context in contexts:
+        context.add_init_script(STILL)
         context.set_default_timeout(SLOW)
     teacher, phone = (context.new_page() for context in contexts)
     teacher.goto(f"http://localhost:{room}/{RUN}&ask=1")

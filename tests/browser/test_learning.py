@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-SLOW = 40_000
+SLOW = 120_000
 
 
 def player(page, transfers):

@@ -59,7 +59,7 @@ def test_a_long_run_shows_a_bar_can_be_stopped_and_can_be_run_after_all(page, ap
     assert page.errors == []
 
 
-def test_another_choice_ends_the_work_for_the_one_before_and_the_page_answers_meanwhile(page, app_url):
+def test_another_choice_ends_the_work_for_the_one_before_and_the_page_answers_meanwhile(page, app_url, turn):
     page.goto(app_url + LONG.format(chunks=1001))
     page.get_by_text("Computing: ").wait_for(timeout=SLOW)
     busy = at_work()
@@ -67,7 +67,7 @@ def test_another_choice_ends_the_work_for_the_one_before_and_the_page_answers_me
     page.get_by_text("中文", exact=True).click()
     page.get_by_role("button", name="取消").wait_for(timeout=SLOW)
     assert busy.is_running()
-    page.get_by_role("link", name="课程").click()
+    turn("学习", "课程")
     page.locator(".cs[data-transfers]").first.wait_for(timeout=SLOW)
     busy.wait(20)
     assert page.errors == []

@@ -10,7 +10,7 @@ from collsim.viz.timeline.document import decode
 
 pytestmark = pytest.mark.browser
 
-SLOW = 40_000
+SLOW = 120_000
 
 
 def raced(page, runners):
@@ -65,16 +65,16 @@ def test_a_race_opens_at_the_moment_in_the_address_and_follows_keys_and_language
     assert page.errors == []
 
 
-def test_the_run_of_explore_is_the_run_of_what_if_and_comes_back(page, app_url):
+def test_the_run_of_explore_is_the_run_of_what_if_and_comes_back(page, app_url, turn):
     page.goto(app_url + "/?network=switch&ranks=4&nbytes=1MiB")
     page.locator('.cs[data-transfers="24"]').wait_for(timeout=SLOW)
-    page.get_by_role("link", name="What-if").click()
+    turn("Decide", "What-if")
     raced(page, 2)
     assert page.locator('.rc .cs[data-transfers="24"]').count() == 2
     assert "ranks=4" in page.url
-    page.get_by_role("link", name="Race").click()
+    turn("See", "Race")
     raced(page, 3)
-    page.get_by_role("link", name="Explore").click()
+    turn("See", "Explore")
     page.locator('.cs[data-transfers="24"]').wait_for(timeout=SLOW)
     assert page.errors == []
 

@@ -7,6 +7,7 @@ import { ranksWaiting, waitingAt } from "../../collsim/viz/player/model/cells.js
 import { shape } from "../../collsim/viz/player/model/geometry.js";
 import { insideOf, nodeAt, nodesAlike, nodesOf, openNode } from "../../collsim/viz/player/model/inside.js";
 import { linkBytes } from "../../collsim/viz/player/model/load.js";
+import { linkName } from "../../collsim/viz/player/model/names.js";
 import { index } from "../../collsim/viz/player/model/model.js";
 import { WORDS } from "../../collsim/viz/player/model/words.js";
 import { ring4, text } from "./runs.mjs";
@@ -91,6 +92,13 @@ test("an open node is drawn with its own ranks, under all nodes; its bytes are t
   assert.deepEqual(nodesOf(m), [0, 1]);
   assert.equal(insideOf(m, 2), null);
   assert.equal(openNode(m, 9), m);
+});
+
+test("a link inside a node is named by its ends and its node, closed or open", () => {
+  const m = cluster();
+  assert.equal(linkName(m, 6, WORDS.en, "en"), "rank 2 → rank 3, node 1");
+  assert.equal(linkName(openNode(m, 1), 6, WORDS.en, "en"), "rank 2 → rank 3");
+  assert.equal(linkName(m, 0, WORDS.en, "en"), "0–1 → switch");
 });
 
 test("nodes do the same when the bars in all boxes show the same use", () => {

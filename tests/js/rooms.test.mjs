@@ -27,6 +27,7 @@ const ROOMS = [
   "training",
   "simple",
   "story",
+  "splits",
 ];
 const APART = [
   ["race", "route"],
@@ -39,6 +40,11 @@ const APART = [
   ["story", "route"],
   ["story", "training"],
   ["story", "simple"],
+  ["splits", "race"],
+  ["splits", "route"],
+  ["splits", "training"],
+  ["splits", "simple"],
+  ["splits", "story"],
 ]; // neighbours that do not know of one another
 
 const files = readdirSync(VIZ, { recursive: true })

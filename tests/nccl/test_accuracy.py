@@ -38,7 +38,8 @@ def tables(tmp_path):
 def test_every_row_that_can_be_is_predicted_and_the_others_are_named(tables):
     result = accuracy(tables / "cases.csv", tables / "measured.csv", tables / "out.csv")
     header, *rows = (tables / "out.csv").read_text().splitlines()
-    assert header == "case_id,size_bytes,time_us_pred,algorithm,protocol"
+    assert header == "case_id,size_bytes,time_us_pred,algorithm,protocol,time_us_low,time_us_high"
+    assert all(0 < float(row.split(",")[5]) < float(row.split(",")[2]) < float(row.split(",")[6]) for row in rows)
     assert [row.split(",")[0] for row in rows] == ["good", "good", "good", "osu"]
     assert list(result.failed) == ["odd"]
     assert "carrier-pigeon" in result.failed["odd"]
@@ -280,11 +281,11 @@ def test_numbers_of_ranks_that_cannot_be_name_the_run(tables, ranks):
 def test_constants_of_mpi_are_found_again_from_times_that_they_give():
     """Times made with other constants than those of the module: a fit from round numbers comes close to them."""
     case_of, runs = {}, []
-    known = replace(crossval_mpi.PRIOR, host=mpi.Rates(2e-6, 3e-6, 8e9, 4e9), wire=0.8, fill=1.5)
+    known = replace(crossval_mpi.PRIOR, gpu=mpi.Rates(2e-5, 3e-6, 8e9, 4e9), wire=0.8, fill=1.5)
     for k, (ranks, nodes, kind) in enumerate(
         [(8, 2, "allreduce"), (64, 4, "allreduce"), (16, 2, "broadcast"), (32, 1, "allgather")]
     ):
-        words = {"gpu": "none (CPU buffers)", "ranks": str(ranks), "nodes": str(nodes), "collective": kind}
+        words = {"gpu": "A100-SXM4", "ranks": str(ranks), "nodes": str(nodes), "collective": kind}
         case_of[f"run{k}"] = SimpleNamespace(**words, inter_link="1xEDR100 IB", nccl_version="OpenMPI 4.1")
         for nbytes in (64, 4096, 2**18, 2**22, 2**26):
             seconds = mpi.time_of(case_of[f"run{k}"], nbytes, known)
@@ -298,13 +299,13 @@ def test_constants_of_mpi_are_found_again_from_times_that_they_give():
     assert after < 0.1
 
 
-def test_the_page_has_a_left_out_table_for_mpi_that_is_worse_than_the_one_beside_it():
+def test_the_page_has_a_left_out_table_for_mpi_that_is_no_better_than_the_one_beside_it():
     text = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
-    seen, _, unseen = text[text.index("## MPI over OSU") : text.index("## What words cannot")].partition(
+    seen, _, unseen = text[text.index("## MPI\n") : text.index("## What words cannot")].partition(
         "### MPI left out"
     )
     errors = [
         [float(row) for row in re.findall(r"\| 16 MiB and more \| \d+ \| ([\d.]+)%", part)] for part in (seen, unseen)
     ]
-    assert (len(errors[0]), len(errors[1])) == (1, 3)
-    assert min(errors[1]) > errors[0][0]
+    assert (len(errors[0]), len(errors[1])) == (1, 1)
+    assert min(errors[1]) >= errors[0][0]

@@ -129,6 +129,8 @@ def test_every_combination_of_words_is_predicted_sanely_or_refused_in_a_sentence
     counts)."""
     predicted = 0
     for link, net, nodes, local in itertools.product(LINKS, NETS, (1, 2, 16), (1, 3, 8)):
+        if nodes == 1 and net != NETS[0]:
+            continue  # nothing crosses it
         try:
             machine = facts(gpu, nodes * local, nodes, link, net)
         except CollsimError:

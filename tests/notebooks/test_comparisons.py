@@ -142,3 +142,78 @@ def test_the_first_page_crosses_two_dgx_a100_as_the_readme_says():
 
     first = Choice()
     assert (first.nbytes, first.place, first.nodes) == ("256MiB", "dgx-a100", 2)
+
+
+def test_where_the_switch_reduces_busbw_is_beyond_the_link():
+    written("08", "busbw, a fixed factor on the time, can exceed the speed of the link")
+    box = cs.machine("dgx-h100")
+    t = cs.simulate(cs.schedule("allreduce_nvls", topology=box, chunks=64), box, "256MiB")
+    nvlink = max(hop.bandwidth for hop in box.route(0, 1))
+    assert t.busbw > nvlink
+    assert t.sent_bytes[:8].max() == pytest.approx((1 + 1 / 8) * t.nbytes)  # its buffer, and its share of the sums
+
+
+def test_broadcast_and_reduce_of_nccl_are_chains():
+    written("08", "Broadcast and reduce in NCCL are pipelined chains, not trees")
+    for collective in ("broadcast", "reduce"):
+        for nodes in (1, 4):
+            box = cs.machine("dgx-h100", nodes=nodes)
+            found = {cs.nccl.predict(collective, box, size).algorithm for size in ("1KiB", "1MiB", "1GiB")}
+            assert found == {"Ring"}
+            ran = next(part for part in cs.nccl.trace(collective, box, "1MiB") if isinstance(part, cs.Trace))
+            sent = ran.schedule.transfers
+            peers = {(int(t["channel"]), int(t["src"])): set() for t in sent}
+            for t in sent:
+                peers[int(t["channel"]), int(t["src"])].add(int(t["dst"]))
+            assert {len(goals) for goals in peers.values()} == {1}  # one to send to: no rank has two children
+
+
+def test_small_sizes_are_won_by_few_steps_and_large_ones_by_few_bytes():
+    written("09", "small sizes are won by few steps, large ones by few bytes")
+    names = [f"allreduce_{name}" for name in ("ring", "tree", "halving_doubling", "parameter_server")]
+    box = cs.machine("dgx-a100")
+
+    def ran(nbytes):
+        traces = {name: cs.simulate(cs.schedule(name, topology=box), box, nbytes) for name in names}
+        return traces, min(traces, key=lambda name: traces[name].time)
+
+    small, first = ran("1KiB")
+    assert small[first].schedule.steps == min(t.schedule.steps for t in small.values())
+    large, first = ran("256MiB")
+    busiest = {name: int(t.sent_bytes.max()) for name, t in large.items()}
+    assert busiest[first] == min(busiest.values())
+
+
+def test_a_cut_ring_pays_latency_alone():
+    written("09", "the cables are full duplex, so the way back was free; only latency is added")
+    plan = cs.schedule("allreduce_ring", ranks=8)
+    ring, line = (make(8, bandwidth="25GB/s", alpha="1us") for make in (cs.topology.ring, cs.topology.line))
+    more = {n: cs.simulate(plan, line, n).time - cs.simulate(plan, ring, n).time for n in ("0B", "64MiB")}
+    assert more["64MiB"] == pytest.approx(more["0B"])
+    assert more["0B"] == pytest.approx(14 * 6e-6)  # 14 steps, each over seven cables instead of one
+
+
+def test_what_the_notebook_on_rounding_says_of_types():
+    written(
+        "10",
+        "Between 2048 and 4096 float16 counts in twos",
+        "bfloat16 keeps fewer digits than float16 and a larger range",
+    )
+    import ml_dtypes
+
+    assert (np.spacing(np.float16(2048)), np.spacing(np.float16(4094))) == (2, 2)
+    half, brain = np.finfo(np.float16), ml_dtypes.finfo(ml_dtypes.bfloat16)
+    assert brain.nmant < half.nmant
+    assert float(brain.max) > float(half.max)
+
+
+def test_recursive_doubling_gives_all_ranks_the_same_bits_only_where_addition_commutes():
+    written("10", "Recursive doubling does, but only because a + b equals b + a.")
+    data = np.random.default_rng(0).standard_normal((8, 4096)).astype(np.float16)
+    plan = cs.schedule("allreduce_recursive_doubling", ranks=8)
+    out = cs.replay(plan, data)
+    assert (out.view(np.uint16) == out[0].view(np.uint16)).all()
+    last = plan.transfers[plan.transfers["step"] == 2]
+    assert {(int(t["src"]), int(t["dst"])) for t in last} == {
+        (r, r ^ 4) for r in range(8)
+    }  # both add, each its own first

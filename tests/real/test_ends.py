@@ -15,7 +15,7 @@ import pytest
 
 import collsim as cs
 from collsim.real import launch
-from collsim.real.ranks.wire import _HELLO, DATA, HOST, Frame, Wire, accepted, connected, listener
+from collsim.real.ranks.wire import _HELLO, DATA, HOST, Frame, PeerWire, accepted, connected, listener
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 LONG = {"alpha": "10ms", "bandwidth": "1MB/s", "repeat": 20}  # about 1.5 s a run
@@ -207,8 +207,8 @@ def test_who_does_not_come_is_named():
 
 def test_a_wire_takes_frames_and_nothing_else():
     ours, theirs = socket.socketpair()
-    wire = Wire(3, ours)
-    Wire(0, theirs).send(Frame(DATA, 7, b"abc", 1.5))
+    wire = PeerWire(3, ours)
+    PeerWire(0, theirs).send(Frame(DATA, 7, b"abc", 1.5))
     assert wire.receive() == [Frame(DATA, 7, b"abc", 1.5)]
     theirs.send(b"\xff" * 40)
     with pytest.raises(cs.CollsimError, match="no frame of a rank"):
@@ -223,7 +223,7 @@ def test_a_huge_frame_is_refused_before_it_is_waited_for():
     ours, theirs = socket.socketpair()
     theirs.send(b"\x00" + b"\x00" * 4 + b"\xff" * 4 + b"\x00" * 8)
     with pytest.raises(cs.CollsimError, match="no frame"):
-        Wire(1, ours).receive()
+        PeerWire(1, ours).receive()
     ours.close()
     theirs.close()
 

@@ -9,7 +9,7 @@ import numpy as np
 from collsim.real.ranks.exchange import Exchange
 from collsim.real.ranks.network import ImitatedNetwork
 from collsim.real.ranks.program import programs
-from collsim.real.ranks.wire import Wire
+from collsim.real.ranks.wire import PeerWire
 from collsim.replay import starting
 
 
@@ -21,8 +21,8 @@ def wires_of(listed):
             if peer > program.endpoint:
                 one, other = socket.socketpair()
                 wires[program.endpoint][peer], wires[peer][program.endpoint] = (
-                    Wire(peer, one),
-                    Wire(program.endpoint, other),
+                    PeerWire(peer, one),
+                    PeerWire(program.endpoint, other),
                 )
     return wires
 

@@ -151,3 +151,16 @@ def test_the_first_page_goes_on_in_the_readers_language(visit):
     page.locator("ol.lessons a").first.click()
     player(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_story_is_told_from_a_file(visit, lang):
+    page = visit(f"{lang}/story.html").page
+    page.wait_for_selector(".st section.now")
+    assert page.locator(".st section").count() == 7
+    page.locator("#ring .chip.n input").focus()
+    page.keyboard.press("ArrowRight")
+    assert "N = 16" in page.locator("#hot-link, #ring").last.inner_text()
+    assert page.locator("header a[aria-current=page]").get_attribute("href") == "story.html"
+    page.locator(".st .after a").last.click()
+    page.wait_for_url("**/index.html")

@@ -3,6 +3,7 @@
 import csv
 
 import pytest
+from accuracy import steps
 
 import collsim as cs
 from collsim.training.accuracy import call_of, train_accuracy
@@ -104,3 +105,19 @@ def test_a_file_that_is_no_such_table_is_refused(tmp_path):
     with pytest.raises(cs.FormatError, match="no column 'batch'"):
         train_accuracy(place, tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_figures_of_the_page_are_counted_per_source_and_the_largest_miss_comes_first():
+    """Of -50, 10 and 20 %: the median of their sizes is 20 %, the mean 26.7 %, one is too fast."""
+    lines = steps.table({"near": [0.01], "far": [-0.5, 0.1, 0.2]}).splitlines()
+    assert lines[2:] == ["| far | 3 | 20.0% | 26.7% | −50% | 1 |", "| near | 1 | 1.0% | 1.0% | +1% | 0 |"]
+
+
+def test_every_sixth_row_of_the_largest_source_counts_and_what_is_no_call_has_no_error():
+    rows = [
+        {**ROW, "source": "vTrain (KAIST, MICRO 2024) data/ground_truth_single.csv", "value": str(k)} for k in range(13)
+    ]
+    found = steps.chosen(rows)["vTrain, one node, every sixth row"]
+    assert [row["value"] for row in found] == ["0", "6", "12"]
+    assert steps.error({**ROW, "gpu_type": "Abacus"}) is None
+    assert steps.error(ROW) == pytest.approx(call_of(ROW).predicted() / 0.5 - 1)

@@ -3,8 +3,8 @@
 import pytest
 
 import collsim as cs
-from collsim.training.search import _request as request_of
 from collsim.training.search import estimated, legal
+from collsim.training.search import search_request as request_of
 
 BOX = cs.machine("dgx-a100", nodes=2)
 GPT = cs.transformer(2048, 8, 16, seq=1024)

@@ -11,9 +11,10 @@ from collsim.teach.questions.question import Question, shown
 Group = tuple[float, int, bool]
 
 
-def ask(label: str, question: Question) -> str:
-    """The question itself, under a small line."""
-    return f'<div class="cs-ask"><small>{html.escape(label)}</small><b>{html.escape(question.text)}</b></div>'
+def ask(label: str, question: Question, *, wall: bool = False) -> str:
+    """The question itself, under a small line; `wall`: to be read from the last row."""
+    kind = "cs-ask wall" if wall else "cs-ask"
+    return f'<div class="{kind}"><small>{html.escape(label)}</small><b>{html.escape(question.text)}</b></div>'
 
 
 def choices(question: Question, given: int | None, groups: Sequence[Group] = (), label: str = "") -> str:
@@ -92,12 +93,15 @@ STYLE = """
  transition:width .3s}
 .cs-votes s{text-decoration:none;white-space:nowrap;font-size:15px;line-height:20px;font-weight:700;color:var(--cs-ink)}
 .cs-votes u{max-width:calc(100% - 92px)} .right .cs-votes u{background:var(--cs-done)}
+.cs-ask.wall b{font-size:40px;line-height:46px}
+.st-key-card_question:has(.wall) .cs-choice b{font-size:24px;line-height:30px}
+.st-key-card_question:has(.wall) .cs-choice i{font-size:24px;line-height:30px;width:26px}
 @media(max-width:1400px){
  .st-key-choices{flex-direction:row!important;flex-wrap:wrap} .st-key-choices>div{flex:1 1 200px!important;
  width:auto!important}
  .st-key-choices button{min-height:60px} .st-key-card_question button p{font-size:16px}
  .cs-choices{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:8px} .cs-choice{margin:0}
  .st-key-card_question .cs-note.small{display:none} .st-key-card_question{padding:12px 14px!important}
- .cs-ask b{font-size:18px;line-height:24px}
+ .cs-ask:not(.wall) b{font-size:18px;line-height:24px}
 }
 """

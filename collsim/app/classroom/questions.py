@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
+import pandas as pd
 import streamlit as st
 
 from collsim.errors import CollsimError
+from collsim.files import csv_of
 from collsim.teach.questions.question import Question
 
 from ..scenario.choice import Choice
@@ -21,6 +23,7 @@ from ..shell.notes import mistake, note_html
 from ..shell.results import latest
 from ..shell.session import language, session, t
 from . import question_card as card
+from .own_question import forget_own, own_box, own_question
 from .votes import Asked, Board, Full, Rooms
 
 Kind = Literal["primary", "secondary"]
@@ -60,9 +63,15 @@ def panel(choice: Choice) -> bool:
         asked: list[Question] = found[0]
         number = min(panels.number, len(asked) - 1)
         question = replace(asked[number], lang=language())
-        st.html(card.ask(t("ask.count", number=number + 1, all=len(asked)), question))
-        if panels.room and rooms().leads(panels.room):
-            hides = _with_class(panels.room, Asked(choice, panels.seed, number, len(asked), asked[number]), question)
+        put = Asked(choice, panels.seed, number, len(asked), asked[number])
+        led = bool(panels.room) and rooms().leads(panels.room)
+        if led and (own := own_question()) is not None:
+            put = Asked(choice, panels.seed, -own[0], len(asked), own[1])
+            question = replace(own[1], lang=language())
+        head = t("ask.count", number=number + 1, all=len(asked)) if put.number >= 0 else t("own.question.head")
+        st.html(card.ask(head, question, wall=led))
+        if led:
+            hides = _with_class(panels.room, put, question)
         else:
             if panels.room:
                 mistake(t("class.over"))
@@ -228,14 +237,32 @@ def _with_class(room: str, asked: Asked, question: Question) -> bool:
             st.button(t("ask.again"), key="class_again", on_click=rooms().again, args=(room,))
         else:
             st.button(t("ask.reveal"), key="class_reveal", type="primary", on_click=rooms().reveal, args=(room,))
-        _turning(asked.number, asked.of)
+        if asked.number >= 0:
+            _turning(asked.number, asked.of)
+        own_box()
+        _votes_file(room)
         _button("end", "class.end", _ended)
         if not revealed:
             _peek()
-    return not revealed
+    return not revealed and asked.number >= 0
+
+
+def _votes_file(room: str) -> None:
+    """All votes of this class so far, once some are revealed: a row for every answer."""
+    rows = [
+        {"question": one.question.text, "answer": text, "right": right, "votes": votes}
+        for one in rooms().told(room)
+        for text, votes, right in one.votes
+    ]
+    if rows:
+        name = f"collsim-class-{room[:4]}.csv"
+        st.download_button(
+            t("class.csv"), csv_of(pd.DataFrame(rows)), name, "text/csv", key="class_csv", on_click="ignore"
+        )
 
 
 def _ended(panels: Panels) -> Panels:
+    forget_own()
     rooms().close(panels.room)
     return replace(panels, room="")
 
@@ -283,7 +310,8 @@ _STYLE = """
 .st-key-card_question .st-key-ask_row button{min-height:36px}
  .st-key-card_question .st-key-ask_row button p{font-size:15px}
 .cs-join small{display:block;font-size:14px;line-height:20px;color:var(--cs-ink2);font-weight:700}
-.cs-join b{display:block;font-size:24px;line-height:32px;overflow-wrap:anywhere;color:var(--cs-ink)}
+.cs-join b{display:block;font-size:34px;line-height:42px;overflow-wrap:anywhere;color:var(--cs-ink)}
+.cs-join{display:flex;flex-wrap:wrap;gap:8px 24px;align-items:flex-start} .cs-join>div{flex:1 1 240px;min-width:0}
 .cs-join b.key{letter-spacing:.12em} .cs-join img{width:184px;height:184px;margin-top:8px;border-radius:7px}
 .cs-count{font-size:20px;line-height:28px;font-weight:700;color:var(--cs-ink)}
 """

@@ -23,6 +23,7 @@ MOST_VOTERS = 400
 IDLE_SECONDS = 45 * 60  # a room that its teacher's page has not looked at for so long is gone
 HERE_SECONDS = 12  # who has not looked for so long has left
 MOST_GROUPS = 6
+MOST_TOLD = 200  # revealed questions that a room remembers
 _LETTERS = "bcdfghjkmnpqrstvwxz"  # no vowels, so that no word is spelled; no l, which looks like a 1
 _KEYS = "abcdefghijkmnpqrstuvwxyz23456789"
 
@@ -58,6 +59,15 @@ class Room:
     revealed: bool = False
     votes: dict[str, float] = field(default_factory=dict)
     seen: dict[str, float] = field(default_factory=dict)
+    told: list[Told] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A question whose votes were revealed, and what was voted: (answer as people write it, votes, is it right)."""
+
+    question: Question
+    votes: tuple[tuple[str, int, bool], ...]
 
 
 @dataclass(frozen=True)
@@ -136,8 +146,15 @@ class Rooms:
         """Show everybody the votes and the answer; from now on no vote counts."""
         with self._lock:
             one = self._led(room)
-            if one is not None:
+            if one is not None and one.asked is not None and not one.revealed:
                 one.revealed = True
+                one.told = [*one.told, Told(one.asked.question, _written(one))][-MOST_TOLD:]
+
+    def told(self, room: str) -> list[Told]:
+        """All questions that were revealed to this class, in order; for its teacher."""
+        with self._lock:
+            one = self._led(room)
+            return [] if one is None else list(one.told)
 
     def vote(self, code: str, voter: str, value: float, turn: int) -> bool:
         """Take a vote, or another one from the same voter in its place. False: the vote is over, or the room is
@@ -199,6 +216,17 @@ def _groups(room: Room) -> tuple[tuple[tuple[float, int, bool], ...], int]:
     groups = sorted(alike.items(), key=lambda item: (-len(item[1]), item[1][0]))
     kept = tuple((values[0], len(values), right) for (_, right), values in groups[:MOST_GROUPS])
     return kept, sum(len(values) for _, values in groups[MOST_GROUPS:])
+
+
+def _written(room: Room) -> tuple[tuple[str, int, bool], ...]:
+    """Every answer that was given, and every choice, with its votes."""
+    assert room.asked is not None
+    question = room.asked.question
+    if question.choices:
+        counts = Counter(room.votes.values())
+        return tuple((text, counts[k], question.right(k)) for k, text in enumerate(question.options))
+    found = Counter((shown(value, question.unit), question.right(value)) for value in room.votes.values())
+    return tuple((text, votes, right) for (text, right), votes in found.most_common())
 
 
 def _word(letters: str, length: int) -> str:

@@ -38,7 +38,7 @@ WORKERS = min(2, os.cpu_count() or 1)
 #: Seconds up to which a computation stands in a row of its own, so that a glance never waits for a film.
 SHORT = 4.0
 #: The rows: those that take a moment, all others, and those of which nobody can say what they take: a stranger's code,
-#: which often never ends. For the last there is one process, whatever the number of the others; and so for what measures
+#: which often never ends. For the last there is one process, whatever the number of the others; so for what measures
 #: this computer, which nothing of its kind may disturb.
 ROWS = ("short", "long", "unknown", "alone")
 ONE_AT_A_TIME = ("unknown", "alone")
@@ -52,7 +52,7 @@ HIDDEN = 75.0
 Key = tuple[str, tuple[Hashable, ...]]
 
 _ROOT = str(Path(__file__).resolve().parents[3])
-_START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.app.jobs.worker import main; main(sys.argv[1])"
+_START = f"import sys; sys.path.insert(0, {_ROOT!r}); from collsim.app.jobs.worker import main; main(*sys.argv[1:])"
 
 
 def key_of(function: Callable[..., Any], arguments: tuple[Hashable, ...]) -> Key:
@@ -130,10 +130,10 @@ class TooMany(Exception):
 class Worker:
     """One process, and the folder for its temporary files, which goes with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, row: str = "long") -> None:
         self.folder = tempfile.mkdtemp(prefix="collsim-work-")
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _START, self.folder],
+            [sys.executable, "-c", _START, self.folder, row],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "TMPDIR": self.folder},
@@ -302,7 +302,7 @@ class Workers:
             with self._arrived:
                 self._arrived.wait_for(lambda: bool(self._rows[row]))
             if worker is None or worker.gone:
-                worker = self._started(worker)
+                worker = self._started(worker, row)
             with self._lock:
                 job = self._taken(row, worker)
             if job is None:
@@ -311,7 +311,7 @@ class Workers:
             with self._lock:
                 self._use.ends(job.clients, job.seconds)
             if worker.gone or job.stopped:
-                worker = self._started(worker)
+                worker = self._started(worker, row)
 
     def _taken(self, row: str, worker: Worker) -> Computation | None:
         """With the lock held: the next computation of a row, which begins now; None where another worker was faster."""
@@ -323,12 +323,12 @@ class Workers:
         self._use.begins(job.clients)
         return job
 
-    def _started(self, old: Worker | None) -> Worker:
+    def _started(self, old: Worker | None, row: str) -> Worker:
         if old is not None:
             old.kill()
             with self._lock:
                 self._staff.discard(old)
-        worker = Worker()
+        worker = Worker(row)
         with self._lock:
             self._staff.add(worker)
             if self._closed:

@@ -38,14 +38,15 @@ def prepare(tell: Tell = lambda stage, share: None) -> None:
         cs.simulate(plan, network, 1_000, engine="event", shortcuts=shortcuts)
 
 
-def main(folder: str) -> None:
-    """Serve until the input ends. `folder` is for temporary files and goes with the process."""
+def main(folder: str, row: str = "long") -> None:
+    """Serve until the input ends. `folder` is for temporary files and goes with the process; `row` is whose work it
+    does."""
     tempfile.tempdir = folder
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints belongs in the log, not between the pickles
     # processes that this one forks close it, and must not close the real one
     sys.stdin = open(os.devnull)  # noqa: SIM115
-    if hasattr(os, "nice"):
+    if hasattr(os, "nice") and row != "alone":  # what measures this computer would measure its own politeness
         os.nice(10)  # a class that clicks about goes first
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(requests, waiting, folder), daemon=True).start()

@@ -11,7 +11,9 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim import nccl
 from collsim.analysis.standing import in_order
+from collsim.errors import CollsimError
 from collsim.files import csv_of
 from collsim.sweep.compare import Search
 from collsim.units import format_bandwidth, format_bytes, format_time
@@ -51,6 +53,9 @@ def draw() -> None:
     table, (choice,) = made
     _lead(choice)
     good = _able(table, choice)
+    note(t("compare.caveat"))
+    if st.toggle(t("compare.nccl"), key="w_compare_nccl"):
+        good = _with_nccl(good, choice)
     if not good.empty:
         _comparison(table, good, choice)
 
@@ -62,6 +67,28 @@ def _able(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
         mistake(t("compare.failed", **words))
     good = table[table["error"].isna()]
     return good.assign(name=[algorithm_label(name, choice.collective) for name in good["algorithm"]])
+
+
+def _with_nccl(good: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+    """The same rows and those of NCCL's model at their sizes; a sentence where it has none."""
+    place, sizes = build_place(choice), sorted(set(good["nbytes"]))
+    try:
+        found = [nccl.predict(choice.collective, place, nbytes=int(size)) for size in sizes if size]
+    except CollsimError as error:
+        mistake(t("compare.nccl.none", why=sentence(error, language())))
+        return good
+    rows = [
+        {
+            "name": t("compare.nccl.name"),
+            "nbytes": p.nbytes,
+            "time": p.time,
+            "busbw": p.busbw,
+            "channels": 1,
+            "chunks": 1,
+        }
+        for p in found
+    ]
+    return pd.concat([good, pd.DataFrame(rows)], ignore_index=True)
 
 
 def _comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) -> None:
@@ -192,7 +219,8 @@ def _mark_label(frame: pd.DataFrame, line: int, near: float, ink: str) -> Any:
     """A label, each on a line of its own: to the right of a mark near the axis, to the left of any other."""
     side: Any = {"align": "left", "dx": 6} if frame["nbytes"].iloc[0] < near else {"align": "right", "dx": -6}
     label = alt.Chart(frame).mark_text(color=ink, fontSize=14, fontWeight="bold", baseline="top", **side)
-    return label.encode(x=alt.X("nbytes:Q"), y=alt.YValue(4 + 19 * line), text=alt.Text("label:N"))
+    down: Any = alt.YValue(4 + 19 * line)  # type: ignore[no-untyped-call]
+    return label.encode(x=alt.X("nbytes:Q"), y=down, text=alt.Text("label:N"))
 
 
 # ---- table ---------------------------------------------------------------------------------------------------------

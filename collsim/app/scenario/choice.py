@@ -116,9 +116,8 @@ def count(what: str, most: int, least: int = 1) -> Callable[[str], int]:
     def read(text: str) -> int:
         number = parse_count(text, what, least)
         if number > most:
-            raise CollsimError(
-                "{what}={number} is too large; {what} is at most {most} here", what=what, number=number, most=most
-            )
+            why = "{what}={number} is too large; {what} is at most {most} here"
+            raise CollsimError(why, what=what, number=number, most=most)
         return number
 
     return read
@@ -153,9 +152,8 @@ def _sizes(text: str) -> str:
     if len(sizes) > 200:
         raise CollsimError("sizes {text!r} are more than 200; use a larger factor", text=text)
     if not sizes[0]:
-        raise CollsimError(
-            "sizes {text!r} begin with 0 bytes, which has no place on a logarithmic axis; use 1 or more", text=text
-        )
+        why = "sizes {text!r} begin with 0 bytes, which has no place on a logarithmic axis; use 1 or more"
+        raise CollsimError(why, text=text)
     return text
 
 
@@ -242,9 +240,8 @@ LATEST = 1e6  # s
 def _seconds(text: str) -> float:
     seconds = float(cs.parse_time(shortened(text), "t"))
     if seconds > LATEST:
-        raise CollsimError(
-            "t={given} is too large; t is at most {latest:.0f} here", given=shortened(text), latest=LATEST
-        )
+        why = "t={given} is too large; t is at most {latest:.0f} here"
+        raise CollsimError(why, given=shortened(text), latest=LATEST)
     return seconds
 
 

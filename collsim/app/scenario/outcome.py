@@ -25,6 +25,7 @@ from collsim.topology.files.effects import sentences
 from collsim.topology.network import usual_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.sentences.causes import bottleneck
+from collsim.viz.sentences.names import link_name
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline.document import sent
 
@@ -254,9 +255,14 @@ def _time(choice: Choice, place: cs.Topology) -> float:
 
 
 def _apart(trace: cs.Trace) -> list[tuple[str, str]]:
-    """Why NCCL's prediction is far from this run, where it is."""
-    found = cs.nccl.apart(trace)
-    return [] if found is None else [(str(found), found.chinese)]
+    """Why NCCL's prediction is far from this run, where it is; links by the names that the picture has."""
+    found, neck = cs.nccl.apart(trace), trace.bottleneck
+    if found is None:
+        return []
+    if neck is None:
+        return [(str(found), found.chinese)]
+    plain, (en, zh) = trace.topology.link_name(neck.busiest), link_name(trace, neck.busiest)
+    return [(str(found).replace(plain, en), found.chinese.replace(plain, zh))]
 
 
 def figures(trace: cs.Trace) -> Figures:

@@ -8,9 +8,11 @@ from typing import Any
 import collsim as cs
 from collsim.teach.questions.moments import moments
 from collsim.viz.simple.simple import SimpleRun, simple_run
+from collsim.viz.timeline.document import MOST_TRANSFERS
 
+from ..jobs.worker import Tell
 from .choice import Choice, own_options
-from .outcome import MOST_PLAYED, Refused, Tell, build_place, expected_outcome, options_used, quietly, simulate
+from .outcome import Refused, build_place, expected_outcome, options_used, quietly, simulate
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ def simple(choice: Choice, tell: Tell = quietly) -> SimpleShown:
 
 def _played(choice: Choice) -> cs.Trace:
     trace = simulate(choice)
-    if len(trace.schedule) > MOST_PLAYED:
-        raise Refused("refused.transfers", transfers=f"{len(trace.schedule):,}", limit=f"{MOST_PLAYED:,}")
+    if len(trace.schedule) > MOST_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{len(trace.schedule):,}", limit=f"{MOST_TRANSFERS:,}")
     return trace
 
 

@@ -270,8 +270,6 @@ def nccl_tests(choice: Choice, options: dict[str, Any], ranks: int, sizes: str |
 def factor(value: float, ranks: int) -> str:
     """The busbw factor as people write it: `30/16`, or `1`."""
     top = value * ranks
-    return (
-        f"{value:g}"
-        if math.isclose(value, round(value)) or not math.isclose(top, round(top))
-        else f"{round(top)}/{ranks}"
-    )
+    if math.isclose(value, round(value)) or not math.isclose(top, round(top)):
+        return f"{value:g}"
+    return f"{round(top)}/{ranks}"

@@ -10,9 +10,10 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.topology.parts.gpus import announced
 
 from ..scenario import custom_machine
-from ..scenario.choice import WORDS, networks
+from ..scenario.choice import WORDS, networks, usual_algorithms
 from ..scenario.custom_machine import OWN
 from ..scenario.mistakes import sentence
 from ..texts.catalogue import TEXTS
@@ -155,12 +156,63 @@ def _help(name: str) -> str | None:
 
 def algorithm_label(name: str, collective: str) -> str:
     """`ring` of `allreduce_ring`: the collective stands beside it already."""
-    return name.removeprefix(f"{collective}_").replace("_", " ")
+    return " ".join(_WRITTEN.get(word, word) for word in name.removeprefix(f"{collective}_").split("_"))
+
+
+#: Words of names as people write them.
+_WRITTEN = {
+    "nvls": "NVLS",
+    "kary": "k-ary",
+    "knomial": "k-nomial",
+    "pat": "PAT",
+    "bcube": "BCube",
+    "sharp": "SHARP",
+    "collnet": "CollNet",
+    "bruck": "Bruck",
+    "sparbit": "Sparbit",
+    "bine": "Bine",
+}
+
+
+def algorithms_offered(collective: str) -> list[str]:
+    """All algorithms of a collective, the well-known ones first."""
+    usual = usual_algorithms(collective)
+    return [*usual, *(name for name in cs.algorithms(collective) if name not in usual)]
+
+
+def algorithm_choice(name: str, collective: str) -> str:
+    """An algorithm in a list: its name, and of the well-known ones when to use it, in a few words."""
+    label = algorithm_label(name, collective)
+    when = getattr(cs.algorithms()[name], "when", ("", ""))[0 if language() == "en" else 1]
+    short = re.split(r"[:;.,：；。，]", when)[0]
+    if name not in usual_algorithms(collective) or not short:
+        return label
+    return f"{label} – {short[:1].lower()}{short[1:]}"
 
 
 def places() -> list[str]:
-    """Machines and networks to choose from, one's own first where there is one."""
-    return [*([OWN] if session().choice.own else []), *cs.topology.machines(), *networks()]
+    """Machines and networks to choose from: one's own first where there is one, then by maker, the newest first."""
+    return [*([OWN] if session().choice.own else []), *sorted(cs.topology.machines(), key=_shelf), *networks()]
+
+
+_MAKERS = ("NVIDIA", "AMD", "Google", "")
+
+
+def _shelf(name: str) -> tuple[int, int, str]:
+    """Where a machine stands in the list."""
+    maker, year = _made(name)
+    return _MAKERS.index(maker) if maker in _MAKERS else len(_MAKERS), -year, str(cs.topology.machines()[name].title)
+
+
+def _made(name: str) -> tuple[str, int]:
+    """Maker and year of a machine's GPUs; no maker, and 0, where it has none."""
+    return announced(cs.topology.machines()[name].gpu) or ("", 0)
+
+
+def place_choice(name: str) -> str:
+    """A place in a list: a machine with the maker and the year of its GPUs."""
+    maker, year = _made(name) if name in cs.topology.machines() else ("", 0)
+    return f"{place_label(name)} · {maker} {year}" if maker else place_label(name)
 
 
 def place_label(name: str) -> str:

@@ -85,6 +85,8 @@ small[title]{{cursor:help}}
 .cs-mistake{{color:var(--cs-ink);overflow-wrap:anywhere}}
 [data-testid=stSidebar] .cs-mistake{{font-size:14px;line-height:19px;padding:2px 0 2px 10px;margin-top:-4px}}
 .cs-note{{font-size:15px;line-height:21px;color:var(--cs-ink2)}}
+.st-key-whatif_cards button{{height:auto;min-height:58px}}
+.st-key-whatif_cards button p{{white-space:normal;font-size:15px;line-height:20px}}
 .cs-title{{font-size:24px;line-height:32px;font-weight:700;color:var(--cs-ink);margin:0;padding:0}}
 @media(max-width:1400px){{
  .st-key-whatif_tables [data-testid=stHorizontalBlock]{{flex-direction:column}}
@@ -101,9 +103,19 @@ small[title]{{cursor:help}}
  .cs-why{{min-width:320px;padding-left:12px}} .cs-why b{{font-size:17px;line-height:22px}}
  .cs-why span{{font-size:14px;line-height:18px}}
 }}
+@media(max-width:1000px){{
+ .st-key-switches{{position:static;margin-top:12px;order:-2}}
+}}
 @media(max-width:760px){{
- .st-key-switches{{position:static;margin-top:12px}} .cs-why{{min-width:0;flex-basis:100%}}
+ .st-key-switches{{gap:6px}}
+ .st-key-switches [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px}}
+ .cs-why{{min-width:0;flex-basis:100%}}
  .cs-fig span{{white-space:normal}}
+}}
+@media(max-width:600px){{
+ [data-testid=stMainBlockContainer] .st-key-player{{order:-1}}
+ [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has(.st-key-player){{order:-1}}
+ [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has(.st-key-switches){{order:-2}}
 }}
 @media print{{[data-testid=stSidebar],[data-testid=stHeader],.st-key-switches{{display:none}}}}
 </style>"""

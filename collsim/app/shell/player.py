@@ -52,6 +52,10 @@ def player(
         report({name: reported[name] for name in ("t", "view", "node") if name in reported})
 
 
+def _noted() -> None:
+    """What came is read where the component stands."""
+
+
 @st.fragment
 def simple_page(
     data: dict[str, Any], start: Mapping[str, Any], report: Callable[[str, Any], None] = lambda name, value: None
@@ -59,8 +63,13 @@ def simple_page(
     """Mount the simple page; `data` as the module `simple.js` takes it. `report` is told what a reader does: `state`
     (its `t`), `cards` and `predict` (on or off), each when it changes."""
     mount = st.components.v2.component("collsim_simple", js=simple_source())
-    heard = {f"on_{name}_change": lambda: None for name in _HEARD}
-    said = mount(key="simple_page", data={**data, **look(), "t": start.get("t")}, **heard)
+    said = mount(
+        key="simple_page",
+        data={**data, **look(), "t": start.get("t")},
+        on_state_change=_noted,
+        on_cards_change=_noted,
+        on_predict_change=_noted,
+    )
     known: dict[str, Any] = st.session_state.setdefault("simple_said", {})
     for name in _HEARD:
         if said.get(name) is not None and said.get(name) != known.get(name):

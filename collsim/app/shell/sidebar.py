@@ -42,12 +42,14 @@ from .controls import (
     NODES,
     RANGES,
     SIZES,
+    algorithm_choice,
     algorithm_label,
+    algorithms_offered,
     fabric_label,
     many,
     number,
     pick,
-    place_label,
+    place_choice,
     places,
     quantity,
     segment,
@@ -96,7 +98,7 @@ def _labels(collective: str) -> Callable[[str], str]:
 def _several(choice: Choice) -> Choice:
     """The algorithms and sizes of a comparison."""
     usual = usual_algorithms(choice.collective)
-    known = list(cs.algorithms(choice.collective))
+    known = algorithms_offered(choice.collective)
     several = many("algorithms", known, choice.algorithms or usual, _labels(choice.collective))
     if not several:
         mistake(t("compare.none"))
@@ -107,7 +109,12 @@ def _several(choice: Choice) -> Choice:
 
 def _algorithm(choice: Choice) -> Choice:
     """The algorithm of a run, and when to use it; another one keeps the root."""
-    algorithm = pick("algorithm", list(cs.algorithms(choice.collective)), choice.algorithm, _labels(choice.collective))
+    algorithm = pick(
+        "algorithm",
+        algorithms_offered(choice.collective),
+        choice.algorithm,
+        lambda name: algorithm_choice(name, choice.collective),
+    )
     if algorithm != choice.algorithm:
         root = {k: v for k, v in choice.options if k == "root" and k in own_options(algorithm)}
         choice = replace(choice, algorithm=algorithm, options=tuple(root.items()))
@@ -126,7 +133,7 @@ def where(choice: Choice, take: Callable[[str], None] | None = None, drop: Calla
     """The place and what can be set of it. `take` puts a machine of one's own into what the page remembers, `drop`
     removes it; unless given, into the run that pages share."""
     part(t("where"), "next")
-    choice = replace(choice, place=pick("place", places(), choice.place, place_label))
+    choice = replace(choice, place=pick("place", places(), choice.place, place_choice))
     _own(choice, take or _take, drop or _drop)
     if choice.place not in networks():
         return _machine(choice)

@@ -33,6 +33,7 @@ button{border:0;background:none;color:var(--st-text-color);font:14px/20px var(--
  font:14px/20px var(--st-font)}
 .says:not(:empty){padding:6px 12px;background:var(--st-primary-color);color:var(--st-background-color)}
 button:focus-visible{outline:2px solid var(--st-text-color);outline-offset:-4px}
+@media(max-width:760px){button{padding:6px 7px;font-size:13px}.link{margin-left:6px}}
 """
 
 

@@ -47,6 +47,17 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "class.votes": ("{votes} of {here} have answered", "{here} 人中已有 {votes} 人作答"),
     "class.nobody": ("Nobody is here yet.", "还没有人加入。"),
+    "own.question": ("Your own question", "自拟题目"),
+    "own.question.note": (
+        "One choice a line, a * before the right one. It is kept in this tab only.",
+        "每行一个选项，正确选项前加 *。只保存在此标签页中。",
+    ),
+    "own.question.text": ("Question", "题目"),
+    "own.question.choices": ("Choices", "选项"),
+    "own.question.ask": ("Ask it", "提问"),
+    "own.question.back": ("Back to the questions about the run", "回到关于运行的题目"),
+    "own.question.head": ("Your own question", "自拟题目"),
+    "class.csv": ("Votes as CSV", "下载投票 CSV"),
     "class.end": ("End the class", "下课"),
     "class.over": ("This class is over.", "课堂已结束。"),
     "class.door": (

@@ -26,9 +26,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "MPI，{nodes} 个节点上 {ranks} 个 rank，{where}",
     ),
     "measured.mpi.note": (
-        "An OSU log is held against the model of MPI, not NCCL's: rounds of messages, then bytes at the rate a rank "
-        "moves or reduces.",
-        "OSU 日志与 MPI 模型比较，而不是 NCCL 的模型：先是若干轮消息，再按一个 rank 搬运或归约的速率传输字节。",
+        "An OSU log is held against the model of MPI, not NCCL's: the rounds of messages of the algorithm that Open "
+        "MPI would run; for buffers on GPUs rounds, then bytes at the rate a rank moves or reduces.",
+        "OSU 日志与 MPI 模型比较，而不是 NCCL 的模型：按 Open MPI 会选用的算法逐轮计算消息；缓冲区在 GPU "
+        "上时，先是若干轮消息，再按一个 rank 搬运或归约的速率传输字节。",
     ),
     "measured.host": ("buffers in host memory", "缓冲区在主机内存"),
     "measured.gpus": ("buffers on GPUs", "缓冲区在 GPU 上"),
@@ -98,6 +99,16 @@ TEXTS: dict[str, tuple[str, str]] = {
     # charts
     "measured.dots": ("measured", "实测"),
     "measured.line": ("predicted", "预测"),
+    "measured.band": ("where four in five measurements lie", "五次实测中有四次落在此范围"),
+    "worth.title": ("What a measurement of your own buys", "自己的一次实测值多少"),
+    "worth.note": (
+        "The same run predicted from none, one, two and three of its own points, at its other sizes.",
+        "用这次运行自己的零、一、二、三个数据点来预测它的其他大小。",
+    ),
+    "worth.none": ("nothing", "无"),
+    "worth.added": ("point added", "增加的数据点"),
+    "worth.error": ("median error", "误差中位数"),
+    "worth.wide": ("interval, high ÷ low", "区间：上限 ÷ 下限"),
     "measured.tuner": ("what NCCL's tuner believes", "NCCL tuner 的估计"),
     "measured.under": ("under the hypothesis", "按假设预测"),
     "measured.tried": ("The gap that each hypothesis leaves", "每个假设剩下的差距"),

@@ -311,6 +311,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{nbytes} 以内 {first} 更快，之后 {second} 更快。",
     ),
     "compare.nocross": ("{first} is the fastest at every size.", "在所有数据量下 {first} 都最快。"),
+    "compare.caveat": (
+        "These are times of the links alone. What a library spends on each call and step, launching kernels, "
+        "protocols, copies in its buffers, is not in them, so small messages take longer on real GPUs.",
+        "这里只有链路上的时间。库在每次调用和每一步上的开销（启动 kernel、协议、缓冲区复制）不计在内，因此小消息在真实 "
+        "GPU 上更慢。",
+    ),
+    "compare.nccl": ("Show NCCL's own model beside them", "同时显示 NCCL 模型"),
+    "compare.nccl.name": ("NCCL (model)", "NCCL（模型）"),
+    "compare.nccl.none": ("NCCL's model has no answer here: {why}", "NCCL 模型在此没有答案：{why}"),
     "compare.table": ("Table", "表格"),
     "compare.nothing": ("Nothing to draw: every value is nought.", "没有可画的内容：所有数值都是零。"),
     "compare.csv": ("Download CSV", "下载 CSV"),
@@ -318,6 +327,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "compare.failed": ("{name} cannot run here: {why}", "{name} 无法在此运行：{why}"),
     "compare.none": ("Choose at least one algorithm.", "请至少选择一种算法。"),
     "compare.fastest": ("fastest", "最快"),
+    "menu.learn": ("Learn", "学习"),
+    "menu.see": ("See", "观察"),
+    "menu.decide": ("Decide", "决策"),
+    "menu.lab": ("Lab", "实验"),
     # messages
     "link.page": ("Copy a link to this page", "复制本页链接"),
     "link.copied": ("Link copied", "链接已复制"),

@@ -5,7 +5,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "train.show.step": ("One step", "一步"),
     "train.show.race": ("Three ways, one clock", "三种方式，同一时钟"),
     "train.show.pipeline": ("Pipelines", "流水线"),
-    "train.show.split": ("A thousand GPUs", "一千个 GPU"),
+    "train.show.split": ("Splits", "划分"),
     "train.show.sharding": ("Sharding", "分片"),
     "train.show": ("View", "视图"),
     "train.what": ("What is trained", "训练什么"),

@@ -73,9 +73,8 @@ def _run_of_layouts(program: Program, path: Any, kind: Collective, root: int | N
         except FormatError as error:
             if not runs:
                 raise
-            raise FormatError(
-                '{error}. In place it is right; out of place, which outofplace="1" promises, it is not', error=error
-            ) from None
+            why = '{error}. In place it is right; out of place, which outofplace="1" promises, it is not'
+            raise FormatError(why, error=error) from None
     return runs[0]
 
 

@@ -280,9 +280,8 @@ class _Lowering:
             past.pending += self.finish[spot[0], *step.waits]
             self.waits += len(past.pending)
             if self.waits > _MOST_WAITS:
-                raise FormatError(
-                    "more than {most:,} dependencies, nops counted with all that they wait for", most=_MOST_WAITS
-                )
+                why = "more than {most:,} dependencies, nops counted with all that they wait for"
+                raise FormatError(why, most=_MOST_WAITS)
         done: list[tuple[int, int]] = []
         outgoing = self.slots(spot, step.src, step.count) if step.type == "s" else []
         if step.receives:

@@ -41,10 +41,10 @@ _RING = Section(
     title=("Step by step", "一步一步看"),
     before=(
         (
-            "In the first {others} steps every rank adds what comes from its left and passes the sum on: "
-            "reduce-scatter. In the last {others} the finished chunks go round: allgather.",
-            "前 {others} 步里，每个 rank 把左边来的加上再传下去：reduce-scatter。后 {others} 步里，完成的 chunk "
-            "绕环一圈：allgather。",
+            "A ring of {n} ranks, {t.steps} steps in all. First every rank adds what comes from its left and passes "
+            "the sum on: reduce-scatter. Then the finished chunks go round: allgather. Count who has been added.",
+            "{n} 个 rank 的环，共 {t.steps} 步。先是每个 rank 把左边来的加上再传下去：reduce-scatter。然后完成的 chunk "
+            "绕环一圈：allgather。数一数已经加了谁。",
         ),
     ),
     ask=(

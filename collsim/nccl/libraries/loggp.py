@@ -41,11 +41,12 @@ _FREE = 1e12
 ASIDE: Final[dict[str, float]] = {"allreduce": 1.0, "reduce_scatter": 4.0}
 
 #: InfiniBand: 0.97 to 1.47 us and 12.3 of 12.5, 24.5 of 25 GB/s (github.com/stackhpc, aistabci/abci2.0benchmark,
-#: osu_latency and osu_bw; perftest on ND A100 v4); a rank of a collective moves 8 to 22 of 25 GB/s (PICO's runs). UCX spreads a large message over two rails (UCX_MAX_RNDV_RAILS), 48
-#: GB/s with four cards of 25; 80 million messages/s (osu_mbw_mr there). RoCE: 1.37 to 1.44 us, 3.06 of 3.125 GB/s
-#: there. Slingshot, read off: 2.3 to 3.5 us a round, and 6.2 to 6.7 GB/s of one rank with buffers in host memory under
-#: Cray's MPICH (PICO's runs). EFA: 15.5 us (AWS, EFA for HPC), one path of 12.5 GB/s at most. TCP: 25 us in clouds, read
-#: off their smallest collectives; 35 Gbit/s of one stream (iperf3, as `links.TCP_PER_NIC`).
+#: osu_latency and osu_bw; perftest on ND A100 v4). UCX spreads a large message over two rails (UCX_MAX_RNDV_RAILS), 48
+#: GB/s with four cards of 25 there; a rank of a collective moves 8 to 22 of 25 GB/s (read off, PICO's runs); 80 million
+#: messages/s (osu_mbw_mr there). RoCE: 1.37 to 1.44 us, 3.06 of 3.125 GB/s there. Slingshot, read off: 2.3 to 3.5 us a
+#: round, and 6.2 to 6.7 GB/s of one rank with buffers in host memory under Cray's MPICH (PICO's runs). EFA: 15.5 us
+#: (AWS, EFA for HPC), one path of 12.5 GB/s at most. TCP: 25 us in clouds, read off their smallest collectives; 35
+#: Gbit/s of one stream (iperf3, as `links.TCP_PER_NIC`).
 WIRES: Final[dict[str, Wire]] = {
     "ib": Wire(1.3e-6, 2e-8, 4.5e-6, 0.95, 2, 17e9),
     "roce": Wire(1.6e-6, 4e-8, 5e-6, 0.95, 2, _FREE),
@@ -60,11 +61,15 @@ class Host:
     """Constants of a node and of the libraries, for a fit that turns them.
 
     Attributes:
-        call: seconds of any call. near: latency inside a node. span: latency that a network
-        has more with every doubling of its nodes. busy: of a socket, for every rank that waits while cores of full
-        nodes serve it. eager: bytes up to which a message is copied, at `copy`.
-        shared: B/s of one rank through shared memory, and `memory` of all ranks of a node, which pass messages; `stream`
-        where they add. cache: bytes of a rank's buffer up to which all of these are `cached` times as fast. add: B/s at which a rank adds. fresh: B/s at which a buffer is copied aside before a reduction. latency, rate: factors on every network.
+        call: seconds of any call.
+        near: latency inside a node. span: latency that a network has more with every doubling of its nodes.
+        busy: of a socket, for every rank that waits while cores of full nodes serve it.
+        eager: bytes up to which a message is copied, at `copy`.
+        shared: B/s of one rank through shared memory; memory: of all ranks of a node, which pass messages; stream: of
+        all where they add.
+        add: B/s at which a rank adds. fresh: B/s at which a buffer is copied aside before a reduction.
+        cache: bytes of a rank's buffer up to which these rates are `cached` times as high.
+        latency, rate: factors on every network.
     """
 
     call: float = 5e-7

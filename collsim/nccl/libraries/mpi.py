@@ -19,6 +19,7 @@ from typing import Any
 from ...errors import CollsimError, unknown
 from ...units import parse_bytes, parse_count
 from ..machine.words import network
+from ..model.spread import LEVEL, Interval, Shares, interval, shares
 from ..predict import collective_name
 from . import mpich, openmpi
 from .loggp import ASIDE, Host, Place, within
@@ -120,6 +121,10 @@ class Rates:
     reduce: float
 
 
+#: Since when Open MPI has tables of its own for communicators without two ranks of a node.
+_DISJOINT = (5, 0)
+#: Ranks of a node beyond which all of its cores are taken to be busy.
+_MANY = 16
 #: Until when a run without a release is taken to have had Open MPI before 4.1: a year after it was published.
 _YEAR_OF_41 = 2021
 #: Buffers in GPU memory with Open MPI over UCX (reductions go through the host); the same with Cray MPICH.
@@ -158,6 +163,18 @@ class MpiParts:
     def total(self) -> float:
         return self.latency + self.bytes + self.fill
 
+    @property
+    def shares(self) -> Shares:
+        """Shares of the time that wait, are as much the one as the other, and move bytes."""
+        both = min(self.latency, self.bytes)
+        return shares(self.latency - both, self.fill + 2 * both, self.bytes - both)
+
+
+def interval_of(case: Any, nbytes: int, level: float = LEVEL) -> Interval:
+    """Where the time of one call lies with a probability of `level`."""
+    parts = parts_of(case, nbytes)
+    return interval(class_of(case), collective_name(case.collective), parts.shares, parts.total, level)
+
 
 def time_of(case: Any, nbytes: int, known: Constants | None = None) -> float:
     """Seconds of one call. `case` has the columns gpu, ranks, nodes, collective, inter_link and nccl_version (the
@@ -171,6 +188,17 @@ def parts_of(case: Any, nbytes: int, known: Constants | None = None) -> MpiParts
     if "none" in case.gpu.lower():
         return _counted(case, nbytes, known.host)
     return _smooth(case, nbytes, known)
+
+
+def class_of(case: Any) -> str:
+    """The class of a machine for intervals: MPI on host memory or a GPU's, by network; full nodes of many ranks are
+    another."""
+    where = "host" if "none" in case.gpu.lower() else "gpu"
+    if int(case.nodes) == 1:
+        return f"mpi {where}"
+    net = network(case.inter_link)[2]
+    many = " full" if where == "host" and int(case.ranks) / int(case.nodes) > _MANY else ""
+    return f"mpi {where} {net}{many}"
 
 
 def _counted(case: Any, nbytes: int, host: Host) -> MpiParts:
@@ -192,7 +220,7 @@ def _counted(case: Any, nbytes: int, host: Host) -> MpiParts:
 
 def running(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
     """The library's name of the algorithm that runs: pinned by the table, by the rules of the release that it names, or
-    else by Open MPI's of today."""
+    else by those of Open MPI 4.1."""
     operation, said = _OPERATIONS[kind], str(getattr(case, "nccl_version", "")).lower()
     pinned = str(getattr(case, "algo", "")).lower()
     if pinned in COUNTED[operation]:
@@ -202,7 +230,7 @@ def running(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
     version = _release(case)
     if version is not None and version < (4, 1) and (old := openmpi.choose_before_41(operation, ranks, nbytes)):
         return old
-    alone = ranks == nodes and (version is None or version >= (5, 0))
+    alone = ranks == nodes and version is not None and version >= _DISJOINT
     return choose("openmpi", kind, ranks, nbytes, one_per_node=alone).name
 
 

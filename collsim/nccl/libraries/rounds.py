@@ -178,7 +178,7 @@ _ALLTOALL: Mapping[str, Counted] = {
 }
 _REDUCE_SCATTER: Mapping[str, Counted] = {
     "non-overlapping": lambda n, s: (*_tree(n, s, 2, True), *_halving(n, s, False, odd=False)),
-    "linear": lambda n, s: (*_tree(n, s, 2, True), *_halving(n, s, False, odd=False)),
+    "basic_linear": lambda n, s: (*_tree(n, s, 2, True), *_halving(n, s, False, odd=False)),
     "recursive_halving": lambda n, s: _halving(n, s, True),
     "recursive_doubling": lambda n, s: _doubling(n, s, True),
     "butterfly": lambda n, s: _halving(n, s, True),

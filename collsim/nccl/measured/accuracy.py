@@ -21,6 +21,7 @@ from ...files import csv_of, write_text
 from ..libraries import mpi
 from ..machine.words import facts
 from ..model.relative import relative_error
+from ..model.spread import LEVEL, Interval, Shares, interval, shares
 from ..predict import Prediction, collective_name, predict
 from ..search.constants import ALGORITHMS
 
@@ -34,6 +35,8 @@ _DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link")
 _UNSAID = {"gdr": "", "algo": "auto", "proto": "auto", "launch": ""}
 #: Largest size and number of ranks that a table may say; beyond them it is a slip.
 _LARGEST, _MOST_RANKS = 2**50, 2**24
+#: Columns of the ends of an interval.
+_ENDS = ("time_us_low", "time_us_high")
 _LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
 _EFFECTS = {
     "P2P off, other wiring": "intra_link",
@@ -49,10 +52,10 @@ class Accuracy:
 
     Attributes:
         predictions: a row per measured row that could be predicted: case_id, size_bytes, time_us_pred, algorithm,
-        protocol. cases: a row per run and band: kind, library, median `relative_error` (0.1 is 10 %), ratio
-        predicted / measured, shares within 1.25x, 1.6x. effects: pairs of runs that differ in one thing: measured and
-        predicted ratio of times. failed: case_id, or case_id and line of a measured row -> why it could not be
-        predicted.
+        protocol, and the ends of the interval that covers four in five: time_us_low, time_us_high.
+        cases: a row per run and band: kind, library, median `relative_error` (0.1 is 10 %), ratio predicted / measured,
+        shares within 1.25x, 1.6x. effects: pairs of runs that differ in one thing: measured and predicted ratio of
+        times. failed: case_id, or case_id and line of a measured row -> why it could not be predicted.
         notes: what a prediction had to assume -> the runs it was assumed for.
     """
 
@@ -112,6 +115,17 @@ class MpiTime:
     tuner_time: float | None = None
     notes: tuple[str, ...] = ()
     parts: mpi.MpiParts | None = None
+    kind: str = "mpi"
+    collective: str = ""
+
+    @property
+    def shares(self) -> Shares:
+        """Parts of the time that wait, are as much the one as the other, and move bytes."""
+        return shares(0.0, 0.0, 0.0) if self.parts is None else self.parts.shares
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Where the measured time lies with a probability of `level`."""
+        return interval(self.kind, self.collective, self.shares, self.time, level)
 
 
 def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
@@ -190,14 +204,20 @@ def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, 
             p.protocol,
             s * 1e6,
             np.nan if p.tuner_time is None else p.tuner_time * 1e6,
+            *(1e6 * end for end in _ends(p)),
         )
         for run, p, s in found
     ]
-    columns = ["case_id", "size_bytes", "time_us_pred", "algorithm", "protocol", "time_us", "tuner_us"]
+    columns = ["case_id", "size_bytes", "time_us_pred", "algorithm", "protocol", "time_us", "tuner_us", *_ENDS]
     predictions = pd.DataFrame(table, columns=columns)
     usable = _usable(predictions, rows)
     shown = predictions.drop(columns=["time_us", "tuner_us"])
     return Accuracy(shown, _per_case(usable, described), _effects(usable, described), failed, _notes(found))
+
+
+def _ends(p: Prediction | MpiTime) -> tuple[float, float]:
+    known = p.interval()
+    return known.low, known.high
 
 
 def _notes(found: Sequence[Row]) -> dict[str, tuple[str, ...]]:
@@ -240,7 +260,13 @@ def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
 
 def _over_mpi(case: pd.Series[Any], size: int) -> MpiTime:
     parts, chosen = mpi.parts_of(case, size), mpi.chosen_for(case, size)
-    return MpiTime(size, parts.total, "MPI" if chosen is None else f"MPI {chosen.name}", parts=parts)
+    kind, ranks = collective_name(case.collective), int(case.ranks)
+    counted = chosen is not None and "none" in case.gpu.lower()
+    ran = mpi.running(case, kind, ranks, int(case.nodes), size) if counted else chosen.name if chosen else ""
+    named = f"MPI {ran}".strip()
+    return MpiTime(
+        size, parts.total, named, parts=parts, kind=mpi.class_of(case), collective=collective_name(case.collective)
+    )
 
 
 def library(case: pd.Series[Any]) -> str:

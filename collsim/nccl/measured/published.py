@@ -136,8 +136,9 @@ def own_run(
 def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
     """Measured and predicted, a row per size.
 
-    Columns: nbytes; time, predicted, tuner (seconds; tuner is NaN where NCCL has no opinion); busbw, predicted_busbw,
-    tuner_busbw (B/s); ratio (predicted over measured time); algorithm, protocol, limit (the tightest link).
+    Columns: nbytes; time, predicted, low, high, tuner (seconds; four in five measurements lie between low and high;
+    tuner is NaN where NCCL has no opinion); busbw, predicted_busbw, low_busbw, high_busbw, tuner_busbw (B/s); ratio
+    (predicted over measured time); algorithm, protocol, limit (the tightest link).
     """
     import pandas as pd
 
@@ -148,6 +149,8 @@ def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
         busbw = {
             "busbw": factor * n / seconds,
             "predicted_busbw": factor * n / p.time,
+            "low_busbw": factor * n / p.high,
+            "high_busbw": factor * n / p.low,
             "tuner_busbw": factor * n / believed,
         }
         chosen = {"algorithm": p.algorithm, "protocol": p.protocol, "limit": p.parts.limit}
@@ -156,6 +159,8 @@ def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
                 "nbytes": n,
                 "time": seconds,
                 "predicted": p.time,
+                "low": p.low,
+                "high": p.high,
                 "tuner": believed,
                 **busbw,
                 "ratio": p.time / seconds,

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from .network import Bucket, ImitatedNetwork
 from .program import REDUCE, Move, RankProgram
-from .wire import ARRIVED, CLEAR, DATA, Frame, Wire
+from .wire import ARRIVED, CLEAR, DATA, Frame, PeerWire
 
 Floats = npt.NDArray[np.float64]
 _AHEAD = 2  # pieces that the receiving bucket may be ahead of the clock before nothing more is read
@@ -71,7 +71,7 @@ class Exchange:
         self,
         program: RankProgram,
         slots: list[npt.NDArray[Any]],
-        wires: Mapping[int, Wire],
+        wires: Mapping[int, PeerWire],
         network: ImitatedNetwork,
         combine: np.ufunc = np.add,
     ):
@@ -208,7 +208,7 @@ class Exchange:
             self.out.start(now)  # nobody takes anything: the cable is idle
         return np.inf
 
-    def _piece(self, index: int, wire: Wire, data: memoryview, left: float) -> None:
+    def _piece(self, index: int, wire: PeerWire, data: memoryview, left: float) -> None:
         wire.send(Frame(DATA, self.program.sends[index].row, bytes(data), left))
         self.sent[index] += len(data)
         if self.sent[index] < len(self.held[index]):
@@ -235,7 +235,7 @@ class Exchange:
             if move.peer != self.program.endpoint:
                 self.wires[move.peer].send(Frame(CLEAR, move.row, b"", 0.0))
 
-    def _take(self, wire: Wire, frame: Frame) -> None:
+    def _take(self, wire: PeerWire, frame: Frame) -> None:
         """One frame that came."""
         if frame.kind == DATA:
             self._data(frame)

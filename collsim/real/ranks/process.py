@@ -14,7 +14,9 @@ import os
 import pickle
 import queue
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -22,11 +24,13 @@ import numpy.typing as npt
 
 from ...errors import CollsimError
 from .exchange import Exchange, Moments
+from .messages import Carrier, Gloo, MessageExchange, OwnAllreduce
 from .network import ImitatedNetwork
 from .program import RankProgram
-from .wire import Wire, accepted, connected, listener
+from .wire import PeerWire, accepted, connected, listener
 
 CONNECT_SECONDS = 30.0
+Run = Exchange | MessageExchange | OwnAllreduce
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class RankTask:
     Attributes:
         values: (slots, elements) what its slots hold at the start, repeated as often as the slot is long.
         sizes: (slots,) elements of each slot. combine: name of numpy's operator.
+        on: what carries it: `here`, `gloo` or `mpi`. own: run the library's own allreduce in place of the program.
+        count: how many ranks there are.
         expected: slots that must hold these values, repeated alike, at the end; with `give` they are handed back.
     """
 
@@ -47,6 +53,9 @@ class RankTask:
     combine: str
     expected: dict[int, npt.NDArray[Any]]
     give: bool = False
+    on: str = "here"
+    own: bool = False
+    count: int = 0
 
 
 class RankOutcome(NamedTuple):
@@ -77,12 +86,12 @@ def _differing(want: npt.NDArray[Any], got: npt.NDArray[Any]) -> int:
     return int(np.any(next(bits) != next(bits), axis=1).sum())
 
 
-def wired(me: int, peers: set[int], ports: dict[int, int], listening: Any, token: bytes) -> dict[int, Wire]:
+def wired(me: int, peers: set[int], ports: dict[int, int], listening: Any, token: bytes) -> dict[int, PeerWire]:
     """A wire to each peer: the lower number calls."""
     socks = {peer: connected(ports[peer], me, token) for peer in sorted(peers) if peer > me}
     socks |= accepted(listening, {peer for peer in peers if peer < me}, token, CONNECT_SECONDS)
     listening.close()
-    return {peer: Wire(peer, sock) for peer, sock in socks.items()}
+    return {peer: PeerWire(peer, sock) for peer, sock in socks.items()}
 
 
 def main() -> None:
@@ -115,14 +124,32 @@ def _say(answers: BinaryIO, message: tuple[str, Any]) -> None:
 def _serve(told: queue.SimpleQueue[Any], answers: BinaryIO) -> None:
     task: RankTask = told.get()
     listening = listener()
-    _say(answers, ("port", listening.getsockname()[1]))
-    wires = wired(task.program.endpoint, task.program.peers, told.get(), listening, task.token)
+    port = listening.getsockname()[1]
+    _say(answers, ("port", port))
+    ports: dict[int, int] = told.get()
+    prepared = _prepared(task, ports, listening)
     _say(answers, ("connected", None))
     while True:
         start = told.get()
         slots = filled(task)
-        run = Exchange(task.program, slots, wires, task.network, getattr(np, task.combine))
-        moments = run.run(start)
+        moments = prepared(slots).run(start)
         _say(answers, ("ran", None))
         told.get()  # until all have ended: comparing takes a processor from those that still run
         _say(answers, ("done", judged(task, slots, moments)))
+
+
+def _prepared(task: RankTask, ports: dict[int, int], listening: Any) -> Callable[[list[npt.NDArray[Any]]], Run]:
+    """Connected with the others; what makes a run of the slots."""
+    combine = getattr(np, task.combine)
+    if task.on == "gloo":
+        listening.close()
+        return partial(by_messages, task, Gloo(task.program.endpoint, task.count, ports[0]))
+    wires = wired(task.program.endpoint, task.program.peers, ports, listening, task.token)
+    return lambda slots: Exchange(task.program, slots, wires, task.network, combine)
+
+
+def by_messages(task: RankTask, carrier: Carrier, slots: list[npt.NDArray[Any]]) -> Run:
+    """A run over a library's messages, or of its own allreduce."""
+    if task.own:
+        return OwnAllreduce(slots, carrier)
+    return MessageExchange(task.program, slots, carrier, getattr(np, task.combine))

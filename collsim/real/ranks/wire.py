@@ -24,6 +24,7 @@ _HELLO = struct.Struct("<32sI")
 _BUFFER = 1 << 16  # bytes that the system may hold back on a wire: a network has small buffers, too
 _MOST_FRAME = 1 << 18
 HOST = "127.0.0.1"
+TOKEN_BYTES = 32
 _MOST_STRANGERS = 64  # that have said nothing yet; the one that has been silent for longest goes first
 
 
@@ -36,7 +37,7 @@ class Frame(NamedTuple):
     left: float
 
 
-class Wire:
+class PeerWire:
     """One socket, never waited for. `waiting` are bytes that the system has not taken yet."""
 
     def __init__(self, peer: int, sock: socket.socket):

@@ -130,9 +130,8 @@ class Result(CheckedAnswer):
         """The failed (or the compared) schedule in the player."""
         trace = self._shown
         if trace is None:
-            raise CollsimError(
-                "{name}: there is no schedule to show; {reason}", name=self.exercise.name, reason=self.reason
-            )
+            why = "{name}: there is no schedule to show; {reason}"
+            raise CollsimError(why, name=self.exercise.name, reason=self.reason)
         return trace.animate(lang=self.exercise.lang)
 
     @property

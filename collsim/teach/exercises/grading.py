@@ -209,7 +209,6 @@ def _known(target: Path | None) -> list[dict[str, Any]]:
         )
         frame = frame.fillna({"exercise": "", "reason": ""})[COLUMNS]
     except (ValueError, KeyError) as error:
-        raise CollsimError(
-            "{target!r} is not a table of grades: {error}; give another name", target=str(target), error=error
-        ) from error
+        why = "{target!r} is not a table of grades: {error}; give another name"
+        raise CollsimError(why, target=str(target), error=error) from error
     return [{str(k): plain_cell(v) for k, v in row.items()} for row in frame.to_dict("records")]

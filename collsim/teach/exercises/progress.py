@@ -51,9 +51,8 @@ def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
             raise ValueError(f"schema {held['schema']!r}")
         entries: dict[str, dict[str, Any]] = {str(k): dict(v) for k, v in held["exercises"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(
-            "{source!r} is not a progress file of collsim: {error}", source=str(source), error=shown(str(error), 300)
-        ) from error
+        why = "{source!r} is not a progress file of collsim: {error}"
+        raise FormatError(why, source=str(source), error=shown(str(error), 300)) from error
     return entries
 
 

@@ -28,7 +28,7 @@ _MOST_TRANSFERS = 200_000
 
 
 @dataclass(frozen=True)
-class Moment:
+class QuestionAtStep:
     """A question at the begin of a step (from 0). `ways`: for each choice the pairs of ranks that it names."""
 
     step: int
@@ -44,7 +44,7 @@ class Moment:
         return {"step": self.step, **made}
 
 
-def moments(trace: Trace) -> list[Moment]:
+def moments(trace: Trace) -> list[QuestionAtStep]:
     """The questions of a run in the order of their steps; none where steps have no barrier."""
     s = trace.schedule
     if trace.engine != "lockstep" or s.steps < 2 or len(s) > _MOST_TRANSFERS:
@@ -85,7 +85,7 @@ class _AskedRun:
 # ---- what is asked --------------------------------------------------------------------------------------------------
 
 
-def arrivals(run: _AskedRun, step: int) -> Moment | None:
+def arrivals(run: _AskedRun, step: int) -> QuestionAtStep | None:
     """Which pieces of a step arrive last, where cables differ."""
     of, rows = run.of[step], run.rows
     lasts, size = run.lasts[of], run.trace.slot_bytes[rows["chunk"][of]]
@@ -128,7 +128,7 @@ def arrivals(run: _AskedRun, step: int) -> Moment | None:
     return _mixed(step, "arrival", ask, why, choices, ((), slow[:_MARKED], after[:_MARKED]))
 
 
-def held(run: _AskedRun, step: int) -> Moment | None:
+def held(run: _AskedRun, step: int) -> QuestionAtStep | None:
     """How many contributions a rank holds after adding what arrives."""
     if not run.adds[step]:
         return None
@@ -143,7 +143,7 @@ def held(run: _AskedRun, step: int) -> Moment | None:
     return None
 
 
-def _held(step: int, way: tuple[int, int, int], counts: tuple[int, int], ranks: int) -> Moment:
+def _held(step: int, way: tuple[int, int, int], counts: tuple[int, int], ranks: int) -> QuestionAtStep:
     (src, dst, chunk), (sent, own) = way, counts
     ask = (
         f"Step {step + 1}: rank {src} sends chunk {chunk}, which holds {sent} of {ranks} contributions, to rank "
@@ -163,7 +163,7 @@ def _held(step: int, way: tuple[int, int, int], counts: tuple[int, int], ranks: 
     return _mixed(step, "held", ask, why, choices)
 
 
-def copied(run: _AskedRun) -> Moment | None:
+def copied(run: _AskedRun) -> QuestionAtStep | None:
     """What a finished sum does to the partial sum where it arrives."""
     adds = [k for k in range(run.schedule.steps) if run.adds[k]]
     step = adds[-1] + 1 if adds else run.schedule.steps
@@ -199,7 +199,7 @@ def copied(run: _AskedRun) -> Moment | None:
     return _mixed(step, "copy", ask, why, choices)
 
 
-def volume(run: _AskedRun) -> Moment | None:
+def volume(run: _AskedRun) -> QuestionAtStep | None:
     """How much each rank will have sent, asked while the last step begins."""
     sent = run.trace.sent_bytes[: run.schedule.ranks]
     total, nbytes, n = int(sent[0]), int(run.trace.nbytes), run.schedule.ranks
@@ -228,16 +228,16 @@ def volume(run: _AskedRun) -> Moment | None:
     wrong = [Alternative(_size(one), reasons[one]) for one in guesses[:2]]
     choices = tuple(sorted((right, *wrong), key=lambda one: _value(one, (total, *guesses))))
     asked = Question("choice", "sent", ask, why, choices.index(right), choices=choices)
-    return Moment(step, asked)
+    return QuestionAtStep(step, asked)
 
 
 def _mixed(
     step: int, topic: str, ask: Text, why: Text, choices: Sequence[Alternative], ways: WaysOfChoices = ()
-) -> Moment:
+) -> QuestionAtStep:
     """A question whose second choice is right, in an order that the step decides."""
     order = np.random.default_rng(step).permutation(len(choices)).tolist()
     made = Question("choice", topic, ask, why, order.index(1), choices=tuple(choices[k] for k in order))
-    return Moment(step, made, tuple(ways[k] for k in order) if ways else ())
+    return QuestionAtStep(step, made, tuple(ways[k] for k in order) if ways else ())
 
 
 def _size(nbytes: int) -> Text:

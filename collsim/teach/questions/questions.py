@@ -37,9 +37,8 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, lang: str
     if isinstance(trace, StepTrace):
         return _about_step(trace, seed, count, lang)
     if not trace.time or not trace.link_bytes.any():
-        raise CollsimError(
-            "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size", trace=trace
-        )
+        why = "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size"
+        raise CollsimError(why, trace=trace)
     run = AskedRun(trace)
     random = np.random.default_rng(
         [seed, zlib.crc32(f"{trace.schedule.label} {trace.topology.name} {trace.nbytes}".encode())]

@@ -33,9 +33,8 @@ def compose(text: str, name: str, expected: str) -> Node | None:
                 Sentence("{name}, line {line}", name=name, line=event.start_mark.line + 1) if event.start_mark else name
             )
             if isinstance(event, yaml.AliasEvent):
-                raise FormatError(
-                    "{where}: refused, aliases (*name) are not taken here; write the value out", where=where
-                )
+                why = "{where}: refused, aliases (*name) are not taken here; write the value out"
+                raise FormatError(why, where=where)
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             values += not isinstance(event, yaml.CollectionEndEvent)
             if values > _MOST_VALUES:

@@ -193,9 +193,8 @@ def _gpu_order(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]]
                 continue
             number = place if rank is None else _whole(rank, -1)
             if number < 0:
-                raise FormatError(
-                    "{name}: GPU {bus} has rank={rank!r}; expected a whole number from 0", name=name, bus=bus, rank=rank
-                )
+                why = "{name}: GPU {bus} has rank={rank!r}; expected a whole number from 0"
+                raise FormatError(why, name=name, bus=bus, rank=rank)
             if rank is not None and number in ranks:
                 why = "{name}: rank {number} is there twice, GPU {rank} and GPU {bus}; is this a file of several nodes?"
                 raise FormatError(why, name=name, number=number, rank=ranks[number], bus=bus)

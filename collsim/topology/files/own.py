@@ -362,11 +362,9 @@ def to_yaml(topology: Topology) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Nic):
-        return (
-            value.name
-            if NICS.get(value.name) == value
-            else {"name": value.name, "rdma": value.rdma, "cable": _cable_written(value.cable)}
-        )
+        if NICS.get(value.name) == value:
+            return value.name
+        return {"name": value.name, "rdma": value.rdma, "cable": _cable_written(value.cable)}
     return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
 
 

@@ -101,15 +101,13 @@ def _matrix(text: str, name: str) -> _Matrix:
     lines = [_plain(line) for line in text.splitlines()]
     head = next((i for i, line in enumerate(lines) if _is_header(line)), None)
     if head is None:
-        raise FormatError(
-            "{name}: no header line with GPU0, GPU1 ...; paste all of what nvidia-smi topo -m prints", name=name
-        )
+        why = "{name}: no header line with GPU0, GPU1 ...; paste all of what nvidia-smi topo -m prints"
+        raise FormatError(why, name=name)
     names = _columns(lines[head])
     double = [n for n, count in Counter(names).items() if count > 1]
     if double:
-        raise FormatError(
-            "{name}, line {line}: column {column} is there twice", name=name, line=head + 1, column=double[0]
-        )
+        why = "{name}, line {line}: column {column} is there twice"
+        raise FormatError(why, name=name, line=head + 1, column=double[0])
     matrix = _Matrix(names)
     block, strange = "before", []
     for i, line in enumerate(lines):

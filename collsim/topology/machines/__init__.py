@@ -134,9 +134,8 @@ def _joined(
 
 def _require_pxn(pxn: object) -> None:
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
-        raise TopologyError(
-            "pxn={pxn} must be True, False, or None for yes where the fabric has rails or planes", pxn=shown(pxn)
-        )
+        why = "pxn={pxn} must be True, False, or None for yes where the fabric has rails or planes"
+        raise TopologyError(why, pxn=shown(pxn))
 
 
 def _require_rates(rates: object) -> None:
@@ -174,9 +173,8 @@ def _ratio(oversubscription: object) -> float:
 def _card(plan: Machine, name: str | None) -> Nic | None:
     if not plan.of_kind("nic"):
         if name is not None:
-            raise TopologyError(
-                "machine {name!r} has no network card, so nic={nic!r} has no place", name=plan.name, nic=name
-            )
+            why = "machine {name!r} has no network card, so nic={nic!r} has no place"
+            raise TopologyError(why, name=plan.name, nic=name)
         return None
     return nic(name or plan.nic)
 
@@ -232,9 +230,8 @@ def _placement(plan: Machine, nodes: int, placement: str | list[int]) -> tuple[I
         raise TopologyError(unknown("placement", placement, ["node", "round-robin"]) + Sentence(", or give a list"))
     order = np.asarray(placement)
     if order.shape != usual.shape or not np.array_equal(np.sort(order), np.arange(len(usual))):
-        raise TopologyError(
-            "placement must hold each of 0 to {last} once; it has {size} entries", last=len(usual) - 1, size=order.size
-        )
+        why = "placement must hold each of 0 to {last} once; it has {size} entries"
+        raise TopologyError(why, last=len(usual) - 1, size=order.size)
     return usual[order], "by hand"
 
 

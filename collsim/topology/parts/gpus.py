@@ -36,6 +36,33 @@ GPUS = {
 BRIDGED = {"A40", "A5000", "A6000", "RTX 3090"}
 GEFORCE = {"RTX 2080", "RTX 3090", "RTX 4090", "RTX 5090"}
 
+#: Who makes a chip, and the year in which it was announced (P100 GTC 2016, V100 GTC 2017, A100 May 2020, RTX 30 and A40
+#: autumn 2020, H100 GTC 2022, RTX 40 autumn 2022, H800 and H200 2023, B200 GTC 2024; MI300X December 2023; TPU v4
+#: Google I/O 2021, v5e August and v5p December 2023: the makers' own announcements).
+ANNOUNCED = {
+    "P100": ("NVIDIA", 2016),
+    "V100": ("NVIDIA", 2017),
+    "A100": ("NVIDIA", 2020),
+    "A40": ("NVIDIA", 2020),
+    "RTX 3090": ("NVIDIA", 2020),
+    "A6000": ("NVIDIA", 2020),
+    "RTX 4090": ("NVIDIA", 2022),
+    "H100": ("NVIDIA", 2022),
+    "H800": ("NVIDIA", 2023),
+    "H200": ("NVIDIA", 2023),
+    "B200": ("NVIDIA", 2024),
+    "MI300X": ("AMD", 2023),
+    "TPU v4": ("Google", 2021),
+    "TPU v5e": ("Google", 2023),
+    "TPU v5p": ("Google", 2023),
+}
+
+
+def announced(gpu: str) -> tuple[str, int] | None:
+    """The maker of a chip and the year in which it was announced; None for one that is not in the table."""
+    found = max((name for name in ANNOUNCED if name in gpu), key=len, default="")
+    return ANNOUNCED.get(found)
+
 
 def gpu_name(value: object) -> str:
     """The name in `GPUS` that is in a text such as "NVIDIA A100-SXM4-80GB"; the longest counts.

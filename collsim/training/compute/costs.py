@@ -88,11 +88,9 @@ def _as_measured(compute: Any, model: Model) -> Any:
     if isinstance(compute, os.PathLike) or (isinstance(compute, str) and compute.endswith((".json", ".json.gz"))):
         compute = read_profile(compute, [layer.name for layer in model.layers])
     if isinstance(compute, Profile):
-        return (
-            {k: (v, 2 * v) for k, v in compute.layers.items()}
-            if len(compute.layers) == len(model.layers)
-            else compute.seconds
-        )
+        if len(compute.layers) == len(model.layers):
+            return {k: (v, 2 * v) for k, v in compute.layers.items()}
+        return compute.seconds
     if isinstance(compute, Mapping):
         return {str(k): _pair(str(k), v) for k, v in compute.items()}
     if isinstance(compute, Sequence) and not isinstance(compute, str):
@@ -109,9 +107,8 @@ def _pair(name: str, value: Any) -> tuple[float, float]:
     """Forward and backward in s."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         if len(value) != 2:
-            raise CollsimError(
-                "compute[{name!r}]={value!r} must be (forward, backward), or the forward alone", name=name, value=value
-            )
+            why = "compute[{name!r}]={value!r} must be (forward, backward), or the forward alone"
+            raise CollsimError(why, name=name, value=value)
         return parse_time(value[0], f"compute[{name!r}]"), parse_time(value[1], f"compute[{name!r}]")
     forward = parse_time(value, f"compute[{name!r}]")
     return forward, 2 * forward

@@ -130,9 +130,8 @@ def ddp(
 
 def _mebibytes(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2**40:
-        raise CollsimError(
-            "bucket_cap_mb={value!r} must be a number of MiB above 0; torch's default is 25", value=value
-        )
+        why = "bucket_cap_mb={value!r} must be a number of MiB above 0; torch's default is 25"
+        raise CollsimError(why, value=value)
     return value * 2**20
 
 

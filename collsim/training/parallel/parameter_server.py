@@ -129,8 +129,7 @@ def parameter_server(
         raise CollsimError("synchronous={synchronous!r} must be True or False", synchronous=synchronous)
     size = parse_bytes(bucket, "bucket")
     if size < 1:
-        raise CollsimError(
-            "bucket={bucket!r}: a group of 0 bytes holds nothing; the smallest is bucket=1", bucket=bucket
-        )
+        why = "bucket={bucket!r}: a group of 0 bytes holds nothing; the smallest is bucket=1"
+        raise CollsimError(why, bucket=bucket)
     many = None if accumulate is None else parse_count(accumulate, "accumulate")
     return ParameterServer(parse_count(servers, "servers"), synchronous, on, size, many)

@@ -131,7 +131,6 @@ def placed(grid: Grid) -> Placed:
 def require_order(order: str) -> str:
     """An order that names tp, cp, ep, dp and pp once each. Raises CollsimError."""
     if not isinstance(order, str) or sorted(order.split("-")) != sorted(ORDER.split("-")):
-        raise CollsimError(
-            "order={order!r} must name tp, cp, ep, dp and pp once each, as {usual!r}", order=order, usual=ORDER
-        )
+        why = "order={order!r} must name tp, cp, ep, dp and pp once each, as {usual!r}"
+        raise CollsimError(why, order=order, usual=ORDER)
     return order

@@ -141,9 +141,8 @@ def composed(one: Parallel, other: Parallel) -> Split:
             parts.append(value)
         else:
             said = value.says if isinstance(value, Parallel) else repr(value)
-            raise CollsimError(
-                "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are", said=said
-            )
+            why = "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
+            raise CollsimError(why, said=said)
     kinds = ["data" if isinstance(part, DDP | Zero | FSDP) else type(part).__name__ for part in parts]
     for kind in kinds:
         if kinds.count(kind) > 1:
@@ -158,21 +157,18 @@ def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
         why = "tensor({t}): no layer of {name} says how it is cut (Layer.cut: column, row, heads, words)"
         raise CollsimError(why, t=t, name=model.name)
     if c > 1 and not any(layer.keys for layer in model.layers):
-        raise CollsimError(
-            "context({c}): no layer of {name} has keys and values to pass on (Layer.keys)", c=c, name=model.name
-        )
+        why = "context({c}): no layer of {name} has keys and values to pass on (Layer.keys)"
+        raise CollsimError(why, c=c, name=model.name)
     if c > 1 and model.tokens % c:
-        raise CollsimError(
-            "context({c}): sequences of {tokens} tokens cannot be shared evenly", c=c, tokens=model.tokens
-        )
+        why = "context({c}): sequences of {tokens} tokens cannot be shared evenly"
+        raise CollsimError(why, c=c, tokens=model.tokens)
     experts = {layer.experts for layer in model.layers if layer.experts}
     if e > 1 and (not experts or any(n % e for n in experts)):
         has = Sentence("no experts")
         if experts:
             has = Sentence("layers of {experts} experts", experts=", ".join(map(str, sorted(experts))))
-        raise CollsimError(
-            "expert({e}): {name} has {has}; their number has to be a multiple", e=e, name=model.name, has=has
-        )
+        why = "expert({e}): {name} has {has}; their number has to be a multiple"
+        raise CollsimError(why, e=e, name=model.name, has=has)
 
 
 def divided(listed: Sequence[Unit], stages: int, says: str) -> list[list[Unit]]:

@@ -71,9 +71,8 @@ def require_equal(what: str, *values: object) -> None:
     """Refuse two names of one option that say different things."""
     given = [v for v in values if v is not None and v is not False]
     if len({repr(v) for v in given}) > 1:
-        raise CollsimError(
-            "{what} is given twice, and differently: {given}", what=what, given=", ".join(map(repr, given))
-        )
+        why = "{what} is given twice, and differently: {given}"
+        raise CollsimError(why, what=what, given=", ".join(map(repr, given)))
 
 
 # ---- passes ---------------------------------------------------------------------------------------------------------

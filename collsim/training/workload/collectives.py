@@ -64,9 +64,8 @@ class Collectives:
             algorithm is not None
             and algorithms()[require_word("algorithm", algorithm, algorithms())].collective != "allreduce"
         ):
-            raise CollsimError(
-                "algorithm={algorithm!r} is no allreduce; collsim list algorithms names them", algorithm=algorithm
-            )
+            why = "algorithm={algorithm!r} is no allreduce; collsim list algorithms names them"
+            raise CollsimError(why, algorithm=algorithm)
         self.algorithm = algorithm
         self.known: dict[Any, float] = {}
         self.shapes: dict[tuple[int, ...], tuple[int, ...]] = {}

@@ -107,9 +107,8 @@ def _counts(where: Words, what: str, values: Any) -> tuple[int, ...]:
 def _figure(where: Words, what: str, value: Any) -> float:
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if not 0 <= number < _MOST:
-        raise CollsimError(
-            "{where}: {what}={value!r} must be a number of at least 0", where=where, what=what, value=value
-        )
+        why = "{where}: {what}={value!r} must be a number of at least 0"
+        raise CollsimError(why, where=where, what=what, value=value)
     return float(number)
 
 
@@ -132,9 +131,8 @@ class Model:
 
     def __post_init__(self) -> None:
         if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
-            raise CollsimError(
-                "model {name!r} needs at least one Layer, got {layers!r:.80}", name=self.name, layers=self.layers
-            )
+            why = "model {name!r} needs at least one Layer, got {layers!r:.80}"
+            raise CollsimError(why, name=self.name, layers=self.layers)
         if len(self.layers) > _MOST_LAYERS:
             why = "model {name!r} has {layers:,} layers; {most:,} is the most"
             raise CollsimError(why, name=self.name, layers=len(self.layers), most=_MOST_LAYERS)
@@ -142,9 +140,8 @@ class Model:
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
             twice = next(n for n in names if names.count(n) > 1)
-            raise CollsimError(
-                "model {name!r} has two layers named {twice!r}; names must differ", name=self.name, twice=twice
-            )
+            why = "model {name!r} has two layers named {twice!r}; names must differ"
+            raise CollsimError(why, name=self.name, twice=twice)
 
     def __hash__(self) -> int:
         return self._hash

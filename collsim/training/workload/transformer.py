@@ -147,9 +147,8 @@ def _shape(h: Any, layers: Any, heads: Any, seq: Any, vocab: Any, ffn: Any, kv_h
     n = {key: parse_count(value, key) for key, value in named.items()}
     kv = n["heads"] if kv_heads is None else parse_count(kv_heads, "kv_heads")
     if n["h"] % n["heads"] or n["heads"] % kv:
-        raise CollsimError(
-            "h={h} must be a multiple of heads={heads}, and heads of kv_heads={kv}", h=h, heads=heads, kv=kv
-        )
+        why = "h={h} must be a multiple of heads={heads}, and heads of kv_heads={kv}"
+        raise CollsimError(why, h=h, heads=heads, kv=kv)
     gated, biased, flashed = flags
     return Shape(
         n["h"],

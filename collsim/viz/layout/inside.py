@@ -18,12 +18,13 @@ from .geometry import Box
 from .rack import is_rack, rack
 from .reduction import Picture, node_picture, rates
 from .row_of_nodes import side_by_side
-from .shapes import STAGE, StageLayout
+from .shapes import StageLayout
 from .sheet import NodeDevices, Sheet, finished, name_insides, panel_of
 
 Ints = npt.NDArray[np.int64]
 _MOST_IN_A_ROW = 16
 _MOST_ACROSS = 16  # nodes in a row of the strip
+_WIDE = 1134.0  # the stage that machines are laid out in (the mock's)
 _STRIP = 104.0  # height of a node in the strip
 _BETWEEN = 26.0  # from the strip to the open node
 _GAP = 8.0
@@ -170,7 +171,7 @@ def _described(
 def _under_the_strip(made: StageLayout, nodes: int) -> tuple[StageLayout, list[Box]]:
     """The node moved below a strip with a box for every node, both as wide as the wider of them."""
     across = min(nodes, _MOST_ACROSS)
-    wide = max(made.w, STAGE[0])
+    wide = max(made.w, _WIDE)
     pitch = (wide - 2 * _EDGE + _GAP) / across
     strip = [
         Box(_EDGE + (i % across) * pitch, _EDGE + (i // across) * (_STRIP + _GAP), pitch - _GAP, _STRIP)

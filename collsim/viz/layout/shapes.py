@@ -25,6 +25,7 @@ Facts = Mapping[str, Any]
 NO_FACTS: Facts = MappingProxyType({})
 SHORT = {"aggregation": "agg"}
 
+STAGE = (1134.0, 470.0)
 MARGIN = 16.0
 #: The stage that machines are laid out in (the mock's): the player's left column.
 STAGE = (1134.0, 470.0)

@@ -16,6 +16,7 @@ from .shapes import SHORT, Panel, StageLayout, hugged, label
 #: Hybrid cube mesh of the DGX-1: two squares with their diagonals, joined corner to corner (GPU numbers of one
 #: machine).
 _CUBE = {(a, b) for q in (0, 4) for a in range(q, q + 4) for b in range(a + 1, q + 4)} | {(a, a + 4) for a in range(4)}
+_NUMBERED = 44.0  # pixels in which "PCIe 0" can be read
 
 
 @dataclass(eq=False)
@@ -163,10 +164,15 @@ def name_insides(sheet: Sheet, node: NodeDevices, small: bool = False) -> None:
         legible = not small and sheet.boxes[d].h > 10
         sheet.names[d] = f"NIC {number}" if legible else ""
     wide = all(sheet.boxes[d].w > 100 for d in node.of("pcie"))
+    numbered = all(sheet.boxes[d].w >= _NUMBERED for d in node.of("pcie"))
     for d in node.of("pcie"):
         place = number_of(sheet.what, d)
         sheet.names[d] = (
-            {"en": f"PCIe switch {place}".strip(), "zh": f"PCIe 交换机 {place}".strip()} if wide else "PCIe"
+            {"en": f"PCIe switch {place}".strip(), "zh": f"PCIe 交换机 {place}".strip()}
+            if wide
+            else f"PCIe {place}".strip()
+            if numbered
+            else "PCIe"
         )
     for d in node.of("cpu"):
         sheet.names[d] = f"CPU {number_of(sheet.what, d)}".strip()

@@ -8,29 +8,63 @@ import { createPlayer } from "./ui/player.js";
  * why}. A call with the same id changes neither position nor playing.
  */
 const streamlit = component((box, data, send) => {
-  const last = {};
+  const last = {},
+    kept = keptFor(nameOfRun(data));
   const player = createPlayer(box, {
     lang: data.lang,
     theme: data.theme,
-    view: data.view,
+    view: kept.view ?? data.view,
     t: data.t,
-    node: data.node,
+    node: kept.node ?? data.node,
     header: data.header,
     onState: (state, why) => {
       Object.assign(last, { sent: state.t, view: state.view });
+      keep(last.id, state);
       send.state("state", { ...state, why });
     },
   });
-  return { update: (next) => updatePlayer(player, last, next), destroy: player.destroy };
+  const leave = () => keep(last.id, player.state());
+  globalThis.addEventListener("pagehide", leave);
+  const destroy = () => {
+    globalThis.removeEventListener("pagehide", leave);
+    player.destroy();
+  };
+  return { update: (next) => updatePlayer(player, last, next, kept), destroy };
 });
 
-function updatePlayer(player, last, data) {
+const nameOfRun = (data) => data.id ?? data.timeline?.meta?.id ?? data.timeline;
+
+const KEPT_IN = "collsim player";
+
+/** Where a run stands, for the same tab when it is loaded again. */
+function keep(id, { t, view, node }) {
+  if (typeof id !== "string") return;
+  try {
+    sessionStorage.setItem(KEPT_IN, JSON.stringify({ id, t, view, node, href: location.href }));
+  } catch {
+    // a browser without storage starts again
+  }
+}
+
+/** Where the run stood before this page was loaded again; nothing after a link was followed. */
+function keptFor(id) {
+  if (performance.getEntriesByType?.("navigation")[0]?.type !== "reload" || keptFor.asked) return {};
+  keptFor.asked = true; // once: later pages of the same tab begin as they say
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(KEPT_IN) ?? "{}");
+    return kept.id === id && kept.href === location.href ? kept : {};
+  } catch {
+    return {};
+  }
+}
+
+function updatePlayer(player, last, data, kept) {
   const { lang, theme, header, view, t } = data,
-    id = data.id ?? data.timeline?.meta?.id ?? data.timeline,
+    id = nameOfRun(data),
     fresh = !("id" in last),
     chosen = view !== last.view && view !== last.given ? { view } : {};
   if (!fresh) player.set({ lang, theme, header, ...chosen });
-  if (fresh || last.id !== id) player.setTimeline(data.timeline, true, t);
+  if (fresh || last.id !== id) player.setTimeline(data.timeline, true, (fresh ? kept.t : null) ?? t);
   else if (t != null && t !== last.t && t !== last.sent) player.seek(t);
   Object.assign(last, { id, t, given: view });
 }

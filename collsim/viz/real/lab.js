@@ -90,7 +90,8 @@ function placeOf(lab) {
     whole = 1.04 * Math.max(d.predicted.time, d.measured?.time ?? 0),
     rows = d.measured ? (lab.each ? d.names.length : 1) : 0,
     below = AXIS + PREDICTED + GAP;
-  return { narrow, left, width, whole, rows, below, height: below + rows * ROW + 8, x: (t) => left + (width * t) / whole };
+  const x = (t) => left + (width * t) / whole;
+  return { narrow, left, width, whole, rows, below, height: below + rows * ROW + 8, x };
 }
 
 function drawLabStage(lab) {
@@ -101,7 +102,8 @@ function drawLabStage(lab) {
   lab.unit = timeUnit(place.whole);
   drawLabAxis(lab, pic);
   drawLabRow(lab, pic, d.predicted.line, AXIS, PREDICTED, () => "var(--ink3)", true);
-  pic.append(labText(0, AXIS + 22, lab.words.predicted, "b"), labText(0, AXIS + 40, lab.words.alike(d.names.length), "s"));
+  pic.append(labText(0, AXIS + 22, lab.words.predicted, "b"));
+  pic.append(labText(0, AXIS + 40, lab.words.alike(d.names.length), "s"));
   drawLabFigures(lab, pic);
   if (d.measured) drawLabMeasured(lab, pic);
   lab.cursor = svg("g", {});
@@ -126,7 +128,7 @@ function drawLabMeasured(lab, pic) {
     if (lab.each) pic.append(labText(lab.place.left - 8, below + r * ROW + 21, d.names[r], "s e"));
   });
   pic.append(labText(0, below - 12, lab.words.measured, "b"));
-  if (!narrow) pic.append(labText(72, below - 12, lab.words.medianRun(m.run, m.times.length), "s"));
+  if (!narrow) pic.append(labText(88, below - 12, lab.words.medianRun(m.run, m.times.length), "s"));
 }
 
 /** A row of boxes: bytes solid, alpha hatched. */

@@ -31,15 +31,15 @@ def bottleneck(trace: Trace) -> dict[str, Any] | None:
     if found is None:
         return None
     subject = _subject(trace, found)
-    text, more = _limit(found, subject), _counterfactual(trace, found)
+    text, more = _limit(trace, found, subject), _counterfactual(trace, found)
     return {
-        "text": {"en": text[0], "zh": words.tidy(text[1])},
+        "text": {"en": text[0], "zh": text[1]},
         "more": {"en": more[0], "zh": more[1]},
-        "short": {"en": subject[0], "zh": words.tidy(subject[1])},
+        "short": {"en": subject[0], "zh": subject[1]},
     }
 
 
-def _limit(found: Bottleneck, subject: Pair) -> Pair:
+def _limit(trace: Trace, found: Bottleneck, subject: Pair) -> Pair:
     """What holds the run up, in one sentence."""
     share = words.percent(found.share)
     if found.latency > 0.5:
@@ -56,12 +56,19 @@ def _limit(found: Bottleneck, subject: Pair) -> Pair:
     if _another_is_busier(found):
         own = found.saves[found.kind]
         return f"{subject[0]}: doubling it saves {_saved(own)}.", f"{subject[1]}：带宽加倍{_saved_zh(own)}。"
-    if found.takes_turns:
+    if _takes_turns(trace, found):
         return (
             f"{subject[0]}: they take turns, none is busy for more than {share} of the run.",
             f"{subject[1]}：轮流工作，每条最多占全程 {share} 的时间。",
         )
     return f"{subject[0]}: busy {share} of the run.", f"{subject[1]}：全程 {share} 的时间在忙。"
+
+
+def _takes_turns(trace: Trace, found: Bottleneck) -> bool:
+    """Do several cables hold the run up one after another, and not the two directions of one?"""
+    links = trace.topology.links
+    joins = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in found.links}
+    return found.takes_turns and len(joins) > 1
 
 
 def _another_is_busier(found: Bottleneck) -> bool:
@@ -93,9 +100,9 @@ def _subject(trace: Trace, found: Bottleneck) -> Pair:
     links = trace.topology.links
     nodes = trace.topology.devices.node
     if found.kind in ("infiniband", "ethernet") and int(nodes.max(initial=-1)) > 0:
-        turns, turns_zh = (" links", "链路") if found.takes_turns else ("", "")
-        return f"{en}{turns} between the nodes", f"节点间的 {zh} {turns_zh}"
-    if found.kind == "cable" and found.takes_turns:
+        turns, turns_zh = (" links", "链路") if _takes_turns(trace, found) else ("", "")
+        return f"{en}{turns} between the nodes", words.tidy(f"节点间的 {zh} {turns_zh}").strip()
+    if found.kind == "cable" and _takes_turns(trace, found):
         return "The cables", "线缆"
     joins = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in found.links}
     if len(joins) == 1:

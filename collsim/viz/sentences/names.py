@@ -68,10 +68,19 @@ def device_name(trace: Trace, device: int) -> Pair:
     if match is None:
         return name, name
     kind, number = match.groups()
+    if kind == "nic" and number:
+        number = str(_card_number(trace, device))
     en, zh = DEVICES.get(kind, (kind, kind))
     only = kind == "switch" and int((topology.devices.kind == topology.devices.kind[device]).sum()) == 1
     number = f" {number}" if number and not only else ""
     return f"{en}{number}", f"{zh}{number}"
+
+
+def _card_number(trace: Trace, device: int) -> int:
+    """Cards are counted through all nodes, as ranks are, and as the picture has them."""
+    devices = trace.topology.devices
+    before = (devices.kind == devices.kind[device]) & (devices.node >= 0)
+    return int(before[:device].sum())
 
 
 def link_name(trace: Trace, link: int) -> Pair:

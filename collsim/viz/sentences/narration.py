@@ -185,11 +185,9 @@ def _chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any], one_each: str
     size = words.size(large) if large - small <= large * 0.005 else words.between(words.size(small), words.size(large))
     size_zh = size.replace(" to ", " 至 ")
     if many == 1:
-        return (
-            (f"one {size} chunk", f"一个 {size_zh} 的 chunk")
-            if " to " not in size
-            else (f"one chunk of {size}", f"一个 {size_zh} 的 chunk")
-        )
+        if " to " not in size:
+            return (f"one {size} chunk", f"一个 {size_zh} 的 chunk")
+        return (f"one chunk of {size}", f"一个 {size_zh} 的 chunk")
     if few == many:
         return f"{many} chunks of {size}{one_each}", f" {many} 个 {size_zh} 的 chunk"
     return f"{few} to {many} chunks of {size}{one_each}", f" {few} 至 {many} 个 {size_zh} 的 chunk"

@@ -22,6 +22,7 @@ KINDS = {
     "memory": ("host memory", "主机内存"),
     "c2c": ("NVLink-C2C", "NVLink-C2C"),
     "xgmi": ("xGMI", "xGMI"),
+    "ici": ("ICI", "ICI"),
     "cable": ("the cables", "线缆"),
 }
 

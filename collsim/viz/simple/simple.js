@@ -1,4 +1,5 @@
-// collsim simple: one run as a picture, a sentence and a button. The loop of a ring is drawn here, all else by a player.
+// collsim simple: one run as a picture, a sentence and a button. The loop of a ring is drawn here, all else by a
+// player.
 
 import { el, icon, media, setText, sizeCanvas } from "../player/draw/elements.js";
 import { createClock } from "../player/model/clock.js";
@@ -192,8 +193,9 @@ function arrange0(simple) {
   if (!wide || !simple.data || !simple.m) return;
   root.classList.toggle("slim", wide < 700);
   root.classList.toggle("small", wide < 1500);
+  root.classList.toggle("stack", wide < 1100);
   const w = Math.floor(stage.clientWidth),
-    slim = wide < 700,
+    slim = w < 640,
     room = globalThis.innerHeight - (simple.predict ? 382 : 400),
     rows = Math.max(...(track?.panels.map(({ ranks }) => Math.ceil(ranks.length / 2)) ?? [4])),
     tall = slim ? Math.min(640, (track?.panels.length ?? 1) * rows * 50 + 80) : Math.max(300, Math.min(596, room));

@@ -9,24 +9,28 @@ export const SIMPLE_CSS = `
   font-variant-numeric:tabular-nums;text-align:left}
 .sp *{box-sizing:border-box}.sp :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 .sp p,.sp h2,.sp h3,.sp pre{margin:0}.sp button{font:inherit;color:var(--ink);cursor:pointer;margin:0}
-.sp .top{display:flex;gap:16px 32px;align-items:flex-end;justify-content:space-between;flex-wrap:wrap;padding:0 4px 14px}
+.sp .top{display:flex;gap:16px 32px;align-items:flex-end;justify-content:space-between;flex-wrap:wrap;
+  padding:0 4px 14px}
 .sp .title{font-size:16px;line-height:22px;font-weight:700;color:var(--ink2)}
 .sp .product{display:flex;flex-wrap:wrap;align-items:flex-start;gap:4px 16px}
 .sp .factor{display:inline-flex;flex-direction:column;align-items:center;max-width:190px}
 .sp .factor.factor.lead.lead{align-items:stretch;max-width:none}
 .sp .what{font-size:44px;line-height:52px;font-weight:700;letter-spacing:-1px;white-space:nowrap}
-.sp .big{font-size:36px;line-height:50px;font-weight:700;white-space:nowrap;height:52px;display:flex;align-items:center}
+.sp .big{font-size:36px;line-height:50px;font-weight:700;white-space:nowrap;height:52px;display:flex;
+  align-items:center}
 .sp .big .unit{font-size:24px;font-weight:400;white-space:pre}
 .sp .frac{display:inline-flex;flex-direction:column;align-items:center;font-size:24px;line-height:25px}
 .sp .frac .over{border-bottom:2.5px solid var(--ink);padding:0 6px}
 .sp .sign{font-size:32px;line-height:52px;color:var(--ink2)}
-.sp .factor small{font-size:13px;line-height:17px;color:var(--ink2);text-align:center;border-top:1px solid var(--edge);
+.sp .factor small{font-size:13px;line-height:17px;color:var(--ink2);text-align:center;
+  border-top:1px solid var(--edge);
   padding-top:3px;min-width:100%}
 .sp .cards{display:grid;gap:5px;padding:12px 22px;border:0;border-radius:10px;background:var(--ink);color:var(--card);
   width:500px;text-align:left;position:relative}
 .sp .cards .act{font-size:22px;line-height:28px;font-weight:700;display:flex;justify-content:space-between}
 .sp kbd{font:13px/22px ${FONT};border:1px solid currentColor;border-radius:4px;padding:0 7px;opacity:.75;height:24px}
-.sp .cards .bar{display:grid;grid-template-columns:96px 1fr;align-items:center;font-size:14px;line-height:20px;opacity:.78}
+.sp .cards .bar{display:grid;grid-template-columns:96px 1fr;align-items:center;font-size:14px;line-height:20px;
+  opacity:.78}
 .sp .cards .bar.now{opacity:1}.sp .track{display:flex;gap:10px;align-items:center;padding-right:76px}
 .sp .track i{display:block;height:13px;border-radius:2px;background:var(--wait);flex:none}
 .sp .bar:nth-child(3) .track i{background:var(--sumfill)}
@@ -37,13 +41,15 @@ export const SIMPLE_CSS = `
 .sp .time{display:grid;grid-template-columns:auto minmax(240px,1fr) minmax(0,340px);gap:10px 28px;align-items:center;
   border-top:1px solid var(--line);padding-top:12px}
 .sp .buttons{display:flex;gap:8px;flex-wrap:wrap}
-.sp .btn,.sp .play,.sp .predict{height:44px;min-width:44px;border-radius:8px;border:1px solid var(--edge);padding:0 12px;
+.sp .btn,.sp .play,.sp .predict{height:44px;min-width:44px;border-radius:8px;border:1px solid var(--edge);
+  padding:0 12px;
   background:var(--card);display:inline-flex;align-items:center;justify-content:center;gap:10px;font-size:17px}
 .sp .play{background:var(--ink);border-color:var(--ink);color:var(--card);font-weight:700;min-width:122px}
 .sp .predict::before{content:"?";font-weight:700;border:1.5px solid currentColor;border-radius:50%;width:22px;
   line-height:19px;text-align:center}
 .sp .predict[aria-pressed=true]{background:var(--ink);color:var(--card);border-color:var(--ink)}
-.sp svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;stroke-linecap:round}
+.sp svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;
+  stroke-linecap:round}
 .sp .scrub{cursor:pointer;touch-action:none;min-width:0}.sp .scrub canvas{display:block}
 .sp .key{font-size:13px;line-height:18px;color:var(--ink2)}
 .sp .side{display:none}
@@ -79,17 +85,23 @@ export const SIMPLE_CSS = `
 .sp.small .sign{font-size:26px;line-height:44px}.sp.small .frac{font-size:20px;line-height:21px}
 .sp.small .product{gap:4px 10px}.sp.small .factor{max-width:112px}.sp.small .cards{width:380px;padding:10px 18px}
 .sp.small .says{font-size:20px;line-height:28px;min-height:56px}.sp.small .key{font-size:12.5px;line-height:16px}
-.sp.small .asks{font-size:28px;line-height:35px}.sp.small.asking .top{min-height:70px}.sp.small .answer b{font-size:18px;line-height:24px}
+.sp.small .asks{font-size:28px;line-height:35px}.sp.small.asking .top{min-height:70px}
+.sp.small .answer b{font-size:18px;line-height:24px}
 .sp.small .time{gap:10px 18px;grid-template-columns:auto minmax(200px,1fr) minmax(0,270px)}
 .sp.small.asking .time{grid-template-columns:auto minmax(0,1fr)}.sp.small .cards .act{font-size:19px}
+.sp.stack.asking .mid{display:flex;flex-direction:column;align-items:stretch}.sp.stack .side{width:100%}
+.sp.stack .time,.sp.stack.asking .time{grid-template-columns:auto minmax(0,1fr)}.sp.stack .key{grid-column:1/-1}
 .sp.slim{display:flex;flex-direction:column}.sp.slim .top{order:2;padding:12px 0 0;flex-direction:column-reverse;
   align-items:stretch}
 .sp.slim .cards{width:auto}.sp.slim .card{border:0;background:none;padding:0;display:flex;flex-direction:column}
 .sp.slim .stage{order:-1;margin:0 0 10px}.sp.slim .says{font-size:17px;line-height:24px;min-height:72px}
-.sp.slim .time,.sp.slim.asking .time{display:flex;flex-direction:column-reverse;align-items:stretch;border:0;padding:0;gap:8px}
+.sp.slim .time,.sp.slim.asking .time{display:flex;flex-direction:column-reverse;align-items:stretch;border:0;
+  padding:0;gap:8px}
 .sp.slim .key{order:-1}.sp.slim .what{font-size:24px;line-height:32px}.sp.slim .big{font-size:20px;height:30px}
-.sp.slim .sign{font-size:20px;line-height:30px}.sp.slim .product{gap:2px 8px}.sp.slim .frac{font-size:15px;line-height:15px}
-.sp.slim .factor small{font-size:12px;line-height:15px}.sp.slim .big .unit{font-size:17px}.sp.slim .factor{max-width:96px}
+.sp.slim .sign{font-size:20px;line-height:30px}.sp.slim .product{gap:2px 8px}.sp.slim .frac{font-size:15px;
+  line-height:15px}
+.sp.slim .factor small{font-size:12px;line-height:15px}.sp.slim .big .unit{font-size:17px}
+.sp.slim .factor{max-width:96px}
 .sp.slim.asking .mid{display:flex;flex-direction:column}.sp.slim .side{width:100%}
 .sp.slim.asking .top{order:-1;padding:0 0 10px;min-height:0}.sp.slim .asks{font-size:21px;line-height:27px}
 .sp.slim .which{text-align:left}.sp.slim .predict{flex:1}.sp.slim .play{min-width:104px}

@@ -93,7 +93,8 @@ export function placeTrack(track, pairs, w, h, slim) {
   return place;
 }
 
-const turned = (slim, { x, y, w, h }, more = {}) => ({ ...more, ...(slim ? { x: y, y: x, w: h, h: w } : { x, y, w, h }) });
+const turned = (slim, { x, y, w, h }, more = {}) =>
+  slim ? { ...more, x: y, y: x, w: h, h: w } : { ...more, x, y, w, h };
 
 /** Ranks of a node on the two sides of the loop; the ends of the loop stand at the gap. */
 function standInPanel(place, { ranks }, p, { from, size, wide, two }) {

@@ -11,7 +11,8 @@ import { sentAt } from "./sent.js";
 
 const MID = { align: "center" };
 const BOLD = { align: "center", bold: true };
-const pipeWidth = (capacity, lane) => Math.max(4, Math.min(24, 1.4 * Math.sqrt(capacity / 1e9), lane ? lane * 0.5 : 24));
+const pipeWidth = (capacity, lane) =>
+  Math.max(4, Math.min(24, 1.4 * Math.sqrt(capacity / 1e9), lane ? lane * 0.5 : 24));
 
 /**
  * What is drawn: {m, C, W (words), lang, t, s, place, pairs, asked (the question that is open, or null), lit (how many

@@ -94,7 +94,7 @@ export const SIMPLE_WORDS = {
     all: { cards: (n) => `${n} 张网卡`, channels: (n) => `${n} 个 channel` },
     faster: (x) => `${x} 倍快`,
     step: (k, all) => `第 ${k} 步，共 ${all} 步。`,
-    passes: (n, size) => (n === 1 ? `每个 GPU 把一块 ${size}` : `每个 GPU 把 ${n} 块 ${size}`),
+    passes: (n, size) => (n === 1 ? `每个 GPU 把一块 ${size} ` : `每个 GPU 把 ${n} 块 ${size} `),
     adds: "发给邻居，邻居加上自己的数。",
     copies: "发给邻居，邻居留下副本。",
     takes: (kind, time) => `经 ${kind} 需要 ${time}`,

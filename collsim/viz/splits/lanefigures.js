@@ -26,7 +26,8 @@ export function figuresOf(ui, run, places) {
     wait = el("span", { className: "r" }, `${pipelines ? w.bubble : w.exposed} `, el("b", { textContent: percent }));
   big.append(time, wait);
   const rows = (run.figures ?? []).map((one) => figureRow(ui, one, w)),
-    below = run.figures ? el("table", {}, el("tbody", {}, ...rows)) : el("p", { className: "none", textContent: w.none });
+    none = el("p", { className: "none", textContent: w.none }),
+    below = run.figures ? el("table", {}, el("tbody", {}, ...rows)) : none;
   return el("div", { className: "figures" }, el("div", {}, big, meter), below);
 }
 

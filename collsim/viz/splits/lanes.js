@@ -1,5 +1,5 @@
-// collsim runners on one clock: schedules of a pipeline, or one step under FSDP in several ways. Boxes with numbers, hatched
-// waits, what is held as stairs, a finish line, and the formula beside what was drawn.
+// collsim runners on one clock: schedules of a pipeline, or one step under FSDP in several ways. Boxes with numbers,
+// hatched waits, what is held as stairs, a finish line, and the formula beside what was drawn.
 
 import { changeSpeed, createClock } from "../player/model/clock.js";
 import { togglePlay } from "../player/ui/controls.js";
@@ -108,7 +108,7 @@ function arrangeLanes(ui, anew) {
   ui.whole = whole;
   ui.slim = whole < 640;
   root.classList.toggle("slim", ui.slim);
-  root.classList.toggle("mid", whole < 1080 && !ui.slim);
+  root.classList.toggle("mid", whole < 1240 && !ui.slim);
   if (ui.slim && ui.alone < 0) ui.alone = 0;
   const w = laneWords(ui),
     names = data.runners.map((run, k) => [k, run.name]);
@@ -231,7 +231,8 @@ function buildLaneFoot(ui) {
       i.style.cssText = style;
       return el("span", {}, i, legend[name]);
     };
-  ui.foot.replaceChildren(...LEGENDS[kind].map(swatch), el("span", {}, legend[kind === "pipelines" ? "micro" : "block"]));
+  const number = el("span", {}, legend[kind === "pipelines" ? "micro" : "block"]);
+  ui.foot.replaceChildren(...LEGENDS[kind].map(swatch), number);
 }
 
 /** One frame: the cursor, the veil over what is to come, and who is done. */

@@ -10,8 +10,8 @@ export function followReading(story) {
   const seen = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) inside[isIntersecting ? "add" : "delete"](target);
-      const first = story.beats.find(({ box }) => inside.has(box));
-      if (first) readAt(story, first);
+      const last = story.beats.filter(({ box }) => inside.has(box)).at(-1);
+      if (last) readAt(story, last);
     },
     { rootMargin: LINE },
   );

@@ -169,7 +169,7 @@ function drawFigure(story, { key, canvas, share, figure }) {
 function arrangeStory(story) {
   if (!story.root.clientWidth || !story.chapters) return;
   story.root.classList.toggle("slim", story.root.clientWidth < 1000);
-  story.root.classList.toggle("mid", story.root.clientWidth < 1500);
+  story.root.classList.toggle("mid", story.root.clientWidth < 1750);
   story.root.classList.toggle("phone", story.root.clientWidth < 560);
   for (const chapter of story.chapters) chapter.draw();
 }

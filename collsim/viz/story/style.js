@@ -7,7 +7,8 @@ const SERIF = '"STIX Two Text","Latin Modern Roman","Noto Serif",Georgia,serif';
 export const STORY_CSS = `
 .st{all:initial;display:block;box-sizing:border-box;position:relative;font:17px/27px ${FONT};color:var(--ink);
   font-variant-numeric:tabular-nums;text-align:left;background:var(--bg)}
-.st *{box-sizing:border-box}.st :focus-visible{outline:2px solid var(--ink);outline-offset:2px;border-radius:4px}.st h2:focus-visible{outline:none}
+.st *{box-sizing:border-box}.st :focus-visible{outline:2px solid var(--ink);outline-offset:2px;border-radius:4px}
+.st h2:focus-visible{outline:none}
 .st .head{display:grid;grid-template-columns:minmax(0,680fr) minmax(0,1000fr);gap:0 72px;align-items:end;
   padding:8px 24px 22px 76px}
 .st h1{margin:0;font-size:34px;line-height:42px;letter-spacing:-.5px}
@@ -61,7 +62,7 @@ export const STORY_CSS = `
 .st .worth{font:14px/18px ${FONT};color:var(--ink2);border-top:1px solid var(--edge);padding:2px 8px 0}
 .st .slider{display:flex;gap:12px;align-items:center;padding:4px 18px 12px;font-weight:700;font-size:16px}
 .st .slider .chip{flex:1;justify-content:space-between;align-items:center;min-height:34px;border-radius:6px 6px 0 0}
-.st .after{display:flex;gap:12px;flex-wrap:wrap;padding:20px 24px 40px 76px}
+.st .after{display:flex;gap:12px;flex-wrap:wrap;padding:20px 24px 42vh 76px}
 .st .after a{display:inline-flex;align-items:center;min-height:42px;padding:0 18px;border-radius:8px;
   text-decoration:none;font-weight:700;background:var(--ink);color:var(--card)}
 .st .after a+a{background:var(--card);color:var(--ink);border:1px solid var(--edge)}
@@ -76,6 +77,6 @@ export const STORY_CSS = `
 .st.phone .badge{left:4px;top:16px}.st.phone .prose{font-size:17px;line-height:28px}
 .st.phone h1{font-size:26px;line-height:32px}.st.phone h2{font-size:22px;line-height:28px}
 .st.phone .prose p{margin-bottom:18px}.st.phone .formula{font-size:20px;gap:4px 5px}
-.st.phone .frac{font-size:17px;line-height:21px}.st.phone .after{padding:12px 4px 30px}
+.st.phone .frac{font-size:17px;line-height:21px}.st.phone .after{padding:12px 4px 42vh}
 @media print{.st .play,.st .slider,.st .after{display:none}.st section{min-height:0;break-inside:avoid}}
 `;

@@ -230,7 +230,7 @@ export const STORY_WORDS = {
         text: [
           [1, "两台 DGX A100 各有 8 个 GPU 和 8 张网卡。一个贯穿 16 个 GPU 的环只经一张网卡离开机器：256 MiB 需要 {oneTime}，另外七条线缆闲着。"],
           [1,
-            "再加的每个环错开一个 GPU，从另一张网卡离开。[channels]：用上 8 张中的 {cards} 张，**{cardsTime}**，是一张的 {cardsFaster} 倍快。" +
+            "再加的每个环错开一个 GPU，从另一张网卡离开。[channels] 时用上 8 张中的 {cards} 张，**{cardsTime}**，是一张的 {cardsFaster} 倍快。" +
             "GPU 和线缆都没有变。"],
         ],
       },

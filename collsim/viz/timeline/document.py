@@ -100,7 +100,7 @@ def _whole(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: 
         "transfers": _transfers(trace, route, order),
         "steps": _steps(trace, bands),
         "phases": [p.entry() for p in bands],
-        "logical": logical(s),
+        "logical": logical(s, _across(trace)),
         "state": _state(trace) if several is None else together.state(several),
         "figures": _figures(trace, made),
         "bottleneck": _bottleneck(trace, made),
@@ -433,6 +433,16 @@ def _hops(trace: Trace, made: Drawn, order: npt.NDArray[np.int64]) -> dict[str, 
     sequence = np.argsort(place[owner], kind="stable")
     sequence = sequence[made.link_of[routes.link[sequence]] >= 0]
     return {"t0": _seconds(t0[sequence]), "t1": _seconds(t1[sequence])}
+
+
+def _across(trace: Trace) -> int:
+    """Ranks that stand side by side: those of a node, or of a torus's last dimension; 0 where there is no such
+    thing."""
+    topology = trace.topology
+    if len(dims := topology.facts.get("dims", ())) > 1:
+        return int(dims[-1])
+    nodes = int(topology.devices.node.max(initial=-1)) + 1
+    return topology.ranks // nodes if nodes > 1 and topology.ranks == trace.schedule.ranks else 0
 
 
 def _phase_of_steps(bands: list[Phase]) -> list[int]:

@@ -12,12 +12,15 @@ from ...schedule import Schedule
 _MOST_EDGES = 5000
 
 
-def logical(schedule: Schedule) -> dict[str, Any]:
-    """Endpoints in a unit square and the pairs that ever talk, as in the timeline's `logical`."""
+def logical(schedule: Schedule, across: int = 0) -> dict[str, Any]:
+    """Endpoints in a unit square and the pairs that ever talk, as in the timeline's `logical`.
+
+    `across`: ranks in a row where they stand in a grid: those of a node, or of a torus's last dimension.
+    """
     n = schedule.endpoints
     first = _pairs(schedule, channel=0)
     every = first if schedule.channels == 1 else _pairs(schedule)
-    kind, place = _arranged(first, n, schedule.root)
+    kind, place = _arranged(first, n, schedule.root, across)
     return {
         "x": [round(x, 4) for x, _ in place],
         "y": [round(y, 4) for _, y in place],
@@ -39,13 +42,13 @@ def _pairs(schedule: Schedule, channel: int | None = None) -> set[tuple[int, int
     return set(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def _arranged(pairs: set[tuple[int, int]], n: int, root: int) -> tuple[str, list[tuple[float, float]]]:
+def _arranged(pairs: set[tuple[int, int]], n: int, root: int, across: int = 0) -> tuple[str, list[tuple[float, float]]]:
     near: list[list[int]] = [[] for _ in range(n)]
     for a, b in sorted(pairs):
         near[a].append(b)
         near[b].append(a)
     if (order := _cycle(near, n)) is not None:
-        return "ring", _on_circle(order, n)
+        return "ring", _on_snake(order, across) or _on_circle(order, n)
     hub = max(range(n), key=lambda e: (len(near[e]), -e))
     if n > 2 and len(pairs) == n - 1 == len(near[hub]):
         return "star", _round_hub(hub, n)
@@ -53,7 +56,7 @@ def _arranged(pairs: set[tuple[int, int]], n: int, root: int) -> tuple[str, list
         return "tree", levels
     if 2 * len(pairs) > n and n <= 32:
         return "grid", _on_circle(list(range(n)), n)
-    return "grid", _on_grid(n)
+    return "grid", _on_grid(n, across)
 
 
 def _cycle(near: list[list[int]], n: int) -> list[int] | None:
@@ -79,6 +82,32 @@ def _on_circle(order: list[int], n: int) -> list[tuple[float, float]]:
     for i, e in enumerate(order):
         a = 2 * pi * (i / n + turn)
         place[e] = (0.5 + reach * sin(a), 0.5 - reach * cos(a))
+    return place
+
+
+_MOST_ON_CIRCLE = 32
+_WIDE = 2.3  # a row of ranks by a column of them, on the stage
+
+
+def _on_snake(order: list[int], base: int) -> list[tuple[float, float]]:
+    """A ring of many: row by row there and back, and up along the left side; rows of whole nodes (`base` ranks).
+
+    Empty where they are few, or where no even number of full rows has them all.
+    """
+    n, base = len(order), max(1, base)
+    if n <= _MOST_ON_CIRCLE:
+        return []
+    found = [k for k in range(base, n, base) if n % k == 0 and n // k % 2 == 0]
+    if not found:
+        return []
+    across = min(found, key=lambda k: abs(k / (n // k) - _WIDE))
+    rows = n // across
+    place = [(0.0, 0.0)] * n
+    for i, e in enumerate(order):
+        row, column = divmod(i, across)
+        column = across - 1 - column if row % 2 else column
+        inner = 0 < row < rows - 1  # room for the way back up
+        place[e] = ((column + inner) / across, row / (rows - 1))
     return place
 
 
@@ -109,7 +138,7 @@ def _levels(near: list[list[int]], root: int) -> list[tuple[float, float]] | Non
     return [((a - min(x)) / wide, (b - min(y)) / deep) for a, b in place]
 
 
-def _on_grid(n: int) -> list[tuple[float, float]]:
-    across = ceil(sqrt(2 * n))
+def _on_grid(n: int, across: int = 0) -> list[tuple[float, float]]:
+    across = across if 1 < across < n else ceil(sqrt(2 * n))
     down = ceil(n / across)
     return [((e % across + 0.5) / across, (e // across + 0.5) / max(1, down)) for e in range(n)]

@@ -89,11 +89,9 @@ def _split_by_flags(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tu
         if number == end:
             finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
             if finished.max() == schedule.chunks and schedule.ranks > 2:
-                return (
-                    ("push", "pull")
-                    if _fan_in(schedule) and schedule.endpoints == schedule.ranks
-                    else ("reduce", "broadcast")
-                )
+                if _fan_in(schedule) and schedule.endpoints == schedule.ranks:
+                    return ("push", "pull")
+                return ("reduce", "broadcast")
             break
     return "reduce-scatter", after
 

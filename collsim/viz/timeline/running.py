@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Generator
-from types import FrameType
+from collections.abc import Callable
+from types import FrameType, GeneratorType
 from typing import Any
 
 import numpy as np
@@ -86,9 +86,11 @@ def _source(function: Callable[..., Any]) -> tuple[list[str], int]:
     return [re.sub(r"\(n: int\) -> [^:]+:$", "(n):", line) for line in lines], number + head
 
 
-def _counters(made: Generator[Any, Any, Any]) -> str:
+def _counters(made: GeneratorType[Any, Any, Any]) -> str:
     """The whole numbers that loops count in, beside the arguments."""
-    frame = made.gi_frame
+    frame: FrameType | None = made.gi_frame
+    if frame is None:
+        return ""
     arguments = frame.f_code.co_varnames[: frame.f_code.co_argcount]
     counted = {k: v for k, v in frame.f_locals.items() if k not in arguments and type(v) is int}
     return ", ".join(f"{name} = {value}" for name, value in list(counted.items())[:2])

@@ -75,6 +75,7 @@ def _over_nccl(shown: Selection) -> None:
     left, right = st.columns([1, 1.15], gap="small")
     with left:
         plots.tried(gap)
+        plots.bought(run)
         plots.scatter(shown)
         _python(compared.python_of(shown))
     with right:

@@ -72,7 +72,10 @@ def against(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
         raise CollsimError(why, ranks=case.ranks, nodes=case.nodes, least=max(2, case.nodes))
     table = timed.groupby("nbytes", as_index=False)[["time", "busbw"]].median()
     table["predicted"] = [mpi.time_of(case, int(n)) for n in table["nbytes"]]
-    ratio = table["predicted"] / table["time"]
+    ends = [mpi.interval_of(case, int(n)) for n in table["nbytes"]]
+    table["low"], table["high"] = [end.low for end in ends], [end.high for end in ends]
+    ratio, bus = table["predicted"] / table["time"], table["busbw"] * table["time"]
+    table = table.assign(low_busbw=bus / table["high"], high_busbw=bus / table["low"])
     return table.assign(ratio=ratio, predicted_busbw=table["busbw"] / ratio, algorithm="MPI", protocol="")
 
 

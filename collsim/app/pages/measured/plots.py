@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from collsim.nccl import Crossover, Facts, Gap, Run, choices, ring_and_tree, together
+from collsim.nccl import Crossover, Facts, Gap, Run, choices, ring_and_tree, together, worth
 from collsim.nccl.predict import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
@@ -90,11 +90,18 @@ def legend(tuner: bool, under: bool) -> None:
     dark = is_dark()
     dot = f'<b style="color:{color("ink", dark)};font-size:22px;line-height:0">●</b>'
     items = [f"<span>{dot}{html.escape(t('measured.dots'))}</span>"]
-    lines = {"line": ("solid", "room"), "tuner": ("dotted", "edge"), "under": ("dashed", "full")}
-    there = {"line": True, "tuner": tuner, "under": under}
+    lines = {
+        "line": ("solid", "room"),
+        "band": ("solid", "room"),
+        "tuner": ("dotted", "edge"),
+        "under": ("dashed", "full"),
+    }
+    there = {"line": True, "band": True, "tuner": tuner, "under": under}
     for key, (kind, token) in lines.items():
         if there[key]:
-            stroke = f'<i style="border-top:4px {kind} {color(token, dark)}"></i>'
+            thick = "14px" if key == "band" else "4px"
+            faint = ";opacity:.25" if key == "band" else ""
+            stroke = f'<i style="border-top:{thick} {kind} {color(token, dark)}{faint}"></i>'
             items.append(f"<span>{stroke}{html.escape(t(f'measured.{key}'))}</span>")
     st.html(f'<div class="cs-legend">{"".join(items)}</div>')
 
@@ -113,14 +120,28 @@ def _curve(table: pd.DataFrame, what: str) -> Picture:
     base = alt.Chart(frame).encode(x=charts.size_axis(frame["nbytes"]))
     tips = charts.tips(size="nbytes", said="measured.dots", ours="measured.line", choice="measured.col.choice")
     dots = base.mark_point(filled=True, size=75, color=color("ink", is_dark()), opacity=1)
-    layers = [*_lines(base, frame, what, names, title), dots.encode(y=alt.Y(f"{what}:Q"), tooltip=tips)]
+    layers = [
+        *_band(base, frame, what),
+        *_lines(base, frame, what, names, title),
+        dots.encode(y=alt.Y(f"{what}:Q"), tooltip=tips),
+    ]
     made: Picture = alt.layer(*layers).properties(height=380, description=title, padding=charts.ROOM)
     return made
 
 
+def _band(base: alt.Chart, frame: pd.DataFrame, what: str) -> list[alt.Chart]:
+    """Where four in five measurements lie, where that is known."""
+    low, high = (f"{end}_busbw" if what == "busbw" else end for end in ("low", "high"))
+    if low not in frame:
+        return []
+    shade = base.mark_area(color=color("room", is_dark()), opacity=0.18, clip=True)
+    return [shade.encode(y=alt.Y(f"{low}:Q", scale=alt.Scale(type="log")), y2=f"{high}:Q")]
+
+
 def _lines(base: alt.Chart, frame: pd.DataFrame, what: str, names: dict[str, str], title: str) -> list[alt.Chart]:
     """The lines that there are values for."""
-    upwards = charts.axis(pd.concat([frame[c] for c in (what, *names.values()) if c in frame]).dropna(), 10)
+    ends = [f"{end}_busbw" if what == "busbw" else end for end in ("low", "high")]
+    upwards = charts.axis(pd.concat([frame[c] for c in (what, *names.values(), *ends) if c in frame]).dropna(), 10)
     made = []
     for key, token, dash, wide in _LINES:
         if names[key] in frame and frame[names[key]].notna().any():
@@ -154,6 +175,29 @@ def _bars(gap: Gap) -> Picture:
     bars = base.mark_bar(size=18).encode(color=alt.Color("hue:N", legend=None, scale=hues))
     made: Picture = alt.layer(bars, words).properties(height=alt.Step(30), description=t("measured.tried"))
     return made
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def kept_worth(run: Run) -> pd.DataFrame:
+    """What each point of this run buys."""
+    return worth(run)
+
+
+def bought(run: Run) -> None:
+    """A row for no point of this run and for one, two, three: error and width at its other sizes."""
+    table = kept_worth(run).dropna()
+    added = [format_bytes(int(n)) if n else t("worth.none") for n in table["added"]]
+    shown = pd.DataFrame(
+        {
+            t("worth.added"): added,
+            t("worth.error"): table["error"].map("{:.0%}".format),
+            t("worth.wide"): table["wide"].map("{:.2f}×".format),
+        }
+    )
+    with st.container(border=True, key="card_worth"):
+        st.markdown(f"**{t('worth.title')}**")
+        note(t("worth.note"))
+        st.dataframe(shown, hide_index=True, width="stretch")
 
 
 def _this() -> alt.ColorValue:

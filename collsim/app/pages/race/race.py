@@ -9,7 +9,6 @@ from typing import Any
 
 import streamlit as st
 
-import collsim as cs
 from collsim.simulate import ENGINES
 from collsim.units import format_bytes
 from collsim.viz.race.race import Runner
@@ -35,10 +34,13 @@ from ...shell.address import leave, remember, remembered
 from ...shell.controls import (
     NODES,
     SIZES,
+    algorithm_choice,
     algorithm_label,
+    algorithms_offered,
     choose,
     folded,
     number,
+    place_choice,
     place_label,
     places,
     quantity,
@@ -161,14 +163,14 @@ def _texts(values: list[Any]) -> dict[Any, str]:
 
 
 def _algorithm(one: Choice, n: int) -> Choice:
-    labels = {name: algorithm_label(name, one.collective) for name in cs.algorithms(one.collective)}
+    labels = {name: algorithm_choice(name, one.collective) for name in algorithms_offered(one.collective)}
     algorithm = choose(f"r_algorithm{n}", t("algorithm"), labels, one.algorithm)
     return replace(one, algorithm=algorithm, options=one.options if algorithm == one.algorithm else ())
 
 
 def _where(one: Choice, n: int) -> Choice:
     """The place of one runner, and what can be set of it."""
-    place = choose(f"r_place{n}", t("place"), {name: place_label(name) for name in places()}, one.place)
+    place = choose(f"r_place{n}", t("place"), {name: place_choice(name) for name in places()}, one.place)
     one = replace(one, place=place, own=session().choice.own if place == OWN else "")
     if "nodes" in one.takes:
         one = replace(one, nodes=number(f"r_nodes{n}", one.nodes, 1, min(MOST_NODES, max(NODES)), t("nodes")))

@@ -31,6 +31,7 @@ from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
 from ...shell.sidebar import sidebar
 from . import edits
+from .cards import cards
 from .edits import Change, Edit
 
 PAGE = "whatif"
@@ -79,6 +80,7 @@ def draw() -> None:
     if (before.place, before.nodes, before.fabric) != (now.choice.place, now.choice.nodes, now.choice.fabric):
         _forget_place()
     st.html(title(t("whatif.title")))
+    cards(now.choice, remembered(PAGE), PAGE, kept_cables(now.choice))
     edit = _changes(now.choice, remembered(PAGE))
     leave(edit)
     complain(now.complaints)

@@ -1,7 +1,7 @@
 // The devices of a machine: boxes, what is written on them, and the ways through switches.
 
 import { barsHeight, drawNodeBars } from "./bars.js";
-import { arrow, box, fitFont, put, stroke } from "./canvas.js";
+import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { shareDone } from "../model/cells.js";
 import { measure, pointAt } from "../model/geometry.js";
 import { busyEndpoints, drawHeld, heldSquares } from "./held.js";
@@ -28,8 +28,36 @@ export function drawDevices(g, V) {
   for (const column of cardColumns(m, unnamed)) names.push({ at: columnName(V, column) });
   for (const list of facts.turns.values()) if (list.length <= 40) for (const q of list) if (q.bends) drawTurn(g, V, q);
   // above the ways through the box
-  for (const name of names) if (!name.upright) put(g, ...name.at);
+  for (const name of names) if (!name.upright) putName(g, name);
   for (const name of names) if (name.upright) putUpright(g, ...name.at);
+  m.named = names.filter(({ d }) => SMALL.has(m.tl.devices.kind[d]));
+}
+
+const SMALL = new Set(["nic", "pcie", "cpu", "memory"]); // chunks pass behind their names
+
+/** The names of small devices that tokens stand on, once more above these. */
+export function namesAbove(g, V, tokens) {
+  const D = V.m.tl.devices;
+  for (const name of V.m.named ?? []) {
+    const { d } = name,
+      hit = ({ x, y, size: s }) =>
+        x + s / 2 > D.x[d] && x - s / 2 < D.x[d] + D.w[d] && y + s / 2 > D.y[d] && y - s / 2 < D.y[d] + D.h[d];
+    if (!tokens.some(hit)) continue;
+    const at = [...name.at];
+    at[5] = { ...at[5], halo: V.C.card };
+    if (name.upright) putUpright(g, ...at);
+    else put(g, ...at);
+  }
+}
+
+/** A name; on a plate where ways through its device would run through it. */
+function putName(g, { at, plate }) {
+  const [text, x, y, size, , look] = at;
+  if (plate) {
+    const wide = widthOf(g, text, size, look.bold) + 8;
+    box(g, look.align === "left" ? x - 4 : x - wide / 2, y - size * 0.95, wide, size * 1.2, 3, plate);
+  }
+  put(g, ...at);
 }
 
 const isUpright = ({ w, h }, squares) => h > 1.7 * w && !squares.length;
@@ -74,8 +102,8 @@ const nameStrip = (V) => onScreen(V, LEAST + 6);
 function nameUpright(g, V, { d, x, y, w, h, label, bold, color, fill }) {
   const most = Math.min(Math.max(14, onScreen(V, LEAST + 1)), w * 0.8),
     size = fitFont(g, label, most, h - 5, bold, onScreen(V, LEAST - 0.5)),
-    look = { bold, align: "center", halo: V.facts.turns.has(d) ? fill : null };
-  return size > 0 && { upright: true, at: [label, x + w / 2 + size * 0.35, y + h / 2, size, color, look] };
+    look = { bold, align: "center", plate: V.facts.turns.has(d) ? fill : null };
+  return size > 0 && { d, upright: true, at: [label, x + w / 2 + size * 0.35, y + h / 2, size, color, look] };
 }
 
 function nameLevel(g, V, one, squares) {
@@ -85,7 +113,7 @@ function nameLevel(g, V, one, squares) {
     deep = turns && big && h >= 24,
     small = onScreen(V, LEAST);
   if (!size)
-    return helper && { at: [label, x + w / 2, y + h + 1.1 * small, small, V.C.ink, { bold, align: "center" }] };
+    return helper && { d, at: [label, x + w / 2, y + h + 1.1 * small, small, V.C.ink, { bold, align: "center" }] };
   // all cables come in from below
   const top = deep && V.facts.turns.get(d).every((q) => !q.bends || q.pts[3] < q.pts[1]);
   const spot = squares
@@ -94,7 +122,7 @@ function nameLevel(g, V, one, squares) {
       ? [x + 14, top ? y + 20 : y + h - 9]
       : [x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36];
   const look = { bold: heavy, align: deep && h > 50 ? "left" : "center", halo: turns ? one.fill : null };
-  return { at: [label, ...spot, size, one.color, look] };
+  return { d, plate: turns ? one.fill : null, at: [label, ...spot, size, one.color, look] };
 }
 
 /** The size of a device's name, 0 where it has no room, and whether there is room for it in bold. */
@@ -119,6 +147,10 @@ function putUpright(g, label, x, y, size, color, look) {
   g.save();
   g.translate(x, y);
   g.rotate(-Math.PI / 2);
+  if (look.plate) {
+    const wide = widthOf(g, label, size, look.bold) + 10;
+    box(g, -wide / 2, -size, wide, size * 1.36, 3, look.plate);
+  }
   put(g, label, 0, 0, size, color, look);
   g.restore();
 }

@@ -64,7 +64,7 @@ function laidOut(m, nslots, w, h) {
       if (cw < w - 24 && ch < h - 24 && clear(P, cw + 40, ch + 30)) return { cards: true, c, cw, ch, P };
     }
   }
-  for (let r = 30; r > 3; r -= 1) {
+  for (let r = 30; r > 3; r -= 0.5) {
     const P = at(2 * r, 2 * r);
     if (r <= 5 || P.every(([x, y], a) => P.every(([u, v], b) => a >= b || Math.hypot(x - u, y - v) >= 3 * r)))
       return { cards: false, r, cw: 2 * r, ch: 2 * r, P };
@@ -91,32 +91,70 @@ function edgeEnds(V, a, b) {
   return [x0 + dx * cut, y0 + dy * cut, x1 - dx * cut, y1 - dy * cut, dx, dy, x0, y0, x1, y1];
 }
 
-/** The way of a token from a to b, measured once for a layout. */
-function wayOf(V, a, b) {
+/**
+ * The way from a to b round ranks that stand between them in a row or a column, border to border; null where the
+ * straight line is free.
+ */
+function wayRound(V, a, b) {
+  const { P, r, cards } = V.lay;
+  if (cards || P.length <= 8) return null;
+  const [x0, y0] = P[a],
+    [x1, y1] = P[b],
+    level = Math.abs(y1 - y0) < r,
+    upright = Math.abs(x1 - x0) < r;
+  if (level === upright) return null;
+  const between = ([x, y], c) =>
+    c !== a &&
+    c !== b &&
+    (level
+      ? Math.abs(y - y0) < r && (x - x0) * (x - x1) < 0
+      : Math.abs(x - x0) < r && (y - y0) * (y - y1) < 0);
+  if (!P.some(between)) return null;
+  const side = (level ? x1 > x0 : y1 > y0) ? -1 : 1,
+    near = side * r,
+    far = side * 1.5 * r;
+  return level
+    ? [x0, y0 + near, x0, y0 + far, x1, y1 + far, x1, y1 + near]
+    : [x0 + near, y0, x0 + far, y0, x1 + far, y1, x1 + near, y1];
+}
+
+/** The way from a to b for tokens, border to border. */
+const tokenWay = (V, a, b) => wayRound(V, a, b) ?? edgeEnds(V, a, b).slice(0, 4);
+
+/** The same, measured once for a layout and a channel. */
+function measuredWay(V, a, b) {
   const { lines } = V.lay,
-    key = a * V.m.endpoints + b;
-  if (!lines.has(key)) lines.set(key, measure(edgeEnds(V, a, b).slice(0, 4)));
+    key = [V.channel, a, b].join();
+  if (!lines.has(key)) lines.set(key, measure(tokenWay(V, a, b)));
   return lines.get(key);
 }
 
-function ensurePairs(m) {
-  if (m.pairs) return;
+/** Who sends to whom at all, in the channel that is shown. */
+function ensurePairs({ m, channel }) {
+  if (m.pairs && m.pairsOf === channel) return;
   m.pairs = new Set();
-  for (let i = 0; i < m.n; i++) m.pairs.add(m.src[i] * m.endpoints + m.dst[i]);
+  m.pairsOf = channel;
+  for (let i = 0; i < m.n; i++) if (inChannel(m, channel, i)) m.pairs.add(m.src[i] * m.endpoints + m.dst[i]);
 }
+
+/** Does a transfer belong to the channel that is shown? All do where none is chosen, and where collectives are told. */
+const inChannel = (m, channel, i) => !(channel >= 0) || m.groups.length > 0 || m.channel[i] === channel;
 
 export function drawLogical(g, V, w, h) {
   const { m, C } = V,
     E = m.endpoints,
     thick = V.lay.cards ? 22 : Math.max(2, V.lay.r * 0.5);
-  ensurePairs(m);
-  const busy = new Set(V.now.map((i) => m.src[i] * E + m.dst[i]));
+  ensurePairs(V);
+  const now = V.now.filter((i) => inChannel(m, V.channel, i)),
+    busy = new Set(now.map((i) => m.src[i] * E + m.dst[i]));
   for (const on of [false, true]) {
     for (const key of m.pairs) {
       if (busy.has(key) !== on || (!on && m.pairs.size > 600)) continue;
-      const e = edgeEnds(V, Math.floor(key / E), key % E),
-        line = e.slice(6),
-        wide = m.pairs.has((key % E) * E + Math.floor(key / E)) ? Math.min(thick, 12) : thick;
+      const round = wayRound(V, Math.floor(key / E), key % E),
+        e = round ? [...round.slice(-4), ...headingOf(round)] : edgeEnds(V, Math.floor(key / E), key % E),
+        line = round ?? e.slice(6),
+        both = m.pairs.has((key % E) * E + Math.floor(key / E)),
+        wide = round ? Math.min(6, V.lay.r * 0.4) : both ? Math.min(thick, 12) : thick;
       if (!on) {
         stroke(g, line, wide, C.idle);
         if (wide > 5) stroke(g, line, wide - 2, C.sunk);
@@ -134,6 +172,13 @@ export function drawLogical(g, V, w, h) {
   );
   if (V.lay.cards && m.goal > 1 && mid && m.tl.state.wanted === "all" && m.tl.state.held === "all")
     drawGoal(g, V, w / 2, h / 2);
+}
+
+/** The direction of the last piece of a way. */
+function headingOf(way) {
+  const [x0, y0, x1, y1] = way.slice(-4),
+    len = Math.hypot(x1 - x0, y1 - y0) || 1;
+  return [(x1 - x0) / len, (y1 - y0) / len];
 }
 
 function drawGoal(g, V, x, y) {
@@ -254,12 +299,13 @@ export function drawLogicalTokens(g, V) {
     V.drawn = [];
     return;
   }
-  ensurePairs(m);
+  ensurePairs(V);
   const big = V.lay.cards && V.lay.c >= 36,
     base = big ? Math.min(52, V.lay.c) : V.lay.cards ? 26 : Math.max(10, Math.min(26, V.lay.r * 1.1));
   for (const i of V.act) {
+    if (!inChannel(m, V.channel, i)) continue;
     const key = m.src[i] * m.endpoints + m.dst[i],
-      line = wayOf(V, m.src[i], m.dst[i]),
+      line = measuredWay(V, m.src[i], m.dst[i]),
       pad = Math.min(base / 2 + 2, line.len / 3);
     if (!per.has(key)) per.set(key, []);
     hopAt(m, i, V.t, hopOut);
@@ -316,7 +362,7 @@ export function drawLogicalJourney(g, V) {
   for (const i of journey(m, V.hover.slot).ids) {
     const done = m.t1[i] <= V.t;
     g.setLineDash(done ? [] : [3, 4]);
-    stroke(g, edgeEnds(V, m.src[i], m.dst[i]).slice(0, 4), done ? 3 : 1.8, done ? C.done : C.ink);
+    stroke(g, tokenWay(V, m.src[i], m.dst[i]), done ? 3 : 1.8, done ? C.done : C.ink);
   }
   g.setLineDash([]);
 }

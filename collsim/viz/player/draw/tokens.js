@@ -1,6 +1,7 @@
 // Chunks on their way through the machine: tokens, trains, queues, trails.
 
 import { arrow, box, put, stroke, widthOf } from "./canvas.js";
+import { namesAbove } from "./devices.js";
 import { measure, pointAt, shape } from "../model/geometry.js";
 import { hopAt, journey, routeLinks } from "../model/hops.js";
 import { hues } from "../model/look.js";
@@ -287,6 +288,7 @@ export function drawTokens(g, V) {
       });
     g.globalAlpha = 1;
   }
+  namesAbove(g, V, list);
   drawShared(g, V, list);
   if (labels)
     labelled.forEach((q, k) =>
@@ -314,6 +316,13 @@ const onMark = (V, { mx, my }, w, h) =>
     .map(({ link }) => markSpot(V, link))
     .some(({ x, y, r }) => Math.abs(x - mx) < w + r && Math.abs(y - my) < h + r);
 
+/** Would a label here, w and h to each side of its middle, cover a device, a switch too? */
+const onAnyDevice = ({ tl: { devices: D } }, mx, my, w, h) =>
+  D.x.some((x, d) => mx + w > x && mx - w < x + D.w[d] && my + h > D.y[d] && my - h < D.y[d] + D.h[d]);
+
+const onToken = (list, mx, my, w, h) =>
+  list.some((q) => Math.abs(q.x - mx) < w + q.size / 2 && Math.abs(q.y - my) < h + q.size / 2);
+
 const MOST_SHARED = 6; // more counts than this hide what they count
 
 function drawShared(g, V, list) {
@@ -326,7 +335,11 @@ function drawShared(g, V, list) {
       text = word(q.shared.n),
       middle = q.x - (q.side ?? 0),
       // else it would be cut at the edge
-      right = middle + q.shared.wide + widthOf(g, text, size, true) < V.m.tl.stage.w;
+      wide = widthOf(g, text, size, true),
+      right = middle + q.shared.wide + wide < V.m.tl.stage.w,
+      mx = level ? q.x : middle + (right ? 1 : -1) * (q.shared.wide + wide / 2),
+      my = level ? q.y - q.shared.wide - 5 : q.y;
+    if (onAnyDevice(V.m, mx, my, wide / 2, size / 2) || onToken(list, mx, my, wide / 2, size / 2)) continue;
     put(
       g,
       text,

@@ -48,6 +48,10 @@ const PARTS = {
   textlink: textButton("textlink"),
   patterns: textButton("textlink"),
   foot: part("foot"),
+  running: part("running"),
+  runs: inline("dim"),
+  line: ["code"],
+  counter: inline("counter"),
   panel: part("panel"),
   tip: part("tip", { role: "tooltip" }),
   toast: part("toast", { role: "status" }),
@@ -74,7 +78,7 @@ export function buildCard(host) {
     group("g lead", d.first, d.back, d.play, d.next),
     group("g", d.stepno, d.clock, d.speedWord, d.speeds, d.real),
     group("gap"),
-    group("g", d.wrong, d.loop, d.busy, d.link, d.png, d.full),
+    group("g tools", d.wrong, d.loop, d.busy, d.link, d.png, d.full),
   );
   d.modes.append(d.chart, d.mode);
   d.scrub.append(d.scrubCanvas);
@@ -85,7 +89,8 @@ export function buildCard(host) {
   d.panel.append(d.rows);
   d.nar.append(d.say, d.views);
   d.mid.append(d.left, d.right);
-  d.body.append(d.nar, d.mid, d.tr, d.scrubBox, d.tabs, d.panel, d.foot, d.words);
+  d.running.append(d.runs, d.line, d.counter);
+  d.body.append(d.nar, d.mid, d.running, d.tr, d.scrubBox, d.tabs, d.panel, d.foot, d.words);
   d.card.append(el("div", { className: "load" }), d.error, d.body, d.toast, d.tip);
   d.root.append(el("style", { textContent: CSS }), d.head, d.card);
   host.append(d.root);

@@ -10,9 +10,17 @@ export function buildCrumbs(ui) {
   const { d, S, m } = ui,
     w = wordsOf(ui),
     all = nodesOf(m),
-    shown = all.length && S.view !== "logical";
+    logical = S.view === "logical",
+    shown = logical ? m.channels > 1 && S.channel >= 0 && !m.groups.length : all.length;
   d.crumbs.style.display = shown ? "" : "none";
   if (!shown) return;
+  if (logical) {
+    const before = beside("back", -1, w.channelBefore, "channel"),
+      after = beside("next", 1, w.channelAfter, "channel"),
+      name = el("b", { textContent: w.channelOf(S.channel, m.channels) });
+    d.crumbs.replaceChildren(before, name, after, el("span", { textContent: w.channelNote }));
+    return;
+  }
   if (S.node == null) {
     const note = el("span", { textContent: w.clusterNote(all.length) });
     d.crumbs.replaceChildren(el("b", { textContent: w.cluster }), note);
@@ -20,19 +28,21 @@ export function buildCrumbs(ui) {
   }
   const { own } = insideOf(m, S.node),
     note = el("span"),
-    out = el("button", { type: "button", className: "textlink", textContent: w.cluster }),
-    step = (name, by, label) => {
-      const b = el("button", { type: "button", className: "btn" }, icon(name));
-      nameButton(b, label);
-      b.dataset.by = String(by);
-      return b;
-    };
+    out = el("button", { type: "button", className: "textlink", textContent: w.cluster });
   out.dataset.by = "0";
   d.crumbNote = note;
   d.crumbs.replaceChildren(
-    ...[out, "›", step("back", -1, w.nodeBefore), el("b", { textContent: textAt(own.label, 0, S.lang) })],
-    ...[step("next", 1, w.nodeAfter), note, el("span", { className: "end", textContent: w.closes })],
+    ...[out, "›", beside("back", -1, w.nodeBefore, "by"), el("b", { textContent: textAt(own.label, 0, S.lang) })],
+    ...[beside("next", 1, w.nodeAfter, "by"), note, el("span", { className: "end", textContent: w.closes })],
   );
+}
+
+/** A button to the one before or after. */
+function beside(name, by, label, of) {
+  const b = el("button", { type: "button", className: "btn" }, icon(name));
+  nameButton(b, label);
+  b.dataset[of] = String(by);
+  return b;
 }
 
 /** What is said beside the name of the open node: its ranks, and whether all nodes do the same. */

@@ -82,6 +82,13 @@ function buildChannels(ui) {
   );
 }
 
+/** Show the channel after the one that is shown, or before it. */
+export function turnChannel(ui, by) {
+  const { S, m } = ui;
+  S.channel = (S.channel + by + m.channels) % m.channels;
+  dress(ui);
+}
+
 function buildTabs(ui) {
   const { d, S } = ui;
   d.tabList.replaceChildren(
@@ -147,13 +154,15 @@ export function arrange(ui) {
   S.narrow = outer < 1340 || S.present;
   d.root.classList.toggle("narrow", S.narrow && !S.present);
   d.root.classList.toggle("slim", outer < 820 && !S.present);
+  d.root.classList.toggle("phone", outer < 520 && !S.present && !compact);
   d.root.classList.toggle("tight", outer < (S.present ? 1700 : 1120));
+  if (!S.present) d.root.classList.remove("low");
   const leftW = S.narrow ? inner : inner - 424,
     st = ui.shown.tl.stage;
   const roomH = compact
     ? opts.compact
     : S.present
-      ? Math.max(260, globalThis.innerHeight - 124 - 100 - 76 - 110)
+      ? Math.max(260, globalThis.innerHeight - presentChrome(ui))
       : Math.min(900, Math.max(470, globalThis.innerHeight - (S.narrow ? 330 : 610)));
   let k = Math.min(leftW / st.w, roomH / st.h, S.present ? 4 : 1.3);
   if (!compact) k = Math.max(k, Math.min(0.75, roomH / st.h)); // too small to read: the stage scrolls sideways instead
@@ -163,6 +172,7 @@ export function arrange(ui) {
   S.stageH = compact ? opts.compact : Math.max(260, Math.round(st.h * k));
   if (S.view === "logical") {
     S.stageW = leftW;
+    if (d.crumbs.style.display !== "none") S.stageH -= 36; // the line with the channel takes it
     if (!compact) S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : m.endpoints <= 4 ? 340 : 420);
   }
   S.ox = Math.max(0, (S.stageW - st.w * k) / 2);
@@ -193,6 +203,17 @@ export function arrange(ui) {
   S.rowsH = S.geo.top + n * S.geo.rh + 28;
   forgetDrawn(ui);
   invalidate(ui);
+}
+
+/** Pixels in presenter mode that are not the stage: what stands above and below it, as tall as it is. */
+function presentChrome({ d, S, m }) {
+  const tall = (e) => e.getBoundingClientRect?.().height ?? 0,
+    scrub = 54 * 1.5 + 6;
+  S.low = globalThis.innerHeight < 900;
+  d.root.classList.toggle("low", S.low);
+  const crumbs = d.crumbs.style.display === "none" ? 0 : tall(d.crumbs),
+    kinds = m.key.length && !m.tl.stage.key ? 34 : 0;
+  return Math.ceil(tall(d.nar) + crumbs + tall(d.legend) + kinds + tall(d.tr) + scrub + 24);
 }
 
 /** Wide: everything is in sight. Narrow: the linked views stand behind tabs. */

@@ -17,6 +17,7 @@ import { drawBars, drawRows } from "../charts/rows.js";
 import { pipeRuler } from "../draw/ruler.js";
 import { drawScrub } from "../charts/scrub.js";
 import { drawMarks, drawPhysical, routeHot, stageFacts } from "../draw/stage.js";
+import { drawRunning } from "./running.js";
 import { mirror } from "./text.js";
 import { drawJourney, drawTokens } from "../draw/tokens.js";
 import { fmtRate, fmtShare } from "../model/units.js";
@@ -132,6 +133,7 @@ export function render(ui) {
   }
   if (!S.present && (!S.narrow || S.tab === 1)) drawMatrixView(ui);
   drawTime(ui);
+  drawRunning(ui);
   mirror(ui);
 }
 

@@ -14,11 +14,12 @@ import {
   toggleLoop,
   togglePlay,
 } from "./controls.js";
-import { applyTheme, arrange, dress, setPatterns } from "./dress.js";
+import { applyTheme, arrange, dress, setPatterns, turnChannel } from "./dress.js";
 import { onClock, render } from "./frame.js";
 import { insideOf, nodeAt, openNode } from "../model/inside.js";
 import { channelShown, index, mistakeTime, slotChannels } from "../model/model.js";
 import { clean } from "../model/order.js";
+import { buildCrumbs } from "./crumbs.js";
 import { goInto, nextNode } from "./nodes.js";
 import { pictureOf, savePng } from "./picture.js";
 import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";
@@ -146,6 +147,7 @@ function wire(ui) {
   d.channel.onchange = () => {
     S.channel = Number(d.channel.value);
     forgetDrawn(ui);
+    buildCrumbs(ui);
     invalidate(ui);
   };
   d.patterns.onclick = () => setPatterns(ui, !S.patterns);
@@ -154,7 +156,8 @@ function wire(ui) {
     dress(ui);
   };
   d.crumbs.addEventListener("click", (ev) => {
-    const by = ev.target.closest("button")?.dataset.by;
+    const { by, channel } = ev.target.closest("button")?.dataset ?? {};
+    if (channel) turnChannel(ui, Number(channel));
     if (by === "0") goInto(ui, null);
     else if (by) nextNode(ui, Number(by));
   });

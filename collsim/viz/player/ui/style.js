@@ -32,6 +32,11 @@ export const CSS = `
 .cs .stage{position:relative;overflow-x:auto;overflow-y:hidden}
 .cs .stage canvas{position:absolute;left:0;top:0;display:block}
 .cs canvas{display:block}
+.cs .running{display:flex;align-items:center;gap:14px;min-height:30px;padding-bottom:4px;overflow:hidden}
+.cs .running code{font:13px/22px ui-monospace,"Cascadia Code",Menlo,"Liberation Mono",monospace;white-space:pre;
+  background:var(--ink);color:var(--card);border-radius:4px;padding:0 10px;overflow:hidden;text-overflow:ellipsis}
+.cs .running code:empty{display:none}.cs .running span{white-space:nowrap;flex:none}
+.cs.present .running code{font-size:20px;line-height:32px}.cs.present .running .dim{font-size:18px}
 .cs .legend{display:flex;flex-wrap:wrap;align-items:center;gap:4px 16px;min-height:30px;font-size:13px;line-height:18px;
   color:var(--ink2);padding:2px 4px 4px}
 .cs .legend span{display:inline-flex;align-items:center;gap:7px;white-space:nowrap}.cs .legend svg{flex:none}
@@ -88,7 +93,7 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs .left{position:relative}
 .cs .crumbs{display:flex;align-items:center;gap:6px;min-height:34px;font-size:14px;color:var(--ink2)}
 .cs .crumbs b{font-size:15px;color:var(--ink)}.cs .crumbs .end{margin-left:auto;font-size:13px}
-.cs .crumbs .textlink{font-size:15px}.cs .crumbs .btn{width:30px;height:30px;border-radius:6px}
+.cs .crumbs .textlink{font-size:15px}.cs .crumbs .btn{flex:none;width:30px;height:30px;border-radius:6px}
 .cs .crumbs .btn svg{width:15px;height:15px}.cs.present .crumbs,.cs.present .crumbs :is(b,button,.end){font-size:20px}
 .cs.compact .crumbs{display:none}
 .cs .note{position:absolute;left:12px;top:6px;font-size:13px;color:var(--ink2);background:var(--card);padding:2px 8px;
@@ -113,6 +118,11 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs.slim .nar{height:auto;min-height:58px;flex-wrap:wrap;padding:8px 0;gap:8px}.cs.slim .say{flex:1 0 100%}
 .cs.slim .tr{flex-wrap:wrap;padding-bottom:6px}.cs.slim .tr .g{flex-wrap:wrap}.cs.slim .tabs{overflow-x:auto}
 .cs.slim .real{display:none}
+.cs.phone .body{display:flex;flex-direction:column}.cs.phone .mid{order:-1;padding-top:8px}
+.cs.phone .nar{border:0;font-size:17px;line-height:23px;min-height:0}
+.cs.phone .nar.long{font-size:16px;line-height:21px}.cs.phone .crumbs span:not(.end){display:none}
+.cs.phone .tr{position:static;border:0}.cs.phone .tr .g.tools{display:none}
+.cs.phone .card{padding:0 10px 10px}.cs.phone .speedword{display:none}
 .cs.present{position:fixed;inset:0;z-index:2147483000;background:var(--card);overflow:auto}
 .cs.present .card{border:0;min-height:100%;padding:0 36px 14px}
 .cs.present .head,.cs.present .foot,.cs.present .tabs,.cs.present .panel:not(.keep),
@@ -125,10 +135,14 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs.present .tr{flex-wrap:wrap;bottom:84px}.cs.present.tight .btn{width:44px;height:44px}
 .cs.present.tight .btn.play{width:60px}
 .cs.present.tight .seg button{font-size:18px;padding:7px 12px}.cs.present.tight .stepno{font-size:32px;line-height:40px}
+.cs.present.low .nar{height:76px;font-size:24px;line-height:30px}.cs.present.low .legend{display:none}
+.cs.present.low .nar.long{font-size:20px;line-height:25px}.cs.present.low .stepno{font-size:28px;line-height:36px}
+.cs.present.low .card{padding:0 24px 8px}.cs.present.low .tr{min-height:46px;flex-wrap:nowrap}
+.cs.present.low .kinds{font-size:18px;line-height:26px}.cs.present.low .btn{height:40px}
 .cs.present .dim{font-size:18px}.cs.present .legend{font-size:18px;line-height:26px}
 .cs.present .kinds{font-size:18px;line-height:30px}
 .cs.compact .card{border:0;padding:0;background:none}.cs.compact .mid{grid-template-columns:minmax(0,1fr)}
-.cs.compact :is(.nar,.head,.tr,.right,.panel,.tabs,.foot,.words,.legend){display:none!important}
+.cs.compact :is(.nar,.head,.tr,.running,.right,.panel,.tabs,.foot,.words,.legend){display:none!important}
 .cs.compact .kinds{gap:0 18px;line-height:22px}
 @media (prefers-reduced-motion:reduce){.cs .toast{transition:none}}
 @media print{.cs .tr,.cs .tabs,.cs .foot,.cs .nar .seg{display:none}}

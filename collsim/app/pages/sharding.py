@@ -1,0 +1,212 @@
+"""Sharding: one step under FSDP with prefetch, without it, and with weights that stay, on one clock; the water level of
+what is gathered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import streamlit as st
+
+import collsim as cs
+from collsim.errors import CollsimError, Words
+from collsim.training.models import models
+from collsim.units import format_time
+from collsim.viz.splits.lanes import form_of, lanes_source, sharding_runner
+
+from ..jobs.worker import Tell
+from ..scenario import snippets
+from ..scenario.address import PageAddress, Word
+from ..scenario.choice import MACHINE_WORDS, WORDS, Choice, PlaceChoice, count, one_of
+from ..scenario.mistakes import sentence
+from ..scenario.outcome import build_place, quietly
+from ..shell import codebox
+from ..shell.address import leave, remembered
+from ..shell.codebox import CodePart
+from ..shell.controls import choose, number
+from ..shell.notes import complain, mistake, part, title
+from ..shell.page import page
+from ..shell.player import look
+from ..shell.results import latest
+from ..shell.session import language, session, t
+from ..shell.sidebar import where
+from .train.tabs import tabs
+
+PAGE = "sharding"
+#: The runners, each with what `cs.fsdp` is told.
+WAYS: dict[str, dict[str, Any]] = {
+    "on": {},
+    "off": {"prefetch": False},
+    "keep": {"reshard_after_forward": False},
+}
+MOST_SAMPLES = 64
+_PLACE = tuple(field.name for field in fields(PlaceChoice))
+
+
+@dataclass(frozen=True)
+class ShardingChoice(PlaceChoice):
+    """A step under FSDP; `samples` of a GPU."""
+
+    place: str = "dgx-h100"
+    model: str = "llama2-7b"
+    samples: int = 1
+
+    @property
+    def where(self) -> Choice:
+        """Its place, as the other pages have it."""
+        return replace(Choice(), **{name: getattr(self, name) for name in _PLACE})
+
+
+PLAIN = ShardingChoice()
+
+
+def blocks() -> list[str]:
+    """Models that are made of blocks, which FSDP gathers one by one."""
+    return [name for name in models() if name.startswith(("gpt", "llama", "bert"))]
+
+
+ADDRESS = PageAddress(
+    PLAIN,
+    (
+        Word("model", one_of("model", blocks)),
+        Word("samples", count("samples", MOST_SAMPLES)),
+        Word("machine", one_of("machine", lambda: cs.topology.machines()), "place"),
+        *(WORDS[name] for name in MACHINE_WORDS),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ShardingRace:
+    """What the page draws: runners, bytes of all weights, those that cannot run, and what there is to say of them."""
+
+    runners: tuple[dict[str, Any], ...]
+    whole: float
+    failed: tuple[tuple[str, Words], ...]
+
+
+def steps(choice: ShardingChoice, tell: Tell = quietly) -> dict[str, Any]:
+    """Each runner's step, or why it cannot be."""
+    place, out = build_place(choice.where), dict[str, Any]()
+    for number_, (name, options) in enumerate(WAYS.items(), 1):
+        try:
+            out[name] = cs.training_step(
+                choice.model, place, parallel=cs.fsdp(**options), micro_batch=choice.samples, dtype="bfloat16"
+            )
+        except CollsimError as error:
+            out[name] = error
+        tell("run", number_ / len(WAYS))
+    return out
+
+
+def raced(choice: ShardingChoice, tell: Tell = quietly) -> ShardingRace:
+    """Run them; what is drawn of each."""
+    runners, failed, whole = [], [], 0.0
+    for name, made in steps(choice, tell).items():
+        if isinstance(made, CollsimError):
+            failed.append((name, made.sentence))
+            continue
+        runners.append(sharding_runner(name, made))
+        whole = form_of(made).whole
+    return ShardingRace(tuple(runners), whole, tuple(failed))
+
+
+def expected(choice: ShardingChoice) -> float:
+    """Seconds that `raced` should take."""
+    return 0.6 + 3 * 1e-3 * len(cs.model(choice.model).layers)
+
+
+@page(PAGE, 18, address=ADDRESS, moment=("t",), listed=False)
+def draw() -> None:
+    """Draw the page: what and where in the sidebar, the three ways on one clock."""
+    choice: ShardingChoice = remembered(PAGE)
+    with st.sidebar:
+        part(t("train.what"))
+        model = choose("sharding_model", t("train.model"), {name: name for name in blocks()}, choice.model)
+        samples = number("sharding_samples", choice.samples, 1, MOST_SAMPLES, t("train.samples"))
+        place = where(choice.where)
+    choice = replace(choice, model=model, samples=samples, **{name: getattr(place, name) for name in _PLACE})
+    st.html(title(t("page.sharding"), t("sharding.below")))
+    tabs(PAGE)
+    leave(choice)
+    complain(session().complaints)
+    found = latest(raced, choice, expected=expected, compiled=False, otherwise=(PLAIN,))
+    if found is not None:
+        _card(*found)
+    with st.expander(t("code.title")):
+        codebox.draw(
+            [CodePart(t("python"), script(choice), "python"), CodePart("PyTorch", TORCH, "python")],
+            [CodePart(t("cli"), command(choice)), CodePart("Megatron-LM", MEGATRON)],
+        )
+
+
+def _card(made: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
+    for name, why in made.failed:
+        mistake(t("sharding.failed", name=t(f"sharding.{name}"), why=sentence(why, language())))
+    if not made.runners:
+        return
+    names = [(t(f"sharding.{run['way']}"), t(f"sharding.{run['way']}.note")) for run in made.runners]
+    data = {
+        "id": repr(drawn),
+        "kind": "sharding",
+        "runners": [{**run, "name": a, "note": b} for run, (a, b) in zip(made.runners, names, strict=True)],
+        "said": told(made),
+        "most": max([made.whole, *(run["most"]["both"] for run in made.runners)]),
+        "whole": made.whole,
+        **look(),
+        "t": session().start.get("t"),
+    }
+    mount = st.components.v2.component("collsim_lanes", js=lanes_source())
+    mount(key="sharding", data=data)
+
+
+def told(made: ShardingRace) -> str:
+    """What prefetch saves and costs, and what it takes not to give weights back."""
+    runs = {run["way"]: run for run in made.runners}
+    if runs.keys() != WAYS.keys():
+        return ""
+    on, off, keep = (runs[name] for name in WAYS)
+
+    def size(run: dict[str, Any], kind: str = "gathered") -> str:
+        return f"{run['most'][kind] / 1e9:.3g}\N{NO-BREAK SPACE}GB"
+
+    def sends(run: dict[str, Any]) -> str:
+        return f"{next(row['drawn'] for row in run['figures'] if row['name'] == 'sends') / 1e9:.3g}\N{NO-BREAK SPACE}GB"
+
+    lines = [
+        t("sharding.says.prefetch", saves=format_time(off["time"] - on["time"]), of=format_time(off["time"])),
+        t("sharding.says.level", on=size(on), off=size(off), exposed=format_time(on["share"])),
+        t("sharding.says.keep", on=sends(on), keep=sends(keep), level=size(keep)),
+    ]
+    return ("" if language() == "zh" else " ").join(lines)
+
+
+def script(choice: ShardingChoice) -> str:
+    """Python that prints the same figures."""
+    lines = ["import collsim as cs", "", f"m = {snippets.place(choice.where)}"]
+    for options in WAYS.values():
+        way = f"cs.fsdp({', '.join(f'{k}={v}' for k, v in options.items())})"
+        more = f'micro_batch={choice.samples}, dtype="bfloat16"'
+        lines.append(f'print(cs.training_step("{choice.model}", m, parallel={way}, {more}))')
+    return "\n".join(lines).replace("'", '"') + "\n"
+
+
+def command(choice: ShardingChoice) -> str:
+    """The commands that print the same figures."""
+    words = ["collsim", "train", choice.model, *snippets.place_words(choice.where)]
+    words += ["--micro-batch", str(choice.samples), "--dtype", "bfloat16", "--parallel"]
+    ways = [f"fsdp({', '.join(f'{k}={v}' for k, v in options.items())})" for options in WAYS.values()]
+    return "\n".join(" ".join(map(snippets.quoted, [*words, way])) for way in ways)
+
+
+TORCH = """\
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+mesh = init_device_mesh("cuda", (dist.get_world_size(),))
+bf16 = MixedPrecisionPolicy(param_dtype=torch.bfloat16)
+for block in model.layers:  # each block is gathered by itself
+    fully_shard(block, mesh=mesh, mp_policy=bf16)  # reshard_after_forward=False keeps what the forward pass gathered
+fully_shard(model, mesh=mesh, mp_policy=bf16)  # the root: embedding and head
+"""
+MEGATRON = "--use-torch-fsdp2 --bf16 --no-gradient-accumulation-fusion"

@@ -1,0 +1,133 @@
+"""A step that is split in several ways, and every legal split of it, for the page Split. No Streamlit here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.training import StepTrace
+from collsim.training.models import models
+from collsim.training.parallel import Split
+from collsim.training.parallel.spoken import spoken
+from collsim.training.search import RECOMPUTE
+from collsim.units import parse_bytes
+from collsim.viz.splits.places import split_document, splits_table
+
+from ...jobs.worker import Tell
+from ...scenario.address import PageAddress, Word
+from ...scenario.choice import count, one_of
+from ...scenario.outcome import quietly
+
+MOST_NODES, MOST_BATCH, MOST_MICRO = 2048, 65536, 64
+NODES, BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256), (64, 128, 256, 512, 1024, 1536, 2048, 4096)
+TOP = 10
+
+
+@dataclass(frozen=True)
+class SplitChoice:
+    """What is trained where, within how much memory (of a GPU; "" is its own), and the split that is open."""
+
+    model: str = "llama2-70b"
+    machine: str = "dgx-h100"
+    nodes: int = 16
+    batch: int = 256
+    memory: str = ""
+    split: str = "tensor(8, sequence=True) * pipeline(4) * zero(1, reduce_dtype='float32')"
+    micro: int = 1
+    recompute: str = "selective"
+
+
+PLAIN = SplitChoice()
+
+
+def blocks() -> list[str]:
+    """Models whose layers say how they are cut."""
+    return [name for name in models() if name.startswith(("gpt", "llama", "bert"))]
+
+
+def _split(text: str) -> str:
+    return spoken(text).says
+
+
+def _memory(text: str) -> str:
+    parse_bytes(text, "memory")
+    return text
+
+
+ADDRESS = PageAddress(
+    PLAIN,
+    (
+        Word("model", one_of("model", blocks)),
+        Word("machine", one_of("machine", lambda: cs.topology.machines())),
+        Word("nodes", count("nodes", MOST_NODES)),
+        Word("batch", count("batch", MOST_BATCH)),
+        Word("memory", _memory),
+        Word("split", _split, limit=200),
+        Word("micro", count("micro", MOST_MICRO)),
+        Word("recompute", one_of("recompute", lambda: RECOMPUTE)),
+    ),
+)
+
+
+def request(choice: SplitChoice) -> dict[str, Any]:
+    """Keywords of `training_step` for the split that is open."""
+    return {"parallel": spoken(choice.split), "batch": choice.batch, "micro_batch": choice.micro, "dtype": "bfloat16",
+            "recompute": choice.recompute}  # fmt: skip
+
+
+def step(choice: SplitChoice) -> StepTrace:
+    """The step that is open. Raises CollsimError for what cannot be, and for what does not fit with what would."""
+    given = request(choice) | ({"memory": choice.memory} if choice.memory else {})
+    return cs.training_step(choice.model, cs.machine(choice.machine, nodes=choice.nodes), **given)
+
+
+@dataclass(frozen=True)
+class SplitShown:
+    """What the page draws of the step that is open: figures (as `StepTrace.row`), the document, and PyTorch."""
+
+    figures: dict[str, Any]
+    document: dict[str, Any]
+    torch: tuple[str, str, str] | CollsimError
+
+
+def shown(choice: SplitChoice, tell: Tell = quietly) -> SplitShown:
+    """Run the step that is open."""
+    trace = step(choice)
+    tell("run", 0.7)
+    return SplitShown(trace.row(), split_document(trace), _torch(trace))
+
+
+def _torch(trace: StepTrace) -> tuple[str, str, str] | CollsimError:
+    try:
+        return trace.script(), trace.launch(), trace.launch("tcp://")
+    except CollsimError as error:
+        return error
+
+
+def expected(choice: SplitChoice) -> float:
+    """Seconds that `shown` should take: as many tasks as there are passes."""
+    way = spoken(choice.split)
+    pipe = way.pipe if isinstance(way, Split) else cs.training.Pipeline()
+    return 0.5 + 6e-4 * choice.batch / max(1, choice.nodes) * pipe.interleave * pipe.size / 4
+
+
+def searched(model: str, machine: str, nodes: int, batch: int, memory: str, tell: Tell = quietly) -> dict[str, Any]:
+    """Every legal split, as a table; the best are timed."""
+    place = cs.machine(machine, nodes=nodes)
+    frame = cs.best_parallel(
+        model,
+        place,
+        batch=batch,
+        memory=memory or None,
+        top=TOP,
+        every=True,
+        progress=lambda done, most: tell("run", 0.9 * done / most) if done % 50 == 0 else None,
+    )
+    return splits_table(frame)
+
+
+def expected_search(model: str, machine: str, nodes: int, batch: int, memory: str) -> float:
+    """Seconds that `searched` should take."""
+    return 10.0 + 0.1 * nodes

@@ -1,0 +1,33 @@
+"""What each measurement of one's own buys: a run predicted from none, one, two and three of its own points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ..anchors import anchored
+from ..model.relative import relative_error
+from .published import Run
+
+
+def worth(run: Run) -> pd.DataFrame:
+    """A row for no point, the smallest size, the largest beside it, and the middle one.
+
+    Columns: points (how many), added (bytes of the one that came; 0 at first), error (median `relative_error` of all
+    other sizes), wide (median of high / low of their intervals), inside (share of their times inside). NaN where no
+    size is left.
+    """
+    plain = run.predicted()
+    at = {p.nbytes: p for p in plain}
+    took = dict(zip(run.nbytes, run.times, strict=True))
+    order = list(dict.fromkeys((run.nbytes[0], run.nbytes[-1], run.nbytes[len(run.nbytes) // 2])))
+    rows = []
+    for count in range(len(order) + 1):
+        known = {size: took[size] for size in order[:count]}
+        others = [p if not known else anchored(p, known, at.__getitem__) for p in plain if p.nbytes not in known]
+        off = relative_error(np.array([p.time / took[p.nbytes] for p in others]))
+        wide = [p.high / p.low for p in others]
+        inside = [p.low <= took[p.nbytes] <= p.high for p in others]
+        figures = (np.median(off), np.median(wide), np.mean(inside)) if others else (np.nan,) * 3
+        rows.append((count, order[count - 1] if count else 0, *map(float, figures)))
+    return pd.DataFrame(rows, columns=["points", "added", "error", "wide", "inside"])

@@ -1,0 +1,258 @@
+"""This computer as a machine: what a message and a byte cost between its processes, and how many are predictable.
+
+Every figure is measured; the best of several is taken, since whatever else the computer does only adds to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from multiprocessing import shared_memory
+from pathlib import Path
+from typing import Any
+
+from ..files import writing
+from ..registry import schedule
+from ..topology import Topology
+from ..topology.generic import switch
+from ..units import format_bandwidth, format_time
+from .ranks.network import ImitatedNetwork
+from .ranks.pingpong import ORDER, PIPE, SHARED, SOCKET, read, receive, write
+from .run import MOST_RANKS, best_time, message_cost, processors
+
+NAME = "this-computer"
+_SMALL, _LARGE, _ROUNDS, _TRIES = 1024, 2**20, 40, 5
+_PREDICTABLE = 0.25  # error up to which a number of processes counts as predictable
+_RUN_BYTES, _RUNS = 2**20, 5
+_START = """
+import sys, types
+for name, folder in (("collsim", {root!r}), ("collsim.real", {root!r} + "/real")):
+    sys.modules[name] = types.ModuleType(name); sys.modules[name].__path__ = [folder]
+from collsim.real.ranks.pingpong import main; main()
+"""
+
+
+@dataclass(frozen=True)
+class MeasuredPipe:
+    """One way between two processes: s of a message, B/s of its bytes."""
+
+    name: str
+    alpha: float
+    bandwidth: float
+
+
+@dataclass(frozen=True)
+class MeasuredCrowd:
+    """A ring of so many processes without pacing: predicted from two of them, and measured, the best of five; s."""
+
+    processes: int
+    predicted: float
+    measured: float
+
+    @property
+    def apart(self) -> float:
+        """By how much it takes longer than predicted; 0.1 is 10 %."""
+        return self.measured / self.predicted - 1
+
+
+@dataclass(frozen=True)
+class ThisComputer:
+    """What `calibrate_here` found: pipes between two processes, and crowds of them."""
+
+    processors: int
+    pipes: tuple[MeasuredPipe, ...]
+    crowds: tuple[MeasuredCrowd, ...]
+
+    @property
+    def predictable(self) -> int:
+        """The largest number of processes up to which all that were tried came within a quarter; 0 if none did."""
+        found = 0
+        for crowd in self.crowds:
+            if abs(crowd.apart) > _PREDICTABLE:
+                break
+            found = crowd.processes
+        return found
+
+    @property
+    def ranks(self) -> MeasuredPipe:
+        """The pipe that the ranks of `run_for_real` use."""
+        return next(pipe for pipe in self.pipes if pipe.name == "ranks")
+
+    def topology(self, ranks: int | None = None) -> Topology:
+        """A switch on which as many ranks as were predictable (two at least) send as these processes did."""
+        pipe = self.ranks
+        count = ranks or max(2, self.predictable)
+        return replace(switch(count, bandwidth=pipe.bandwidth, alpha=pipe.alpha / 2), name=NAME)
+
+    def save(self, path: Any) -> None:
+        """Write it as a machine file, whole or not at all; `load_topology` and every `--topology-file` read it."""
+        with writing(path) as file:
+            file.write(self.topology().to_yaml().encode())
+
+    def __str__(self) -> str:
+        lines = [f"{NAME}: {self.processors} processors"]
+        lines += [
+            f"{pipe.name:14}  a message {format_time(pipe.alpha)}, bytes {format_bandwidth(pipe.bandwidth)}"
+            for pipe in self.pipes
+        ]
+        lines += [
+            f"{crowd.processes} processes      a ring of 1 MiB predicted {format_time(crowd.predicted)}, measured "
+            f"{format_time(crowd.measured)} ({crowd.apart:+.0%})"
+            for crowd in self.crowds
+        ]
+        return "\n".join([*lines, self.verdict()])
+
+    def verdict(self) -> str:
+        """How many processes are predictable without pacing, in a sentence."""
+        tried = self.crowds[-1].processes if self.crowds else 0
+        per = self.predictable / self.processors
+        if self.predictable == tried:
+            return f"predictable within {_PREDICTABLE:.0%}: all that were tried, up to {tried} processes"
+        if not self.predictable:
+            return "without pacing no number of processes is predictable here now: something else has the processors"
+        return (
+            f"predictable within {_PREDICTABLE:.0%}: up to {self.predictable} processes, {per:.3g} on each processor; "
+            "beyond that they wait for one another's processor: pace them"
+        )
+
+
+def calibrate_here(most: int = 8, tell: Callable[[int, int], None] | None = None) -> ThisComputer:
+    """Measure this computer: pipes between two processes, then rings of 2, 4 ... up to `most` processes unpaced."""
+    counts = [count for count in (2, 4, 8, 16) if count <= min(most, MOST_RANKS)]
+    done, total = 0, 4 + len(counts)
+
+    def told() -> None:
+        nonlocal done
+        if tell is not None:
+            tell(done, total)
+        done += 1
+
+    pipes = []
+    with _partner() as partner:
+        for name, way in (("pipe", PIPE), ("socket", SOCKET), ("shared memory", SHARED)):
+            told()
+            pipes.append(_line(name, *(_best(partner, way, size) for size in (_SMALL, _LARGE))))
+    told()
+    cost = message_cost(2, ImitatedNetwork())
+    pipes.append(MeasuredPipe("ranks", cost.alpha, cost.bandwidth))
+    crowds = []
+    for count in counts:
+        told()
+        crowds.append(_crowd(count, pipes[-1]))
+    told()
+    return ThisComputer(processors(), tuple(pipes), tuple(crowds))
+
+
+def _crowd(count: int, pipe: MeasuredPipe) -> MeasuredCrowd:
+    """A ring of so many, each with a pipe of its own, as two of them had it."""
+    measured = best_time(schedule("allreduce_ring", ranks=count), _RUN_BYTES, ImitatedNetwork(), _RUNS)
+    steps = 2 * (count - 1)
+    return MeasuredCrowd(count, steps * (pipe.alpha + _RUN_BYTES / count / pipe.bandwidth), measured)
+
+
+# ---- ping-pong
+
+
+@contextlib.contextmanager
+def _partner() -> Iterator[subprocess.Popen[bytes]]:
+    """The process at the other end; gone when this is left."""
+    root = str(Path(__file__).resolve().parents[1])
+    process = subprocess.Popen(
+        [sys.executable, "-c", _START.format(root=root)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+def _line(name: str, small: float, large: float) -> MeasuredPipe:
+    """The line through two times of one way."""
+    beta = max((large - small) / (_LARGE - _SMALL), 1e-15)
+    return MeasuredPipe(name, max(0.0, small - _SMALL * beta), 1 / beta)
+
+
+def _best(partner: subprocess.Popen[bytes], way: int, count: int) -> float:
+    """s of one way of a message: half of the best round trip, of several tries."""
+    times = max(4, _ROUNDS * _SMALL // count)
+    return min(_tried(partner, way, count, times) for _ in range(_TRIES)) / 2
+
+
+def _tried(partner: subprocess.Popen[bytes], way: int, count: int, times: int) -> float:
+    assert partner.stdin is not None
+    assert partner.stdout is not None
+    to, back = partner.stdin.fileno(), partner.stdout.fileno()
+    return {PIPE: _over_pipe, SOCKET: _over_socket, SHARED: _over_shared}[way](to, back, count, times)
+
+
+def _over_pipe(to: int, back: int, count: int, times: int) -> float:
+    write(to, ORDER.pack(PIPE, count, times, b""))
+    data = bytes(count)
+    return _round(times, lambda: (write(to, data), read(back, count)))
+
+
+def _over_socket(to: int, back: int, count: int, times: int) -> float:
+    token = secrets.token_bytes(32)
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        write(to, ORDER.pack(SOCKET, count, times, struct.pack("<H32s", door.getsockname()[1], token)))
+        with _shown(door, token) as sock:
+            data = memoryview(bytearray(count))
+            return _round(times, lambda: (sock.sendall(data), receive(sock, data)))
+
+
+def _shown(door: socket.socket, token: bytes) -> socket.socket:
+    """The first who shows the token; others are shown out."""
+    door.settimeout(20)
+    while True:
+        sock = door.accept()[0]
+        sock.settimeout(20)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        said = memoryview(bytearray(len(token)))
+        with contextlib.suppress(EOFError, OSError):
+            receive(sock, said)
+        if secrets.compare_digest(bytes(said), token):
+            return sock
+        sock.close()
+
+
+def _over_shared(to: int, back: int, count: int, times: int) -> float:
+    block = shared_memory.SharedMemory(create=True, size=2 * count)
+    try:
+        write(to, ORDER.pack(SHARED, count, times, block.name.encode()))
+        data = bytes(count)
+
+        def there_and_back() -> None:
+            block.buf[:count] = data
+            write(to, b"!")
+            read(back, 1)
+            bytes(block.buf[count : 2 * count])
+
+        return _round(times, there_and_back)
+    finally:
+        block.close()
+        block.unlink()
+
+
+def _round(times: int, once: Callable[[], Any]) -> float:
+    """s of the fastest of so many round trips."""
+    best = float("inf")
+    for _ in range(times):
+        began = time.perf_counter()
+        once()
+        best = min(best, time.perf_counter() - began)
+    return best

@@ -1,0 +1,117 @@
+"""A library's own allreduce in the same processes: how long it takes, and which of our algorithms it rounds as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CollsimError, require_word
+from ..registry import algorithms
+from ..registry import schedule as registered
+from ..replay import replay
+from ..schedule import Schedule
+from .launch import measured, new_token
+from .mpiexec import require
+from .ranks.network import ImitatedNetwork
+from .ranks.process import RankTask
+from .ranks.program import RankProgram
+from .run import RealRun, check
+
+LIBRARIES = ("mpi", "gloo")
+_ROUNDING = 10_007  # elements whose sums are compared; prime, so that no chunk divides it
+
+
+@dataclass(frozen=True)
+class LibraryRun:
+    """A library's own allreduce: s of each run; by our algorithms' names in how many elements their sums differ from
+    its, the nearest first."""
+
+    on: str
+    ranks: int
+    nbytes: int
+    times: tuple[float, ...]
+    differs: dict[str, int]
+
+    @property
+    def best(self) -> float:
+        """Seconds of the fastest run."""
+        return min(self.times)
+
+    @property
+    def rounds_as(self) -> tuple[str, ...]:
+        """Our algorithms whose sums are its sums, bit for bit."""
+        return tuple(name for name, count in self.differs.items() if not count)
+
+
+def library_allreduce(on: str, ranks: int, nbytes: Any = 4 * _ROUNDING, repeat: int = 5) -> LibraryRun:
+    """Time the allreduce of `"mpi"` (MPI.Allreduce) or `"gloo"` (dist.all_reduce) on processes of this computer, and
+    compare how it rounds.
+
+    A sum of floats tells in which order it was made: of the algorithms that differ in no element one is what the
+    library ran, at this size and number of ranks, or adds in the same order. float32, sum. Raises CollsimError.
+    """
+    require(require_word("back end", on, LIBRARIES))
+    plan = registered("allreduce_direct_one_shot", ranks=ranks)
+    asked = check(plan, nbytes, on=on, repeat=repeat)
+    data = np.random.default_rng(0).normal(size=(ranks, asked.nbytes // 4)).astype(np.float32)
+    results, times = _run(asked, data)
+    if not all(np.array_equal(results[0], other) for other in results[1:]):
+        raise CollsimError("the ranks of {on} do not agree on the sum", on=on)
+    found = {name: _differing(results[0], plan, data) for name, plan in _candidates(ranks).items()}
+    return LibraryRun(on, ranks, asked.nbytes, times, dict(sorted(found.items(), key=lambda one: one[1])))
+
+
+def published(on: str, ranks: int, nbytes: int) -> dict[str, tuple[str, str | None]]:
+    """What these libraries publish that they run: by library their name of the algorithm and ours, None without one."""
+    from ..nccl.libraries import gloo, mpi
+
+    if on == "gloo":
+        run = gloo.choose("allreduce", ranks, nbytes)
+        return {"gloo": (run.name, run.algorithm)}
+    found = {name: mpi.choose(name, "allreduce", ranks, nbytes) for name in mpi.LIBRARIES}
+    return {name: (choice.name, choice.algorithm) for name, choice in found.items()}
+
+
+def _candidates(ranks: int) -> dict[str, Schedule]:
+    """Our allreduces on so many ranks, as they are without options."""
+    found = {}
+    for name in algorithms("allreduce"):
+        try:
+            plan = registered(name, ranks=ranks)
+        except CollsimError:
+            continue
+        if plan.endpoints == plan.ranks:
+            found[name] = plan
+    return found
+
+
+def _differing(result: npt.NDArray[Any], plan: Schedule, data: npt.NDArray[Any]) -> int:
+    """Elements in which rank 0 of a schedule has another sum."""
+    return int((replay(plan, data)[0].view(np.uint32) != result.view(np.uint32)).sum())
+
+
+def _run(asked: RealRun, data: npt.NDArray[Any]) -> tuple[list[npt.NDArray[Any]], tuple[float, ...]]:
+    """The library's sums, a rank each, and s of each run."""
+    token, sizes = new_token(), np.array([data.shape[1]])
+    tasks = [
+        RankTask(
+            RankProgram(rank, (), (), {}),
+            ImitatedNetwork(),
+            token,
+            row[None],
+            sizes,
+            "add",
+            {0: row},
+            give=True,
+            on=asked.on,
+            own=True,
+            count=len(data),
+        )
+        for rank, row in enumerate(data)
+    ]
+    runs = measured(tasks, asked.repeat, asked.time_limit)
+    times = tuple(max(float(one.moments.arrived[0]) for one in outcomes) for outcomes in runs)
+    return [outcome.slots[0] for outcome in runs[-1]], times

@@ -1,0 +1,112 @@
+"""Ranks that mpiexec starts. Rank 0 is told over stdin a port of this computer and a token; over that connection it
+gets the tasks of all, and says what became of them. When this process ends, so does the connection, and rank 0 aborts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ..errors import CollsimError, Sentence
+from .ranks.process import RankOutcome, RankTask
+from .ranks.wire import TOKEN_BYTES, accepted, listener
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+_START = """
+import sys, types
+for name, folder in (("collsim", {root!r}), ("collsim.real", {root!r} + "/real")):
+    sys.modules[name] = types.ModuleType(name); sys.modules[name].__path__ = [folder]
+from collsim.real.ranks.by_mpi import main; main()
+"""
+
+
+def require(on: str) -> None:
+    """Raises CollsimError where the library that a back end needs is not there."""
+    if on == "mpi" and (find_spec("mpi4py") is None or _mpiexec() is None):
+        raise CollsimError("on='mpi' needs mpi4py and an MPI with mpiexec: pip install 'collsim[mpi]'")
+    if on == "gloo" and find_spec("torch") is None:
+        raise CollsimError("on='gloo' needs torch: pip install 'collsim[torch]'")
+
+
+def _mpiexec() -> str | None:
+    """Beside this Python first, where wheels put it."""
+    return shutil.which("mpiexec", path=sysconfig.get_path("scripts")) or shutil.which("mpiexec")
+
+
+def by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[tuple[float, list[RankOutcome]]]:
+    """Of each run its start and the outcome of each rank. Raises CollsimError where one fails or the time is up."""
+    command, until = _mpiexec(), time.perf_counter() + time_limit
+    assert command is not None
+    token = secrets.token_bytes(TOKEN_BYTES)
+    with listener() as door:
+        process = subprocess.Popen(
+            [command, "-n", str(len(tasks)), sys.executable, "-c", _START.format(root=_PACKAGE)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        try:
+            assert process.stdin is not None
+            process.stdin.write(f"{door.getsockname()[1]} {token.hex()}\n".encode())
+            process.stdin.flush()
+            return _talked(process, door, token, (list(tasks), runs), until)
+        finally:
+            process.terminate()  # of hydra and prte this ends their ranks as well
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(2)
+            process.kill()
+            process.wait()
+
+
+def _talked(process: subprocess.Popen[bytes], door: socket.socket, token: bytes, order: Any, until: float) -> Any:
+    """Hand rank 0 the order and wait for what became of it, as long as mpiexec lives and the time is not up."""
+    rank0 = _heard(process, lambda seconds: accepted(door, {0}, token, seconds).get(0), until)
+    rank0.setblocking(True)
+    with rank0, rank0.makefile("rwb") as talk:
+        pickle.dump(order, talk, pickle.HIGHEST_PROTOCOL)
+        talk.flush()
+        found: list[Any] = []
+        reader = threading.Thread(target=_read, args=(talk, found), daemon=True)
+        reader.start()
+        _heard(process, lambda seconds: reader.join(seconds) or not reader.is_alive(), until)
+        if not found:
+            raise _ended(process)
+        return found[0]
+
+
+def _read(talk: Any, found: list[Any]) -> None:
+    with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
+        found.append(pickle.load(talk))
+
+
+def _heard(process: subprocess.Popen[bytes], look: Callable[[float], Any], until: float) -> Any:
+    """What comes of looking for a moment, again and again."""
+    while time.perf_counter() < until:
+        with contextlib.suppress(CollsimError):
+            if found := look(0.5):
+                return found
+        if process.poll() is not None:
+            raise _ended(process)
+    raise CollsimError("the time is up, and mpiexec has not ended; give a longer time_limit, or less to do")
+
+
+def _ended(process: subprocess.Popen[bytes]) -> CollsimError:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(2)
+    process.kill()
+    assert process.stderr is not None
+    last = process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
+    why = Sentence(": {last}", last=last[0]) if last else ""
+    return CollsimError("mpiexec ended with {code}{why}", code=process.poll(), why=why)

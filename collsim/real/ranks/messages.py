@@ -1,0 +1,148 @@
+"""The same programs over a library's own messages: MPI by mpi4py, or Gloo by torch. Nothing is paced.
+
+Step after step, as such programs are written: receives are posted, sends begun, what came is put in its place in the
+order of rows, and the sends are waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from itertools import groupby
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from .exchange import Moments
+from .program import REDUCE, Move, RankProgram
+
+Bytes = npt.NDArray[np.uint8]
+_MOST_TAG = 30_000  # MPI promises tags up to 32,767; messages of one pair stay in order anyway
+
+
+class Carrier(Protocol):
+    """What a library must do: begin to send or receive bytes, and return what waits for the end of it; and its own
+    allreduce of an array, in place."""
+
+    def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], Any]: ...
+
+    def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], Any]: ...
+
+    def allreduce(self, array: npt.NDArray[Any]) -> None: ...
+
+
+class MessageExchange:
+    """One run of one rank. `slots` are the arrays of this endpoint, changed in place."""
+
+    def __init__(
+        self, program: RankProgram, slots: list[npt.NDArray[Any]], carrier: Carrier, combine: np.ufunc = np.add
+    ):
+        self.program, self.slots, self.carrier, self.combine = program, slots, carrier, combine
+        both = [(m.step, True, i) for i, m in enumerate(program.sends)]
+        both += [(m.step, False, i) for i, m in enumerate(program.receives)]
+        self.steps = [list(group) for _, group in groupby(sorted(both), key=lambda one: one[0])]
+        self.moments = Moments(*(np.zeros(len(m)) for m in (program.sends, program.receives, program.receives)))
+
+    def run(self, start: float) -> Moments:
+        """From the moment `start` to the end."""
+        while (rest := start - time.perf_counter()) > 0:
+            time.sleep(rest)
+        for step in self.steps:
+            self._step([i for _, is_send, i in step if is_send], [i for _, is_send, i in step if not is_send])
+        return self.moments
+
+    def _step(self, sends: list[int], receives: list[int]) -> None:
+        held = {i: self.slots[self.program.sends[i].slot].copy() for i in sends}
+        own = {self.program.sends[i].row: held[i] for i in sends}
+        came, waits = {}, {}
+        for i in receives:
+            move = self.program.receives[i]
+            here = move.peer == self.program.endpoint
+            came[i] = own[move.row] if here else np.empty_like(self.slots[move.slot])
+            if not here and came[i].nbytes:
+                waits[i] = self.carrier.receive(came[i].view(np.uint8), move.peer, move.row % _MOST_TAG)
+        gone = [self._send(i, held[i]) for i in sends]
+        for i in receives:
+            if i in waits:
+                waits[i]()
+            self.moments.came[i] = self.moments.arrived[i] = time.perf_counter()
+            self._write(self.program.receives[i], came[i])
+        for wait in gone:
+            wait()
+
+    def _send(self, index: int, data: npt.NDArray[Any]) -> Callable[[], Any]:
+        self.moments.began[index] = time.perf_counter()
+        move = self.program.sends[index]
+        if move.peer == self.program.endpoint or not data.nbytes:
+            return lambda: None
+        return self.carrier.send(data.view(np.uint8), move.peer, move.row % _MOST_TAG)
+
+    def _write(self, move: Move, data: npt.NDArray[Any]) -> None:
+        array = self.slots[move.slot]
+        array[:] = self.combine(array, data) if move.kind == REDUCE else data
+
+
+class OwnAllreduce:
+    """One run of the library's own allreduce of the whole buffer: all that is known is when it ended."""
+
+    def __init__(self, slots: list[npt.NDArray[Any]], carrier: Carrier):
+        self.slots, self.carrier = slots, carrier
+
+    def run(self, start: float) -> Moments:
+        """From the moment `start` to the end."""
+        whole = np.concatenate(self.slots)
+        while (rest := start - time.perf_counter()) > 0:
+            time.sleep(rest)
+        began = time.perf_counter()
+        self.carrier.allreduce(whole)
+        ended = np.array([time.perf_counter()])
+        for slot, part in zip(self.slots, np.split(whole, np.cumsum([len(s) for s in self.slots])[:-1]), strict=True):
+            slot[:] = part
+        return Moments(np.array([began]), ended, ended)
+
+
+class Gloo:
+    """torch.distributed with its gloo back end, over the loopback device alone."""
+
+    def __init__(self, rank: int, count: int, port: int):
+        import torch
+        import torch.distributed as dist
+
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+        torch.set_num_threads(1)
+        self.torch, self.dist = torch, dist
+        store = dist.TCPStore("127.0.0.1", port, count, rank == 0)
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=count)
+
+    def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+        wait: Callable[[], Any] = self.dist.isend(self.torch.from_numpy(data), peer, tag=tag).wait
+        return wait
+
+    def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+        wait: Callable[[], Any] = self.dist.irecv(self.torch.from_numpy(into), peer, tag=tag).wait
+        return wait
+
+    def allreduce(self, array: npt.NDArray[Any]) -> None:
+        self.dist.all_reduce(self.torch.from_numpy(array))
+
+
+class Mpi:
+    """MPI, by mpi4py."""
+
+    def __init__(self) -> None:
+        from mpi4py import MPI
+
+        self.mpi, self.comm = MPI, MPI.COMM_WORLD
+
+    def send(self, data: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+        wait: Callable[[], Any] = self.comm.Isend([data, self.mpi.BYTE], peer, tag).Wait
+        return wait
+
+    def receive(self, into: Bytes, peer: int, tag: int) -> Callable[[], Any]:
+        wait: Callable[[], Any] = self.comm.Irecv([into, self.mpi.BYTE], peer, tag).Wait
+        return wait
+
+    def allreduce(self, array: npt.NDArray[Any]) -> None:
+        self.comm.Allreduce(self.mpi.IN_PLACE, array)

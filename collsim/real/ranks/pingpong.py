@@ -1,0 +1,81 @@
+"""The other end of a ping-pong: told over stdin over which pipe it goes, it sends back whatever comes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import sys
+from multiprocessing import shared_memory
+from typing import Any
+
+#: What goes first: over which pipe, bytes, and how often; a name of the shared memory follows, or a port and a token.
+ORDER = struct.Struct("<BII64s")
+PIPE, SOCKET, SHARED = 1, 2, 3
+
+
+def read(fd: int, count: int) -> bytes:
+    """So many bytes. Raises EOFError where the other end has gone."""
+    found = bytearray()
+    while len(found) < count:
+        part = os.read(fd, count - len(found))
+        if not part:
+            raise EOFError
+        found += part
+    return bytes(found)
+
+
+def write(fd: int, data: bytes | memoryview) -> None:
+    """All of it."""
+    rest = memoryview(data)
+    while len(rest):
+        rest = rest[os.write(fd, rest) :]
+
+
+def receive(sock: socket.socket, into: memoryview) -> None:
+    """Fill it. Raises EOFError where the other end has gone."""
+    while len(into):
+        count = sock.recv_into(into)
+        if not count:
+            raise EOFError
+        into = into[count:]
+
+
+def main() -> None:
+    """Answer until stdin ends."""
+    try:
+        while True:
+            way, count, times, more = ORDER.unpack(read(0, ORDER.size))
+            {PIPE: _pipe, SOCKET: _socket, SHARED: _shared}[way](count, times, more)
+    except (EOFError, OSError):
+        sys.exit(0)
+
+
+def _pipe(count: int, times: int, more: bytes) -> None:
+    for _ in range(times):
+        write(1, read(0, count))
+
+
+def _socket(count: int, times: int, more: bytes) -> None:
+    port, token = struct.unpack_from("<H32s", more)
+    with socket.create_connection(("127.0.0.1", port)) as sock:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.sendall(token)
+        data = memoryview(bytearray(count))
+        for _ in range(times):
+            receive(sock, data)
+            sock.sendall(data)
+
+
+def _shared(count: int, times: int, more: bytes) -> None:
+    block: Any = (
+        shared_memory.SharedMemory(more.rstrip(b"\0").decode(), track=False)
+        if sys.version_info >= (3, 13)
+        else (shared_memory.SharedMemory(more.rstrip(b"\0").decode()))
+    )
+    for _ in range(times):
+        read(0, 1)
+        data = bytes(block.buf[:count])
+        block.buf[count : 2 * count] = data
+        write(1, b"!")
+    block.close()

@@ -1,0 +1,58 @@
+"""A way of splitting as text: `tensor(8, sequence=True) * pipeline(16) * zero(1)`, as steps and searches say it."""
+
+from __future__ import annotations
+
+import ast
+from functools import reduce
+from operator import mul
+from typing import Any
+
+from ...errors import CollsimError, unknown
+from .data_parallel import data_parallel
+from .ddp import ddp
+from .model_parallel import context, expert, pipeline, tensor
+from .parameter_server import parameter_server
+from .sharding import fsdp, zero
+from .strategy import Parallel
+
+_MAKERS: dict[str, Any] = {
+    made.__name__: made
+    for made in (ddp, data_parallel, parameter_server, fsdp, zero, tensor, pipeline, context, expert)
+}
+
+
+def spoken(text: str) -> Parallel:
+    """The value that a text says: calls with plain values, multiplied. A name by itself is a call without arguments.
+    Raises CollsimError for anything else."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        raise _refused(text) from None
+    return reduce(mul, [_call(part, text) for part in _factors(tree)])
+
+
+def _factors(tree: ast.expr) -> list[ast.expr]:
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult):
+        return [*_factors(tree.left), *_factors(tree.right)]
+    return [tree]
+
+
+def _call(tree: ast.expr, text: str) -> Parallel:
+    """One call. A value is a number, a text, True, False or None."""
+    call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
+    if not isinstance(name, str) or not isinstance(call.func, ast.Name | ast.Attribute):
+        raise _refused(text)
+    if name not in _MAKERS:
+        raise CollsimError(unknown("way of splitting", name, _MAKERS))
+    try:
+        first = [ast.literal_eval(value) for value in call.args]
+        rest = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        made: Parallel = _MAKERS[name](*first, **rest)
+    except (ValueError, TypeError, SyntaxError):
+        raise _refused(text) from None
+    return made
+
+
+def _refused(text: str) -> CollsimError:
+    return CollsimError("{text!r} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'", text=text)

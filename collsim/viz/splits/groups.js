@@ -1,0 +1,53 @@
+// Ranks along the ways of a split: which make a group with one of them, and on which nodes.
+
+/** Place of a rank along each way: {tp, cp, dp, pp}; the first of `ways` varies fastest. */
+export function coordinates(rank, ways) {
+  const out = {};
+  let rest = rank;
+  for (const [way, size] of ways) {
+    out[way] = rest % size;
+    rest = Math.floor(rest / size);
+  }
+  return out;
+}
+
+/** Do two ranks differ along this way only? */
+export function sameGroup(a, b, way, ways, expert = 1) {
+  if (way !== "ep") return ways.every(([name]) => name === way || a[name] === b[name]);
+  const shared = ways.filter(([name]) => name === "cp" || name === "dp"),
+    block = (at) => Math.floor(shared.reduceRight((sum, [name, size]) => sum * size + at[name], 0) / expert);
+  return block(a) === block(b) && ways.every(([name]) => name === "cp" || name === "dp" || a[name] === b[name]);
+}
+
+/** The groups of a rank: {way: [ranks]}, those of one rank left out. */
+export function groupsOfRank(rank, { ways, ranks, expert }) {
+  const own = coordinates(rank, ways),
+    names = [...ways.filter(([, size]) => size > 1).map(([way]) => way), ...(expert > 1 ? ["ep"] : [])],
+    found = Object.fromEntries(names.map((way) => [way, []]));
+  for (let other = 0; other < ranks; other++) {
+    const at = coordinates(other, ways);
+    for (const way of names) if (sameGroup(own, at, way, ways, expert)) found[way].push(other);
+  }
+  return found;
+}
+
+/** Where nodes are drawn: columns are stages where every node is of one stage, else nodes in rows of at most 16. */
+export function nodesInColumns({ ways, ranks, per }) {
+  const nodes = Math.ceil(ranks / per),
+    pp = ways.find(([way]) => way === "pp")?.[1] ?? 1,
+    stageOf = (node) => coordinates(node * per, ways).pp,
+    one = (node) => coordinates(Math.min(ranks, (node + 1) * per) - 1, ways).pp === stageOf(node);
+  if (pp > 1 && nodes % pp === 0 && Array.from({ length: nodes }, (_, k) => k).every(one)) {
+    const seen = new Map();
+    const places = Array.from({ length: nodes }, (_, node) => {
+      const column = stageOf(node),
+        row = seen.get(column) ?? 0;
+      seen.set(column, row + 1);
+      return { column, row };
+    });
+    return { columns: pp, rows: nodes / pp, places, stages: true };
+  }
+  const columns = nodes <= 16 ? Math.min(8, nodes) : nodes <= 256 ? 16 : 32;
+  const places = Array.from({ length: nodes }, (_, k) => ({ column: k % columns, row: Math.floor(k / columns) }));
+  return { columns, rows: Math.ceil(nodes / columns), places, stages: false };
+}

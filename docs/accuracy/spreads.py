@@ -1,0 +1,278 @@
+"""How wide an interval is: read from predictions of systems left out, kept as `collsim/nccl/model/spread.json`.
+
+`rows_of` makes a small table of left-out residuals, without names: class of machine, group of collectives, band of
+sizes, number of the system, shares of the time, log of measured over predicted (`left_out.csv`). `calibrated` reads
+widths from such a table; `covered` asks, a tenth of the systems left out at a time, whether they hold.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from accuracy import crossval, crossval_mpi
+from accuracy.tables import joined
+
+from collsim.nccl.measured.accuracy import BANDS, Accuracy, MpiTime, Row, read_tables
+from collsim.nccl.model import spread
+from collsim.nccl.predict import Prediction
+
+Floats = npt.NDArray[np.float64]
+HERE = Path(__file__).parent
+FOLDS = HERE / "folds.json"
+TABLE, KEPT = HERE / "left_out.csv", Path(spread.__file__).with_name("spread.json")
+#: Rows kept of a run and band, the rest of a time that nothing explains (two runs of one machine), how many systems'
+#: worth a class leans on all others and a collective on its class, levels kept, passes that set the widths, folds of
+#: systems within a calibration.
+ROWS, REST, LEAN, LEVELS, PASSES, INNER = 5, 0.05, 2.0, (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), 3, 8
+#: Share of a variance that other sizes of the same run say nothing of: the least with which four in five measurements lie
+#: inside once one's own smallest and largest are known (`bought`).
+OWN = 0.12
+_POINTS = 3  # of one's own that `bought` tries
+_NORMAL = 1.2816  # standard deviations on either side that hold four in five of a normal distribution
+_PARTS = ("bytes", "fill", "latency")  # the part that decides each band, in the order of BANDS
+_COLUMNS = ("latency", "fill", "bytes")
+
+
+def rows_of(blind: Sequence[Row], described: pd.DataFrame) -> pd.DataFrame:
+    """The residuals of left-out rows, a few of each run and band."""
+    systems = dict(zip(described.case_id, described.system, strict=True))
+    number = {name: k for k, name in enumerate(sorted(set(described.system)))}
+    runs = {case_id: k for k, case_id in enumerate(sorted(set(described.case_id)))}
+    found = []
+    for case_id, p, seconds in blind:
+        if not (seconds > 0 and p.parts is not None):
+            continue
+        kind, group, parts = described_by(p)
+        band = next(k for k, (_, low, high) in enumerate(BANDS) if low <= p.nbytes < high)
+        where = (number[systems[case_id]], runs[case_id], kind, group, band)
+        found.append((*where, p.nbytes, *parts.vector.round(3), round(math.log(seconds / p.time), 4)))
+    table = pd.DataFrame(found, columns=["system", "run", "kind", "group", "band", "nbytes", *_COLUMNS, "off"])
+    table = table.sort_values(["system", "run", "band", "nbytes"], kind="stable")
+    grouped = table.groupby(["run", "band"])
+    at, count = grouped.cumcount(), grouped["run"].transform("size")
+    keep = (count <= ROWS) | ((at * ROWS // count) != ((at - 1) * ROWS // count))
+    return table[keep].reset_index(drop=True)
+
+
+def described_by(p: Prediction | MpiTime) -> tuple[str, str, spread.Shares]:
+    """Class, group of collectives, and shares of a prediction."""
+    return p.kind, spread.group_of(p.collective), p.shares
+
+
+def calibrated(table: pd.DataFrame) -> dict[str, Any]:
+    """Widths by class and group, and how many of them cover which share, by family."""
+    families = table.groupby(table.kind.map(spread.family_of))
+    return {str(name): _calibrated(part.reset_index(drop=True)) for name, part in families}
+
+
+def _calibrated(table: pd.DataFrame) -> dict[str, Any]:
+    """Widths from all systems; how many cover which share from scores that have not seen their own system."""
+    weights, scales = _weights(table), np.ones(3)
+    for _ in range(PASSES):  # each band is to be covered as all are
+        scores = _scores(table, weights, scales)
+        for band, part in enumerate(_PARTS):
+            here = (table.band == band).to_numpy()
+            if here.any():
+                scales[_COLUMNS.index(part)] *= _quantile(scores[here], weights[here], spread.LEVEL) / _NORMAL
+        scales = scales.clip(0.5, 2.0)  # where a part decides nothing, its width is anything
+    scores, runs = _scores(table, weights, scales), table.run.nunique()
+    levels = {f"{level:g}": min(1.0, level * (runs + 1) / runs) for level in LEVELS}
+    quantiles = {name: round(_quantile(scores, weights, level), 4) for name, level in levels.items()}
+    return {**_classes(table, weights, scales), "quantiles": quantiles}
+
+
+def _scores(table: pd.DataFrame, weights: Floats, scales: Floats) -> Floats:
+    """How many standard deviations each row is off, by widths of the other systems."""
+    order, scores = np.array(sorted(set(table.system))), np.zeros(len(table))
+    for fold in range(min(INNER, len(order))):
+        out = table.system.isin(order[fold::INNER]).to_numpy()
+        if out.all():
+            continue
+        known = _classes(table[~out].reset_index(drop=True), weights[~out], scales)
+        scores[out] = np.abs(table.off[out]) / _deviations(table[out], known)
+    return scores
+
+
+class _Arrays(NamedTuple):
+    """Columns of a table of residuals; `off` without its sign."""
+
+    band: npt.NDArray[Any]
+    system: npt.NDArray[Any]
+    kind: npt.NDArray[Any]
+    group: npt.NDArray[Any]
+    off: Floats
+    weight: Floats
+
+
+def _weights(table: pd.DataFrame) -> Floats:
+    """Every run counts the same in every band, and a system with many runs less for each: systems are left out whole,
+    yet those with many are not the whole world."""
+    rows = table.groupby(["run", "band"])["run"].transform("size").to_numpy(float)
+    runs = table.groupby(["system", "band"])["run"].transform("nunique").to_numpy(float)
+    found: Floats = 1 / rows / np.sqrt(runs)
+    return found
+
+
+def _quantile(values: Any, weights: Floats, level: float) -> float:
+    order = np.argsort(np.asarray(values))
+    heap = np.cumsum(weights[order]) / weights.sum()
+    return float(np.asarray(values)[order][min(int(np.searchsorted(heap, level)), len(order) - 1)])
+
+
+def _widths(arrays: _Arrays, mine: npt.NDArray[np.bool_], lean: Floats | None) -> Floats:
+    """Standard deviations of the parts, from the band that each decides: four fifths of residuals, over 1.28."""
+    found = np.ones(3) if lean is None else lean.copy()
+    for band, part in enumerate(_PARTS):
+        here = mine & (arrays.band == band)
+        if not here.any():
+            continue
+        own = max(_quantile(arrays.off[here], arrays.weight[here], spread.LEVEL) / _NORMAL, REST / 2)
+        count = len(set(arrays.system[here].tolist()))
+        k = _COLUMNS.index(part)
+        share = count / (count + LEAN) if lean is not None else 1.0
+        found[k] = math.exp(share * math.log(own) + (1 - share) * math.log(found[k]))
+    return found
+
+
+def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, Any]:
+    columns = (table[name].to_numpy() for name in ("band", "system", "kind", "group"))
+    arrays = _Arrays(*columns, table.off.abs().to_numpy(), weights)
+    base = _widths(arrays, np.ones(len(table), bool), None)
+    classes: dict[str, Any] = {}
+
+    def keep(name: str, mine: npt.NDArray[np.bool_], lean: Floats) -> Floats:
+        own = _widths(arrays, mine, lean)
+        count = len(set(arrays.system[mine].tolist()))
+        classes[name] = {"widths": (own * scales).round(4).tolist(), "systems": count}
+        return own
+
+    for kind in sorted(set(arrays.kind)):
+        mine = arrays.kind == kind
+        own = keep(str(kind), mine, base)
+        for group in sorted(set(arrays.group[mine])):
+            keep(f"{kind}, {group}", mine & (arrays.group == group), own)
+    return {"rest": REST, "own": OWN, "widths": (base * scales).round(4).tolist(), "classes": classes}
+
+
+def _deviations(table: pd.DataFrame, known: Mapping[str, Any]) -> Floats:
+    pairs = list(zip(table.kind, table.group, strict=True))
+    widths = {pair: spread.widths_of(*pair, known)[0] for pair in set(pairs)}
+    parts = table[list(_COLUMNS)].to_numpy() * np.array([widths[pair] for pair in pairs]).reshape(len(table), 3)
+    found: Floats = np.sqrt((parts**2).sum(axis=1) + known["rest"] ** 2)
+    return found
+
+
+def covered(table: pd.DataFrame, level: float = spread.LEVEL, folds: int = 10) -> pd.DataFrame:
+    """By library and band: share of left-out runs' rows inside intervals that have not seen their systems, and the
+    median of high / low."""
+    order = np.array(sorted(set(table.system)))
+    np.random.default_rng(1).shuffle(order)
+    inside, wide = np.zeros(len(table), bool), np.zeros(len(table))
+    for fold in range(folds):
+        out = table.system.isin(order[fold::folds]).to_numpy()
+        known = calibrated(table[~out].reset_index(drop=True))
+        for name, of in known.items():
+            here = out & (table.kind.map(spread.family_of) == name).to_numpy()
+            half = spread.factor(of["quantiles"], level) * _deviations(table[here], of)
+            inside[here], wide[here] = np.abs(table.off[here]) <= half, np.exp(2 * half)
+    weight = 1 / table.groupby(["run", "band"])["run"].transform("size")  # the report's: every run the same
+    family = table.kind.map(spread.family_of)
+    seen = table.assign(inside=inside, wide=wide, library=family, weight=weight)
+    rows = [
+        (library, band, those.run.nunique(), float(np.average(those.inside, weights=those.weight)), those.wide.median())
+        for (library, band), those in [
+            *seen.groupby(["library", "band"]),
+            *((("all", band), g) for band, g in seen.groupby("band")),
+        ]
+    ]
+    return pd.DataFrame(rows, columns=["library", "band", "runs", "covered", "high_over_low"])
+
+
+class Bought(NamedTuple):
+    """Points known of a run, runs, and at their other sizes: median error, share inside, median of high / low."""
+
+    points: int
+    runs: int
+    error: float
+    covered: float
+    wide: float
+
+
+def bought(table: pd.DataFrame, known: Mapping[str, Any] | None = None) -> list[Bought]:
+    """What none, one, two and three points of each run buy at its other sizes, each run the same."""
+    known, found = known or calibrated(table), []
+    long = [those for _, those in table.groupby("run") if those.nbytes.nunique() > _POINTS]
+    for count in range(_POINTS + 1):
+        each = np.array([_of_run(those, known[spread.family_of(those.kind.iloc[0])], count) for those in long])
+        found.append(
+            Bought(
+                count, len(long), float(np.median(each[:, 0])), float(each[:, 1].mean()), float(np.median(each[:, 2]))
+            )
+        )
+    return found
+
+
+def _of_run(those: pd.DataFrame, known: Mapping[str, Any], count: int) -> tuple[float, float, float]:
+    """Median error, share inside and median width of a run with its smallest, largest and middle size known."""
+    those = those.sort_values("nbytes")
+    first = [0, len(those) - 1, len(those) // 2][:_POINTS]
+    parts = [spread.Shares(*row) for row in those[list(_COLUMNS)].to_numpy()]
+    off = those.off.to_numpy()
+    points = [spread.Point(parts[i], off[i]) for i in first[:count]]
+    widths, _ = spread.widths_of(those.kind.iloc[0], those.group.iloc[0], known)
+    half, rows = spread.factor(known["quantiles"], spread.LEVEL), []
+    for i in sorted(set(range(len(those))) - set(first)):  # the same sizes, however many points are known
+        shift, deviation = spread.given(widths, known["rest"], parts[i], points, known["own"])
+        left = abs(off[i] - shift)
+        rows.append((math.expm1(left), left <= half * deviation, math.exp(2 * half * deviation)))
+    error, inside, wide = np.array(rows).T
+    return float(np.median(error)), float(inside.mean()), float(np.median(wide))
+
+
+def residuals(cases: str | Path, measured: str | Path, known: Sequence[Mapping[str, float]] | None = None) -> Left:
+    """All runs predicted by fits that have not seen their systems; `known`: the factors of those fits from an earlier
+    time, so that nothing is fitted for NCCL."""
+    described, *_ = read_tables(cases, measured)
+    nccl, blind, factors = crossval.left_out(cases, measured, known=known)
+    mpi, over_mpi = crossval_mpi.left_out(cases, measured)
+    return Left(rows_of([*blind, *over_mpi], described), factors, nccl, mpi)
+
+
+class Left(NamedTuple):
+    """Residuals, the factors of each fit, and the reports on NCCL and on MPI."""
+
+    table: pd.DataFrame
+    factors: list[dict[str, float]]
+    nccl: Accuracy
+    mpi: Accuracy
+
+
+def remake(folder: str | Path) -> Left:
+    """Fit ten times and keep what comes of it: minutes."""
+    with TemporaryDirectory() as into:
+        found = residuals(*joined(folder, into))
+    rounded = [{name: round(value, 4) for name, value in each.items()} for each in found.factors]
+    FOLDS.write_text(json.dumps(rounded, indent=0) + "\n", encoding="utf-8")
+    write(found.table)
+    return found
+
+
+def write(table: pd.DataFrame) -> None:
+    """Keep the table and what it says."""
+    table.to_csv(TABLE, index=False)
+    KEPT.write_text(json.dumps(calibrated(table), indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    import sys
+
+    made = remake(sys.argv[1])
+    print(made.nccl.bands().to_string(), made.mpi.bands("mpi").to_string(), covered(made.table).to_string(), sep="\n\n")

@@ -1,0 +1,40 @@
+"""What-if begins with questions: each is a change that can be made of the run."""
+
+import pytest
+
+from collsim.app.pages.whatif import edits
+from collsim.app.pages.whatif.cards import MOST_CARDS, asked
+from collsim.app.scenario.choice import Choice
+from collsim.app.shell.controls import algorithm_label, algorithms_offered
+
+PLACES = {
+    "two nodes": Choice(nbytes="1MiB"),
+    "one node": Choice(nbytes="1MiB", nodes=1),
+    "a switch": Choice(place="switch", ranks=4, nbytes="1MiB"),
+    "no GPUDirect": Choice(nbytes="1MiB", gdr=False, p2p=False),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_every_question_has_an_answer(place):
+    choice = PLACES[place]
+    found = dict(asked(choice, edits.cables(choice)))
+    assert 3 < len(found) <= MOST_CARDS
+    for name, edit in found.items():
+        assert edit != edits.PLAIN, name
+        edits.changed(choice, edit)  # raises where it cannot be made
+
+
+def test_questions_turn_what_is_on_off_and_what_is_off_on():
+    assert dict(asked(PLACES["two nodes"], []))["rdma"].gdr == "off"
+    assert dict(asked(PLACES["no GPUDirect"], []))["rdma"].gdr == "on"
+    assert "rdma" not in dict(asked(PLACES["one node"], []))
+
+
+def test_algorithms_are_written_as_people_write_them_well_known_ones_first():
+    assert algorithm_label("allreduce_nvls_tree", "allreduce") == "NVLS tree"
+    assert algorithm_label("allreduce_kary_tree", "allreduce") == "k-ary tree"
+    assert algorithm_label("broadcast_knomial", "broadcast") == "k-nomial"
+    offered = algorithms_offered("allreduce")
+    assert offered.index("allreduce_ring") < offered.index("allreduce_bcube")
+    assert len(set(offered)) == len(offered)

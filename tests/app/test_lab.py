@@ -1,0 +1,111 @@
+"""The page Lab: an address starts nothing, a click does, its limits hold, and only this computer may."""
+
+import json
+import shlex
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.app.pages.lab import lab as page
+from collsim.app.pages.lab import measure
+from collsim.app.pages.lab.asked import ADDRESS, PLAIN, LabChoice, offered
+from collsim.app.texts.lab import TEXTS
+from collsim.cli import app as commands
+
+
+def lab() -> None:
+    from collsim.app.main import main
+
+    main(first="lab")
+
+
+def opened(**query):
+    at = AppTest.from_function(lab, default_timeout=120)
+    for name, text in query.items():
+        at.query_params[name] = text
+    at.run()
+    assert not at.exception
+    return at
+
+
+def sent(at):
+    (one,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_lab")]
+    return json.loads(one.proto.json)
+
+
+def started_never(monkeypatch):
+    monkeypatch.setattr(cs, "run_for_real", lambda *_, **__: pytest.fail("processes were started"), raising=False)
+
+
+def test_an_address_shows_the_prediction_and_starts_nothing(monkeypatch):
+    started_never(monkeypatch)
+    at = opened(algorithm="allreduce_tree", ranks="4", nbytes="64KiB", bandwidth="5MB/s", late="2")
+    document = sent(at)["document"]
+    assert "measured" not in document
+    plan = cs.schedule("allreduce_tree", ranks=4)
+    place = cs.topology.switch(4, bandwidth="5MB/s", alpha="5ms")
+    alone = cs.simulate(plan, place, "64KiB", engine="event", eager=True, late={2: 0.1})
+    assert document["predicted"]["time"] == alone.time
+    assert document["steps"] == plan.steps
+
+
+def test_what_an_address_may_not_ask_for_is_said_and_the_usual_shown():
+    at = opened(ranks="40", nbytes="1GiB", algorithm="nothing")
+    said = " ".join(e.proto.body for e in at.get("html") if "cs-mistake" in e.proto.body)
+    for word in ("ranks", "nbytes", "algorithm"):
+        assert word in said
+    assert sent(at)["document"]["ranks"] == PLAIN.ranks
+
+
+def test_whoever_sits_elsewhere_may_not_start_processes(monkeypatch):
+    started_never(monkeypatch)
+    monkeypatch.setattr(page, "client_of_tab", lambda who: "192.0.2.7")
+    at = opened(ranks="2")
+    assert not [button for button in at.button if button.key == "lab_run"]
+    assert any(TEXTS["lab.elsewhere"][0] in e.proto.body for e in at.get("html"))
+
+
+def test_a_measurement_is_what_run_for_real_gives_beside_its_prediction():
+    choice = LabChoice(ranks=2, nbytes="4KiB", repeat=3, alpha="1ms", bandwidth="10MB/s")
+    told = []
+    shown = measure.measured(choice, 1, tell=lambda stage, share: told.append((stage, share)))
+    assert set(shown.document["measured"]) >= {"boxes", "late", "low", "high", "times", "expected"}
+    assert len(shown.document["measured"]["times"]) == 3
+    assert shown.figures["predicted"] == measure.predicted(choice).figures["predicted"]
+    assert shown.figures["best"] >= shown.figures["predicted"]
+    assert [stage for stage, _ in told] == ["run"] * 5
+    assert told[-1][1] == 1.0
+    assert shown.checked == 3 * 2 * 1024
+
+
+def test_what_is_too_much_is_refused_before_a_worker_has_it():
+    with pytest.raises(cs.CollsimError, match="16 is the most"):
+        measure.expected(LabChoice(ranks=20), 1)
+    with pytest.raises(cs.CollsimError, match="no whole number"):
+        measure.expected(LabChoice(nbytes="3"), 1)
+
+
+def test_every_word_of_the_address_is_read_back():
+    choice = LabChoice("allreduce_tree", "64KiB", 5, "5MB/s", "1ms", 3, 2, 25)
+    read, complaints = ADDRESS.read(ADDRESS.write(choice))
+    assert (read, complaints) == (choice, [])
+    assert "allreduce_ring" in offered()
+
+
+def test_python_and_shell_ask_for_the_same_run(monkeypatch):
+    asked = []
+
+    def remembered(plan, nbytes, **options):
+        asked.append((plan.label, cs.parse_bytes(nbytes), {k: v for k, v in options.items() if v is not None}))
+        raise cs.CollsimError("enough")
+
+    monkeypatch.setattr(cs, "run_for_real", remembered, raising=False)
+    choice = LabChoice("allreduce_ring", "64KiB", 4, "5MB/s", "1ms", 3, 2, 3)
+    with pytest.raises(cs.CollsimError, match="enough"):
+        exec(page.script(choice), {})
+    CliRunner().invoke(commands, shlex.split(page.command(choice))[1:])
+    (label, size, one), (other_label, other_size, other) = asked
+    assert (label, size) == (other_label, other_size)
+    assert one == {name: other[name] for name in one}

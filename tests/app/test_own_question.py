@@ -1,0 +1,53 @@
+"""A teacher's own question, and the votes of a class as a table."""
+
+import pytest
+
+from collsim.app.classroom.own_question import MOST_CHOICES, written
+from collsim.app.classroom.votes import Asked, Rooms
+from collsim.app.scenario.choice import Choice
+from collsim.errors import CollsimError
+
+LINES = "12 ms\n* 20 ms\n\n40 ms"
+
+
+def test_a_question_is_a_text_and_choices_the_right_one_with_a_star():
+    made = written("  How long?  ", LINES)
+    assert (made.text, made.options, made.answer) == ("How long?", ["12 ms", "20 ms", "40 ms"], 1)
+    assert made.check("B").right
+    assert not made.check("A").right
+
+
+@pytest.mark.parametrize(
+    ("text", "lines", "why"),
+    [
+        ("", LINES, "1 to 300 characters"),
+        ("x" * 301, LINES, "not 301"),
+        ("How long?", "* 12 ms", "2 to 6 choices, not 1"),
+        ("How long?", "*" + "\n".join(map(str, range(MOST_CHOICES + 1))), "not 7"),
+        ("How long?", "12 ms\n20 ms", "0 have it"),
+        ("How long?", "*12 ms\n*20 ms", "2 have it"),
+        ("How long?", "*12 ms\n12 ms", "the same"),
+        ("How long?", "*\n12 ms", "1 to 120 characters, not 0"),
+    ],
+)
+def test_what_is_no_question_is_told(text, lines, why):
+    with pytest.raises(CollsimError, match=why):
+        written(text, lines)
+
+
+def test_revealed_votes_are_kept_question_by_question():
+    rooms = Rooms()
+    room = rooms.open()
+    first, second = written("How long?", LINES), written("Why?", "*a\nb")
+    for number, (question, votes) in enumerate([(first, (1, 1, 0)), (second, (0,))]):
+        rooms.ask(room, Asked(Choice(), 0, -1 - number, 1, question))
+        turn = rooms.look(room).asked.turn
+        for voter, vote in enumerate(votes):
+            assert rooms.vote(room[:4], str(voter), vote, turn)
+        assert len(rooms.told(room)) == number, "nothing of a question before it is revealed"
+        rooms.reveal(room)
+        rooms.reveal(room)  # a second press adds nothing
+    told = rooms.told(room)
+    assert [one.question.text for one in told] == ["How long?", "Why?"]
+    assert told[0].votes == (("12 ms", 1, False), ("20 ms", 2, True), ("40 ms", 0, False))
+    assert rooms.told(room[:4] + "-wrongkey") == [], "only who opened the room sees them"

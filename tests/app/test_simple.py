@@ -1,0 +1,110 @@
+"""The first minute in the app: the bare address is the simple page, and its choices are in the address."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from collsim.app.scenario.choice import Choice
+from collsim.app.scenario.simple import simple, single, whole
+from collsim.app.texts.catalogue import LANGUAGES
+
+
+def explore() -> None:
+    from collsim.app.main import main
+
+    main()
+
+
+def opened(**query):
+    at = AppTest.from_function(explore, default_timeout=60)
+    for name, text in query.items():
+        at.query_params[name] = text
+    at.run()
+    assert not at.exception
+    return at
+
+
+def sent(at, name="collsim_simple"):
+    found = [e for e in at.get("bidi_component") if e.proto.component_name.endswith(name)]
+    return json.loads(found[0].proto.json) if found else None
+
+
+def address(at):
+    return {name: value if isinstance(value, str) else value[0] for name, value in at.query_params.items()}
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_bare_address_is_one_ring_and_a_button_for_all_cards(lang):
+    data = sent(opened(lang=lang))
+    one, all_ = data["runs"]
+    assert one["time"] == pytest.approx(30 * (2**24 / 25e9 + 3.2e-6))  # 20.2 ms
+    assert all_["time"] == pytest.approx(30 * (2**21 / 25e9 + 3.2e-6))  # 2.61 ms
+    assert (one["cards"], all_["cards"]) == (1, 8)
+    assert one["factors"] == [2, 15, 16, 2**28]
+    assert [q["step"] for q in data["questions"]] == [7, 15, 29]
+    assert not data["all"]
+    assert "256\N{NO-BREAK SPACE}MiB" in data["title"]
+
+
+def test_simple_has_no_sidebar_and_full_has_one():
+    assert not opened().sidebar.selectbox
+    assert opened(mode="full").sidebar.selectbox
+
+
+def test_an_address_with_a_run_asks_for_the_full_page_unless_it_says_simple():
+    at = opened(algorithm="allreduce_tree", nbytes="1MiB")
+    assert sent(at) is None
+    assert "mode" not in address(at)
+    at = opened(algorithm="allreduce_tree", nbytes="1MiB", mode="simple")
+    assert sent(at)["runs"][0]["sent"] is None
+    assert address(at)["mode"] == "simple"
+
+
+def test_the_switch_keeps_the_run():
+    at = opened()
+    at.segmented_control(key="w_mode").set_value("full").run()
+    assert address(at) == {"collective": "allreduce", "algorithm": "allreduce_ring", **ONE, "channels": "1"}
+    assert sent(at, "collsim_player")["id"].endswith("channels=1")
+    at.segmented_control(key="w_mode").set_value("simple").run()
+    assert address(at) == {}
+    assert sent(at) is not None
+
+
+ONE = {"machine": "dgx-a100", "nodes": "2", "nbytes": "256MiB"}
+
+
+def test_the_button_and_the_questions_are_in_the_address():
+    data = sent(opened(cards="all"))
+    assert data["all"]
+    assert sent(opened(predict="1"))["predict"]
+    at = opened(mode="simple", cards="all")
+    at.segmented_control(key="w_mode").set_value("full").run()
+    assert address(at) == {"mode": "full"}, "all channels are what the full page takes by itself"
+
+
+def test_one_channel_is_put_in_only_where_there_are_more():
+    first = Choice()
+    assert dict(single(first).options) == {"channels": 1}
+    assert whole(single(first)) == first
+    network = Choice(place="switch")
+    assert single(network) == network
+    assert simple(network).runs[1] is None
+
+
+@pytest.mark.parametrize("query", [{"mode": "both"}, {"cards": "some"}, {"predict": "perhaps"}])
+def test_a_word_that_cannot_be_used_gets_a_sentence_and_a_picture(query):
+    at = opened(**query)
+    assert sum('role="alert"' in e.proto.body for e in at.get("html")) == 1
+    assert sent(at) or sent(at, "collsim_player")
+
+
+def test_the_story_opens_in_both_languages():
+    for lang in LANGUAGES:
+        at = AppTest.from_string("from collsim.app.main import main\nmain(first='story')", default_timeout=120)
+        at.query_params["lang"] = lang
+        at.run()
+        assert not at.exception
+        data = sent(at, "collsim_story")
+        assert data["lang"] == lang
+        assert len(data["story"]["training"]["steps"]) == 5

@@ -1,0 +1,112 @@
+"""The pages on pipelines, sharding and splits: their figures are those of Python and of the command line."""
+
+import json
+import shlex
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import messages
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.app.pages import pipeline, sharding
+from collsim.app.pages.split import searched
+from collsim.app.pages.split import split as page
+from collsim.app.shell import results
+from collsim.cli import app as commands
+
+
+def opened(name, **query):
+    def whole(first: str) -> None:
+        from collsim.app.main import main
+
+        main(first=first)
+
+    at = AppTest.from_function(whole, default_timeout=120, kwargs={"first": name})
+    for key, text in query.items():
+        at.query_params[key] = text
+    at.run()
+    assert not at.exception
+    return at
+
+
+def sent(at, name):
+    (one,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith(name)]
+    return json.loads(one.proto.json)
+
+
+@pytest.mark.parametrize("query", [{}, {"stages": "8", "microbatches": "16", "hop": "0.1"}])
+def test_a_pipeline_on_the_page_is_the_one_of_python_and_of_the_command_line(query):
+    at = opened("pipeline", **query)
+    assert messages(at) == []
+    choice = pipeline.ADDRESS.read(query)[0]
+    found = CliRunner().invoke(commands, [*shlex.split(pipeline.command(choice))[1:], "--json"])
+    assert found.exit_code == 0, found.output
+    rows = {row["schedule"]: row for row in json.loads(found.stdout)}
+    for run in sent(at, "collsim_lanes")["runners"]:
+        way = cs.training.every_schedule(
+            choice.stages, choice.microbatches, 1, float(choice.ratio), float(choice.hop), schedules=[run["way"]]
+        )[run["way"]]
+        assert run["time"] == way[1].time == rows[run["way"]]["time"]
+        assert [row["held"] for row in run["rows"]] == way[1].held.tolist() == rows[run["way"]]["held"]
+
+
+def test_the_page_draws_the_textbook_pipelines():
+    """4 GPUs, 8 microbatches, B = 2 F: 33, 33, 28.5, 25.5; every figure is its formula's."""
+    runs = {run["way"]: run for run in sent(opened("pipeline"), "collsim_lanes")["runners"]}
+    assert {name: run["time"] for name, run in runs.items()} == {
+        "gpipe": 33, "1f1b": 33, "interleaved": 28.5, "zero-bubble": 25.5,
+    }  # fmt: skip
+    for run in runs.values():
+        assert all(row["value"] == pytest.approx(row["drawn"]) for row in run["figures"])
+
+
+def test_a_schedule_that_cannot_be_has_a_sentence_and_the_others_are_drawn():
+    at = opened("pipeline", stages="4", microbatches="4", schedules="1f1b,dualpipe-v")
+    assert any("needs at least 8 microbatches" in text for text in messages(at))
+    assert [run["way"] for run in sent(at, "collsim_lanes")["runners"]] == ["1f1b"]
+
+
+def test_what_an_address_asks_for_in_vain_is_said():
+    assert len(messages(opened("pipeline", stages="99", ratio="x"))) == 1
+    assert len(messages(opened("split", split="open(1)", model="bert-base", nodes="1", batch="64"))) >= 1
+
+
+def test_sharding_shows_the_steps_of_python(monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 60.0)
+    query = {"model": "gpt2", "machine": "dgx-a100", "nodes": "1"}
+    made = sharding.steps(sharding.ADDRESS.read(query)[0])
+    data = sent(opened("sharding", **query), "collsim_lanes")
+    assert {run["way"]: run["time"] for run in data["runners"]} == {name: t.time for name, t in made.items()}
+    assert data["whole"] == 2 * cs.model("gpt2").parameters
+
+
+SMALL = {"model": "gpt2", "machine": "dgx-a100", "nodes": "1", "batch": "16", "split": "tensor(2) * ddp()", "micro": "2",
+         "recompute": "none"}  # fmt: skip
+
+
+def test_the_split_that_is_open_is_training_step_and_the_table_is_best_parallel(monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 60.0)
+    choice = searched.ADDRESS.read(SMALL)[0]
+    at = opened("split", **SMALL)
+    assert messages(at) == []
+    data, t = sent(at, "collsim_split"), searched.step(choice)
+    assert data["step"]["time"] == t.time
+    assert data["step"]["memory"]["total"] == t.memory.max()
+    frame = cs.best_parallel("gpt2", cs.machine("dgx-a100"), batch=16, top=searched.TOP, every=True)
+    assert data["table"]["time"] == frame["time"].tolist()
+    assert data["table"]["parallel"] == frame["parallel"].tolist()
+    row = data["open"]
+    assert row == page.place_of(choice, data["table"])
+    line = shlex.split(page.command(choice).splitlines()[0])[1:]
+    found = CliRunner().invoke(commands, [*line, "--json"])
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["time"] == pytest.approx(t.time)
+
+
+def test_the_scripts_on_the_pages_run(capsys):
+    exec(compile(pipeline.script(pipeline.PLAIN), "page", "exec"), {})
+    assert "zero-bubble 25.5" in capsys.readouterr().out
+    small = sharding.ADDRESS.read({"model": "gpt2", "machine": "dgx-a100", "nodes": "1"})[0]
+    exec(compile(sharding.script(small), "page", "exec"), {})
+    assert capsys.readouterr().out.count("fsdp(") == 3

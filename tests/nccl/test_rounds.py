@@ -1,0 +1,102 @@
+"""MPI on host memory: rounds counted against their arithmetic, and what a round takes."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from collsim.nccl.libraries import mpi, mpich, openmpi
+from collsim.nccl.libraries.loggp import Host, Place, time_of
+from collsim.nccl.libraries.rounds import COUNTED, Round
+
+CASE = {"gpu": "none", "ranks": 16, "nodes": 16, "collective": "allreduce", "inter_link": "1xHDR200 IB"}
+
+
+def case(**other):
+    return SimpleNamespace(**{**CASE, "nccl_version": "openmpi", **other})
+
+
+def sums(operation, name, n, size):
+    """Rounds, bytes that a rank sends, bytes that it adds."""
+    rounds = COUNTED[operation][name](n, size)
+    return (
+        sum(r.times for r in rounds),
+        sum(r.times * r.sends * r.nbytes for r in rounds),
+        sum((r.times or 1) * r.reduced for r in rounds),
+    )
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "rounds", "sent", "added"),
+    [  # 8 ranks, 800 bytes
+        ("allreduce", "ring", 14, 2 * 7 / 8 * 800, 7 / 8 * 800),
+        ("allreduce", "recursive_doubling", 3, 3 * 800, 3 * 800),
+        ("allreduce", "rabenseifner", 6, 2 * 7 / 8 * 800, 7 / 8 * 800),
+        ("allgather", "ring", 7, 7 / 8 * 800, 0),
+        ("allgather", "bruck", 3, 7 / 8 * 800, 0),
+        ("allgather", "neighbor", 4, 7 / 8 * 800, 0),
+        ("alltoall", "pairwise", 7, 7 / 8 * 800, 0),
+        ("alltoall", "linear", 1, 7 / 8 * 800, 0),
+        ("bcast", "binomial", 3, 3 * 800, 0),
+        ("bcast", "scatter_allgather", 6, 2 * 7 / 8 * 800, 0),
+        ("reduce", "binomial", 3, 3 * 800, 3 * 800),
+        ("reduce_scatter", "recursive_halving", 3, 7 / 8 * 800, 7 / 8 * 800),
+    ],
+)
+def test_rounds_bytes_and_additions_are_those_of_the_algorithm(operation, name, rounds, sent, added):
+    assert sums(operation, name, 8, 800.0) == pytest.approx((rounds, sent, added))
+
+
+def test_every_algorithm_that_a_library_may_choose_is_counted():
+    for operation in COUNTED:
+        names = {name for name, _ in openmpi.NAMES[operation].values()}
+        names |= {found[0] for *_, found in mpich._RULES[operation]}
+        for ranks in (2, 3, 8, 48, 1000):
+            for nbytes in (8, 2**12, 2**20, 2**28):
+                if old := openmpi.choose_before_41(operation, ranks, nbytes):
+                    names.add(old)
+        assert names <= set(COUNTED[operation]), operation
+
+
+def test_an_empty_message_takes_the_latency_of_its_network_and_a_large_one_agrees_first():
+    """Two nodes of one rank: 1.3 us and 0.15 us of span; 1 MiB: 4.5 us of agreeing, a copy of 8 KiB, 2^20 / 17 GB/s."""
+    place, host = Place(2, 2, 2, 25e9, "ib"), Host()
+    assert time_of(Round(1, 0, 1), place, host) == pytest.approx((1.45e-6, 0))
+    waits, moves = time_of(Round(1, 2.0**20, 1), place, host)
+    assert waits == pytest.approx(1.45e-6 + 4.5e-6 + 8192 / 3.5e9)
+    assert moves == pytest.approx(2**20 / 17e9)
+
+
+def test_ranks_of_a_node_share_its_card():
+    """32 ranks that all send 1 MiB to the other node over one card of 12.5 GB/s, of which 95 % carry data."""
+    place = Place(64, 2, 1, 12.5e9, "ib")
+    _, moves = time_of(Round(1, 2.0**20, 32), place, Host())
+    assert moves == pytest.approx(32 * 2**20 / (0.95 * 12.5e9))
+    _, one = time_of(Round(10, 2.0**20, 1), place, Host())  # around a ring only the last of a node crosses
+    assert one == pytest.approx(10 * max(2**20 / 5e9, 2**20 / (24e9 / 32), 2**20 / (0.95 * 12.5e9)), rel=0.2)
+
+
+def test_the_ring_that_a_table_pins_is_the_ring():
+    """2 x 15 rounds of a latency each at least; the library's own choice for 1 KiB takes four."""
+    ring, own = (mpi.parts_of(case(algo=name), 1024) for name in ("ring", "mpi-auto"))
+    assert ring.latency > 30 * 1.3e-6
+    assert own.latency < 10 * 2e-6
+
+
+def test_releases_before_41_run_the_rules_of_their_time():
+    for said, year, name in (
+        ("openmpi-4.0.5", "2025", "ring"),
+        ("ompi-4.1.6", "2019", "rabenseifner"),
+        ("openmpi", "2020-10-06", "ring"),
+        ("openmpi", "2025-01-01", "rabenseifner"),
+        ("cray_mpich-8.1.29", "2020", "reduce_scatter_allgather"),
+    ):
+        told = case(nccl_version=said, date=year, ranks=64, nodes=4)
+        assert mpi.running(told, "allreduce", 64, 4, 2**22) == name, said
+
+
+def test_a_slower_latency_and_rate_make_every_call_slower():
+    usual = mpi.Constants()
+    slow = replace(usual, host=replace(Host(), latency=2.0, rate=0.5))
+    for nbytes in (8, 2**26):
+        assert mpi.time_of(case(), nbytes, slow) > 1.2 * mpi.time_of(case(), nbytes, usual)
