@@ -28,24 +28,10 @@ const ROOMS = [
   "simple",
   "story",
   "splits",
+  "real",
 ];
-const APART = [
-  ["race", "route"],
-  ["race", "training"],
-  ["route", "training"],
-  ["simple", "race"],
-  ["simple", "route"],
-  ["simple", "training"],
-  ["story", "race"],
-  ["story", "route"],
-  ["story", "training"],
-  ["story", "simple"],
-  ["splits", "race"],
-  ["splits", "route"],
-  ["splits", "training"],
-  ["splits", "simple"],
-  ["splits", "story"],
-]; // neighbours that do not know of one another
+/** Neighbours that do not know of one another. */
+const NEIGHBOURS = ROOMS.slice(ROOMS.indexOf("race"));
 
 const files = readdirSync(VIZ, { recursive: true })
   .filter((name) => name.endsWith(".js"))
@@ -62,7 +48,7 @@ function importsOf(file, text = textOf(file)) {
 /** Imports of `[file, target]` pairs that point to a higher room, or to a neighbour. */
 function upwards(pairs) {
   const level = (file) => ROOMS.indexOf(dirname(file));
-  const strange = ([a, b]) => APART.some((rooms) => rooms.includes(dirname(a)) && rooms.includes(dirname(b)));
+  const strange = (pair) => pair.every((file) => NEIGHBOURS.includes(dirname(file)));
   return pairs
     .filter((pair) => level(pair[1]) > level(pair[0]) || (dirname(pair[0]) !== dirname(pair[1]) && strange(pair)))
     .map(([a, b]) => `${a} imports ${b}`);

@@ -301,9 +301,7 @@ def test_constants_of_mpi_are_found_again_from_times_that_they_give():
 
 def test_the_page_has_a_left_out_table_for_mpi_that_is_no_better_than_the_one_beside_it():
     text = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
-    seen, _, unseen = text[text.index("## MPI\n") : text.index("## What words cannot")].partition(
-        "### MPI left out"
-    )
+    seen, _, unseen = text[text.index("## MPI\n") : text.index("## What words cannot")].partition("### MPI left out")
     errors = [
         [float(row) for row in re.findall(r"\| 16 MiB and more \| \d+ \| ([\d.]+)%", part)] for part in (seen, unseen)
     ]

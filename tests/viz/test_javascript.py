@@ -18,7 +18,17 @@ from collsim.viz.training.document import rivals_source, step_source
 
 @pytest.mark.parametrize(
     "source",
-    [player_source, race_source, ways_source, step_source, rivals_source, simple_source, story_source, lanes_source, splits_source],
+    [
+        player_source,
+        race_source,
+        ways_source,
+        step_source,
+        rivals_source,
+        simple_source,
+        story_source,
+        lanes_source,
+        splits_source,
+    ],
 )
 def test_a_host_gets_one_module_that_imports_nothing(source):
     text = source()

@@ -150,13 +150,8 @@ export function arrange(ui) {
     outer = d.root.clientWidth,
     pad = compact ? -2 : S.present ? 72 : outer < 1340 ? 32 : 40,
     inner = outer - pad - 2;
-  d.root.classList.toggle("compact", compact);
   S.narrow = outer < 1340 || S.present;
-  d.root.classList.toggle("narrow", S.narrow && !S.present);
-  d.root.classList.toggle("slim", outer < 820 && !S.present);
-  d.root.classList.toggle("phone", outer < 520 && !S.present && !compact);
-  d.root.classList.toggle("tight", outer < (S.present ? 1700 : 1120));
-  if (!S.present) d.root.classList.remove("low");
+  nameWidth(ui, outer, compact);
   const leftW = S.narrow ? inner : inner - 424,
     st = ui.shown.tl.stage;
   const roomH = compact
@@ -203,6 +198,17 @@ export function arrange(ui) {
   S.rowsH = S.geo.top + n * S.geo.rh + 28;
   forgetDrawn(ui);
   invalidate(ui);
+}
+
+/** How wide the card is, as classes that its style sheet reads. */
+function nameWidth({ d, S }, outer, compact) {
+  const names = d.root.classList;
+  names.toggle("compact", compact);
+  names.toggle("narrow", S.narrow && !S.present);
+  names.toggle("slim", outer < 820 && !S.present);
+  names.toggle("phone", outer < 520 && !S.present && !compact);
+  names.toggle("tight", outer < (S.present ? 1700 : 1120));
+  if (!S.present) names.remove("low");
 }
 
 /** Pixels in presenter mode that are not the stage: what stands above and below it, as tall as it is. */
