@@ -61,6 +61,7 @@ SAID = {
     "is of {label} and {nbytes} bytes, rank {rank}; another run is asked for": (
         "属于 {label}、{nbytes} 字节、rank {rank}；要的是另一次运行"
     ),
+    "not moments of this schedule: {error}": "不是该调度的时刻：{error}",
     "hold numbers that replay has not": "含有与 replay 不同的数",
     # between ranks
     "the connection to endpoint {peer} was closed": "与端点 {peer} 的连接已关闭",

@@ -146,8 +146,8 @@ The same for MPI ({systems} systems, {gpus} kinds of buffer, {sources} files of 
 [crossval_mpi.py](accuracy/crossval_mpi.py)). Constants for GPU buffers are found again from round numbers without the
 systems that are predicted. Those for host memory are no fit: latency and rates are published tests between two ranks,
 so that nothing changes where a system is left out, but for the few that `loggp.py` marks as read off collectives
-(latency and rate of Slingshot, latency of TCP in clouds, what a rank moves of InfiniBand, copies before a reduce-scatter),
-which were read with all runs in view.
+(latency and rate of Slingshot, latency of TCP in clouds, what a rank moves of InfiniBand, copies before a
+reduce-scatter), which were read with all runs in view.
 
 {tables}"""
 #: What is left out, and how the page says it.
