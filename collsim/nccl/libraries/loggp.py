@@ -58,7 +58,7 @@ WIRES: Final[dict[str, Wire]] = {
 
 @dataclass(frozen=True)
 class Host:
-    """Constants of a node and of the libraries: those of memory and caches, `span` and `busy` are read off the published
+    """Constants of a node and of the libraries: those of memory and caches, `span` and `busy` are read off published
     collectives of few systems (docs/accuracy.md), not of tests between two ranks.
 
     Attributes:
