@@ -48,7 +48,8 @@ class Measurement:
     @property
     def times(self) -> Floats:
         """(runs,) s of each run."""
-        return self.finish.max(axis=1, initial=0.0)
+        found: Floats = self.finish.max(axis=1, initial=0.0)
+        return found
 
     @property
     def median_run(self) -> int:
@@ -102,7 +103,8 @@ class RealTrace(Trace):
     @cached_property
     def came(self) -> Floats:
         """(transfers,) s at which the last byte of each had come in; it counts as arrived alpha later."""
-        return self.measured.came[self.measured.median_run]
+        found: Floats = self.measured.came[self.measured.median_run]
+        return found
 
     @cached_property
     def beside(self) -> pd.DataFrame:
