@@ -2,6 +2,7 @@
 
 SAID = {
     # what was asked
+    "runs": "runs",
     "buffers have shape {shape}; they are (ranks, elements)": "buffers 的形状是 {shape}；应为 (ranks, elements)",
     "{label} would start {count} processes; {most} is the most here, so use fewer ranks": (
         "{label} 要启动 {count} 个进程；这里最多 {most} 个，请减少 rank"
@@ -61,6 +62,7 @@ SAID = {
     "is of {label} and {nbytes} bytes, rank {rank}; another run is asked for": (
         "属于 {label}、{nbytes} 字节、rank {rank}；要的是另一次运行"
     ),
+    "not moments of this schedule: {error}": "不是该调度的时刻：{error}",
     "hold numbers that replay has not": "含有与 replay 不同的数",
     # between ranks
     "the connection to endpoint {peer} was closed": "与端点 {peer} 的连接已关闭",

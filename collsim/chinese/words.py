@@ -42,6 +42,7 @@ SAID = {
     "collectives": "集合通信方式",
     "device": "设备",
     "back end": "后端",
+    "starter": "启动方式",
     "dtype": " dtype",
     "dtype of a training step": "训练步的 dtype",
     "effort": " effort",

@@ -66,13 +66,17 @@ def max_flow(
         capacity: (arcs,) of this run; what is left of them afterwards.
         limit: enough; where the flow reaches it, the answer is (limit, None).
     """
-    if len(graph.order) <= _FEW and "numba" not in sys.modules:
+    if len(graph.order) <= _FEW and not _is_loaded():
         return _plainly(graph, capacity, source, sink, limit)
     from .kernels import augment
 
     level, path, queue = np.empty((3, graph.nodes), np.int64)
     value = int(augment(graph.start, graph.order, graph.head, capacity, source, sink, limit, level, path, queue))
     return (value, None) if value >= limit else (value, level < 0)
+
+
+def _is_loaded() -> bool:
+    return "numba" in sys.modules
 
 
 def _plainly(

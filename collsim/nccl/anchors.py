@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from ..errors import CollsimError
 from ..units import format_bytes, parse_bytes, parse_time
 from .model.spread import Point
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from .predict import Prediction
 
 
@@ -25,6 +25,8 @@ def times_of(measured: Any, collective: str) -> dict[int, float]:
 
     Raises CollsimError for a size or time that is none, and where nothing is left.
     """
+    import pandas as pd
+
     if isinstance(measured, (str, Path)):
         raise CollsimError(
             "measured={measured!r} is a path; read the log first: measured=collsim.load(path)", measured=str(measured)

@@ -89,7 +89,9 @@ class ThisComputer:
         """A switch on which as many ranks as were predictable (two at least) send as these processes did."""
         pipe = self.ranks
         count = ranks or max(2, self.predictable)
-        return replace(switch(count, bandwidth=pipe.bandwidth, alpha=pipe.alpha / 2), name=NAME)
+        made = switch(count, bandwidth=pipe.bandwidth, alpha=pipe.alpha / 2)
+        facts = {name: value for name, value in made.facts.items() if name != "asked"}  # its file says every cable
+        return replace(made, name=NAME, facts=facts)
 
     def save(self, path: Any) -> None:
         """Write it as a machine file, whole or not at all; `load_topology` and every `--topology-file` read it."""

@@ -129,7 +129,7 @@ def _read(path: Path, endpoint: int, schedule: Schedule, nbytes: int) -> list[Ra
     try:
         runs = [_outcome(run, counts) for run in told["runs"]]
     except (KeyError, TypeError, ValueError) as error:
-        refuse(path, "runs", "cannot be read: {error}", error=str(error))
+        refuse(path, "runs", "not moments of this schedule: {error}", error=str(error))
     if not runs or any(run.wrong for run in runs):
         refuse(path, "runs", "hold numbers that replay has not")
     return runs

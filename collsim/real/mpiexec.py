@@ -61,7 +61,8 @@ def by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[
             assert process.stdin is not None
             process.stdin.write(f"{door.getsockname()[1]} {token.hex()}\n".encode())
             process.stdin.flush()
-            return _talked(process, door, token, (list(tasks), runs), until)
+            found: list[tuple[float, list[RankOutcome]]] = _talked(process, door, token, (list(tasks), runs), until)
+            return found
         finally:
             process.terminate()  # of hydra and prte this ends their ranks as well
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -80,10 +81,15 @@ def _talked(process: subprocess.Popen[bytes], door: socket.socket, token: bytes,
         found: list[Any] = []
         reader = threading.Thread(target=_read, args=(talk, found), daemon=True)
         reader.start()
-        _heard(process, lambda seconds: reader.join(seconds) or not reader.is_alive(), until)
+        _heard(process, lambda seconds: _over(reader, seconds), until)
         if not found:
             raise _ended(process)
         return found[0]
+
+
+def _over(reader: threading.Thread, seconds: float) -> bool:
+    reader.join(seconds)
+    return not reader.is_alive()
 
 
 def _read(talk: Any, found: list[Any]) -> None:

@@ -121,7 +121,7 @@ def run_for_real(
 
 
 def _asked(asked: RealRun, network: tuple[Any, ...]) -> RealRun:
-    """The same on its network; nothing paces a library's own messages. Raises CollsimError where there is no library."""
+    """The same on its network; nothing paces a library's own messages. Raises CollsimError without that library."""
     require(asked.on)
     if asked.on != "here":
         network = (None, None, *network[2:])

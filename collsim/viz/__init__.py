@@ -7,8 +7,8 @@ Rooms, each of which imports only from those before it:
 - `timeline`: both in the JSON that the player draws;
 - `pictures`: stills, films and plots of matplotlib;
 - `hosts`: notebook, widget and offline file, and the JavaScript that they load, joined;
-- `race`, `route`, `training`: several runs on one clock; the route between two ranks; a step of training (blind to each
-  other);
+- `race`, `route`, `training`, `real`: several runs on one clock; the route between two ranks; a step of training; a
+  measured run below its prediction (blind to each other);
 - `splits`: a step over many GPUs: pipelines and FSDP on one clock, ranks on nodes, every split as a map.
 
 `player` is JavaScript: `model`, then `draw`, `charts` and `ui`, each of which imports only from those before it.

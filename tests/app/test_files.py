@@ -167,7 +167,9 @@ def test_a_hostile_file_is_refused_in_one_sentence(name):
 def test_a_file_is_made_only_when_it_is_asked_for(monkeypatch):
     at = fine(opened(explore, network="switch", ranks="4", nbytes="1MiB"))
     assert not at.get("download_button") or "collsim.json" not in str(at.get("download_button"))
+    assert not [one for one in at.selectbox if one.key == "w_format"]  # its tab is closed
     fine(unfolded(at, "tables", "tab.files"))
+    assert not [one for one in at.toggle if one.key == "w_idle"]  # the first one's is now
     at.selectbox(key="w_format").set_value("json")
     fine(at.run())
     fine(at.button(key="files_make").click().run())

@@ -1,6 +1,7 @@
 """What the pages show is what the public face returns."""
 
 import importlib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from wirings import PCIE_8GPU
 import collsim as cs
 from collsim.app.scenario.choice import OWN, Choice, usual_algorithms
 from collsim.app.scenario.outcome import Refused, build_place, compare, crossings, options_used, outcome
+from collsim.app.scenario.run_questions import broken
 
 
 def test_the_first_picture_uses_every_channel_and_says_what_one_would_give():
@@ -100,3 +102,12 @@ def test_a_run_says_what_its_file_does_not_say_and_where_nccl_is_predicted_to_be
     assert outcome(Choice(nbytes="1GiB")).notes == ()
     notes = outcome(Choice(place=OWN, own=PCIE_8GPU, nodes=2, nbytes="64MiB")).notes
     assert any("taken for ib-hdr" in en and "slower" in en and "用时为" in zh for en, zh in notes)
+
+
+def test_a_broken_run_that_is_large_still_says_where_it_breaks():
+    """Its timeline goes packed, and the sentence is in it."""
+    choice = Choice(place="ring", ranks=48, nbytes="1MiB")
+    small, large = (broken(replace(choice, ranks=ranks), "lose", 1, "en") for ranks in (4, 48))
+    assert "z" in large.timeline
+    assert "z" not in small.timeline
+    assert "rank" in large.says

@@ -51,3 +51,16 @@ def test_growth_is_the_last_quarter_less_the_one_before(script):
     assert script.growth(flat) == 0
     leak = [script.Row(float(s), 500.0 + s, 0.0, 1.0, s, 0, 0) for s in range(101)]
     assert script.growth(leak) == pytest.approx(25, abs=1)
+
+
+def test_processor_time_is_said_by_page_and_by_what_it_was_at(script):
+    notes = script.Notes(pages={"explore": [(1.0, 2048), (3.0, 4096)], "write": [(0.5, 1024)]})
+    spent = {
+        "pages": {"explore": {"pandas": 0.2, "streamlit": 0.4}, "write": {"python": 0.1}},
+        "jobs": {"compare": 2.0},
+    }
+    first, _, explore, write, workers = script.table(notes, spent, 3.0).splitlines()
+    assert first.startswith("1.000 s of processor time a rerun")  # 3 s of 3 reruns
+    assert explore.split() == ["explore", "2", "2.00", "3", "0.300", "streamlit", "0.200,", "pandas", "0.100"]
+    assert write.split() == ["write", "1", "0.50", "1", "0.100", "python", "0.100"]
+    assert workers == "workers: compare 2.0 s"

@@ -41,8 +41,8 @@ def read(page, key, paragraph):
     """Scroll until a paragraph stands where it is taken to be read."""
     page.evaluate(
         """([key, paragraph]) => {
-          document.querySelector(`#${key} .prose p:nth-of-type(${paragraph})`).scrollIntoView();
-          scrollBy(0, -0.36 * innerHeight);
+          const box = document.querySelector(`#${key} .prose p:nth-of-type(${paragraph})`);
+          scrollBy(0, box.getBoundingClientRect().top - 0.36 * innerHeight);
         }""",
         [key, paragraph],
     )

@@ -9,8 +9,9 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError, FormatError
 from collsim.topology import machine
+from collsim.topology.spec import parse_topology
 from collsim.viz.pictures.still import shares
-from collsim.viz.timeline.document import SCHEMA, decode, dumps, encode, timeline
+from collsim.viz.timeline.document import SCHEMA, decode, dumps, encode, sent, timeline
 
 KINDS = {"gpu", "cpu", "memory", "pcie", "nvswitch", "nic", "switch", "host"}
 
@@ -357,3 +358,19 @@ def test_a_run_stored_and_forwarded_alone_needs_no_rates_beside_its_hops():
     )
     assert "hops" in made
     assert "flows" not in made
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "topology"),
+    [
+        ("allreduce_ring", {}, "ring(48)"),  # long columns of few values: packed
+        ("allreduce_ring", {}, "ring(4)"),  # short ones
+        ("alltoall_direct", {}, "switch(40, bandwidth=1GB/s)"),
+    ],
+)
+@pytest.mark.parametrize("engine", ["lockstep", "event"])
+def test_what_is_sent_from_columns_is_the_timeline(name, options, topology, engine):
+    place = parse_topology(topology, cs.topology.NETWORKS)
+    trace = cs.simulate(cs.schedule(name, topology=place, **options), place, 1_000_003, engine=engine)
+    made = timeline(trace)
+    assert decode(sent(trace)) == made == json.loads(json.dumps(made))

@@ -7,7 +7,7 @@ from typing import Any
 
 from collsim.teach import break_it, questions
 from collsim.teach.questions.question import Question
-from collsim.viz.timeline.document import sent
+from collsim.viz.timeline.document import encode, timeline
 
 from ..jobs.worker import Tell
 from .choice import Choice
@@ -51,10 +51,10 @@ def broken(choice: Choice, way: str, place: int, lang: str, tell: Tell = quietly
     tell("run", 0.0)
     found = break_it(simulate(choice), way, place, lang)
     tell("run", 0.6)
-    made = None if found.trace is None else sent(found.trace)
+    made = None if found.trace is None else timeline(found.trace)
     at = made["mistake"] if made else None
     says = at["text"][lang] if at else found.says
-    return BrokenRun(found.what, says, made, found.error is None)
+    return BrokenRun(found.what, says, encode(made) if made else None, found.error is None)
 
 
 def expected_broken(choice: Choice, way: str, place: int, lang: str) -> float:

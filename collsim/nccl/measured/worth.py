@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from ..anchors import anchored
 from ..model.relative import relative_error
 from .published import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def worth(run: Run) -> pd.DataFrame:
@@ -17,6 +21,8 @@ def worth(run: Run) -> pd.DataFrame:
     other sizes), wide (median of high / low of their intervals), inside (share of their times inside). NaN where no
     size is left.
     """
+    import pandas as pd
+
     plain = run.predicted()
     at = {p.nbytes: p for p in plain}
     took = dict(zip(run.nbytes, run.times, strict=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from importlib import import_module
 from itertools import groupby
 from typing import Any, Protocol
 
@@ -107,9 +108,8 @@ class Gloo:
     """torch.distributed with its gloo back end, over the loopback device alone."""
 
     def __init__(self, rank: int, count: int, port: int):
-        import torch
-        import torch.distributed as dist
-
+        torch: Any = import_module("torch")
+        dist: Any = import_module("torch.distributed")
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
         torch.set_num_threads(1)
         self.torch, self.dist = torch, dist

@@ -68,11 +68,9 @@ def _socket(count: int, times: int, more: bytes) -> None:
 
 
 def _shared(count: int, times: int, more: bytes) -> None:
-    block: Any = (
-        shared_memory.SharedMemory(more.rstrip(b"\0").decode(), track=False)
-        if sys.version_info >= (3, 13)
-        else (shared_memory.SharedMemory(more.rstrip(b"\0").decode()))
-    )
+    attach: Any = shared_memory.SharedMemory
+    name = more.rstrip(b"\0").decode()
+    block = attach(name, track=False) if sys.version_info >= (3, 13) else attach(name)
     for _ in range(times):
         read(0, 1)
         data = bytes(block.buf[:count])

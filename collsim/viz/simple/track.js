@@ -104,8 +104,8 @@ function standInPanel(place, { ranks }, p, { from, size, wide, two }) {
     head = slim ? 8 : two ? 54 : 20,
     pitch = (size - (slim ? 8 : 28)) / half,
     room = wide - head - (slim ? 8 : 26);
-  const along = slim ? Math.min(38, pitch - 12) : Math.min(124, Math.max(44, pitch - 54)),
-    most = along < 64 ? 56 : 108, // without room for a counter a rank is its number
+  const along = slim ? Math.min(38, pitch - 12) : Math.min(124, Math.max(44, pitch * 0.62)),
+    most = along < 58 ? 56 : 108, // without room for a counter a rank is its number
     deep = slim ? Math.min(108, room * 0.31) : Math.min(most, room * 0.3);
   ranks.forEach((rank, i) => {
     const first = i < half,

@@ -100,7 +100,7 @@ function drawRank(g, V, rank, b, sent) {
     if (bar > 0) box(g, b.x + 12, b.y + b.h - 20, (b.w - 24) * bar, 9, 3, C.ink3);
     return;
   }
-  if (b.w < 64) {
+  if (b.w < 58) {
     put(g, String(rank), b.cx, b.cy + 8, 22, C.ink, BOLD);
     return;
   }

@@ -80,7 +80,7 @@ function arrangeSplit(ui, anew) {
 // ---- where the ranks live -----------------------------------------------------------------------
 
 function titled(text, note) {
-  return el("h3", {}, text, el("span", { textContent: note }));
+  return el("h2", {}, text, el("span", { textContent: note }));
 }
 
 function buildMap(ui) {
@@ -220,8 +220,8 @@ function splitRow(ui, k) {
   button.setAttribute("aria-label", w.open(k + 1));
   const values = ["tp", "pp", "dp", "interleave", "micro_batch"].map((name) => table[name][k]),
     way = shortWay(table.data[k]),
-    about = table.timed[k] ? "" : ` (${w.estimated})`,
-    figures = [fmtSpan(table.time[k]) + about, three(table.memory[k] / 1e9)],
+    about = table.timed[k] ? "" : "≈ ",
+    figures = [about + fmtSpan(table.time[k]), three(table.memory[k] / 1e9)],
     texts = [...values, way, table.recompute[k], ...figures, reasonOf(table, k, w)],
     row = el("tr", { className: k === open ? "open" : "" }, el("td", {}, button));
   row.append(...texts.map((text) => el("td", { textContent: String(text) })));

@@ -70,10 +70,10 @@ export const LANES_CSS = `${shared(".ln")}
 `;
 
 export const SPLITS_CSS = `${shared(".sm")}
-.sm .both{display:grid;grid-template-columns:minmax(0,1.45fr) minmax(0,1fr);gap:20px;align-items:start}
+.sm .both{display:grid;grid-template-columns:minmax(0,1.15fr) minmax(0,1fr);gap:20px;align-items:start}
 .sm.slim .both{grid-template-columns:minmax(0,1fr)}
-.sm h3{margin:0 0 8px;font-size:18px;line-height:24px}
-.sm h3 span{font-size:13px;font-weight:400;color:var(--ink2);margin-left:10px}
+.sm h2{margin:0 0 8px;font-size:18px;line-height:24px}
+.sm h2 span{font-size:13px;font-weight:400;color:var(--ink2);margin-left:10px}
 .sm section+section{border-top:1px solid var(--line);margin-top:14px;padding-top:12px}
 .sm canvas{display:block;cursor:pointer;max-width:100%}
 .sm .groups{display:flex;flex-wrap:wrap;gap:4px 22px;margin:8px 0 0;font-size:14px;line-height:20px;color:var(--ink2)}
@@ -96,7 +96,7 @@ export const SPLITS_CSS = `${shared(".sm")}
 .sm th:last-child,.sm td:last-child,.sm th:nth-child(7),.sm td:nth-child(7),.sm th:nth-child(8),.sm td:nth-child(8){
   text-align:left}
 .sm td{text-align:right;padding:3px 6px;border-top:1px solid var(--grid);cursor:pointer}
-.sm td:nth-child(9){font-weight:700}
+.sm td:nth-child(9){font-weight:700}.sm td:last-child{white-space:normal;min-width:150px}
 .sm td button{border:1px solid var(--edge);border-radius:4px;background:none;min-width:26px;min-height:24px;
   padding:0 5px}
 .sm tr.open td{background:var(--ink);color:var(--card)}.sm tr.open button{color:var(--card)}

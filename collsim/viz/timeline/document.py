@@ -70,7 +70,8 @@ def timeline(
 
 def sent(trace: Trace | Together) -> dict[str, Any]:
     """`encode(timeline(trace))`, without ever making lists of the columns where they are long."""
-    return encode(_whole(trace, None, inside=True))
+    made: dict[str, Any] = _listed(encode(_whole(trace, None, inside=True)))
+    return made
 
 
 def _whole(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: bool) -> dict[str, Any]:
@@ -121,8 +122,7 @@ def encode(made: dict[str, Any]) -> dict[str, Any]:
     """The timeline as a host sends it: itself, or `{"schema", "z"}` with base64 of gzipped JSON where it is large."""
     text = _text_of(made)
     if len(text) <= _LARGE:
-        listed: dict[str, Any] = _listed(made)
-        return listed
+        return made
     packed = gzip.compress(text.encode(), compresslevel=6, mtime=0)
     return {"schema": made["schema"], "z": base64.b64encode(packed).decode("ascii")}
 

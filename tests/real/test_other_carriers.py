@@ -1,0 +1,128 @@
+"""MPI, Gloo, this computer as a machine, other computers: small runs, skipped with a sentence where a library is missing."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import collsim as cs
+from collsim.real.here import MeasuredCrowd, MeasuredPipe, ThisComputer, _best, _partner
+from collsim.real.hosts import PROGRAM, TRACE, read_traces, write_program
+from collsim.real.library import library_allreduce, published
+from collsim.real.mpiexec import require
+from collsim.real.ranks.pingpong import PIPE, SHARED, SOCKET
+
+
+def needs(on):
+    try:
+        require(on)
+    except cs.CollsimError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("on", ["mpi", "gloo"])
+def test_a_library_s_messages_carry_a_schedule_to_the_same_numbers(on):
+    needs(on)
+    found = cs.run_for_real(cs.schedule("allreduce_ring", ranks=3), "12KiB", on=on, time_limit="120s")
+    assert (found.measured.on, found.measured.wrong, found.measured.checked) == (on, 0, 3 * 3072)
+    assert (found.finish >= found.start).all() or on == "mpi"
+
+
+def test_mpi_rounds_as_an_algorithm_that_mpich_publishes():
+    needs("mpi")
+    found = library_allreduce("mpi", 4, repeat=1)
+    ours = {name for _, name in published("mpi", 4, found.nbytes).values()}
+    assert ours & set(found.rounds_as), found.differs  # with the MPICH wheel: halving and doubling
+    assert found.differs["allreduce_ring"] > 1000
+
+
+def test_what_is_missing_is_said(monkeypatch):
+    monkeypatch.setattr("collsim.real.mpiexec.find_spec", lambda name: None)
+    for on, room in (("mpi", "collsim\\[mpi\\]"), ("gloo", "collsim\\[torch\\]")):
+        with pytest.raises(cs.CollsimError, match=room):
+            cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "4KiB", on=on)
+
+
+# ---- this computer
+
+
+def test_a_ping_pong_goes_over_each_pipe():
+    with _partner() as partner:
+        for way in (PIPE, SOCKET, SHARED):
+            assert 0 < _best(partner, way, 1024) < 1.0
+    assert partner.poll() is not None
+
+
+def computer(*apart):
+    crowds = tuple(MeasuredCrowd(n, 1.0, 1.0 + by) for n, by in zip((2, 4, 8), apart, strict=False))
+    return ThisComputer(2, (MeasuredPipe("pipe", 1e-6, 1e9), MeasuredPipe("ranks", 2e-4, 1e8)), crowds)
+
+
+def test_processes_are_predictable_as_long_as_all_before_are():
+    assert [computer(*apart).predictable for apart in ((0.1, 0.2, 2), (0.5, 0.1, 0.1), (0, 0, -0.2))] == [4, 0, 8]
+    assert "up to 4 processes, 2 on each processor" in computer(0.1, 0.2, 2).verdict()
+    assert "no number" in computer(0.5).verdict()
+    assert "all that were tried, up to 8" in computer(0, 0, 0).verdict()
+
+
+def test_the_machine_file_is_read_by_every_door(tmp_path):
+    path = tmp_path / "this-computer.yaml"
+    computer(0.1, 0.2, 2).save(path)
+    network = cs.load_topology(path)
+    assert (network.name, network.ranks) == ("this-computer", 4)
+    t = cs.simulate(cs.schedule("allreduce_ring", topology=network), network, "1MiB")
+    assert t.time == pytest.approx(6 * (2e-4 + 2**18 / 1e8))
+
+
+# ---- other computers
+
+
+PLAN = cs.schedule("allreduce_ring", ranks=2)
+
+
+def test_the_line_names_the_hosts_and_strange_names_are_refused(tmp_path):
+    assert write_program(PLAN, "4KiB", tmp_path, ["a", "b"]).lines == (f"mpiexec -n 2 --host a,b python3 {PROGRAM}",)
+    lines = write_program(PLAN, "4KiB", tmp_path, ["a", "b"], "torch").lines
+    assert len(lines) == 2
+    assert all("--nnodes=2 --nproc-per-node=1" in line for line in lines)
+    for strange in (["a;rm"], ["-x"], [""], ["a b"], []):
+        with pytest.raises(cs.CollsimError, match="host"):
+            write_program(PLAN, "4KiB", tmp_path, strange)
+    with pytest.raises(cs.CollsimError, match="do not share"):
+        write_program(PLAN, "4KiB", tmp_path, ["a", "b", "c"])
+
+
+@pytest.fixture
+def traces(tmp_path):
+    """What two ranks wrote, run here."""
+    needs("mpi")
+    write_program(PLAN, "4KiB", tmp_path, ["here"], repeat=2)
+    mpiexec = Path(sys.executable).parent / "mpiexec"
+    bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([mpiexec, "-n", "2", sys.executable, PROGRAM], cwd=tmp_path, check=True, timeout=100, env=bare)
+    return tmp_path
+
+
+def test_what_comes_back_is_a_trace_beside_its_prediction(traces):
+    found = read_traces(PLAN, "4KiB", traces, 1e-5, 1e9)
+    assert len(found.times) == 2
+    assert found.measured.checked == 2 * 2 * 1024
+    assert found.predicted.time == pytest.approx(2 * (1e-5 + 2048 / 1e9))
+    for change, said in (
+        ({"schema": "x"}, "no trace of a rank"),
+        ({"rank": 1}, "another run is asked for"),
+        ({"runs": [{}]}, "not moments"),
+        ({"runs": []}, "replay has not"),
+    ):
+        path = traces / TRACE.format(rank=0)
+        whole = path.read_text()
+        path.write_text(json.dumps(json.loads(whole) | change))
+        with pytest.raises(cs.FormatError, match=said):
+            read_traces(PLAN, "4KiB", traces)
+        path.write_text(whole)
+    (traces / TRACE.format(rank=1)).unlink()
+    with pytest.raises(cs.FormatError, match="no file"):
+        read_traces(PLAN, "4KiB", traces)
