@@ -67,6 +67,7 @@ def left_out(
         hidden = [run for run, left in zip(runs, out, strict=True) if left]
         for c, p, seconds in hidden:
             parts = parts_of(case_of[c], p.nbytes, known)
+            assert isinstance(p, MpiTime)
             blind.append((c, replace(p, time=parts.total, parts=parts), seconds))
     return bands_of(blind, described, rows, {**failed, **unread}), blind
 
@@ -114,4 +115,4 @@ def _values(known: Constants) -> list[float]:
 def _constants(values: Sequence[float] | Floats) -> Constants:
     numbers = list(map(float, values))
     single = dict(zip(_SINGLE, numbers[8:], strict=True))
-    return Constants(Rates(*numbers[:4]), Rates(*numbers[4:8]), **single)
+    return Constants(Rates(*numbers[:4]), Rates(*numbers[4:8]), **single)  # type: ignore[arg-type]

@@ -143,8 +143,8 @@ def _widths(arrays: _Arrays, mine: npt.NDArray[np.bool_], lean: Floats | None) -
 
 
 def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, Any]:
-    columns = (table[name].to_numpy() for name in ("band", "system", "kind", "group"))
-    arrays = _Arrays(*columns, table.off.abs().to_numpy(), weights)
+    band, system, kind, group = (table[name].to_numpy() for name in ("band", "system", "kind", "group"))
+    arrays = _Arrays(band, system, kind, group, table.off.abs().to_numpy(), weights)
     base = _widths(arrays, np.ones(len(table), bool), None)
     classes: dict[str, Any] = {}
 
@@ -154,11 +154,11 @@ def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, 
         classes[name] = {"widths": (own * scales).round(4).tolist(), "systems": count}
         return own
 
-    for kind in sorted(set(arrays.kind)):
-        mine = arrays.kind == kind
-        own = keep(str(kind), mine, base)
-        for group in sorted(set(arrays.group[mine])):
-            keep(f"{kind}, {group}", mine & (arrays.group == group), own)
+    for name in sorted(set(arrays.kind)):
+        mine = arrays.kind == name
+        own = keep(str(name), mine, base)
+        for near in sorted(set(arrays.group[mine])):
+            keep(f"{name}, {near}", mine & (arrays.group == near), own)
     return {"rest": REST, "own": OWN, "widths": (base * scales).round(4).tolist(), "classes": classes}
 
 
