@@ -2,6 +2,8 @@
 
 import streamlit as st
 
-from collsim.app.server import PAGES, lifespan, middleware
+from collsim.app.entry import first_frame, ready
+from collsim.app.server import PAGES, at_start, lifespan, middleware
 
-app = st.App(PAGES, lifespan=lifespan, middleware=middleware())
+at_start(ready.get_ready)
+app = st.App(PAGES, lifespan=lifespan, middleware=middleware(first_frame.of))

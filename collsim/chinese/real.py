@@ -2,6 +2,7 @@
 
 SAID = {
     # what was asked
+    "runs": "runs",
     "buffers have shape {shape}; they are (ranks, elements)": "buffers 的形状是 {shape}；应为 (ranks, elements)",
     "{label} would start {count} processes; {most} is the most here, so use fewer ranks": (
         "{label} 要启动 {count} 个进程；这里最多 {most} 个，请减少 rank"

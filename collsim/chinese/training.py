@@ -56,6 +56,16 @@ SAID = {
         "任务 {number}（{name}）等待的任务不在它之前：{waits}"
     ),
     # several steps together
+    "{name}={text!r} is no number from {least} to {most}": "{name}={text!r} 不是 {least} 到 {most} 之间的数",
+    "--{key}: write it inside --parallel {name!r}": "--{key}：请写在 --parallel {name!r} 里面",
+    "{text!r} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'": (
+        "{text!r} 不是一种切分方式；请写成 'tensor(8) * pipeline(4) * ddp()'"
+    ),
+    "slow={{{rank!r}: {factor!r}}}: name a rank that takes part, and how many times as long it computes (1.5)": (
+        "slow={{{rank!r}: {factor!r}}}：请写出参与的 rank，以及它的计算时间是几倍（例如 1.5）"
+    ),
+    "kind of scaling": "扩展方式",
+    "scaling needs at least one number of nodes; the list given is empty": "scaling 至少需要一个节点数；给出的列表为空",
     "steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one": (
         "steps_together 至少需要两个 StepTrace，现在是 {traces!r:.200}；请用 training_step 生成"
     ),

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from collsim.nccl.libraries import mpi, mpich, openmpi
-from collsim.nccl.libraries.loggp import Host, Place, time_of
+from collsim.nccl.libraries.loggp import Host, Placement, time_of
 from collsim.nccl.libraries.rounds import COUNTED, Round
 
 CASE = {"gpu": "none", "ranks": 16, "nodes": 16, "collective": "allreduce", "inter_link": "1xHDR200 IB"}
@@ -60,7 +60,7 @@ def test_every_algorithm_that_a_library_may_choose_is_counted():
 
 def test_an_empty_message_takes_the_latency_of_its_network_and_a_large_one_agrees_first():
     """Two nodes of one rank: 1.3 us and 0.15 us of span; 1 MiB: 4.5 us of agreeing, a copy of 8 KiB, 2^20 / 17 GB/s."""
-    place, host = Place(2, 2, 2, 25e9, "ib"), Host()
+    place, host = Placement(2, 2, 2, 25e9, "ib"), Host()
     assert time_of(Round(1, 0, 1), place, host) == pytest.approx((1.45e-6, 0))
     waits, moves = time_of(Round(1, 2.0**20, 1), place, host)
     assert waits == pytest.approx(1.45e-6 + 4.5e-6 + 8192 / 3.5e9)
@@ -69,7 +69,7 @@ def test_an_empty_message_takes_the_latency_of_its_network_and_a_large_one_agree
 
 def test_ranks_of_a_node_share_its_card():
     """32 ranks that all send 1 MiB to the other node over one card of 12.5 GB/s, of which 95 % carry data."""
-    place = Place(64, 2, 1, 12.5e9, "ib")
+    place = Placement(64, 2, 1, 12.5e9, "ib")
     _, moves = time_of(Round(1, 2.0**20, 32), place, Host())
     assert moves == pytest.approx(32 * 2**20 / (0.95 * 12.5e9))
     _, one = time_of(Round(10, 2.0**20, 1), place, Host())  # around a ring only the last of a node crosses

@@ -8,6 +8,7 @@ from collsim.viz.hosts import bundle
 from collsim.viz.hosts.bundle import HERE, joined
 from collsim.viz.hosts.page import player_source
 from collsim.viz.race.race import race_source
+from collsim.viz.real.document import lab_source
 from collsim.viz.route.route import ways_source
 from collsim.viz.simple.simple import simple_source
 from collsim.viz.splits.lanes import lanes_source
@@ -28,6 +29,7 @@ from collsim.viz.training.document import rivals_source, step_source
         story_source,
         lanes_source,
         splits_source,
+        lab_source,
     ],
 )
 def test_a_host_gets_one_module_that_imports_nothing(source):
@@ -36,7 +38,9 @@ def test_a_host_gets_one_module_that_imports_nothing(source):
     assert re.findall(r"^export \w+", text, re.MULTILINE) == ["export default"], (
         "a named export may mean something to a host"
     )
-    players = 0 if source in (rivals_source, story_source, lanes_source, splits_source) else 1  # these play no timeline
+    players = (
+        0 if source in (rivals_source, story_source, lanes_source, splits_source, lab_source) else 1
+    )  # these play no timeline
     assert len(re.findall(r"^function createPlayer\(", text, re.MULTILINE)) == players
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), "nothing is loaded from elsewhere"
 

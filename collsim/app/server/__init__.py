@@ -8,13 +8,14 @@ from .clients import client_of
 from .invitation import Invitation, invitation
 from .listening import listens_on_loopback
 from .qr import as_picture
-from .start import PAGES, at_end, lifespan, middleware
+from .start import PAGES, at_end, at_start, lifespan, middleware
 
 __all__ = [
     "PAGES",
     "Invitation",
     "as_picture",
     "at_end",
+    "at_start",
     "client_of",
     "invitation",
     "lifespan",

@@ -1,22 +1,21 @@
 """What a browser loads before a page can be drawn, made quick: an ASGI layer between the door and Streamlit.
 
 Streamlit's scripts and style sheets go compressed (3 MB become 1), each compressed once, as their names change with
-what is in them. The first page comes with a picture of its run (`first_frame`), which stands there until the page does.
+what is in them. The first page comes with a picture of its run (`entry.first_frame`), which stands there until the
+page does.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
 from cachetools import LRUCache
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from . import first_frame
 
 #: Bytes of compressed files that are kept.
 MOST_KEPT = 24 * 2**20
@@ -27,17 +26,17 @@ _OF_BODY = (b"content-length", b"etag", b"accept-ranges", b"last-modified")
 
 
 @dataclass(frozen=True)
-class Answer:
+class Served:
     """A whole answer of the app."""
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]
     body: bytes
 
-    def with_body(self, body: bytes, *more: tuple[bytes, bytes]) -> Answer:
+    def with_body(self, body: bytes, *more: tuple[bytes, bytes]) -> Served:
         """The same headers, as far as they hold for any body, with another one."""
         kept = tuple(pair for pair in self.headers if pair[0].lower() not in _OF_BODY)
-        return Answer(self.status, (*kept, *more, (b"content-length", str(len(body)).encode())), body)
+        return Served(self.status, (*kept, *more, (b"content-length", str(len(body)).encode())), body)
 
     async def say(self, send: Send) -> None:
         """Send it."""
@@ -46,11 +45,11 @@ class Answer:
 
 
 class Loading:
-    """The layer; `base` is the path before all."""
+    """The layer; `base` is the path before all, `first` says what stands on a page until Streamlit has loaded there."""
 
-    def __init__(self, app: ASGIApp, base: str = ""):
-        self.app, self.base = app, base
-        self._kept: MutableMapping[str, Answer] = LRUCache(MOST_KEPT, getsizeof=lambda answer: len(answer.body))
+    def __init__(self, app: ASGIApp, base: str = "", first: Callable[[Scope, str], str] = lambda scope, base: ""):
+        self.app, self.base, self.first = app, base, first
+        self._kept: MutableMapping[str, Served] = LRUCache(MOST_KEPT, getsizeof=lambda answer: len(answer.body))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with what is better than what the app says, or let the app answer."""
@@ -59,7 +58,7 @@ class Loading:
             if self._is_packed(scope["path"], headers):
                 await (await self._file(scope, receive)).say(send)
                 return
-            frame = first_frame.of(scope, self.base)
+            frame = self.first(scope, self.base)
             if frame:
                 await _with(frame, await _answered(self.app, scope, receive)).say(send)
                 return
@@ -69,7 +68,7 @@ class Loading:
         inside = path.startswith(f"{self.base}/static/") and path.endswith(_PACKED)
         return inside and "gzip" in headers.get("accept-encoding", "") and "range" not in headers
 
-    async def _file(self, scope: Scope, receive: Receive) -> Answer:
+    async def _file(self, scope: Scope, receive: Receive) -> Served:
         """A file, compressed where the app has it."""
         path = scope["path"]
         if path in self._kept:
@@ -84,13 +83,13 @@ class Loading:
         return packed
 
 
-def _with(frame: str, page: Answer) -> Answer:
+def _with(frame: str, page: Served) -> Served:
     """The page with the picture at its end; as it is where it is no page."""
     before, end, after = page.body.rpartition(b"</body>")
     return page.with_body(before + frame.encode() + end + after) if page.status == 200 and end else page
 
 
-async def _answered(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
+async def _answered(app: ASGIApp, scope: Scope, receive: Receive) -> Served:
     """The app's whole answer, as if the browser had nothing yet."""
     wanted: dict[str, Any] = {**scope, "extensions": {}}
     wanted["headers"] = [(name, value) for name, value in scope["headers"] if name.lower() not in _PARTIAL]
@@ -101,4 +100,4 @@ async def _answered(app: ASGIApp, scope: Scope, receive: Receive) -> Answer:
 
     await app(wanted, receive, take)
     body = b"".join(message.get("body", b"") for message in got[1:])
-    return Answer(got[0]["status"], tuple((bytes(a), bytes(b)) for a, b in got[0].get("headers", ())), body)
+    return Served(got[0]["status"], tuple((bytes(a), bytes(b)) for a, b in got[0].get("headers", ())), body)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,11 +15,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from starlette.middleware import Middleware
+from starlette.types import Scope
 from streamlit import config
 
 from collsim.errors import CollsimError
 
-from . import first_frame
 from .admission import Admission, code_wanted
 from .clients import ClientLimits, Clients
 from .door import Door
@@ -32,7 +31,7 @@ from .qr import in_terminal
 PAGES = str(Path(__file__).parents[1] / "entry" / "script.py")
 #: The variable that says how many pages one client may have open; its reruns grow with it.
 TABS = "COLLSIM_TABS_PER_CLIENT"
-_LONG = 3.0  # seconds of getting ready of which something is said
+_begins: list[Callable[[], None]] = []
 _ends: list[Callable[[], None]] = []
 
 
@@ -42,12 +41,13 @@ def admission() -> Admission | None:
     return None if listens_on_loopback() else Admission(code_wanted())
 
 
-def middleware() -> list[Middleware]:
-    """The layers around Streamlit."""
+def middleware(first: Callable[[Scope, str], str]) -> list[Middleware]:
+    """The layers around Streamlit; `first` says what stands on a page until Streamlit has loaded there, or nothing."""
     base = str(config.get_option("server.baseUrlPath") or "").strip("/")
     clients = Clients(limits_wanted())
     base = f"/{base}" if base else ""
-    return [Middleware(Door, admission=admission(), clients=clients, base=base), Middleware(Loading, base=base)]
+    loading = Middleware(Loading, base=base, first=first)
+    return [Middleware(Door, admission=admission(), clients=clients, base=base), loading]
 
 
 def limits_wanted() -> ClientLimits:
@@ -74,6 +74,11 @@ def at_end(end: Callable[[], None]) -> None:
     _ends.append(end)
 
 
+def at_start(begin: Callable[[], None]) -> None:
+    """Call this beside the start, while the first pages are served already."""
+    _begins.append(begin)
+
+
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
     """Say where the app is and open it; at the end stop what is being computed."""
@@ -89,14 +94,8 @@ async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
 
 
 def _get_ready() -> None:
-    """Beside the start: the picture of the first page, then the event engine, so that nobody waits for it in class."""
-    from ..jobs.pool import ENGINE
-
-    first_frame.make()
-    began = time.monotonic()
-    ENGINE.prepare()
-    if time.monotonic() - began > _LONG:
-        print("  The event engine is compiled; after this it only has to be loaded.\n", flush=True)
+    for begin in _begins:
+        begin()
 
 
 def welcome() -> str:

@@ -78,27 +78,27 @@ TEXTS |= {
     "page.sharding": ("The water level of FSDP", "FSDP 的水位"),
     "sharding.below": (
         "One step, its weights sharded over all GPUs: a block is gathered, computes, and is given back.",
-        "一步训练，权重分片到所有 GPU：一个块被聚集、计算、再释放。",
+        "一步训练，权重分片到所有 GPU：一个块被收集、计算、再释放。",
     ),
     "sharding.on": ("Prefetch on", "预取"),
     "sharding.off": ("Prefetch off", "不预取"),
     "sharding.keep": ("No reshard", "不重新分片"),
-    "sharding.on.note": ("gather the next block while this one computes", "计算当前块时聚集下一个块"),
-    "sharding.off.note": ("a block is gathered only when it is needed", "需要时才聚集一个块"),
+    "sharding.on.note": ("gather the next block while this one computes", "计算当前块时收集下一个块"),
+    "sharding.off.note": ("a block is gathered only when it is needed", "需要时才收集一个块"),
     "sharding.keep.note": (
         "what forward gathers stays for backward (ZeRO-2's traffic)",
-        "前向聚集的权重留给反向用（通信量同 ZeRO-2）",
+        "前向收集的权重留给反向用（通信量同 ZeRO-2）",
     ),
     "sharding.failed": ("{name} cannot run: {why}", "{name} 无法运行：{why}"),
     "sharding.says.prefetch": ("Prefetch saves {saves} of {of}.", "预取在 {of} 中省下 {saves}。"),
     "sharding.says.level": (
         "Each gather runs under the block before it, and {exposed} stay exposed; the level rises to {on} instead of "
         "{off}.",
-        "每次聚集都在前一个块的计算之下进行，仍暴露 {exposed}；水位升到 {on}，而不是 {off}。",
+        "每次收集都在前一个块的计算之下进行，仍暴露 {exposed}；水位升到 {on}，而不是 {off}。",
     ),
     "sharding.says.keep": (
         "Without resharding the second gather falls away ({keep} sent by each GPU instead of {on}), and the level "
         "rises to {level}.",
-        "不重新分片就省去第二次聚集（每个 GPU 发送 {keep} 而不是 {on}），水位升到 {level}。",
+        "不重新分片就省去第二次收集（每个 GPU 发送 {keep} 而不是 {on}），水位升到 {level}。",
     ),
 }

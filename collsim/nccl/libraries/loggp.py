@@ -91,7 +91,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Place:
+class Placement:
     """Where ranks sit: ranks, nodes, cards of a node, B/s of one card, and the network."""
 
     ranks: int
@@ -113,7 +113,7 @@ def within(host: Host, nbytes: float) -> Host:
     return replace(host, **fast)
 
 
-def time_of(one: Round, place: Place, host: Host) -> tuple[float, float]:
+def time_of(one: Round, place: Placement, host: Host) -> tuple[float, float]:
     """Seconds of these rounds: what waits for messages, and what moves and adds bytes."""
     waits, moves = 0.0, 0.0
     far = _crossing(one, place)
@@ -125,7 +125,7 @@ def time_of(one: Round, place: Place, host: Host) -> tuple[float, float]:
     return one.times * waits, (one.times or 1) * (moves + adds) if one.times else adds
 
 
-def _crossing(one: Round, place: Place) -> float:
+def _crossing(one: Round, place: Placement) -> float:
     """Ranks of a node whose partner sits in another."""
     if place.nodes == 1:
         return 0.0
@@ -136,12 +136,12 @@ def _crossing(one: Round, place: Place) -> float:
     return place.local if one.distance >= place.local else 0.0
 
 
-def _inside(one: Round, place: Place, host: Host) -> tuple[float, float]:
+def _inside(one: Round, place: Placement, host: Host) -> tuple[float, float]:
     rate = min(host.shared, host.memory / place.local)
     return host.near * one.sends if one.sends > 1 else host.near, one.sends * one.nbytes / rate
 
 
-def _between(one: Round, place: Place, host: Host, far: float) -> tuple[float, float]:
+def _between(one: Round, place: Placement, host: Host, far: float) -> tuple[float, float]:
     wire = host.wires.get(place.net, host.wires["ib"])
     cards = place.cards * place.card_rate * wire.carries
     alone = min(wire.rails, place.cards) * place.card_rate * wire.carries

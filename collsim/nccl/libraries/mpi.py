@@ -22,7 +22,7 @@ from ..machine.words import network
 from ..model.spread import LEVEL, Interval, Shares, interval, shares
 from ..predict import collective_name
 from . import mpich, openmpi
-from .loggp import ASIDE, Host, Place, within
+from .loggp import ASIDE, Host, Placement, within
 from .loggp import time_of as round_time
 from .rounds import COUNTED, Round, Rounds
 
@@ -205,7 +205,7 @@ def _counted(case: Any, nbytes: int, host: Host) -> MpiParts:
     """Buffers in host memory: the rounds of the algorithm that the library would run."""
     ranks, nodes, kind = int(case.ranks), int(case.nodes), collective_name(case.collective)
     cards, rate, net = network(case.inter_link) if nodes > 1 else (0.0, 0.0, "none")
-    place = Place(ranks, nodes, cards, rate, net)
+    place = Placement(ranks, nodes, cards, rate, net)
     if kind == "sendrecv" or ranks == 1:
         rounds: Rounds = (Round(1, nbytes, max(1, ranks - ranks // nodes)),)
     else:

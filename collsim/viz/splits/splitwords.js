@@ -66,7 +66,7 @@ export const SPLIT_WORDS = {
       gradients: "梯度",
       optimizer: "优化器",
       activations: "激活值",
-      gathered: "聚集的权重",
+      gathered: "收集的权重",
       "whole gradients": "完整的梯度",
       buckets: "桶",
     },

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from collsim.app.server import first_frame
+from collsim.app.entry import first_frame
 from collsim.app.server.loading import Loading
 
 PAGE = b"<html><body><div id=root></div></body></html>"
@@ -56,7 +56,7 @@ def frames(monkeypatch):
 
 def test_a_script_goes_compressed_and_is_compressed_once():
     behind = Streamlit()
-    layer = Loading(behind)
+    layer = Loading(behind, first=first_frame.of)
     for _ in range(2):
         status, headers, body = got(layer, "/static/js/a.js", accept_encoding="gzip, br")
         assert (status, gzip.decompress(body)) == (200, SCRIPT)
@@ -70,19 +70,19 @@ def test_a_script_goes_compressed_and_is_compressed_once():
 
 @pytest.mark.parametrize("headers", [{}, {"accept_encoding": "br"}, {"accept_encoding": "gzip", "range": "bytes=0-3"}])
 def test_who_cannot_take_gzip_gets_the_file_as_it_is(headers):
-    assert got(Loading(Streamlit()), "/static/js/a.js", **headers)[2] == SCRIPT
+    assert got(Loading(Streamlit(), first=first_frame.of), "/static/js/a.js", **headers)[2] == SCRIPT
 
 
 def test_a_file_that_is_not_there_is_not_kept():
     behind = Streamlit()
-    layer = Loading(behind)
+    layer = Loading(behind, first=first_frame.of)
     assert [got(layer, "/static/js/no.js", accept_encoding="gzip")[0] for _ in range(2)] == [404, 404]
     assert len(behind.asked) == 2
 
 
 def test_the_first_page_carries_its_picture_even_where_the_browser_has_the_page(frames):
     behind = Streamlit()
-    status, headers, body = got(Loading(behind), "/", accept="text/html", if_none_match="1")
+    status, headers, body = got(Loading(behind, first=first_frame.of), "/", accept="text/html", if_none_match="1")
     assert status == 200
     assert body == PAGE.replace(b"</body>", b"<i>frame</i></body>")
     assert headers[b"content-length"] == str(len(body)).encode()
@@ -91,14 +91,17 @@ def test_the_first_page_carries_its_picture_even_where_the_browser_has_the_page(
 
 @pytest.mark.parametrize(("query", "asks"), [(b"lang=zh", "en"), (b"", "zh-CN,zh;q=0.9")])
 def test_the_picture_is_in_the_language_of_the_address_or_the_browser(frames, query, asks):
-    assert "画面".encode() in got(Loading(Streamlit()), "/", query, accept="text/html", accept_language=asks)[2]
+    assert (
+        "画面".encode()
+        in got(Loading(Streamlit(), first=first_frame.of), "/", query, accept="text/html", accept_language=asks)[2]
+    )
 
 
 @pytest.mark.parametrize(
     ("path", "query", "accept"), [("/", b"ranks=4", "text/html"), ("/race", b"", "text/html"), ("/", b"", "*/*")]
 )
 def test_other_pages_and_other_runs_come_as_they_are(frames, path, query, accept):
-    assert got(Loading(Streamlit()), path, query, accept=accept)[2] == PAGE
+    assert got(Loading(Streamlit(), first=first_frame.of), path, query, accept=accept)[2] == PAGE
 
 
 def test_the_frame_is_the_run_that_the_first_page_opens_with(monkeypatch):

@@ -121,17 +121,10 @@ function wayRound(V, a, b) {
 /** The way from a to b for tokens, border to border. */
 const tokenWay = (V, a, b) => wayRound(V, a, b) ?? edgeEnds(V, a, b).slice(0, 4);
 
-<<<<<<< HEAD
 /** The same, measured once for a layout and a channel. */
 function measuredWay(V, a, b) {
   const { lines } = V.lay,
     key = [V.channel, a, b].join();
-=======
-/** The way of a token from a to b, measured once for a layout. */
-function wayOf(V, a, b) {
-  const { lines } = V.lay,
-    key = a * V.m.endpoints + b;
->>>>>>> main
   if (!lines.has(key)) lines.set(key, measure(tokenWay(V, a, b)));
   return lines.get(key);
 }
@@ -312,11 +305,7 @@ export function drawLogicalTokens(g, V) {
   for (const i of V.act) {
     if (!inChannel(m, V.channel, i)) continue;
     const key = m.src[i] * m.endpoints + m.dst[i],
-<<<<<<< HEAD
       line = measuredWay(V, m.src[i], m.dst[i]),
-=======
-      line = wayOf(V, m.src[i], m.dst[i]),
->>>>>>> main
       pad = Math.min(base / 2 + 2, line.len / 3);
     if (!per.has(key)) per.set(key, []);
     hopAt(m, i, V.t, hopOut);
