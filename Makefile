@@ -66,7 +66,7 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) docs/make_reference.py
 	[ ! -d $(MEASURED) ] || PYTHONPATH=docs $(PYTHON) -m accuracy.page $(MEASURED) docs/accuracy.md
 
-accuracy-all: install  ## the fits behind the accuracy page anew, and GPUs and sources left out, too: an hour
+accuracy-all: install  ## the fits behind the accuracy page anew, and GPUs and sources left out, too
 	PYTHONPATH=docs $(PYTHON) -m accuracy.spreads $(MEASURED)
 	PYTHONPATH=docs $(PYTHON) -m accuracy.page $(MEASURED) docs/accuracy.md --all
 

@@ -89,8 +89,8 @@ What is known about why:
   to 42 us for the smallest call, eight processes 13 to 20 us, a captured graph 6 us. Where nobody says, the model takes
   a middle, which is part of what keeps the share of small sizes within 1.6x below 80 % for machines left out.
 - **MPI on full nodes of clouds** (56 and 96 ranks a node): one network of 200 Gbit/s InfiniBand needs 10 ms for 4 bytes
-  on 12,288 ranks, where counted rounds take 0.1 ms; containers and oversubscribed cores are not in the tables. The
-  interval of that class is a factor of hundreds, which says that nothing is known.
+  on 12,288 ranks, where counted rounds take 34 us; containers and oversubscribed cores are not in the tables. The
+  interval of that class is a factor of 90 to 290, which says that little is known.
 - **The same InfiniBand, another day**: jobs of 128 to 256 nodes take 3 to 4 us a round, one of 512 nodes 1.4 us. The
   model takes a middle.
 - **Broadcast and reduce** of small buffers overlap from call to call: some systems print 5 us over 32 nodes, others
@@ -100,8 +100,9 @@ What is known about why:
 - **Clouds** with a disturbed or misconfigured network stay far above the prediction at all sizes below 1 GiB.
 - **Middle sizes**: NCCL's versions choose LL, LL128 and Simple at different sizes; the model follows NCCL 2.30.
 - **AMD** runs are predicted with NCCL's tables; RCCL has its own.
-- Two kinds of network (EFA, TCPX/TCPXO) are known from few systems, and B200 over Ethernet from two. EFA carried 0.87
-  on one system and 0.75 to 1.2 of what is predicted on another: its tuner plugin chooses what NCCL would not.
+- Two kinds of network (EFA, TCPX/TCPXO) are known from few systems, and B200 over Ethernet from two. On 32 EFA
+  cards of 100 Gbit/s allreduce and allgather of 2 to 32 nodes are predicted 1.1 to 1.6 times too slow, alltoall 0.8 to
+  1.2: its tuner plugin chooses what NCCL would not, and that is not modelled.
 - **GPUs of no table** (RTX 4070 Ti SUPER, Radeon AI PRO R9700, Strix Halo) are predicted from their slot alone.
 - **P2P off**: all nine pairs are one system; in six of them two GPUs were lent from another box over a PCIe fabric,
   which the model treats as another socket.
@@ -131,8 +132,8 @@ Ratio of predicted to measured time, median over the run's rows in the band.
 _BLIND = """### Left out
 
 The same model when a tenth of the systems is left out, the constants are found again from the others, and the systems
-left out are predicted (ten times, so that each is left out once); `make accuracy-all` adds the same by GPU and by
-source, which takes an hour. Each fit starts
+left out are predicted (ten times, so that each is left out once); `make accuracy-all` makes the fits anew and
+adds the same by GPU and by source, which takes long. Each fit starts
 from NCCL's own step latencies and link speeds ([crossval.py](accuracy/crossval.py)). Not left out is the shape of the
 model: which terms it has, and the few constants marked "read off" below, were settled with all runs in view; so were
 the loss of the fit and its last term (`blocks`), chosen among some twenty candidates by these very tables. Truly
@@ -146,8 +147,8 @@ The same for MPI ({systems} systems, {gpus} kinds of buffer, {sources} files of 
 [crossval_mpi.py](accuracy/crossval_mpi.py)). Constants for GPU buffers are found again from round numbers without the
 systems that are predicted. Those for host memory are no fit: latency and rates are published tests between two ranks,
 so that nothing changes where a system is left out, but for the few that `loggp.py` marks as read off collectives
-(latency and rate of Slingshot, latency of TCP in clouds, what a rank moves of InfiniBand, copies before a
-reduce-scatter), which were read with all runs in view.
+(latency and rate of Slingshot, latency of TCP in clouds, what a rank moves of InfiniBand, memory and caches of a node,
+copies before a reduce-scatter), which were read with all runs in view.
 
 {tables}"""
 #: What is left out, and how the page says it.

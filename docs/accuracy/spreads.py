@@ -33,8 +33,7 @@ TABLE, KEPT = HERE / "left_out.csv", Path(spread.__file__).with_name("spread.jso
 #: systems within a calibration.
 ROWS, REST, LEAN, LEVELS, PASSES, INNER = 5, 0.05, 2.0, (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), 3, 8
 #: Share of a variance that other sizes of the same run say nothing of: so that about four in five measurements lie
-#: inside
-#: once one's own smallest and largest are known (`bought`).
+#: inside once one's own smallest and largest are known (`bought`).
 OWN = 0.12
 _POINTS = 3  # of one's own that `bought` tries
 _NORMAL = 1.2816  # standard deviations on either side that hold four in five of a normal distribution

@@ -58,7 +58,8 @@ WIRES: Final[dict[str, Wire]] = {
 
 @dataclass(frozen=True)
 class Host:
-    """Constants of a node and of the libraries, for a fit that turns them.
+    """Constants of a node and of the libraries: those of memory and caches, `span` and `busy` are read off published
+    collectives of few systems (docs/accuracy.md), not of tests between two ranks.
 
     Attributes:
         call: seconds of any call.
