@@ -128,7 +128,7 @@ def _controls(choice: PipelineChoice) -> PipelineChoice:
 def timed(choice: PipelineChoice) -> dict[str, Any]:
     """Each schedule that was chosen: its pipeline and timing, or why it cannot be."""
     hop, ratio = float(choice.hop), float(choice.ratio)
-    rest = {"interleave": choice.interleave, "schedules": choice.schedules}
+    rest: dict[str, Any] = {"interleave": choice.interleave, "schedules": choice.schedules}
     return every_schedule(choice.stages, choice.microbatches, 1.0, ratio, hop, **rest)
 
 

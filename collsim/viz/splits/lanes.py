@@ -92,7 +92,8 @@ def _part(entry: Sequence[Any], action: Any) -> int:
 def sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
     """A step under FSDP on its first GPU: computing, the network, and bytes of gathered weights and whole gradients."""
     numbers = {name: str(i) for i, name in enumerate(_blocks(trace))}
-    compute, network = [], []
+    compute: list[list[Any]] = []
+    network: list[list[Any]] = []
     for task, a, b in zip(trace.step.tasks, trace.begin.tolist(), trace.end.tolist(), strict=True):
         if 0 not in task.lanes or b <= a:
             continue

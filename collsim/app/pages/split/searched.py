@@ -11,7 +11,7 @@ from collsim.training import StepTrace
 from collsim.training.models import models
 from collsim.training.parallel import Split
 from collsim.training.parallel.spoken import spoken
-from collsim.training.search import RECOMPUTE
+from collsim.training.workload.transformer import RECOMPUTE
 from collsim.units import parse_bytes
 from collsim.viz.splits.places import split_document, splits_table
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 import collsim as cs
-from collsim.training.search import RECOMPUTE
+from collsim.training.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes
 from collsim.viz.splits.places import splits_source
 
