@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +84,7 @@ def _plainly(
     """The same without the compiler, on lists, which plain Python reads faster than arrays."""
     level, path, queue = ([0] * graph.nodes for _ in range(3))
     left = capacity.tolist()
-    columns: list[Any] = [graph.start.tolist(), graph.order.tolist(), graph.head.tolist(), left]
-    value = int(loops.augment(*columns, source, sink, limit, level, path, queue))
+    start, order, head = graph.start.tolist(), graph.order.tolist(), graph.head.tolist()
+    value = int(loops.augment(start, order, head, left, source, sink, limit, level, path, queue))
     capacity[:] = left
     return (value, None) if value >= limit else (value, np.array(level) < 0)
