@@ -91,7 +91,7 @@ def _spec(picture: Picture) -> dict[str, Any]:
     """A picture as Vega-Lite has it, its tables as Arrow has them."""
     held: dict[str, bytes] = {}
 
-    def named(frame: pd.DataFrame) -> dict[str, str]:
+    def named(frame: Any) -> Any:
         """Its name is what is in it, so that an equal picture is not sent again."""
         data = _arrow(frame)
         name = hashlib.sha256(data).hexdigest()[:16]

@@ -104,7 +104,7 @@ def quantity(
 def tabs(name: str, parts: Mapping[str, Callable[[], None]]) -> None:
     """One part under each text, of which only the open one is drawn; opening another one draws nothing else again."""
     labels, kept = {t(part): part for part in parts}, st.session_state.get(f"open_{name}")
-    key = start(name, t(kept) if kept in parts else None, labels)
+    key = start(name, t(str(kept)) if kept in parts else None, labels)
     for tab, (part, draw) in zip(st.tabs(list(labels), key=key, on_change="rerun"), parts.items(), strict=True):
         if tab.open:
             st.session_state[f"open_{name}"] = part

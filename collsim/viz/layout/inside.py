@@ -99,7 +99,7 @@ def _alike(topology: Topology) -> list[_Alike]:
     for k in range(int(node.max(initial=-1)) + 1):
         mine, own = np.flatnonzero(node == k), np.flatnonzero(inner == k)
         local[mine] = np.arange(len(mine))
-        names = tuple(str(devices.name[d]).partition("/")[2] for d in mine)
+        names = tuple(str(devices.name[d]).partition("/")[2] for d in mine.tolist())
         key = (names, *(tuple(column.tolist()) for column in (local[links.src[own]], local[links.dst[own]])))
         one = found.setdefault((*key, tuple(links.cable[own].tolist())), _Alike([], [], []))
         one.nodes.append(k)
