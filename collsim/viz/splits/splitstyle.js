@@ -1,27 +1,13 @@
 // The style sheets of runners on one clock and of the map of splits.
 
 import { FONT } from "../player/model/look.js";
+import { buttonsCss } from "../transport/buttonstyle.js";
 
-/** What both have: type, buttons, segments. */
+/** What both have beside buttons and segments. */
 const shared = (root) => `
 ${root}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${FONT}
 ;color:var(--ink);font-variant-numeric:tabular-nums;outline:none;text-align:left}
-${root} *{box-sizing:border-box}
-${root} :focus-visible,${root}:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
-${root} svg{display:block}${root} svg text{font-family:inherit}
-${root} button{font:inherit;color:var(--ink);cursor:pointer;margin:0}
-${root} .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;
-  border:1px solid var(--edge);background:var(--card);padding:0}
-${root} .btn.play{width:48px;background:var(--ink);border-color:var(--ink);color:var(--card)}
-${root} .btn svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;
-  stroke-linecap:round}
-${root} .seg{display:inline-flex;border:1px solid var(--edge);border-radius:6px;overflow:hidden;background:var(--card);
-  flex:none}
-${root} .seg button{border:0;background:none;padding:3px 10px;font-size:14px;line-height:20px;min-height:34px;
-  color:var(--ink2);white-space:nowrap}
-${root} .seg button+button{border-left:1px solid var(--line)}
-${root} .seg button[aria-pressed=true]{background:var(--ink);color:var(--card);font-weight:700}
-${root} .seg button:focus-visible{outline-offset:-4px}
+${buttonsCss(root)}
 ${root} .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 20px;min-width:0}
 ${root} .foot{display:flex;flex-wrap:wrap;gap:6px 24px;font-size:13px;line-height:20px;color:var(--ink2);
   padding-top:10px}

@@ -1,29 +1,16 @@
 // The style sheets of a step and of several steps on one clock.
 
 import { FONT } from "../player/model/look.js";
+import { buttonsCss } from "../transport/buttonstyle.js";
 
-/** What both have: type, buttons, segments. */
+/** What both have beside buttons and segments. */
 const parts = (root) => `
 ${root}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${FONT}
 ;color:var(--ink);font-variant-numeric:tabular-nums;outline:none;text-align:left}
-${root} *{box-sizing:border-box}
-${root} :focus-visible,${root}:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
-${root} svg{display:block}${root} svg text{font-family:inherit}
+${buttonsCss(root)}
 ${root} h2{margin:0;font-size:19px;line-height:26px;font-weight:700}
 ${root} h2 span{font-size:13px;font-weight:400;color:var(--ink2);margin-left:10px}
-${root} button{font:inherit;color:var(--ink);cursor:pointer;margin:0}
-${root} .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;
-  border:1px solid var(--edge);background:var(--card);padding:0;font-size:22px;line-height:1}
-${root} .btn.play{width:48px;background:var(--ink);border-color:var(--ink);color:var(--card)}
-${root} .btn svg{width:18px;height:18px;fill:none;stroke:currentColor;stroke-width:1.7;stroke-linejoin:round;
-  stroke-linecap:round}
-${root} .seg{display:inline-flex;border:1px solid var(--edge);border-radius:6px;overflow:hidden;background:var(--card);
-  flex:none}
-${root} .seg button{border:0;background:none;padding:3px 10px;font-size:14px;line-height:20px;min-height:34px;
-  color:var(--ink2);white-space:nowrap}
-${root} .seg button+button{border-left:1px solid var(--line)}
-${root} .seg button[aria-pressed=true]{background:var(--ink);color:var(--card);font-weight:700}
-${root} .seg button:focus-visible{outline-offset:-4px}
+${root} .btn{font-size:22px;line-height:1}
 ${root} .bar{display:flex;gap:8px 14px;align-items:center;flex-wrap:wrap;padding:6px 0 8px}
 ${root} .bar .g{display:flex;gap:6px}${root} .sp{flex:1}
 ${root} .clock{font-size:15px;font-weight:700;white-space:nowrap}
