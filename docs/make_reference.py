@@ -52,6 +52,12 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         "fsdp tensor context expert Layer Model StepTrace",
         ("training",),
     ),
+    "real": (
+        "For real",
+        "A schedule on processes of this computer, beside its prediction; see [for real](../real.md).",
+        "run_for_real RealTrace",
+        ("real",),
+    ),
     "synthesis": (
         "Synthesis",
         "The best schedule for a machine; see [synthesis](../synthesis.md).",

@@ -11,7 +11,7 @@ from test_pages import address, explore, messages, opened, players
 import collsim as cs
 from collsim.app.classroom.questions import rooms
 from collsim.app.scenario.choice import Choice, from_query
-from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels
+from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels, settled
 from collsim.app.scenario.run_questions import asked_about, broken
 from collsim.app.texts.catalogue import LANGUAGES, say
 from collsim.teach.breaking import WAYS, break_it
@@ -150,7 +150,7 @@ def test_an_address_says_the_panels_and_is_read_back():
         Panels(way="cut", place=4),
         Panels(0, room="bcdf"),
     ):
-        assert ADDRESS.read(ADDRESS.write(panels)) == (panels, [])
+        assert ADDRESS.read(settled(panels, ADDRESS.write(panels))) == (panels, [])
 
 
 # ---- with a class

@@ -334,6 +334,7 @@ def test_every_word_of_the_page_is_used():
     known = {*edits.SWITCHED, *edits.FACTORS, *edits.CABLE, *edits.STRAGGLERS}
     families = (
         "page.",
+        "whatif.ask.",  # `cards`: one for each question
         "whatif.links",
         "whatif.mib.",
         "whatif.busy.",

@@ -9,8 +9,10 @@ import streamlit as st
 from collsim.viz.story.document import story_source, story_text
 
 from ..shell.address import leave
+from ..shell.notes import complain
 from ..shell.page import page
 from ..shell.player import look
+from ..shell.session import session
 
 NAME = "story"
 _STYLE = """<style>
@@ -24,6 +26,7 @@ def draw() -> None:
     """Draw the page; what a reader drags stays in the browser."""
     leave()
     st.html(_STYLE)
+    complain(session().complaints)
     mount = st.components.v2.component("collsim_story", js=story_source())
     links = {name: f"{path}?lang={look()['lang']}" for name, path in (("explore", "./"), ("lessons", "lessons"))}
     with st.container(key=NAME):
