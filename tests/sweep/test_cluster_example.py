@@ -36,7 +36,8 @@ def test_over_mpi(here, tmp_path):
 
 def test_on_dask(here, tmp_path):
     distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+    one = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "protocol": "tcp", "dashboard_address": None}
+    with distributed.LocalCluster(**one) as cluster:
         found = study(tmp_path / "dask.csv", "--dask", cluster.scheduler_address)
     pd.testing.assert_frame_equal(found, here)
 
