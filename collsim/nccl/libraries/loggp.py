@@ -155,7 +155,7 @@ def _between(one: Round, place: Placement, host: Host, far: float) -> tuple[floa
 
 def _around(one: Round, place: Placement, host: Host, between: tuple[float, float]) -> tuple[float, float]:
     """The same for a ring through nodes: nobody waits for all others, and a copied message frees its sender. So a block
-    on its way waits for the network once for each node that it enters, not at every rank; agreeing holds its rank up."""
+    on its way waits for the network once for each node that it enters, not at every rank; agreeing holds up."""
     if not one.around or place.local <= 1 or one.nbytes > host.eager:
         return between
     return (between[0] + (place.local - 1) * host.near) / place.local, between[1]
