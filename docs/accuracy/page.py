@@ -86,11 +86,11 @@ The runs that are farthest off, with what the table itself says about them where
 What is known about why:
 
 - **Launch mode** is said in the second collection only, of few machines. One process that drives eight GPUs needs 30
-  to 42 us for the smallest call, eight processes 13 to 20 us, a captured graph 6 us. Where nobody says, the model takes
-  a middle, which is part of what keeps the share of small sizes within 1.6x below 80 % for machines left out.
+  to 42 us for the smallest call, eight processes 13 us, a captured graph 6 us. Where nobody says, the model takes a
+  middle, which is part of what keeps the share of small sizes within 1.6x below 80 % for machines left out.
 - **MPI on full nodes of clouds** (56 and 96 ranks a node): one network of 200 Gbit/s InfiniBand needs 10 ms for 4 bytes
   on 12,288 ranks, where counted rounds take 34 us; containers and oversubscribed cores are not in the tables. The
-  interval of that class is a factor of 90 to 290, which says that little is known.
+  interval of that class is a factor of 90 to 360, which says that little is known.
 - **The same InfiniBand, another day**: jobs of 128 to 256 nodes take 3 to 4 us a round, one of 512 nodes 1.4 us. The
   model takes a middle.
 - **Broadcast and reduce** of small buffers overlap from call to call: some systems print 5 us over 32 nodes, others
@@ -100,9 +100,9 @@ What is known about why:
 - **Clouds** with a disturbed or misconfigured network stay far above the prediction at all sizes below 1 GiB.
 - **Middle sizes**: NCCL's versions choose LL, LL128 and Simple at different sizes; the model follows NCCL 2.30.
 - **AMD** runs are predicted with NCCL's tables; RCCL has its own.
-- Two kinds of network (EFA, TCPX/TCPXO) are known from few systems, and B200 over Ethernet from two. On 32 EFA
-  cards of 100 Gbit/s allreduce and allgather of 2 to 32 nodes are predicted 1.1 to 1.6 times too slow, alltoall 0.8 to
-  1.2: its tuner plugin chooses what NCCL would not, and that is not modelled.
+- EFA is known from three systems, TCPX/TCPXO from two, and B200 over Ethernet from two. On 32 EFA cards of 100 Gbit/s
+  allreduce and allgather of 2 to 32 nodes are predicted 1.1 to 1.6 times too slow, alltoall 0.8 to 1.2: its tuner
+  plugin chooses what NCCL would not, and that is not modelled.
 - **GPUs of no table** (RTX 4070 Ti SUPER, Radeon AI PRO R9700, Strix Halo) are predicted from their slot alone.
 - **P2P off**: all nine pairs are one system; in six of them two GPUs were lent from another box over a PCIe fabric,
   which the model treats as another socket.

@@ -91,6 +91,17 @@ SIZES = tuple(2**k for k in range(3, 34))
 FALLS, GROWS = 0.5, 8.0
 
 
+def bounds(smaller, larger, ranks):
+    """Least and most that a time may be of the time for half the bytes. MPI's libraries change their algorithm by fixed
+    tables made on other machines: n - 1 rounds may follow log2(n), and the other way round. (64 ranks of ABCI with 16
+    KiB, measured: a ring takes 5.7 times as long as recursive doubling does for half of it.)"""
+    if (smaller.algorithm, smaller.protocol) == (larger.algorithm, larger.protocol):
+        return 1.0, GROWS
+    if smaller.algorithm.startswith("MPI"):
+        return min(FALLS, 1 / ranks), max(GROWS, ranks)
+    return FALLS, GROWS
+
+
 @st.composite
 def cases(draw):
     """A line of a table, as strings."""
@@ -149,8 +160,8 @@ def test_any_legal_words_are_predicted_and_their_times_could_be_measured(case):
     assert [p.nbytes for p in runs] == list(SIZES)
     assert all(math.isfinite(p.time) and p.time > 1e-7 for p in runs)
     for smaller, larger in itertools.pairwise(runs):
-        kept = (smaller.algorithm, smaller.protocol) == (larger.algorithm, larger.protocol)
-        assert (1.0 if kept else FALLS) * smaller.time <= larger.time <= GROWS * smaller.time, (smaller, larger)
+        least, most = bounds(smaller, larger, int(case["ranks"]))
+        assert least * smaller.time <= larger.time <= most * smaller.time, (smaller, larger)
     last = runs[-1]
     assert last.time >= 0.999 * least_time(case, last.nbytes, last.algorithm.startswith("NVLS"))
 

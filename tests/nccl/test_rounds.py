@@ -100,3 +100,23 @@ def test_a_slower_latency_and_rate_make_every_call_slower():
     slow = replace(usual, host=replace(Host(), latency=2.0, rate=0.5))
     for nbytes in (8, 2**26):
         assert mpi.time_of(case(), nbytes, slow) > 1.2 * mpi.time_of(case(), nbytes, usual)
+
+
+def test_a_block_that_goes_round_a_ring_waits_for_the_network_once_a_node():
+    """4 nodes of 8 ranks: 31 rounds, of which every eighth enters a node; messages that need an agreement hold each up."""
+    host, place = Host(), Placement(32, 4, 1, 25e9, "ib")
+    far = host.wires["ib"].latency + 2 * host.span
+    small, large = (COUNTED["allgather"]["ring"](32, 32 * block)[0] for block in (1024, 12288))
+    assert time_of(small, place, host)[0] == pytest.approx(31 * (far + 7 * host.near) / 8)
+    agreed = host.wires["ib"].rendezvous + host.eager / host.copy
+    assert time_of(large, place, host)[0] == pytest.approx(31 * (far + agreed))
+
+
+@pytest.mark.parametrize("library", ["", "openmpi", "Cray MPICH"])
+def test_a_time_of_host_memory_says_whose_algorithm_it_is(library):
+    mine = case(nccl_version=library)
+    assert mpi.named(mine, 2**20) == mpi.running(mine, "allreduce", 16, 16, 2**20) != ""
+    assert mpi.named(case(nccl_version=library, collective="sendrecv"), 2**20) == ""
+    assert mpi.named(case(nccl_version=library, gpu="A100"), 2**20) == (
+        mpi.choose("openmpi", "allreduce", 16, 2**20, one_per_node=True).name if library == "openmpi" else ""
+    )

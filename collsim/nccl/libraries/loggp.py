@@ -121,7 +121,7 @@ def time_of(one: Round, place: Placement, host: Host) -> tuple[float, float]:
     if far < place.local or one.alone:
         waits, moves = _inside(one, place, host)
     if far > 0:
-        waits, moves = max((waits, moves), _between(one, place, host, far), key=sum)
+        waits, moves = max((waits, moves), _around(one, place, host, _between(one, place, host, far)), key=sum)
     adds = one.reduced / min(host.add, host.stream / place.local)
     return one.times * waits, (one.times or 1) * (moves + adds) if one.times else adds
 
@@ -151,3 +151,11 @@ def _between(one: Round, place: Placement, host: Host, far: float) -> tuple[floa
     if one.nbytes <= host.eager:
         return waits, one.nbytes / host.copy + (one.sends - 1) * one.nbytes / rate
     return waits + (wire.rendezvous + host.eager / host.copy) * host.latency, one.sends * one.nbytes / rate
+
+
+def _around(one: Round, place: Placement, host: Host, between: tuple[float, float]) -> tuple[float, float]:
+    """The same for a ring through nodes: nobody waits for all others, and a copied message frees its sender. So a block
+    on its way waits for the network once for each node that it enters, not at every rank; agreeing holds up."""
+    if not one.around or place.local <= 1 or one.nbytes > host.eager:
+        return between
+    return (between[0] + (place.local - 1) * host.near) / place.local, between[1]

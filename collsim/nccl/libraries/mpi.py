@@ -206,16 +206,27 @@ def _counted(case: Any, nbytes: int, host: Host) -> MpiParts:
     ranks, nodes, kind = int(case.ranks), int(case.nodes), collective_name(case.collective)
     cards, rate, net = network(case.inter_link) if nodes > 1 else (0.0, 0.0, "none")
     place = Placement(ranks, nodes, cards, rate, net)
-    if kind == "sendrecv" or ranks == 1:
-        rounds: Rounds = (Round(1, nbytes, max(1, ranks - ranks // nodes)),)
-    else:
-        rounds = COUNTED[_OPERATIONS[kind]][running(case, kind, ranks, nodes, nbytes)](ranks, nbytes)
+    name = named(case, nbytes)
+    alone: Rounds = (Round(1, nbytes, max(1, ranks - ranks // nodes)),)
+    rounds = COUNTED[_OPERATIONS[kind]][name](ranks, nbytes) if name else alone
     host = within(host, nbytes)
     waits, moves = (sum(each) for each in zip(*(round_time(one, place, host) for one in rounds), strict=True))
     ours = not _other(str(getattr(case, "nccl_version", "")).lower())
     aside = ASIDE.get(kind, 0.0) * nbytes / host.fresh if ours else 0.0
     busy = ranks * host.busy if net == "tcp" else 0.0
     return MpiParts(host.call + busy + waits, moves + aside)
+
+
+def named(case: Any, nbytes: int) -> str:
+    """The library's name of the algorithm that a time is of: for buffers in host memory the one whose rounds are
+    counted, whether or not the table says which library; else the one published. Empty where there is none."""
+    kind, ranks = collective_name(case.collective), int(case.ranks)
+    if kind == "sendrecv" or ranks < 2:
+        return ""
+    if "none" in case.gpu.lower():
+        return running(case, kind, ranks, int(case.nodes), nbytes)
+    chosen = chosen_for(case, nbytes)
+    return chosen.name if chosen else ""
 
 
 def running(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:

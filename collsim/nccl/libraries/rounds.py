@@ -19,7 +19,8 @@ class Round:
     Attributes:
         times: how many follow one another. nbytes: of a message. distance: in ranks, to whom. reduced: bytes that a
         rank adds after it. sends: messages that a rank sends in it, one after the other. alone: only one rank of a node
-        sends to another node (a tree, whose ranks far apart are few); else all whose partner sits there.
+        sends to another node (a tree, whose ranks far apart are few); else all whose partner sits there. around: blocks
+        go round a ring, and a rank waits for its neighbour only.
     """
 
     times: float
@@ -28,6 +29,7 @@ class Round:
     reduced: float = 0.0
     sends: int = 1
     alone: bool = False
+    around: bool = False
 
 
 Rounds = tuple[Round, ...]
@@ -65,8 +67,8 @@ def _rabenseifner(n: int, size: float) -> Rounds:
 
 
 def _ring(n: int, size: float, adds: bool = False, both: bool = False) -> Rounds:
-    first = Round(n - 1, size / n, 1, size / n if adds else 0.0)
-    return (first, Round(n - 1, size / n, 1)) if both else (first,)
+    first = Round(n - 1, size / n, 1, size / n if adds else 0.0, around=True)
+    return (first, Round(n - 1, size / n, 1, around=True)) if both else (first,)
 
 
 def _growing(n: int, size: float) -> Rounds:
@@ -162,7 +164,7 @@ _ALLGATHER: Mapping[str, Counted] = {
     "recursive_doubling": _growing,
     "sparbit": _growing,
     "ring": _ring,
-    "neighbor": lambda n, s: (Round(1, s / n, 1), Round(n / 2 - 1, 2 * s / n, 1)),
+    "neighbor": lambda n, s: (Round(1, s / n, 1), Round(n / 2 - 1, 2 * s / n, 1, around=True)),
     "two_proc": _ring,
     "direct-messaging": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
 }

@@ -105,8 +105,7 @@ Row = tuple[str, "Prediction | MpiTime", float]
 
 @dataclass(frozen=True)
 class MpiTime:
-    """Seconds that a collective over MPI takes for so many bytes, and the algorithm that the library's published rules
-    give."""
+    """Seconds that a collective over MPI takes for so many bytes, and the algorithm that they are of (`mpi.named`)."""
 
     nbytes: int
     time: float
@@ -259,14 +258,9 @@ def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
 
 
 def _over_mpi(case: pd.Series[Any], size: int) -> MpiTime:
-    parts, chosen = mpi.parts_of(case, size), mpi.chosen_for(case, size)
-    kind, ranks = collective_name(case.collective), int(case.ranks)
-    counted = chosen is not None and "none" in case.gpu.lower()
-    ran = mpi.running(case, kind, ranks, int(case.nodes), size) if counted else chosen.name if chosen else ""
-    named = f"MPI {ran}".strip()
-    return MpiTime(
-        size, parts.total, named, parts=parts, kind=mpi.class_of(case), collective=collective_name(case.collective)
-    )
+    parts, algorithm = mpi.parts_of(case, size), f"MPI {mpi.named(case, size)}".strip()
+    kind, collective = mpi.class_of(case), collective_name(case.collective)
+    return MpiTime(size, parts.total, algorithm, parts=parts, kind=kind, collective=collective)
 
 
 def library(case: pd.Series[Any]) -> str:
