@@ -57,8 +57,8 @@ TASKS = (
             "A parameter server of 6 ranks, rank 0 is the server; 256 KiB, cables of 10 MB/s, 10 ms from rank to rank. "
             "Rank 3's cable becomes k times slower, each way. Which is the largest whole k at which the predicted time "
             "stays as it was?",
-            "6 个 rank 的参数服务器，rank 0 是服务器；256 KiB，线缆 10 MB/s，rank 之间延迟 10 ms。rank 3 的线缆在两个方向上都"
-            "慢到 k 分之一。预测的时间仍然不变时，整数 k 最大是多少？",
+            "6 个 rank 的参数服务器，rank 0 是服务器；256 KiB，线缆 10 MB/s，rank 之间延迟 10 ms。rank 3 的线缆在两个"
+            "方向上都慢到 k 分之一。预测的时间仍然不变时，整数 k 最大是多少？",
         ),
         hints=(
             (
