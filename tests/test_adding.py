@@ -33,11 +33,14 @@ def said(*words):
     result = CliRunner().invoke(app, words)
     return result.output if not result.exit_code else f"exit {result.exit_code}: {result.output}"
 
-def page(name, **query):
+def page(name, tab="", **query):
     at = AppTest.from_string(f"from collsim.app.main import main\\nmain(first={name!r})", default_timeout=60)
     for key, value in query.items():
         at.query_params[key] = value
     at.run()
+    if tab:  # of the row below the picture; what is closed is not drawn
+        at.session_state["w_tables"] = tab
+        at.run()
     assert not at.exception, at.exception
     return {"words": re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html"))),
             "choices": [str(o) for box in at.selectbox for o in box.options], "buttons": [b.label for b in at.button]}
@@ -46,7 +49,7 @@ print(json.dumps({
     "menu": list(PAGES),
     "hello": [page("hello", lang=lang)["words"] for lang in ("en", "zh")],
     "lesson": page("lessons", lesson=sys.argv[1]),
-    "explore": page("explore", algorithm="allreduce_paired_ring", machine="two-a100", nodes="1", nbytes="1MiB"),
+    "explore": page("explore", tab="Files", algorithm="allreduce_paired_ring", machine="two-a100", nodes="1", nbytes="1MiB"),
     "lists": {what: said("list", what, "--json") for what in ("algorithms", "machines", "formats")},
     "verify": said("verify", "allreduce_paired_ring", "--ranks", "1:9"),
     "verified": said("verify", "allreduce_paired_ring", "--ranks", "1:9", "--json"),

@@ -86,6 +86,9 @@ SAID = {
     "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size": (
         "{trace!r} 中没有任何传输，无从提问；请增加 rank 或数据量"
     ),
+    "factor={factor}: cables more than {most} times slower are not tried here; give a smaller number": (
+        "factor={factor}：这里不试慢于 {most} 分之一的线缆；请给更小的数"
+    ),
     "samples={samples}: more than 1,024 a GPU are not tried here": (
         "samples={samples}：这里不尝试每块 GPU 多于 1,024 个"
     ),

@@ -98,12 +98,8 @@ def test_the_right_choice_is_the_one_that_the_reason_names(name):
     assert fitting in ([], [told.question.answer])
 
 
-#: Numbers of lessons that are planned and not written: sharding, pipelines, choosing a split (docs/training.md).
-PLANNED = {13, 14, 15}
-
-
-def test_lessons_are_numbered_from_one_without_a_gap_but_what_is_planned_and_a_file_is_a_lesson():
-    assert list(LESSONS) == [n for n in range(1, max(LESSONS) + 1) if n in LESSONS or n not in PLANNED]
+def test_lessons_are_numbered_from_one_without_a_gap_and_a_file_is_a_lesson():
+    assert list(LESSONS) == list(range(1, len(LESSONS) + 1))
     assert [int(name[:2]) for name in FILES] == list(LESSONS)
     assert [told.number for told in LESSONS.values()] == list(LESSONS)
 

@@ -68,6 +68,23 @@ def test_the_smallest_batch_is_the_first_that_is_good_enough():
     assert [e.check(n).passed for n in (smallest - 1, smallest, smallest + 1)] == [False, True, False]
 
 
+def test_a_slow_cable_is_unnoticed_while_the_server_receives_from_all_others():
+    """5 buffers cross the server's cable each way while one crosses rank 3's: up to 5 times slower it has time. With 6
+    both steps take 6 buffers' time instead of 5."""
+    buffer, alpha = 256 * 1024 / 10e6, 10e-3
+    e = exercise("unnoticed-cable")
+    found = {factor: e.check(factor) for factor in (1, 4, 5, 6)}
+    assert [factor for factor, one in found.items() if one] == [5]
+    times = [one.trace.time for one in found.values()]
+    assert times == pytest.approx([2 * (alpha + most * buffer) for most in (5, 5, 5, 6)])
+
+
+def test_the_slow_cable_of_the_exercise_is_that_of_a_run_for_real():
+    server = cs.schedule("allreduce_parameter_server", ranks=6)
+    run = cs.run_for_real(server, "256KiB", slow={3: 6})
+    assert exercise("unnoticed-cable").check(6).trace.time == pytest.approx(run.predicted.time)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -76,6 +93,8 @@ def test_the_smallest_batch_is_the_first_that_is_good_enough():
         ("hub-bytes", "many"),
         ("hub-is-enough", 10**6),
         ("hub-is-enough", [1]),
+        ("unnoticed-cable", 0),
+        ("unnoticed-cable", 10**6),
     ],
 )
 def test_what_is_no_value_is_told_and_does_not_pass(name, value):

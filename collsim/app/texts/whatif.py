@@ -5,7 +5,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "whatif.title": ("What if …", "假如……"),
     "whatif.ask.rdma": ("Turn off GPUDirect RDMA?", "关闭 GPUDirect RDMA？"),
     "whatif.ask.rdma.on": ("Turn on GPUDirect RDMA?", "打开 GPUDirect RDMA？"),
-    "whatif.ask.slow": ("Rank {rank} is half as fast?", "rank {rank} 的速度减半？"),
+    "whatif.ask.slow": ("Rank {rank} is half as fast?", "rank {rank} 速度减半？"),
     "whatif.ask.network": ("The network is twice as fast?", "网络带宽加倍？"),
     "whatif.ask.cable": ("One cable is ten times slower?", "某条线缆只剩十分之一带宽？"),
     "whatif.ask.job": ("Another job uses the same cables?", "另一个作业共用线缆？"),

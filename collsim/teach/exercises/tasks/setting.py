@@ -1,4 +1,5 @@
-"""Exercises that are answered by a value, not by an algorithm: what to set in a step of training.
+"""Exercises that are answered by a value, not by an algorithm: what to set in a step of training, how slow a cable
+may be.
 
 >>> from collsim.teach import exercise
 >>> exercise("bucket-size").check("1MiB").passed
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....errors import CollsimError
+from ....simulate import Trace
 from ....training import StepTrace
 from ...language import Text
 from .asked import AskedTask, CheckedAnswer
@@ -23,15 +25,15 @@ class SettingTask:
 
     Attributes:
         name, title, ask, hints: as of a Task.
-        judge: what a value is worth: is it right, why, and the step that it makes. Raises CollsimError for what is no
-            value here.
+        judge: what a value is worth: is it right, why, and the run or step that it makes. Raises CollsimError for what
+            is no value here.
     """
 
     name: str
     title: Text
     ask: Text
     hints: tuple[Text, Text, Text]
-    judge: Callable[[Any], tuple[bool, Text, StepTrace]]
+    judge: Callable[[Any], tuple[bool, Text, StepTrace | Trace]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,7 +44,7 @@ class SettingExercise(AskedTask):
     task: SettingTask
 
     def check(self, value: Any) -> SettingResult:
-        """Run the step with this value, and say what it is worth."""
+        """Run what is asked about with this value, and say what it is worth."""
         try:
             passed, why, trace = self.task.judge(value)
         except CollsimError as error:
@@ -56,8 +58,8 @@ class SettingResult(CheckedAnswer):
 
     Attributes:
         passed: is it the right value? reason: why, or why not.
-        trace: the step with it; None where it is no value here.
+        trace: the run or step with it; None where it is no value here.
     """
 
     exercise: SettingExercise
-    trace: StepTrace | None = None
+    trace: StepTrace | Trace | None = None

@@ -32,7 +32,8 @@ def _facts() -> RunFacts:
 
 LESSON = Lesson(
     title=("Do it for real", "真做一遍"),
-    notebook="16-do-it-for-real",
+    notebook="13-do-it-for-real",
+    exercises=("unnoticed-cable",),
     sections=(
         Section(
             "real",

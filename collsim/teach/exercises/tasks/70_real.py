@@ -1,0 +1,81 @@
+"""A run for real: how slow may a cable be before the time changes?
+
+The prediction decides, by the rule that processes follow (eager sends); what they measure differs from run to run.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ....errors import CollsimError
+from ....registry import schedule
+from ....simulate import Trace, simulate
+from ....topology import switch
+from ....units import format_time, parse_count
+from ...language import Text
+from .setting import SettingTask
+
+_RANKS, _SLOW, _MOST = 6, 3, 100
+
+
+@cache
+def _predicted(factor: int) -> Trace:
+    """The parameter server over what `run_for_real` imitates: alpha of 10 ms, half of it on each of two cables."""
+    network = switch(_RANKS, bandwidth="10MB/s", alpha="5ms")
+    slower = network.with_link(f"gpu{_SLOW}", "switch0", bandwidth=f"x{1 / factor}")
+    server = schedule("allreduce_parameter_server", ranks=_RANKS)
+    return simulate(server, slower, "256KiB", engine="event", eager=True)
+
+
+def _unnoticed(factor: int) -> bool:
+    """Does nobody notice? 1e-9: sums in another order."""
+    return _predicted(factor).time <= (1 + 1e-9) * _predicted(1).time
+
+
+def _judge(value: Any) -> tuple[bool, Text, Trace]:
+    factor = parse_count(value, "factor")
+    if factor > _MOST:
+        said = "factor={factor}: cables more than {most} times slower are not tried here; give a smaller number"
+        raise CollsimError(said, factor=factor, most=_MOST)
+    trace = _predicted(factor)
+    took, usual = format_time(trace.time), format_time(_predicted(1).time)
+    if not _unnoticed(factor):
+        return False, (f"{took} instead of {usual}: it is noticed.", f"{took}，原来是 {usual}：被察觉了。"), trace
+    en, zh = f"{took}, as without it", f"{took}，与不变慢时相同"
+    if _unnoticed(factor + 1):
+        return False, (f"{en}: unnoticed, but it may be slower yet.", f"{zh}：没人察觉，但还可以更慢。"), trace
+    more = format_time(_predicted(factor + 1).time)
+    return True, (f"{en}; with one more it is {more}.", f"{zh}；k 再加一就是 {more}。"), trace
+
+
+TASKS = (
+    SettingTask(
+        "unnoticed-cable",
+        title=("A cable that nobody notices", "没人察觉的慢线缆"),
+        ask=(
+            "A parameter server of 6 ranks, rank 0 is the server; 256 KiB, cables of 10 MB/s, 10 ms from rank to rank. "
+            "Rank 3's cable becomes k times slower, each way. Which is the largest whole k at which the predicted time "
+            "stays as it was?",
+            "6 个 rank 的参数服务器，rank 0 是服务器；256 KiB，线缆 10 MB/s，rank 之间延迟 10 ms。rank 3 的线缆在两个"
+            "方向上都慢到 k 分之一。预测的时间仍然不变时，整数 k 最大是多少？",
+        ),
+        hints=(
+            (
+                "Which cable is busy all the time, and how many buffers cross it in one direction?",
+                "哪根线缆一直在忙？一个方向上有多少份数据经过它？",
+            ),
+            (
+                "While the server's cable carries the buffers of all others, rank 3's carries one.",
+                "服务器的线缆承载其余所有 rank 的数据时，rank 3 的线缆只承载一份。",
+            ),
+            (
+                's = cs.schedule("allreduce_parameter_server", ranks=6); for f in range(1, 9): '
+                'print(f, cs.run_for_real(s, "256KiB", slow={3: f}).predicted.time)',
+                's = cs.schedule("allreduce_parameter_server", ranks=6)；for f in range(1, 9): '
+                'print(f, cs.run_for_real(s, "256KiB", slow={3: f}).predicted.time)',
+            ),
+        ),
+        judge=_judge,
+    ),
+)
