@@ -22,6 +22,7 @@ SHOWN = {
     "write": ".cs[data-transfers]",
     "measured": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
     "lessons": ".cs[data-transfers]",
+    "lab": ".lb[data-t]",
     "class": "[data-testid=stTextInput] input",
 }
 PAGES = {name: SHOWN.get(name, "h1") for name in ("first", *MENU)}
