@@ -53,26 +53,13 @@ def _wait_until_it_answers(url, process, log):
             time.sleep(0.1)
 
 
-@pytest.fixture(scope="session")
-def profile(chromium):
-    """One profile for all tabs: Streamlit's scripts are fetched and compiled once, and not for every test."""
+@pytest.fixture
+def tab(chromium):
+    """A new tab, for which nobody has been here before: no cookie, no permission, nothing stored by the app."""
     context = chromium.new_context(viewport={"width": 1280, "height": 1400}, color_scheme="light", locale="en-US")
     context.add_init_script(STILL)
-    yield context
+    yield context.new_page()
     context.close()
-
-
-@pytest.fixture
-def tab(profile, app_url):
-    """A new tab, for which nobody has been here before: no cookie, no permission, nothing stored by the app."""
-    tab = profile.new_page()
-    profile.clear_cookies()
-    profile.clear_permissions()
-    kept = {"origin": app_url, "storageTypes": "cookies,local_storage,indexeddb,service_workers"}
-    profile.new_cdp_session(tab).send("Storage.clearDataForOrigin", kept)
-    yield tab
-    for opened in profile.pages:
-        opened.close()
 
 
 @pytest.fixture
