@@ -98,7 +98,7 @@ function drawLabStage(lab) {
   const place = (lab.place = placeOf(lab)),
     { document: d } = lab.data,
     hatch = labHatch(),
-    pic = svg("svg", { class: "time", width: lab.wide, height: place.height, role: "img" }, hatch);
+    pic = svg("svg", { class: "time", width: lab.wide, height: place.height, role: "img", "aria-label": lab.words.label }, hatch);
   lab.unit = timeUnit(place.whole);
   drawLabAxis(lab, pic);
   drawLabRow(lab, pic, d.predicted.line, AXIS, PREDICTED, () => "var(--ink3)", true);

@@ -12,7 +12,7 @@ export function drawLateness(lab, place) {
   const { measured: m, steps } = lab.data.document,
     w = lab.words,
     scale = scaleOf(m),
-    pic = svg("svg", { width: lab.wide, height: HEAD + HEIGHT + FOOT, role: "img" }),
+    pic = svg("svg", { width: lab.wide, height: HEAD + HEIGHT + FOOT, role: "img", "aria-label": w.later }),
     y = (t) => HEAD + (HEIGHT * (scale.top - t)) / (scale.top - scale.bottom),
     slot = place.width / steps;
   drawScale(pic, place, scale, y);
