@@ -98,7 +98,8 @@ function drawLabStage(lab) {
   const place = (lab.place = placeOf(lab)),
     { document: d } = lab.data,
     hatch = labHatch(),
-    pic = svg("svg", { class: "time", width: lab.wide, height: place.height, role: "img", "aria-label": lab.words.label }, hatch);
+    name = { role: "img", "aria-label": lab.words.label },
+    pic = svg("svg", { class: "time", width: lab.wide, height: place.height, ...name }, hatch);
   lab.unit = timeUnit(place.whole);
   drawLabAxis(lab, pic);
   drawLabRow(lab, pic, d.predicted.line, AXIS, PREDICTED, () => "var(--ink3)", true);
