@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from multiprocessing import shared_memory
-from pathlib import Path
 from typing import Any
 
 from ..files import writing
@@ -23,6 +22,7 @@ from ..registry import schedule
 from ..topology import Topology
 from ..topology.generic import switch
 from ..units import format_bandwidth, format_time
+from .child import program_of
 from .ranks.network import ImitatedNetwork
 from .ranks.pingpong import ORDER, PIPE, SHARED, SOCKET, read, receive, write
 from .run import MOST_RANKS, best_time, message_cost, processors
@@ -31,12 +31,6 @@ NAME = "this-computer"
 _SMALL, _LARGE, _ROUNDS, _TRIES = 1024, 2**20, 40, 5
 _PREDICTABLE = 0.25  # error up to which a number of processes counts as predictable
 _RUN_BYTES, _RUNS = 2**20, 5
-_START = """
-import sys, types
-for name, folder in (("collsim", {root!r}), ("collsim.real", {root!r} + "/real")):
-    sys.modules[name] = types.ModuleType(name); sys.modules[name].__path__ = [folder]
-from collsim.real.ranks.pingpong import main; main()
-"""
 
 
 @dataclass(frozen=True)
@@ -165,9 +159,8 @@ def _crowd(count: int, pipe: MeasuredPipe) -> MeasuredCrowd:
 @contextlib.contextmanager
 def _partner() -> Iterator[subprocess.Popen[bytes]]:
     """The process at the other end; gone when this is left."""
-    root = str(Path(__file__).resolve().parents[1])
     process = subprocess.Popen(
-        [sys.executable, "-c", _START.format(root=root)],
+        [sys.executable, "-c", program_of("pingpong")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

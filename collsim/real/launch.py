@@ -15,23 +15,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import IO, Any
 
-from ..errors import CollsimError, Sentence
+from ..errors import CollsimError
+from .child import last_line, program_of
 from .ranks.process import CONNECT_SECONDS, RankOutcome, RankTask
 from .ranks.wire import TOKEN_BYTES
 
-_PACKAGE = str(Path(__file__).resolve().parents[1])
-#: A rank imports its own modules and not the package around them, which loads tables and takes a second of a processor.
 #: Ctrl-C reaches all processes of a terminal; what becomes of the ranks is for this process to say.
-_START = """
-import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)
-import sys, types
-for name, folder in (("collsim", {root!r}), ("collsim.real", {root!r} + "/real")):
-    sys.modules[name] = types.ModuleType(name); sys.modules[name].__path__ = [folder]
-from collsim.real.ranks.process import main; main()
-"""
+_START = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)" + program_of("process")
 _LEAD = 0.05  # s between the order to start and the start: long enough for it to reach all
 _GRACE = 0.3  # s in which the end of a process may explain why others lost a connection
 
@@ -41,12 +33,12 @@ Told = Callable[[int, int], None]
 class Crew:
     """The processes of a run, and what they say: `(endpoint, message)`, None where one has ended."""
 
-    def __init__(self, count: int, program: str = _START.format(root=_PACKAGE)):
+    def __init__(self, count: int):
         self.said: queue.Queue[tuple[int, Any]] = queue.Queue()
         self.processes: list[subprocess.Popen[bytes]] = []
         try:
             for number in range(count):
-                self.processes.append(_process(program))
+                self.processes.append(_process())
                 threading.Thread(target=self._hear, args=(number, self.processes[-1]), daemon=True).start()
         except BaseException:
             self.end()
@@ -111,15 +103,15 @@ class Crew:
                 process.kill()
         for process in self.processes:
             process.wait()
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                if pipe is not None and pipe is not process.stdout:  # stdout belongs to the thread that hears
-                    with contextlib.suppress(OSError):
-                        pipe.close()
+            for pipe in (process.stdin, process.stderr):  # stdout belongs to the thread that hears
+                assert pipe is not None
+                with contextlib.suppress(OSError):
+                    pipe.close()
 
 
-def _process(program: str) -> subprocess.Popen[bytes]:
+def _process() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
@@ -128,10 +120,8 @@ def _ended(number: int, process: subprocess.Popen[bytes], code: int) -> CollsimE
         return CollsimError(
             "the process of endpoint {number} was killed (signal {signal})", number=number, signal=-code
         )
-    assert process.stderr is not None
-    last = process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-    why = Sentence(": {last}", last=last[0]) if last else ""
-    return CollsimError("the process of endpoint {number} ended with {code}{why}", number=number, code=code, why=why)
+    why = "the process of endpoint {number} ended with {code}{why}"
+    return CollsimError(why, number=number, code=code, why=last_line(process))
 
 
 @contextlib.contextmanager

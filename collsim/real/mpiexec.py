@@ -16,20 +16,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-from ..errors import CollsimError, Sentence
+from ..errors import CollsimError
+from .child import last_line, program_of
 from .ranks.process import RankOutcome, RankTask
 from .ranks.wire import TOKEN_BYTES, accepted, listener
-
-_PACKAGE = str(Path(__file__).resolve().parents[1])
-_START = """
-import sys, types
-for name, folder in (("collsim", {root!r}), ("collsim.real", {root!r} + "/real")):
-    sys.modules[name] = types.ModuleType(name); sys.modules[name].__path__ = [folder]
-from collsim.real.ranks.by_mpi import main; main()
-"""
 
 
 def require(on: str) -> None:
@@ -52,7 +44,7 @@ def by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[
     token = secrets.token_bytes(TOKEN_BYTES)
     with listener() as door:
         process = subprocess.Popen(
-            [command, "-n", str(len(tasks)), sys.executable, "-c", _START.format(root=_PACKAGE)],
+            [command, "-n", str(len(tasks)), sys.executable, "-c", program_of("by_mpi")],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -112,7 +104,4 @@ def _ended(process: subprocess.Popen[bytes]) -> CollsimError:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(2)
     process.kill()
-    assert process.stderr is not None
-    last = process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-    why = Sentence(": {last}", last=last[0]) if last else ""
-    return CollsimError("mpiexec ended with {code}{why}", code=process.poll(), why=why)
+    return CollsimError("mpiexec ended with {code}{why}", code=process.poll(), why=last_line(process))
