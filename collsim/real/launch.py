@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import pickle
 import queue
-import secrets
 import subprocess
 import sys
 import threading
@@ -20,7 +19,6 @@ from typing import IO, Any
 from ..errors import CollsimError
 from .child import last_line, program_of
 from .ranks.process import CONNECT_SECONDS, RankOutcome, RankTask
-from .ranks.wire import TOKEN_BYTES
 
 #: Ctrl-C reaches all processes of a terminal; what becomes of the ranks is for this process to say.
 _START = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)" + program_of("process")
@@ -172,8 +170,3 @@ def _from(start: float, outcome: RankOutcome) -> RankOutcome:
     """With moments that count from the start."""
     moments = outcome.moments
     return outcome._replace(moments=type(moments)(*(part - start for part in moments)))
-
-
-def new_token() -> bytes:
-    """What a rank shows to be let in; it reaches the processes over their stdin and stands nowhere else."""
-    return secrets.token_bytes(TOKEN_BYTES)

@@ -13,11 +13,12 @@ from ..registry import algorithms
 from ..registry import schedule as registered
 from ..replay import replay
 from ..schedule import Schedule
-from .launch import measured, new_token
+from .launch import measured
 from .mpiexec import require
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankTask
 from .ranks.program import RankProgram
+from .ranks.wire import new_token
 from .run import RealRun, check
 
 LIBRARIES = ("mpi", "gloo")

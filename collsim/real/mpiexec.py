@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-import secrets
 import shutil
 import socket
 import subprocess
@@ -21,7 +20,7 @@ from typing import Any
 from ..errors import CollsimError
 from .child import last_line, program_of
 from .ranks.process import RankOutcome, RankTask
-from .ranks.wire import TOKEN_BYTES, accepted, listener
+from .ranks.wire import accepted, listener, new_token
 
 
 def require(on: str) -> None:
@@ -41,7 +40,7 @@ def by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[
     """Of each run its start and the outcome of each rank. Raises CollsimError where one fails or the time is up."""
     command, until = _mpiexec(), time.perf_counter() + time_limit
     assert command is not None
-    token = secrets.token_bytes(TOKEN_BYTES)
+    token = new_token()
     with listener() as door:
         process = subprocess.Popen(
             [command, "-n", str(len(tasks)), sys.executable, "-c", program_of("by_mpi")],

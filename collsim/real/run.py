@@ -21,12 +21,13 @@ from ..simulate import Trace
 from ..simulate.conditions import conditions
 from ..simulate.run import chunk_bytes
 from ..units import format_bytes, format_time, parse_bandwidth, parse_bytes, parse_count, parse_time
-from .launch import measured, new_token
+from .launch import measured
 from .mpiexec import require
 from .prediction import MessageCost, imitated, predict
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankOutcome, RankTask
 from .ranks.program import programs
+from .ranks.wire import new_token
 from .trace import ENGINE, Measurement, RealTrace, timing_of
 
 #: Processes, bytes of a rank's buffer, bytes of all slots together, s, and runs: what a computer bears while somebody

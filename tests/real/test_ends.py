@@ -237,8 +237,9 @@ def test_the_token_stands_neither_on_the_command_line_nor_in_the_environment():
             seen.append(" ".join(one.cmdline()) + " ".join(one.environ().values()))
         crew.processes[0].kill()
 
-    tokens, old = [], launch.new_token
     import collsim.real.run as door
+
+    tokens, old = [], door.new_token
 
     def remembered():
         tokens.append(old())

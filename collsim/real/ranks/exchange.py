@@ -31,6 +31,17 @@ class Moments(NamedTuple):
     came: Floats
     arrived: Floats
 
+    @classmethod
+    def of(cls, program: RankProgram) -> Moments:
+        """Room for those of a program; all 0 as yet."""
+        return cls(*(np.zeros(len(moves)) for moves in (program.sends, program.receives, program.receives)))
+
+
+def sleep_until(moment: float) -> None:
+    """Return at a moment of `time.perf_counter`, not before."""
+    while (rest := moment - time.perf_counter()) > 0:
+        time.sleep(rest)
+
 
 class ChannelTurns:
     """Transfers of a channel, those of one step after those of the steps before."""
@@ -90,28 +101,28 @@ class Exchange:
         self.due: list[tuple[float, int]] = []
         self.there: dict[int, bytes] = {}  # arrived, and not written yet
         self.left_to_send, self.left_to_write = len(program.sends), len(program.receives)
-        self.moments = Moments(*(np.zeros(len(m)) for m in (program.sends, program.receives, program.receives)))
+        self.moments = Moments.of(program)
 
     # ---- the loop
 
     def run(self, start: float) -> Moments:
         """From the moment `start` to the end."""
-        self._rest(start + self.network.late.get(self.program.endpoint, 0.0))
+        sleep_until(start + self.network.late.get(self.program.endpoint, 0.0))
         self._allow(self.receiving.on())
         for slot in self.order:
             self._advance(slot)
-        while self.left_to_send or self.left_to_write or any(w.waiting for w in self.wires.values()):
+        while self._goes_on:
             now = time.perf_counter()
             self._arrive(now)
             wake = min(self._push(now), self.due[0][0] if self.due else np.inf, self._throttled(now))
-            if self.left_to_send or self.left_to_write or any(w.waiting for w in self.wires.values()):
+            if self._goes_on:
                 self._wait(wake)
         return self.moments
 
-    @staticmethod
-    def _rest(until: float) -> None:
-        while (rest := until - time.perf_counter()) > 0:
-            time.sleep(rest)
+    @property
+    def _goes_on(self) -> bool:
+        """Is there anything to be sent, written, or taken by the system yet?"""
+        return bool(self.left_to_send or self.left_to_write) or any(wire.full for wire in self.wires.values())
 
     def _throttled(self, now: float) -> float:
         """When the receiving side will have caught up so far that more can be read; never if that is now."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .exchange import Moments
+from .exchange import Moments, sleep_until
 from .program import REDUCE, Move, RankProgram
 
 Bytes = npt.NDArray[np.uint8]
@@ -44,12 +44,11 @@ class MessageExchange:
         both = [(m.step, True, i) for i, m in enumerate(program.sends)]
         both += [(m.step, False, i) for i, m in enumerate(program.receives)]
         self.steps = [list(group) for _, group in groupby(sorted(both), key=lambda one: one[0])]
-        self.moments = Moments(*(np.zeros(len(m)) for m in (program.sends, program.receives, program.receives)))
+        self.moments = Moments.of(program)
 
     def run(self, start: float) -> Moments:
         """From the moment `start` to the end."""
-        while (rest := start - time.perf_counter()) > 0:
-            time.sleep(rest)
+        sleep_until(start)
         for step in self.steps:
             self._step([i for _, is_send, i in step if is_send], [i for _, is_send, i in step if not is_send])
         return self.moments
@@ -94,8 +93,7 @@ class OwnAllreduce:
     def run(self, start: float) -> Moments:
         """From the moment `start` to the end."""
         whole = np.concatenate(self.slots)
-        while (rest := start - time.perf_counter()) > 0:
-            time.sleep(rest)
+        sleep_until(start)
         began = time.perf_counter()
         self.carrier.allreduce(whole)
         ended = np.array([time.perf_counter()])

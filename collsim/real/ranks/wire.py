@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import secrets
 import select
 import socket
 import struct
@@ -24,7 +25,7 @@ _HELLO = struct.Struct("<32sI")
 _BUFFER = 1 << 16  # bytes that the system may hold back on a wire: a network has small buffers, too
 _MOST_FRAME = 1 << 18
 HOST = "127.0.0.1"
-TOKEN_BYTES = 32
+_TOKEN_BYTES = 32
 _MOST_STRANGERS = 64  # that have said nothing yet; the one that has been silent for longest goes first
 
 
@@ -106,6 +107,11 @@ class PeerWire:
 
 def _lost(peer: int) -> CollsimError:
     return CollsimError("the connection to endpoint {peer} was closed", peer=peer)
+
+
+def new_token() -> bytes:
+    """What a rank shows to be let in; it reaches the processes over their stdin and stands nowhere else."""
+    return secrets.token_bytes(_TOKEN_BYTES)
 
 
 def listener() -> socket.socket:
