@@ -9,7 +9,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
@@ -136,7 +136,7 @@ class Algorithm:
     def _asked(self, what: str, n: int, options: dict[str, Any]) -> Any:
         """One of its functions of n, with those options that it names."""
         try:
-            return _called(getattr(self, what), n, options)
+            return called(getattr(self, what), n, options)
         except CollsimError:
             raise
         except Exception as error:
@@ -245,8 +245,8 @@ def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any
     return value
 
 
-def _called(claim: Claim | None, n: int, options: dict[str, Any]) -> Any:
-    """A claim with those options that it names."""
+def called(claim: Callable[..., Any] | None, n: int, options: Mapping[str, Any]) -> Any:
+    """A claim, or an algorithm's function, for n ranks with those options that it names; None without one."""
     if claim is None:
         return None
     wanted = inspect.signature(claim).parameters

@@ -19,6 +19,7 @@ from .errors import CollsimError, ScheduleError, require_word
 from .schedule import Schedule, Step, endpoint_named
 
 Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
 Combine = Callable[[Array, Array], Array]
 
 _MOST_SLOTS = 2**29  # 4 GiB of fingerprints
@@ -160,6 +161,19 @@ def starting(schedule: Schedule) -> npt.NDArray[np.bool_]:
     held = np.zeros((schedule.endpoints, max(schedule.slots, before.shape[1])), bool)
     held[: schedule.ranks, : before.shape[1]] = before
     return held
+
+
+def counted(schedule: Schedule) -> Iterator[tuple[Step, Ints, Ints, Ints, Ints]]:
+    """Each step with the contributions sent, those in the written slots before and after, and the (endpoints, slots)
+    table after."""
+    count = starting(schedule).astype(np.int64)
+    for step in schedule.each_step():
+        held = count[step.src, step.chunk]
+        had = count[step.dst, step.into]
+        copies = ~step.reduce
+        count[step.dst[copies], step.into[copies]] = held[copies]
+        np.add.at(count, (step.dst[step.reduce], step.into[step.reduce]), held[step.reduce])
+        yield step, held, had, count[step.dst, step.into], count
 
 
 def run(

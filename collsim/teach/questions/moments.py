@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...collective import collective
+from ...replay import counted, starting
 from ...simulate import Trace
 from ...units import format_bandwidth, format_bytes, format_time
 from ..language import Text
@@ -69,17 +70,10 @@ class _AskedRun:
 
     def before(self, step: int) -> npt.NDArray[np.int64]:
         """Contributions in each cell (endpoints, slots) at the begin of a step."""
-        s, kind = self.schedule, collective(self.schedule.collective)
-        held_ = np.zeros((s.endpoints, s.slots), np.int64)
-        start = kind.held(s.ranks, s.chunks, s.root)
-        held_[: start.shape[0], : start.shape[1]] = start[:, : s.slots]
-        for k in range(step):
-            rows = self.rows[self.of[k]]
-            sent = held_[rows["src"], rows["chunk"]]
-            plain = ~rows["reduce"]
-            held_[rows["dst"][plain], rows["into"][plain]] = sent[plain]
-            np.add.at(held_, (rows["dst"][~plain], rows["into"][~plain]), sent[~plain])
-        return held_
+        table = starting(self.schedule).astype(np.int64)
+        for *_, after in islice(counted(self.schedule), step):
+            table = after
+        return table
 
 
 # ---- what is asked --------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...collective import collective
-from ...replay import starting
+from ...replay import counted
 from ...schedule import Schedule, Step
 from ...topology.network import Routes
 
@@ -54,19 +54,6 @@ class Moment:
 def goal(schedule: Schedule) -> int:
     """Contributions of a finished cell."""
     return schedule.ranks if collective(schedule.collective).reduces else 1
-
-
-def counted(schedule: Schedule) -> Iterator[tuple[Step, Ints, Ints, Ints, npt.NDArray[np.int64]]]:
-    """Each step with the contributions sent, those in the written slots before and after, and the (endpoints, slots)
-    table after."""
-    count = starting(schedule).astype(np.int64)
-    for step in schedule.each_step():
-        held = count[step.src, step.chunk]
-        had = count[step.dst, step.into]
-        copies = ~step.reduce
-        count[step.dst[copies], step.into[copies]] = held[copies]
-        np.add.at(count, (step.dst[step.reduce], step.into[step.reduce]), held[step.reduce])
-        yield step, held, had, count[step.dst, step.into], count
 
 
 def moments(trace: Trace) -> Iterator[Moment]:

@@ -1,6 +1,6 @@
 // The line of time: phases, steps, the cursor, and a ? at each question.
 
-import { put, stroke } from "../player/draw/canvas.js";
+import { disc, put, stroke } from "../player/draw/canvas.js";
 import { el, sizeCanvas } from "../player/draw/elements.js";
 import { textAt } from "../player/model/read.js";
 import { niceStep, three, timeUnit } from "../player/model/units.js";
@@ -82,13 +82,7 @@ function drawMarks0(g, { questions, C, m, asked }, x) {
     const at = Math.min(x(m.total) - 12, Math.max(12, x(m.step0[q.step]))),
       open = asked === q,
       seen = open || q.given != null;
-    g.beginPath();
-    g.arc(at, 72, 12, 0, 2 * Math.PI);
-    g.fillStyle = seen ? C.ink : C.card;
-    g.fill();
-    g.strokeStyle = C.ink;
-    g.lineWidth = 1.6;
-    g.stroke();
+    disc(g, at, 72, 12, seen ? C.ink : C.card, C.ink, 1.6);
     put(g, "?", at, 78, 16, seen ? C.card : C.ink, { align: "center", bold: true });
   }
 }

@@ -1,6 +1,6 @@
 // One frame of the loop: pipes, ranks with their counters, pieces on the way and pieces that wait.
 
-import { arrow, box, fitFont, put, stroke } from "../player/draw/canvas.js";
+import { arrow, box, disc, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { waitingAt } from "../player/model/cells.js";
 import { hopAt } from "../player/model/hops.js";
 import { linkBytes, stepShare, useClass } from "../player/model/load.js";
@@ -174,12 +174,7 @@ function drawPiece(g, V, { pts, lane }, { i, share, waits }, count) {
     box(g, x - a, y - a, size, size, 3.5, C.card);
     box(g, x - a, y + a - fill, size, fill, 2, C.sumfill);
     box(g, x - a, y - a, size, size, 3.5, null, C.ink, size > 26 ? 2.2 : 1.6);
-  } else {
-    g.beginPath();
-    g.arc(x, y, a, 0, 2 * Math.PI);
-    g.fillStyle = C.done;
-    g.fill();
-  }
+  } else disc(g, x, y, a, C.done);
   const text = count > 1 ? `×${count}` : String(pieceOf(m, m.chunk[i])),
     px = fitFont(g, text, Math.min(16, size * 0.62), size - 2, true, 10);
   if (px) put(g, text, x, y + px * 0.36, px, m.reduce[i] ? C.ink : C.ontext, BOLD);
@@ -292,10 +287,7 @@ function drawLetters(g, { C, asked, place, m }) {
         up = (y0 + y1) / 2 < place.h / 2 ? -1 : 1,
         x = (x0 + x1) / 2 + (flat ? 0 : -off * up),
         y = (y0 + y1) / 2 + (flat ? off * up : 0);
-      g.beginPath();
-      g.arc(x, y, 15, 0, 2 * Math.PI);
-      g.fillStyle = C.ink;
-      g.fill();
+      disc(g, x, y, 15, C.ink);
       put(g, String.fromCharCode(65 + q), x, y + 6, 16, C.card, BOLD);
     }
   });

@@ -1,5 +1,6 @@
 // Every legal split as a dot: memory over time, both logarithmic; what does not fit stands on red.
 
+import { disc } from "../player/draw/canvas.js";
 import { FONT } from "../player/model/look.js";
 
 const SCATTER_LEFT = 46;
@@ -39,15 +40,7 @@ export function drawScatter(g, table, scales, { C, room, open, words, bytes }) {
     g.fillRect(x(room) - 0.75, 10, 1.5, floor - 10);
   }
   axes(g, scales, C);
-  const dot = (k, fill, edge, r) => {
-    g.beginPath();
-    g.arc(x(table.memory[k]), y(table.time[k]), r, 0, 7);
-    g.fillStyle = fill;
-    g.fill();
-    g.strokeStyle = edge;
-    g.lineWidth = 1;
-    g.stroke();
-  };
+  const dot = (k, fill, edge, r) => disc(g, x(table.memory[k]), y(table.time[k]), r, fill, edge);
   table.time.forEach((_, k) => dot(k, table.fits[k] ? C.wait : C.card, table.fits[k] ? C.ink3 : C.edge, 2.6));
   paretoLine(g, table, scales, C);
   table.pareto.forEach((on, k) => on && dot(k, C.done, C.card, 4.2));

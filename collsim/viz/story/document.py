@@ -6,13 +6,12 @@ gamma`` with the three factors that an algorithm claims for each number of ranks
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ...registry import algorithms, schedule
+from ...registry import algorithms, called, schedule
 from ...simulate import simulate
 from ...topology import machine
 from ...topology.generic import switch
@@ -58,14 +57,10 @@ def story_document() -> dict[str, Any]:
 
 def _costs(name: str, options: Mapping[str, Any]) -> list[dict[str, float]]:
     """The claimed time for each number of ranks, in units of alpha, of S beta and of S gamma."""
-    cost: Any = algorithms()[name].cost
-    wanted = inspect.signature(cost).parameters
+    cost = algorithms()[name].cost
     units = {"steps": {"alpha": 1}, "share": {"S": 1, "beta": 1}, "added": {"S": 1, "gamma": 1}}
-    nothing = {"S": 0, "alpha": 0, "beta": 0, "gamma": 0}
-    given = {
-        unit: {k: v for k, v in {**nothing, **one, **options}.items() if k in wanted} for unit, one in units.items()
-    }
-    return [{unit: float(cost(n, **terms)) for unit, terms in given.items()} for n in RANKS]
+    given = {unit: {"S": 0, "alpha": 0, "beta": 0, "gamma": 0, **one, **options} for unit, one in units.items()}
+    return [{unit: float(called(cost, n, terms)) for unit, terms in given.items()} for n in RANKS]
 
 
 def _bytes(n: int) -> dict[str, float]:

@@ -1,6 +1,7 @@
 // The pictures in which bytes move: a server, its hot link, a ring.
 
-import { box, fitFont, put, stroke } from "../player/draw/canvas.js";
+import { box, disc, fitFont, put, stroke } from "../player/draw/canvas.js";
+import { measure, pointAt } from "../player/model/geometry.js";
 import { NB, fmtBytes, fmtRate, fmtShare, three } from "../player/model/units.js";
 
 const MOST_BOXES = 15; // GPUs that are drawn one by one
@@ -65,36 +66,15 @@ function moveGradients(g, { C, v, share }, plan, back, f) {
       const at = (f * Math.max(2, Math.min(6, v.n / 2)) + k / each + q / (plan.shown * each)) % 1,
         p = along(way(plan, q), back ? 1 - at : at);
       if (!back) box(g, p.x - 6, p.y - 6, 12, 12, 3, C.sumfill, C.ink, 1.4);
-      else disc(g, p.x, p.y, 6, C.done, C.card);
+      else disc(g, p.x, p.y, 6, C.done, C.card, 1.4);
     }
-}
-
-function disc(g, x, y, r, fill, edge) {
-  g.beginPath();
-  g.arc(x, y, r, 0, 2 * Math.PI);
-  g.fillStyle = fill;
-  g.fill();
-  g.strokeStyle = edge;
-  g.lineWidth = 1.4;
-  g.stroke();
 }
 
 /** The point at a share of the length of a line of corners, `short` pixels from either end at most. */
 function along(pts, f, short = 0) {
-  let all = 0;
-  const parts = [];
-  for (let q = 2; q < pts.length; q += 2) {
-    const d = Math.hypot(pts[q] - pts[q - 2], pts[q + 1] - pts[q - 1]);
-    parts.push(d);
-    all += d;
-  }
-  const cut = Math.min(short, all / 2);
-  let left = cut + f * (all - 2 * cut),
-    q = 0;
-  while (q < parts.length - 1 && left > parts[q]) left -= parts[q++];
-  const s = parts[q] ? Math.min(1, left / parts[q]) : 0;
-  const [x0, y0, x1, y1] = pts.slice(2 * q, 2 * q + 4);
-  return { x: x0 + s * (x1 - x0), y: y0 + s * (y1 - y0) };
+  const line = measure(pts),
+    cut = Math.min(short, line.len / 2);
+  return pointAt(line, cut + f * (line.len - 2 * cut));
 }
 
 // ---- chapter 2
@@ -127,7 +107,7 @@ function ringPlan({ w, h, v, slim }) {
     upper = Math.ceil(n / 2),
     right = slim ? 10 : 180,
     pitch = (w - right - 20) / Math.max(1, upper),
-    size = Math.max(10, Math.min(58, pitch * 0.5, 58)),
+    size = Math.max(10, Math.min(58, pitch * 0.5)),
     y0 = 18 + size / 2,
     y1 = h - (slim ? 62 : 18) - size / 2;
   const place = (q) => ({
@@ -180,7 +160,7 @@ export function drawRing(g, fig) {
 /** A chunk: a square that fills as contributions are added, a circle once it is a copy. */
 function piece(g, C, { x, y }, size, { copying, fill, text }) {
   const a = size / 2;
-  if (copying) disc(g, x, y, a, C.done, C.card);
+  if (copying) disc(g, x, y, a, C.done, C.card, 1.4);
   else {
     box(g, x - a, y - a, size, size, 3, C.card);
     box(g, x - a, y + a - size * fill, size, size * fill, 2, C.sumfill);

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...collective import collective
 from ...registry import algorithm_of
+from ...replay import counted
 from ...schedule import Schedule
-from ..sentences.moments import counted, goal
+from ..sentences.moments import goal
 
 ADDS, COPIES, BOTH = "adds", "copies", "both"
 _MOST_BANDS = 6

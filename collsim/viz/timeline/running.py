@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import CollsimError
-from ...registry import algorithms
+from ...registry import algorithms, called
 from ...schedule import Schedule, Step, freeze
 from ...simulate import Trace
 from .textbook import TEXTBOOK
@@ -59,8 +59,7 @@ def _sorted(schedule: Schedule) -> list[np.ndarray[Any, Any]]:
 
 def _followed(function: Callable[..., Any], schedule: Schedule, options: dict[str, Any]) -> dict[str, Any] | None:
     """Run the generator once more, and note where it stands."""
-    wanted = inspect.signature(function).parameters
-    made = function(schedule.ranks, **{name: value for name, value in options.items() if name in wanted})
+    made = called(function, schedule.ranks, options)
     lines, first = _source(function)
     if not inspect.isgenerator(made) or len(lines) > _MOST_LINES:
         return None

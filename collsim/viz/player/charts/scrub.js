@@ -1,6 +1,6 @@
 // The scrubber and the axis of time under the rows: one x scale, one cursor.
 
-import { box, cross, put, widthOf } from "../draw/canvas.js";
+import { box, cross, disc, put, widthOf } from "../draw/canvas.js";
 import { mistakeTime } from "../model/model.js";
 import { textAt } from "../model/read.js";
 import { token } from "../draw/tokens.js";
@@ -82,13 +82,7 @@ function drawNeedle(g, { C }, { zoom: z }, x) {
 
 /** A cross where a wrong schedule goes wrong. */
 function markTime(g, C, x, y, r) {
-  g.beginPath();
-  g.arc(x, y, r * 1.9, 0, 7);
-  g.fillStyle = C.card;
-  g.fill();
-  g.strokeStyle = C.full;
-  g.lineWidth = 2;
-  g.stroke();
+  disc(g, x, y, r * 1.9, C.card, C.full, 2);
   cross(g, x, y, r * 0.8, C.full);
 }
 

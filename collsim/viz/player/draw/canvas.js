@@ -52,6 +52,17 @@ export function box(g, x, y, w, h, r, fill, stroke, lw = 1, dash) {
   }
 }
 
+export function disc(g, x, y, r, fill, stroke, lw = 1) {
+  g.beginPath();
+  g.arc(x, y, r, 0, 2 * Math.PI);
+  g.fillStyle = fill;
+  g.fill();
+  if (!stroke) return;
+  g.strokeStyle = stroke;
+  g.lineWidth = lw;
+  g.stroke();
+}
+
 function trace(g, pts, r = 5) {
   g.beginPath();
   g.moveTo(pts[0], pts[1]);

@@ -1,6 +1,6 @@
 // The same steps without a machine: ranks as cards or circles.
 
-import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
+import { arrow, box, disc, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { cellAt, shareDone } from "../model/cells.js";
 import { measure, pointAt } from "../model/geometry.js";
 import { hopAt, journey } from "../model/hops.js";
@@ -200,13 +200,7 @@ function dots(g, V, x, y, mask, width) {
     r = Math.min(4, width / (n * 3.2)),
     gap = Math.min(13, ((width - 2 * r) / Math.max(1, n - 1)) * 0.9);
   for (let q = 0; q < n; q++) {
-    g.beginPath();
-    g.arc(x + (q - (n - 1) / 2) * gap, y, r, 0, 7);
-    g.fillStyle = mask & (1 << q) ? V.C.ink : V.C.card;
-    g.fill();
-    g.strokeStyle = V.C.ink;
-    g.lineWidth = 1.2;
-    g.stroke();
+    disc(g, x + (q - (n - 1) / 2) * gap, y, r, mask & (1 << q) ? V.C.ink : V.C.card, V.C.ink, 1.2);
   }
 }
 
@@ -265,13 +259,7 @@ function drawRankCircle(g, V, e) {
     { P, r } = V.lay,
     [x, y] = P[e],
     f = shareDone(V, e);
-  g.beginPath();
-  g.arc(x, y, r, 0, 7);
-  g.fillStyle = f >= 1 ? C.done : C.card;
-  g.fill();
-  g.strokeStyle = e < m.ranks ? C.ink : C.hostink;
-  g.lineWidth = 1.8;
-  g.stroke();
+  disc(g, x, y, r, f >= 1 ? C.done : C.card, e < m.ranks ? C.ink : C.hostink, 1.8);
   if (f > 0 && f < 1) {
     g.beginPath();
     g.arc(x, y, r - 3, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * f);
