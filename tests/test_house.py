@@ -29,8 +29,6 @@ MANY_FILES = {
 LONG_FUNCTIONS = {
     f"simulate/kernels/{name}": "numba: a kernel calls only kernels, and a call with this many arrays is no shorter"
     for name in ("queue.py:build", "queue.py:happen", "queue.py:advance", "walk.py:in_order")
-} | {
-    "maxflow/loops.py:augment": "one loop that runs compiled, and in plain Python where the compiler is not worth its start"
 }
 #: Names that say nothing, or say it with wit.
 BAD_NAMES = re.compile(

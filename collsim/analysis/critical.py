@@ -80,23 +80,24 @@ def _chain(trace: Trace) -> list[int]:
     """Rows of the table, the one that ends last first, each with the reason for its start after it."""
     table, start, finish = trace.schedule.transfers, trace.start, trace.finish
     by_finish = np.argsort(finish, kind="stable")
+    ends = finish[by_finish]
     tolerance = 1e-9 * max(trace.time, 1e-30)
     chain = [int(np.argmax(finish))]
     while start[chain[-1]] > trace.begin + tolerance and len(chain) <= len(table):
-        before = _before(start, finish, by_finish, start[chain[-1]], tolerance)
+        before = _before(start, ends, by_finish, start[chain[-1]], tolerance)
         if not len(before):
             break
         chain.append(_reason(table, before, chain[-1]))
     return chain
 
 
-def _before(start: Floats, finish: Floats, by_finish: Longs, moment: float, tolerance: float) -> Longs:
-    """Rows that end at a moment; where none does (launch, jitter), the latest that has ended before."""
-    low, high = np.searchsorted(finish[by_finish], [moment - tolerance, moment + tolerance])
+def _before(start: Floats, ends: Floats, by_finish: Longs, moment: float, tolerance: float) -> Longs:
+    """Rows that end at a moment (`ends`: all ends, in order); where none does (launch, jitter), the latest that has
+    ended before."""
+    low, high = np.searchsorted(ends, [moment - tolerance, moment + tolerance])
     there = by_finish[low:high]
     there = there[start[there] < moment - tolerance]
-    earlier = by_finish[:low]
-    return there if len(there) else earlier[finish[earlier] <= moment][-1:]
+    return there if len(there) else by_finish[:low][-1:]
 
 
 def _reason(table: npt.NDArray[np.void], before: npt.NDArray[np.int64], at: int) -> int:

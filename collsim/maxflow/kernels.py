@@ -1,4 +1,4 @@
-"""The loop of the maximum flow: numba compiles it where it is there, plain Python runs the same source elsewhere.
+"""The loops of the maximum flow: numba compiles them where it is there, plain Python runs the same source elsewhere.
 
 Not imported before the first flow: the compiler takes longer to load than all the rest.
 """
@@ -31,4 +31,16 @@ def compiled(signature: str | None = None) -> Callable[[Kernel], Kernel]:
     return make
 
 
+def called(function: Kernel) -> Kernel:
+    """A function that kernels call, as machine code in theirs, and that stays plain Python for all others."""
+    try:
+        from numba.extending import register_jitable
+    except ImportError:  # in a browser
+        return function
+    made: Kernel = register_jitable(function)
+    return made
+
+
+called(loops.measure)
+called(loops.push)
 augment = compiled("i8(i8[::1], i8[::1], i8[::1], i8[::1], i8, i8, i8, i8[::1], i8[::1], i8[::1])")(loops.augment)

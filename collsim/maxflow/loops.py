@@ -1,4 +1,4 @@
-"""The loop of the maximum flow, as plain Python that numba can compile."""
+"""The loops of the maximum flow, as plain Python that numba can compile."""
 
 from __future__ import annotations
 
@@ -24,56 +24,75 @@ def augment(
 
     `level`, `path` and `queue` have room for every node.
     """
-    nodes = len(start) - 1
-    current = start[:-1].copy()
     flow = 0
     while flow < limit:
-        for v in range(nodes):
-            level[v] = -1
-        level[sink], queue[0] = 0, sink
-        first, last = 0, 1
-        while first < last:
-            v = queue[first]
-            first += 1
-            for i in range(start[v], start[v + 1]):
-                back = order[i]
-                u = head[back]
-                if level[u] < 0 and capacity[back ^ 1] > 0:
-                    level[u] = level[v] + 1
-                    queue[last] = u
-                    last += 1
+        measure(start, order, head, capacity, sink, level, queue)
         if level[source] < 0:
-            return flow
-        current[:] = start[:-1]
-        length, here = 0, source
-        while True:
-            if here == sink:
-                least, keep = limit - flow, -1
-                for i in range(length):
-                    least = min(least, capacity[path[i]])
-                for i in range(length):
-                    capacity[path[i]] -= least
-                    capacity[path[i] ^ 1] += least
-                    if keep < 0 and capacity[path[i]] == 0:
-                        keep = i
-                flow += least
-                if flow >= limit:
-                    return flow
-                here, length = head[path[keep] ^ 1], keep
-            while current[here] < start[here + 1]:
-                a = order[current[here]]
-                if capacity[a] > 0 and level[head[a]] == level[here] - 1:
-                    break
-                current[here] += 1
-            if current[here] < start[here + 1]:
-                path[length] = order[current[here]]
-                here = head[path[length]]
-                length += 1
-            elif here == source:
-                break
-            else:
-                level[here] = nodes  # a dead end
-                length -= 1
-                here = head[path[length] ^ 1]
-                current[here] += 1
+            break
+        flow += push(start, order, head, capacity, source, sink, limit - flow, level, path)
     return flow
+
+
+def measure(start: Longs, order: Longs, head: Longs, capacity: Longs, sink: int, level: Longs, queue: Longs) -> None:
+    """Distances to the sink over arcs with capacity left; -1 for nodes that cannot reach it."""
+    for v in range(len(level)):
+        level[v] = -1
+    level[sink], queue[0] = 0, sink
+    first, last = 0, 1
+    while first < last:
+        v = queue[first]
+        first += 1
+        for i in range(start[v], start[v + 1]):
+            back = order[i]
+            u = head[back]
+            if level[u] < 0 and capacity[back ^ 1] > 0:
+                level[u] = level[v] + 1
+                queue[last] = u
+                last += 1
+
+
+def push(
+    start: Longs,
+    order: Longs,
+    head: Longs,
+    capacity: Longs,
+    source: int,
+    sink: int,
+    limit: int,
+    level: Longs,
+    path: Longs,
+) -> int:
+    """Push up to `limit` along arcs that lead a level nearer to the sink, until none of their ways is left."""
+    nodes = len(start) - 1
+    current = start[:-1].copy()
+    flow, length, here = 0, 0, source
+    while True:
+        if here == sink:
+            least, keep = limit - flow, -1
+            for i in range(length):
+                least = min(least, capacity[path[i]])
+            for i in range(length):
+                capacity[path[i]] -= least
+                capacity[path[i] ^ 1] += least
+                if keep < 0 and capacity[path[i]] == 0:
+                    keep = i
+            flow += least
+            if flow >= limit:
+                return flow
+            here, length = head[path[keep] ^ 1], keep
+        while current[here] < start[here + 1]:
+            a = order[current[here]]
+            if capacity[a] > 0 and level[head[a]] == level[here] - 1:
+                break
+            current[here] += 1
+        if current[here] < start[here + 1]:
+            path[length] = order[current[here]]
+            here = head[path[length]]
+            length += 1
+        elif here == source:
+            return flow
+        else:
+            level[here] = nodes  # a dead end
+            length -= 1
+            here = head[path[length] ^ 1]
+            current[here] += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from ..errors import CollsimError, Sentence, unknown
@@ -86,14 +87,18 @@ class Prediction:
         unmoved = self.time if self.before is None else self.before
         return interval(self.kind, self.collective, self.shares, unmoved, level, self.points)
 
+    @cached_property
+    def _usual(self) -> Interval:
+        return self.interval()
+
     @property
     def low(self) -> float:
         """Seconds: four in five measurements lie between `low` and `high`."""
-        return self.interval().low
+        return self._usual.low
 
     @property
     def high(self) -> float:
-        return self.interval().high
+        return self._usual.high
 
     @property
     def tuner_time(self) -> float | None:
