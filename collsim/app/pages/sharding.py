@@ -3,7 +3,7 @@ what is gathered."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -17,7 +17,7 @@ from collsim.viz.splits.lanes import form_of, lanes_source, sharding_runner
 from ..jobs.worker import Tell
 from ..scenario import snippets
 from ..scenario.address import PageAddress, Word
-from ..scenario.choice import MACHINE_WORDS, WORDS, Choice, PlaceChoice, count, one_of
+from ..scenario.choice import MACHINE_WORDS, WORDS, PlaceChoice, count, one_of
 from ..scenario.mistakes import sentence
 from ..scenario.outcome import build_place, quietly
 from ..shell import codebox
@@ -40,7 +40,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "keep": {"reshard_after_forward": False},
 }
 MOST_SAMPLES = 64
-_PLACE = tuple(field.name for field in fields(PlaceChoice))
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,6 @@ class ShardingChoice(PlaceChoice):
     place: str = "dgx-h100"
     model: str = "llama2-7b"
     samples: int = 1
-
-    @property
-    def where(self) -> Choice:
-        """Its place, as the other pages have it."""
-        return replace(Choice(), **{name: getattr(self, name) for name in _PLACE})
 
 
 PLAIN = ShardingChoice()
@@ -87,7 +81,7 @@ class ShardingRace:
 
 def steps(choice: ShardingChoice, tell: Tell = quietly) -> dict[str, Any]:
     """Each runner's step, or why it cannot be."""
-    place, out = build_place(choice.where), dict[str, Any]()
+    place, out = build_place(choice), dict[str, Any]()
     for number_, (name, options) in enumerate(WAYS.items(), 1):
         try:
             out[name] = cs.training_step(
@@ -125,7 +119,7 @@ def draw() -> None:
         model = choose("sharding_model", t("train.model"), {name: name for name in blocks()}, choice.model)
         samples = number("sharding_samples", choice.samples, 1, MOST_SAMPLES, t("train.samples"))
         place = where(choice.where)
-    choice = replace(choice, model=model, samples=samples, **{name: getattr(place, name) for name in _PLACE})
+    choice = replace(choice, model=model, samples=samples, **place.place_words)
     st.html(title(t("page.sharding"), t("sharding.below")))
     tabs(PAGE)
     leave(choice)

@@ -49,6 +49,16 @@ class PlaceChoice:
     alpha: str = "1us"
     own: str = ""
 
+    @property
+    def place_words(self) -> dict[str, Any]:
+        """What says where, by field."""
+        return {field.name: getattr(self, field.name) for field in fields(PlaceChoice)}
+
+    @property
+    def where(self) -> Choice:
+        """Its place, with a run as usual."""
+        return Choice(**self.place_words)
+
 
 @dataclass(frozen=True)
 class Choice(PlaceChoice):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -104,15 +104,15 @@ class Outcome:
     notes: tuple[tuple[str, str], ...] = ()
 
 
-def build_place(choice: Choice) -> cs.Topology:
+def build_place(choice: PlaceChoice) -> cs.Topology:
     """The machine or network. Raises CollsimError, Refused where it is too large for a page."""
-    return _built(PlaceChoice(**{f.name: getattr(choice, f.name) for f in fields(PlaceChoice)}))
+    return _built(PlaceChoice(**choice.place_words))
 
 
 @lru_cache(maxsize=32)
 def _built(place: PlaceChoice) -> cs.Topology:
     """One topology for all who ask for the same place: its routes, cuts and orders are found once."""
-    topology = place_of(Choice(**vars(place)))
+    topology = place_of(place.where)
     if topology.ranks > MOST_RANKS_HERE:
         raise Refused("refused.ranks", ranks=topology.ranks, limit=MOST_RANKS_HERE)
     return topology

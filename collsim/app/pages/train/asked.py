@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
@@ -43,7 +43,6 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 #: Those that a way of splitting has; the others are DDP's.
 COMMON = ("network", "accumulate")
-_PLACE = tuple(field.name for field in fields(PlaceChoice))
 
 
 @dataclass(frozen=True)
@@ -83,11 +82,6 @@ class TrainingChoice(PlaceChoice):
     every: bool = False
 
     @property
-    def where(self) -> Choice:
-        """Its place, as the other pages have it."""
-        return replace(Choice(), **{name: getattr(self, name) for name in _PLACE})
-
-    @property
     def speed_of(self) -> str | None:
         """The GPU to compute with; a network that is no machine has A100s unless another is named."""
         return self.gpu or ("A100" if self.place in networks() else None)
@@ -108,7 +102,7 @@ PLAIN = TrainingChoice()
 
 def at(choice: TrainingChoice, where: Choice) -> TrainingChoice:
     """The same step at another place."""
-    return replace(choice, **{name: getattr(where, name) for name in _PLACE})
+    return replace(choice, **where.place_words)
 
 
 def on(where: Choice) -> TrainingChoice:

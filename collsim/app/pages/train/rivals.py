@@ -16,9 +16,9 @@ from collsim.training.explain import sentences
 from collsim.viz.training.document import patterns, step_document
 
 from ...jobs.worker import Tell
-from ...scenario.outcome import quietly
+from ...scenario.outcome import build_place, quietly
 from .asked import TrainingChoice
-from .steps import Pair, place, run
+from .steps import Pair, run
 
 #: The runners, and what each is asked for.
 WAYS: dict[str, dict[str, Any]] = {
@@ -75,7 +75,7 @@ def raced(choice: TrainingChoice, tell: Tell = quietly) -> StepRace:
         except CollsimError as error:
             failed.append((name, error))
         tell("run", number / len(WAYS))
-    return StepRace(place(choice.where).name, tuple(runners), tuple(failed))
+    return StepRace(build_place(choice).name, tuple(runners), tuple(failed))
 
 
 def _raced(name: str, trace: StepTrace) -> RacedStep:

@@ -17,7 +17,7 @@ from collsim.viz.timeline.document import sent
 from collsim.viz.training.document import step_document
 
 from ...jobs.worker import Tell
-from ...scenario.choice import Choice, networks, own_options, to_query
+from ...scenario.choice import networks, own_options, to_query
 from ...scenario.outcome import build_place, quietly
 from .asked import CHANGES, TrainingChoice, options
 
@@ -87,12 +87,6 @@ class CollectiveOpened:
     trouble: CollsimError | None = None
 
 
-@lru_cache(maxsize=24)
-def place(where: Choice) -> cs.Topology:
-    """The machine or network; the same object for the same question, whose collectives are known then."""
-    return build_place(where)
-
-
 @lru_cache(maxsize=16)
 def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
     """The step without the switches; `collectives` as in `training_step`. Raises CollsimError for what cannot be."""
@@ -103,7 +97,7 @@ def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
     }[choice.way]
     return cs.training_step(
         choice.model,
-        place(choice.where),
+        build_place(choice),
         parallel=made(**options(choice)),
         micro_batch=choice.samples,
         dtype=choice.dtype,
@@ -225,7 +219,7 @@ def named(rows: Sequence[dict[str, Any]], wanted: str) -> dict[str, Any] | None:
 
 def expected_opened(choice: TrainingChoice, task: int) -> float:
     """Seconds that `opened` should take: most of it goes into the picture."""
-    return 0.1 + 3e-5 * min(20_000, place(choice.where).ranks ** 2 * 16)
+    return 0.1 + 3e-5 * min(20_000, build_place(choice).ranks ** 2 * 16)
 
 
 def opened(choice: TrainingChoice, task: int, tell: Tell = quietly) -> CollectiveOpened:
