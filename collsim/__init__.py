@@ -28,7 +28,7 @@ from .schedule import Schedule, Step, copy, reduce, repeat, reverse, together
 from .schedule import pipeline as _pipelined
 from .simulate import Flows, Together, Trace, expected_cost, simulate, simulate_flows, simulate_many
 from .simulate.trace import views as _views
-from .sweep import compare, sweep
+from .sweep import close_gap, compare, sweep
 from .topology import Topology, load_topology, machine, machines
 from .topology.network import views as _topology_views
 from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time, size_range
@@ -123,6 +123,7 @@ __all__ = [
     "break_it",
     "calibrate",
     "cheapest",
+    "close_gap",
     "collective",
     "collectives",
     "compare",
@@ -218,6 +219,7 @@ _pipeline_parallel = _late("training", "pipeline")
 _views.update(
     questions=_late("teach", "questions"),
     animate=_late("viz", "animate"),
+    close_gap=_late("sweep.closing", "close_gap_of"),
     html=_late("viz", "html"),
     picture=_late("viz", "save"),
     save=_late("exchange", "save"),

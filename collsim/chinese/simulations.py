@@ -219,6 +219,76 @@ SAID = {
     "{name}: {lost}; add a link, or leave them out with ranks=": "{name}：{lost}；请加一条链路，或用 ranks= 把它们排除",
     "{ranks} cannot be reached from rank 0": "从 rank 0 无法到达 {ranks}",
     "{ranks} cannot reach rank 0": "{ranks} 无法到达 rank 0",
+    "Every pair of ranks took, whenever it was free, a chunk that its source had and its destination lacked.": (
+        "每对 rank 一空闲，就取一个源端已有而目的端还缺的 chunk。"
+    ),
+    "at the root": "在 root 处",
+    "at every rank": "在每个 rank 处",
+    "the buffer": "整个缓冲区",
+    "each block": "每一块",
+    "{counts} trees {where}, at most {height} links high, carry {rate} of {what}: {share} % of what the narrowest "
+    "cut and the routes allow.": (
+        "{where}有 {counts} 棵树，高不超过 {height} 条链路，以 {rate} 传送{what}：达到最窄割和路由所允许的 {share} %。"
+    ),
+    "No schedule of fewer than {least} steps exists: {why}.{refused}": "不存在少于 {least} 步的调度：{why}。{refused}",
+    "what rank {a} has must reach rank {b}, {least} links away": (
+        "rank {a} 的数据必须到达 rank {b}，两者相隔 {least} 条链路"
+    ),
+    " None of {least} steps takes fewer than {rounds} rounds: the solver proved it.": (
+        "求解器已证明：{least} 步的调度都不少于 {rounds} 轮。"
+    ),
+    "option of synthesis": "合成选项",
+    "{label} runs on ranks of its own; synthesize for a topology of these ranks": (
+        "{label} 运行在自选的 rank 上；请对由这些 rank 组成的拓扑做合成"
+    ),
+    "{own} as it was run": "{own}（按原样运行）",
+    "The synthesized schedule takes {time}; {others}.": "合成的调度用时 {time}；{others}。",
+    "{rival} takes {other}, {times} times as long": "{rival} 用时 {other}，是其 {times} 倍",
+    "{rival} takes {other} and is {times} times as fast": "{rival} 用时 {other}，速度是其 {times} 倍",
+    "{rival} takes as long": "{rival} 用时相同",
+    "Where the gain of {saved} comes from: {why}.": "节省的 {saved} 从何而来：{why}。",
+    "It gives back {paid}.": "但要付出 {paid}。",
+    "{part} because {rival} uses {used} of the {all} links of the narrowest cut, not {mine}, and its busiest link, "
+    "{link}, needs {floor} for what it carries, not {own}": (
+        "{part} 是因为 {rival} 在最窄割的 {all} 条链路中只用了 {used} 条，而不是 {mine} 条，"
+        "其最忙的链路 {link} 传完所载数据需要 {floor}，而不是 {own}"
+    ),
+    "{part} because the busiest link of {rival}, {link}, needs {floor} for what it carries, not {own}": (
+        "{part} 是因为 {rival} 最忙的链路 {link} 传完所载数据需要 {floor}，而不是 {own}"
+    ),
+    "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, not {own}": (
+        "{part} 是因为 {rival} 最忙的链路要等待尚在途中的 chunk {wait}，而不是 {own}"
+    ),
+    "{part} of latency because {rival} takes {steps} steps, not {own}": (
+        "{part} 的延迟，因为 {rival} 需要 {steps} 步，而不是 {own} 步"
+    ),
+    "{part} of latency that {rival} with its {steps} steps does not hide": (
+        "{part} 的延迟，{rival} 的 {steps} 步没有把它掩盖掉"
+    ),
+    "{part} at the cut": "割上的 {part}",
+    "{part} of waiting for chunks": "等待 chunk 的 {part}",
+    "{part} of latency": "延迟 {part}",
+    "No schedule can be faster than {bound}, and this one is within 0.5 % of it.": (
+        "任何调度都不可能快于 {bound}，而它与之相差不到 0.5 %。"
+    ),
+    "{part} at the cut: its links are not loaded alike, or carry more than must cross it": (
+        "割上的 {part}：其链路负载不均，或传送的比必须跨越的多"
+    ),
+    "{part} of waiting for chunks: pipelines fill and drain": "等待 chunk 的 {part}：流水线要填满和排空",
+    "{part} of latency in {steps} steps": "{steps} 步的延迟 {part}",
+    "It stays at {gap} times the lower bound of {bound}: {why}.": "它仍是下界 {bound} 的 {gap} 倍：{why}。",
+    "The bound is one of latency: the farthest rank is {time} away.": "下界由延迟决定：最远的 rank 相距 {time}。",
+    "No cut is narrower than all links of the ranks together: they need {time}.": (
+        "没有哪个割比各 rank 的全部链路合起来更窄：它们需要 {time}。"
+    ),
+    "ranks {first}-{last}": "rank {first}–{last}",
+    "ranks {ranks} and {more} more": "rank {ranks} 等（另有 {more} 个）",
+    "The narrowest cut: {needed} must get into {ranks} over {links} links of {rate} together, {time}.": (
+        "最窄的割：{needed} 必须经 {links} 条链路（合计 {rate}）进入 {ranks}，需 {time}。"
+    ),
+    "The narrowest cut: {needed} must get out of {ranks} over {links} links of {rate} together, {time}.": (
+        "最窄的割：{needed} 必须经 {links} 条链路（合计 {rate}）离开 {ranks}，需 {time}。"
+    ),
     "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)": (
         "{what}= 用于切分模型的方式：compare('resnet50', machine, batch=4096)"
     ),

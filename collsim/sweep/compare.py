@@ -20,6 +20,7 @@ from ..topology import Topology
 from ..topology.network import channels_offered
 from ..units import parse_count
 from .run import Progress, sweep
+from .synthesized import SYNTHESIZED
 from .ways import compare_ways
 
 if TYPE_CHECKING:
@@ -126,7 +127,8 @@ def compare(
         a, b: two Traces, of which `a` is the base and which may differ in anything; or the name of a collective and a
         Topology. The rest is for algorithms.
         nbytes: one size or a list of them.
-        algorithm: only these; all of the collective unless given.
+        algorithm: only these; all of the collective unless given. `"synthesized"` is the schedule that `synthesize`
+            finds for the machine and each size.
         channels, chunks: pin them; unless given each algorithm that has such options runs with one channel and one
         chunk, and with all channels that the topology offers and each of `PIPELINES` chunks, and the fastest counts.
         dtype, engine, executor, progress: as `sweep` takes them.
@@ -184,18 +186,23 @@ def _two(a: Any, b: Any) -> Comparison | StepComparison:
     return compare_steps(a, b) if isinstance(a, StepTrace) or isinstance(b, StepTrace) else compare_runs(a, b)
 
 
-def _named(collective: str, given: Sequence[str | Algorithm] | None) -> list[Algorithm]:
+def _named(collective: str, given: Sequence[str | Algorithm] | None) -> list[Algorithm | str]:
     if given is None:
         return list(algorithms(collective).values())
     if isinstance(given, str) or not isinstance(given, Sequence):
         why = "algorithm={given!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
         raise CollsimError(why, given=given)
-    return [entry if isinstance(entry, Algorithm) else find(entry) for entry in given]
+    return [entry if isinstance(entry, Algorithm) or entry == SYNTHESIZED else find(entry) for entry in given]
 
 
-def pairs(entries: Sequence[Algorithm], search: Search) -> list[tuple[Algorithm | str, dict[str, Any]]]:
-    """Every algorithm with every choice of options to try, as `sweep` takes them."""
-    return [(entry, options) for entry in entries for options in search.of(entry)]
+def pairs(entries: Sequence[Algorithm | str], search: Search) -> list[tuple[Algorithm | str, dict[str, Any]]]:
+    """Every algorithm with every choice of options to try, as `sweep` takes them; what is synthesized has none."""
+    tries = {SYNTHESIZED: [{}]}
+    return [
+        (entry, options)
+        for entry in entries
+        for options in (search.of(entry) if isinstance(entry, Algorithm) else tries[entry])
+    ]
 
 
 def fastest(frame: pd.DataFrame) -> pd.DataFrame:

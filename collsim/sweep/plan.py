@@ -42,6 +42,7 @@ from ..topology.files.document import compose, value_of
 from ..units import size_range
 from .library import NCCL
 from .steps import SEVERAL, models, splits
+from .synthesized import SYNTHESIZED
 
 _KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")
 #: Keys of a plan over training steps.
@@ -97,7 +98,7 @@ def _require_known(key: str, entry: Any) -> None:
     name = entry.get("name", "") if isinstance(entry, dict) else entry
     if key == "collective":
         find_collective(name)
-    elif key == "algorithm" and name != NCCL:
+    elif key == "algorithm" and name not in (NCCL, SYNTHESIZED):
         find(name)
     elif key == "model":
         models(entry)

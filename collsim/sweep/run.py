@@ -20,11 +20,13 @@ from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import simulate
 from ..simulate.waiting import in_one_piece
+from ..topology import Topology
 from .library import NCCL, predicted
 from .orphans import begin_worker
 from .scenario import Work, scenarios
 from .steps import StepWork, require_collectives_alone, require_steps_alone, steps
 from .store import Row, Store
+from .synthesized import SYNTHESIZED, timed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +64,7 @@ def sweep(
         algorithm: names, Algorithms, or `(name, {option: value or list})` pairs; all of the collectives when None.
             `"nccl"` is what NCCL itself would choose and take (`nccl.predict`); its options are NCCL's settings:
             `("nccl", {"NCCL_PROTO": ["LL", "Simple"]})`; such rows have the engine `nccl`.
+            `"synthesized"` is found for each machine and size; its options are effort, method, pieces, root.
         topology: Topologies, or words for them: `"switch(64)"`, `"dgx-a100"`,
             `{"machine": "dgx-a100", "nodes": [1, 2, 4], "p2p": [True, False], "scaled": {"infiniband": 2}}`.
         nbytes, dtype: sizes (bytes or texts) and element types.
@@ -265,12 +268,20 @@ def _figures(work: Work | StepWork) -> Callable[..., Row]:
         return work.figures
     if work.algorithm == NCCL:
         return lambda nbytes, *_: predicted(work.collective, work.topology, nbytes, work.options)
+    place = work.topology if work.order is None else reordered(work.topology, work.order)
+    if work.algorithm == SYNTHESIZED:
+        return lambda nbytes, dtype, engine, options: _found(work, place, nbytes, dtype, engine, options)
     plan = _plan(work)
     channels = {"channels": plan.channels}
-    place = work.topology if work.order is None else reordered(work.topology, work.order)
     return lambda nbytes, dtype, engine, options: (
         simulate(plan, place, nbytes, dtype, engine, **options).row() | channels
     )
+
+
+def _found(work: Work, place: Topology, nbytes: int, dtype: str, engine: str, conditions: Row) -> Row:
+    """The figures of what is synthesized for one size."""
+    trace = timed(work.collective, place, nbytes, dtype, engine, options=work.options, conditions=conditions)
+    return trace.row() | {"channels": 1}
 
 
 def _plan(work: Work) -> Schedule:

@@ -27,12 +27,14 @@ from ..topology import Topology
 from ..units import parse_bytes
 from .library import NCCL, check_settings
 from .networks import fingerprint, networks
+from .synthesized import SYNTHESIZED, check_options
 
 #: Rooms whose source decides what a simulation gives.
 _MODEL = (
     "algorithms",
     "analysis/orders.py",
     "simulate",
+    "synthesis",
     "topology",
     "bounds.py",
     "collective.py",
@@ -52,7 +54,7 @@ class Work:
     Attributes:
         algorithm: its name; an Algorithm that is not part of the package; or what became of one on its way to another
         process; `"nccl"` for
-            what NCCL itself would do, and then `options` are its settings.
+            what NCCL itself would do, and then `options` are its settings; `"synthesized"` for what is found.
         collective: its name.
         order: rank r sits where rank order[r] of the topology would; None as it is.
         cases: (nbytes, dtype, engine, engine options) of each scenario, and `keys` their ids.
@@ -171,8 +173,8 @@ def model_version(rooms: tuple[str, ...] = _MODEL) -> str:
 
 
 def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, str, dict[str, Any]]]:
-    """(algorithm, collective, options) of each choice; the algorithm is `"nccl"` where NCCL chooses, once for each
-    collective."""
+    """(algorithm, collective, options) of each choice; the algorithm is `"nccl"` where NCCL chooses, `"synthesized"`
+    where a schedule is found, once for each collective."""
     kinds = [str(c) for c in _listed(collective)]
     for kind in kinds:
         find_collective(kind)
@@ -184,6 +186,10 @@ def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, 
         if named == NCCL:
             check_settings(kinds, options)
             chosen += [(NCCL, kind, one) for kind in kinds for one in _each_option(options)]
+            continue
+        if named == SYNTHESIZED:
+            check_options(kinds, options)
+            chosen += [(SYNTHESIZED, kind, one) for kind in kinds for one in _each_option(options)]
             continue
         entry = named if isinstance(named, Algorithm) else find(named)
         if entry.collective not in kinds:

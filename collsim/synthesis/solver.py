@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..collective import Collective, collective
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence, Words
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
@@ -63,7 +63,7 @@ def require_solver() -> None:
         raise CollsimError("exact synthesis needs OR-Tools; install it with: pip install 'collsim[synthesis]'")
 
 
-def least_steps(kind: Collective, topology: Topology, ranks: int | None = None, root: int = 0) -> tuple[int, str]:
+def least_steps(kind: Collective, topology: Topology, ranks: int | None = None, root: int = 0) -> tuple[int, Sentence]:
     """Steps below which no schedule can be, and the two ranks that prove it: no way between them has fewer links."""
     n = topology.ranks if ranks is None else ranks
     pairs = pairs_of(topology, n)
@@ -75,7 +75,7 @@ def least_steps(kind: Collective, topology: Topology, ranks: int | None = None, 
     else:
         a, b = root, int(np.argmax(hops[root]))
     least = int(hops[a, b])
-    return least, f"what rank {a} has must reach rank {b}, {least} links away"
+    return least, Sentence("what rank {a} has must reach rank {b}, {least} links away", a=a, b=b, least=least)
 
 
 def _hops(n: int, src: Longs, dst: Longs) -> Longs:
@@ -287,20 +287,22 @@ def quickest(
     root: int,
     seconds: float = _SECONDS,
     told: Callable[[float], None] | None = None,
-) -> tuple[Schedule, str]:
+) -> tuple[Schedule, Sentence]:
     """The schedule of fewest steps, of those the one of fewest rounds with one chunk per block; and the proof in words.
 
     Raises CollsimError where the solver does not find one in time.
     """
     least, why = least_steps(kind, topology, ranks, root)
-    refused = ""
+    refused: Words = ""
     for rounds in range(least, _MOST_ROUNDS):
         answer = exact(kind, topology, least, rounds, ranks=ranks, root=root, seconds=seconds, told=told)
         if answer.schedule is not None:
-            return answer.schedule, f"No schedule of fewer than {least} steps exists: {why}.{refused}"
+            proof = "No schedule of fewer than {least} steps exists: {why}.{refused}"
+            return answer.schedule, Sentence(proof, least=least, why=why, refused=refused)
         if not answer.proved:
             break
-        refused = f" None of {least} steps takes fewer than {rounds + 1} rounds: the solver proved it."
+        proved = " None of {least} steps takes fewer than {rounds} rounds: the solver proved it."
+        refused = Sentence(proved, least=least, rounds=rounds + 1)
     raise CollsimError(
         "{name}: no schedule of {least} steps was found in time; try objective='bandwidth'",
         name=topology.name,

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ..bar import told as telling
 from ..collective import Collective, collective
-from ..errors import CollsimError, require_word
+from ..errors import CollsimError, Sentence, require_word
 from ..schedule import Schedule
 from ..simulate import simulate
 from ..topology import Topology
@@ -24,7 +24,11 @@ _SMALL_RANKS = 16  # up to so many a size is also tried with the fewest steps
 _TREE_RANKS = 256  # beyond, packing takes minutes
 _FILLED = 1.02  # steps per piece: where filling and draining the trees takes more, matching is tried as well
 _GREEDY_CHUNKS = {"low": (1,), "normal": (1, 4), "high": (1, 2, 4, 8, 16)}
-_GREEDY_SAYS = "Every pair of ranks took, whenever it was free, a chunk that its source had and its destination lacked."
+_GREEDY_SAYS = Sentence(
+    "Every pair of ranks took, whenever it was free, a chunk that its source had and its destination lacked."
+)
+_AT_ROOT = Sentence("at the root"), Sentence("the buffer")
+_AT_RANKS = Sentence("at every rank"), Sentence("each block")
 _SECONDS = {"low": 20.0, "normal": 120.0, "high": 1200.0}
 
 
@@ -35,12 +39,17 @@ class Report:
     Attributes:
         method: `trees` (packed at the narrowest cut), `greedy` (matching) or `exact` (solver).
         objective: `bandwidth`, `latency`, or bytes.
-        says: how it was found, and what is proved, in sentences.
+        sentence: how it was found, and what is proved, in both languages.
     """
 
     method: str
     objective: str | int
-    says: str
+    sentence: Sentence
+
+    @property
+    def says(self) -> str:
+        """How it was found, and what is proved, in English."""
+        return str(self.sentence)
 
 
 _reports: WeakKeyDictionary[Schedule, Report] = WeakKeyDictionary()
@@ -175,22 +184,28 @@ class _Search:
     def options(self, method: str) -> dict[str, Any]:
         return {"method": method, "objective": self.objective}
 
-    def trees(self) -> tuple[Schedule, str]:
+    def trees(self) -> tuple[Schedule, Sentence]:
         made = forests.plan(self.kind, self.topology, self.ranks, self.root, self.effort, self.told)
         pieces = self.pieces or forests.pieces_of(made, self.nbytes, self.effort)
         found = forests.scheduled(
             made, self.kind, self.ranks, self.root, pieces, {**self.options("trees"), "pieces": pieces}
         )
         height = max(f.height for f in made.forests)
-        counts = " and ".join(str(f.trees) for f in made.forests)
-        where, what = ("at the root", "the buffer") if self.kind.rooted else ("at every rank", "each block")
-        says = (
-            f"{counts} trees {where}, at most {height} links high, carry {format_bandwidth(made.reached)} of {what}: "
-            f"{100 * made.reached / made.most:.4g} % of what the narrowest cut and the routes allow."
+        counts = " + ".join(str(f.trees) for f in made.forests)
+        where, what = _AT_ROOT if self.kind.rooted else _AT_RANKS
+        says = Sentence(
+            "{counts} trees {where}, at most {height} links high, carry {rate} of {what}: {share} % of what the "
+            "narrowest cut and the routes allow.",
+            counts=counts,
+            where=where,
+            height=height,
+            rate=format_bandwidth(made.reached),
+            what=what,
+            share=f"{100 * made.reached / made.most:.4g}",
         )
         return found, says
 
-    def greedy(self) -> tuple[Schedule, str]:
+    def greedy(self) -> tuple[Schedule, Sentence]:
         best: tuple[float, Schedule] | None = None
         for per_block in (self.pieces,) if self.pieces else _GREEDY_CHUNKS[self.effort]:
             found = self.matched(per_block)
@@ -208,7 +223,7 @@ class _Search:
         place = self.kind, self.topology, self.ranks, self.root
         return greedy.greedy(*place, self.nbytes, per_block, 1, self.options("greedy"), count)
 
-    def exact(self) -> tuple[Schedule, str]:
+    def exact(self) -> tuple[Schedule, Sentence]:
         told = self.told
         tick = (lambda seconds: told(0, 1, f"solver, {seconds:.0f} s")) if told is not None else None
         return solver.quickest(self.kind, self.topology, self.ranks, self.root, _SECONDS[self.effort], tick)

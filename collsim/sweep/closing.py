@@ -1,0 +1,390 @@
+"""What would close the gap: the schedule synthesized for a machine, raced against ring and tree, and why a gap remains.
+
+The time of a run is its lower bound and three parts, each found by running again. The busiest link needs `floor`
+seconds for what the schedule puts on it; what this is beyond the bound is the `cut`: its links are not used alike, or
+carry more than must cross. Without alphas the run takes `bare` seconds; what this is beyond the floor is `chunks`: the
+busiest link waits for chunks that are still on their way. The rest is `latency`. All runs of a race are those of the
+event engine on the same links, so a difference of two times is the sum of the differences of their parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..analysis.standing import standing
+from ..bar import told as telling
+from ..cuts import Cut
+from ..errors import CollsimError, Sentence, Words, in_a_row
+from ..registry import algorithms, schedule
+from ..schedule import Schedule
+from ..simulate import Trace, simulate
+from ..topology import Topology
+from ..units import format_bandwidth, format_bytes, format_time
+from .compare import Search
+from .synthesized import SYNTHESIZED, check_options, timed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What the synthesized schedule is raced against: the first of each that the collective has and that runs here.
+RIVALS = {
+    "ring": ("ring", "chain"),
+    "tree": ("double_binary_tree", "tree", "pat", "binomial", "recursive_doubling", "bruck"),
+}
+RUN = "run"
+_EQUAL, _REACHED, _TOLD = 1.005, 1.005, 0.05
+_NAMED = 8
+
+
+@dataclass(frozen=True)
+class GapParts:
+    """Seconds of a run beyond its lower bound, by cause; with the bound they are its time.
+
+    Attributes:
+        cut: the busiest link carries more than the bound asks of it. chunks: it waits for chunks. latency: alphas.
+        floor: s that the busiest link needs for its bytes. busiest: that link.
+    """
+
+    cut: float
+    chunks: float
+    latency: float
+    floor: float
+    busiest: int
+
+
+def gap_parts(trace: Trace) -> GapParts:
+    """Where the time of a run beyond its bound goes, found by running it again without alphas."""
+    links = trace.topology.links
+    bare = trace.again(replace(trace.topology, links=replace(links, alpha=np.zeros_like(links.alpha)))).spent
+    busiest = int(np.argmax(trace.link_busy))
+    floor = float(trace.link_busy[busiest])
+    parts = [max(0.0, trace.spent - bare), max(0.0, bare - floor), max(0.0, floor - trace.bound.bandwidth)]
+    left = trace.bound.time - trace.bound.bandwidth  # the farthest rank's alphas are no part of the gap
+    for i, part in enumerate(parts):
+        parts[i] = max(0.0, part - left)
+        left = max(0.0, left - part)
+    latency, chunks, cut = parts
+    return GapParts(cut, chunks, latency, floor, busiest)
+
+
+@dataclass(frozen=True, eq=False)
+class SynthesisRace:
+    """A synthesized schedule and what it was raced against, all timed by the event engine.
+
+    Attributes:
+        runs: `synthesized`, then `ring` and `tree` as far as the collective has them, each at its best channels and
+            chunks, and `run`, the run that it is to beat, where there is one.
+        parts: where the time of each beyond the bound goes.
+        found: how the schedule was found, and what is proved.
+    """
+
+    runs: dict[str, Trace]
+    parts: dict[str, GapParts]
+    found: Sentence
+
+    @property
+    def trace(self) -> Trace:
+        """The run of the synthesized schedule."""
+        return self.runs[SYNTHESIZED]
+
+    @property
+    def schedule(self) -> Schedule:
+        """The synthesized schedule; to be played, saved and taken home as any other."""
+        return self.trace.schedule
+
+    @property
+    def rival(self) -> str:
+        """The fastest of those it is raced against."""
+        return min((name for name in self.runs if name != SYNTHESIZED), key=lambda name: self.runs[name].time)
+
+    @property
+    def says(self) -> tuple[Sentence, ...]:
+        """By how much it is faster, where the gain comes from, what gap remains and why; in both languages."""
+        return tuple(_sentences(self))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each run, the fastest first, in SI units: time, busbw, gap, and the parts of its gap in seconds."""
+        order = sorted(self.runs, key=lambda name: standing(self.runs[name].time, name))
+        return [_row(name, self.runs[name], self.parts[name]) for name in order]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The same as a table."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.says))
+
+
+def _row(name: str, trace: Trace, parts: GapParts) -> dict[str, Any]:
+    figures = trace.row()
+    columns = ("algorithm", "steps", "transfers", "time", "busbw", "bound", "gap")
+    return {
+        "run": name,
+        **{column: figures[column] for column in columns},
+        "options": dict(trace.schedule.options),
+        "cut": parts.cut,
+        "chunks": parts.chunks,
+        "latency": parts.latency,
+    }
+
+
+# ---- the race ------------------------------------------------------------------------------------------------------
+
+
+def close_gap(
+    collective: str,
+    topology: Topology,
+    nbytes: Any,
+    *,
+    ranks: int | None = None,
+    root: int = 0,
+    dtype: str = "float32",
+    effort: str = "normal",
+    progress: Any = None,
+) -> SynthesisRace:
+    """The schedule synthesized for a size, raced against ring and tree; with the sentence where its gain comes from.
+
+    Args:
+        collective, topology, nbytes, dtype: as `simulate` takes them. ranks, root, effort: as `synthesize`.
+        progress: True for a bar, or a function called with (done, in all, what); Ctrl-C ends it.
+
+    Raises as `synthesize` and `simulate`.
+    """
+    check_options([str(collective)], ())
+    options = {"effort": effort, "root": root}
+    with telling(progress, "parts", "done", "in_all", "what") as told:
+        found = timed(collective, topology, nbytes, dtype, options=options, ranks=ranks, told=told)
+        runs = {SYNTHESIZED: found}
+        for number, (name, rival) in enumerate(_rivals(found)):
+            if told is not None:
+                told(number, len(RIVALS), "ring and tree")
+            runs[name] = rival
+        return _raced(runs)
+
+
+def close_gap_of(trace: Trace, *, effort: str = "normal", progress: Any = None) -> SynthesisRace:
+    """The same for a run that is there: it is one of those raced, without its barriers and its conditions.
+
+    Raises CollsimError for a run on other ranks than the first of its topology.
+    """
+    s = trace.schedule
+    if not np.array_equal(trace.place[: s.ranks], np.arange(s.ranks)):
+        raise CollsimError("{label} runs on ranks of its own; synthesize for a topology of these ranks", label=s.label)
+    place = {"ranks": s.ranks, "root": s.root, "dtype": trace.dtype}
+    race = close_gap(s.collective, trace.topology, trace.nbytes, **place, effort=effort, progress=progress)
+    if any(s.label == one.schedule.label for one in race.runs.values()):
+        return race
+    run = simulate(s, trace.topology, trace.nbytes, trace.dtype, "event")
+    return _raced({**race.runs, RUN: run}, race.parts)
+
+
+def _raced(runs: dict[str, Trace], known: dict[str, GapParts] | None = None) -> SynthesisRace:
+    from ..synthesis import report
+
+    parts = dict(known or {})
+    parts |= {name: gap_parts(trace) for name, trace in runs.items() if name not in parts}
+    said = report(runs[SYNTHESIZED].schedule)
+    assert said is not None
+    return SynthesisRace(runs, parts, said.sentence)
+
+
+def _rivals(found: Trace) -> Iterator[tuple[str, Trace]]:
+    """Ring and tree at their best, as far as the collective has them and they run here."""
+    kind = found.schedule.collective
+    for name, ways in RIVALS.items():
+        for way in ways:
+            best = _best(f"{kind}_{way}", found) if f"{kind}_{way}" in algorithms(kind) else None
+            if best is not None:
+                yield name, best
+                break
+
+
+def _best(algorithm: str, found: Trace) -> Trace | None:
+    """The fastest of an algorithm over the channels and chunks that a comparison tries; None where it cannot run."""
+    entry, n, topology = algorithms()[algorithm], found.schedule.ranks, found.topology
+    best = None
+    for options in Search.on(topology).of(entry):
+        root = {"root": found.schedule.root} if "root" in entry.options else {}
+        try:
+            plan = schedule(entry, ranks=n, topology=topology, **options, **root)
+            trace = simulate(plan, topology, found.nbytes, found.dtype, "event")
+        except CollsimError:
+            continue
+        best = trace if best is None or standing(trace.time) < standing(best.time) else best
+    return best
+
+
+# ---- sentences -----------------------------------------------------------------------------------------------------
+
+
+def _sentences(race: SynthesisRace) -> Iterator[Sentence]:
+    """By how much, where from, what remains and why."""
+    time, rivals = race.trace.time, [name for name in race.runs if name != SYNTHESIZED]
+    if rivals:
+        rivals.sort(key=lambda name: standing(race.runs[name].time, name))
+        against = [_against(time, race.runs[name].time, _named(name, race.runs[name])) for name in rivals]
+        others = in_a_row(against, "{first}; {then}")
+        yield Sentence("The synthesized schedule takes {time}; {others}.", time=format_time(time), others=others)
+    if rivals and race.runs[rivals[0]].time > time * _EQUAL:
+        yield from _gain(race)
+    yield _remains(race)
+    yield _of_bound(race.trace)
+
+
+def _named(name: str, trace: Trace) -> Words:
+    """`ring`, `double binary tree`; the run that is to be beaten by its algorithm."""
+    own = trace.schedule.name.removeprefix(f"{trace.schedule.collective}_").replace("_", " ")
+    return Sentence("{own} as it was run", own=own) if name == RUN else own
+
+
+def _against(time: float, other: float, rival: Words) -> Sentence:
+    """How long a rival takes, and by how much longer or shorter that is."""
+    said = {"rival": rival, "other": format_time(other)}
+    if other > time * _EQUAL:
+        return Sentence("{rival} takes {other}, {times} times as long", times=f"{other / time:.3g}", **said)
+    if other * _EQUAL < time:
+        return Sentence("{rival} takes {other} and is {times} times as fast", times=f"{time / other:.3g}", **said)
+    return Sentence("{rival} takes as long", rival=rival)
+
+
+def _gain(race: SynthesisRace) -> Iterator[Sentence]:
+    """Where the time goes that the fastest rival takes longer; the largest part first."""
+    other, mine, theirs = race.runs[race.rival], race.parts[SYNTHESIZED], race.parts[race.rival]
+    saved = other.time - race.trace.time
+    reasons = [
+        (theirs.cut - mine.cut, _of_cut),
+        (theirs.chunks - mine.chunks, _of_chunks),
+        (theirs.latency - mine.latency, _of_latency),
+    ]
+    told = [reason for reason in sorted(reasons, key=lambda r: -r[0]) if reason[0] > _TOLD * saved]
+    if told:
+        why = in_a_row([say(race, other, seconds) for seconds, say in told], "{first}; {then}")
+        yield Sentence("Where the gain of {saved} comes from: {why}.", saved=format_time(saved), why=why)
+    lost = [(-seconds, say) for seconds, say in reasons if -seconds > _TOLD * saved]
+    if lost:
+        paid = in_a_row([_PARTS[say](format_time(seconds)) for seconds, say in lost])
+        yield Sentence("It gives back {paid}.", paid=paid)
+
+
+def _of_cut(race: SynthesisRace, other: Trace, seconds: float) -> Sentence:
+    """What the busiest links need for their bytes, and how much of the narrowest cut is in use."""
+    mine, theirs = race.parts[SYNTHESIZED], race.parts[race.rival]
+    said = {
+        "part": format_time(seconds),
+        "rival": _named(race.rival, other),
+        "link": other.topology.link_name(theirs.busiest),
+        "floor": format_time(theirs.floor),
+        "own": format_time(mine.floor),
+    }
+    cut = race.trace.bound.cut
+    used, own = (_used(trace, cut) for trace in (other, race.trace))
+    if cut is not None and used < own:
+        return Sentence(
+            "{part} because {rival} uses {used} of the {all} links of the narrowest cut, not {mine}, and its busiest "
+            "link, {link}, needs {floor} for what it carries, not {own}",
+            used=used,
+            all=len(cut.links),
+            mine=own,
+            **said,
+        )
+    return Sentence(
+        "{part} because the busiest link of {rival}, {link}, needs {floor} for what it carries, not {own}", **said
+    )
+
+
+def _of_chunks(race: SynthesisRace, other: Trace, seconds: float) -> Sentence:
+    mine, theirs = race.parts[SYNTHESIZED], race.parts[race.rival]
+    return Sentence(
+        "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, not {own}",
+        part=format_time(seconds),
+        rival=_named(race.rival, other),
+        wait=format_time(theirs.chunks),
+        own=format_time(mine.chunks),
+    )
+
+
+def _of_latency(race: SynthesisRace, other: Trace, seconds: float) -> Sentence:
+    said = {"part": format_time(seconds), "rival": _named(race.rival, other), "steps": other.schedule.steps}
+    if other.schedule.steps > race.schedule.steps:
+        return Sentence(
+            "{part} of latency because {rival} takes {steps} steps, not {own}", own=race.schedule.steps, **said
+        )
+    return Sentence("{part} of latency that {rival} with its {steps} steps does not hide", **said)
+
+
+#: The parts of a gap by what says them.
+_PARTS: dict[Callable[..., Sentence], Callable[[str], Sentence]] = {
+    _of_cut: lambda part: Sentence("{part} at the cut", part=part),
+    _of_chunks: lambda part: Sentence("{part} of waiting for chunks", part=part),
+    _of_latency: lambda part: Sentence("{part} of latency", part=part),
+}
+
+
+def _used(trace: Trace, cut: Cut | None) -> int:
+    """Links of a cut that carry anything."""
+    return 0 if cut is None else int((trace.link_bytes[list(cut.links)] > 0).sum())
+
+
+def _remains(race: SynthesisRace) -> Sentence:
+    """The gap of the synthesized schedule, by cause."""
+    trace, parts = race.trace, race.parts[SYNTHESIZED]
+    bound, excess = format_time(trace.bound.time), trace.spent - trace.bound.time
+    if trace.gap < _REACHED:
+        return Sentence("No schedule can be faster than {bound}, and this one is within 0.5 % of it.", bound=bound)
+    causes = [
+        (parts.cut, Sentence("{part} at the cut: its links are not loaded alike, or carry more than must cross it",
+                             part=format_time(parts.cut))),
+        (parts.chunks, Sentence("{part} of waiting for chunks: pipelines fill and drain",
+                                part=format_time(parts.chunks))),
+        (parts.latency, Sentence("{part} of latency in {steps} steps",
+                                 part=format_time(parts.latency), steps=trace.schedule.steps)),
+    ]  # fmt: skip
+    told = [said for seconds, said in sorted(causes, key=lambda c: -c[0]) if seconds > _TOLD * excess]
+    why = in_a_row(told, "{first}; {then}")
+    gap = f"{trace.gap:.3g}"
+    return Sentence("It stays at {gap} times the lower bound of {bound}: {why}.", gap=gap, bound=bound, why=why)
+
+
+def _of_bound(trace: Trace) -> Sentence:
+    """Where the bound comes from: the farthest rank, a cut, or all links of the ranks."""
+    if trace.bound.limit == "latency":
+        return Sentence(
+            "The bound is one of latency: the farthest rank is {time} away.", time=format_time(trace.bound.time)
+        )
+    if trace.bound.cut is not None:
+        return cut_sentence(trace.bound.cut)
+    return Sentence(
+        "No cut is narrower than all links of the ranks together: they need {time}.", time=format_time(trace.bound.time)
+    )
+
+
+def cut_sentence(cut: Cut) -> Sentence:
+    """The cut that the bound comes from: what must cross, which ranks, how many links."""
+    listed = ", ".join(map(str, cut.ranks[:_NAMED]))
+    ranks: Words = (
+        Sentence("rank {rank}", rank=listed) if len(cut.ranks) == 1 else Sentence("ranks {ranks}", ranks=listed)
+    )
+    if len(cut.ranks) > 2 and cut.ranks[-1] - cut.ranks[0] == len(cut.ranks) - 1:
+        ranks = Sentence("ranks {first}-{last}", first=cut.ranks[0], last=cut.ranks[-1])
+    elif len(cut.ranks) > _NAMED:
+        ranks = Sentence("ranks {ranks} and {more} more", ranks=listed, more=len(cut.ranks) - _NAMED)
+    said = {
+        "needed": format_bytes(round(cut.nbytes)),
+        "ranks": ranks,
+        "links": len(cut.links),
+        "rate": format_bandwidth(cut.bandwidth),
+        "time": format_time(cut.time),
+    }
+    if cut.into:
+        return Sentence(
+            "The narrowest cut: {needed} must get into {ranks} over {links} links of {rate} together, {time}.", **said
+        )
+    return Sentence(
+        "The narrowest cut: {needed} must get out of {ranks} over {links} links of {rate} together, {time}.", **said
+    )

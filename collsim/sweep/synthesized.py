@@ -1,0 +1,73 @@
+"""The schedule that is synthesized for a machine, as one of the algorithms of a sweep.
+
+Its room, and the compiler with it, is imported when somebody asks for such a schedule: `import collsim` stays quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..errors import CollsimError, unknown
+from ..schedule import Schedule
+from ..simulate import Trace, simulate
+from ..topology import Topology
+
+#: Its name among algorithms: a schedule for each machine and size, found and not chosen.
+SYNTHESIZED = "synthesized"
+OPTIONS = ("effort", "method", "pieces", "root")
+_MOST_TREES = 256  # ranks: beyond, packing takes minutes
+
+Told = Callable[[int, int, str], None] | None
+
+
+def check_options(collectives: Iterable[str], options: Iterable[str]) -> None:
+    """Raises CollsimError for collectives that are not synthesized, and for options that are none of synthesis."""
+    from ..synthesis.greedy import MATCHED
+
+    for name in collectives:
+        if name not in MATCHED:
+            why = "{name} cannot be synthesized; known: {known}"
+            raise CollsimError(why, name=name, known=", ".join(MATCHED))
+    for option in options:
+        if option not in OPTIONS:
+            raise CollsimError(unknown("option of synthesis", option, OPTIONS))
+
+
+def timed(
+    collective: str,
+    topology: Topology,
+    nbytes: Any,
+    dtype: str = "float32",
+    engine: str = "event",
+    *,
+    options: Mapping[str, Any] | None = None,
+    conditions: Mapping[str, Any] | None = None,
+    ranks: int | None = None,
+    told: Told = None,
+) -> Trace:
+    """The fastest run of what is synthesized for a size, by one of the engines.
+
+    A matching has steps of unequal length, for which a barrier after each would be unfair: with `lockstep` the trees
+    are tried as well. Raises as `synthesize` and `simulate`.
+    """
+
+    def run(plan: Schedule) -> Trace:
+        return simulate(plan, topology, nbytes, dtype, engine, **(conditions or {}))
+
+    given = {"ranks": ranks, "progress": told, **(options or {})}
+    return min(map(run, _candidates(collective, topology, nbytes, engine, given)), key=lambda trace: trace.time)
+
+
+def _candidates(
+    collective: str, topology: Topology, nbytes: Any, engine: str, given: Mapping[str, Any]
+) -> list[Schedule]:
+    """What is synthesized for a size, and the trees too where a barrier may make them the faster."""
+    from ..synthesis import synthesize
+    from ..synthesis.forests import FORESTS
+
+    found = [synthesize(collective, topology, nbytes, **given)]
+    small = topology.ranks <= _MOST_TREES and collective in FORESTS
+    if engine == "lockstep" and small and given.get("method") is None and found[0].options["method"] == "greedy":
+        found.append(synthesize(collective, topology, nbytes, **{**given, "method": "trees"}))
+    return found
