@@ -57,6 +57,8 @@ SAID = {
     ),
     "it is not name:value": "应写成 名称:值",
     # the command line
+    "--synthesize is for one run alone; leave out --beside": "--synthesize 只用于单独的运行；请去掉 --beside",
+    "--synthesize is for a collective; leave out --model": "--synthesize 只用于集合通信；请去掉 --model",
     "give one of --machine, --topology and --topology-file": "--machine、--topology 和 --topology-file 只能给出一个",
     "say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)'": (
         "请说明在哪里运行：--machine dgx-a100 --nodes 2，或 --topology 'switch(8)'"

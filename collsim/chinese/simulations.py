@@ -238,9 +238,6 @@ SAID = {
         "求解器已证明：{least} 步的调度都不少于 {rounds} 轮。"
     ),
     "option of synthesis": "合成选项",
-    "{label} runs on ranks of its own; synthesize for a topology of these ranks": (
-        "{label} 运行在自选的 rank 上；请对由这些 rank 组成的拓扑做合成"
-    ),
     "{own} as it was run": "{own}（按原样运行）",
     "The synthesized schedule takes {time}; {others}.": "合成的调度用时 {time}；{others}。",
     "{rival} takes {other}, {times} times as long": "{rival} 用时 {other}，是其 {times} 倍",
@@ -275,6 +272,7 @@ SAID = {
         "割上的 {part}：其链路负载不均，或传送的比必须跨越的多"
     ),
     "{part} of waiting for chunks: pipelines fill and drain": "等待 chunk 的 {part}：流水线要填满和排空",
+    "{part} of latency in one step": "一步的延迟 {part}",
     "{part} of latency in {steps} steps": "{steps} 步的延迟 {part}",
     "It stays at {gap} times the lower bound of {bound}: {why}.": "它仍是下界 {bound} 的 {gap} 倍：{why}。",
     "The bound is one of latency: the farthest rank is {time} away.": "下界由延迟决定：最远的 rank 相距 {time}。",

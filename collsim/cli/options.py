@@ -27,6 +27,10 @@ Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB
 Language = Annotated[str, typer.Option(help="en or zh.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Load = Annotated[Path | None, typer.Option(help="A Python file that registers algorithms of your own; it is run.")]
+Synthesize = Annotated[
+    bool,
+    typer.Option("--synthesize", help="Also find the best schedule for this machine, raced against ring and tree."),
+]
 Progress = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="A bar on stderr; where that is a terminal unless given."),

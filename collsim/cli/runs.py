@@ -16,6 +16,8 @@ import collsim as cs
 
 from ..analysis.standing import counted, standing
 from ..errors import Sentence
+from ..sweep.closing import SynthesisRace
+from ..sweep.synthesized import SYNTHESIZED
 from .options import (
     Json,
     Load,
@@ -24,6 +26,7 @@ from .options import (
     Ranks,
     Size,
     Sizes,
+    Synthesize,
     TimingOptions,
     algorithm_of,
     own_options,
@@ -31,7 +34,7 @@ from .options import (
     wanted,
 )
 from .shell import EXTRA, command
-from .tables import print_json, records, show
+from .tables import print_json, race_record, records, show, show_race
 
 _LONG = 2.0  # s: of what is expected to take longer it is said beforehand
 
@@ -49,7 +52,10 @@ def run(
         list[str] | None,
         typer.Option(help="At the same time: algorithm (on the ranks of the run), algorithm@0-7 or @0,8."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Also write x.html, x.gif, x.png or x.json.")] = None,
+    synthesize: Synthesize = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write x.html, x.gif, x.png or x.json; with --synthesize what was found.")
+    ] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
@@ -57,6 +63,8 @@ def run(
     network = place.network(ranks, assumed=False)
     entry, own = algorithm_of(algorithm, load), own_options(context)
     plan = cs.schedule(entry, ranks=ranks, topology=network, **own)
+    if beside and synthesize:
+        raise cs.CollsimError("--synthesize is for one run alone; leave out --beside")
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return
@@ -65,8 +73,9 @@ def run(
     trace = cs.simulate(
         plan, network, nbytes, timing.dtype, timing.engine, progress=wanted(progress), **timing.conditions
     )
+    race = trace.close_gap(progress=wanted(progress)) if synthesize else None
     if out is not None:
-        trace.save(out)
+        (trace if race is None else race.trace).save(out)
 
     def time(other: cs.Topology) -> float:
         made = cs.schedule(entry, ranks=ranks, topology=other, **own)
@@ -74,12 +83,14 @@ def run(
 
     say_assumed(network, time)
     if as_json:
-        print_json(_trace_record(trace))
+        print_json(_trace_record(trace) | ({} if race is None else {"synthesis": race_record(race)}))
         return
     print(trace)
     _say_channels(plan, "channels" in own)
     _say_apart(trace)
     show(_busiest(trace), "busiest links, one direction each")
+    if race is not None:
+        show_race(race)
 
 
 def _say_channels(plan: cs.Schedule, told: bool) -> None:
@@ -193,6 +204,7 @@ def compare(
     collective: Annotated[str, typer.Option(help="allreduce, broadcast, ...")] = "allreduce",
     algorithm: Annotated[list[str] | None, typer.Option(help="Only these; all of the collective unless given.")] = None,
     nbytes: Sizes = "1KiB:1GiB:4",
+    synthesize: Synthesize = False,
     channels: Annotated[int | None, typer.Option(help="Pin the channels; the best of a few unless given.")] = None,
     chunks: Annotated[int | None, typer.Option(help="Pin the chunks; the best of a few unless given.")] = None,
     model: Annotated[
@@ -206,6 +218,8 @@ def compare(
     """Time the algorithms of a collective over sizes, each at its best channels and chunks: a row each, the fastest of
     a size marked with *, the best at the largest first. With --model: the ways of splitting a step of training, each at
     its best buckets or servers."""
+    if model is not None and synthesize:
+        raise cs.CollsimError("--synthesize is for a collective; leave out --model")
     if model is not None:
         _compare_ways(model, place.network(), batch, micro_batch, timing.dtype, progress, as_json)
         return
@@ -215,7 +229,7 @@ def compare(
         collective,
         network,
         sizes,
-        algorithm=algorithm or None,
+        algorithm=_with_synthesized(collective, algorithm) if synthesize else algorithm or None,
         channels=channels,
         chunks=chunks,
         dtype=timing.dtype,
@@ -227,6 +241,7 @@ def compare(
     if as_json:
         print_json(found)
         return
+    race = _race_at(collective, network, sizes[-1], timing.dtype, progress) if synthesize else None
     fastest = {
         size: min((r["time"] for r in found if r["nbytes"] == size and r["error"] is None), default=math.nan)
         for size in sizes
@@ -243,6 +258,23 @@ def compare(
     print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
     for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
         print(f"{name}: {why}")
+    if race is not None:
+        show_race(race)
+
+
+def _with_synthesized(collective: str, algorithm: list[str] | None) -> list[str]:
+    """The algorithms to compare, all of the collective unless some are named, and what is synthesized."""
+    return list(dict.fromkeys([*(algorithm or cs.algorithms(collective)), SYNTHESIZED]))
+
+
+def _race_at(
+    collective: str, network: cs.Topology, nbytes: int, dtype: str, progress: bool | None
+) -> SynthesisRace | None:
+    """What is synthesized for the largest size, raced; None where nothing is, and the table says why."""
+    try:
+        return cs.close_gap(collective, network, nbytes, dtype=dtype, progress=wanted(progress))
+    except cs.CollsimError:
+        return None
 
 
 def _compare_ways(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from ..units import format_bandwidth, format_time
+
+if TYPE_CHECKING:
+    from ..sweep.closing import SynthesisRace
 
 
 def show(rows: list[dict[str, Any]], title: str) -> None:
@@ -29,6 +34,31 @@ def records(frame: Any) -> list[dict[str, Any]]:
     """A frame as plain dicts, with None where there is no value."""
     rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return rows
+
+
+def show_race(race: SynthesisRace) -> None:
+    """What was synthesized against ring and tree, and the sentences on gain and gap."""
+    print(race.found)
+    trace = race.trace
+    rows = [
+        {
+            "run": row["run"],
+            "schedule": race.runs[row["run"]].schedule.label,
+            "time": format_time(row["time"]),
+            "busbw": format_bandwidth(row["busbw"]),
+            "× bound": f"{row['gap']:.4g}",
+            **{part: format_time(row[part]) for part in ("cut", "chunks", "latency")},
+        }
+        for row in race.rows()
+    ]
+    bound = format_time(trace.bound.time)
+    show(rows, f"timed by the event engine on {trace.topology.name}; beyond the bound of {bound}: cut, chunks, latency")
+    print(race)
+
+
+def race_record(race: SynthesisRace) -> dict[str, Any]:
+    """The same for machines."""
+    return {"found": str(race.found), "says": [str(said) for said in race.says], "runs": race.rows()}
 
 
 def _plain(value: Any) -> Any:

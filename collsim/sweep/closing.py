@@ -38,6 +38,7 @@ RIVALS = {
 RUN = "run"
 _EQUAL, _REACHED, _TOLD = 1.005, 1.005, 0.05
 _NAMED = 8
+_NOUGHT = 1e-9  # of a run: sums of many times differ by so much
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def gap_parts(trace: Trace) -> GapParts:
     bare = trace.again(replace(trace.topology, links=replace(links, alpha=np.zeros_like(links.alpha)))).spent
     busiest = int(np.argmax(trace.link_busy))
     floor = float(trace.link_busy[busiest])
-    parts = [max(0.0, trace.spent - bare), max(0.0, bare - floor), max(0.0, floor - trace.bound.bandwidth)]
+    parts = [trace.spent - bare, bare - floor, floor - trace.bound.bandwidth]
+    parts = [part if part > _NOUGHT * trace.spent else 0.0 for part in parts]
     left = trace.bound.time - trace.bound.bandwidth  # the farthest rank's alphas are no part of the gap
     for i, part in enumerate(parts):
         parts[i] = max(0.0, part - left)
@@ -99,7 +101,8 @@ class SynthesisRace:
     @property
     def rival(self) -> str:
         """The fastest of those it is raced against."""
-        return min((name for name in self.runs if name != SYNTHESIZED), key=lambda name: self.runs[name].time)
+        others = (name for name in self.runs if name != SYNTHESIZED)
+        return min(others, key=lambda name: standing(self.runs[name].time, name))
 
     @property
     def says(self) -> tuple[Sentence, ...]:
@@ -169,19 +172,13 @@ def close_gap(
 
 
 def close_gap_of(trace: Trace, *, effort: str = "normal", progress: Any = None) -> SynthesisRace:
-    """The same for a run that is there: it is one of those raced, without its barriers and its conditions.
-
-    Raises CollsimError for a run on other ranks than the first of its topology.
-    """
+    """The same for a run that is there: it is one of those raced, without its barriers and its conditions."""
     s = trace.schedule
-    if not np.array_equal(trace.place[: s.ranks], np.arange(s.ranks)):
-        raise CollsimError("{label} runs on ranks of its own; synthesize for a topology of these ranks", label=s.label)
     place = {"ranks": s.ranks, "root": s.root, "dtype": trace.dtype}
     race = close_gap(s.collective, trace.topology, trace.nbytes, **place, effort=effort, progress=progress)
-    if any(s.label == one.schedule.label for one in race.runs.values()):
-        return race
     run = simulate(s, trace.topology, trace.nbytes, trace.dtype, "event")
-    return _raced({**race.runs, RUN: run}, race.parts)
+    twice = (standing(one.time, one.schedule.name) == standing(run.time, s.name) for one in race.runs.values())
+    return race if any(twice) else _raced({**race.runs, RUN: run}, race.parts)
 
 
 def _raced(runs: dict[str, Trace], known: dict[str, GapParts] | None = None) -> SynthesisRace:
@@ -337,14 +334,20 @@ def _remains(race: SynthesisRace) -> Sentence:
     bound, excess = format_time(trace.bound.time), trace.spent - trace.bound.time
     if trace.gap < _REACHED:
         return Sentence("No schedule can be faster than {bound}, and this one is within 0.5 % of it.", bound=bound)
+    steps = trace.schedule.steps
+    part = {name: format_time(getattr(parts, name)) for name in ("cut", "chunks", "latency")}
+    uneven = "{part} at the cut: its links are not loaded alike, or carry more than must cross it"
+    few = "{part} of latency in one step"
     causes = [
-        (parts.cut, Sentence("{part} at the cut: its links are not loaded alike, or carry more than must cross it",
-                             part=format_time(parts.cut))),
-        (parts.chunks, Sentence("{part} of waiting for chunks: pipelines fill and drain",
-                                part=format_time(parts.chunks))),
-        (parts.latency, Sentence("{part} of latency in {steps} steps",
-                                 part=format_time(parts.latency), steps=trace.schedule.steps)),
-    ]  # fmt: skip
+        (parts.cut, Sentence(uneven, part=part["cut"])),
+        (parts.chunks, Sentence("{part} of waiting for chunks: pipelines fill and drain", part=part["chunks"])),
+        (
+            parts.latency,
+            Sentence("{part} of latency in {steps} steps", part=part["latency"], steps=steps)
+            if steps > 1
+            else Sentence(few, part=part["latency"]),
+        ),
+    ]
     told = [said for seconds, said in sorted(causes, key=lambda c: -c[0]) if seconds > _TOLD * excess]
     why = in_a_row(told, "{first}; {then}")
     gap = f"{trace.gap:.3g}"

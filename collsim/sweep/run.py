@@ -74,8 +74,7 @@ def sweep(
             `("ddp", {"bucket": ["1MiB", "25MiB"]})`; ddp unless given.
         step: of models: what `training_step` takes: batch, micro_batch, network, optimizer, ranks (counts) ...
         where: keeps a scenario if it returns true for its inputs, a dict with the columns of the table.
-        executor: any PEP 3148 executor (processes of this computer when None); it gets one piece of work per schedule
-            and topology.
+        executor: any PEP 3148 executor (processes here when None); one piece of work per schedule and topology.
         out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`: results are on disk as they come, and a sweep that was killed
             goes on where it was when it is called again.
         progress: True for a bar in a notebook or terminal, or a function of (scenarios done, in all, seconds).

@@ -63,11 +63,12 @@ def _candidates(
     collective: str, topology: Topology, nbytes: Any, engine: str, given: Mapping[str, Any]
 ) -> list[Schedule]:
     """What is synthesized for a size, and the trees too where a barrier may make them the faster."""
-    from ..synthesis import synthesize
+    from ..synthesis import report, synthesize
     from ..synthesis.forests import FORESTS
 
     found = [synthesize(collective, topology, nbytes, **given)]
-    small = topology.ranks <= _MOST_TREES and collective in FORESTS
-    if engine == "lockstep" and small and given.get("method") is None and found[0].options["method"] == "greedy":
+    said = report(found[0])
+    small = topology.ranks <= _MOST_TREES and collective in FORESTS and given.get("method") is None
+    if engine == "lockstep" and small and said is not None and said.method == "greedy":
         found.append(synthesize(collective, topology, nbytes, **{**given, "method": "trees"}))
     return found

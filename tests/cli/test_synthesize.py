@@ -1,0 +1,81 @@
+"""`--synthesize`: the schedule that closes the gap, from the commands that show one."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.cli import app
+
+MESH = ["--topology", "fully_connected(4, bandwidth=25GB/s, alpha=0s)", "--no-progress"]
+
+
+def told(*words):
+    return CliRunner().invoke(app, [*words, *MESH])
+
+
+def test_run_shows_the_schedule_that_gets_there_and_where_the_gain_comes_from(tmp_path):
+    out = tmp_path / "found.json"
+    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(out))
+    assert done.exit_code == 0, done.output
+    assert "this run takes 3 ×" in done.stdout  # three steps of 40 us; the bound is 40 us
+    assert "ring takes 120\N{NO-BREAK SPACE}µs, 3 times as long" in done.stdout
+    assert "uses 1 of the 3 links of the narrowest cut, not 3" in done.stdout
+    assert "synthesized_allgather" in out.read_text(encoding="utf-8")
+
+
+def test_run_says_it_to_machines():
+    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--json")
+    found = json.loads(done.stdout)["synthesis"]
+    assert found["runs"][0]["run"] == "synthesized"
+    assert found["runs"][0]["time"] == pytest.approx(40e-6)
+    assert any("Where the gain" in sentence for sentence in found["says"])
+
+
+def test_compare_lists_it_and_says_the_sentence_of_the_largest_size():
+    done = told(
+        "compare",
+        "--collective",
+        "allgather",
+        "--nbytes",
+        "4KB:4MB:1000",
+        "--synthesize",
+        "--algorithm",
+        "allgather_ring",
+    )
+    assert done.exit_code == 0, done.output
+    (row,) = [line for line in done.stdout.splitlines() if line.startswith("synthesized ") and "*" in line]
+    assert "40\N{NO-BREAK SPACE}µs*" in row
+    assert "uses 1 of the 3 links of the narrowest cut" in done.stdout
+    rows = json.loads(told("compare", "--collective", "allgather", "--nbytes", "4MB", "--synthesize", "--json").stdout)
+    assert rows[0]["time"] == pytest.approx(40e-6)
+    assert "synthesized" in {row["algorithm"] for row in rows}
+
+
+def test_compare_without_it_does_not_search():
+    rows = json.loads(told("compare", "--collective", "allgather", "--nbytes", "4MB", "--json").stdout)
+    assert "synthesized" not in {row["algorithm"] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run", "alltoall_pairwise", "--synthesize"], "alltoall cannot be synthesized"),
+        (["run", "allreduce_ring", "--synthesize", "--engine", "event", "--beside", "allreduce_ring"], "one run alone"),
+        (["compare", "--collective", "alltoall", "--synthesize"], "alltoall cannot be synthesized"),
+        (["compare", "--model", "resnet50", "--synthesize"], "leave out --model"),
+    ],
+)
+def test_what_cannot_be_synthesized_is_a_sentence(words, says):
+    done = told(*words)
+    assert done.exit_code == 2, done.output
+    assert says in done.output
+    assert "Traceback" not in done.output
+
+
+def test_the_largest_size_is_raced_on_the_command_line_as_in_python():
+    race = cs.close_gap("allgather", cs.topology.fully_connected(4, bandwidth="25GB/s", alpha=0), "4MB")
+    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize")
+    for sentence in race.says:
+        assert str(sentence) in done.stdout
