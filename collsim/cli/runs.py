@@ -242,6 +242,16 @@ def compare(
         print_json(found)
         return
     race = _race_at(collective, network, sizes[-1], timing.dtype, progress) if synthesize else None
+    _show_compared(f"{collective} on {network.name}", found, sizes)
+    print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
+    for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
+        print(f"{name}: {why}")
+    if race is not None:
+        show_race(race)
+
+
+def _show_compared(title: str, found: list[dict[str, Any]], sizes: list[int]) -> None:
+    """A row for each algorithm, a column for each size, the best at the largest first."""
     fastest = {
         size: min((r["time"] for r in found if r["nbytes"] == size and r["error"] is None), default=math.nan)
         for size in sizes
@@ -254,12 +264,7 @@ def compare(
         {"algorithm": name, **{cs.format_bytes(size): cells[size] for size in sizes}}
         for name, cells in by_choice.items()
     ]
-    show(table, f"{collective} on {network.name}")
-    print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
-    for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
-        print(f"{name}: {why}")
-    if race is not None:
-        show_race(race)
+    show(table, title)
 
 
 def _with_synthesized(collective: str, algorithm: list[str] | None) -> list[str]:

@@ -126,7 +126,7 @@ class SynthesisRace:
 
 def _row(name: str, trace: Trace, parts: GapParts) -> dict[str, Any]:
     figures = trace.row()
-    columns = ("algorithm", "steps", "transfers", "time", "busbw", "bound", "gap")
+    columns = ("collective", "algorithm", "steps", "transfers", "time", "busbw", "bound", "gap")
     return {
         "run": name,
         **{column: figures[column] for column in columns},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,26 +12,30 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
+import collsim as cs
 from collsim import nccl
 from collsim.analysis.standing import in_order
 from collsim.errors import CollsimError
 from collsim.files import csv_of
 from collsim.sweep.compare import Search
+from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.units import format_bandwidth, format_bytes, format_time
 
-from ..scenario.choice import Choice
+from ..scenario.choice import Choice, usual_algorithms
 from ..scenario.mistakes import sentence
 from ..scenario.outcome import Crossing, build_place, compare, compared, crossings, expected_compare
+from ..scenario.panels import FULL
 from ..shell import charts, codebox, filebox
-from ..shell.address import leave
+from ..shell.address import leave, menu
 from ..shell.charts import Picture
 from ..shell.controls import algorithm_label, folded, place_label
 from ..shell.look import SERIES, color
 from ..shell.notes import complain, mistake, note, title, verdict
 from ..shell.page import page
 from ..shell.results import latest
-from ..shell.session import is_dark, language, session, t
+from ..shell.session import forget_widgets, is_dark, language, session, t
 from ..shell.sidebar import sidebar
+from ..synthesis.found import expected_of_run, reasons
 
 _FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
 _TALL = 440  # pixels of a chart
@@ -58,6 +63,44 @@ def draw() -> None:
         good = _with_nccl(good, choice)
     if not good.empty:
         _comparison(table, good, choice)
+
+
+def _synthesis(choice: Choice) -> None:
+    """The button that puts what is synthesized among the lines; then why it is as fast as it is at the largest size."""
+    if SYNTHESIZED not in choice.algorithms:
+        st.button(
+            t("synthesis.add"),
+            key="synthesis_add",
+            help=t("synthesis.add.help"),
+            icon=":material/route:",
+            on_click=_added,
+        )
+        return
+    largest = replace(choice, nbytes=str(cs.size_range(choice.sizes)[-1]), algorithms=(), sizes=Choice.sizes)
+    with st.container(border=True, key="card_synthesis"):
+        head, button = st.columns([5, 1.4], vertical_alignment="center", gap="small")
+        head.markdown(f"**{t('synthesis.at', nbytes=format_bytes(int(largest.nbytes)))}**")
+        if button.button(t("synthesis.watch"), key="synthesis_watch", width="stretch"):
+            _watch(largest.nbytes)
+        found = latest(reasons, largest, expected=expected_of_run, compiled=True, only=True, apart=True)
+        if found is not None:
+            first, *lines = (pair[language() == "zh"] for pair in found[0])
+            st.html(verdict(first, *lines, token="done", status=True))
+
+
+def _added() -> None:
+    now = session()
+    usual = now.choice.algorithms or usual_algorithms(now.choice.collective)
+    now.choice = replace(now.choice, algorithms=(*usual, SYNTHESIZED))
+    forget_widgets("algorithms")
+
+
+def _watch(nbytes: str) -> None:
+    """Explore at this size, with the race open."""
+    now = session()
+    now.choice = replace(now.choice, nbytes=nbytes)
+    now.panels = replace(now.panels, mode=FULL, synthesize=True, way="", seed=None)
+    st.switch_page(menu()["explore"])
 
 
 def _able(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
@@ -99,6 +142,7 @@ def _comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) -> None
     for (what, card), marked in zip(_cards(), (found, []), strict=True):
         with card:
             _chart(good, what, marked)
+    _synthesis(choice)
     _table(good, choice)
     folded("files", t("tab.files"), partial(filebox.of_comparison, choice))
     folded("code", t("compare.code"), partial(_code, choice))

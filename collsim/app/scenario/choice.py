@@ -12,6 +12,7 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence, unknown
 from collsim.registry import Option
 from collsim.simulate import ENGINES, SHARING
+from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
 
@@ -67,7 +68,7 @@ class Choice(PlaceChoice):
     Attributes:
         sharing: how transfers share a link; engine `event` only.
         options: the algorithm's own, only those that are set; `channels` left out means all that the machine offers.
-        algorithms, sizes: what the second page compares; no algorithm means the usual ones.
+        algorithms, sizes: what the second page compares; no algorithm means the usual; `synthesized`: what is found.
     """
 
     collective: str = "allreduce"
@@ -179,7 +180,8 @@ def _own(letters: str) -> str:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one_of("algorithm", cs.algorithms)(name) for name in text.split(",") if name))
+    known = one_of("algorithm", lambda: [*cs.algorithms(), SYNTHESIZED])
+    return tuple(dict.fromkeys(known(name) for name in text.split(",") if name))
 
 
 def among(known: Collection[str]) -> Callable[[str], str]:
@@ -330,7 +332,8 @@ def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[C
     found.update(_agreed(found, query, base, complaints))
     found["options"] = _options(found["algorithm"], query, complaints)
     if "algorithms" in found:
-        found["algorithms"] = tuple(a for a in found["algorithms"] if a in cs.algorithms(found["collective"]))
+        there = (*cs.algorithms(found["collective"]), SYNTHESIZED)
+        found["algorithms"] = tuple(a for a in found["algorithms"] if a in there)
     made = replace(base, **found)
     if has_shape(made.place) and not made.shape:
         made = replace(made, shape=SHAPES[made.place][0])

@@ -20,6 +20,7 @@ from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
 from collsim.simulate.conditions import Progress
 from collsim.sweep.compare import Search, fastest
+from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.assumed import assumptions
 from collsim.topology.files.effects import sentences
 from collsim.topology.network import usual_channels
@@ -203,6 +204,8 @@ def quietly(stage: str, share: float) -> None:
 RUNS_OF_OUTCOME = 8
 SECONDS_TO_DRAW = 6e-6  # per transfer of a timeline, measured
 _SECONDS_OF_SCENARIO = 0.02  # of a comparison, beside its transfers
+#: Of a synthesis, in all and for each pair of ranks: measured from 8 to 256 ranks.
+SECONDS_TO_SYNTHESIZE, SECONDS_OF_PAIR = 0.6, 1e-3
 
 
 def expected_outcome(choice: Choice) -> float:
@@ -320,12 +323,14 @@ def expected_compare(choice: Choice) -> float:
     """Seconds that `compare` should take. Raises Refused for too much work."""
     topology = build_place(choice)
     sizes = cs.size_range(choice.sizes)
-    plans = [_planned(name, options, topology) for name, options in compared(choice, topology)]
+    pairs = compared(choice, topology)
+    plans = [_planned(name, options, topology) for name, options in pairs if name != SYNTHESIZED]
     work = sum(len(plan) for plan in plans if plan is not None) * len(sizes)
     if work > MOST_COMPARED:
         raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MOST_COMPARED:,}")
     runs = sum(_seconds_or_none(choice, plan, topology, sizes[-1]) for plan in plans if plan is not None)
-    return len(sizes) * (len(plans) * _SECONDS_OF_SCENARIO + runs)
+    searches = SECONDS_TO_SYNTHESIZE + SECONDS_OF_PAIR * topology.ranks**2 if SYNTHESIZED in choice.algorithms else 0.0
+    return len(sizes) * (len(plans) * _SECONDS_OF_SCENARIO + runs + searches)
 
 
 def _seconds_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
@@ -348,15 +353,19 @@ def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
     why = table[table["error"].notna()].drop_duplicates("algorithm").set_index("algorithm")["error"]
     options = dict(reversed(pairs))
     table.attrs["refusals"] = {
-        name: _refusal(name, options[name], topology, text) for name, text in zip(map(str, why.index), why, strict=True)
+        name: _refusal(choice.collective, name, options[name], topology, text)
+        for name, text in zip(map(str, why.index), why, strict=True)
     }
     return table
 
 
-def _refusal(algorithm: str, options: dict[str, Any], topology: cs.Topology, text: str) -> Sentence:
+def _refusal(collective: str, algorithm: str, options: dict[str, Any], topology: cs.Topology, text: str) -> Sentence:
     """Why an algorithm cannot run, as a sentence where its schedule is what cannot be."""
     try:
-        cs.schedule(algorithm, topology=topology, **options)
+        if algorithm == SYNTHESIZED:
+            cs.synthesize(collective, topology, effort="low", **options)
+        else:
+            cs.schedule(algorithm, topology=topology, **options)
     except CollsimError as error:
         return error.sentence
     return Sentence(text)
@@ -384,7 +393,8 @@ def compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict[str,
     tried."""
     names = choice.algorithms or usual_algorithms(choice.collective)
     search = Search.on(topology)
-    return [(name, options) for name in names for options in search.of(cs.algorithms()[name])]
+    tries = {name: search.of(cs.algorithms()[name]) for name in names if name != SYNTHESIZED}
+    return [(name, options) for name in names for options in tries.get(name, [{}])]
 
 
 def _planned(algorithm: str, options: dict[str, Any], topology: cs.Topology) -> cs.Schedule | None:

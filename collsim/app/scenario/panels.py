@@ -2,7 +2,7 @@
 
 `ask` is the seed of the questions, `question` the one that is open, `answer` what was answered to it (`shown`: revealed
 without an answer); `class` the room of a class, with the teacher's key after a dash; `break` a way to break the run and
-a seed.
+a seed; `synthesize` shows the schedule that would close the gap.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Panels:
         way, place: how the run is broken, and the seed that says where; an empty way: it is whole.
         mode: `simple` (picture, sentence, play) or `full`. cards: `all` where the simple page uses all cards; predict:
             it stops at every question.
+        synthesize: the schedule that comes nearest to the bound stands below the figures.
     """
 
     seed: int | None = None
@@ -52,6 +53,7 @@ class Panels:
     mode: str = FULL
     cards: str = ""
     predict: bool = False
+    synthesize: bool = False
 
 
 def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Panels:
@@ -103,6 +105,7 @@ ADDRESS = PageAddress(
         Word("mode", one_of("mode", lambda: MODES), instead=FULL),
         Word("cards", one_of("cards", lambda: (ALL_CARDS,)), instead="–"),
         Word("predict", flag, write=lambda on: "1" if on else "", instead="–"),
+        Word("synthesize", flag, write=lambda on: "1" if on else "", instead="–"),
     ),
     _agree,
 )

@@ -10,6 +10,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.parts.gpus import announced
 
 from ..scenario import custom_machine
@@ -156,6 +157,8 @@ def _help(name: str) -> str | None:
 
 def algorithm_label(name: str, collective: str) -> str:
     """`ring` of `allreduce_ring`: the collective stands beside it already."""
+    if name == SYNTHESIZED:
+        return t("synthesis.name")
     return " ".join(_WRITTEN.get(word, word) for word in name.removeprefix(f"{collective}_").split("_"))
 
 

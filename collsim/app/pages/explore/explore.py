@@ -30,7 +30,7 @@ from ...shell.results import latest
 from ...shell.session import language, session, t
 from ...shell.sidebar import sidebar
 from ...texts.catalogue import TEXTS
-from . import breaking, chunk_plot, first
+from . import breaking, chunk_plot, closing, first
 
 MICRO = 1e6
 
@@ -69,7 +69,8 @@ def draw() -> None:
         _headline(shown)
         for pair in shown.notes:
             note(pair[language() == "zh"])
-        _whole(shown, _ident(now.good))
+        if not closing.panel(now.good, shown):
+            _whole(shown, _ident(now.good))
         _tables(shown, now.good)
     elif questions.peeks():  # else the run would answer the question
         _whole(shown, _ident(now.good))

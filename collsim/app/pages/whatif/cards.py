@@ -15,6 +15,7 @@ from . import edits
 from .edits import Edit
 
 MOST_CARDS = 6
+_MOST_CUT = 3  # cables of a run that are tried for one that it can lose
 _NETWORK = ("infiniband", "ethernet", "cable", "nvlink", "xgmi", "ici", "pcie")  # the first of them that a place has
 
 
@@ -55,6 +56,7 @@ _ASKED: dict[str, Callable[[Choice], Edit | None]] = {
     "slow": _slow,
     "network": _network,
     "cable": lambda choice: None,  # needs the cables of a run, see `asked`
+    "broken": lambda choice: None,  # the same
     "job": _job,
     "order": _order,
     "direct": _direct,
@@ -66,8 +68,11 @@ def asked(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str, Edit]]:
     """The questions that make sense of a run, at most six, and the change that each stands for; `cables` of it, the
     busiest first."""
     found = {name: make(choice) for name, make in _ASKED.items()}
-    for busiest in islice(cables, 1):
+    few = [*islice(cables, _MOST_CUT)]
+    for busiest in few[:1]:
         found["cable"] = replace(edits.PLAIN, cable=busiest, do="tenth")
+    for cable in islice((name for name in few if edits.can_lose(choice, name)), 1):
+        found["broken"] = replace(edits.PLAIN, cable=cable, do="cut", synthesize=True)
     able = [(name, edit) for name, edit in found.items() if edit is not None]
     yield from able[:MOST_CARDS]
 
@@ -80,7 +85,7 @@ def cards(choice: Choice, edit: Edit, page: str, cables: Iterable[str]) -> None:
             column.button(
                 _question(name, change, choice),
                 key=f"ask_{name}",
-                type="primary" if edit == change else "secondary",
+                type="primary" if replace(edit, synthesize=change.synthesize) == change else "secondary",
                 width="stretch",
                 on_click=_take,
                 args=(page, change),

@@ -19,7 +19,7 @@ from collsim.viz.sentences.words import kind_name
 from ...jobs.worker import Tell
 from ...scenario import snippets
 from ...scenario.address import PageAddress, Word
-from ...scenario.choice import Choice, among, engine_settings
+from ...scenario.choice import Choice, among, engine_settings, flag
 from ...scenario.companions import BESIDE, Several, offered, run_together, several, transfers
 from ...scenario.outcome import (
     MOST_RANKS_HERE,
@@ -31,11 +31,14 @@ from ...scenario.outcome import (
     quietly,
     seconds,
 )
+from ...synthesis.found import Synthesized, closed
+from ...synthesis.found import expected as expected_synthesis
 
 MOST_CHANGED = 60_000
 MOST_CABLES = 12
 FACTORS = {"half": 0.5, "double": 2.0, "four": 4.0}
-CABLE = {"half": "half", "tenth": "x0.1", "double": "double", "cut": ""}
+#: What a cable becomes; `one`: of the links that it bonds, one is gone.
+CABLE = {"half": "half", "tenth": "x0.1", "double": "double", "one": "", "cut": ""}
 SWITCHED = ("same", "on", "off")
 PLACEMENTS = ("same", "round-robin")
 OVERSUBSCRIPTIONS = (1, 2, 4, 8)
@@ -56,7 +59,8 @@ class Edit:
     """What is changed. `kind` and `cable` are empty for none; a cable is `a~b`, two names of devices.
 
     `straggler` (a rank, or NOBODY) with `how`, `jitter` (mean extra delay of a transfer), `traffic` and `beside`
-    (another collective at the same time) are trouble that only a run without barriers can show.
+    (another collective at the same time) are trouble that only a run without barriers can show. `synthesize`: the
+    schedule that is synthesized for the place after the edit stands below.
     """
 
     gdr: str = "off"
@@ -72,6 +76,7 @@ class Edit:
     jitter: str = ""
     traffic: str = ""
     beside: str = ""
+    synthesize: bool = False
 
     @property
     def troubled(self) -> bool:
@@ -102,6 +107,7 @@ WORDS = (
     Word("jitter", among(JITTERS)),
     Word("traffic", among(TRAFFIC)),
     Word("beside", among(BESIDE)),
+    Word("synthesize", flag, write=lambda on: "1" if on else ""),
 )
 
 
@@ -125,8 +131,28 @@ def changed(choice: Choice, edit: Edit) -> cs.Topology:
         place = place.scaled(edit.kind, FACTORS[edit.factor])
     if edit.cable:
         a, _, b = edit.cable.partition("~")
-        place = place.without_link(a, b) if edit.do == "cut" else place.with_link(a, b, bandwidth=CABLE[edit.do])
+        left = _left(place, edit)
+        place = place.with_link(a, b, bandwidth=left) if left else place.without_link(a, b)
     return place
+
+
+def _left(place: cs.Topology, edit: Edit) -> str:
+    """What is left of the bandwidth of a cable; nothing where it is broken, or was made of one link."""
+    if edit.do != "one":
+        return CABLE[edit.do]
+    width = bonded(place, edit.cable)
+    return f"x{(width - 1) / width:.6g}" if width > 1 else ""
+
+
+def bonded(place: cs.Topology, cable: str) -> int:
+    """Links that a cable `a~b` bonds, as NVLinks are; 1 where it is not there."""
+    ends, names, links = set(cable.split("~")), place.devices.name, place.links
+    found = (
+        links.cables[kind].width
+        for a, b, kind in zip(links.src.tolist(), links.dst.tolist(), links.cable.tolist(), strict=True)
+        if {names[a], names[b]} == ends and links.cables[kind].kind != "pcie"
+    )
+    return next(found, 1)
 
 
 def code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
@@ -137,11 +163,8 @@ def code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
         text += f".scaled({edit.kind!r}, {FACTORS[edit.factor]:g})"
     if edit.cable:
         a, _, b = edit.cable.partition("~")
-        text += (
-            f".without_link({a!r}, {b!r})"
-            if edit.do == "cut"
-            else f".with_link({a!r}, {b!r}, bandwidth={CABLE[edit.do]!r})"
-        )
+        left = _left(build_place(after), edit)
+        text += f".with_link({a!r}, {b!r}, bandwidth={left!r})" if left else f".without_link({a!r}, {b!r})"
     return after, text
 
 
@@ -330,6 +353,28 @@ def _tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
         for what, n in zip(table["what"], table["name"], strict=True)
     ]
     return table.assign(en=[en for en, _ in said], zh=[zh for _, zh in said], doubled=table["doubled"].clip(lower=0))
+
+
+def expected_repair(choice: Choice, edit: Edit) -> float:
+    """Seconds that `repaired` should take. Raises what building the place raises."""
+    return expected_synthesis(build_place(choice).ranks)
+
+
+def repaired(choice: Choice, edit: Edit, tell: Tell = quietly) -> Synthesized:
+    """What is synthesized for the place after the edit, against the run that falls back to the ways that are left.
+    Raises CollsimError for what cannot be."""
+    other = changed(choice, edit)
+    options = options_used(choice.algorithm, dict(choice.options), other, choice.on_machine)
+    return closed(_run(choice, other, options), tell)
+
+
+def can_lose(choice: Choice, cable: str) -> bool:
+    """Do all ranks of the place still reach each other without a cable?"""
+    try:
+        changed(choice, replace(PLAIN, cable=cable, do="cut"))
+    except CollsimError:
+        return False
+    return True
 
 
 def ranks(choice: Choice) -> int:

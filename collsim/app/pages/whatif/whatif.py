@@ -30,6 +30,7 @@ from ...shell.page import page
 from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
 from ...shell.sidebar import sidebar
+from ...synthesis.box import box
 from . import edits
 from .cards import cards
 from .edits import Change, Edit
@@ -85,20 +86,23 @@ def draw() -> None:
     leave(edit)
     complain(now.complaints)
     event = edits.timed(now.choice, edit).engine == "event"
+    synthesized, edit = edit.synthesize, replace(edit, synthesize=False)
     found = latest(
         edits.change, now.choice, edit, expected=edits.expected_change, compiled=event, otherwise=(Choice(), Edit())
     )
     if found is None:
         return
-    _change(found[0], *found[1])
+    _change(found[0], *found[1], partial(_synthesis, synthesized) if found[1] == (now.choice, edit) else None)
     if found[1] == (now.choice, edit):  # else the last good pictures stand here, and this change may not be possible
         folded("code", t("code.title"), partial(_code, now.choice, edit))
 
 
-def _change(shown: Change, choice: Choice, edit: Edit) -> None:
-    """Before and after."""
+def _change(shown: Change, choice: Choice, edit: Edit, synthesis: Callable[[Choice, Edit], None] | None = None) -> None:
+    """Before and after; `synthesis` draws what would be the best after."""
     start = session().start
     _headline(shown, edit.troubled and choice.engine == "lockstep")
+    if synthesis is not None:
+        synthesis(choice, edit)
     if shown.times:
         _spread(shown)
     _pictures(shown, choice, edit, start.get("t"))
@@ -110,6 +114,26 @@ def _change(shown: Change, choice: Choice, edit: Edit) -> None:
         _links(shown)
     with right, st.container(border=True, key="card_tornado"):
         _tornado(shown)
+
+
+def _synthesis(shown: bool, choice: Choice, edit: Edit) -> None:
+    """The schedule that is synthesized for the place after the change, or the button that asks for it."""
+    if shown:
+        fallback = t("whatif.fallback", name=algorithm_label(choice.algorithm, choice.collective))
+        box(edits.repaired, choice, edit, expected=edits.expected_repair, close=partial(_turned, False), run=fallback)
+    else:
+        st.button(
+            t("whatif.synthesize"),
+            key="synthesis_show",
+            help=t("synthesis.show.help"),
+            icon=":material/route:",
+            on_click=_turned,
+            args=(True,),
+        )
+
+
+def _turned(on: bool) -> None:
+    remember(PAGE, replace(remembered(PAGE), synthesize=on))
 
 
 def _code(choice: Choice, edit: Edit) -> None:

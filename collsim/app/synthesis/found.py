@@ -1,0 +1,104 @@
+"""What is synthesized for a run, raced against it, ring and tree, as plain data. Nothing here knows Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import collsim as cs
+from collsim.sweep.closing import SynthesisRace
+from collsim.sweep.synthesized import SYNTHESIZED
+from collsim.viz.race.race import Runner, runner
+
+from ..jobs.worker import Tell
+from ..scenario.choice import Choice
+from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_place, quietly, simulate
+
+Pair = tuple[str, str]
+#: Transfers up to which a run is played beside others, as on the page Race.
+MOST_PLAYED = 60_000
+_RIVALS = 3.0  # s, that its rivals and the parts of their gaps take
+#: Where each part of the work stands on the bar.
+_STAGES = {"trees": (0.05, 0.3), "reducing trees": (0.05, 0.3), "matching": (0.35, 0.3), "ring and tree": (0.65, 0.2)}
+
+
+@dataclass(frozen=True)
+class Synthesized:
+    """What a page shows of it.
+
+    Attributes:
+        found: how it was found and what is proved, in English and Chinese.
+        says: by how much it is faster, where the gain comes from, what gap remains.
+        rows: a row for each run, as `SynthesisRace.rows`.
+        runners: those that can be played, by `run` of their row.
+        thinned: pieces per tree of the run that is played and of the one that is timed, where these differ; and the
+            seconds of the one that is played.
+    """
+
+    found: Pair
+    says: tuple[Pair, ...]
+    rows: list[dict[str, Any]]
+    runners: dict[str, Runner]
+    thinned: tuple[int, int, float] | None
+
+
+def both(said: Any) -> Pair:
+    """A sentence in both languages."""
+    return said.said("en"), said.said("zh")
+
+
+def expected(ranks: int) -> float:
+    """Seconds that synthesis and its rivals should take on a network of so many ranks."""
+    return SECONDS_TO_SYNTHESIZE + _RIVALS + SECONDS_OF_PAIR * ranks**2
+
+
+def expected_of_run(choice: Choice) -> float:
+    """Seconds that `of_run` should take. Raises what building the place raises."""
+    return expected(build_place(choice).ranks)
+
+
+def of_run(choice: Choice, tell: Tell = quietly) -> Synthesized:
+    """What is synthesized for the place, collective and size of a run. Raises CollsimError for what cannot be."""
+    return closed(simulate(choice), tell)
+
+
+def reasons(choice: Choice, tell: Tell = quietly) -> tuple[Pair, ...]:
+    """The sentences alone, against ring and tree: nothing is played."""
+    topology = build_place(choice)
+    race = cs.close_gap(choice.collective, topology, choice.nbytes, dtype=choice.dtype, progress=_reporter(tell))
+    return tuple(map(both, race.says))
+
+
+def closed(trace: cs.Trace, tell: Tell = quietly) -> Synthesized:
+    """The same of a run that is there."""
+    race: SynthesisRace = trace.close_gap(progress=_reporter(tell))
+    tell("run", 0.85)
+    runs, thinned = dict(race.runs), None
+    if len(race.schedule) > MOST_PLAYED and "pieces" in race.schedule.options:
+        runs[SYNTHESIZED] = thinner = _thinner(race.trace)
+        pieces = [one.schedule.options["pieces"] for one in (thinner, race.trace)]
+        thinned = pieces[0], pieces[1], thinner.time
+    runners = {name: runner(one) for name, one in runs.items() if len(one.schedule) <= MOST_PLAYED}
+    return Synthesized(both(race.found), tuple(map(both, race.says)), race.rows(), runners, thinned)
+
+
+def _reporter(tell: Tell) -> Callable[[int, int, str], None]:
+    """What tells the bar how far the search is; it never goes back."""
+    at = [0.0]
+
+    def report(done: int, in_all: int, what: str) -> None:
+        begin, width = _STAGES.get(what, (0.0, 0.3))
+        at[0] = max(at[0], begin + width * min(1.0, done / max(1, in_all)))
+        tell("run", at[0])
+
+    return report
+
+
+def _thinner(trace: cs.Trace) -> cs.Trace:
+    """The same trees with so few pieces that they can be played."""
+    s = trace.schedule
+    pieces = max(1, s.options["pieces"] * MOST_PLAYED // len(s))
+    place = {"ranks": s.ranks, "root": s.root}
+    plan = cs.synthesize(s.collective, trace.topology, trace.nbytes, method="trees", pieces=pieces, **place)
+    return cs.simulate(plan, trace.topology, trace.nbytes, trace.dtype, "event")
