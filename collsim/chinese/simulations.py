@@ -243,7 +243,7 @@ SAID = {
     "{rival} takes {other}, {times} times as long": "{rival} 用时 {other}，是其 {times} 倍",
     "{rival} takes {other} and is {times} times as fast": "{rival} 用时 {other}，速度是其 {times} 倍",
     "{rival} takes as long": "{rival} 用时相同",
-    "Where the gain of {saved} comes from: {why}.": "节省的 {saved} 从何而来：{why}。",
+    "Where the gain of {saved} over {rival} comes from: {why}.": "比 {rival} 节省的 {saved} 从何而来：{why}。",
     "It gives back {paid}.": "但要付出 {paid}。",
     "{part} because {rival} uses {used} of the {all} links of the narrowest cut, not {mine}, and its busiest link, "
     "{link}, needs {floor} for what it carries, not {own}": (

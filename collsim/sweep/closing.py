@@ -228,15 +228,16 @@ def _sentences(race: SynthesisRace) -> Iterator[Sentence]:
         against = [_against(time, race.runs[name].time, _named(name, race.runs[name])) for name in rivals]
         others = in_a_row(against, "{first}; {then}")
         yield Sentence("The synthesized schedule takes {time}; {others}.", time=format_time(time), others=others)
-    if rivals and race.runs[rivals[0]].time > time * _EQUAL:
-        yield from _gain(race)
+    for name in rivals:
+        if race.runs[name].time > time * _EQUAL:
+            yield from _gain(race, name)
     yield _remains(race)
     yield _of_bound(race.trace)
 
 
 def _named(name: str, trace: Trace) -> Words:
     """`ring`, `double binary tree`; the run that is to be beaten by its algorithm."""
-    own = trace.schedule.name.removeprefix(f"{trace.schedule.collective}_").replace("_", " ")
+    own = trace.schedule.name.removeprefix(f"{trace.schedule.collective}_").replace("_", " ").replace("pat", "PAT")
     return Sentence("{own} as it was run", own=own) if name == RUN else own
 
 
@@ -250,9 +251,9 @@ def _against(time: float, other: float, rival: Words) -> Sentence:
     return Sentence("{rival} takes as long", rival=rival)
 
 
-def _gain(race: SynthesisRace) -> Iterator[Sentence]:
-    """Where the time goes that the fastest rival takes longer; the largest part first."""
-    other, mine, theirs = race.runs[race.rival], race.parts[SYNTHESIZED], race.parts[race.rival]
+def _gain(race: SynthesisRace, name: str) -> Iterator[Sentence]:
+    """Where the time goes that one of those that are beaten takes longer; the largest part first."""
+    other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
     saved = other.time - race.trace.time
     reasons = [
         (theirs.cut - mine.cut, _of_cut),
@@ -261,20 +262,21 @@ def _gain(race: SynthesisRace) -> Iterator[Sentence]:
     ]
     told = [reason for reason in sorted(reasons, key=lambda r: -r[0]) if reason[0] > _TOLD * saved]
     if told:
-        why = in_a_row([say(race, other, seconds) for seconds, say in told], "{first}; {then}")
-        yield Sentence("Where the gain of {saved} comes from: {why}.", saved=format_time(saved), why=why)
+        why = in_a_row([say(race, name, seconds) for seconds, say in told], "{first}; {then}")
+        over = {"saved": format_time(saved), "rival": _named(name, other)}
+        yield Sentence("Where the gain of {saved} over {rival} comes from: {why}.", why=why, **over)
     lost = [(-seconds, say) for seconds, say in reasons if -seconds > _TOLD * saved]
     if lost:
         paid = in_a_row([_PARTS[say](format_time(seconds)) for seconds, say in lost])
         yield Sentence("It gives back {paid}.", paid=paid)
 
 
-def _of_cut(race: SynthesisRace, other: Trace, seconds: float) -> Sentence:
+def _of_cut(race: SynthesisRace, name: str, seconds: float) -> Sentence:
     """What the busiest links need for their bytes, and how much of the narrowest cut is in use."""
-    mine, theirs = race.parts[SYNTHESIZED], race.parts[race.rival]
+    other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
     said = {
         "part": format_time(seconds),
-        "rival": _named(race.rival, other),
+        "rival": _named(name, other),
         "link": other.topology.link_name(theirs.busiest),
         "floor": format_time(theirs.floor),
         "own": format_time(mine.floor),
@@ -295,19 +297,20 @@ def _of_cut(race: SynthesisRace, other: Trace, seconds: float) -> Sentence:
     )
 
 
-def _of_chunks(race: SynthesisRace, other: Trace, seconds: float) -> Sentence:
-    mine, theirs = race.parts[SYNTHESIZED], race.parts[race.rival]
+def _of_chunks(race: SynthesisRace, name: str, seconds: float) -> Sentence:
+    other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
     return Sentence(
         "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, not {own}",
         part=format_time(seconds),
-        rival=_named(race.rival, other),
+        rival=_named(name, other),
         wait=format_time(theirs.chunks),
         own=format_time(mine.chunks),
     )
 
 
-def _of_latency(race: SynthesisRace, other: Trace, seconds: float) -> Sentence:
-    said = {"part": format_time(seconds), "rival": _named(race.rival, other), "steps": other.schedule.steps}
+def _of_latency(race: SynthesisRace, name: str, seconds: float) -> Sentence:
+    other = race.runs[name]
+    said = {"part": format_time(seconds), "rival": _named(name, other), "steps": other.schedule.steps}
     if other.schedule.steps > race.schedule.steps:
         return Sentence(
             "{part} of latency because {rival} takes {steps} steps, not {own}", own=race.schedule.steps, **said

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { index } from "../../collsim/viz/player/model/model.js";
+import { flagPlaces } from "../../collsim/viz/race/finish.js";
 import { delivered, pace, progress } from "../../collsim/viz/race/pace.js";
 
 // Two ranks swap a chunk in step 1 (added up), then copy the sum back in step 2; the second transfer of step 1 is twice
@@ -83,4 +84,21 @@ test("a run in which nothing moves is at its end at once", () => {
   for (const key in still.transfers) still.transfers[key] = [];
   still.steps = { t0: [], t1: [], text: { en: [], zh: [] } };
   assert.equal(progress(index(still), 0), 1);
+});
+
+test("no name of a finish covers another, however near they end", () => {
+  for (const [ends, width] of [
+    [[{ x: 480, long: 200 }, { x: 482, long: 130 }, { x: 760, long: 70 }], 800],
+    [[{ x: 300, long: 120 }, { x: 610, long: 190 }, { x: 770, long: 70 }], 800],
+    [[{ x: 400, long: 90 }, { x: 402, long: 90 }, { x: 404, long: 90 }, { x: 406, long: 90 }], 800],
+  ]) {
+    const spans = flagPlaces(ends, width).map(({ left, row }, n) => {
+      const { x, long } = ends[n];
+      return { row, from: left ? x - long - 22 : x, to: left ? x : x + long + 22 };
+    });
+    for (const [n, a] of spans.entries()) {
+      assert.ok(a.from >= 0 && a.to <= width, `${n} stays inside`);
+      for (const b of spans.slice(0, n)) assert.ok(a.row !== b.row || a.to <= b.from || b.to <= a.from, `${n}`);
+    }
+  }
 });

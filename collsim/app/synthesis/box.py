@@ -16,7 +16,7 @@ from ..jobs.pool import key_of
 from ..shell import player
 from ..shell.charts import number_column, table, text_column
 from ..shell.controls import algorithm_label, folded
-from ..shell.notes import note, small, verdict
+from ..shell.notes import note, verdict
 from ..shell.results import latest, leave
 from ..shell.session import language, session, t
 from .found import Synthesized
@@ -55,8 +55,8 @@ def _closed(function: Callable[..., Synthesized], close: Callable[[], None]) -> 
 
 def _shown(shown: Synthesized, ident: str, run: str) -> None:
     chinese = language() == "zh"
-    head, *lines = (pair[chinese] for pair in shown.says)
-    st.html(verdict(head, *lines, name=small(shown.found[chinese]), token="done", status=True))
+    head, *lines = (pair[chinese] for pair in (*shown.says, shown.found))
+    st.html(verdict(head, *lines, token="done", status=True))
     _race(shown, ident, run)
     folded("synthesis_parts", t("synthesis.parts"), lambda: _parts(shown, run))
 
@@ -92,7 +92,7 @@ def _collective(row: dict[str, Any]) -> str:
 def _note(row: dict[str, Any]) -> str:
     """Its channels and chunks, where it has any, and how far from the bound it is."""
     given = [f"{name} {row['options'][name]}" for name in ("channels", "chunks", "pieces") if name in row["options"]]
-    return t("comma").join([*given, t("bound.note", gap=f"{row['gap']:.3g}")])
+    return t("comma").join([*given, t("synthesis.times", gap=f"{row['gap']:.3g}")])
 
 
 def _parts(shown: Synthesized, run: str) -> None:

@@ -44,6 +44,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "synthesis.schedule": ("Schedule", "调度"),
     "synthesis.time": ("time, µs", "时间，µs"),
     "synthesis.busbw": ("busbw, GB/s", "busbw，GB/s"),
+    "synthesis.times": ("{gap} × the lower bound", "下界的 {gap} 倍"),
     "synthesis.gap": ("× bound", "下界的倍数"),
     "synthesis.cut": ("at the cut, µs", "割上，µs"),
     "synthesis.chunks": ("waiting for chunks, µs", "等待 chunk，µs"),

@@ -45,20 +45,38 @@ function timeMarks(race) {
   return marks;
 }
 
-/** A flag where each runner ends; names stand on alternating sides and in two rows, so that none covers another. */
+const ROWS = [11, 26];
+
+/** Where the names of finishes stand, in the order of `ends` ({x, long}, pixels): sides in turn and two rows, the first
+ * place where a name covers no other one: {left, row} each. */
+export function flagPlaces(ends, width) {
+  const taken = [];
+  return ends.map(({ x, long }, n) => {
+    const first = x > long + 20 && (n % 2 === 0 || x > width - long - 30),
+      sides = [first, !first].filter((left) => (left ? x > long + 20 : x < width - long - 20)),
+      places = (sides.length ? sides : [first]).flatMap((left) => ROWS.map((row) => ({ left, row }))),
+      span = ({ left }) => (left ? [x - long - 24, x] : [x, x + long + 24]),
+      free = (at) => taken.every((t) => t.row !== at.row || t.to <= span(at)[0] || t.from >= span(at)[1]),
+      at = places.find(free) ?? places[n % places.length],
+      [from, to] = span(at);
+    taken.push({ row: at.row, from, to });
+    return at;
+  });
+}
+
+/** A flag where each runner ends, with its name. */
 function finishFlags(race) {
   const { cards, clock, data, parts } = race,
     u = timeUnit(clock.total),
-    ends = [],
-    order = cards.filter((r) => r.player.model).sort((a, b) => a.player.model.total - b.player.model.total);
-  return order.flatMap(({ player: { model: m }, q }) => {
-    const x = across(race, m.total),
-      text = `${data.runners[q].name} ${threeDigits(m.total * u.f)}`,
-      long = text.length * 8,
-      left = x > long + 20 && (ends.length % 2 === 0 || x > parts.width - long - 30),
-      row = ends.some((e) => Math.abs(e.x - x) < long + 30 && e.left === left) ? 26 : 11;
-    ends.push({ x, left });
-    const look = { bold: true, fill: "ink", anchor: left ? "end" : "start", size: 13.5 };
+    order = cards.filter((r) => r.player.model).sort((a, b) => a.player.model.total - b.player.model.total),
+    ends = order.map(({ player: { model: m }, q }) => {
+      const text = `${data.runners[q].name} ${threeDigits(m.total * u.f)}`;
+      return { x: across(race, m.total), text, long: text.length * 8 };
+    }),
+    places = flagPlaces(ends, parts.width);
+  return ends.flatMap(({ x, text }, n) => {
+    const { left, row } = places[n],
+      look = { bold: true, fill: "ink", anchor: left ? "end" : "start", size: 13.5 };
     return [...flag(x, row, left), axisText(left ? x - 22 : x + 22, row + 2, text, look)];
   });
 }
