@@ -54,7 +54,8 @@ def run(
     ] = None,
     synthesize: Synthesize = False,
     out: Annotated[
-        Path | None, typer.Option(help="Also write x.html, x.gif, x.png or x.json; with --synthesize what was found.")
+        Path | None,
+        typer.Option(help="Also write x.html, x.gif, x.png or x.json; with --synthesize of what was found, x.xml too."),
     ] = None,
     progress: Progress = None,
     as_json: Json = False,
@@ -75,7 +76,7 @@ def run(
     )
     race = trace.close_gap(progress=wanted(progress)) if synthesize else None
     if out is not None:
-        (trace if race is None else race.trace).save(out)
+        trace.save(out) if race is None else _save_found(race, out)
 
     def time(other: cs.Topology) -> float:
         made = cs.schedule(entry, ranks=ranks, topology=other, **own)
@@ -91,6 +92,15 @@ def run(
     show(_busiest(trace), "busiest links, one direction each")
     if race is not None:
         show_race(race)
+
+
+def _save_found(race: SynthesisRace, out: Path) -> None:
+    """What was synthesized: its run in a format of runs, else its schedule (MSCCL's x.xml, x.csv ...)."""
+    runs = (f.suffixes for f in cs.formats().values() if f.holds == "trace" and f.write is not None)
+    if any(out.name.endswith(suffix) for suffixes in runs for suffix in suffixes):
+        race.trace.save(out)
+    else:
+        cs.save(race.schedule, out)
 
 
 def _say_channels(plan: cs.Schedule, told: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..collective import collective, collectives
 from ..errors import CollsimError, unknown
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
@@ -21,21 +22,24 @@ _MOST_TREES = 256  # ranks: beyond, packing takes minutes
 Told = Callable[[int, int, str], None] | None
 
 
-def check_options(collectives: Iterable[str], options: Iterable[str]) -> None:
-    """Raises CollsimError for collectives that are not synthesized, and for options that are none of synthesis."""
-    from ..synthesis.greedy import MATCHED
+def can_be(name: str) -> bool:
+    """Is a collective synthesized? Not where its result lies in slots of its own."""
+    return collective(name).after not in ("peer", "neighbour")
 
-    for name in collectives:
-        if name not in MATCHED:
+
+def check_options(names: Iterable[str], options: Iterable[str]) -> None:
+    """Raises CollsimError for collectives that are not synthesized, and for options that are none of synthesis."""
+    for name in names:
+        if not can_be(name):
             why = "{name} cannot be synthesized; known: {known}"
-            raise CollsimError(why, name=name, known=", ".join(MATCHED))
+            raise CollsimError(why, name=name, known=", ".join(filter(can_be, collectives())))
     for option in options:
         if option not in OPTIONS:
             raise CollsimError(unknown("option of synthesis", option, OPTIONS))
 
 
 def timed(
-    collective: str,
+    name: str,
     topology: Topology,
     nbytes: Any,
     dtype: str = "float32",
@@ -56,19 +60,17 @@ def timed(
         return simulate(plan, topology, nbytes, dtype, engine, **(conditions or {}))
 
     given = {"ranks": ranks, "progress": told, **(options or {})}
-    return min(map(run, _candidates(collective, topology, nbytes, engine, given)), key=lambda trace: trace.time)
+    return min(map(run, _candidates(name, topology, nbytes, engine, given)), key=lambda trace: trace.time)
 
 
-def _candidates(
-    collective: str, topology: Topology, nbytes: Any, engine: str, given: Mapping[str, Any]
-) -> list[Schedule]:
+def _candidates(name: str, topology: Topology, nbytes: Any, engine: str, given: Mapping[str, Any]) -> list[Schedule]:
     """What is synthesized for a size, and the trees too where a barrier may make them the faster."""
     from ..synthesis import report, synthesize
     from ..synthesis.forests import FORESTS
 
-    found = [synthesize(collective, topology, nbytes, **given)]
+    found = [synthesize(name, topology, nbytes, **given)]
     said = report(found[0])
-    small = topology.ranks <= _MOST_TREES and collective in FORESTS and given.get("method") is None
+    small = topology.ranks <= _MOST_TREES and name in FORESTS and given.get("method") is None
     if engine == "lockstep" and small and said is not None and said.method == "greedy":
-        found.append(synthesize(collective, topology, nbytes, **{**given, "method": "trees"}))
+        found.append(synthesize(name, topology, nbytes, **{**given, "method": "trees"}))
     return found

@@ -25,6 +25,13 @@ def test_run_shows_the_schedule_that_gets_there_and_where_the_gain_comes_from(tm
     assert "synthesized_allgather" in out.read_text(encoding="utf-8")
 
 
+def test_the_schedule_goes_home_as_a_program_of_msccl(tmp_path):
+    out = tmp_path / "found.xml"
+    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(out))
+    assert done.exit_code == 0, done.output
+    cs.verify(cs.read_msccl(out))
+
+
 def test_run_says_it_to_machines():
     done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--json")
     found = json.loads(done.stdout)["synthesis"]

@@ -18,7 +18,7 @@ from collsim.analysis.standing import in_order
 from collsim.errors import CollsimError
 from collsim.files import csv_of
 from collsim.sweep.compare import Search
-from collsim.sweep.synthesized import SYNTHESIZED
+from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ..scenario.choice import Choice, usual_algorithms
@@ -67,6 +67,8 @@ def draw() -> None:
 
 def _synthesis(choice: Choice) -> None:
     """The button that puts what is synthesized among the lines; then why it is as fast as it is at the largest size."""
+    if not can_be(choice.collective):
+        return
     if SYNTHESIZED not in choice.algorithms:
         st.button(
             t("synthesis.add"),
@@ -76,16 +78,23 @@ def _synthesis(choice: Choice) -> None:
             on_click=_added,
         )
         return
-    largest = replace(choice, nbytes=str(cs.size_range(choice.sizes)[-1]), algorithms=(), sizes=Choice.sizes)
+    nbytes = cs.size_range(choice.sizes)[-1]
+    largest = replace(choice, nbytes=_written(nbytes), algorithms=(), sizes=Choice.sizes)
     with st.container(border=True, key="card_synthesis"):
         head, button = st.columns([5, 1.4], vertical_alignment="center", gap="small")
-        head.markdown(f"**{t('synthesis.at', nbytes=format_bytes(int(largest.nbytes)))}**")
+        head.markdown(f"**{t('synthesis.at', nbytes=format_bytes(nbytes))}**")
         if button.button(t("synthesis.watch"), key="synthesis_watch", width="stretch"):
             _watch(largest.nbytes)
         found = latest(reasons, largest, expected=expected_of_run, compiled=True, only=True, apart=True)
         if found is not None:
             first, *lines = (pair[language() == "zh"] for pair in found[0])
-            st.html(verdict(first, *lines, token="done", status=True))
+            st.html(verdict(first, *lines, t("synthesis.engine"), token="done", status=True))
+
+
+def _written(nbytes: int) -> str:
+    """A size as people write it, where a unit says all of it."""
+    units = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+    return next((f"{nbytes // unit}{name}" for unit, name in units if nbytes and nbytes % unit == 0), f"{nbytes}B")
 
 
 def _added() -> None:

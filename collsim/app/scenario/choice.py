@@ -12,7 +12,7 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence, unknown
 from collsim.registry import Option
 from collsim.simulate import ENGINES, SHARING
-from collsim.sweep.synthesized import SYNTHESIZED
+from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
 
@@ -314,6 +314,11 @@ def usual_algorithms(collective: str) -> tuple[str, ...]:
     return tuple(usual if len(usual) > 1 else known[:5])
 
 
+def found_ways(collective: str) -> list[str]:
+    """What may stand among the algorithms of a comparison and is none: what is synthesized."""
+    return [SYNTHESIZED] if can_be(collective) else []
+
+
 def own_options(algorithm: str) -> dict[str, Option]:
     """The options of an algorithm that a person can set."""
     return {name: o for name, o in cs.algorithms()[algorithm].options.items() if o.kind != "topology"}
@@ -332,7 +337,7 @@ def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[C
     found.update(_agreed(found, query, base, complaints))
     found["options"] = _options(found["algorithm"], query, complaints)
     if "algorithms" in found:
-        there = (*cs.algorithms(found["collective"]), SYNTHESIZED)
+        there = (*cs.algorithms(found["collective"]), *found_ways(found["collective"]))
         found["algorithms"] = tuple(a for a in found["algorithms"] if a in there)
     made = replace(base, **found)
     if has_shape(made.place) and not made.shape:

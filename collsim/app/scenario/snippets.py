@@ -52,6 +52,20 @@ def python(choice: Choice, options: dict[str, Any]) -> str:
     ).replace("'", '"')
 
 
+def python_synthesis(choice: Choice, options: dict[str, Any], changed: str = "") -> str:
+    """A script that races what is synthesized against a run, and writes it; `changed` builds a machine that is not the
+    choice's."""
+    words = ", ".join(["topology=m", *(f"{name}={value!r}" for name, value in options.items())])
+    return (
+        "import collsim as cs\n\n"
+        f"m = {changed or place(choice)}\n"
+        f"s = cs.schedule({choice.algorithm!r}, {words})\n"
+        f"race = cs.simulate(s, m, {choice.nbytes!r}{_more(choice)}).close_gap()\n"
+        "print(race)\n"
+        "cs.save(race.schedule, 'synthesized.xml')\n"
+    ).replace("'", '"')
+
+
 def place(choice: Choice, **more: Any) -> str:
     """The call that builds the machine or network; `more` are further keywords of `machine`."""
     further = [f"{name}={value!r}" for name, value in more.items()]

@@ -13,7 +13,6 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.registry import Option
 from collsim.simulate import ENGINES, SHARING
-from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.fabrics import FABRICS
 from collsim.topology.network import channels_offered
 
@@ -26,6 +25,7 @@ from ..scenario.choice import (
     Choice,
     dropped,
     filed,
+    found_ways,
     has_shape,
     networks,
     option_reader,
@@ -99,7 +99,7 @@ def _labels(collective: str) -> Callable[[str], str]:
 def _several(choice: Choice) -> Choice:
     """The algorithms and sizes of a comparison."""
     usual = usual_algorithms(choice.collective)
-    known = [*algorithms_offered(choice.collective), SYNTHESIZED]
+    known = [*algorithms_offered(choice.collective), *found_ways(choice.collective)]
     several = many("algorithms", known, choice.algorithms or usual, _labels(choice.collective))
     if not several:
         mistake(t("compare.none"))

@@ -30,12 +30,14 @@ def box(
     expected: Callable[..., float],
     close: Callable[[], None],
     run: str = "",
+    code: Callable[[], None] | None = None,
 ) -> None:
     """What `function(*arguments)` finds, in a card of its own; a bar that can be stopped while it is looked for, and a
     sentence where there is nothing to find.
 
     Args:
-        close: called when the card is closed. run: what the run that is to be beaten is called here.
+        close: called when the card is closed. run: what the run that is to be beaten is called here. code: draws the
+        same as code.
     """
     with st.container(border=True, key="card_synthesis"):
         head, button = st.columns([6, 1], vertical_alignment="center", gap="small")
@@ -45,6 +47,8 @@ def box(
         found = latest(function, *arguments, expected=expected, compiled=True, only=True, apart=True)
         if found is not None:
             _shown(found[0], repr(arguments), run)
+            if code is not None:
+                folded("synthesis_code", t("synthesis.code"), code)
 
 
 def _closed(function: Callable[..., Synthesized], close: Callable[[], None]) -> None:
@@ -56,7 +60,7 @@ def _closed(function: Callable[..., Synthesized], close: Callable[[], None]) -> 
 def _shown(shown: Synthesized, ident: str, run: str) -> None:
     chinese = language() == "zh"
     head, *lines = (pair[chinese] for pair in (*shown.says, shown.found))
-    st.html(verdict(head, *lines, token="done", status=True))
+    st.html(verdict(head, *lines, t("synthesis.engine"), token="done", status=True))
     _race(shown, ident, run)
     folded("synthesis_parts", t("synthesis.parts"), lambda: _parts(shown, run))
 

@@ -18,7 +18,7 @@ from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_pla
 Pair = tuple[str, str]
 #: Transfers up to which a run is played beside others, as on the page Race.
 MOST_PLAYED = 60_000
-_RIVALS = 3.0  # s, that its rivals and the parts of their gaps take
+_RIVALS = 6.0  # s, that its rivals and the parts of their gaps take
 #: Where each part of the work stands on the bar.
 _STAGES = {"trees": (0.05, 0.3), "reducing trees": (0.05, 0.3), "matching": (0.35, 0.3), "ring and tree": (0.65, 0.2)}
 

@@ -32,7 +32,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "race.nobody": ("No runner is left; choose others.", "没有可以出发的参赛者；请另选。"),
     "race.cross": ("Up to {nbytes} {other} would be ahead of {first}.", "{nbytes} 以内，{other} 会快于 {first}。"),
     # a synthesized schedule against ring and tree
-    "synthesis.show": ("Show the schedule that gets nearest to the bound", "显示最接近下界的调度"),
+    "synthesis.show": ("What would close the gap?", "怎样缩小与下界的差距？"),
     "synthesis.show.help": (
         "Searches for the best schedule for this machine and size, and races it against ring and tree.",
         "为这台机器和这个数据量搜索最好的调度，并与环、树竞速。",
@@ -54,9 +54,15 @@ TEXTS: dict[str, tuple[str, str]] = {
     "synthesis.parts.note": (
         "Each time is the bound of {bound} and three parts, found by running again: the busiest link has more to carry "
         "than the bound asks of it (cut), it waits for chunks that are on their way, and latency. Ring and tree at "
-        "their best channels and chunks; all by the event engine.",
+        "their best channels and chunks.",
         "每个时间都是下界 {bound} 加上三部分，由重新运行得到：最忙的链路传送的比下界所需的多（割）、"
-        "它等待尚在途中的 chunk、以及延迟。环和树取最佳的 channel 数与 chunk 数；全部用 event 引擎。",
+        "它等待尚在途中的 chunk、以及延迟。环和树取最佳的 channel 数与 chunk 数。",
+    ),
+    "synthesis.engine": ("All timed by the event engine.", "全部用 event 引擎计时。"),
+    "synthesis.code": ("Take the schedule home", "把这个调度带走"),
+    "synthesis.code.note": (
+        "x.xml is a program of MSCCL; x.json and x.csv are read by collsim.",
+        "x.xml 是 MSCCL 的程序；x.json 和 x.csv 可由 collsim 读取。",
     ),
     "synthesis.thinned": (
         "Played with {few} pieces per tree instead of {all}, so that the picture takes {time}.",

@@ -8,6 +8,8 @@ from itertools import islice
 
 import streamlit as st
 
+from collsim.sweep.synthesized import can_be
+
 from ...scenario.choice import Choice
 from ...shell.address import remember
 from ...shell.session import forget_widgets, t
@@ -71,7 +73,7 @@ def asked(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str, Edit]]:
     few = [*islice(cables, _MOST_CUT)]
     for busiest in few[:1]:
         found["cable"] = replace(edits.PLAIN, cable=busiest, do="tenth")
-    for cable in islice((name for name in few if edits.can_lose(choice, name)), 1):
+    for cable in islice((name for name in few if can_be(choice.collective) and edits.can_lose(choice, name)), 1):
         found["broken"] = replace(edits.PLAIN, cable=cable, do="cut", synthesize=True)
     able = [(name, edit) for name, edit in found.items() if edit is not None]
     yield from able[:MOST_CARDS]

@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from collsim.sweep.synthesized import can_be
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.sentences.words import every, kind_name
 
-from ...scenario import companions
+from ...scenario import companions, snippets
 from ...scenario.address import Complaint, shortened
 from ...scenario.choice import Choice
 from ...scenario.companions import Several
@@ -120,8 +121,9 @@ def _synthesis(shown: bool, choice: Choice, edit: Edit) -> None:
     """The schedule that is synthesized for the place after the change, or the button that asks for it."""
     if shown:
         fallback = t("whatif.fallback", name=algorithm_label(choice.algorithm, choice.collective))
-        box(edits.repaired, choice, edit, expected=edits.expected_repair, close=partial(_turned, False), run=fallback)
-    else:
+        given = {"close": partial(_turned, False), "run": fallback, "code": partial(_synthesis_code, choice, edit)}
+        box(edits.repaired, choice, edit, expected=edits.expected_repair, **given)
+    elif can_be(choice.collective):
         st.button(
             t("whatif.synthesize"),
             key="synthesis_show",
@@ -130,6 +132,13 @@ def _synthesis(shown: bool, choice: Choice, edit: Edit) -> None:
             on_click=_turned,
             args=(True,),
         )
+
+
+def _synthesis_code(choice: Choice, edit: Edit) -> None:
+    place = edits.changed(choice, edit)
+    used = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+    after, changed = edits.code(choice, edit)
+    codebox.of_synthesis(after, used, "" if changed == snippets.place(after) else changed)
 
 
 def _turned(on: bool) -> None:

@@ -1,0 +1,226 @@
+"""What is synthesized, on the pages that show a bound: one click, a bar that can be stopped, and the sentences."""
+
+import contextlib
+import io
+import json
+import pickle
+import re
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from test_pages import address, compare, explore, fine, messages, opened, players, unfolded
+from test_whatif import sent, whatif
+
+import collsim as cs
+from collsim.app.pages.whatif import edits
+from collsim.app.pages.whatif.cards import asked
+from collsim.app.pages.whatif.edits import Edit
+from collsim.app.scenario import snippets
+from collsim.app.scenario.choice import Choice
+from collsim.app.scenario.outcome import expected_compare
+from collsim.app.shell import results
+from collsim.app.synthesis import found
+from collsim.app.texts.catalogue import LANGUAGES
+from collsim.app.texts.race import TEXTS as RACE
+from collsim.sweep.synthesized import SYNTHESIZED, can_be
+from collsim.synthesis.greedy import MATCHED
+
+MESH = {"network": "fully_connected", "ranks": "4", "bandwidth": "25GB/s", "alpha": "0us", "nbytes": "4MB"}
+RUN = {"collective": "allgather", "algorithm": "allgather_ring", **MESH}
+BOX = {"machine": "dgx-1v", "nodes": "1", "nbytes": "16MiB", "collective": "allgather", "algorithm": "allgather_ring"}
+CUT = {"cable": "node0/gpu0~node0/gpu3", "do": "cut"}
+ONE_BOX = Choice(place="dgx-1v", nodes=1, nbytes="16MiB", collective="allgather", algorithm="allgather_ring")
+NBSP = "\N{NO-BREAK SPACE}"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    """What a worker would do is done here, so that a test sees what came of it."""
+
+    def latest(function, *arguments, **how):
+        if not how.get("apart"):
+            return results.latest(function, *arguments, **how)
+        try:
+            return pickle.loads(pickle.dumps(function(*arguments))), arguments
+        except cs.CollsimError as error:
+            results.mistake(results.sentence(error, results.language()))
+            return None
+
+    monkeypatch.setattr("collsim.app.synthesis.box.latest", latest)
+    monkeypatch.setattr("collsim.app.pages.compare.latest", latest)
+
+
+def said(at):
+    return re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html")))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_one_click_shows_the_schedule_that_gets_to_the_bound_beside_ring_and_tree(language):
+    """Three steps of 40 us on one cable of three, against one step on all of them."""
+    at = fine(opened(explore, lang=language, **RUN))
+    assert players(at)
+    fine(at.button(key="synthesis_show").click().run())
+    assert address(at)["synthesize"] == "1"
+    words = said(at)
+    assert f"120{NBSP}µs" in words
+    assert f"40{NBSP}µs" in words
+    assert {"en": "uses 1 of the 3 links of the narrowest cut, not 3", "zh": "3 条链路中只用了 1 条，而不是 3 条"}[
+        language
+    ] in words
+    runners = sent(at)["runners"]
+    assert [round(one["time"] * 1e6) for one in runners] == [40, 120, 120]
+    assert [one["place"] for one in runners] == [1, 2, 2]
+    again = fine(opened(explore, **address(at)))
+    assert sent(again)["runners"][0]["time"] == runners[0]["time"]
+    fine(at.button(key="synthesis_close").click().run())
+    assert players(at)
+    assert "synthesize" not in address(at)
+
+
+def test_the_parts_of_each_gap_are_in_a_table_and_the_code_says_the_same():
+    at = fine(unfolded(opened(explore, synthesize="1", **RUN), "synthesis_parts"))
+    shown = next(frame.value for frame in at.dataframe if "cut" in frame.value)
+    assert list(shown["cut"]) == pytest.approx([0, 80, 40], abs=1e-6)
+    at.session_state["w_synthesis_code"] = True
+    fine(at.run())
+    script = next(code.value for code in at.code if "close_gap" in code.value)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(script.replace('cs.save(race.schedule, "synthesized.xml")\n', ""), {})
+    assert "uses 1 of the 3 links" in printed.getvalue()
+    assert any("--synthesize" in code.value for code in at.code)
+
+
+def test_what_cannot_be_synthesized_is_a_sentence():
+    at = opened(explore, synthesize="1", **{**RUN, "collective": "alltoall", "algorithm": "alltoall_pairwise"})
+    assert not at.exception
+    (message,) = messages(at)
+    assert "lltoall cannot be synthesized" in message
+
+
+def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slow, monkeypatch):
+    monkeypatch.setattr("collsim.app.synthesis.box.latest", results.latest)
+    monkeypatch.setattr(results, "ON_THE_SPOT", 1.0)
+    at = opened(explore, synthesize="1", **RUN)
+    (job,) = slow._jobs.values()
+    assert job.key[0].endswith("found.of_run")
+    next(b for b in at.button if b.key.startswith("stop_")).click().run()
+    assert job.stopped
+    assert messages(at) == ["Stopped before it was done."]
+    next(b for b in at.button if b.key.startswith("again_")).click().run()
+    (job,) = slow._jobs.values()
+    at.button(key="synthesis_close").click().run()
+    assert job.stopped
+    assert not slow._jobs
+
+
+def test_the_bar_goes_forward_while_it_is_looked_for():
+    at = []
+    found.of_run(
+        Choice(place="torus", shape="3x3", collective="allgather", algorithm="allgather_ring", nbytes="1MiB"),
+        lambda stage, share: at.append(share),
+    )
+    assert len(at) > 3
+    assert at == sorted(at)
+    assert 0 <= at[0] <= at[-1] <= 1
+
+
+def test_a_schedule_of_many_transfers_is_played_with_fewer_pieces_and_says_so(monkeypatch):
+    monkeypatch.setattr(found, "MOST_PLAYED", 2_000)
+    shown = found.of_run(replace(ONE_BOX, nbytes="256MiB"))
+    few, all_, time = shown.thinned
+    assert few < all_
+    assert shown.runners[SYNTHESIZED].time == time
+    assert time > min(row["time"] for row in shown.rows if row["run"] == SYNTHESIZED)
+
+
+# ---- compare
+
+
+def test_compare_adds_it_as_a_line_and_says_why_at_the_largest_size():
+    at = fine(opened(compare, sizes="4KB:4MB:1000", **RUN))
+    assert "synthesized" not in said(at)
+    fine(at.button(key="synthesis_add").click().run())
+    assert address(at)["algorithms"].endswith(",synthesized")
+    assert "uses 1 of the 3 links of the narrowest cut" in said(at)
+    shown = next(frame.value for frame in at.dataframe if "synthesized" in frame.value)
+    assert list(shown["synthesized"])[-1] == f"40{NBSP}µs"
+    again = fine(opened(compare, **address(at)))
+    assert list(next(f.value for f in again.dataframe if "synthesized" in f.value)["synthesized"]) == list(
+        shown["synthesized"]
+    )
+
+
+def test_compare_without_anything_to_synthesize_keeps_the_others():
+    query = {**MESH, "collective": "alltoall", "sizes": "4KB:4MB:1000", "algorithms": "alltoall_pairwise,synthesized"}
+    at = fine(opened(compare, **query))
+    assert any("pairwise" in frame.value for frame in at.dataframe)
+    assert "synthesis_add" not in [button.key for button in at.button]
+    assert set(MATCHED) == {name for name in cs.collectives() if can_be(name)}
+
+
+def test_a_comparison_with_it_takes_longer_and_is_known_to():
+    plain = Choice(place="switch", ranks=64, nbytes="1MiB", algorithms=("allreduce_ring",))
+    with_it = Choice(place="switch", ranks=64, nbytes="1MiB", algorithms=("allreduce_ring", SYNTHESIZED))
+    assert expected_compare(with_it) > expected_compare(plain) + results.ON_THE_SPOT
+
+
+# ---- a machine with a cable less
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_dgx1_that_loses_an_nvlink_gets_a_schedule_that_beats_the_fallback_of_the_ring(language):
+    at = AppTest.from_function(whatif, default_timeout=60)
+    for name, text in {**BOX, **CUT, "synthesize": "1", "lang": language}.items():
+        at.query_params[name] = text
+    fine(at.run())
+    races = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_race")]
+    first, *others = (json.loads(race.proto.json)["runners"] for race in races)
+    ring = next(one for one in first if one["name"].lower().startswith("ring"))
+    assert ring["time"] > 1.8 * first[0]["time"]
+    assert ring["time"] == pytest.approx(others[0][1]["time"], rel=0.05), (
+        "the run after the change, without its barriers"
+    )
+    assert {**CUT, "synthesize": "1"}.items() <= address(at).items()
+    fine(at.button(key="synthesis_close").click().run())
+    assert "synthesize" not in address(at)
+
+
+def test_a_question_cuts_a_cable_that_the_machine_can_lose_and_asks_for_a_new_schedule():
+    choice = ONE_BOX
+    change = dict(asked(choice, edits.cables(choice)))["broken"]
+    assert (change.do, change.synthesize) == ("cut", True)
+    edits.changed(choice, change)
+    star = Choice(place="switch", ranks=4, nbytes="1MiB")
+    assert "broken" not in dict(asked(star, edits.cables(star))), "a switch with a cable less parts its ranks"
+
+
+def test_a_single_link_of_a_dgx_a100_is_a_twelfth_of_its_cable():
+    choice, edit = Choice(nodes=1), Edit(gdr="same", cable="node0/gpu0~node0/nvswitch", do="one")
+    before, after = cs.machine("dgx-a100"), edits.changed(choice, edit)
+    link = next(i for i in range(len(before.links)) if before.link_name(i) == "node0/gpu0 → node0/nvswitch")
+    assert after.links.bandwidth[link] == pytest.approx(before.links.bandwidth[link] * 11 / 12)
+    built = eval(edits.code(choice, edit)[1], {"cs": cs})
+    assert built.links.bandwidth[link] == pytest.approx(after.links.bandwidth[link], rel=1e-9)
+    single = Edit(gdr="same", cable="node0/gpu0~node0/gpu1", do="one")
+    gone = edits.changed(Choice(place="dgx-1v", nodes=1), single)
+    assert len(gone.links) == len(cs.machine("dgx-1v").links) - 2, "a cable of one link is broken with it"
+
+
+def test_the_script_of_a_change_builds_the_changed_machine():
+    text = snippets.python_synthesis(
+        Choice(nodes=1), {}, 'cs.machine("dgx-1v").without_link("node0/gpu0", "node0/gpu3")'
+    )
+    compile(text, "script", "exec")
+    assert 'm = cs.machine("dgx-1v").without_link("node0/gpu0", "node0/gpu3")' in text
+
+
+def test_every_word_of_it_is_asked_for():
+    from pathlib import Path
+
+    app = Path(found.__file__).parents[1]
+    source = "\n".join(path.read_text(encoding="utf-8") for path in app.rglob("*.py") if path.parent.name != "texts")
+    names = [key for key in RACE if key.startswith("synthesis.")]
+    families = tuple(f"synthesis.{part}" for part in ("cut", "chunks", "latency"))
+    assert not [key for key in names if f'"{key}"' not in source and f"'{key}'" not in source and key not in families]
