@@ -11,6 +11,7 @@ SHOWN = {
     "story": ".st section.now",
     "first": ".sp[data-transfers]:not([data-transfers='0'])",
     "explore": ".cs[data-transfers]:not([data-transfers='0'])",
+    "synthesized": ".st-key-card_synthesis .rc .cs[data-t]",
     "train": ".ts:not([data-opened='']) .cs[data-t]",
     "pipeline": ".ln[data-t]",
     "split": ".sm[data-splits]:not([data-splits='0'])",
@@ -25,9 +26,14 @@ SHOWN = {
     "lab": ".lb[data-t]",
     "class": "[data-testid=stTextInput] input",
 }
-PAGES = {name: SHOWN.get(name, "h1") for name in ("first", *MENU)}
-#: Where a page is, unless its name says so: Explore has two forms, of which the simple one has the bare address.
-PATHS = {"first": "?", "explore": "explore?mode=full&"}
+PAGES = {name: SHOWN.get(name, "h1") for name in ("first", "synthesized", *MENU)}
+#: Where a page is, unless its name says so: Explore has two forms, of which the simple one has the bare address, and may
+#: show what is synthesized.
+PATHS = {
+    "first": "?",
+    "explore": "explore?mode=full&",
+    "synthesized": "explore?collective=allgather&network=torus&shape=3x3&nbytes=1MiB&synthesize=1&",
+}
 WIDTHS = (1280, 1920)
 #: Texts do not depend on the theme, nor colours on the language.
 ALL = [(page, *look) for page in PAGES for look in (("en", "light"), ("zh", "dark"))]

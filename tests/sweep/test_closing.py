@@ -1,5 +1,7 @@
 """What would close the gap: the race against ring and tree, where the gain comes from, and why a gap remains."""
 
+from pathlib import Path
+
 import pytest
 
 import collsim as cs
@@ -54,6 +56,14 @@ def test_a_dgx1_with_a_cable_less_is_served_better_by_a_new_schedule_than_by_the
     assert race.rival in ("ring", "tree")
     assert race.runs["ring"].time > 1.8 * race.trace.time
     assert "over ring comes from" in str(race)
+
+
+def test_the_page_says_what_a_broken_dgx1_takes():
+    broken = cs.machine("dgx-1v").without_link("node0/gpu0", "node0/gpu3")
+    times = {name: cs.format_time(one.time) for name, one in cs.close_gap("allreduce", broken, "256MiB").runs.items()}
+    page = (Path(__file__).parents[2] / "docs" / "synthesis.md").read_text(encoding="utf-8")
+    said = f"256 MiB takes {times['ring']} around the ring that is left, {times[SYNTHESIZED]} synthesized"
+    assert said.replace("\N{NO-BREAK SPACE}", " ") in page
 
 
 def test_a_ring_that_is_as_fast_is_said_to_be():

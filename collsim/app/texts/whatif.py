@@ -8,7 +8,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "whatif.ask.slow": ("Rank {rank} is half as fast?", "rank {rank} 速度减半？"),
     "whatif.ask.network": ("The network is twice as fast?", "网络带宽加倍？"),
     "whatif.ask.cable": ("One cable is ten times slower?", "某条线缆只剩十分之一带宽？"),
-    "whatif.ask.broken": ("A cable breaks: which schedule then?", "一条线缆断开：该用哪种调度？"),
+    "whatif.ask.broken": ("A cable breaks: what now?", "一条线缆断开：怎么办？"),
     "whatif.synthesize": (
         "Synthesize the best schedule for the machine after the change",
         "为改动之后的机器合成最好的调度",
