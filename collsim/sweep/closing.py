@@ -174,7 +174,7 @@ def close_gap(
 def close_gap_of(trace: Trace, *, effort: str = "normal", progress: Any = None) -> SynthesisRace:
     """The same for a run that is there: it is one of those raced, without its barriers and its conditions."""
     s = trace.schedule
-    place = {"ranks": s.ranks, "root": s.root, "dtype": trace.dtype}
+    place: dict[str, Any] = {"ranks": s.ranks, "root": s.root, "dtype": trace.dtype}
     race = close_gap(s.collective, trace.topology, trace.nbytes, **place, effort=effort, progress=progress)
     run = simulate(s, trace.topology, trace.nbytes, trace.dtype, "event")
     twice = (standing(one.time, one.schedule.name) == standing(run.time, s.name) for one in race.runs.values())

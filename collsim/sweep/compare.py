@@ -197,7 +197,7 @@ def _named(collective: str, given: Sequence[str | Algorithm] | None) -> list[Alg
 
 def pairs(entries: Sequence[Algorithm | str], search: Search) -> list[tuple[Algorithm | str, dict[str, Any]]]:
     """Every algorithm with every choice of options to try, as `sweep` takes them; what is synthesized has none."""
-    tries = {SYNTHESIZED: [{}]}
+    tries: dict[str, list[dict[str, Any]]] = {SYNTHESIZED: [{}]}
     return [
         (entry, options)
         for entry in entries

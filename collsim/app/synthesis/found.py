@@ -99,6 +99,6 @@ def _thinner(trace: cs.Trace) -> cs.Trace:
     """The same trees with so few pieces that they can be played."""
     s = trace.schedule
     pieces = max(1, s.options["pieces"] * MOST_PLAYED // len(s))
-    place = {"ranks": s.ranks, "root": s.root}
+    place: dict[str, Any] = {"ranks": s.ranks, "root": s.root}
     plan = cs.synthesize(s.collective, trace.topology, trace.nbytes, method="trees", pieces=pieces, **place)
     return cs.simulate(plan, trace.topology, trace.nbytes, trace.dtype, "event")

@@ -93,8 +93,12 @@ def draw() -> None:
     )
     if found is None:
         return
-    _change(found[0], *found[1], partial(_synthesis, synthesized) if found[1] == (now.choice, edit) else None)
-    if found[1] == (now.choice, edit):  # else the last good pictures stand here, and this change may not be possible
+    shown, (choice, done) = found
+    _change(shown, choice, done, partial(_synthesis, synthesized) if (choice, done) == (now.choice, edit) else None)
+    if (choice, done) == (
+        now.choice,
+        edit,
+    ):  # else the last good pictures stand here, and this change may not be possible
         folded("code", t("code.title"), partial(_code, now.choice, edit))
 
 
@@ -121,7 +125,11 @@ def _synthesis(shown: bool, choice: Choice, edit: Edit) -> None:
     """The schedule that is synthesized for the place after the change, or the button that asks for it."""
     if shown:
         fallback = t("whatif.fallback", name=algorithm_label(choice.algorithm, choice.collective))
-        given = {"close": partial(_turned, False), "run": fallback, "code": partial(_synthesis_code, choice, edit)}
+        given: dict[str, Any] = {
+            "close": partial(_turned, False),
+            "run": fallback,
+            "code": partial(_synthesis_code, choice, edit),
+        }
         box(edits.repaired, choice, edit, expected=edits.expected_repair, **given)
     elif can_be(choice.collective):
         st.button(
