@@ -68,7 +68,9 @@ def test_one_click_shows_the_schedule_that_gets_to_the_bound_beside_ring_and_tre
     assert {"en": "uses 1 of the 3 links of the narrowest cut, not 3", "zh": "3 条链路中只用了 1 条，而不是 3 条"}[
         language
     ] in words
+    assert "rank 3 → rank 0" in words or "rank 0 → rank 1" in words, "links as the pictures call them"
     runners = sent(at)["runners"]
+    assert [one["name"] for one in runners][1:] == ["Ring", "PAT"]
     assert [round(one["time"] * 1e6) for one in runners] == [40, 120, 120]
     assert [one["place"] for one in runners] == [1, 2, 2]
     again = fine(opened(explore, **address(at)))

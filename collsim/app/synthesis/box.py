@@ -11,6 +11,7 @@ import streamlit as st
 from collsim.sweep.closing import RUN
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.units import format_time
+from collsim.viz.sentences.words import capital
 
 from ..jobs.pool import key_of
 from ..shell import player
@@ -82,15 +83,11 @@ def _race(shown: Synthesized, ident: str, run: str) -> None:
 def name_of(row: dict[str, Any], run: str = "") -> str:
     """A run as it is called on screen."""
     if row["run"] == SYNTHESIZED:
-        return t("synthesis.name").capitalize()
-    label = algorithm_label(row["algorithm"], _collective(row))
+        return capital(t("synthesis.name"))
+    label = algorithm_label(row["algorithm"], row["collective"])
     if row["run"] == RUN:
         return run or t("synthesis.run", name=label)
-    return label.capitalize()
-
-
-def _collective(row: dict[str, Any]) -> str:
-    return str(row["collective"])
+    return capital(label)
 
 
 def _note(row: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ import collsim as cs
 from collsim.sweep.closing import SynthesisRace
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.viz.race.race import Runner, runner
+from collsim.viz.sentences.names import link_name
 
 from ..jobs.worker import Tell
 from ..scenario.choice import Choice
@@ -67,7 +68,17 @@ def reasons(choice: Choice, tell: Tell = quietly) -> tuple[Pair, ...]:
     """The sentences alone, against ring and tree: nothing is played."""
     topology = build_place(choice)
     race = cs.close_gap(choice.collective, topology, choice.nbytes, dtype=choice.dtype, progress=_reporter(tell))
-    return tuple(map(both, race.says))
+    return said(race)
+
+
+def said(race: SynthesisRace) -> tuple[Pair, ...]:
+    """The sentences, with links by the names that the pictures have."""
+    made = list(map(both, race.says))
+    for name, trace in race.runs.items():
+        busiest = race.parts[name].busiest
+        plain, named = trace.topology.link_name(busiest), link_name(trace, busiest)
+        made = [(en.replace(plain, named[0]), zh.replace(plain, named[1])) for en, zh in made]
+    return tuple(made)
 
 
 def closed(trace: cs.Trace, tell: Tell = quietly) -> Synthesized:
@@ -80,7 +91,7 @@ def closed(trace: cs.Trace, tell: Tell = quietly) -> Synthesized:
         pieces = [one.schedule.options["pieces"] for one in (thinner, race.trace)]
         thinned = pieces[0], pieces[1], thinner.time
     runners = {name: runner(one) for name, one in runs.items() if len(one.schedule) <= MOST_PLAYED}
-    return Synthesized(both(race.found), tuple(map(both, race.says)), race.rows(), runners, thinned)
+    return Synthesized(both(race.found), said(race), race.rows(), runners, thinned)
 
 
 def _reporter(tell: Tell) -> Callable[[int, int, str], None]:
