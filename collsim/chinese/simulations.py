@@ -244,7 +244,7 @@ SAID = {
     "{rival} takes {other} and is {times} times as fast": "{rival} 用时 {other}，速度是其 {times} 倍",
     "{rival} takes as long": "{rival} 用时相同",
     "Where the gain of {saved} over {rival} comes from: {why}.": "比 {rival} 节省的 {saved} 从何而来：{why}。",
-    "It gives back {paid}.": "但要付出 {paid}。",
+    " It gives back {paid}.": "但要付出 {paid}。",
     "{part} because {rival} uses {used} of the {all} links of the narrowest cut, not {mine}, and its busiest link, "
     "{link}, needs {floor} for what it carries, not {own}": (
         "{part} 是因为 {rival} 在最窄割的 {all} 条链路中只用了 {used} 条，而不是 {mine} 条，"

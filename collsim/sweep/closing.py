@@ -261,14 +261,13 @@ def _gain(race: SynthesisRace, name: str) -> Iterator[Sentence]:
         (theirs.latency - mine.latency, _of_latency),
     ]
     told = [reason for reason in sorted(reasons, key=lambda r: -r[0]) if reason[0] > _TOLD * saved]
-    if told:
-        why = in_a_row([say(race, name, seconds) for seconds, say in told], "{first}; {then}")
-        over = {"saved": format_time(saved), "rival": _named(name, other)}
-        yield Sentence("Where the gain of {saved} over {rival} comes from: {why}.", why=why, **over)
-    lost = [(-seconds, say) for seconds, say in reasons if -seconds > _TOLD * saved]
-    if lost:
-        paid = in_a_row([_PARTS[say](format_time(seconds)) for seconds, say in lost])
-        yield Sentence("It gives back {paid}.", paid=paid)
+    if not told:
+        return
+    why = in_a_row([say(race, name, seconds) for seconds, say in told], "{first}; {then}")
+    over = {"saved": format_time(saved), "rival": _named(name, other)}
+    gain = Sentence("Where the gain of {saved} over {rival} comes from: {why}.", why=why, **over)
+    lost = [_PARTS[say](format_time(-seconds)) for seconds, say in reasons if -seconds > _TOLD * saved]
+    yield gain + Sentence(" It gives back {paid}.", paid=in_a_row(lost)) if lost else gain
 
 
 def _of_cut(race: SynthesisRace, name: str, seconds: float) -> Sentence:

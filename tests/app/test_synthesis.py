@@ -198,6 +198,31 @@ def test_a_question_cuts_a_cable_that_the_machine_can_lose_and_asks_for_a_new_sc
     assert "broken" not in dict(asked(star, edits.cables(star))), "a switch with a cable less parts its ranks"
 
 
+def machines() -> None:
+    from collsim.app.main import main
+
+    main(first="machines")
+
+
+def test_machines_breaks_a_cable_of_the_way_and_what_if_synthesizes_for_what_is_left():
+    at = AppTest.from_function(machines, default_timeout=60)
+    for name, text in {"machine": "dgx-1v", "a": "0", "b": "3", "nbytes": "1MiB"}.items():
+        at.query_params[name] = text
+    fine(at.run())
+    assert "gpu0 – gpu3" in at.button(key="machines_break").label
+    fine(at.button(key="machines_break").click().run())
+    kept = at.session_state["session"].kept["whatif"]
+    assert (kept.cable, kept.do, kept.synthesize) == ("node0/gpu0~node0/gpu3", "cut", True)
+    assert at.session_state["session"].choice.place == "dgx-1v"
+
+
+def test_machines_offers_no_cable_without_which_a_rank_is_cut_off():
+    at = AppTest.from_function(machines, default_timeout=60)
+    at.query_params["machine"] = "pcie-8gpu"
+    fine(at.run())
+    assert "machines_break" not in [button.key for button in at.button]
+
+
 def test_a_single_link_of_a_dgx_a100_is_a_twelfth_of_its_cable():
     choice, edit = Choice(nodes=1), Edit(gdr="same", cable="node0/gpu0~node0/nvswitch", do="one")
     before, after = cs.machine("dgx-a100"), edits.changed(choice, edit)

@@ -65,5 +65,6 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{ranks} 个 rank 超出本页的上限（{limit}）；请减少节点。",
     ),
     "machines.open_in": ("Use this machine in", "用这台机器："),
+    "machines.break": ("Break the cable {cable}: which schedule then?", "断开线缆 {cable}：该用哪种调度？"),
     "machines.about": ("About this machine", "关于这台机器"),
 }

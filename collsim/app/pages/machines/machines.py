@@ -18,13 +18,14 @@ from ...scenario.choice import MOST_NODES, Choice
 from ...scenario.custom_machine import OWN
 from ...scenario.mistakes import sentence
 from ...shell import codebox, player
-from ...shell.address import leave, remember, remembered
+from ...shell.address import leave, menu, remember, remembered
 from ...shell.controls import choose, fabric_label, folded, forget, segment, spaced
 from ...shell.machine_box import ownbox
 from ...shell.notes import complain, mistake, note, note_html, title
 from ...shell.open_in import open_in
 from ...shell.page import page
 from ...shell.session import forget_widgets, language, session, t
+from ..whatif import edits
 from . import pair
 from .pair import Look, Pair
 
@@ -53,12 +54,26 @@ def draw() -> None:
     _cards(shown, of)
     _costs(shown, of)
     open_in(t("machines.open_in"), "open_in", lambda choice: pair.chosen(choice, of))
+    _break(of, shown)
     folded("code", t("code.title"), lambda: _code(of, shown))
     left, right = st.columns(2, gap="small")
     with left, st.expander(t("machines.paste"), expanded=bool(of.text)):
         _paste(of)
     with right:
         folded("about", t("machines.about"), lambda: _about(of, shown))
+
+
+def _break(of: Pair, shown: Look) -> None:
+    """A cable of the way breaks: What-if, with the schedule that is synthesized for what is left."""
+    a, _, b = shown.cable.partition("~")
+    if not shown.cable:
+        return
+    said = t("machines.break", cable=f"{a.rpartition('/')[2]} – {b.rpartition('/')[2]}")
+    if st.button(said, key="machines_break", icon=":material/route:", help=t("synthesis.show.help")):
+        now = session()
+        now.choice = replace(pair.chosen(now.choice, of), nbytes=of.nbytes, algorithms=())
+        remember("whatif", replace(edits.PLAIN, cable=shown.cable, do="cut", synthesize=True))
+        st.switch_page(menu()["whatif"])
 
 
 def _found(of: Pair) -> tuple[Pair, Look]:

@@ -117,7 +117,8 @@ def chosen(choice: Choice, pair: Pair) -> Choice:
 @dataclass(frozen=True)
 class Look:
     """What the page shows: `ways` for on and off (None where there is no way, then `why` says so), and whether both are
-    the same."""
+    the same; `cable`: one of the first way, as `a~b`, without which all ranks still reach each other; empty where there
+    is none."""
 
     name: str
     ranks: int
@@ -125,6 +126,7 @@ class Look:
     ways: tuple[RankRoute | None, RankRoute | None]
     why: tuple[Words, Words]
     same: bool
+    cable: str = ""
 
 
 def look(pair: Pair) -> Look:
@@ -148,7 +150,21 @@ def look(pair: Pair) -> Look:
     except CollsimError as error:
         found, why[1] = (ways([first], pair.a, pair.b, pair.nbytes)[0], None), error.sentence
     same = all(found) and found[0].links == found[1].links if found[0] and found[1] else False
-    return Look(first.name, first.ranks, tuple(first.facts.get("notes", ())), found, (why[0], why[1]), bool(same))
+    notes = tuple(first.facts.get("notes", ()))
+    return Look(first.name, first.ranks, notes, found, (why[0], why[1]), bool(same), _spare(first, found[0]))
+
+
+def _spare(place: cs.Topology, way: RankRoute | None) -> str:
+    """A cable of a way that the machine can lose."""
+    names, links = place.devices.name, place.links
+    for link in way.links if way is not None else ():
+        a, b = names[links.src[link]], names[links.dst[link]]
+        try:
+            place.without_link(a, b)
+        except CollsimError:
+            continue
+        return f"{a}~{b}"
+    return ""
 
 
 def _both(places: list[cs.Topology | None], pair: Pair) -> tuple[RankRoute | None, RankRoute | None]:
