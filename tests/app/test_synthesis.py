@@ -22,7 +22,6 @@ from collsim.app.scenario.outcome import expected_compare
 from collsim.app.shell import results
 from collsim.app.synthesis import found
 from collsim.app.texts.catalogue import LANGUAGES
-from collsim.app.texts.race import TEXTS as RACE
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.synthesis.greedy import MATCHED
 
@@ -241,13 +240,3 @@ def test_the_script_of_a_change_builds_the_changed_machine():
     )
     compile(text, "script", "exec")
     assert 'm = cs.machine("dgx-1v").without_link("node0/gpu0", "node0/gpu3")' in text
-
-
-def test_every_word_of_it_is_asked_for():
-    from pathlib import Path
-
-    app = Path(found.__file__).parents[1]
-    source = "\n".join(path.read_text(encoding="utf-8") for path in app.rglob("*.py") if path.parent.name != "texts")
-    names = [key for key in RACE if key.startswith("synthesis.")]
-    families = tuple(f"synthesis.{part}" for part in ("cut", "chunks", "latency"))
-    assert not [key for key in names if f'"{key}"' not in source and f"'{key}'" not in source and key not in families]

@@ -100,10 +100,8 @@ def _parts(shown: Synthesized, run: str) -> None:
     """Every run's time, and where it goes beyond the bound."""
     rows = shown.rows
     note(t("synthesis.parts.note", bound=format_time(rows[0]["bound"])))
-    parts = {
-        part: ([MICRO * row[part] for row in rows], number_column(f"synthesis.{part}", "%.4g"))
-        for part in ("cut", "chunks", "latency")
-    }
+    named = {"cut": "synthesis.cut", "chunks": "synthesis.chunks", "latency": "synthesis.latency"}
+    parts = {part: ([MICRO * row[part] for row in rows], number_column(key)) for part, key in named.items()}
     table(
         {
             "run": ([name_of(row, run) for row in rows], text_column("synthesis.schedule", width="medium")),

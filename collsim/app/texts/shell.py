@@ -290,6 +290,54 @@ TEXTS: dict[str, tuple[str, str]] = {
         "共 {transfers} 次传输，多到无法播放（上限 {limit}）。数值和表格仍是完整的；减少 channel、chunk 或 rank "
         "即可看到动画。",
     ),
+    # a synthesized schedule against ring and tree
+    "synthesis.show": ("What would close the gap?", "怎样缩小与下界的差距？"),
+    "synthesis.show.help": (
+        "Searches for the best schedule for this machine and size, and races it against ring and tree.",
+        "为这台机器和这个数据量搜索最好的调度，并与环、树竞速。",
+    ),
+    "synthesis.title": ("Synthesized for this machine and size", "为这台机器和这个数据量合成"),
+    "synthesis.close": ("Close", "关闭"),
+    "synthesis.name": ("synthesized", "合成的调度"),
+    "synthesis.run": ("{name}, as run above", "{name}（上面的运行）"),
+    "synthesis.schedule": ("Schedule", "调度"),
+    "synthesis.time": ("time, µs", "时间，µs"),
+    "synthesis.busbw": ("busbw, GB/s", "busbw，GB/s"),
+    "synthesis.times": ("{gap} × the lower bound", "下界的 {gap} 倍"),
+    "synthesis.gap": ("× bound", "下界的倍数"),
+    "synthesis.cut": ("at the cut, µs", "割上，µs"),
+    "synthesis.chunks": ("waiting for chunks, µs", "等待 chunk，µs"),
+    "synthesis.latency": ("latency, µs", "延迟，µs"),
+    "synthesis.steps": ("steps", "步数"),
+    "synthesis.parts": ("Where the time beyond the bound goes", "超出下界的时间花在哪里"),
+    "synthesis.parts.note": (
+        "Each time is the bound of {bound} and three parts, found by running again: the busiest link has more to carry "
+        "than the bound asks of it (cut), it waits for chunks that are on their way, and latency. Ring and tree at "
+        "their best channels and chunks.",
+        "每个时间都是下界 {bound} 加上三部分，由重新运行得到：最忙的链路传送的比下界所需的多（割）、"
+        "它等待尚在途中的 chunk、以及延迟。环和树取最佳的 channel 数与 chunk 数。",
+    ),
+    "synthesis.engine": ("All timed by the event engine.", "全部用 event 引擎计时。"),
+    "synthesis.code": ("Take the schedule home", "把这个调度带走"),
+    "synthesis.code.note": (
+        "x.xml is a program of MSCCL; x.json and x.csv are read by collsim.",
+        "x.xml 是 MSCCL 的程序；x.json 和 x.csv 可由 collsim 读取。",
+    ),
+    "synthesis.thinned": (
+        "Played with {few} pieces per tree instead of {all}, so that the picture takes {time}.",
+        "每棵树按 {few} 片播放，而不是 {all} 片，因此图中用时 {time}。",
+    ),
+    "synthesis.unplayed": (
+        "Too many transfers to be played, timed all the same: {names}",
+        "传输次数太多，无法播放，但已计时：{names}",
+    ),
+    "synthesis.add": ("Add the synthesized schedule", "加入合成的调度"),
+    "synthesis.add.help": (
+        "Finds the best schedule for this machine at every size; it takes a few seconds.",
+        "为这台机器在每个数据量上寻找最好的调度；需要几秒钟。",
+    ),
+    "synthesis.at": ("Synthesized, at {nbytes}", "合成的调度，{nbytes}"),
+    "synthesis.watch": ("Watch it on Explore", "在“探索”页上观看"),
     # compare
     "compare.title": ("Which algorithm wins, and from which size on?", "哪种算法更快，从多大的数据量开始？"),
     "compare.lead": (
