@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 import collsim as cs
 from collsim.teach.breaking import break_it
@@ -138,8 +139,7 @@ def test_keys_change_chart_patterns_view_speed_and_loop(opened):
         ("p", "patterns", "false"),
     ):
         tab.keyboard.press(key)
-        tab.wait_for_timeout(80)
-        assert box.get_attribute(f"data-{attribute}") == value
+        expect(box).to_have_attribute(f"data-{attribute}", value)
     tab.keyboard.press("PageDown")
     tab.locator(".cs[data-step='2'][data-playing=false]").wait_for(timeout=20_000)
     tab.keyboard.press("]")
