@@ -288,3 +288,29 @@ def test_another_run_under_the_same_mount_begins_at_the_moment_that_comes_with_i
     tab.evaluate("show(0, null)")
     tab.locator('.cs[data-transfers="24"]').wait_for(timeout=20_000)
     assert float(box.get_attribute("data-t")) > 0, "the same share of the run"
+
+
+def test_a_number_of_chunks_says_over_which_channels_it_counts(opened):
+    """A rank of 8 x DGX A100 sends a chunk on each of 4 channels: three stay inside, one leaves through its card."""
+    place = cs.machine("dgx-a100", nodes=8)
+    tab, box = opened(cs.simulate(cs.schedule("allreduce_ring", topology=place, channels=4), place, "256MiB"))
+    assert "chunks are counted over all 4 channels" in box.locator(".crumbs").inner_text()
+    tab.evaluate("player.set({ node: 0 })")
+    tab.evaluate("player.seek(player.model.step1[12] - 1e-9)")
+    assert "chunks are counted over all 4 channels" in box.locator(".crumbs").inner_text()
+    tab.wait_for_timeout(300)
+    said = set()
+    stage = box.locator(".stage canvas").last.bounding_box()
+    for across in range(20, int(stage["width"]), 12):
+        for down in range(0, 60, 12):
+            tab.mouse.move(stage["x"] + across, stage["y"] + 0.62 * stage["height"] + down)
+            tip = box.locator(".tip").inner_text() if box.locator(".tip").is_visible() else ""
+            if " chunks, " in tip:
+                said.add(tip)
+        if said:
+            break
+    (tip,) = list(said)[:1]
+    assert re.match(r"\d chunks, \d → \d\n", tip)
+    count = int(tip[0])
+    assert f"one on each of {count} of the 4 channels" in tip
+    assert f"{count}\N{NO-BREAK SPACE}MiB in all" in tip

@@ -99,8 +99,9 @@ export function train(list, out) {
 const along = (q) => q.d - (q.lead ?? 0);
 
 function bundle(list, out) {
-  const n = list.length;
-  out.push(Object.assign(list[0], { count: n, d: (list[0].lead ?? 0) + list.reduce((a, q) => a + along(q), 0) / n }));
+  const n = list.length,
+    d = (list[0].lead ?? 0) + list.reduce((a, q) => a + along(q), 0) / n;
+  out.push(Object.assign(list[0], { count: n, of: list.map((q) => q.i), d }));
 }
 
 /**
