@@ -35,7 +35,8 @@ _PAGE = """
 @media(max-width:1400px){{#collsim-first main{{padding:12px 14px}}}}
 </style>
 <div id="collsim-first">
-<header aria-hidden="true"><span class="of-light">{light}</span><span class="of-dark">{dark}</span></header><main></main></div>
+<header aria-hidden="true"><span class="of-light">{light}</span><span class="of-dark">{dark}</span></header>
+<main></main></div>
 <script type="application/json" id="collsim-first-run">{run}</script>
 <script type="module" async>
 {module}
