@@ -314,3 +314,41 @@ def test_a_number_of_chunks_says_over_which_channels_it_counts(opened):
     count = int(tip[0])
     assert f"one on each of {count} of the 4 channels" in tip
     assert f"{count}\N{NO-BREAK SPACE}MiB in all" in tip
+
+
+COUNT = """
+const count = { base: 0, live: 0 };
+for (const name of ["stroke", "fill", "fillText"]) {
+  const before = CanvasRenderingContext2D.prototype[name];
+  CanvasRenderingContext2D.prototype[name] = function (...given) {
+    const at = [...document.querySelectorAll(".stage canvas")].indexOf(this.canvas);
+    if (at >= 0) count[at ? "live" : "base"]++;
+    return before.apply(this, given);
+  };
+}
+window.drawnIn = async (share) => {
+  Object.assign(count, { base: 0, live: 0 });
+  player.seek(player.model.total * share);
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return { ...count };
+};
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["allreduce_ring", "allreduce_halving_doubling", "alltoall_direct"])
+def test_a_frame_within_a_step_of_64_ranks_draws_tokens_and_no_ways_anew(opened, algorithm):
+    """A frame has 17 ms; each of the ways between ranks is four strokes, each token no more than a dozen."""
+    place = cs.topology.switch(64)
+    run = cs.simulate(cs.schedule(algorithm, topology=place), place, "256MiB")
+    tab, box = opened(run)
+    tab.evaluate("player.set({ view: 'logical' })")
+    tab.locator(".cs[data-view=logical]").wait_for()
+    tab.evaluate(COUNT)
+    step = run.schedule.steps // 2
+    begin, end = (float(moments[step]) / run.time for moments in (run.timing.step_start, run.timing.step_end))
+    tab.evaluate("drawnIn(1)")
+    first = tab.evaluate(f"drawnIn({begin + 0.3 * (end - begin)})")
+    again = tab.evaluate(f"drawnIn({begin + 0.35 * (end - begin)})")
+    assert 64 < first["base"] < 3000
+    assert again["base"] == 0
+    assert again["live"] <= 12 * 64 * (1 if algorithm == "allreduce_ring" else 2)
