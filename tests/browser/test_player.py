@@ -352,3 +352,22 @@ def test_a_frame_within_a_step_of_64_ranks_draws_tokens_and_no_ways_anew(opened,
     assert 64 < first["base"] < 3000
     assert again["base"] == 0
     assert again["live"] <= 12 * 64 * (1 if algorithm == "allreduce_ring" else 2)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (1920, 1080)])
+@pytest.mark.parametrize("view", ["physical", "logical"])
+def test_presenter_mode_fills_a_projector_and_nothing_is_cut_off(opened, width, height, view):
+    """Eight nodes in a row are wide and low: what the picture leaves goes to the rows over time, or to the picture."""
+    place = cs.machine("dgx-a100", nodes=8)
+    tab, box = opened(cs.simulate(cs.schedule("allreduce_ring", topology=place, channels=1), place, "64MiB"))
+    tab.set_viewport_size({"width": width, "height": height})
+    tab.evaluate(f"player.set({{ view: '{view}' }})")
+    tab.evaluate("player.present(true)")
+    tab.locator(".cs.present").wait_for()
+    tab.wait_for_timeout(400)
+    ends = [part.bounding_box() for part in tab.locator(":is(.stage, .tr, .scrub, .rows)").all() if part.is_visible()]
+    bottom = max(at["y"] + at["height"] for at in ends)
+    assert 0.93 * height < bottom <= height
+    assert max(at["x"] + at["width"] for at in ends) <= width
+    assert tab.locator(".stage").bounding_box()["height"] > 0.4 * height
+    assert box.evaluate("e => e.scrollHeight - e.clientHeight") <= 0

@@ -308,7 +308,7 @@ function drawTime(ui) {
   let g = sizeCanvas(d.scrubCanvas, S.geo.W, S.scrubH);
   g.clearRect(0, 0, S.geo.W, S.scrubH);
   drawScrub(g, V, S.geo);
-  if (S.present || (S.narrow && S.tab !== 0)) return;
+  if (S.present ? !S.presentRows : S.narrow && S.tab !== 0) return;
   const b = barsCanvas(ui);
   g = sizeCanvas(d.rowsCanvas, S.geo.W, S.rowsH);
   g.clearRect(0, 0, S.geo.W, S.rowsH);
