@@ -209,3 +209,23 @@ def test_the_picture_of_the_moment_is_saved_as_a_png_that_opens(page, app_url):
     assert min(picture.size) > 300
     assert len(picture.convert("RGB").getcolors(1 << 24)) > 20  # not one blank colour
     assert page.errors == []
+
+
+def test_a_page_that_is_loaded_again_keeps_the_moment_and_the_view(page, app_url):
+    page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB&mode=full")
+    box = player(page, 24)
+    box.focus()
+    page.keyboard.press("v")
+    expect(box).to_have_attribute("data-view", "logical")
+    page.keyboard.press("ArrowRight")  # plays one step
+    expect(box).to_have_attribute("data-step", "2")
+    expect(box).to_have_attribute("data-playing", "false")
+    moment = box.get_attribute("data-t")
+    assert float(moment) > 0
+    page.reload()
+    box = player(page, 24)
+    expect(box).to_have_attribute("data-view", "logical")
+    expect(box).to_have_attribute("data-t", moment)
+    page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB&mode=full&lang=en")
+    expect(player(page, 24)).to_have_attribute("data-t", "0")
+    assert page.errors == []

@@ -102,3 +102,16 @@ def _click(canvas, drawn, rank):
     x = (size["width"] - stage["w"] * scale) / 2 + (devices["x"][at] + devices["w"][at] / 2) * scale
     y = (size["height"] - stage["h"] * scale) / 2 + (devices["y"][at] + devices["h"][at] / 2) * scale
     canvas.click(position={"x": x, "y": y})
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_race_fits_a_phone_and_its_bars_and_buttons_are_in_sight(page, app_url, lang):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/race?lang={lang}")
+    box = raced(page, 3)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    parts = [one.bounding_box() for one in box.locator(":is(canvas, button, .lane)").all() if one.is_visible()]
+    assert len(parts) > 6
+    assert min(at["x"] for at in parts) >= 0
+    assert max(at["x"] + at["width"] for at in parts) <= 390
+    assert page.errors == []
