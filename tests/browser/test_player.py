@@ -340,7 +340,7 @@ def test_a_frame_within_a_step_of_64_ranks_draws_tokens_and_no_ways_anew(opened,
     """A frame has 17 ms; each of the ways between ranks is four strokes, each token no more than a dozen."""
     place = cs.topology.switch(64)
     run = cs.simulate(cs.schedule(algorithm, topology=place), place, "256MiB")
-    tab, box = opened(run)
+    tab, _ = opened(run)
     tab.evaluate("player.set({ view: 'logical' })")
     tab.locator(".cs[data-view=logical]").wait_for()
     tab.evaluate(COUNT)
