@@ -107,7 +107,7 @@ def _irregular(trace: Trace, moment: Moment) -> Pair:
 
 def _pairs(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """A number for each pair of endpoints, ordered by sender."""
-    return src.astype(np.int64) * trace.schedule.endpoints + dst
+    return np.asarray(src.astype(np.int64) * trace.schedule.endpoints + dst, np.int64)
 
 
 def _some_rest(trace: Trace, moment: Moment) -> bool:
