@@ -19,14 +19,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
-from xml.etree.ElementTree import Element, ParseError
-
-import defusedxml.ElementTree as Safe
-from defusedxml.common import DefusedXmlException
 
 from .errors import CollsimError, FormatError, Sentence, Words, require_path, shown
 
 if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
     import pandas as pd
 
 MOST_BYTES = 64 * 2**20
@@ -91,6 +89,9 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
 
     No document type, entity or external reference is accepted (defusedxml), whatever they would expand to.
     """
+    import defusedxml.ElementTree as Safe  # for files of other tools alone
+    from defusedxml.common import DefusedXmlException
+
     source = Growing(path, read_bytes(path))
     level = count = 0
     stack: list[Element] = []
@@ -114,7 +115,7 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
                 element.clear()
                 if stack:
                     stack[-1].clear()  # forget finished children; attributes were read at the start
-    except ParseError as error:
+    except Safe.ParseError as error:
         why = "not well-formed XML ({error}); is the file truncated?"
         refuse(path, Sentence("line {line}", line=error.position[0]), why, error=str(error).split(":")[0])
     except DefusedXmlException:

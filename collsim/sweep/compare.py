@@ -4,7 +4,6 @@ named."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, overload
@@ -24,6 +23,8 @@ from .synthesized import SYNTHESIZED
 from .ways import compare_ways
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import pandas as pd
 
     from ..training import Model, StepTrace

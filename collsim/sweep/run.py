@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent import futures  # what it has for processes is loaded when it is asked for
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -50,7 +49,7 @@ def sweep(
     model: Any = None,
     parallel: Any = None,
     where: Callable[[dict[str, Any]], bool] | None = None,
-    executor: Executor | None = None,
+    executor: futures.Executor | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | bool | None = None,
     **step: Any,
@@ -100,7 +99,7 @@ def sweep(
     return _kept(work, executor, out, progress)
 
 
-def _kept(work: Sequence[Work | StepWork], executor: Executor | None, out: Any, progress: Any) -> pd.DataFrame:
+def _kept(work: Sequence[Work | StepWork], executor: futures.Executor | None, out: Any, progress: Any) -> pd.DataFrame:
     """Run what a store does not have yet; the table of all."""
     import pandas as pd
 
@@ -145,7 +144,9 @@ def _counter(progress: Callable[..., None] | None, done: int, total: int) -> Cal
     return count
 
 
-def _run(work: list[Work | StepWork], store: Store, executor: Executor | None, count: Callable[[int], None]) -> None:
+def _run(
+    work: list[Work | StepWork], store: Store, executor: futures.Executor | None, count: Callable[[int], None]
+) -> None:
     if executor is not None:
         _spread(work, store, executor, count, width=64)
         return
@@ -160,16 +161,18 @@ def _run(work: list[Work | StepWork], store: Store, executor: Executor | None, c
 
 
 @contextmanager
-def _processes() -> Iterator[tuple[Executor, int]]:
+def _processes() -> Iterator[tuple[futures.Executor, int]]:
     """Worker processes, forked where the system can: they need not import the caller's script again.
 
     They do not hear Ctrl-C, which a terminal sends to all; it ends them in the middle of their work from here. They end
     with this process, also where that is killed.
     """
+    import multiprocessing  # brings sockets and pipes with it, for which nobody asks who only imports collsim
+
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
     width = os.cpu_count() or 1
     others = multiprocessing.active_children()
-    with ProcessPoolExecutor(width, multiprocessing.get_context(method), begin_worker, (os.getpid(),)) as pool:
+    with futures.ProcessPoolExecutor(width, multiprocessing.get_context(method), begin_worker, (os.getpid(),)) as pool:
         try:
             with in_one_piece():  # a Ctrl-C that comes while processes fork would be lost
                 pool.submit(int)
@@ -182,7 +185,7 @@ def _processes() -> Iterator[tuple[Executor, int]]:
 
 
 def _spread(
-    work: list[Work | StepWork], store: Store, executor: Executor, count: Callable[[int], None], width: int
+    work: list[Work | StepWork], store: Store, executor: futures.Executor, count: Callable[[int], None], width: int
 ) -> list[Work | StepWork]:
     """Keep `width` pieces in flight, and the results as they come. Returns what a dying pool left undone.
 
@@ -190,21 +193,21 @@ def _spread(
     and reported.
     """
     waiting = list(reversed(work))
-    flying: dict[Future[list[tuple[str, Row]]], Work | StepWork] = {}
+    flying: dict[futures.Future[list[tuple[str, Row]]], Work | StepWork] = {}
     while waiting or flying:
         try:
             while waiting and len(flying) < width:
                 one = _portable(waiting[-1])
                 flying[executor.submit(results, one)] = one
                 waiting.pop()
-        except BrokenExecutor:
+        except futures.BrokenExecutor:
             return _survivors(waiting, list(flying.values()), store, count)
-        done, _ = wait(flying, return_when=FIRST_COMPLETED)
+        done, _ = futures.wait(flying, return_when=futures.FIRST_COMPLETED)
         for future in done:
             one = flying.pop(future)
             try:
                 rows = future.result()
-            except BrokenExecutor:
+            except futures.BrokenExecutor:
                 return _survivors(waiting, [one, *flying.values()], store, count)
             except Exception as error:  # whatever a foreign executor raises is the fate of this piece only
                 rows = _failed(one, f"{type(error).__name__}: {error}")
@@ -232,7 +235,7 @@ def _survivors(
         with _processes() as (pool, _):
             try:
                 store.add(pool.submit(results, one).result())
-            except BrokenExecutor:
+            except futures.BrokenExecutor:
                 store.add(_failed(one, "its worker process died; out of memory?"))
         count(len(one.keys))
     return list(reversed(waiting))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 from ..bar import require_progress, told
@@ -43,7 +43,7 @@ def best_parallel(
     compute: Any = None,
     progress: Any = None,
     every: bool = False,
-    executor: Executor | None = None,
+    executor: futures.Executor | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> pd.DataFrame:
     """The best ways to split a step of a model over a machine, one a row, the fastest that fits first: those that were
@@ -90,7 +90,7 @@ def best_parallel(
 class _Kept:
     """Figures of splits that a store has, or that are worked out and put there."""
 
-    def __init__(self, store: Store, request: Request, executor: Executor | None):
+    def __init__(self, store: Store, request: Request, executor: futures.Executor | None):
         self.store, self.request, self.executor = store, request, executor
         about = [model_version((*_MODEL, "training")), fingerprint(request.topology), repr(request.model.layers)]
         self.about = [*about, request.batch, request.dtype, request.optimizer, repr(request.compute)]
@@ -133,7 +133,7 @@ class _Kept:
             return
         flying = {self.executor.submit(work, self.request, one): i for i, one in enumerate(arguments)}
         try:
-            for future in as_completed(flying):
+            for future in futures.as_completed(flying):
                 yield names[flying[future]], future.result()
         finally:
             for future in flying:

@@ -190,3 +190,26 @@ def test_a_link_without_its_machine_says_so():
     at = opened(machine="own", nbytes="1MiB")
     assert len(messages(at)) == 1
     assert players(at)
+
+
+def test_places_stand_under_maker_and_year_and_a_heading_cannot_be_chosen():
+    at = fine(opened(explore, mode="full"))
+    box = at.selectbox(key="w_place")
+    under = {}
+    for option in box.options:
+        if option.startswith("── "):
+            assert option not in under, "a heading stands once"
+            under[option] = []
+        else:
+            under[list(under)[-1]].append(option)
+    assert {"GB200 NVL72", "HGX B200"} == set(under["── NVIDIA, 2024 ──"])
+    assert "DGX A100" in under["── NVIDIA, 2020 ──"]
+    assert under["── AMD, 2023 ──"] == ["MI300X, 8 GPUs"]
+    assert len(under["── Networks ──"]) == len(cs.topology.NETWORKS)
+    assert all(under.values())
+    before = address(at)
+    fine(box.select("── NVIDIA, 2022 ──").run())
+    assert at.selectbox(key="w_place").value == "dgx-a100"
+    assert address(at) == before
+    fine(at.selectbox(key="w_place").select_index(box.options.index("DGX H100")).run())
+    assert address(at)["machine"] == "dgx-h100"

@@ -8,9 +8,13 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from playwright.sync_api import expect
 from visits import STILL
 
 ROOT = Path(__file__).parents[2]
+#: Milliseconds that a tab waits for what is to come, as two cores may have other tests to do.
+PATIENCE = 90_000
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +62,7 @@ def tab(chromium):
     """A new tab, for which nobody has been here before: no cookie, no permission, nothing stored by the app."""
     context = chromium.new_context(viewport={"width": 1280, "height": 1400}, color_scheme="light", locale="en-US")
     context.add_init_script(STILL)
+    context.set_default_timeout(PATIENCE)
     yield context.new_page()
     context.close()
 

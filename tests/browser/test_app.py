@@ -4,6 +4,7 @@ import re
 
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -74,11 +75,9 @@ def test_step_forward_and_back_and_the_keys(page, app_url):
     assert box.get_attribute("data-step") == "2" or seconds(box) > 0
     box.focus()
     page.keyboard.press("End")
-    page.wait_for_timeout(200)
-    assert box.get_attribute("data-done") == "true"
+    expect(box).to_have_attribute("data-done", "true")
     page.keyboard.press("Home")
-    page.wait_for_timeout(200)
-    assert seconds(box) == 0
+    expect(box).to_have_attribute("data-t", "0")
     assert page.errors == []
 
 
@@ -209,4 +208,24 @@ def test_the_picture_of_the_moment_is_saved_as_a_png_that_opens(page, app_url):
     picture = Image.open(waiting.value.path())
     assert min(picture.size) > 300
     assert len(picture.convert("RGB").getcolors(1 << 24)) > 20  # not one blank colour
+    assert page.errors == []
+
+
+def test_a_page_that_is_loaded_again_keeps_the_moment_and_the_view(page, app_url):
+    page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB&mode=full")
+    box = player(page, 24)
+    box.focus()
+    page.keyboard.press("v")
+    expect(box).to_have_attribute("data-view", "logical")
+    page.keyboard.press("ArrowRight")  # plays one step
+    expect(box).to_have_attribute("data-step", "2")
+    expect(box).to_have_attribute("data-playing", "false")
+    moment = box.get_attribute("data-t")
+    assert float(moment) > 0
+    page.reload()
+    box = player(page, 24)
+    expect(box).to_have_attribute("data-view", "logical")
+    expect(box).to_have_attribute("data-t", moment)
+    page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB&mode=full&lang=en")
+    expect(player(page, 24)).to_have_attribute("data-t", "0")
     assert page.errors == []

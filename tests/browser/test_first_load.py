@@ -1,9 +1,10 @@
 """What a browser that has nothing yet loads for the first page, and that nothing moves while it does."""
 
-import time
-from urllib.request import Request, urlopen
+import re
 
 import pytest
+from playwright.sync_api import expect
+from visits import wait_for_the_frame
 
 #: Megabytes and files of a first visit. Streamlit is some seventy files itself.
 MOST_BYTES, MOST_FILES = 3e6, 90
@@ -18,15 +19,6 @@ new PerformanceObserver((list) => {
 CANVAS = ".st-key-simple_page canvas[role=img]"
 
 
-def wait_for_the_frame(url):
-    """Until the server has made it, beside its start."""
-    asked = Request(url, headers={"Accept": "text/html"})
-    end = time.time() + 60
-    while b"collsim-first" not in urlopen(asked).read():
-        assert time.time() < end
-        time.sleep(0.2)
-
-
 @pytest.fixture
 def visit(page, app_url):
     """The first page, loaded to the end: the tab, files and bytes that came, and where the picture of the frame was."""
@@ -38,10 +30,10 @@ def visit(page, app_url):
     page.set_viewport_size({"width": 1366, "height": 768})
     wait_for_the_frame(app_url)
     page.goto(app_url, wait_until="commit")
-    before = page.locator("#collsim-first canvas[role=img]").bounding_box(timeout=30_000)
+    before = page.locator("#collsim-first canvas[role=img]").bounding_box()
     title = page.locator("#collsim-first canvas[role=img]").get_attribute("aria-label")
-    page.wait_for_selector("#collsim-first", state="detached", timeout=30_000)
-    page.locator(CANVAS).wait_for(timeout=30_000)
+    page.wait_for_selector("#collsim-first", state="detached")
+    page.locator(CANVAS).wait_for()
     page.wait_for_timeout(1_000)
     return page, came, (before, title)
 
@@ -57,3 +49,48 @@ def test_the_first_page_is_light_and_nothing_moves_while_it_comes(visit):
     assert picture.get_attribute("aria-label") == title
     assert page.evaluate("document.querySelectorAll('#collsim-first-look, #collsim-first-run').length") == 0
     assert page.errors == []
+
+
+@pytest.fixture
+def early(page, app_url):
+    """The first page before Streamlit has come: its picture, and a function that lets Streamlit come."""
+    wait_for_the_frame(app_url)
+    held, comes = [], []
+    page.route("**/static/**/*.js", lambda route: route.continue_() if comes else held.append(route))
+    page.goto(f"{app_url}/?lang=en", wait_until="commit")
+
+    def let_streamlit_come():
+        comes.append(True)
+        for route in held:
+            route.continue_()
+
+    yield page.locator(".sp[data-transfers]"), let_streamlit_come
+    assert page.errors == []
+
+
+def test_a_key_pressed_before_streamlit_has_come_is_not_lost(page, early):
+    box, let_streamlit_come = early
+    box.focus()
+    page.keyboard.press("8")
+    assert box.get_attribute("data-cards") == "all"
+    let_streamlit_come()
+    page.wait_for_url("**cards=all**")
+    assert page.locator("#collsim-first").count() == 0
+    assert box.get_attribute("data-cards") == "all"
+    page.keyboard.press("8")  # the focus is where it was
+    expect(page).not_to_have_url(re.compile("cards=all"))
+    assert box.get_attribute("data-cards") == "one"
+
+
+def test_a_click_before_streamlit_has_come_goes_on_where_it_was(page, early):
+    box, let_streamlit_come = early
+    box.locator("button.play").click()
+    expect(box).to_have_attribute("data-playing", "true")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    step = box.get_attribute("data-step")
+    assert int(step) >= 3
+    let_streamlit_come()
+    page.wait_for_selector("#collsim-first", state="detached")
+    assert box.get_attribute("data-step") == step
+    assert box.get_attribute("data-playing") == "false"

@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 import collsim as cs
 from collsim.teach.breaking import break_it
@@ -138,8 +139,7 @@ def test_keys_change_chart_patterns_view_speed_and_loop(opened):
         ("p", "patterns", "false"),
     ):
         tab.keyboard.press(key)
-        tab.wait_for_timeout(80)
-        assert box.get_attribute(f"data-{attribute}") == value
+        expect(box).to_have_attribute(f"data-{attribute}", value)
     tab.keyboard.press("PageDown")
     tab.locator(".cs[data-step='2'][data-playing=false]").wait_for(timeout=20_000)
     tab.keyboard.press("]")
@@ -288,3 +288,86 @@ def test_another_run_under_the_same_mount_begins_at_the_moment_that_comes_with_i
     tab.evaluate("show(0, null)")
     tab.locator('.cs[data-transfers="24"]').wait_for(timeout=20_000)
     assert float(box.get_attribute("data-t")) > 0, "the same share of the run"
+
+
+def test_a_number_of_chunks_says_over_which_channels_it_counts(opened):
+    """A rank of 8 x DGX A100 sends a chunk on each of 4 channels: three stay inside, one leaves through its card."""
+    place = cs.machine("dgx-a100", nodes=8)
+    tab, box = opened(cs.simulate(cs.schedule("allreduce_ring", topology=place, channels=4), place, "256MiB"))
+    assert "chunks are counted over all 4 channels" in box.locator(".crumbs").inner_text()
+    tab.evaluate("player.set({ node: 0 })")
+    tab.evaluate("player.seek(player.model.step1[12] - 1e-9)")
+    assert "chunks are counted over all 4 channels" in box.locator(".crumbs").inner_text()
+    tab.wait_for_timeout(300)
+    said = set()
+    stage = box.locator(".stage canvas").last.bounding_box()
+    for across in range(20, int(stage["width"]), 12):
+        for down in range(0, 60, 12):
+            tab.mouse.move(stage["x"] + across, stage["y"] + 0.62 * stage["height"] + down)
+            tip = box.locator(".tip").inner_text() if box.locator(".tip").is_visible() else ""
+            if " chunks, " in tip:
+                said.add(tip)
+        if said:
+            break
+    (tip,) = list(said)[:1]
+    assert re.match(r"\d chunks, \d → \d\n", tip)
+    count = int(tip[0])
+    assert f"one on each of {count} of the 4 channels" in tip
+    assert f"{count}\N{NO-BREAK SPACE}MiB in all" in tip
+
+
+COUNT = """
+const count = { base: 0, live: 0 };
+for (const name of ["stroke", "fill", "fillText"]) {
+  const before = CanvasRenderingContext2D.prototype[name];
+  CanvasRenderingContext2D.prototype[name] = function (...given) {
+    const at = [...document.querySelectorAll(".stage canvas")].indexOf(this.canvas);
+    if (at >= 0) count[at ? "live" : "base"]++;
+    return before.apply(this, given);
+  };
+}
+window.drawnIn = async (share) => {
+  Object.assign(count, { base: 0, live: 0 });
+  player.seek(player.model.total * share);
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return { ...count };
+};
+"""
+
+
+@pytest.mark.parametrize("algorithm", ["allreduce_ring", "allreduce_halving_doubling", "alltoall_direct"])
+def test_a_frame_within_a_step_of_64_ranks_draws_tokens_and_no_ways_anew(opened, algorithm):
+    """A frame has 17 ms; each of the ways between ranks is four strokes, each token no more than a dozen."""
+    place = cs.topology.switch(64)
+    run = cs.simulate(cs.schedule(algorithm, topology=place), place, "256MiB")
+    tab, _ = opened(run)
+    tab.evaluate("player.set({ view: 'logical' })")
+    tab.locator(".cs[data-view=logical]").wait_for()
+    tab.evaluate(COUNT)
+    step = run.schedule.steps // 2
+    begin, end = (float(moments[step]) / run.time for moments in (run.timing.step_start, run.timing.step_end))
+    tab.evaluate("drawnIn(1)")
+    first = tab.evaluate(f"drawnIn({begin + 0.3 * (end - begin)})")
+    again = tab.evaluate(f"drawnIn({begin + 0.35 * (end - begin)})")
+    assert 64 < first["base"] < 3000
+    assert again["base"] == 0
+    assert again["live"] <= 12 * 64 * (1 if algorithm == "allreduce_ring" else 2)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (1920, 1080)])
+@pytest.mark.parametrize("view", ["physical", "logical"])
+def test_presenter_mode_fills_a_projector_and_nothing_is_cut_off(opened, width, height, view):
+    """Eight nodes in a row are wide and low: what the picture leaves goes to the rows over time, or to the picture."""
+    place = cs.machine("dgx-a100", nodes=8)
+    tab, box = opened(cs.simulate(cs.schedule("allreduce_ring", topology=place, channels=1), place, "64MiB"))
+    tab.set_viewport_size({"width": width, "height": height})
+    tab.evaluate(f"player.set({{ view: '{view}' }})")
+    tab.evaluate("player.present(true)")
+    tab.locator(".cs.present").wait_for()
+    tab.wait_for_timeout(400)
+    ends = [part.bounding_box() for part in tab.locator(":is(.stage, .tr, .scrub, .rows)").all() if part.is_visible()]
+    bottom = max(at["y"] + at["height"] for at in ends)
+    assert 0.93 * height < bottom <= height
+    assert max(at["x"] + at["width"] for at in ends) <= width
+    assert tab.locator(".stage").bounding_box()["height"] > 0.4 * height
+    assert box.evaluate("e => e.scrollHeight - e.clientHeight") <= 0

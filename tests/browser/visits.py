@@ -1,6 +1,8 @@
 """Every page once in each language and once in each theme: what axe-core finds on it, and pictures at two widths."""
 
+import time
 from dataclasses import dataclass
+from urllib.request import Request, urlopen
 
 from axe_playwright_python.sync_playwright import Axe
 
@@ -86,3 +88,12 @@ def settled(tab):
             break
         before = now
     return now
+
+
+def wait_for_the_frame(url):
+    """Until the server has made what stands on the first page while Streamlit loads, beside its start."""
+    asked = Request(url, headers={"Accept": "text/html"})
+    end = time.time() + 60
+    while b"collsim-first" not in urlopen(asked).read():
+        assert time.time() < end
+        time.sleep(0.2)

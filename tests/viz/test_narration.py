@@ -191,3 +191,107 @@ def test_bottleneck_of_a_server_names_its_cable():
     )
     assert found["short"] == {"en": "The cable server → switch, each way", "zh": "线缆 服务器 → 交换机（双向）"}
     assert found["more"]["en"] == f"Doubling only it saves 50{_NB}%; doubling all others saves nothing."
+
+
+# ---- what the sentences say, against the transfers of that step
+
+_SUBJECT = r"(?P<who>Rank \d+|Ranks [\d, and]+?|\d+ ranks|[Ee]very rank|Each of the other ranks|[Tt]he reducing switch|[Tt]he server)"
+_COUNT = r"(?:finished )?(?P<some>one|\d+ to \d+|\d+)(?: finished)?"
+_SENDS = re.compile(
+    rf"{_SUBJECT} (?:each )?(?P<verb>sends?|exchanges?) {_COUNT} (?P<size>[^;.]*?)"
+    r"(?: that holds? [\d to]+ of \d+ contributions)? (?P<whom>(?:to|with) [a-z0-9][^;.(]*?|\([^)]*\))(?=, which|;|\.)"
+)
+_GOES = re.compile(r"(one|\d+)[^→]*? goe?s? (\d+) → (\d+)", re.IGNORECASE)
+
+
+def _numbers(text):
+    return {int(word) for word in re.findall(r"\d+", text)}
+
+
+def _named_senders(who, n, src):
+    """Whom a subject names; None where it gives only their number."""
+    if who.lower() == "every rank":
+        return set(range(n))
+    if re.match(r"\d+ ranks", who):
+        assert len(set(src)) == int(who.split()[0])
+        return None
+    return None if who.startswith("Each of") else _numbers(who) or {n}
+
+
+def _receivers_are_those(whom, n, sent):
+    """`sent`: for each sender its receivers."""
+    receivers = set().union(*sent.values())
+    if re.fullmatch(r"to ranks? [\d, and]+", whom):
+        return receivers == _numbers(whom)
+    if whom == "to every rank":
+        return receivers == set(range(n))
+    if whom == "to every other rank" or whom == "to each of the other ranks":
+        return all(to == set(range(n)) - {a} for a, to in sent.items())
+    if match := re.fullmatch(r"to (\d+) (?:other )?ranks", whom):
+        return len(receivers) == int(match[1]) or {len(to) for to in sent.values()} == {int(match[1])}
+    if match := re.fullmatch(r"to the rank (\d+) (after|before) it", whom):
+        step = int(match[1]) * (1 if match[2] == "after" else -1)
+        return all(to == {(a + step) % n} for a, to in sent.items())
+    known = {
+        "to the next rank": lambda a, to: to == {(a + 1) % n},
+        "to the rank before it": lambda a, to: to == {(a - 1) % n},
+        "to its two neighbours": lambda a, to: to == {(a + 1) % n, (a - 1) % n},
+        "with a neighbour": lambda a, to: to <= {a + 1, a - 1} and a in sent[next(iter(to))],
+        "with its partner": lambda a, to: len(to) == 1 and sent[next(iter(to))] == {a},
+    }
+    if whom in known:
+        return all(known[whom](a, to) for a, to in sent.items())
+    return True
+
+
+def _agrees(said, n, rows):
+    """Whether a clause on `rows` of the table says who sends how many chunks to whom."""
+    src, dst = rows["src"].tolist(), rows["dst"].tolist()
+    senders = _named_senders(said["who"], n, src)
+    each = {}
+    for pair in zip(src, dst, strict=True):
+        each[pair] = each.get(pair, 0) + 1
+    sent = {a: {b for other, b in each if other == a} for a in src}
+    low, _, high = said["some"].replace("one", "1").partition(" to ")
+    counts = set(each.values())
+    if "one per channel" in said["size"] or said["whom"] in ("to its parent", "to one other rank each"):
+        counts = {src.count(a) for a in src}
+    right = (min(counts), max(counts)) == (int(low), int(high or low))
+    return right and (senders is None or senders == set(src)) and _receivers_are_those(said["whom"], n, sent)
+
+
+@pytest.mark.parametrize("channels", [None, 1])
+@pytest.mark.parametrize(
+    "place", [machine("dgx-a100", nodes=2), cs.topology.ring(6)], ids=["2 x DGX A100", "ring of 6"]
+)
+def test_who_sends_how_many_chunks_to_whom_is_what_the_step_does(place, channels):
+    clauses = pairs = 0
+    for name, entry in cs.algorithms().items():
+        options = {"channels": channels} if channels and "channels" in entry.options else {}
+        try:
+            schedule = cs.schedule(name, topology=place, **options)
+            sentences = narrate(cs.simulate(schedule, place, "64MiB"))
+        except CollsimError:
+            continue
+        n, table = schedule.ranks, schedule.transfers
+        for k, (english, _) in enumerate(sentences):
+            rows = table[(table["step"] == k) & (table["src"] != table["dst"])]
+            said = list(_SENDS.finditer(english))
+            adds = [rows[rows["reduce"]], rows[~rows["reduce"]]]
+            parts = [part for part in adds if len(part)] if len(said) > 1 else [rows]
+            for clause, part in zip(said, parts, strict=False):
+                clauses += 1
+                assert _agrees(clause, n, part), f"{name}, step {k + 1}: {english}"
+            for some, a, b in _GOES.findall(english):
+                pairs += 1
+                here = int(((rows["src"] == int(a)) & (rows["dst"] == int(b))).sum())
+                assert here == (1 if some.lower() == "one" else int(some)), f"{name}, step {k + 1}: {english}"
+    assert clauses > 60
+    assert pairs > (5 if channels is None and n == 16 else -1)
+
+
+def test_a_rank_that_sends_more_to_one_than_to_another_is_told_so():
+    """8 rings over 2 nodes leave node 0 through one card each: from rank 0, seven go on inside and one goes out."""
+    en, zh = told("broadcast_chain", machine("dgx-a100", nodes=2))[0]
+    assert en.startswith(f"7 chunks of 8{_NB}MiB each go 0 → 1 and one 8{_NB}MiB chunk goes 0 → 9.")
+    assert zh.startswith(f"0 → 1 传输 7 个 8{_NB}MiB 的 chunk，0 → 9 传输一个 8{_NB}MiB 的 chunk。")

@@ -1,9 +1,10 @@
 """What stands on the first page until Streamlit has loaded there: the same picture, by the same module, in the page.
 
 Streamlit's page is empty until some eighty scripts are there and a connection is made. This one carries the module of
-the simple page and the run that it begins with, so that it is drawn at once, in the place where the page will draw it;
-then Streamlit's own takes its place. Nothing can be pressed before that, and what Streamlit builds meanwhile is hidden,
-so nothing moves under a reader's eyes.
+the simple page and the run that it begins with, so that it is drawn at once, in the place where the page will draw it.
+It can be used at once: when Streamlit's component stands below it, this very picture moves in there, with its moment,
+its focus and all that was pressed, and tells it what the data do not say. What Streamlit builds meanwhile is hidden, so
+nothing moves under a reader's eyes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _FRAMES: dict[str, str] = {}
 _PAGE = """
 <style id="collsim-first-look">
 #root{{visibility:hidden}}
-#collsim-first{{position:fixed;inset:0;overflow:hidden;pointer-events:none;color-scheme:light dark;
+#collsim-first{{position:fixed;inset:0;overflow:hidden;color-scheme:light dark;
  background:light-dark({bg});font-family:{font}}}
 #collsim-first header{{height:52px;box-sizing:border-box;padding:10px 16px;background:light-dark({card});
  border-bottom:1px solid light-dark({line})}}
@@ -33,8 +34,9 @@ _PAGE = """
 #collsim-first main{{padding:14px 24px}}
 @media(max-width:1400px){{#collsim-first main{{padding:12px 14px}}}}
 </style>
-<div id="collsim-first" aria-hidden="true">
-<header><span class="of-light">{light}</span><span class="of-dark">{dark}</span></header><main></main></div>
+<div id="collsim-first">
+<header aria-hidden="true"><span class="of-light">{light}</span><span class="of-dark">{dark}</span></header>
+<main></main></div>
 <script type="application/json" id="collsim-first-run">{run}</script>
 <script type="module" async>
 {module}
@@ -50,17 +52,41 @@ PARTS[0].classList.toggle("dark", dark);
 PARTS[0].style.colorScheme = dark ? "dark" : "light";
 performance.mark("collsim-first");
 picture.setData({{ ...JSON.parse(PARTS[1].textContent), theme: dark ? "dark" : "light" }});
-const isDrawn = (at) => at.shadowRoot?.querySelector("canvas")?.width > 300;
+let asked = null, held = null, waits = 0;
 const end = () => {{
-  picture.destroy();
+  if (!PARTS[0].isConnected) return;
+  if (picture.root.contains(document.activeElement)) held = document.activeElement;
   for (const part of PARTS) part.remove();
 }};
+const move = () => {{
+  delete globalThis.collsimFirst;
+  end();
+  asked.moved = true;
+  asked.box.append(picture.root);
+  if (held && document.activeElement === document.body) held.focus({{ preventScroll: true }});
+  picture.hear(asked.listeners);
+}};
+globalThis.collsimFirst = {{
+  moveTo(box, listeners) {{
+    const mine = (asked = {{ box, listeners, moved: false }});
+    clearTimeout(waits);
+    waits = setTimeout(look, 0);
+    const destroy = () => {{
+      if (mine.moved) picture.destroy();
+      else if (asked === mine) asked = null;
+    }};
+    return {{ update: picture.setData, destroy }};
+  }},
+}};
+const isThere = (box) => box.isConnected && (box.host ?? box).clientWidth > 300;
 const look = () => {{
   const other = document.querySelector(".cs-mistake,[data-testid=stException],[role=dialog]");
-  if ([...document.querySelectorAll(".st-key-simple_page, .st-key-simple_page *")].some(isDrawn))
-    requestAnimationFrame(() => requestAnimationFrame(end));
-  else if (other || asks() || performance.now() - began > 20000) end();
-  else setTimeout(look, 50);
+  if (asked && isThere(asked.box) && picture.root.dataset.transfers) {{
+    move();
+    return;
+  }}
+  if (other || asks() || performance.now() - began > 20000) end();
+  if (asked || PARTS[0].isConnected) waits = setTimeout(look, 50);
 }};
 look();
 }}
@@ -83,7 +109,7 @@ def make() -> None:
     from collsim.viz.simple.simple import simple_source
 
     from ..scenario.choice import Choice
-    from ..scenario.simple import simple, whole
+    from ..scenario.simple import ident, simple, whole
     from ..shell.look import FONT, TOKENS, logo
 
     choice = whole(Choice())
@@ -91,7 +117,7 @@ def make() -> None:
     runs = [run and asdict(run) for run in shown.runs]
     pairs = {name: ",".join(TOKENS[name]) for name in ("bg", "card", "line")}
     for lang in ("en", "zh"):
-        said = {"id": "first", "title": _title(choice, shown.ranks, lang), "runs": runs, "lang": lang}
+        said = {"id": ident(choice), "title": _title(choice, shown.ranks, lang), "runs": runs, "lang": lang}
         said["questions"] = list(shown.questions)
         page = {"font": FONT, "light": logo(False), "dark": logo(True), "module": _module(simple_source()), **pairs}
         _FRAMES[lang] = _PAGE.format(run=_inline(said), **page)

@@ -11,7 +11,7 @@ from collsim.viz.simple.simple import SimpleRun, simple_run
 from collsim.viz.timeline.document import MOST_TRANSFERS
 
 from ..jobs.worker import Tell
-from .choice import Choice, own_options
+from .choice import Choice, own_options, to_query
 from .outcome import Refused, build_place, expected_outcome, options_used, quietly, simulate
 
 
@@ -42,6 +42,11 @@ def single(choice: Choice) -> Choice:
 def whole(choice: Choice) -> Choice:
     """The choice without its one channel: all that the machine offers."""
     return replace(choice, options=tuple(pair for pair in choice.options if pair != ("channels", 1)))
+
+
+def ident(choice: Choice) -> str:
+    """A name for what is shown: under the same name a picture goes on, under another one it begins anew."""
+    return "&".join(f"{name}={value}" for name, value in to_query(choice).items()) or "first"
 
 
 def simple(choice: Choice, tell: Tell = quietly) -> SimpleShown:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -212,10 +213,37 @@ def _made(name: str) -> tuple[str, int]:
     return announced(cs.topology.machines()[name].gpu) or ("", 0)
 
 
-def place_choice(name: str) -> str:
-    """A place in a list: a machine with the maker and the year of its GPUs."""
-    maker, year = _made(name) if name in cs.topology.machines() else ("", 0)
-    return f"{place_label(name)} · {maker} {year}" if maker else place_label(name)
+@dataclass(frozen=True)
+class Heading:
+    """What stands above a part of a list; who clicks it has chosen nothing."""
+
+    text: str
+
+
+def _heading(name: str) -> Heading:
+    """Maker and year of a machine's GPUs; of other places what they are."""
+    if name in cs.topology.machines():
+        maker, year = _made(name)
+        return Heading(f"{maker}, {year}" if maker else t("place.cpus"))
+    return Heading(t("place.own" if name == OWN else "place.networks"))
+
+
+def choose_place(name: str, current: str) -> str:
+    """One of all places, under headings."""
+    words: dict[str | Heading, str] = {}
+    for place in places():
+        words.setdefault(_heading(place), f"── {_heading(place).text} ──")
+        words[place] = place_label(place)
+    key = start(name, current if current in words else next(iter(places())), words)
+
+    def skip_headings() -> None:
+        if isinstance(st.session_state[key], Heading):
+            st.session_state[key] = current
+
+    chosen = st.selectbox(
+        t("place"), list(words), format_func=words.__getitem__, key=key, help=_help("place"), on_change=skip_headings
+    )
+    return str(chosen)
 
 
 def place_label(name: str) -> str:

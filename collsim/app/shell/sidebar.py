@@ -46,12 +46,11 @@ from .controls import (
     algorithm_choice,
     algorithm_label,
     algorithms_offered,
+    choose_place,
     fabric_label,
     many,
     number,
     pick,
-    place_choice,
-    places,
     quantity,
     segment,
     switch,
@@ -134,7 +133,7 @@ def where(choice: Choice, take: Callable[[str], None] | None = None, drop: Calla
     """The place and what can be set of it. `take` puts a machine of one's own into what the page remembers, `drop`
     removes it; unless given, into the run that pages share."""
     part(t("where"), "next")
-    choice = replace(choice, place=pick("place", places(), choice.place, place_choice))
+    choice = replace(choice, place=choose_place("place", choice.place))
     _own(choice, take or _take, drop or _drop)
     if choice.place not in networks():
         return _machine(choice)

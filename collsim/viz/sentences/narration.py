@@ -21,6 +21,7 @@ from .names import endpoint_name, helper_noun, link_name, plural_ranks
 if TYPE_CHECKING:
     from ...simulate import Trace
 
+_MOST_LISTED = 4  # pairs that a sentence names one by one
 Pair = tuple[str, str]
 Mask = npt.NDArray[np.bool_]
 
@@ -89,13 +90,44 @@ def _meanwhile(sentence: str) -> str:
 
 
 def _irregular(trace: Trace, moment: Moment) -> Pair:
+    pairs = _pairs(trace, moment.step.src, moment.step.dst)
+    moved = np.unique(pairs[moment.step.src != moment.step.dst])
+    few = len(moved) <= _MOST_LISTED
     entry = algorithm_of(trace.schedule)
-    en, zh = entry.says if entry is not None else ("", "")
+    en, zh = entry.says if entry is not None and not (few and _some_rest(trace, moment)) else ("", "")
+    if few:
+        listed = _listed(trace, moment, [pairs == pair for pair in moved])
+        return _join(en, listed[0], " "), _join(zh, listed[1], "")
     count, total = len(moment.step), words.size(int(moment.nbytes.sum()))
     many = "transfers carry" if count > 1 else "transfer carries"
     return _join(en, f"In this step {count:,} {many} {total} in all.", " "), _join(
         zh, f"本步共 {count:,} 个传输，合计 {total}。", ""
     )
+
+
+def _pairs(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """A number for each pair of endpoints, ordered by sender."""
+    return np.asarray(src.astype(np.int64) * trace.schedule.endpoints + dst, np.int64)
+
+
+def _some_rest(trace: Trace, moment: Moment) -> bool:
+    """Whether a rank takes no part in the step, so that the algorithm's own line would say too much."""
+    ranks = np.union1d(moment.step.src, moment.step.dst)
+    return int((ranks < trace.schedule.ranks).sum()) < trace.schedule.ranks
+
+
+def _listed(trace: Trace, moment: Moment, rows: list[Mask]) -> Pair:
+    """`7 chunks of 8 MiB each go 0 → 1 and one 8 MiB chunk goes 0 → 9`: what few pairs carry that follow no pattern;
+    `rows`: the transfers of each pair."""
+    parts, parts_zh = [], []
+    for mine in rows:
+        count = np.array([int(mine.sum())])
+        what, what_zh = _chunks(moment.nbytes[mine], count)
+        ends = [endpoint_name(trace.schedule, int(end[mine][0])) for end in (moment.step.src, moment.step.dst)]
+        way, way_zh = (" → ".join(end[k].removeprefix("rank ") for end in ends) for k in (0, 1))
+        parts.append(f"{what} {'go' if count[0] > 1 else 'goes'} {way}")
+        parts_zh.append(f"{way_zh} 传输{what_zh}")
+    return f"{words.capital(words.listed(parts))}.", words.tidy(f"{'，'.join(parts_zh)}。")
 
 
 class Parties(NamedTuple):
@@ -114,7 +146,7 @@ def _parties(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel
     who = _senders(trace, senders, np.unique(dst))
     rings = _channel_rings(trace, src, dst, channel)
     fan = 1 if rings else len(np.unique(dst)) if len(senders) == 1 else _fan_out(trace, src, dst)
-    if who is None or (fan > 1 and (each % fan).any()):
+    if who is None or (fan > 1 and not _is_even(trace, src, dst)):
         return None
     whom = _receivers(trace, src, dst, rings)
     return None if whom is None else Parties(who, each, fan, rings, whom)
@@ -155,9 +187,16 @@ def _finished(chunks: Pair) -> Pair:
 
 def _fan_out(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> int:
     """To how many others each sender sends, where it is the same for all; else 1."""
-    pairs = np.unique(src.astype(np.int64) * trace.schedule.endpoints + dst)
+    pairs = np.unique(_pairs(trace, src, dst))
     each = np.unique(np.unique(pairs // trace.schedule.endpoints, return_counts=True)[1])
     return int(each[0]) if len(each) == 1 else 1
+
+
+def _is_even(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> bool:
+    """Whether every sender sends each of its receivers as many chunks as the others."""
+    pairs, count = np.unique(_pairs(trace, src, dst), return_counts=True)
+    begins = np.flatnonzero(np.diff(pairs // trace.schedule.endpoints, prepend=-1))
+    return bool((np.minimum.reduceat(count, begins) == np.maximum.reduceat(count, begins)).all())
 
 
 def _senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.NDArray[Any]) -> Senders | None:
@@ -213,7 +252,7 @@ def _receivers(
     targets = np.unique(dst)
     if rings is not None:
         return rings
-    pairs = np.unique(src.astype(np.int64) * schedule.endpoints + dst)
+    pairs = np.unique(_pairs(trace, src, dst))
     a, b = np.divmod(pairs, schedule.endpoints)
     if len(targets) == 1:
         en, zh = endpoint_name(schedule, int(targets[0]))

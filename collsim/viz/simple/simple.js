@@ -44,8 +44,9 @@ export function createSimple(host, on = {}) {
   return {
     root,
     clock: simple.clock,
-    setData: (data) => setSimple(simple, data),
+    setData: (data) => void (simple.taken = setSimple(simple, data)),
     state: () => ({ all: simple.all, asked: simple.asked, predict: simple.predict, t: simple.clock.t }),
+    hear: (listeners) => hear(simple, listeners),
     destroy() {
       simple.dead = true;
       seen?.disconnect();
@@ -56,6 +57,16 @@ export function createSimple(host, on = {}) {
       root.remove();
     },
   };
+}
+
+/** Tell somebody else from now on, first of what is on already and not what the data say. */
+async function hear(simple, listeners) {
+  simple.on = listeners;
+  await simple.taken;
+  const { data, all, predict } = simple;
+  if (!data) return;
+  if (all !== !!(data.all && simple.models[1])) listeners.cards?.(all);
+  if (predict !== !!data.predict) listeners.predict?.(predict);
 }
 
 function buildParts(simple) {
@@ -362,6 +373,7 @@ function lightUp(simple, lit, of) {
 
 function onSimpleKey(simple, ev) {
   const { clock } = simple;
+  if (!simple.data) return;
   if (ev.target?.tagName === "BUTTON" && (ev.key === " " || ev.key === "Enter")) return;
   const acts = {
     " ": () => toggle0(simple),
@@ -378,11 +390,16 @@ function onSimpleKey(simple, ev) {
   actOnKey(ev, acts);
 }
 
+// The first page stands before Streamlit has loaded (`app/entry/first_frame.py`): its picture moves in here, with all
+// that a reader did to it.
 export default component((box, _, send) => {
-  const simple = createSimple(box, {
+  const listeners = {
     state: (moment, why) => send.state("state", { ...moment, why }),
     cards: (all) => send.state("cards", all),
     predict: (on) => send.state("predict", on),
-  });
+  };
+  const moves = globalThis.collsimFirst?.moveTo(box, listeners);
+  if (moves) return moves;
+  const simple = createSimple(box, listeners);
   return { update: simple.setData, destroy: simple.destroy };
 });

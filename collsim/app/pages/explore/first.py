@@ -7,9 +7,9 @@ from typing import Any
 
 from collsim.units import format_bytes
 
-from ...scenario.choice import Choice, to_query
+from ...scenario.choice import Choice
 from ...scenario.panels import ALL_CARDS
-from ...scenario.simple import SimpleShown, expected_simple, simple, whole
+from ...scenario.simple import SimpleShown, expected_simple, ident, simple, whole
 from ...shell.address import leave
 from ...shell.controls import algorithm_label, place_label
 from ...shell.notes import complain
@@ -34,7 +34,7 @@ def draw() -> None:
 def _data(shown: SimpleShown, choice: Choice) -> dict[str, Any]:
     panels = session().panels
     return {
-        "id": "&".join(f"{name}={value}" for name, value in to_query(choice).items()) or "first",
+        "id": ident(choice),
         "title": _title(shown, choice),
         "runs": [run and asdict(run) for run in shown.runs],
         "all": panels.cards == ALL_CARDS,

@@ -38,11 +38,10 @@ from ...shell.controls import (
     algorithm_label,
     algorithms_offered,
     choose,
+    choose_place,
     folded,
     number,
-    place_choice,
     place_label,
-    places,
     quantity,
     segment,
     spaced,
@@ -170,7 +169,7 @@ def _algorithm(one: Choice, n: int) -> Choice:
 
 def _where(one: Choice, n: int) -> Choice:
     """The place of one runner, and what can be set of it."""
-    place = choose(f"r_place{n}", t("place"), {name: place_choice(name) for name in places()}, one.place)
+    place = choose_place(f"r_place{n}", one.place)
     one = replace(one, place=place, own=session().choice.own if place == OWN else "")
     if "nodes" in one.takes:
         one = replace(one, nodes=number(f"r_nodes{n}", one.nodes, 1, min(MOST_NODES, max(NODES)), t("nodes")))

@@ -147,9 +147,40 @@ export function drawLogical(g, V, w, h) {
   ensurePairs(V);
   const now = V.now.filter((i) => inChannel(m, V.channel, i)),
     busy = new Set(now.map((i) => m.src[i] * E + m.dst[i]));
+  if (busy.size > MOST_PAIRS) drawManyPairs(g, V, busy);
+  else drawPairs(g, V, busy, thick);
+  for (let e = 0; e < E; e++) V.lay.cards ? drawCard(g, V, e) : drawRankCircle(g, V, e);
+  const mid = V.lay.P.every(
+    ([x, y]) => Math.abs(x - w / 2) > V.lay.cw / 2 + 150 || Math.abs(y - h / 2) > V.lay.ch / 2 + 50,
+  );
+  if (V.lay.cards && m.goal > 1 && mid && m.tl.state.wanted === "all" && m.tl.state.held === "all")
+    drawGoal(g, V, w / 2, h / 2);
+}
+
+const MOST_PAIRS = 600; // more ways than that are no pipes but one thicket of thin lines
+
+/** So many ways that no single one can be followed: one path for all, and one stroke. */
+function drawManyPairs(g, V, busy) {
+  g.beginPath();
+  for (const key of busy) {
+    const [x0, y0, x1, y1] = edgeEnds(V, Math.floor(key / V.m.endpoints), key % V.m.endpoints);
+    g.moveTo(x0, y0);
+    g.lineTo(x1, y1);
+  }
+  g.strokeStyle = V.C.room;
+  g.lineWidth = 0.6;
+  g.globalAlpha = 0.4;
+  g.stroke();
+  g.globalAlpha = 1;
+}
+
+/** The ways between ranks: those at rest below, those that carry something now above them. */
+function drawPairs(g, V, busy, thick) {
+  const { m, C } = V,
+    E = m.endpoints;
   for (const on of [false, true]) {
     for (const key of m.pairs) {
-      if (busy.has(key) !== on || (!on && m.pairs.size > 600)) continue;
+      if (busy.has(key) !== on || (!on && m.pairs.size > MOST_PAIRS)) continue;
       const round = wayRound(V, Math.floor(key / E), key % E),
         e = round ? [...round.slice(-4), ...headingOf(round)] : edgeEnds(V, Math.floor(key / E), key % E),
         line = round ?? e.slice(6),
@@ -166,12 +197,6 @@ export function drawLogical(g, V, w, h) {
       arrow(g, e[2] - e[4] * (6 + wide * 0.3), e[3] - e[5] * (6 + wide * 0.3), e[4], e[5], 6 + wide * 0.4, C.room);
     }
   }
-  for (let e = 0; e < E; e++) V.lay.cards ? drawCard(g, V, e) : drawRankCircle(g, V, e);
-  const mid = V.lay.P.every(
-    ([x, y]) => Math.abs(x - w / 2) > V.lay.cw / 2 + 150 || Math.abs(y - h / 2) > V.lay.ch / 2 + 50,
-  );
-  if (V.lay.cards && m.goal > 1 && mid && m.tl.state.wanted === "all" && m.tl.state.held === "all")
-    drawGoal(g, V, w / 2, h / 2);
 }
 
 /** The direction of the last piece of a way. */

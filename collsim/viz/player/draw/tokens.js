@@ -99,8 +99,9 @@ export function train(list, out) {
 const along = (q) => q.d - (q.lead ?? 0);
 
 function bundle(list, out) {
-  const n = list.length;
-  out.push(Object.assign(list[0], { count: n, d: (list[0].lead ?? 0) + list.reduce((a, q) => a + along(q), 0) / n }));
+  const n = list.length,
+    d = (list[0].lead ?? 0) + list.reduce((a, q) => a + along(q), 0) / n;
+  out.push(Object.assign(list[0], { count: n, of: list.map((q) => q.i), d }));
 }
 
 /**
@@ -227,23 +228,30 @@ function queue(V, link, list, out) {
     });
 }
 
+/** Behind a token: a wedge along its line, one shape of one gradient, as strokes take longest of all in a frame. */
 export function drawTrail(g, V, q) {
   const len = Math.min(46, q.d),
     steps = 7,
     width = Math.min(15, q.size * 0.6);
   if (len < 6) return;
-  const H = hues(V.C, V.m, V.m.chunk[q.i]);
-  g.strokeStyle = V.m.reduce[q.i] ? H.sum2 : H.done;
-  for (let k = 0; k < steps; k++) {
-    pointAt(q.line, q.d - len * (1 - k / steps), pt);
-    pointAt(q.line, q.d - len * (1 - (k + 1) / steps), pt2);
-    g.globalAlpha = V.dim(q.i) * (0.12 + 0.09 * k);
-    g.lineWidth = 3 + ((width - 3) * k) / steps;
-    g.beginPath();
-    g.moveTo(pt.x, pt.y);
-    g.lineTo(pt2.x, pt2.y);
-    g.stroke();
+  const H = hues(V.C, V.m, V.m.chunk[q.i]),
+    color = V.m.reduce[q.i] ? H.sum2 : H.done;
+  pointAt(q.line, q.d - len, pt2);
+  pointAt(q.line, q.d, pt);
+  const fade = g.createLinearGradient(pt2.x, pt2.y, pt.x, pt.y);
+  fade.addColorStop(0, `${color}1f`);
+  fade.addColorStop(1, `${color}a8`);
+  g.fillStyle = fade;
+  g.globalAlpha = V.dim(q.i);
+  g.beginPath();
+  for (let k = 0; k <= 2 * steps + 1; k++) {
+    const side = k <= steps ? 1 : -1,
+      along = (side > 0 ? k : 2 * steps + 1 - k) / steps,
+      half = (side * (3 + (width - 3) * along)) / 2;
+    pointAt(q.line, q.d - len * (1 - along), pt);
+    g.lineTo(pt.x - pt.dy * half, pt.y + pt.dx * half);
   }
+  g.fill();
   g.globalAlpha = 1;
 }
 

@@ -22,7 +22,7 @@ export function buildCrumbs(ui) {
     return;
   }
   if (S.node == null) {
-    const note = el("span", { textContent: w.clusterNote(all.length) });
+    const note = el("span", { textContent: joinedNotes(S.lang, [w.clusterNote(all.length), ofChannels(ui)]) });
     d.crumbs.replaceChildren(el("b", { textContent: w.cluster }), note);
     return;
   }
@@ -51,5 +51,10 @@ export function showNode(ui) {
   if (S.node == null || S.view === "logical" || !d.crumbNote) return;
   const note = textAt(insideOf(m, S.node).own.note, 0, S.lang),
     alike = V.s >= 0 && nodesAlike(m, V.facts.share) ? wordsOf(ui).allAlike(nodesOf(m).length) : "";
-  setText(d.crumbNote, [note, alike].filter(Boolean).join(S.lang === "zh" ? "；" : "; "));
+  setText(d.crumbNote, joinedNotes(S.lang, [note, alike, ofChannels(ui)]));
 }
+
+const joinedNotes = (lang, notes) => notes.filter(Boolean).join(lang === "zh" ? "；" : "; ");
+
+/** What a number of chunks counts, where a rank sends on several channels at once. */
+const ofChannels = (ui) => (ui.m.channels > 1 && !ui.m.groups.length ? wordsOf(ui).allChannels(ui.m.channels) : "");

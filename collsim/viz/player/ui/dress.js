@@ -154,6 +154,7 @@ export function arrange(ui) {
   nameWidth(ui, outer, compact);
   const leftW = S.narrow ? inner : inner - 424,
     st = ui.shown.tl.stage;
+  const n = linesOf(m, S.chart, wordsOf(ui), S.lang).length;
   const roomH = compact
     ? opts.compact
     : S.present
@@ -170,6 +171,7 @@ export function arrange(ui) {
     if (d.crumbs.style.display !== "none") S.stageH -= 36; // the line with the channel takes it
     if (!compact) S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : m.endpoints <= 4 ? 340 : 420);
   }
+  if (S.present) fillScreen(ui, roomH, 28 + n * rowSize(n, true, S.chart).rh);
   S.ox = Math.max(0, (S.stageW - st.w * k) / 2);
   S.oy = Math.max(0, (S.stageH - st.h * k) / 2);
   d.stage.style.height = `${S.stageH + (S.stageW > leftW ? 12 : 0)}px`;
@@ -180,8 +182,7 @@ export function arrange(ui) {
   arrangePanels(ui);
   S.matW = S.narrow ? Math.min(inner, 640) : 400;
   S.matH = S.narrow ? 480 : Math.max(300, S.stageH + (st.key ? 4 : 28));
-  const x0 = S.narrow ? 8 : 216,
-    n = linesOf(m, S.chart, wordsOf(ui), S.lang).length;
+  const x0 = S.narrow ? 8 : 216;
   S.geo = {
     x0,
     tw: Math.max(50, leftW - x0 - (S.narrow ? 8 : 0)),
@@ -199,6 +200,15 @@ export function arrange(ui) {
   forgetDrawn(ui);
   invalidate(ui);
 }
+
+/** Presenter mode leaves nothing empty: below a picture that is wider than the room stand the rows over time. */
+function fillScreen({ d, S }, roomH, rowsH) {
+  S.presentRows = S.view === "physical" && roomH - S.stageH >= rowsH + ROWS_APART;
+  S.stageH = Math.max(S.stageH, roomH - (S.presentRows ? rowsH + ROWS_APART : 0));
+  d.root.classList.toggle("withrows", S.presentRows);
+}
+
+const ROWS_APART = 12; // pixels above the rows
 
 /** How wide the card is, as classes that its style sheet reads. */
 function nameWidth({ d, S }, outer, compact) {
@@ -218,8 +228,8 @@ function presentChrome({ d, S, m }) {
   S.low = globalThis.innerHeight < 900;
   d.root.classList.toggle("low", S.low);
   const crumbs = d.crumbs.style.display === "none" ? 0 : tall(d.crumbs),
-    kinds = m.key.length && !m.tl.stage.key ? 34 : 0;
-  return Math.ceil(tall(d.nar) + crumbs + tall(d.legend) + kinds + tall(d.tr) + scrub + 24);
+    kinds = S.view === "physical" && m.key.length && !m.tl.stage.key ? 34 : 0;
+  return Math.ceil(tall(d.nar) + crumbs + tall(d.legend) + kinds + tall(d.running) + tall(d.tr) + scrub + 24);
 }
 
 /** Wide: everything is in sight. Narrow: the linked views stand behind tabs. */
@@ -235,7 +245,7 @@ function arrangePanels(ui) {
     d.mid.append(d.right);
     d.left.append(d.legend);
   }
-  show(d.rows, S.present ? false : !narrow || S.tab === 0);
+  show(d.rows, S.present ? S.presentRows : !narrow || S.tab === 0);
   show(d.right, !S.present && (!narrow || S.tab === 1));
   show(d.words, S.present ? false : narrow ? S.tab === 2 : S.words);
   show(d.legend, !narrow || S.tab === 3);

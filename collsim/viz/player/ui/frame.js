@@ -161,10 +161,12 @@ function drawStage(ui) {
     logical || m.ranks > 32 ? V.landed : 0,
     S.node,
     V.t >= m.total,
+    ...(logical ? [V.s, V.wrong, m.lockstep ? "" : V.act] : []),
   ].join();
   if (logical) V.lay = logicalLayout(m, V.slots.length, S.stageW, S.stageH);
-  // Colours change with the step; the cores of the cables grow slowly, so ten times a second is enough for them.
-  if (key !== keys.base || !clock.playing || now - ui.baseAt > 100) {
+  // Colours change with the step; the cores of the cables grow slowly, so ten times a second is enough for them. Who
+  // sends to whom has no such cores: all that is drawn of it is in the key.
+  if (key !== keys.base || (!logical && (!clock.playing || now - ui.baseAt > 100))) {
     const g = sizeCanvas(d.base, S.stageW, S.stageH);
     g.clearRect(0, 0, S.stageW, S.stageH);
     if (logical) drawLogical(g, V, S.stageW, S.stageH);
@@ -306,7 +308,7 @@ function drawTime(ui) {
   let g = sizeCanvas(d.scrubCanvas, S.geo.W, S.scrubH);
   g.clearRect(0, 0, S.geo.W, S.scrubH);
   drawScrub(g, V, S.geo);
-  if (S.present || (S.narrow && S.tab !== 0)) return;
+  if (S.present ? !S.presentRows : S.narrow && S.tab !== 0) return;
   const b = barsCanvas(ui);
   g = sizeCanvas(d.rowsCanvas, S.geo.W, S.rowsH);
   g.clearRect(0, 0, S.geo.W, S.rowsH);

@@ -22,7 +22,7 @@ export function hitStage(ui, x, y) {
     const k = V.drawn[q],
       r = k.size / 2 + 4;
     if (Math.abs(k.x - x) <= r && Math.abs(k.y - y) <= r)
-      return { transfer: k.i, slot: m.chunk[k.i], waits: k.waits, queued: k.queued };
+      return { transfer: k.i, slot: m.chunk[k.i], waits: k.waits, queued: k.queued, of: k.of };
   }
   if (S.view === "logical") return null;
   const D = shown.tl.devices;
@@ -42,6 +42,7 @@ export function hitStage(ui, x, y) {
 
 /** What is said about what is under the pointer, a line each. */
 function tipLines(ui, hit) {
+  if (hit.of) return bundleLines(ui, hit);
   if (hit.transfer != null) return transferLines(ui, hit);
   if (hit.link != null) return linkLines(ui, hit.link);
   if (hit.row != null) return rowLines(ui, hit);
@@ -63,6 +64,20 @@ function transferLines(ui, { transfer: i, waits, queued }) {
     path && path.length <= 40
       ? w.journey(path.map((r, q) => (q === gone ? `[${r}]` : r)).join(" → "))
       : w.moves(gone, ids.length),
+  ];
+}
+
+/** What a token with a number stands for: its chunks, between whom, on which channels, bytes in all. */
+function bundleLines(ui, { of, waits }) {
+  const { S, m } = ui,
+    w = wordsOf(ui),
+    pairs = new Set(of.map((i) => `${nameOf(m, m.src[i], S.lang)} → ${nameOf(m, m.dst[i], S.lang)}`)),
+    channels = new Set(of.map((i) => m.channel[i]));
+  return [
+    w.bundleTip(of.length, pairs.size > 3 ? w.pairs(pairs.size) : [...pairs].join(", ")),
+    ...(m.channels > 1 ? [w.bundleChannels(of.length, channels.size, m.channels)] : []),
+    ...(waits ? [w.waitsTip] : []),
+    w.inAll(fmtBytes(of.reduce((sum, i) => sum + m.bytes[i], 0))),
   ];
 }
 

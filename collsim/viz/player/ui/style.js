@@ -125,7 +125,7 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs.phone .card{padding:0 10px 10px}.cs.phone .speedword{display:none}
 .cs.present{position:fixed;inset:0;z-index:2147483000;background:var(--card);overflow:auto}
 .cs.present .card{border:0;min-height:100%;padding:0 36px 14px}
-.cs.present .head,.cs.present .foot,.cs.present .tabs,.cs.present .panel:not(.keep),
+.cs.present .head,.cs.present .foot,.cs.present .tabs,.cs.present:not(.withrows) .panel:not(.keep),
   .cs.present .right{display:none!important}
 .cs.present .mid{grid-template-columns:minmax(0,1fr)}
 .cs.present .nar{height:124px;font-size:32px;line-height:40px}.cs.present .nar.long{font-size:26px;line-height:33px}
