@@ -224,6 +224,6 @@ _LEVEL = Section(
 LESSON = Lesson(
     title=("Sharding: ZeRO and FSDP", "分片：ZeRO 与 FSDP"),
     notebook="14-sharding",
-    exercises=("zero-bytes", "how-many-replicas"),
+    exercises=("fsdp-bytes", "how-many-replicas"),
     sections=(_BYTES, _LEVEL),
 )

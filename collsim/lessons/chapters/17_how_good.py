@@ -152,9 +152,10 @@ _CUT = Section(
     after=(
         (
             "A cut is a proof: no cleverness gets below it. Whether some schedule reaches it is another question, and "
-            "for a broadcast the answer is yes, always (Edmonds): as many trees fit as the narrowest cut is wide.",
-            "割是一个证明：再聪明也低不过它。能否达到是另一个问题；对广播来说总能达到（Edmonds）：最窄的割有多宽，就放得"
-            "下多少棵树。",
+            "for a broadcast the answer is yes but for latency (Edmonds): as many trees fit as the narrowest cut has "
+            "cables.",
+            "割是一个证明：再聪明也低不过它。能否达到是另一个问题；对广播来说，除去延迟总能达到（Edmonds）：最窄的割有几根"
+            "线缆，就装得下几棵树。",
         ),
     ),
 )
@@ -211,10 +212,10 @@ _TREES = Section(
         ),
         (
             "synthesize does all of it on any network: it looks for the narrowest cut, packs trees, cuts them into "
-            "pieces and checks the result. Here it finds {found.time}. On the page Write, and in the exercise, you may "
-            "beat a ring on a graph of your own.",
-            "synthesize 在任何网络上都能完成这一切：找最窄的割，装树，切块，再验证结果。这里它找到 {found.time}。在“编写”"
-            "页和练习里，您可以在图上超过 ring。",
+            "pieces and checks the result. Here it finds {found.time}. In the exercise you beat a ring on another "
+            "graph by hand.",
+            "synthesize 在任何网络上都能完成这一切：找最窄的割，装树，切块，再验证结果。这里它找到 {found.time}。练习则请您在另一张图上亲手"
+            "超过 ring。",
         ),
     ),
     table=(
