@@ -16,8 +16,6 @@ def step(parallel, model="resnet50", network=SWITCH, **options):
     return cs.training_step(model, network, parallel=parallel, micro_batch=32, compute="A100", **options)
 
 
-
-
 def split(parallel, **options):
     return cs.training_step("llama2-7b", BOX, parallel=parallel, batch=64, micro_batch=1, dtype="bfloat16", **options)
 

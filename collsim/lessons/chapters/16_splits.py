@@ -128,9 +128,9 @@ _PLACEMENT = Section(
             "next stage, {by_data[0]} of gradients and weights. Megatron-LM counts ranks so that those who share a "
             "layer are in one node: over NVLink one gather of a layer takes {gather.time} (the picture), the step "
             "{time}.",
-            "一步中，第一个阶段的一块 GPU 为共享的层发送 {by_tensor[0]}，给下一阶段发送 {by_stage[0]}，为梯度和权重发送 "
-            "{by_data[0]}。Megatron-LM 的编号让共享一层的 rank 位于同一节点：经 NVLink，一层的一次收集需 {gather.time}"
-            "（见图），一步需 {time}。",
+            "一步中，第一个阶段的一块 GPU 为共享的层发送 {by_tensor[0]}，给下一阶段发送 {by_stage[0]}，为梯度和权重发"
+            "送 {by_data[0]}。Megatron-LM 的编号让共享一层的 rank 位于同一节点：经 NVLink，一层的一次收集需 "
+            "{gather.time}（见图），一步需 {time}。",
         ),
     ),
     ask=(
@@ -163,8 +163,8 @@ _PLACEMENT = Section(
     ),
     right=1,
     why=(
-        "What the layers need takes {over_cards[1]} over the cards instead of {by_tensor[1]} over NVLink; for gradients "
-        "NVLink would save less than that, {by_data[1]} at most.",
+        "What the layers need takes {over_cards[1]} over the cards instead of {by_tensor[1]} over NVLink; for "
+        "gradients NVLink would save less than that, {by_data[1]} at most.",
         "层所需的通信经网卡要 {over_cards[1]}，经 NVLink 只要 {by_tensor[1]}；而梯度改走 NVLink 最多只能省 "
         "{by_data[1]}。",
     ),
@@ -194,8 +194,8 @@ _STRAGGLER = Section(
             "The same step on {gpus} GPUs, {time}; a GPU is idle in {idle} of it, its bubble. Now one single GPU gets "
             "hot, and all it computes takes {slower} % longer. The picture shows a gather of its tensor group, "
             "{gather.time}: it begins when the last of the {tensor} is ready.",
-            "仍是 {gpus} 块 GPU 上的那一步，{time}；其中气泡占 {idle}，GPU 空闲。现在有一块 GPU 过热，它的所有计算都多用 "
-            "{slower} % 的时间。图中是它所在张量组的一次收集，{gather.time}：{tensor} 块中最后一块就绪后才能开始。",
+            "仍是 {gpus} 块 GPU 上的那一步，{time}；其中气泡占 {idle}，GPU 空闲。现在有一块 GPU 过热，它的所有计算都多"
+            "用 {slower} % 的时间。图中是它所在张量组的一次收集，{gather.time}：{tensor} 块中最后一块就绪后才能开始。",
         ),
     ),
     ask=("How much longer does the whole step take?", "整个一步会多用多少时间？"),
@@ -224,10 +224,10 @@ _STRAGGLER = Section(
     ),
     right=1,
     why=(
-        "{late} instead of {time}. The slow GPU computes {own} longer, and {more} of that come through: the rest fills its "
-        "own bubble. All others wait: a GPU is idle {longer} on average.",
-        "{late}，而不是 {time}。慢的 GPU 多计算 {own}，其中 {more} 影响到整个一步，其余填进了它自己的气泡。其他 GPU 都在"
-        "等：平均空闲 {longer}。",
+        "{late} instead of {time}. The slow GPU computes {own} longer, and {more} of that come through: the rest "
+        "fills its own bubble. All others wait: a GPU is idle {longer} on average.",
+        "{late}，而不是 {time}。慢的 GPU 多计算 {own}，其中 {more} 影响到整个一步，其余填进了它自己的气泡。其他 GPU 都"
+        "在等：平均空闲 {longer}。",
     ),
     after=(
         (

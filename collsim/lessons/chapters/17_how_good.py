@@ -112,8 +112,8 @@ _CUT = Section(
             "{ranks} ranks and {cables} cables of {rate} each way: a square, and one diagonal. Rank 0 broadcasts "
             "{chain.size}. A chain around the square, in {chain.chunks} pieces, takes {chain.time}: the whole buffer "
             "goes over each of its cables. Count the cables at every rank.",
-            "{ranks} 个 rank，{cables} 根线缆，每个方向 {rate}：一个正方形加一条对角线。rank 0 广播 {chain.size}。沿正方"
-            "形的链切成 {chain.chunks} 块，需 {chain.time}：它的每根线缆都要传整份数据。数一数每个 rank 有几根线缆。",
+            "{ranks} 个 rank，{cables} 根线缆，每个方向 {rate}：一个正方形加一条对角线。rank 0 广播 {chain.size}。沿正"
+            "方形的链切成 {chain.chunks} 块，需 {chain.time}：它的每根线缆都要传整份数据。数一数每个 rank 有几根线缆。",
         ),
     ),
     ask=(
@@ -145,8 +145,8 @@ _CUT = Section(
     ),
     right=1,
     why=(
-        "Cut the network in two, with rank 0 on one side: what crosses the cut has to go over its cables. The narrowest "
-        "cut is around rank {rank}: {wide}.",
+        "Cut the network in two, with rank 0 on one side: what crosses the cut has to go over its cables. The "
+        "narrowest cut is around rank {rank}: {wide}.",
         "把网络割成两部分，rank 0 在其中一边：要过去的数据只能走割上的线缆。最窄的割围着 rank {rank}：{wide}。",
     ),
     after=(
@@ -171,8 +171,8 @@ _TREES = Section(
             "leaves cables idle. So give half of the buffer to a second tree that uses no cable in a direction in "
             "which the first one does.",
             "一棵树用尽量少的线缆到达每个 rank。图中由一棵树传全部数据，切成前后相接的 {pieces} 块：{first}。它需 "
-            "{one.time}，是下界的 {one.gap} 倍，还有线缆空着。那么把一半数据交给第二棵树，它不能在同一方向上使用第一棵用过"
-            "的线缆。",
+            "{one.time}，是下界的 {one.gap} 倍，还有线缆空着。那么把一半数据交给第二棵树，它不能在同一方向上使用第一棵"
+            "用过的线缆。",
         ),
     ),
     ask=("Which tree is that?", "是哪一棵？"),
@@ -214,8 +214,8 @@ _TREES = Section(
             "synthesize does all of it on any network: it looks for the narrowest cut, packs trees, cuts them into "
             "pieces and checks the result. Here it finds {found.time}. In the exercise you beat a ring on another "
             "graph by hand.",
-            "synthesize 在任何网络上都能完成这一切：找最窄的割，装树，切块，再验证结果。这里它找到 {found.time}。练习则请您在另一张图上亲手"
-            "超过 ring。",
+            "synthesize 在任何网络上都能完成这一切：找最窄的割，装树，切块，再验证结果。这里它找到 {found.time}。练习"
+            "则请您在另一张图上亲手超过 ring。",
         ),
     ),
     table=(

@@ -1,5 +1,5 @@
-"""What can be asked about a step that is split: sharded weights, stages of a pipeline, products of ways. Every number is
-read from the step, or from the step with something changed; wrong choices are what the common mistakes come to.
+"""What can be asked about a step that is split: sharded weights, stages of a pipeline, products of ways. Every number
+is read from the step, or from the step with something changed; wrong choices are what the common mistakes come to.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def sharded_bytes(run: AskedStep, random: Random) -> Question | None:
     t = run.trace
     sent, once = max(t.sent_bytes.values()), max(kept.sent_bytes.values())
     ask = (
-        "FSDP gathers the weights of a block for the forward pass, and again for the backward pass. How many bytes does "
-        "a GPU send in a step?",
+        "FSDP gathers the weights of a block for the forward pass, and again for the backward pass. How many bytes "
+        "does a GPU send in a step?",
         "FSDP 在前向时收集一个块的权重，反向时再收集一次。每块 GPU 在一步中发送多少字节？",
     )
     why = (
@@ -62,7 +62,11 @@ def sharded_bytes(run: AskedStep, random: Random) -> Question | None:
     )
     right = Alternative(_size(sent), ("Two gathers and a reduction.", "两次收集，一次归约。"))
     wrong = _wrong(
-        (_size(once), "That is with reshard_after_forward=False: one gather.", "那是 reshard_after_forward=False：只收集一次。"),
+        (
+            _size(once),
+            "That is with reshard_after_forward=False: one gather.",
+            "那是 reshard_after_forward=False：只收集一次。",
+        ),
         (
             _size(t.step.model.parameters * 2),
             "That is one copy of the weights in 16 bits.",
@@ -80,8 +84,8 @@ def without_prefetch(run: AskedStep, random: Random) -> Question | None:
         return None
     t = run.trace
     ask = (
-        f"With prefetch the step takes {format_time(t.time)}. How long does it take if a block is gathered only when it "
-        "is needed?",
+        f"With prefetch the step takes {format_time(t.time)}. How long does it take if a block is gathered only when "
+        f"it is needed?",
         f"有预取时一步需要 {format_time(t.time)}。如果需要时才收集一个块，需要多久？",
     )
     why = (
@@ -109,20 +113,28 @@ def more_microbatches(run: AskedStep, random: Random) -> Question | None:
     t = run.trace
     few, many = t.bubble / t.time, more.bubble / more.time
     ask = (
-        f"{100 * few:.3g} % of the step are idle time of the pipeline. How much is it with twice the batch, that is twice "
-        "as many microbatches?",
+        f"{100 * few:.3g} % of the step are idle time of the pipeline. How much is it with twice the batch, that is "
+        f"twice as many microbatches?",
         f"一步的 {100 * few:.3g} % 是流水线的空闲。批量加倍，也就是微批个数加倍时是多少？",
     )
     why = (
-        f"Idle time hardly changes ({format_time(t.bubble)}, then {format_time(more.bubble)}), and the step takes "
+        "The ends of the pipeline are waited for once, however many microbatches there are; only waiting for slower "
+        f"stages grows with them: {format_time(t.bubble)} idle, then {format_time(more.bubble)}, in a step of "
         f"{format_time(more.time)} instead of {format_time(t.time)}.",
-        f"空闲时间几乎不变（{format_time(t.bubble)}，之后 {format_time(more.bubble)}），而一步从 "
-        f"{format_time(t.time)} 变为 {format_time(more.time)}。",
+        "无论有多少微批，流水线两端都只等一次；随之增加的只有对较慢阶段的等待："
+        f"空闲先是 {format_time(t.bubble)}，后是 {format_time(more.bubble)}，而一步从 {format_time(t.time)} 变为 "
+        f"{format_time(more.time)}。",
     )
-    right = Alternative(_percent(many), ("As much idle time in a longer step.", "空闲一样多，一步更长。"))
+    right = Alternative(
+        _percent(many), ("Both ends are waited for once, in a longer step.", "两端只等一次，而一步更长。")
+    )
     wrong = _wrong(
         (_percent(few), "There is more to compute between both ends.", "两端之间要计算的更多了。"),
-        (_percent(few / 2), "The step does not take twice as long.", "一步的时间并没有翻倍。"),
+        (
+            _percent(few / 2),
+            "As if idle time stayed and the step became twice as long.",
+            "好像空闲不变而一步的时间翻倍。",
+        ),
         (_percent(min(1.0, 2 * few)), "Microbatches fill the pipeline, they do not empty it.", "微批是填满流水线的。"),
     )
     return _choice("bubble", ask, why, right, wrong, random)
@@ -135,8 +147,8 @@ def held(run: AskedStep, random: Random) -> Question | None:
     micros = run.trace.request.accumulate
     most = pipe.timing(micros).held
     ask = (
-        f"{pipe.size} stages, {micros} microbatches, schedule {pipe.schedule}: of how many microbatches does GPU 0 hold "
-        "activations at most?",
+        f"{pipe.size} stages, {micros} microbatches, schedule {pipe.schedule}: of how many microbatches does GPU 0 "
+        f"hold activations at most?",
         f"{pipe.size} 个阶段、{micros} 个微批，调度为 {pipe.schedule}：GPU 0 最多持有几个微批的激活值？",
     )
     why = (
@@ -167,7 +179,7 @@ def sends_most(run: AskedStep, random: Random) -> Question | None:
         return None
     ask = (
         f"{run.trace.step.says}: for what does a GPU of the first stage send most bytes in a step?",
-        f"{run.trace.step.says}：第一个阶段的 GPU 在一步中为什么发送的字节最多？",
+        f"{run.trace.step.says}：第一个阶段的 GPU 在一步中发送的字节大多是给什么的？",
     )
     first = format_bytes(float(sent.iloc[0]))
     why = (
@@ -193,8 +205,8 @@ def straggler(run: AskedStep, random: Random) -> Question | None:
     if (late := run.changed(slow={rank: _SLOWER})) is None:
         return None
     ask = (
-        f"The step takes {format_time(t.time)} on {n:,} GPUs. GPU {rank} computes {100 * (_SLOWER - 1):g} % longer than "
-        "the others. How long does the whole step take?",
+        f"The step takes {format_time(t.time)} on {n:,} GPUs. GPU {rank} computes {100 * (_SLOWER - 1):g} % longer "
+        f"than the others. How long does the whole step take?",
         f"{n:,} 块 GPU 上的一步需要 {format_time(t.time)}。GPU {rank} 的计算比其他的多用 {100 * (_SLOWER - 1):g} %。"
         "整个一步需要多久？",
     )

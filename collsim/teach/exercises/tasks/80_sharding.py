@@ -14,7 +14,7 @@ from ....units import format_bytes, format_time, parse_bytes, parse_count
 from ...language import Text
 from .setting import SettingTask
 
-_MODEL, _TYPE, _NODES = "llama2-7b", "bfloat16", 4
+_TYPE, _NODES = "bfloat16", 8
 _CLOSE = 0.005  # of the bytes; a root that is gathered twice makes 1.5 %
 
 
@@ -22,12 +22,12 @@ _CLOSE = 0.005  # of the bytes; a root that is gathered twice makes 1.5 %
 
 
 @cache
-def _one_node() -> StepTrace:
-    return training_step(_MODEL, machine("dgx-a100"), parallel=fsdp(), micro_batch=1, dtype=_TYPE)
+def _two_nodes() -> StepTrace:
+    return training_step("llama2-13b", machine("dgx-a100", nodes=2), parallel=fsdp(), micro_batch=1, dtype=_TYPE)
 
 
 def _bytes(value: Any) -> tuple[bool, Text, StepTrace]:
-    given, step = parse_bytes(value, "bytes"), _one_node()
+    given, step = parse_bytes(value, "bytes"), _two_nodes()
     sent = max(step.sent_bytes.values())
     weights = 2 * step.step.model.parameters
     said, times = format_bytes(given), f"{given / weights:.3g}"
@@ -41,13 +41,15 @@ def _bytes(value: Any) -> tuple[bool, Text, StepTrace]:
 
 @cache
 def _replicas(count: int) -> StepTrace:
-    boxes = machine("dgx-a100", nodes=_NODES).scaled(kind="infiniband", by=1 / 8)
-    return training_step(_MODEL, boxes, parallel=fsdp(replicate=count), micro_batch=1, dtype=_TYPE, recompute="full")
+    boxes = machine("dgx-a100", nodes=_NODES).scaled(kind="infiniband", by=1 / 4)
+    return training_step(
+        "llama2-7b", boxes, parallel=fsdp(replicate=count), micro_batch=1, dtype=_TYPE, recompute="full"
+    )
 
 
 @cache
 def _fastest() -> int:
-    """32 replicas are DDP, for which there is no room."""
+    """More replicas have no room."""
     return min((1, 2, 4, 8, 16), key=lambda count: _replicas(count).time)
 
 
@@ -68,11 +70,14 @@ TASKS = (
         "fsdp-bytes",
         title=("What a GPU sends under FSDP", "FSDP 中一块 GPU 发送多少"),
         ask=(
-            "Llama 2 with 7 billion parameters on one DGX A100 (8 GPUs) under fsdp(), bfloat16, one microbatch. How many "
-            "bytes does a GPU send in a step? (0.5 % is close enough.) The model is cs.model(\"llama2-7b\"); its root, "
+            "Llama 2 with 13 billion parameters on 2 DGX A100 (16 GPUs) under fsdp(), bfloat16, one microbatch. How "
+            "many "
+            'bytes does a GPU send in a step? (0.5 % is close enough.) The model is cs.model("llama2-13b"); its root, '
             "which stays gathered from forward to backward, is every layer of it whose name does not begin with h.",
-            "在一台 DGX A100（8 块 GPU）上用 fsdp() 训练 70 亿参数的 Llama 2，bfloat16，一个微批。每块 GPU 在一步中发送多"
-            "少字节？（误差 0.5 % 以内即可。）模型是 cs.model(\"llama2-7b\")；名字不以 h. 开头的各层是根，从前向到反向一直"
+            "在 2 台 DGX A100（16 块 GPU）上用 fsdp() 训练 130 亿参数的 Llama 2，bfloat16，一个微批。每块 GPU 在一步中"
+            "发送多"
+            '少字节？（误差 0.5 % 以内即可。）模型是 cs.model("llama2-13b")；名字不以 h. 开头的各层是根，从前向到反向'
+            "一直"
             "保持收集。",
         ),
         hints=(
@@ -85,8 +90,8 @@ TASKS = (
                 "n 个 rank 的 ring 中，每个发送被收集或 reduce-scatter 的数据的 (n − 1)/n。",
             ),
             (
-                "7/8 · (2·(P − r) + r + P) · 2 bytes, with P all parameters and r those of the root.",
-                "7/8 · (2·(P − r) + r + P) · 2 字节，P 是全部参数，r 是根的参数。",
+                "15/16 · (2·(P − r) + r + P) · 2 bytes, with P all parameters and r those of the root.",
+                "15/16 · (2·(P − r) + r + P) · 2 字节，P 是全部参数，r 是根的参数。",
             ),
         ),
         judge=_bytes,
@@ -95,11 +100,12 @@ TASKS = (
         "how-many-replicas",
         title=("How many replicas", "几份副本"),
         ask=(
-            "The same model on 4 DGX A100 whose InfiniBand has an eighth of its bandwidth, recompute=\"full\". With "
-            "fsdp(replicate=k) k replicas are each sharded over 32/k GPUs: gathers stay inside a replica. Which k makes "
-            "the fastest step?",
-            "同一模型，4 台 DGX A100，InfiniBand 只有八分之一的带宽，recompute=\"full\"。fsdp(replicate=k) 时有 k 份副本，"
-            "每份分片到 32/k 块 GPU：收集只在副本内进行。哪个 k 的一步最快？",
+            "Llama 2 with 7 billion parameters on 8 DGX A100 whose InfiniBand has a quarter of its bandwidth, "
+            'recompute="full". With fsdp(replicate=k) k replicas are each sharded over 64/k GPUs: gathers stay inside '
+            "a "
+            "replica. Which k makes the fastest step?",
+            '8 台 DGX A100 训练 70 亿参数的 Llama 2，InfiniBand 只有四分之一的带宽，recompute="full"。'
+            "fsdp(replicate=k) 时有 k 份副本，每份分片到 64/k 块 GPU：收集只在副本内进行。哪个 k 的一步最快？",
         ),
         hints=(
             (

@@ -89,10 +89,10 @@ TASKS = (
         title=("An order that fits", "放得下的次序"),
         ask=(
             "8 stages, 32 microbatches, a backward pass of two forward passes. A GPU has room for the activations of 8 "
-            "microbatches, and at most 5 % of the step may be bubble. Which schedule will do: gpipe, 1f1b, interleaved, "
-            "zero-bubble, zbv or dualpipe-v?",
-            "8 个阶段、32 个微批，反向的时间是前向的两倍。每块 GPU 放得下 8 个微批的激活值，气泡最多占一步的 5 %。哪种调度"
-            "可行：gpipe、1f1b、interleaved、zero-bubble、zbv 还是 dualpipe-v？",
+            "microbatches, and at most 5 % of the step may be bubble. Which schedule will do: gpipe, 1f1b, "
+            "interleaved, zero-bubble, zbv or dualpipe-v?",
+            "8 个阶段、32 个微批，反向的时间是前向的两倍。每块 GPU 放得下 8 个微批的激活值，气泡最多占一步的 5 %。哪种"
+            "调度可行：gpipe、1f1b、interleaved、zero-bubble、zbv 还是 dualpipe-v？",
         ),
         hints=(
             (

@@ -51,8 +51,8 @@ def _split(value: Any) -> tuple[bool, Text, StepTrace]:
     took, least, waits = (format_time(seconds) for seconds in (step.time, best.time, step.exposed))
     idle = f"{100 * step.bubble / step.time:.1f} %"
     why = (
-        f"{took}, {held} on the fullest GPU; GPUs wait for the network for {waits} and are idle for {idle} of the step. "
-        f"The best that fits takes {least}.",
+        f"{took}, {held} on the fullest GPU; GPUs wait for the network for {waits} and are idle for {idle} of the "
+        f"step. The best that fits takes {least}.",
         f"{took}，占用最多的 GPU 为 {held}；GPU 等待网络 {waits}，空闲占一步的 {idle}。放得下的最好结果是 {least}。",
     )
     return step.time <= _CLOSE * best.time, why, step

@@ -25,10 +25,10 @@ TASKS = (
         title=("Beat the ring on this graph", "在这张图上超过 ring"),
         ask=(
             "Six ranks on a ring of cables, and a cable between opposite ranks (0 and 3, 1 and 4, 2 and 5). The ring "
-            "algorithm takes five steps and uses one cable of three. Gather all blocks in a time as near to the bound as "
-            "you can; the answer says how near.",
-            "六个 rank 接成环形，相对的 rank 之间（0 与 3、1 与 4、2 与 5）也有线缆。ring 算法要五步，三根线缆只用一根。请让"
-            "所有块尽可能接近下界的时间到齐；回答会说明有多近。",
+            "algorithm takes five steps and uses one cable of three. Gather all blocks in a time as near to the bound "
+            "as you can; the answer says how near.",
+            "六个 rank 接成环形，相对的 rank 之间（0 与 3、1 与 4、2 与 5）也有线缆。ring 算法要五步，三根线缆只用一"
+            "根。请让所有块尽可能接近下界的时间到齐；回答会说明有多近。",
         ),
         hints=(
             (
