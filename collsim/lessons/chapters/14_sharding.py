@@ -44,10 +44,12 @@ def _most(step: StepTrace, kind: str = "") -> str:
 
 
 def _bytes() -> RunFacts:
-    ways = (zero(1), zero(2), fsdp(False), fsdp())
-    steps = [_step(way) for way in ways]
+    ways = {"zero(1)": zero(1), "zero(2)": zero(2), "fsdp(False)": fsdp(False), "fsdp()": fsdp()}
+    steps = [_step(way) for way in ways.values()]
     count, gpus = model(_MODEL).parameters, steps[0].step.ranks
-    rows = tuple((s.step.says, format_bytes(_sent(s)), _most(s), format_time(s.time)) for s in steps)
+    rows = tuple(
+        (name, format_bytes(_sent(s)), _most(s), format_time(s.time)) for name, s in zip(ways, steps, strict=True)
+    )
     gather = _gather()
     return shows(
         gather,
@@ -144,9 +146,10 @@ _BYTES = Section(
     after=(
         (
             "ZeRO shares the optimizer in its stage 1, gradients too in 2, weights too in the last. In PyTorch it is "
-            "fully_shard on every block, then on the model; reshard_after_forward=False keeps what was gathered.",
+            "fully_shard on every block, then on the model; fsdp(False), reshard_after_forward=False, keeps what was "
+            "gathered. The page Sharding plays these steps.",
             "ZeRO 的第 1 级分片优化器状态，第 2 级再加梯度，最后一级再加权重。在 PyTorch 中是对每个块、再对整个模型调"
-            "用 fully_shard；reshard_after_forward=False 则保留已收集的权重。",
+            "用 fully_shard；fsdp(False) 即 reshard_after_forward=False，保留已收集的权重。“分片”页会播放这几种一步。",
         ),
     ),
     table=(

@@ -126,7 +126,6 @@ _BUBBLES = Section(
             "一批只有那么多样本，还要分给各个数据并行副本：到了上千块 GPU 时，每个副本剩下的微批很少，气泡就变大。",
         ),
     ),
-    view="logical",
 )
 
 _ORDERS = Section(
@@ -171,16 +170,17 @@ _ORDERS = Section(
     ),
     right=1,
     why=(
-        "Both take {time}, and {bubble} % of it is bubble. Of 1F1B the GPUs hold {each}: min(m, p − rank).",
-        "两者都需要 {time}，其中 {bubble} % 是气泡。1F1B 中各 GPU 持有 {each} 个：min(m, p − rank)。",
+        "Both take {time} forward passes, and {bubble} % of it is bubble. Of 1F1B the GPUs hold {each}: min(m, p − "
+        "rank).",
+        "两者都需要 {time} 个前向的时间，其中 {bubble} % 是气泡。1F1B 中各 GPU 持有 {each} 个：min(m, p − rank)。",
     ),
     after=(
         (
             "Interleaving gives each GPU two thinner stages: the way in and out is half as long, {thin} % is left, for "
             "twice as many transfers. The zero-bubble schedules cut the backward pass into two: the next stage waits "
-            "for one half only, and the other fills the gaps.",
+            "for one half only, and the other fills the gaps. The page Pipelines plays them on one clock.",
             "交错让每块 GPU 持有两个更薄的阶段：进出的路程减半，只剩 {thin} %，代价是传输次数加倍。零气泡的几种调度把反"
-            "向切成两半：相邻的阶段只等其中一半，另一半用来填补空隙。",
+            "向切成两半：相邻的阶段只等其中一半，另一半用来填补空隙。“流水线”页让它们在同一时钟上比赛。",
         ),
     ),
     table=(
@@ -191,7 +191,6 @@ _ORDERS = Section(
             ("most held", "最多持有"),
         ),
     ),
-    view="logical",
 )
 
 LESSON = Lesson(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...simulate import Trace
 from ...topology import machine
-from ...training import StepTrace, model, pipeline, scaling, tensor, training_step, zero
+from ...training import Split, StepTrace, model, pipeline, scaling, tensor, training_step, zero
 from ...units import format_bytes, format_time
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows
 
@@ -22,9 +22,9 @@ _INSIDE, _ACROSS = "tp-cp-ep-dp-pp", "dp-tp-cp-ep-pp"
 
 @cache
 def _step(order: str) -> StepTrace:
-    split = tensor(_TENSOR, sequence=True) * pipeline(_PIPELINE) * zero(1)
-    given = {"batch": _BATCH, "micro_batch": 1, "dtype": "bfloat16", "recompute": "selective"}
-    return training_step(_MODEL, machine("dgx-a100", nodes=_NODES), parallel=split.placed(order), **given)
+    split = Split((tensor(_TENSOR, sequence=True), pipeline(_PIPELINE), zero(1)), order)
+    given: dict[str, Any] = {"batch": _BATCH, "micro_batch": 1, "dtype": "bfloat16", "recompute": "selective"}
+    return training_step(_MODEL, machine("dgx-a100", nodes=_NODES), parallel=split, **given)
 
 
 def _gather() -> Trace:
@@ -74,8 +74,10 @@ def _placement() -> RunFacts:
 def _straggler() -> RunFacts:
     step = _step(_INSIDE)
     late = step.what_if(slow={3: _SLOWER})
+    table = _scaled()
     rows = tuple(
-        (f"{row.gpus:,}", format_time(row.time), f"{100 * row.efficiency_node:.3g} %") for row in _scaled().itertuples()
+        (f"{gpus:,}", format_time(time), f"{100 * share:.3g} %")
+        for gpus, time, share in table[["gpus", "time", "efficiency_node"]].to_numpy().tolist()
     )
     gather = _gather()
     return shows(
@@ -100,14 +102,20 @@ def _straggler() -> RunFacts:
 def _computing(step: StepTrace) -> float:
     """Seconds in which a GPU of the first stage computes."""
     spent = zip(step.step.tasks, step.begin.tolist(), step.end.tolist(), strict=True)
-    return sum(end - begin for task, begin, end in spent if task.computes and 0 in task.lanes)
+    return float(sum(end - begin for task, begin, end in spent if task.computes and 0 in task.lanes))
 
 
 @cache
 def _scaled() -> pd.DataFrame:
     """The same batch on more and more nodes."""
     split = tensor(_TENSOR) * zero(1)
-    given = {"nodes": (1, 2, 4, 8, 16), "batch": 64, "micro_batch": 1, "kind": "strong", "dtype": "bfloat16"}
+    given: dict[str, Any] = {
+        "nodes": (1, 2, 4, 8, 16),
+        "batch": 64,
+        "micro_batch": 1,
+        "kind": "strong",
+        "dtype": "bfloat16",
+    }
     return scaling(_SMALLER, "dgx-a100", parallel=split, **given)
 
 

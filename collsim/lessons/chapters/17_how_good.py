@@ -25,11 +25,10 @@ _SECOND: Tree = ((0, 1, 0), (0, 3, 0), (1, 2, 1))
 @cache
 def _graph() -> Topology:
     """A square and one of its diagonals."""
-    graph = nx.Graph()
-    graph.add_nodes_from((f"gpu{rank}", {"kind": "gpu"}) for rank in range(4))
-    graph.add_edges_from((f"gpu{a}", f"gpu{b}") for a, b in _CABLES)
-    nx.set_edge_attributes(graph, {edge: {"bandwidth": parse_bandwidth(_RATE), "alpha": 1e-6} for edge in graph.edges})
-    return Topology.from_networkx(graph)
+    graph: nx.Graph[int] = nx.Graph(_CABLES)
+    nx.set_edge_attributes(graph, _RATE, "bandwidth")
+    nx.set_edge_attributes(graph, "1us", "alpha")
+    return Topology.from_networkx(graph, "square with a diagonal")
 
 
 def _packed(trees: Sequence[Tree], pieces: int) -> Schedule:
@@ -211,10 +210,10 @@ _TREES = Section(
             "块太少，下层要等整块到达；块太多，每块都要付延迟：见下表。",
         ),
         (
-            "synthesize does all of it on any network: it looks for the narrowest cut, packs trees, cuts them into "
+            "synthesize does all of it by itself: it looks for the narrowest cut, packs trees, cuts them into "
             "pieces and checks the result. Here it finds {found.time}. In the exercise you beat a ring on another "
             "graph by hand.",
-            "synthesize 在任何网络上都能完成这一切：找最窄的割，装树，切块，再验证结果。这里它找到 {found.time}。练习"
+            "synthesize 会自己完成这一切：找最窄的割，装树，切块，再验证结果。这里它找到 {found.time}。练习"
             "则请您在另一张图上亲手超过 ring。",
         ),
     ),

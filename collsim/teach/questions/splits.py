@@ -189,7 +189,7 @@ def sends_most(run: AskedStep, random: Random) -> Question | None:
     right = Alternative(_WAYS[sent.index[0]], (f"{first} in a step.", f"一步 {first}。"))
     wrong = _wrong(
         *(
-            (_WAYS[way], f"Only {format_bytes(float(nbytes))}.", f"只有 {format_bytes(float(nbytes))}。")
+            (_WAYS[str(way)], f"Only {format_bytes(float(nbytes))}.", f"只有 {format_bytes(float(nbytes))}。")
             for way, nbytes in sent.iloc[1:].items()
         )
     )

@@ -10,12 +10,10 @@ from .task import Task
 
 def _with_chords(n: int) -> Topology:
     """A ring whose opposite ranks are joined as well."""
-    graph = nx.Graph()
-    graph.add_nodes_from((f"gpu{rank}", {"kind": "gpu"}) for rank in range(n))
-    graph.add_edges_from((f"gpu{rank}", f"gpu{(rank + 1) % n}") for rank in range(n))
-    graph.add_edges_from((f"gpu{rank}", f"gpu{rank + n // 2}") for rank in range(n // 2))
-    nx.set_edge_attributes(graph, {edge: {"bandwidth": 25e9, "alpha": 1e-6} for edge in graph.edges})
-    return Topology.from_networkx(graph)
+    graph: nx.Graph[int] = nx.circulant_graph(n, [1, n // 2])
+    nx.set_edge_attributes(graph, 25e9, "bandwidth")
+    nx.set_edge_attributes(graph, 1e-6, "alpha")
+    return Topology.from_networkx(graph, "ring with chords")
 
 
 TASKS = (
