@@ -76,7 +76,7 @@ def _straggler() -> RunFacts:
     late = step.what_if(slow={3: _SLOWER})
     table = _scaled()
     rows = tuple(
-        (f"{gpus:,}", format_time(time), f"{100 * share:.3g} %")
+        (f"{int(gpus):,}", format_time(time), f"{100 * share:.3g} %")
         for gpus, time, share in table[["gpus", "time", "efficiency_node"]].to_numpy().tolist()
     )
     gather = _gather()
