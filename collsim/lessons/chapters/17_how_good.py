@@ -25,9 +25,8 @@ _SECOND: Tree = ((0, 1, 0), (0, 3, 0), (1, 2, 1))
 @cache
 def _graph() -> Topology:
     """A square and one of its diagonals."""
-    graph: nx.Graph[int] = nx.Graph(_CABLES)
-    nx.set_edge_attributes(graph, _RATE, "bandwidth")
-    nx.set_edge_attributes(graph, "1us", "alpha")
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_edges_from(_CABLES, bandwidth=_RATE, alpha="1us")
     return Topology.from_networkx(graph, "square with a diagonal")
 
 

@@ -11,8 +11,7 @@ from .task import Task
 def _with_chords(n: int) -> Topology:
     """A ring whose opposite ranks are joined as well."""
     graph: nx.Graph[int] = nx.circulant_graph(n, [1, n // 2])
-    nx.set_edge_attributes(graph, 25e9, "bandwidth")
-    nx.set_edge_attributes(graph, 1e-6, "alpha")
+    graph.add_edges_from(list(graph.edges), bandwidth="25GB/s", alpha="1us")
     return Topology.from_networkx(graph, "ring with chords")
 
 
