@@ -89,6 +89,10 @@ SAID = {
     "factor={factor}: cables more than {most} times slower are not tried here; give a smaller number": (
         "factor={factor}：这里不试慢于 {most} 分之一的线缆；请给更小的数"
     ),
+    "microbatches={count}: more than {most:,} are not tried here": "microbatches={count}：这里不尝试多于 {most:,} 个",
+    "split={value!r}: give how many share a layer and how many stages: (2, 2)": (
+        "split={value!r}：请给出共享一层的 GPU 数和阶段数：(2, 2)"
+    ),
     "samples={samples}: more than 1,024 a GPU are not tried here": (
         "samples={samples}：这里不尝试每块 GPU 多于 1,024 个"
     ),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..registry import schedule
+from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..teach.language import Text
 from ..teach.questions.question import Alternative, Question
@@ -186,7 +187,12 @@ def choice(text: Text | str, why: Text) -> Alternative:
 
 def on(name: str, topology: Topology, nbytes: str = "64MiB", **options: Any) -> Trace:
     """A run of an algorithm on a network."""
-    return simulate(schedule(name, topology=topology, **options), topology, nbytes)
+    return played(schedule(name, topology=topology, **options), topology, nbytes)
+
+
+def played(made: Schedule, topology: Topology, nbytes: str = "64MiB") -> Trace:
+    """A run of a schedule on a network."""
+    return simulate(made, topology, nbytes)
 
 
 def one_switch(ranks: int = 8) -> Topology:

@@ -63,7 +63,7 @@ def said(name):
 
 
 #: Sections whose texts hold counts only, which no cable changes.
-UNTIMED = {"collective", "broken", "rounding"}
+UNTIMED = {"collective", "broken", "rounding", "orders"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,6 +96,39 @@ def test_the_right_choice_is_the_one_that_the_reason_names(name):
     figures = re.findall(r"\d[\d.]*[ \N{NO-BREAK SPACE}](?:ms|µs|%|buffers)", told.question.explanation[0])
     fitting = [k for k, one in enumerate(told.question.choices) if one.text[0] in figures[:1]]
     assert fitting in ([], [told.question.answer])
+
+
+def fields(*texts):
+    """Names that are filled into templates."""
+    return {field for pair in texts for text in pair for _, field, *_ in string.Formatter().parse(text) if field}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def word_runs(text, length=5):
+    """All runs of so many words of a text."""
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[k : k + length]) for k in range(len(words) - length + 1)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_read_before_a_question_does_not_hold_its_answer(name):
+    """Neither what the right choice says nor the words of its reason stand in a paragraph above the question."""
+    section = SECTIONS[name][1]
+    right = section.choices[section.right]
+    assert not fields(right.text) & fields(*section.before)
+    told = section.told()
+    above = " ".join(pair[0] for pair in told.before)
+    chosen = told.question.choices[section.right]
+    figures = re.findall(r"\d[\d.]*[ \N{NO-BREAK SPACE}](?:ms|µs|s|%|[KMGT]iB)", chosen.text[0])
+    assert not [figure for figure in figures if figure in above]
+    reasons = (chosen.text[0], chosen.why[0], told.question.explanation[0])
+    assert not set().union(*map(word_runs, reasons)) & word_runs(above)
+
+
+def test_an_answer_that_is_given_away_would_be_found():
+    said = "every chunk goes into host memory and out again on both sides"
+    assert word_runs("Watch it: every chunk goes into host memory.") & word_runs(said)
+    assert not word_runs("Watch the host memory.") & word_runs(said)
 
 
 def test_lessons_are_numbered_from_one_without_a_gap_and_a_file_is_a_lesson():

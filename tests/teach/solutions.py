@@ -144,6 +144,12 @@ def around_the_slow_cable(n):
         yield cs.copy(-k % n, (-k - 1) % n, chunk=t - k)
 
 
+def beat_the_ring(n):
+    r = np.arange(n)
+    yield [cs.copy(r, (r + d) % n, chunk=r) for d in (1, -1, n // 2)]
+    yield [cs.copy(r, (r + d) % n, chunk=(r - d) % n) for d in (1, -1)]
+
+
 def solution(name):
     """A right answer: one of these, or the one that the exercise brings along."""
     called, answer = name.replace("-", "_"), exercise(name).task.answer

@@ -85,9 +85,76 @@ def test_the_slow_cable_of_the_exercise_is_that_of_a_run_for_real():
     assert exercise("unnoticed-cable").check(6).trace.time == pytest.approx(run.predicted.time)
 
 
+def test_under_fsdp_a_gpu_sends_blocks_three_times_and_the_root_twice():
+    """16 GPUs: 15/16 of 2 bytes a parameter; ZeRO-3's 3 · P for all would be 0.9 % too much."""
+    m = cs.model("llama2-13b")
+    root = sum(sum(layer.tensors) for layer in m.layers if not layer.name.startswith("h."))
+    blocks = m.parameters - root
+    e = exercise("fsdp-bytes")
+    assert e.check(15 / 16 * 2 * (3 * blocks + 2 * root))
+    assert not e.check(15 / 16 * 2 * 3 * m.parameters)
+    assert "2.81 times" in e.check(15 / 16 * 2 * 3 * m.parameters).reason
+    assert not e.check(2 * m.parameters)
+
+
+def test_the_fastest_number_of_replicas_is_one_for_each_node():
+    """Each gathers over NVLink alone; fewer gather over slow InfiniBand, more send more gradients over it."""
+    e = exercise("how-many-replicas")
+    found = {count: e.check(count) for count in (1, 2, 4, 8, 16)}
+    assert [count for count, one in found.items() if one] == [8]
+    over = {
+        count: one.trace.crossings().set_index("link").nbytes.get("infiniband", 0.0) for count, one in found.items()
+    }
+    assert min(over, key=over.get) == 8
+    assert found[8].trace.time == min(one.trace.time for one in found.values())
+
+
+def test_the_fewest_microbatches_solve_the_formula_of_the_bubble():
+    """(p − 1) / (m + p − 1) < 0.12 with p = 8: m > 51.3."""
+    fewest = next(m for m in range(1, 100) if 7 / (m + 7) < 0.12)
+    e = exercise("small-bubble")
+    assert [e.check(m).passed for m in (fewest - 1, fewest, fewest + 1)] == [False, True, False]
+    assert f"{100 * 7 / (fewest + 7):.3g} %" in e.check(fewest).reason
+
+
+def test_orders_that_fit_are_those_that_split_the_backward_pass_and_do_not_overlap_two_microbatches():
+    """Idle of 96 + idle, from the papers: 7 · 3 plain, 7 · 3 / 2 interleaved, 7 / 2 zero bubble, 7 dualpipe-v."""
+    e = exercise("order-that-fits")
+    idle = {"gpipe": 21, "1f1b": 21, "interleaved": 10.5, "zero-bubble": 3.5, "zbv": 3.5, "dualpipe-v": 7}
+    for name, waits in idle.items():
+        assert f"{100 * waits / (96 + waits):.3g} %" in e.check(name).reason, name
+    assert [name for name in idle if e.check(name)] == ["zero-bubble", "zbv"]
+
+
+def test_the_split_to_choose_is_the_fastest_that_fits_into_40_gb():
+    e = exercise("choose-the-split")
+    found = {pair: e.check(pair) for pair in ((1, 1), (2, 1), (4, 1), (8, 1), (2, 2), (1, 4), (4, 2))}
+    assert [pair for pair, one in found.items() if one] == [(4, 1)]
+    too_large = [pair for pair, one in found.items() if one.trace.memory.max() > 40e9]
+    assert too_large == [(1, 1), (2, 1), (1, 4)]
+    assert min(one.trace.time for one in found.values()) < found[4, 1].trace.time  # but for memory it would be another
+    split = cs.tensor(2, sequence=True) * cs.zero(1)
+    with pytest.raises(cs.CollsimError, match="does not fit"):
+        cs.training_step(
+            "gpt3-13b",
+            cs.machine("dgx-a100", nodes=8),
+            parallel=split,
+            batch=64,
+            micro_batch=1,
+            dtype="bfloat16",
+            memory="40GB",
+        )
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("fsdp-bytes", "many"),
+        ("how-many-replicas", 3),
+        ("small-bubble", 10**6),
+        ("order-that-fits", "2f2b"),
+        ("choose-the-split", 4),
+        ("choose-the-split", (3, 1)),
         ("bucket-size", "64M"),
         ("synchronise-less", 0),
         ("hub-bytes", "many"),

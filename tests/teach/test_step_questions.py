@@ -5,13 +5,19 @@ import pytest
 
 import collsim as cs
 from collsim.teach import questions
+from collsim.teach.questions.splits import SPLIT_ASKERS
 from collsim.teach.questions.steps import STEP_ASKERS, AskedStep
 
+BOX = cs.machine("dgx-a100")
 SWITCH = cs.topology.switch(16, bandwidth="3GB/s", alpha="50us")
 
 
 def step(parallel, model="resnet50", network=SWITCH, **options):
     return cs.training_step(model, network, parallel=parallel, micro_batch=32, compute="A100", **options)
+
+
+def split(parallel, **options):
+    return cs.training_step("llama2-7b", BOX, parallel=parallel, batch=64, micro_batch=1, dtype="bfloat16", **options)
 
 
 STEPS = {
@@ -23,6 +29,8 @@ STEPS = {
     "copies": step(cs.data_parallel(False), network=cs.machine("dgx-1v")),
     "server": step(cs.parameter_server()),
     "vgg": step(cs.ddp(bucket="1MiB"), "vgg16"),
+    "sharded": split(cs.fsdp()),
+    "stages": split(cs.tensor(2) * cs.pipeline(4), recompute="full"),
 }
 
 
@@ -32,7 +40,7 @@ def size(text):
 
 
 def asked(name, topic):
-    for asker in STEP_ASKERS:
+    for asker in (*STEP_ASKERS, *SPLIT_ASKERS):
         one = asker(AskedStep(STEPS[name]), np.random.default_rng(0))
         if one is not None and one.topic == topic:
             return one
@@ -56,7 +64,8 @@ def test_every_answer_passes_its_own_check_and_every_wrong_choice_fails(name, la
 
 def test_every_kind_is_asked_of_some_step():
     topics = {q.topic for t in STEPS.values() for q in questions(t, count=20)}
-    assert topics == {"waits", "buckets", "overlap", "exposed", "hub", "network", "first", "no_sync", "memory"}
+    known = {"waits", "buckets", "overlap", "exposed", "hub", "network", "first", "no_sync", "memory"}
+    assert topics == known | {"sharded", "prefetch", "bubble", "held", "crossings", "straggler"}
 
 
 def test_buckets_of_1_mib_are_those_that_torch_makes():
@@ -88,6 +97,36 @@ def test_the_hub_without_nccl_sends_a_copy_to_each_of_the_others():
     by_hand = 7 * (m.nbytes + m.buffer_bytes + 32 * m.inputs + 32 * 1000 * 4)
     assert size(q.answer_text) == pytest.approx(by_hand, rel=0.01)
     assert asked("ddp", "hub") is None
+
+
+def test_blocks_are_gathered_twice_for_each_microbatch_and_the_root_once():
+    """8 GPUs, 8 microbatches, 2 bytes a parameter: 7/8 · 2 B · 8 · (2 (P − r) + r + P)."""
+    m = cs.model("llama2-7b")
+    total = m.parameters
+    root = sum(sum(layer.tensors) for layer in m.layers if not layer.name.startswith("h."))
+    q = asked("sharded", "sharded")
+    assert size(q.answer_text) == pytest.approx(7 / 8 * 2 * 8 * (3 * total - root), rel=0.002)
+    assert asked("stages", "sharded") is asked("ddp", "sharded") is None
+
+
+def test_the_first_of_four_stages_holds_four_microbatches_in_1f1b():
+    q = asked("stages", "held")
+    assert q.answer_text == "4"
+    assert "64" in q.options  # all of them, as GPipe would
+    assert asked("sharded", "held") is None
+
+
+def test_a_straggler_delays_the_step_by_more_than_its_share_and_less_than_by_itself():
+    t = STEPS["stages"]
+    late = t.what_if(slow={0: 1.5}).time
+    assert asked("stages", "straggler").answer_text == cs.format_time(late)
+    assert t.time * (1 + 0.5 / 8) < late < 1.5 * t.time
+
+
+def test_the_bubble_of_twice_as_many_microbatches_is_more_than_half():
+    q = asked("stages", "bubble")
+    t = STEPS["stages"]
+    assert 0.5 * t.bubble / t.time < float(q.answer_text.removesuffix(" %")) / 100 < t.bubble / t.time
 
 
 def test_the_same_seed_asks_the_same_and_a_step_that_sends_nothing_is_refused():

@@ -29,10 +29,10 @@ LESSON = Lesson(
                 ),
                 (
                     "Data parallel training gives each of {t.ranks} ranks a copy of the model and a share of the "
-                    "batch. Each computes gradients from its own share. The mean of the {t.ranks}, their sum divided "
-                    "by {t.ranks}, is the gradient of the whole batch, and that is what every copy must step by.",
-                    "数据并行训练让 {t.ranks} 个 rank 各持有一份模型和批次的一部分。每个 rank 用自己那部分算出梯度。"
-                    "{t.ranks} 份的平均值，即总和除以 {t.ranks}，才是整个批次的梯度，每份模型都必须按它更新。",
+                    "batch. Each computes gradients from its own share; an allreduce and a division make the mean of "
+                    "the {t.ranks}, by which the copies step.",
+                    "数据并行训练让 {t.ranks} 个 rank 各持有一份模型和批次的一部分。每个 rank 用自己那部分算出梯度；"
+                    "一次 allreduce 再加一次除法得到 {t.ranks} 份的平均值，各份模型按它更新。",
                 ),
                 (
                     "Here a ring does it: the buffer is cut into {t.chunks} chunks, which move in {t.steps} steps. "
@@ -70,9 +70,10 @@ LESSON = Lesson(
             ),
             right=0,
             why=(
-                "The sum of {t.ranks} gradients, divided by {t.ranks}, is the same number on every rank, so equal "
-                "copies stay equal.",
-                "{t.ranks} 份梯度之和除以 {t.ranks}，在每个 rank 上都是同一个数，所以相同的模型始终保持相同。",
+                "The sum of {t.ranks} gradients, divided by {t.ranks}, is the gradient of the whole batch, and the "
+                "same number on every rank, so equal copies stay equal.",
+                "{t.ranks} 份梯度之和除以 {t.ranks}，就是整个批次的梯度，在每个 rank 上都是同一个数，所以相同的模型始终"
+                "保持相同。",
             ),
             after=(
                 (

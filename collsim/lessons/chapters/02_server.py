@@ -37,9 +37,9 @@ LESSON = Lesson(
             before=(
                 (
                     "Rank 0 collects everything and hands the sum out: {t.steps} steps, {t.time}. Every worker sends "
-                    "{worker}. But {hot} go into the server's cable, and as much comes out of it.",
+                    "{worker}. Press play, and see what each cable carries.",
                     "rank 0 收集所有数据再发回总和：{t.steps} 步，{t.time}。每个 worker 发送 {worker}。"
-                    "但服务器那条线缆要进 {hot}，再出同样多。",
+                    "按播放键，看看每条线缆各传多少。",
                 ),
             ),
             ask=(
@@ -75,6 +75,10 @@ LESSON = Lesson(
                 "先是 {workers} 个 worker 挤一条线缆，然后是 {workers_more} 个：时间是原来的 {grown} 倍。",
             ),
             after=(
+                (
+                    "{hot} go into the server's cable, and as much comes out of it: that is the hot link.",
+                    "服务器那条线缆要进 {hot}，再出同样多：这就是热点链路。",
+                ),
                 (
                     "A ring on the same switch takes {ring.time}, {slower} times less, because all cables share the "
                     "work.",

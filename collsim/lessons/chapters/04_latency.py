@@ -104,11 +104,10 @@ LESSON = Lesson(
             title=("Trees and latency", "树与延迟"),
             before=(
                 (
-                    "For {ring.size} bytes cost nothing and steps cost everything: each pays the latency of its way. "
-                    "The ring has {ring.steps} steps and takes {ring.time}; a tree goes up and down in {tree.steps} "
-                    "and takes {tree.time}.",
-                    "只传 {ring.size} 时，字节几乎不花时间，步数才是关键：每一步都要付一次路径延迟。ring 有 "
-                    "{ring.steps} 步，需 {ring.time}；树一上一下共 {tree.steps} 步，需 {tree.time}。",
+                    "For {ring.size} and {ring.ranks} ranks the ring has {ring.steps} steps and takes {ring.time}; a "
+                    "tree goes up and down in {tree.steps} and takes {tree.time}.",
+                    "{ring.ranks} 个 rank 传 {ring.size} 时，ring 有 {ring.steps} 步，需 {ring.time}；树一上一下共 "
+                    "{tree.steps} 步，需 {tree.time}。",
                 ),
             ),
             ask=(
@@ -128,7 +127,10 @@ LESSON = Lesson(
                 ),
                 choice(
                     ("{faster64} times", "{faster64} 倍"),
-                    ("Almost all of the time is steps times latency.", "时间几乎全是步数乘以延迟。"),
+                    (
+                        "For so few bytes almost all of the time is steps times latency.",
+                        "字节这么少时，时间几乎全是步数乘以延迟。",
+                    ),
                 ),
                 choice(
                     ("{ring64.ranks} times", "{ring64.ranks} 倍"),

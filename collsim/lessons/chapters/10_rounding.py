@@ -39,7 +39,7 @@ def _averages(n: int) -> dict[str, str]:
 
 
 LESSON = Lesson(
-    title=("Rounding: why ring and tree disagree in float16", "舍入：为什么 ring 与 tree 在 float16 下结果不同"),
+    title=("Rounding: ring and tree in float16", "舍入：float16 下的 ring 与 tree"),
     notebook="10-rounding",
     exercises=("recursive-doubling",),
     sections=(
@@ -48,14 +48,9 @@ LESSON = Lesson(
             _facts,
             before=(
                 (
-                    "Floating-point addition is not associative. In float16 ({big} + {one}) + {one} is {left}, and "
-                    "{big} + ({one} + {one}) is {right}: at this size it counts in twos.",
-                    "浮点加法不满足结合律。在 float16 中，({big} + {one}) + {one} 等于 {left}，而 {big} + ({one} + "
-                    "{one}) 等于 {right}：在这个量级上它以二为单位计数。",
-                ),
-                (
-                    "The picture shows a tree. It adds in another order than a ring, so look who adds what to what.",
-                    "图中是一棵树。它相加的次序与 ring 不同，看看是谁把什么加到了什么上。",
+                    "A tree and a ring make the same sums of the same numbers, each in an order of its own. The "
+                    "picture shows a tree: look who adds what to what.",
+                    "树和 ring 对同样的数求同样的和，只是次序各异。图中是一棵树：看看是谁把什么加到了什么上。",
                 ),
             ),
             ask=(
@@ -92,6 +87,12 @@ LESSON = Lesson(
                 "{differ} % 的和在最后几位上不同。",
             ),
             after=(
+                (
+                    "Floating-point addition is not associative. In float16 ({big} + {one}) + {one} is {left}, and "
+                    "{big} + ({one} + {one}) is {right}: at this size it counts in twos.",
+                    "浮点加法不满足结合律。在 float16 中，({big} + {one}) + {one} 等于 {left}，而 {big} + ({one} + "
+                    "{one}) 等于 {right}：在这个量级上它以二为单位计数。",
+                ),
                 (
                     "Within one algorithm all {n} ranks end with the same bits, in the ring as in the tree: each "
                     "chunk is summed once and then copied.",

@@ -15,6 +15,7 @@ from ...units import parse_count
 from ..language import language
 from .kinds import ASKERS, AskedRun
 from .question import Question
+from .splits import SPLIT_ASKERS
 from .steps import STEP_ASKERS, AskedStep
 
 _MOST = 60
@@ -61,8 +62,9 @@ def _about_step(trace: StepTrace, seed: int, count: int, lang: str) -> list[Ques
     run = AskedStep(trace)
     random = np.random.default_rng([seed, zlib.crc32(f"{trace.step.says} {trace.topology.name}".encode())])
     found: list[Question] = []
-    for k in random.permutation(len(STEP_ASKERS)):
-        if len(found) < count and (one := STEP_ASKERS[int(k)](run, random)) is not None:
+    askers = (*STEP_ASKERS, *SPLIT_ASKERS)
+    for k in random.permutation(len(askers)):
+        if len(found) < count and (one := askers[int(k)](run, random)) is not None:
             found.append(replace(one, lang=lang))
     return found
 

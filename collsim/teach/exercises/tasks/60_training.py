@@ -13,7 +13,7 @@ from ....topology import Topology, machine, switch
 from ....training import Parallel, StepTrace, data_parallel, ddp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
 from ...language import Text
-from .setting import SettingTask
+from .setting import SettingTask, at_edge
 
 _CLOSE = 1.02  # times the best that was tried
 _WAITING, _SLOWER = 0.25, 1.2  # of the time; times as long as DDP
@@ -77,12 +77,15 @@ def _accumulate(value: Any) -> tuple[bool, Text, StepTrace]:
     count = parse_count(value, "accumulate")
     step, fewest = _accumulated(count), _fewest()
     share = _percent(step.exposed / step.time)
-    en, zh = f"GPUs wait for {share} of the step", f"GPU 有 {share} 的时间在等待"
-    if count < fewest:
-        return False, (f"{en}: still too much.", f"{zh}：还是太多。"), step
-    if count > fewest:
-        return False, (f"{en}: enough, but fewer would do.", f"{zh}：够了，但更少也行。"), step
-    return True, (f"{en}, and with one less for more.", f"{zh}，再少一个就超过了。"), step
+    right, why = at_edge(
+        count >= fewest,
+        count > fewest,
+        (f"GPUs wait for {share} of the step", f"GPU 有 {share} 的时间在等待"),
+        (": still too much.", "：还是太多。"),
+        (": enough, but fewer would do.", "：够了，但更少也行。"),
+        (", and with one less for more.", "，再少一个就超过了。"),
+    )
+    return right, why, step
 
 
 # ---- what GPU 0 sends ------------------------------------------------------------------------------------------------
@@ -133,12 +136,15 @@ def _enough(value: Any) -> tuple[bool, Text, StepTrace]:
         raise CollsimError("samples={samples}: more than 1,024 a GPU are not tried here", samples=samples)
     ratio, step = _ratio(samples)
     more = _percent(ratio - 1)
-    en, zh = f"DataParallel takes {more} longer than DDP", f"DataParallel 比 DDP 多用 {more} 的时间"
-    if samples < _smallest():
-        return False, (f"{en}: too much.", f"{zh}：太多。"), step
-    if samples > _smallest():
-        return False, (f"{en}: good enough, but fewer samples would do.", f"{zh}：够了，但样本更少也行。"), step
-    return True, (f"{en}; with one sample less it is too much.", f"{zh}；再少一个样本就太多了。"), step
+    right, why = at_edge(
+        samples >= _smallest(),
+        samples > _smallest(),
+        (f"DataParallel takes {more} longer than DDP", f"DataParallel 比 DDP 多用 {more} 的时间"),
+        (": too much.", "：太多。"),
+        (": good enough, but fewer samples would do.", "：够了，但样本更少也行。"),
+        ("; with one sample less it is too much.", "；再少一个样本就太多了。"),
+    )
+    return right, why, step
 
 
 # ---- the tasks -------------------------------------------------------------------------------------------------------

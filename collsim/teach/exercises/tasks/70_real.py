@@ -14,7 +14,7 @@ from ....simulate import Trace, simulate
 from ....topology import switch
 from ....units import format_time, parse_count
 from ...language import Text
-from .setting import SettingTask
+from .setting import SettingTask, at_edge
 
 _RANKS, _SLOW, _MOST = 6, 3, 100
 
@@ -39,14 +39,16 @@ def _judge(value: Any) -> tuple[bool, Text, Trace]:
         said = "factor={factor}: cables more than {most} times slower are not tried here; give a smaller number"
         raise CollsimError(said, factor=factor, most=_MOST)
     trace = _predicted(factor)
-    took, usual = format_time(trace.time), format_time(_predicted(1).time)
-    if not _unnoticed(factor):
-        return False, (f"{took} instead of {usual}: it is noticed.", f"{took}，原来是 {usual}：被察觉了。"), trace
-    en, zh = f"{took}, as without it", f"{took}，与不变慢时相同"
-    if _unnoticed(factor + 1):
-        return False, (f"{en}: unnoticed, but it may be slower yet.", f"{zh}：没人察觉，但还可以更慢。"), trace
-    more = format_time(_predicted(factor + 1).time)
-    return True, (f"{en}; with one more it is {more}.", f"{zh}；k 再加一就是 {more}。"), trace
+    took, usual, more = (format_time(_predicted(k).time) for k in (factor, 1, factor + 1))
+    right, why = at_edge(
+        _unnoticed(factor),
+        _unnoticed(factor + 1),
+        (took, took),
+        (f" instead of {usual}: it is noticed.", f"，原来是 {usual}：被察觉了。"),
+        (", as without it: unnoticed, but it may be slower yet.", "，与不变慢时相同：没人察觉，但还可以更慢。"),
+        (f", as without it; with one more it is {more}.", f"，与不变慢时相同；k 再加一就是 {more}。"),
+    )
+    return right, why, trace
 
 
 TASKS = (

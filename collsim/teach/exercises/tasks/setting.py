@@ -14,9 +14,12 @@ from typing import Any
 
 from ....errors import CollsimError
 from ....simulate import Trace
-from ....training import StepTrace
+from ....training import PipelineTiming, StepTrace
 from ...language import Text
 from .asked import AskedTask, CheckedAnswer
+
+#: What a value makes: a run, a step of training, or the passes of a pipeline.
+Made = StepTrace | Trace | PipelineTiming
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class SettingTask:
     title: Text
     ask: Text
     hints: tuple[Text, Text, Text]
-    judge: Callable[[Any], tuple[bool, Text, StepTrace | Trace]]
+    judge: Callable[[Any], tuple[bool, Text, Made]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,8 +61,20 @@ class SettingResult(CheckedAnswer):
 
     Attributes:
         passed: is it the right value? reason: why, or why not.
-        trace: the run or step with it; None where it is no value here.
+        trace: the run, step or pipeline with it; None where it is no value here.
     """
 
     exercise: SettingExercise
-    trace: StepTrace | Trace | None = None
+    trace: Made | None = None
+
+
+def at_edge(enough: bool, further: bool, facts: Text, *says: Text) -> tuple[bool, Text]:
+    """What a number is worth where the last one that will do is asked for.
+
+    Args:
+        enough: does it do? further: would the next one do as well?
+        facts: what is found with it. says: how that goes on where it does not do, where the next one would do as well,
+            and where it is right.
+    """
+    english, chinese = says[0] if not enough else says[1] if further else says[2]
+    return enough and not further, (facts[0] + english, facts[1] + chinese)

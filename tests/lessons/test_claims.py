@@ -1,0 +1,76 @@
+"""What lessons 14 to 17 say in words, held against runs and against graph theory that is not ours."""
+
+from importlib import import_module
+
+import networkx as nx
+import pytest
+
+import collsim as cs
+from collsim.lessons.chapters import SECTIONS
+
+sharding, splits, trees = (
+    import_module(f"collsim.lessons.chapters.{name}") for name in ("14_sharding", "16_splits", "17_how_good")
+)
+
+
+def told(key):
+    return SECTIONS[key][1].told()
+
+
+def test_an_a100_has_no_room_for_the_model_under_ddp():
+    assert "more than an A100 has room for" in told("sharding").before[0][0]
+    with pytest.raises(cs.CollsimError, match="does not fit"):
+        cs.training_step("llama2-7b", "dgx-a100", parallel=cs.ddp(), micro_batch=1, dtype="bfloat16")
+
+
+def test_without_prefetch_the_level_is_lower_by_one_block():
+    on, off = (sharding._step(way).memory.peak()["gathered"] for way in (cs.fsdp(), cs.fsdp(prefetch=False)))
+    block = sharding._gather().nbytes
+    assert on - off == pytest.approx(block)
+
+
+def test_hybrid_sharding_gathers_over_nvlink_alone():
+    hybrid = sharding._slow_network(cs.fsdp(replicate=4))
+    tasks = [task for task in hybrid.step.tasks if task.kind == "allgather"]
+    nodes = [{rank // 8 for rank in hybrid.step.group(task)} for task in tasks]
+    assert nodes
+    assert all(len(one) == 1 for one in nodes)
+
+
+def test_layers_send_most_and_the_pipeline_least_and_layers_wait_for_all_of_it():
+    assert "the way that sends most" in told("placement").after[0][0]
+    rows = splits._step(splits._INSIDE).crossings()
+    first = rows[rows["lane"] == 0].groupby("way").nbytes.sum()
+    assert first["tensor"] > first["data"] > first["pipeline"]
+    inside, across = (splits._step(order) for order in (splits._INSIDE, splits._ACROSS))
+    assert across.exposed > 3 * inside.exposed
+
+
+def test_the_narrowest_cut_is_the_minimum_cut_of_the_graph():
+    """The smallest maximum flow from rank 0 to any other, by networkx."""
+    graph = nx.Graph(trees._CABLES)
+    nx.set_edge_attributes(graph, 25e9, "capacity")
+    least = min(nx.maximum_flow_value(graph, 0, rank) for rank in (1, 2, 3))
+    said = told("cut")
+    assert said.trace.bound.cut.bandwidth == least
+    assert said.question.choices[1].text[0] == cs.format_time(said.trace.nbytes / least)
+
+
+def test_the_two_trees_span_all_ranks_and_share_no_direction_of_a_cable_and_the_wrong_ones_do():
+    def drawn(text):
+        return [tuple(map(int, hop.split(" → "))) for hop in text.split(", ")]
+
+    said = told("packing")
+    first = [edge[:2] for edge in trees._FIRST]
+    choices = [drawn(one.text[0]) for one in said.question.choices]
+    for tree in (first, *choices):
+        assert nx.is_arborescence(nx.DiGraph(tree))
+        assert set(nx.DiGraph(tree)) == {0, 1, 2, 3}
+    assert [bool(set(tree) & set(first)) for tree in choices] == [True, False, True]
+
+
+def test_with_p_pieces_two_trees_take_p_and_one_steps_of_half_a_buffer_over_p():
+    for pieces in (1, 4, 32):
+        run = trees._run((trees._FIRST, trees._SECOND), pieces)
+        assert run.time == pytest.approx((pieces + 1) * (1e-6 + 2**26 / (2 * pieces) / 25e9), rel=1e-3)
+        cs.verify(run.schedule)
