@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +92,8 @@ def length(spans: Sequence[tuple[float, float]]) -> float:
 def common(one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]) -> Spans:
     """The times in both of two lists of spans that do not overlap, in order."""
     out: Spans = []
-    i = j = 0
+    i = _first_after(one, other[0][0]) if other else len(one)
+    j = _first_after(other, one[0][0]) if one else len(other)
     while i < len(one) and j < len(other):
         a, b = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
         if b > a:
@@ -102,16 +105,25 @@ def common(one: Sequence[tuple[float, float]], other: Sequence[tuple[float, floa
     return out
 
 
+def _first_after(spans: Sequence[tuple[float, float]], moment: float) -> int:
+    """The first span that ends after a moment."""
+    return bisect_right(spans, moment, key=itemgetter(1))
+
+
 def without(one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]) -> Spans:
     """The times in `one` that are not in `other`; neither list overlaps itself, both are in order."""
     out: Spans = []
+    first = 0
     for a, b in one:
+        first = bisect_right(other, a, lo=first, key=itemgetter(1))
         at = a
-        for c, d in other:
-            if d > at and c < b:
-                if c > at:
-                    out.append((at, c))
-                at = max(at, d)
+        for number in range(first, len(other)):
+            c, d = other[number]
+            if c >= b:
+                break
+            if c > at:
+                out.append((at, c))
+            at = d
         if at < b:
             out.append((at, b))
     return out

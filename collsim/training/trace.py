@@ -96,7 +96,7 @@ class StepTrace:
         facebookresearch/HolisticTraceAnalysis, hta/analyzers/communication_analysis.py); 0 where nothing is sent."""
         return self._both / self.communication if self.communication else 0.0
 
-    @property
+    @cached_property
     def waits(self) -> list[Spans]:
         """For each lane the times (begin, end in s) in which its GPUs communicate and do not compute."""
         return [without(network, compute) for _, compute, network in self._lanes]

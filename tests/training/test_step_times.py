@@ -3,12 +3,15 @@
 import math
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.training import Layer
+from collsim.training import trace as trace_module
+from collsim.training.timing import common, joined, without
 
 RESNET = cs.model("resnet50")
 FREE = {layer.name: (0, 0) for layer in RESNET.layers}  # computing takes no time
@@ -272,3 +275,22 @@ def test_the_reason_names_what_gpus_really_wait_for():
     assert "buffers 广播" in v100.explain("zh")
     alone = cs.training_step(RESNET, SWITCH, parallel=cs.ddp(), batch=1, compute="100ms", ranks=[0])
     assert "nothing is sent" in alone.explain()
+
+
+def test_spans_in_both_and_in_one_alone_are_those_counted_moment_by_moment():
+    random = np.random.default_rng(3)
+    for _ in range(300):
+        a, b = random.random((2, 40)) < random.random((2, 1))
+        one, other, both, alone = (
+            joined([(float(i), i + 1.0) for i in np.flatnonzero(seconds)]) for seconds in (a, b, a & b, a & ~b)
+        )
+        assert joined(common(one, other)) == both
+        assert joined(without(one, other)) == alone
+
+
+def test_sentences_of_a_step_of_thousands_of_tasks_do_not_ask_when_gpus_wait_for_each_of_them(monkeypatch):
+    asked = []
+    monkeypatch.setattr(trace_module, "without", lambda *spans: asked.append(1) or without(*spans))
+    step = cs.training_step("llama2-7b", "dgx-a100", parallel=cs.tensor(4) * cs.pipeline(2), batch=4)
+    step.explain()
+    assert 0 < len(asked) <= len(step.step.lanes)
