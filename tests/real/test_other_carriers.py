@@ -39,6 +39,18 @@ def test_mpi_rounds_as_an_algorithm_that_mpich_publishes():
     assert found.differs["allreduce_ring"] > 1000
 
 
+def test_an_mpiexec_that_refuses_is_quoted_and_open_mpi_may_start_more_ranks_than_cores(tmp_path, monkeypatch):
+    needs("mpi")
+    fake = tmp_path / "mpiexec"
+    dashes, told = "-" * 74, '"map $PRTE_MCA_rmaps_default_mapping_policy,"'
+    lines = (dashes, told, "it refuses to.", "", "Other advice.", dashes)  # as Open MPI 5 writes to stderr
+    fake.write_text("#!/bin/sh\n" + "".join(f"echo {line} >&2\n" for line in lines) + "exit 7\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr("collsim.real.mpiexec._mpiexec", lambda: str(fake))
+    with pytest.raises(cs.CollsimError, match=r"mpiexec ended with 7: map :oversubscribe, it refuses to\.$"):
+        cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "4KiB", on="mpi")
+
+
 def test_what_is_missing_is_said(monkeypatch):
     monkeypatch.setattr("collsim.real.mpiexec.find_spec", lambda name: None)
     for on, room in (("mpi", "collsim\\[mpi\\]"), ("gloo", "collsim\\[torch\\]")):
