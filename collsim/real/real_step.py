@@ -98,7 +98,7 @@ class RealStep:
     def explain(self, lang: str = "en") -> str:
         """How far from the prediction it is, and which task loses or wins most."""
         at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
-        return (" ", "")[at].join(pair[at] for pair in _sentences(self))
+        return (" ", "")[at].join(pair[at] for pair in sentences(self))
 
     def said(self, lang: str = "en") -> str:
         """What was run, the prediction, the measurement, what was checked, and why they differ, a line each."""
@@ -145,7 +145,7 @@ def _lines(real: RealStep) -> tuple[Pair, ...]:
     )
 
 
-def _sentences(real: RealStep) -> list[Pair]:
+def sentences(real: RealStep) -> list[Pair]:
     """How far apart, and what is longer by most: the sleeps or what is sent."""
     share, late = abs(real.apart), real.time - real.predicted.time
     longer = late >= 0

@@ -109,7 +109,7 @@ def test_a_rank_that_is_killed_in_a_step_is_named_and_the_others_end(monkeypatch
         ({"parallel": cs.zero(1)}, "is not run for real; use ddp"),
         ({"ranks": 17}, "ranks=17 must be from 2 to 16"),
         ({"bandwidth": None}, "a step of training is paced"),
-        ({"model": "resnet50", "compute": "97ms"}, "is more than 64 MiB, the most that is run for real here"),
+        ({"model": "resnet50", "compute": "97ms"}, "is more than 64.MiB, the most that is run for real here"),
         ({"repeat": 90, "time_limit": "5s"}, "90 runs and one to warm up would take"),
         ({"compute": "A100", "bandwidth": "1B/s"}, "more than time_limit=60 s"),
     ],
