@@ -30,7 +30,7 @@ __all__ = ["Animation", "animate", "decode", "encode", "html", "plots", "save", 
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("plots", "nccl_plots"):
+    if name not in ("plots", "nccl_plots", "training_plots"):
         raise AttributeError(f"module 'collsim.viz' has no attribute {name!r}")
     from importlib import import_module
 

@@ -88,4 +88,16 @@ TEXTS: dict[str, tuple[str, str]] = {
         "How far these figures are from published runs: docs/training.md.",
         "这些数字与已发表的实测相差多少：见 docs/training.md。",
     ),
+    # the step as a file
+    "train.file.html": ("the timeline in one page that needs no network", "单页时间线，无需联网"),
+    "train.file.trace.json": ("Perfetto timeline, for ui.perfetto.dev", "Perfetto 时间线，用 ui.perfetto.dev 打开"),
+    "train.file.json": ("figures and tasks, JSON", "各项数字和任务，JSON"),
+    "train.file.csv": ("CSV, a row per task", "CSV，每个任务一行"),
+    "train.file.png": ("picture of the timeline", "时间线的图"),
+    "train.file.svg": ("the same picture, to scale", "同一张图，矢量"),
+    "train.file.py": ("the PyTorch script that runs this step", "运行这一步的 PyTorch 脚本"),
+    "train.file.et": (
+        "Chakra for ASTRA-sim, a file for each GPU (zip)",
+        "供 ASTRA-sim 使用的 Chakra，每个 GPU 一个文件（zip）",
+    ),
 }
