@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 KINDS = ("strong", "weak")
 #: How many times as long a straggler computes, unless said.
 STRAGGLERS = (1.1, 1.25, 1.5, 2.0)
+#: Kinds of link on a board, which no cable carries.
+_INSIDE = ("memory", "upi", "xgmi", "c2c")
 #: Makes a Topology of so many nodes.
 Place = Callable[[int], Topology]
 
@@ -151,6 +153,6 @@ def _cables(trace: StepTrace) -> list[tuple[str, int, int]]:
     first: dict[str, int] = {}
     for pair in range(len(routes)):
         for link in routes[pair].tolist():
-            if links.kind(link) != "memory":  # a part of a processor, no cable
+            if links.kind(link) not in _INSIDE:
                 first.setdefault(links.kind(link), link)
     return [(f"{kind}, {network.link_name(k)}", int(links.src[k]), int(links.dst[k])) for kind, k in first.items()]

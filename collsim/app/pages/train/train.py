@@ -22,7 +22,7 @@ from ...shell.page import page
 from ...shell.player import look
 from ...shell.results import latest
 from ...shell.session import language, session, t
-from . import asked, rivals, stepfile, steps
+from . import asked, growthview, rivals, stepfile, steps
 from .asked import PLAIN, TrainingChoice
 from .code import command, script
 from .controls import controls
@@ -45,6 +45,8 @@ def draw() -> None:
     made = None
     if choice.show == "race":
         _race(choice, top)
+    elif choice.show == "scaling":
+        growthview.draw(_timed(choice), top)
     else:
         made = _step(choice, top)
     torch = codebox.torch_of_step(made.torch) if made is not None else []
