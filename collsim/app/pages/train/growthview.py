@@ -114,7 +114,7 @@ def _times(values: pd.Series[Any]) -> list[str]:
     return ["–" if pd.isna(value) else format_time(value) for value in values]
 
 
-def _said(row: dict[str, Any]) -> str:
+def _said(row: dict[Any, Any]) -> str:
     if row["what"] == "slow":
         return t("train.loss.slow", name=row["name"], factor=f"{row['factor']:g}")
     return t("train.loss.cable", name=row["name"])
