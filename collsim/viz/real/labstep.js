@@ -4,7 +4,7 @@ import { el, svg } from "../player/draw/elements.js";
 import { TOKENS } from "../player/model/look.js";
 import { NB, fmtBytes, fmtSpan, niceStep, threeDigits, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
-import { BUCKET_HUES, hueOf } from "../training/hues.js";
+import { BUCKET_HUES, hueOf } from "../transport/hues.js";
 import { LAB_CSS } from "./labstyle.js";
 import { LAB_STEP_WORDS } from "./labwords.js";
 

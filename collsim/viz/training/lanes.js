@@ -3,7 +3,7 @@
 import { el, setText, svg } from "../player/draw/elements.js";
 import { fmtBytes, fmtSpan, niceStep, timeUnit } from "../player/model/units.js";
 import { ROOM, bandsOf, chainPath, fits, memoryPaths, queueOf, rowsOf, textWidth } from "./geometry.js";
-import { hueOf } from "./hues.js";
+import { hueOf } from "../transport/hues.js";
 import { stepWords } from "./words.js";
 
 const LEAST_TIME = 560; // pixels of the time column below which the timeline scrolls sideways
