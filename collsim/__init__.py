@@ -37,7 +37,7 @@ from .verify import verify
 if TYPE_CHECKING:
     from . import nccl, synthesis, training
     from .exchange import convert, formats, load, read_msccl, save, write_msccl
-    from .real import RealTrace, run_for_real
+    from .real import RealStep, RealTrace, run_for_real, training_step_for_real
     from .sweep import best_parallel
     from .synthesis import synthesize
     from .teach import break_it, exercise, exercises, grade, progress, questions
@@ -66,6 +66,7 @@ __version__ = "0.1.0"
 _LATE = {
     "Layer": "training",
     "Model": "training",
+    "RealStep": "real",
     "RealTrace": "real",
     "StepTrace": "training",
     "best_parallel": "sweep",
@@ -93,6 +94,7 @@ _LATE = {
     "synthesize": "synthesis",
     "tensor": "training",
     "training_step": "training",
+    "training_step_for_real": "real",
     "transformer": "training",
     "write_msccl": "exchange",
     "zero": "training",
@@ -107,6 +109,7 @@ __all__ = [
     "FormatError",
     "Layer",
     "Model",
+    "RealStep",
     "RealTrace",
     "Schedule",
     "ScheduleError",
@@ -183,6 +186,7 @@ __all__ = [
     "topology",
     "training",
     "training_step",
+    "training_step_for_real",
     "transformer",
     "verify",
     "write_msccl",

@@ -55,7 +55,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "real": (
         "For real",
         "A schedule on processes of this computer, beside its prediction; see [for real](../real.md).",
-        "run_for_real RealTrace",
+        "run_for_real RealTrace training_step_for_real RealStep",
         ("real",),
     ),
     "synthesis": (

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from collsim.simulate import event
+from collsim.simulate.kernels import tables
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -168,3 +171,11 @@ def test_the_limits_that_the_page_of_speeds_names_are_those_of_the_app():
     assert "Two workers do what takes up to 4 s and two what takes longer" in text
     assert (pool.MOST_KEPT, files._PLAIN, outcome.MOST_TRANSFERS) == (96 * 2**20, 4 * 2**20, 1_000_000)
     assert (pool.SHORT, pool.ROWS[:2]) == (4.0, ("short", "long"))
+
+
+def test_the_page_on_performance_says_how_many_bytes_a_transfer_needs():
+    """What the event engine counts with before it refuses a run, and the row that it really makes."""
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    row, more = map(int, re.search(r"A transfer needs (\d+) bytes in program order and (\d+) more", page).groups())
+    assert (row, more) == (event._ROW_BYTES, event._GATE_BYTES)
+    assert row == tables.ROW.itemsize

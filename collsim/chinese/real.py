@@ -52,6 +52,14 @@ SAID = {
     ),
     "mpiexec ended with {code}{why}": "mpiexec 以 {code} 结束{why}",
     "the ranks of {on} do not agree on the sum": "{on} 的各个 rank 得到的和不一致",
+    # a step of training
+    "ranks={ranks!r} must be from 2 to {most}": "ranks={ranks!r} 必须在 2 到 {most} 之间",
+    "a step of training is paced: give bandwidth='10MB/s'": "训练步要限速：请给出 bandwidth='10MB/s'",
+    "parallel={parallel!r} is not run for real; use ddp(...)": "parallel={parallel!r} 不能真实运行；请用 ddp(...)",
+    "layers={text!r} must be one of {known}": "layers={text!r} 必须是 {known} 之一",
+    "{size} of gradients do not make {layers} layers of whole float32; use a multiple of {least} bytes": (
+        "{size} 的梯度不能分成 {layers} 层完整的 float32；请用 {least} 字节的倍数"
+    ),
     # other computers
     "{ranks} ranks do not share {count} hosts evenly; use a multiple": (
         "{ranks} 个 rank 不能平均分到 {count} 台主机；请用其倍数"

@@ -84,7 +84,7 @@ def real(
     plan = cs.schedule(algorithm_of(algorithm, load), ranks=ranks, **own_options(context))
     cs.verify(plan)
     if elsewhere.hosts is not None:
-        _write(plan, nbytes, elsewhere, repeat)
+        _write(plan, nbytes, elsewhere, repeat, lang)
         return
     trace = (
         _read(plan, nbytes, elsewhere, imitated)
@@ -111,16 +111,13 @@ def real(
     show(_steps(trace), "step by step")
 
 
-def _write(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, repeat: int) -> None:
+def _write(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, repeat: int, lang: str) -> None:
     """The program for other computers, and what to do with it."""
     from collsim.real.hosts import write_program
 
     hosts = (elsewhere.hosts or "").split(",")
     job = write_program(plan, nbytes, elsewhere.folder, hosts, elsewhere.starter, repeat)
-    print(f"wrote {job.program}; copy it to the computers and start it there:")
-    for line in job.lines:
-        print(f"  {line}")
-    print("then bring collsim_trace_*.json back here and give the same command with --read for --hosts")
+    print(job.said(lang))
 
 
 def _read(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, imitated: Imitated) -> cs.RealTrace:

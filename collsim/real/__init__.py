@@ -1,6 +1,8 @@
 """Real moves data and time at once: a schedule run by processes of this computer, beside its prediction."""
 
+from .real_step import RealStep
 from .run import MOST_BYTES, MOST_RANKS, run_for_real
+from .step import training_step_for_real
 from .trace import RealTrace
 
-__all__ = ["MOST_BYTES", "MOST_RANKS", "RealTrace", "run_for_real"]
+__all__ = ["MOST_BYTES", "MOST_RANKS", "RealStep", "RealTrace", "run_for_real", "training_step_for_real"]

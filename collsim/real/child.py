@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 from ..errors import Sentence
@@ -23,7 +24,19 @@ def program_of(module: str) -> str:
 
 
 def last_line(process: subprocess.Popen[bytes]) -> Sentence | str:
-    """`: ` and the last line that a process which has ended wrote to stderr; empty where it wrote none."""
+    """`: ` and the last line that a process which has ended wrote to stderr, or the first paragraph where that line is
+    one of the dashes with which Open MPI frames what it says; empty where it wrote nothing."""
     assert process.stderr is not None
-    last = process.stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-    return Sentence(": {last}", last=last[0]) if last else ""
+    lines = process.stderr.read().decode(errors="replace").strip().splitlines()
+    last = " ".join(_framed(lines) if lines and _frames(lines[-1]) else lines[-1:]).strip()
+    return Sentence(": {last}", last=last) if last else ""
+
+
+def _frames(line: str) -> bool:
+    return set(line.strip()) == {"-"}
+
+
+def _framed(lines: list[str]) -> list[str]:
+    """The lines of the first paragraph."""
+    inner = dropwhile(lambda line: not line.strip() or _frames(line), lines)
+    return list(takewhile(str.strip, inner))

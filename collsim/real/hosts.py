@@ -20,6 +20,7 @@ from ..errors import CollsimError, require_word
 from ..files import read_json, refuse, writing
 from ..schedule import Schedule
 from ..units import parse_bytes
+from .lateness import LANGUAGES
 from .prediction import predict
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankOutcome
@@ -40,6 +41,20 @@ class HostsJob:
 
     program: Path
     lines: tuple[str, ...]
+
+    def said(self, lang: str = "en") -> str:
+        """What was written, how it is started and what comes back, a line each."""
+        at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+        traces = TRACE.format(rank="*")
+        wrote = (
+            f"wrote {self.program}; copy it to the computers and start it there:",
+            f"已写出 {self.program}；把它复制到各台计算机，并在那里启动：",
+        )
+        back = (
+            f"then bring {traces} back here and give the same command with --read for --hosts",
+            f"然后把 {traces} 带回这里，用 --read 代替 --hosts 再执行同一条命令",
+        )
+        return "\n".join([wrote[at], *(f"  {line}" for line in self.lines), back[at]])
 
 
 def write_program(
@@ -98,7 +113,8 @@ def _job(asked: RealRun, starter: str) -> dict[str, Any]:
 def _lines(count: int, hosts: list[str], starter: str) -> tuple[str, ...]:
     each = math.ceil(count / len(hosts))
     if starter == "mpi":
-        return (f"mpiexec -n {count} --host {','.join(hosts)} python3 {PROGRAM}",)
+        where = ",".join(host if each == 1 else f"{host}:{each}" for host in hosts)  # of a bare name Open MPI takes one
+        return (f"mpiexec -n {count} --host {where} python3 {PROGRAM}",)
     where = f"--rdzv-backend=c10d --rdzv-endpoint={hosts[0]}:29400 --rdzv-id=collsim"
     return tuple(f"torchrun --nnodes={len(hosts)} --nproc-per-node={each} {where} {PROGRAM}  # on {h}" for h in hosts)
 

@@ -19,9 +19,10 @@ from typing import IO, Any
 from ..errors import CollsimError
 from .child import last_line, program_of
 from .ranks.process import CONNECT_SECONDS, RankOutcome, RankTask
+from .ranks.stepping import RankStep
 
 #: Ctrl-C reaches all processes of a terminal; what becomes of the ranks is for this process to say.
-_START = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)" + program_of("process")
+_ALONE = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 _LEAD = 0.05  # s between the order to start and the start: long enough for it to reach all
 _GRACE = 0.3  # s in which the end of a process may explain why others lost a connection
 
@@ -31,12 +32,12 @@ Told = Callable[[int, int], None]
 class Crew:
     """The processes of a run, and what they say: `(endpoint, message)`, None where one has ended."""
 
-    def __init__(self, count: int):
+    def __init__(self, count: int, module: str):
         self.said: queue.Queue[tuple[int, Any]] = queue.Queue()
         self.processes: list[subprocess.Popen[bytes]] = []
         try:
             for number in range(count):
-                self.processes.append(_process())
+                self.processes.append(_process(module))
                 threading.Thread(target=self._hear, args=(number, self.processes[-1]), daemon=True).start()
         except BaseException:
             self.end()
@@ -107,9 +108,12 @@ class Crew:
                     pipe.close()
 
 
-def _process() -> subprocess.Popen[bytes]:
+def _process(module: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", _START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", _ALONE + program_of(module)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
 
 
@@ -123,9 +127,9 @@ def _ended(number: int, process: subprocess.Popen[bytes], code: int) -> CollsimE
 
 
 @contextlib.contextmanager
-def crew(tasks: Sequence[RankTask], until: float) -> Iterator[Crew]:
+def crew(tasks: Sequence[RankTask | RankStep], until: float) -> Iterator[Crew]:
     """The processes, connected with one another; gone when this is left, on whatever way."""
-    started = Crew(len(tasks))
+    started = Crew(len(tasks), tasks[0].module)
     try:
         for number, task in enumerate(tasks):
             started.tell(number, task)
@@ -149,6 +153,11 @@ def measured(
         from .mpiexec import by_mpiexec
 
         return [[_from(start, one) for one in of] for start, of in by_mpiexec(tasks, runs, time_limit)]
+    return led(tasks, runs, time_limit, tell)
+
+
+def led(tasks: Sequence[Any], runs: int, time_limit: float, tell: Told | None = None) -> list[list[Any]]:
+    """The same of processes that are started here: RankTasks, or RankSteps."""
     until, found = time.perf_counter() + time_limit, []
     with crew(tasks, until) as started:
         for number in range(runs + 1):
@@ -158,7 +167,7 @@ def measured(
             started.tell_all(start)
             started.answers("ran", until)
             started.tell_all(None)
-            outcomes: list[RankOutcome] = started.answers("done", until)
+            outcomes = started.answers("done", until)
             if number:
                 found.append([_from(start, outcome) for outcome in outcomes])
     if tell is not None:
@@ -166,7 +175,7 @@ def measured(
     return found
 
 
-def _from(start: float, outcome: RankOutcome) -> RankOutcome:
+def _from(start: float, outcome: Any) -> Any:
     """With moments that count from the start."""
     moments = outcome.moments
     return outcome._replace(moments=type(moments)(*(part - start for part in moments)))

@@ -35,7 +35,7 @@ from .parallel.spoken import spoken
 from .parallel.strategy import state_bytes
 from .pipelines import PipelineTiming
 from .run import training_step
-from .scaling import scaling
+from .scaling import losses, scaling
 from .together import StepsTogether, steps_together
 from .trace import StepTrace
 from .workload.model import Layer, Model
@@ -72,6 +72,7 @@ __all__ = [
     "fsdp",
     "gpus",
     "layer_activations",
+    "losses",
     "model",
     "models",
     "parameter_server",

@@ -1,26 +1,37 @@
-"""How a step scales: the same work on more nodes (strong), or work that grows with them (weak)."""
+"""How a step scales: the same work on more nodes (strong), or work that grows with them (weak); and what the whole job
+loses to one slow GPU or one broken cable."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..errors import CollsimError, require_word
+from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import parse_count
 from .parallel import Parallel
 from .run import training_step
+from .trace import StepTrace
 from .workload.model import Model
 
 if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ("strong", "weak")
+#: How many times as long a straggler computes, unless said.
+STRAGGLERS = (1.1, 1.25, 1.5, 2.0)
+#: Kinds of link on a board, which no cable carries.
+_INSIDE = ("memory", "upi", "xgmi", "c2c")
+#: Makes a Topology of so many nodes.
+Place = Callable[[int], Topology]
 
 
 def scaling(
     model: Model | str,
-    machine: str,
+    machine: str | Place,
     *,
     parallel: Parallel,
     nodes: Sequence[int] = (1, 2, 4, 8, 16),
@@ -36,6 +47,7 @@ def scaling(
     doubling the GPUs doubles what they do.
 
     Args:
+        machine: its name, or a function that makes a Topology of so many nodes.
         batch: samples of the first row's step; of all rows' with `kind="strong"`. Weak: as many more as GPUs.
         options: what `training_step` takes besides.
 
@@ -51,7 +63,7 @@ def scaling(
     rows: list[dict[str, Any]] = []
     for count in counts:
         samples = first if kind == "strong" else first * count // counts[0]
-        rows.append(_row(model, machine_named(machine, nodes=count), samples, count, parallel, options))
+        rows.append(_row(model, _at(machine, count), samples, count, parallel, options))
         if len(rows) == 1 and rows[0]["error"]:
             raise CollsimError(rows[0]["error"])
     each = rows[0]["samples_per_second"] / rows[0]["gpus"]
@@ -61,6 +73,10 @@ def scaling(
         row["efficiency_node"], row["efficiency_gpu"] = own / each, own / alone
     frame = pd.DataFrame(rows)
     return frame[[*(name for name in frame if name != "error"), "error"]]
+
+
+def _at(machine: str | Place, nodes: int) -> Topology:
+    return machine_named(machine, nodes=nodes) if isinstance(machine, str) else machine(nodes)
 
 
 def _row(model: Any, place: Any, batch: int, nodes: int, parallel: Parallel, options: Any) -> dict[str, Any]:
@@ -74,14 +90,69 @@ def _row(model: Any, place: Any, batch: int, nodes: int, parallel: Parallel, opt
     return {**row, **figures, "error": ""}
 
 
-def _one_gpu(model: Any, machine: str, samples: int, options: Any) -> float:
+def _one_gpu(model: Any, machine: str | Place, samples: int, options: Any) -> float:
     """Samples per second of one GPU; NaN where the step does not fit on it."""
     from .parallel import ddp
 
     rest = {name: value for name, value in options.items() if name not in ("micro_batch", "ranks", "memory")}
     try:
-        place = machine_named(machine, nodes=1)
-        t = training_step(model, place, parallel=ddp(), micro_batch=max(1, samples), ranks=[0], **rest)
+        t = training_step(model, _at(machine, 1), parallel=ddp(), micro_batch=max(1, samples), ranks=[0], **rest)
     except CollsimError:
         return float("nan")
     return t.samples_per_second
+
+
+def losses(trace: StepTrace, slow: Sequence[float] = STRAGGLERS) -> pd.DataFrame:
+    """What the whole job loses where one GPU computes longer, or one cable is gone: a row for each, with what (slow or
+    cable), name, factor (of a slow GPU, else NaN), time (s), more (share of the step's time), own (s that the slow GPU
+    alone computes longer; NaN of a cable), lost (GPU-seconds a step, of all GPUs together), and error where it stops.
+
+    The slow one is the first GPU; of the cables that neighbouring ranks cross, the first of each kind is gone, in both
+    directions, and what used it takes another way where there is one.
+    """
+    import pandas as pd
+
+    rank = trace.step.lanes[0][0]
+    own = trace.computing
+    rows = [
+        _loss(trace, "slow", f"rank {rank}", {"slow": {rank: factor}}, factor=float(factor), own=own * (factor - 1))
+        for factor in slow
+    ]
+    rows += [
+        _loss(trace, "cable", name, {"machine": (a, b)}, factor=float("nan"), own=float("nan"))
+        for name, a, b in _cables(trace)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _loss(trace: StepTrace, what: str, name: str, change: dict[str, Any], **known: float) -> dict[str, Any]:
+    try:
+        if what == "cable":
+            change = {"machine": trace.topology.without_link(*change["machine"])}
+        time = trace.what_if(**change).time
+    except CollsimError as error:
+        return {
+            "what": what,
+            "name": name,
+            "time": float("nan"),
+            "more": float("nan"),
+            **known,
+            "lost": float("nan"),
+        } | {"error": str(error)}
+    more, lost = time / trace.time - 1, (time - trace.time) * trace.step.ranks
+    return {"what": what, "name": name, "time": time, "more": more, **known, "lost": lost, "error": ""}
+
+
+def _cables(trace: StepTrace) -> list[tuple[str, int, int]]:
+    """Of each kind of link between ranks that follow each other the first: its name and its two devices."""
+    ranks = np.array([rank for lane in trace.step.lanes for rank in lane])
+    if len(ranks) < 2:
+        return []
+    links, network = trace.topology.links, trace.topology
+    routes = network.routes(ranks, np.roll(ranks, -1))
+    first: dict[str, int] = {}
+    for pair in range(len(routes)):
+        for link in routes[pair].tolist():
+            if links.kind(link) not in _INSIDE:
+                first.setdefault(links.kind(link), link)
+    return [(f"{kind}, {network.link_name(k)}", int(links.src[k]), int(links.dst[k])) for kind, k in first.items()]

@@ -7,9 +7,10 @@ Rooms, each of which imports only from those before it:
 - `timeline`: both in the JSON that the player draws;
 - `pictures`: stills, films and plots of matplotlib;
 - `hosts`: notebook, widget and offline file, and the JavaScript that they load, joined;
-- `race`, `route`, `training`, `real`, `simple`: several runs on one clock; the route between two ranks; a step of
-  training; a measured run below its prediction; the first minute (blind to each other);
-- `splits`: a step over many GPUs: pipelines and FSDP on one clock, ranks on nodes, every split as a map;
+- `race`, `route`, `training`, `simple`: several runs on one clock; the route between two ranks; a step of training; the
+  first minute (blind to each other);
+- `real`, `splits`: a measured run, or step, below its prediction; a step over many GPUs: pipelines and FSDP on one
+  clock, ranks on nodes, every split as a map (blind to each other);
 - `story`: one page to scroll, from a server that adds everything to a step of training.
 
 `player` is JavaScript: `model`, then `draw`, `charts` and `ui`, each of which imports only from those before it.
@@ -30,7 +31,7 @@ __all__ = ["Animation", "animate", "decode", "encode", "html", "plots", "save", 
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("plots", "nccl_plots"):
+    if name not in ("plots", "nccl_plots", "training_plots"):
         raise AttributeError(f"module 'collsim.viz' has no attribute {name!r}")
     from importlib import import_module
 

@@ -95,7 +95,7 @@ What is known about why:
   model takes a middle.
 - **Broadcast and reduce** of small buffers overlap from call to call: some systems print 5 us over 32 nodes, others
   22 us inside one.
-- **Through host memory** the published rates differ by a factor of ten on the same PCIe generation (1.35 to 16 GB/s
+- **Through host memory** the published rates differ by a factor of twelve on the same PCIe generation (1.35 to 16 GB/s
   on PCIe 4): sockets, memory placement and virtual machines are not in the tables.
 - **Clouds** with a disturbed or misconfigured network stay far above the prediction at all sizes below 1 GiB.
 - **Middle sizes**: NCCL's versions choose LL, LL128 and Simple at different sizes; the model follows NCCL 2.30.

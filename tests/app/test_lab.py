@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.app.pages.lab import lab as page
-from collsim.app.pages.lab import measure
+from collsim.app.pages.lab import measure, steps
 from collsim.app.pages.lab.asked import ADDRESS, PLAIN, LabChoice, offered
 from collsim.app.texts.lab import TEXTS
 from collsim.cli import app as commands
@@ -109,3 +109,58 @@ def test_python_and_shell_ask_for_the_same_run(monkeypatch):
     (label, size, one), (other_label, other_size, other) = asked
     assert (label, size) == (other_label, other_size)
     assert one == {name: other[name] for name in one}
+
+
+# ---- a step of training
+
+
+def drawn_step(at):
+    (one,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_lab_step")]
+    return json.loads(one.proto.json)["document"]
+
+
+def test_the_sheet_of_a_step_predicts_every_bucket_size_and_starts_nothing(monkeypatch):
+    monkeypatch.setattr(cs, "training_step_for_real", lambda *_, **__: pytest.fail("started"), raising=False)
+    document = drawn_step(opened(sheet="step", ranks="4", layers="4", backward="20ms"))
+    assert "measured" not in document
+    assert [one["nbytes"] for one in document["sizes"]] == [2**17, 2**18, 2**19, 2**20]
+    assert document["chosen"] == 2**19
+    times = {one["nbytes"]: one["predicted"] for one in document["sizes"]}
+    # all in one: 8 x 10 ms, 8 x 20 ms, and 6 messages of 256 KiB at 10 MB/s and 10 ms
+    assert times[2**20] == pytest.approx(0.24 + 6 * (2**18 / 10e6 + 0.01))
+    # in two: the second allreduce begins when the first, begun after four layers, and the backward have ended
+    one = 6 * (2**17 / 10e6 + 0.01)
+    assert times[2**19] == pytest.approx(0.08 + max(0.08 + one, 0.16) + one)
+
+
+def test_a_measured_step_stands_below_its_prediction_and_every_size_is_measured():
+    choice = LabChoice(ranks=2, nbytes="4KiB", repeat=1, alpha="1ms", sheet="step", layers=4, backward="4ms", slow=1)
+    told = []
+    shown = steps.measured(choice, 1, tell=lambda stage, share: told.append(share))
+    document = shown.document
+    assert len(document["measured"]["ranks"]) == 2
+    assert all(one["measured"] >= 8 * 0.012 for one in document["sizes"])  # rank 1 sleeps 4 and 8 ms a layer
+    assert document["predicted"] == steps.predicted(choice).document["predicted"]
+    assert shown.checked == 4 * 2 * 1024
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+
+def test_gradients_that_do_not_make_eight_layers_are_refused():
+    with pytest.raises(cs.CollsimError, match="use a multiple of 32 bytes"):
+        steps.expected(LabChoice(nbytes="36", sheet="step"), 1)
+
+
+def test_the_script_of_a_step_asks_for_the_step_that_the_page_runs(monkeypatch):
+    asked = []
+
+    def remembered(model, ranks, **options):
+        asked.append((model.layers, {"ranks": ranks} | options))
+
+    monkeypatch.setattr(cs, "training_step_for_real", remembered, raising=False)
+    choice = LabChoice(ranks=3, nbytes="64KiB", repeat=3, sheet="step", layers=4, backward="4ms", slow=1)
+    with pytest.raises(AttributeError):  # of the table of what was not run
+        exec(page.script(choice), {})
+    ((layers, options),) = asked
+    assert layers == steps.model_of(choice).layers
+    assert options == steps.given(choice, 4) | {"repeat": 3}

@@ -1,19 +1,21 @@
 """The page Train: its figures are those of `cs.training_step` and of `collsim train`, everything is in the address, and
 what cannot be gets a sentence."""
 
+import io
 import json
 import re
 import shlex
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import address, fine, messages
+from test_pages import address, fine, messages, unfolded
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.app.pages.train import rivals, steps
+from collsim.app.pages.train import growth, rivals, stepfile, steps
 from collsim.app.pages.train import train as page
 from collsim.app.pages.train.asked import ADDRESS, CHANGES, PLAIN, TrainingChoice
 from collsim.app.pages.train.code import command, script
@@ -355,3 +357,63 @@ def test_every_text_of_the_page_is_asked_for():
     families = ("page.train", "train_bucket.help", "train.show.", "train.way.", "train.on.", "train.timing.")
     unused = [key for key in TEXTS if f'"{key}"' not in source and not key.startswith(families)]
     assert unused == []
+
+
+# ---- the step as a file
+
+
+def test_the_step_can_be_taken_along_in_every_format(tmp_path):
+    choice = replace(PLAIN, model="resnet18", nodes=1, samples=8, changes=("fp16",))
+    now = steps.switched(choice, steps.run(steps.bare(choice)))
+    files = {suffix: stepfile.made(choice, suffix, "zh") for suffix in stepfile.SUFFIXES}
+    assert {name for name, _ in files.values()} >= {"collsim-step.html", "collsim-step.py", "collsim-step.et.zip"}
+    assert json.loads(files["json"][1])["time"] == now.time
+    assert files["csv"][1].decode().count("\n") == len(now.step.tasks) + 1
+    assert files["py"][1].decode() == now.script()
+    assert files["png"][1].startswith(b"\x89PNG")
+    assert b'"zh"' in files["html"][1]
+    with zipfile.ZipFile(io.BytesIO(files["et"][1])) as packed:
+        assert len(packed.namelist()) >= now.step.ranks
+
+
+def test_the_files_of_the_page_are_made_when_asked_for(monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 60.0)
+    at = opened(**SMALL)
+    fine(unfolded(at, "files"))
+    menu = at.selectbox(key="w_format")
+    assert len(menu.options) == len(stepfile.SUFFIXES)
+    fine(menu.set_value("csv").run())
+    fine(at.button(key="files_make").click().run())
+    assert any("collsim-step.csv" in e.proto.label for e in at.get("download_button"))
+
+
+# ---- scaling and trouble
+
+
+def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
+    at = fine(opened(**SMALL, show="scaling"))
+    assert len(at.get("vega_lite_chart")) == 2
+    curves, troubles = (frame.value for frame in at.dataframe)
+    choice = TrainingChoice(model="resnet18", place="dgx-a100", nodes=1, samples=8)
+    now = steps.run(steps.bare(choice))
+    asked = now.request
+    for kind, held in (("weak", TEXTS["train.scaling.weak"][0]), ("strong", TEXTS["train.scaling.strong"][0])):
+        table = cs.training.scaling(
+            "resnet18", "dgx-a100", parallel=cs.ddp(), nodes=growth.NODES, batch=64, kind=kind, dtype=asked.dtype,
+            optimizer=asked.optimizer, interference=asked.interference, compute=asked.compute,
+        )  # fmt: skip
+        mine = curves[curves["kind"] == held]
+        assert mine["gpus"].tolist() == table["gpus"].tolist()
+        assert mine["node"].dropna().tolist() == pytest.approx((100 * table["efficiency_node"]).dropna().tolist())
+        assert mine["gpu"].dropna().tolist() == pytest.approx((100 * table["efficiency_gpu"]).dropna().tolist())
+    lost = cs.training.losses(now)
+    assert troubles["lost"].dropna().tolist() == pytest.approx(lost["lost"].dropna().tolist())
+
+
+def test_a_network_without_nodes_has_no_curve_but_losses(monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
+    at = fine(opened(model="resnet18", network="switch", ranks="4", samples="8", show="scaling", lang="zh"))
+    assert len(at.get("vega_lite_chart")) == 1
+    assert any(TEXTS["train.scaling.one"][1] in e.proto.body for e in at.get("html"))
+    assert TEXTS["train.loss.stops"][1] in at.dataframe[0].value["time"].tolist()

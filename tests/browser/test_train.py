@@ -137,3 +137,21 @@ def test_a_phone_shows_everything_without_scrolling_the_page_sideways(view, page
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
     assert page.errors == []
+
+
+def test_under_the_pointer_one_bucket_is_lit_and_a_card_says_what_it_carries(page, app_url, first):
+    page.goto(app_url + "/train")
+    box = step(page)
+    dimmed = page.locator(".ts svg.dim")
+    assert dimmed.count() == 0
+    page.locator('.ts .part [data-name="bucket 1"]').hover()
+    dimmed.wait_for(timeout=SLOW)
+    assert box.get_attribute("data-lit") == "bucket 1"
+    lit = page.locator(".ts svg.dim .part.lit")
+    assert {lit.nth(k).get_attribute("data-bucket") for k in range(lit.count())} == {"1"}
+    assert lit.count() >= 2  # its backward pass and its allreduce
+    pale = page.locator(".ts svg.dim .part:not(.lit)").first
+    assert pale.evaluate("one => getComputedStyle(one).opacity") == "0.4"
+    assert f"{first['bucket 1']['tensors']} gradients" in page.locator(".ts .hovered").inner_text()
+    page.mouse.move(5, 5)
+    dimmed.wait_for(state="detached", timeout=SLOW)

@@ -1,10 +1,14 @@
 """What docs/accuracy.md says of its misses in fixed sentences, held against the published runs themselves."""
 
 import os
+import re
+from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
 import pytest
+
+from collsim.nccl.model import links
 
 ROOT = Path(__file__).parents[2]
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
@@ -50,3 +54,32 @@ def test_networks_that_few_systems_have(runs):
         assert runs[runs.inter_link.str.contains(name)].system.nunique() == systems
     b200 = runs[runs.gpu.str.fullmatch("B200") & runs.inter_link.str.contains("RoCE|Ethernet|GbE")]
     assert b200.system.nunique() == 2
+
+
+def test_through_host_memory_pcie_4_gave_these_rates(runs):
+    low, high = map(
+        float, re.search(r"differ by a factor of twelve .*?\(([\d.]+) to ([\d.]+) GB/s on PCIe 4\)", PAGE).groups()
+    )
+    (told,) = [text for text in vars(links).values() if isinstance(text, dict) and "host_crossing" in text]
+    assert f"{low} against 3.6 GB/s between 2 A40" in told["host_crossing"]  # an A40 is PCIe 4; it is in no table here
+    here = runs[runs.intra_link.str.match("pcie4.*nop2p") & (runs.nodes == "1") & (runs.collective == "allreduce")]
+    rates = [float(rate) for rate in here.peak_busbw_GBps]
+    assert round(max(rates)) == high
+    assert min(rates) > low
+    assert round(high / low) == 12
+
+
+def test_pairs_that_differ_in_p2p_alone_are_nine_of_one_system_six_of_them_with_lent_gpus(runs):
+    assert (
+        "all nine pairs are one system; in six of them two GPUs were lent from another box over a PCIe fabric" in PAGE
+    )
+    assert "| P2P off, other wiring | 9 |" in PAGE
+    same = ["system", "collective", "gpu", "ranks", "nodes", "inter_link", "gdr", "algo", "proto"]
+    pairs = [
+        (a, b)
+        for _, group in runs.groupby(same)
+        for a, b in combinations(group.to_dict("records"), 2)
+        if a["intra_link"] != b["intra_link"]
+    ]
+    assert (len(pairs), len({a["system"] for a, _ in pairs})) == (9, 1)
+    assert sum("borrowed" in a["note"] + b["note"] for a, b in pairs) == 6

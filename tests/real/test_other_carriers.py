@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import collsim as cs
+from collsim.cli import app as commands
 from collsim.real.here import MeasuredCrowd, MeasuredPipe, ThisComputer, _best, _partner
 from collsim.real.hosts import PROGRAM, TRACE, read_traces, write_program
 from collsim.real.library import library_allreduce, published
@@ -37,6 +39,18 @@ def test_mpi_rounds_as_an_algorithm_that_mpich_publishes():
     ours = {name for _, name in published("mpi", 4, found.nbytes).values()}
     assert ours & set(found.rounds_as), found.differs  # with the MPICH wheel: halving and doubling
     assert found.differs["allreduce_ring"] > 1000
+
+
+def test_an_mpiexec_that_refuses_is_quoted_and_open_mpi_may_start_more_ranks_than_cores(tmp_path, monkeypatch):
+    needs("mpi")
+    fake = tmp_path / "mpiexec"
+    dashes, told = "-" * 74, '"map $PRTE_MCA_rmaps_default_mapping_policy,"'
+    lines = (dashes, told, "it refuses to.", "", "Other advice.", dashes)  # as Open MPI 5 writes to stderr
+    fake.write_text("#!/bin/sh\n" + "".join(f"echo {line} >&2\n" for line in lines) + "exit 7\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr("collsim.real.mpiexec._mpiexec", lambda: str(fake))
+    with pytest.raises(cs.CollsimError, match=r"mpiexec ended with 7: map :oversubscribe, it refuses to\.$"):
+        cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "4KiB", on="mpi")
 
 
 def test_what_is_missing_is_said(monkeypatch):
@@ -81,10 +95,19 @@ def test_the_machine_file_is_read_by_every_door(tmp_path):
 
 
 PLAN = cs.schedule("allreduce_ring", ranks=2)
+HOSTS = ["real", "allreduce_ring", "--ranks", "2", "--nbytes", "4KiB", "--hosts", "a,b"]
 
 
 def test_the_line_names_the_hosts_and_strange_names_are_refused(tmp_path):
-    assert write_program(PLAN, "4KiB", tmp_path, ["a", "b"]).lines == (f"mpiexec -n 2 --host a,b python3 {PROGRAM}",)
+    job = write_program(PLAN, "4KiB", tmp_path, ["a", "b"])
+    for lang, word in (("en", "copy it to the computers"), ("zh", "把它复制到各台计算机")):
+        said = CliRunner().invoke(commands, [*HOSTS, "--folder", str(tmp_path), "--lang", lang]).output
+        assert said == job.said(lang) + "\n"
+        assert word in said
+        assert f"  {job.lines[0]}\n" in said
+    assert job.lines == (f"mpiexec -n 2 --host a,b python3 {PROGRAM}",)
+    four = write_program(cs.schedule("allreduce_ring", ranks=4), "4KiB", tmp_path, ["a", "b"]).lines
+    assert four == (f"mpiexec -n 4 --host a:2,b:2 python3 {PROGRAM}",)  # Open MPI takes a bare name for one rank
     lines = write_program(PLAN, "4KiB", tmp_path, ["a", "b"], "torch").lines
     assert len(lines) == 2
     assert all("--nnodes=2 --nproc-per-node=1" in line for line in lines)

@@ -69,3 +69,50 @@ def test_a_slow_stage_sets_the_pace_of_a_pipeline():
 def test_a_straggler_that_cannot_be_is_a_sentence(slow):
     with pytest.raises(cs.CollsimError, match="name a rank that takes part"):
         cs.training_step(GPT, cs.machine("dgx-a100"), parallel=cs.ddp(), batch=64, slow=slow)
+
+
+# ---- what the whole job loses
+
+
+def test_all_gpus_lose_what_one_slow_one_takes_longer():
+    box = cs.machine("dgx-a100", nodes=2)
+    t = cs.training_step(GPT, box, parallel=cs.ddp(), batch=128, dtype="bfloat16", interference=0)
+    table = cs.training.losses(t, slow=(1.5, 2.0))
+    slow = table[table.what == "slow"]
+    assert slow.factor.tolist() == [1.5, 2.0]
+    for row in slow.itertuples():
+        assert row.time == t.what_if(slow={0: row.factor}).time
+        assert row.more == pytest.approx(row.time / t.time - 1)
+        assert row.own == pytest.approx(t.computing * (row.factor - 1))
+        assert row.lost == pytest.approx(16 * (row.time - t.time))
+        assert row.lost > row.own  # fifteen others wait
+    assert slow.lost.iloc[1] > slow.lost.iloc[0]
+
+
+def test_a_cable_without_another_way_stops_the_job_and_one_with_a_spare_costs_time():
+    box = cs.machine("dgx-a100", nodes=2)
+    t = cs.training_step(GPT, box, parallel=cs.ddp(), batch=128, dtype="bfloat16")
+    table = cs.training.losses(t, slow=())
+    kinds = [name.split(",")[0] for name in table.name]
+    assert len(kinds) == len(set(kinds))
+    assert {"nvlink", "infiniband"} <= set(kinds)
+    assert not {"memory", "upi"} & set(kinds)
+    stopped = table[table.error != ""]
+    assert stopped.time.isna().all()
+    assert stopped.error.str.contains("cannot reach").all()
+    row = table[table.name.str.startswith("infiniband")].iloc[0]
+    one, other = row["name"].split(", ")[1].split(" → ")
+    assert row.time == t.what_if(machine=box.without_link(one, other)).time
+    star = cs.training_step(
+        GPT, cs.topology.switch(4, bandwidth="25GB/s"), parallel=cs.ddp(), batch=32, dtype="bfloat16", compute="A100"
+    )
+    (only,) = cs.training.losses(star, slow=()).itertuples()
+    assert math.isnan(only.lost)  # a rank's one cable to the switch
+    alone = cs.training_step(GPT, cs.machine("dgx-a100"), parallel=cs.ddp(), micro_batch=8, ranks=[0])
+    assert cs.training.losses(alone, slow=()).empty
+
+
+def test_a_place_may_be_made_by_a_function_of_its_nodes():
+    asked = {"parallel": cs.ddp(), "nodes": (1, 2), "batch": 64, "dtype": "bfloat16"}
+    made = cs.training.scaling(GPT, lambda nodes: cs.machine("dgx-a100", nodes=nodes), **asked)
+    assert made.equals(cs.training.scaling(GPT, "dgx-a100", **asked))

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import warnings
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -126,10 +127,15 @@ def file(choice: Choice, name: str, language: str, tell: Tell = quietly) -> tupl
 
 def written(thing: Any, entry: Format, options: dict[str, Any]) -> tuple[str, bytes]:
     """Write into a folder of its own, and take what is there."""
-    assert entry.write is not None
+    write = entry.write
+    assert write is not None
+    return gathered(f"collsim{entry.suffixes[0]}", lambda path: write(thing, path, **options))
+
+
+def gathered(name: str, write: Callable[[Path], Any]) -> tuple[str, bytes]:
+    """What `write` makes in a folder of its own when it is given a path of that name: one file, or several as a zip."""
     with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder:
-        name = f"collsim{entry.suffixes[0]}"
-        entry.write(thing, Path(folder) / name, **options)
+        write(Path(folder) / name)
         made = sorted(Path(folder).iterdir())
         if len(made) == 1:
             return _handy(made[0].name, made[0].read_bytes())

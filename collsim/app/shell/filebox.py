@@ -23,6 +23,8 @@ from .notes import mistake, note
 from .results import latest
 from .session import forget_widgets, language, session, t
 
+#: Of the name of a format: what makes the file, the seconds that takes, and its arguments.
+Work = Callable[[str], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]
 _UPLOAD, _WRONG = "upload", "upload_mistake"
 _FIRST = "html"
 
@@ -64,12 +66,14 @@ def of_comparison(choice: Choice) -> None:
     _choose(files.tables(), lambda name: (files.comparison, files.expected_comparison, (choice, name)))
 
 
-def _choose(
-    able: list[Format], work: Callable[[str], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]
-) -> None:
-    """The menu, the button, and the file; `work` is what makes it in a format: a function, the seconds it should take,
-    its arguments."""
-    labels = {entry.name: _label(entry) for entry in able}
+def _choose(able: list[Format], work: Work) -> None:
+    """The menu of formats, the button, and the file."""
+    offered({entry.name: _label(entry) for entry in able}, work)
+
+
+def offered(labels: dict[str, str], work: Work) -> None:
+    """The menu, the button, and the file; `labels` are what formats say, by name; `work` is what makes a file in one: a
+    function, the seconds it should take, its arguments."""
     pick, make, _ = st.columns([3, 1, 2], vertical_alignment="bottom", gap="small")
     known = st.session_state.get("w_format")
     st.session_state["w_format"] = (

@@ -4,6 +4,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "page.train": ("Train", "训练"),
     "train.show.step": ("One step", "一步"),
     "train.show.race": ("Three ways, one clock", "三种方式，同一时钟"),
+    "train.show.scaling": ("Scaling and trouble", "扩展与故障"),
     "train.show.pipeline": ("Pipelines", "流水线"),
     "train.show.split": ("Splits", "划分"),
     "train.show.sharding": ("Sharding", "分片"),
@@ -88,4 +89,48 @@ TEXTS: dict[str, tuple[str, str]] = {
         "How far these figures are from published runs: docs/training.md.",
         "这些数字与已发表的实测相差多少：见 docs/training.md。",
     ),
+    # the step as a file
+    "train.file.html": ("the timeline in one page that needs no network", "单页时间线，无需联网"),
+    "train.file.trace.json": ("Perfetto timeline, for ui.perfetto.dev", "Perfetto 时间线，用 ui.perfetto.dev 打开"),
+    "train.file.json": ("figures and tasks, JSON", "各项数字和任务，JSON"),
+    "train.file.csv": ("CSV, a row per task", "CSV，每个任务一行"),
+    "train.file.png": ("picture of the timeline", "时间线的图"),
+    "train.file.svg": ("the same picture, to scale", "同一张图，矢量"),
+    "train.file.py": ("the PyTorch script that runs this step", "运行这一步的 PyTorch 脚本"),
+    "train.file.et": (
+        "Chakra for ASTRA-sim, a file for each GPU (zip)",
+        "供 ASTRA-sim 使用的 Chakra，每个 GPU 一个文件（zip）",
+    ),
+    # scaling and trouble
+    "train.scaling": ("Scaling", "扩展"),
+    "train.scaling.below": ("{place}: one step takes {time}", "{place}：一步用时 {time}"),
+    "train.scaling.note": (
+        "Efficiency is what a GPU does in a second, against a GPU of one node (solid) or one GPU by itself (dashed). "
+        "Weak: the batch grows with the GPUs. Strong: the batch of one node is shared by more and more.",
+        "效率是每个 GPU 每秒完成的工作，实线相对单节点中的一个 GPU，虚线相对单独一个 GPU。"
+        "弱扩展：批量随 GPU 增长。强扩展：单节点的批量由越来越多的 GPU 分担。",
+    ),
+    "train.scaling.one": (
+        "This place does not come in nodes, so there is nothing to scale over; choose a machine.",
+        "此处没有节点数可变，无从扩展；请选择一台机器。",
+    ),
+    "train.scaling.weak": ("weak", "弱扩展"),
+    "train.scaling.strong": ("strong", "强扩展"),
+    "train.scaling.node": ("against 1 node", "相对 1 个节点"),
+    "train.scaling.gpu": ("against 1 GPU", "相对 1 个 GPU"),
+    "train.scaling.gpus": ("GPUs", "GPU 数"),
+    "train.scaling.efficiency": ("Efficiency, %", "效率，%"),
+    "train.loss": ("What the whole job loses", "整个作业的损失"),
+    "train.loss.note": (
+        "One GPU is slow, and all {gpus} wait for it; one cable is gone, and its traffic takes another way, if there "
+        "is one.",
+        "一个 GPU 变慢，全部 {gpus} 个都要等它；一根线缆断开，流量改走别的路径（如果有）。",
+    ),
+    "train.loss.lost": ("lost by all GPUs together", "所有 GPU 合计的损失"),
+    "train.loss.own": ("what the slow GPU takes longer", "慢 GPU 自己多用的时间"),
+    "train.loss.seconds": ("GPU-seconds a step", "每步的 GPU·秒"),
+    "train.loss.more": ("Step longer by", "一步变长"),
+    "train.loss.slow": ("{name} computes {factor} times as long", "{name} 的计算时间为 {factor} 倍"),
+    "train.loss.cable": ("without {name}", "断开 {name}"),
+    "train.loss.stops": ("the job stops", "作业停止"),
 }

@@ -7,6 +7,7 @@ the computer, and that is what is measured.
 from __future__ import annotations
 
 import heapq
+import math
 import select
 import time
 from collections import deque
@@ -85,14 +86,17 @@ class Exchange:
         wires: Mapping[int, PeerWire],
         network: ImitatedNetwork,
         combine: np.ufunc = np.add,
+        cables: tuple[Bucket, Bucket] | None = None,
+        beyond: float = math.inf,
     ):
         self.program, self.slots, self.wires, self.network, self.combine = program, slots, wires, network, combine
+        self.beyond = beyond  # frames of this row and later ones are of the exchange after this one
         self.send_row = {move.row: i for i, move in enumerate(program.sends)}
         self.receive_row = {move.row: i for i, move in enumerate(program.receives)}
         self.order = {slot: deque(events) for slot, events in program.order.items()}
         self.turns, self.receiving = ChannelTurns(program.sends), ChannelTurns(program.receives)
         self.piece = network.piece(program.endpoint)
-        self.out, self.into = Bucket(network.beta(program.endpoint)), Bucket(network.beta(program.endpoint))
+        self.out, self.into = cables or network.cables(program.endpoint)
         self.held: dict[int, memoryview] = {}  # read, and to be sent
         self.active: deque[int] = deque()  # under way, in turns
         self.sent = [0] * len(program.sends)
@@ -111,6 +115,9 @@ class Exchange:
         self._allow(self.receiving.on())
         for slot in self.order:
             self._advance(slot)
+        for wire in self.wires.values():
+            for frame in wire.early():
+                self._take(wire, frame)
         while self._goes_on:
             now = time.perf_counter()
             self._arrive(now)
@@ -248,6 +255,9 @@ class Exchange:
 
     def _take(self, wire: PeerWire, frame: Frame) -> None:
         """One frame that came."""
+        if frame.row >= self.beyond:
+            wire.keep(frame)
+            return
         if frame.kind == DATA:
             self._data(frame)
             return

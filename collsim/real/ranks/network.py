@@ -31,6 +31,10 @@ class ImitatedNetwork:
         """Seconds per byte of an endpoint's cables; 0 where nothing is paced."""
         return self.slow.get(endpoint, 1.0) / self.bandwidth if self.bandwidth else 0.0
 
+    def cables(self, endpoint: int) -> tuple[Bucket, Bucket]:
+        """The two cables of an endpoint, idle: out and in."""
+        return Bucket(self.beta(endpoint)), Bucket(self.beta(endpoint))
+
     def piece(self, endpoint: int) -> int:
         """Bytes after which another transfer has its turn."""
         beta = self.beta(endpoint)

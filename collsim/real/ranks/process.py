@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,16 @@ from .wire import PeerWire, accepted, connected, listener
 
 CONNECT_SECONDS = 30.0
 Run = Exchange | MessageExchange | OwnAllreduce
+
+
+class Once(NamedTuple):
+    """One run that is ready to start: from a moment on, and what became of it, judged when all have ended."""
+
+    run: Callable[[float], Any]
+    judged: Callable[[Any], Any]
+
+
+Prepare = Callable[[Any, dict[int, int], Any], Callable[[], Once]]
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,7 @@ class RankTask:
     on: str = "here"
     own: bool = False
     count: int = 0
+    module: ClassVar[str] = "process"
 
 
 class RankOutcome(NamedTuple):
@@ -95,14 +106,19 @@ def wired(me: int, peers: set[int], ports: dict[int, int], listening: Any, token
 
 
 def main() -> None:
-    """Serve until stdin ends."""
+    """Serve runs of a schedule until stdin ends."""
+    serve(_prepared)
+
+
+def serve(prepare: Prepare) -> None:
+    """Be told a task, connect, and run it whenever told to, until stdin ends."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not stand between the answers
     gc.disable()  # its pauses would be measured, and nothing here goes round in circles
     told: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(requests, told), daemon=True).start()
     try:
-        _serve(told, answers)
+        _serve(told, answers, prepare)
     except CollsimError as error:
         _say(answers, ("failed", error))
     except MemoryError:
@@ -121,25 +137,36 @@ def _say(answers: BinaryIO, message: tuple[str, Any]) -> None:
     answers.flush()
 
 
-def _serve(told: queue.SimpleQueue[Any], answers: BinaryIO) -> None:
-    task: RankTask = told.get()
+def _serve(told: queue.SimpleQueue[Any], answers: BinaryIO, prepare: Prepare) -> None:
+    task = told.get()
     listening = listener()
     port = listening.getsockname()[1]
     _say(answers, ("port", port))
     ports: dict[int, int] = told.get()
-    prepared = _prepared(task, ports, listening)
+    prepared = prepare(task, ports, listening)
     _say(answers, ("connected", None))
     while True:
         start = told.get()
-        slots = filled(task)
-        moments = prepared(slots).run(start)
+        once = prepared()
+        moments = once.run(start)
         _say(answers, ("ran", None))
         told.get()  # until all have ended: comparing takes a processor from those that still run
-        _say(answers, ("done", judged(task, slots, moments)))
+        _say(answers, ("done", once.judged(moments)))
 
 
-def _prepared(task: RankTask, ports: dict[int, int], listening: Any) -> Callable[[list[npt.NDArray[Any]]], Run]:
-    """Connected with the others; what makes a run of the slots."""
+def _prepared(task: RankTask, ports: dict[int, int], listening: Any) -> Callable[[], Once]:
+    """Connected with the others; what makes a run."""
+    carried = _carried(task, ports, listening)
+
+    def once() -> Once:
+        slots = filled(task)
+        return Once(carried(slots).run, lambda moments: judged(task, slots, moments))
+
+    return once
+
+
+def _carried(task: RankTask, ports: dict[int, int], listening: Any) -> Callable[[list[npt.NDArray[Any]]], Run]:
+    """What makes a run of the slots."""
     combine = getattr(np, task.combine)
     if task.on == "gloo":
         listening.close()

@@ -46,6 +46,7 @@ class PeerWire:
         sock.setblocking(False)
         self.waiting: deque[memoryview] = deque()
         self._come = bytearray()
+        self._kept: list[Frame] = []
 
     def fileno(self) -> int:
         return self.sock.fileno()
@@ -99,6 +100,15 @@ class PeerWire:
             data = bytes(self._come[_HEAD.size : end])
             del self._come[:end]
             yield Frame(kind, row, data, left)
+
+    def keep(self, frame: Frame) -> None:
+        """Put a frame aside: the other end is already where this one is not yet."""
+        self._kept.append(frame)
+
+    def early(self) -> list[Frame]:
+        """What was put aside, once."""
+        kept, self._kept = self._kept, []
+        return kept
 
     def close(self) -> None:
         with contextlib.suppress(OSError):

@@ -1,16 +1,22 @@
-"""The timeline of a training step: two lanes for each kind of GPU, computing over network, a colour for each bucket."""
+"""Plots of training steps: the timeline, two lanes for each kind of GPU and a colour for each bucket; how a step
+scales; and what a job loses to one slow GPU or one broken cable."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...errors import require_word
+from ...training.scaling import KINDS
 from ...training.workload.step import COMPUTE
 from . import palette
-from .plots import _axes, _clean
+from .plots import _axes, _clean, _require
 from .still import language
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
     from ...training import StepTrace
@@ -20,6 +26,22 @@ _WORDS = {
     "network": ("network", "网络"),
     "exposed": ("waits for the network", "等待网络"),
     "time": ("time, ms", "时间，毫秒"),
+}
+_SCALING = {
+    "weak": ("weak: the batch grows with the GPUs", "弱扩展：批量随 GPU 增长"),
+    "strong": ("strong: the same batch", "强扩展：批量不变"),
+    "efficiency_node": ("against the first row's nodes", "相对第一行的节点"),
+    "efficiency_gpu": ("against one GPU by itself", "相对单独一个 GPU"),
+    "gpus": ("GPUs", "GPU 数"),
+    "efficiency": ("efficiency", "效率"),
+}
+_LOSSES = {
+    "own": ("the slow GPU's own", "慢 GPU 自己的"),
+    "lost": ("lost by all GPUs together", "所有 GPU 合计的损失"),
+    "seconds": ("GPU-seconds a step", "每步的 GPU·秒"),
+    "stops": ("the job stops", "作业停止"),
+    "cable": ("without {name}", "没有 {name}"),
+    "slow": ("{name} computes {factor:g} times as long", "{name} 的计算时间为 {factor:g} 倍"),
 }
 _FORWARD, _BACKWARD, _OTHER = palette.TINT["room"], palette.USE["room"], palette.IDLE
 
@@ -77,6 +99,58 @@ def _waits(trace: StepTrace, ax: Axes) -> None:
                 hatch="////",
                 linewidth=0.0,
             )
+
+
+def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: str = "en") -> Axes:
+    """Draw tables of `training.scaling` by their kind, {"weak": ..., "strong": ...}: efficiency over GPUs, solid
+    against the nodes of the first row, dashed against one GPU by itself. Rows that cannot be are left out.
+
+    Raises CollsimError for a kind that is neither.
+    """
+    word = 1 if language(lang) == "zh" else 0
+    ax = _axes(ax, 7.0, 4.2)
+    for number, (kind, table) in enumerate(tables.items()):
+        require_word("kind of scaling", kind, KINDS)
+        _require(table, {"gpus", "efficiency_node", "efficiency_gpu"}, "training.scaling")
+        for column, style in (("efficiency_node", "-"), ("efficiency_gpu", "--")):
+            held = table.dropna(subset=[column])
+            if len(held):
+                said = f"{_SCALING[kind][word]}, {_SCALING[column][word]}"
+                look: dict[str, Any] = {"color": palette.SERIES[number], "linestyle": style, "marker": "o"}
+                ax.plot(held["gpus"], 100 * held[column], label=said, **look)
+    counts = sorted({int(n) for table in tables.values() for n in table["gpus"]})
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(counts, [str(n) for n in counts])
+    ax.minorticks_off()
+    ax.set_ylim(0, 105)
+    ax.set_xlabel(_SCALING["gpus"][word])
+    ax.set_ylabel(f"{_SCALING['efficiency'][word]}, %")
+    ax.legend(frameon=False, fontsize=8)
+    return _clean(ax, "both", lang)
+
+
+def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
+    """Draw a table of `training.losses`: for each trouble the GPU-seconds that all GPUs lose in a step, and beside
+    those of a slow GPU what it takes longer itself; where the job stops, a word says so."""
+    word = 1 if language(lang) == "zh" else 0
+    _require(table, {"what", "name", "factor", "own", "lost"}, "training.losses")
+    ax = _axes(ax, 7.5, 0.9 + 0.5 * len(table))
+    names = []
+    for place, row in enumerate(table.to_dict("records")):
+        names.append(_LOSSES[row["what"]][word].format(name=row["name"], factor=row["factor"]))
+        if math.isnan(row["lost"]):
+            ax.text(0, place, f" {_LOSSES['stops'][word]}", va="center", color=palette.USE["full"])
+            continue
+        ax.barh(place - 0.18, row["lost"], 0.36, color=palette.SERIES[0])
+        if not math.isnan(row["own"]):
+            ax.barh(place + 0.18, row["own"], 0.36, color=palette.SERIES[1])
+    for number, kind in enumerate(("lost", "own")):
+        ax.barh(0, 0, color=palette.SERIES[number], label=_LOSSES[kind][word])
+    ax.set_yticks(range(len(table)), names)
+    ax.set_ylim(len(table) - 0.4, -0.6)
+    ax.set_xlabel(_LOSSES["seconds"][word])
+    ax.legend(frameon=False, fontsize=8)
+    return _clean(ax, "x", lang)
 
 
 def picture(trace: StepTrace, path: Path, lang: str = "en") -> Path:

@@ -9,10 +9,14 @@ import numpy.typing as npt
 
 from ...real.lateness import calibrated_prediction, ends, held_up
 from ..hosts.bundle import joined
+from ..training.document import bucket_of_layers
 
 if TYPE_CHECKING:
-    from ...real import RealTrace
+    from collections.abc import Sequence
+
+    from ...real import RealStep, RealTrace
     from ...simulate import Trace
+    from ...training import StepTrace
 
 Floats = npt.NDArray[np.float64]
 SCHEMA = "collsim.lab/1"
@@ -85,6 +89,50 @@ def _measured(trace: RealTrace) -> dict[str, Any]:
         "expected": expected,
         "held": [list(one) for one in held_up(trace)],
     }
+
+
+def lab_step_document(
+    predicted: StepTrace,
+    measured: RealStep | None = None,
+    sizes: Sequence[tuple[int, float, float | None]] = (),
+    chosen: int = 0,
+) -> dict[str, Any]:
+    """A step of training: the boxes of the prediction and, where it was measured, of every process; and for each
+    bucket size (bytes, predicted s, measured s or None) the time."""
+    bucket_of = bucket_of_layers(predicted)
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "predicted": {
+            "time": predicted.time,
+            "boxes": _step_boxes(predicted, predicted.begin, predicted.end, bucket_of),
+        },
+        "sizes": [{"nbytes": nbytes, "predicted": p, "measured": m} for nbytes, p, m in sizes],
+        "chosen": chosen,
+    }
+    if measured is not None:
+        run = measured.median_run
+        rows = zip(measured.begin[run], measured.end[run], strict=True)
+        document["measured"] = {
+            "time": measured.time,
+            "ranks": [_step_boxes(predicted, begin, end, bucket_of) for begin, end in rows],
+        }
+    return document
+
+
+def _step_boxes(trace: StepTrace, begin: Floats, end: Floats, bucket_of: dict[int, int]) -> list[list[Any]]:
+    """Of each task that takes time: 1 on the network, its bucket (-1: none), begin, end, and what it is."""
+    found = []
+    for task, a, b in zip(trace.step.tasks, begin.tolist(), end.tolist(), strict=True):
+        of_layer = bucket_of.get(task.layer, -1) if task.kind == "backward" else -1
+        if task.kind in ("forward", "backward") or not task.computes:
+            about = f"{task.name}, {task.kind}"
+            found.append([int(not task.computes), of_layer if task.computes else task.bucket, a, b, about])
+    return found
+
+
+def lab_step_source() -> str:
+    """One ES module: a measured step of training below its prediction."""
+    return joined("viz/real/labstep.js")
 
 
 def lab_source() -> str:

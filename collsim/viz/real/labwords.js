@@ -74,3 +74,30 @@ export const LAB_WORDS = {
     step: "步",
   },
 };
+
+export const LAB_STEP_WORDS = {
+  en: {
+    label: "a measured step of training below its prediction",
+    predicted: "Predicted",
+    measured: "Measured",
+    both: (predicted, measured) => `Predicted ${predicted}, measured ${measured}: computing above, buckets below.`,
+    waits: "Nothing is measured yet: Run starts the processes.",
+    forward: "forward pass: a sleep",
+    backward: "backward pass, in the colour of its bucket: a sleep",
+    bucket: "a bucket's allreduce, really sent",
+    sizes: "Time of the step by bucket size",
+    curve: "below: predicted; dots are measured (predicted → measured)",
+  },
+  zh: {
+    label: "实测的训练步，在其预测之下",
+    predicted: "预测",
+    measured: "实测",
+    both: (predicted, measured) => `预测 ${predicted}，实测 ${measured}：上为计算，下为各桶。`,
+    waits: "还没有实测：“运行”会启动进程。",
+    forward: "前向：睡眠",
+    backward: "反向，颜色同所属的桶：睡眠",
+    bucket: "一个桶的全归约，真实发送",
+    sizes: "不同桶大小下一步的时间",
+    curve: "下图：预测；圆点为实测（预测 → 实测）",
+  },
+};

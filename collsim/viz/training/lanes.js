@@ -3,7 +3,7 @@
 import { el, setText, svg } from "../player/draw/elements.js";
 import { fmtBytes, fmtSpan, niceStep, timeUnit } from "../player/model/units.js";
 import { ROOM, bandsOf, chainPath, fits, memoryPaths, queueOf, rowsOf, textWidth } from "./geometry.js";
-import { hueOf } from "./hues.js";
+import { hueOf } from "../transport/hues.js";
 import { stepWords } from "./words.js";
 
 const LEAST_TIME = 560; // pixels of the time column below which the timeline scrolls sideways
@@ -32,6 +32,43 @@ export function drawLanes(ui) {
   time.append(ui.cursor.group);
   lanes.replaceChildren(labelColumn(ui, high), el("div", { className: "scroll" }, time));
   ui.time = time;
+  lightUnderPointer(ui, time);
+}
+
+/** Under the pointer the boxes and the line of one bucket stay, all else pales, and a card says what it carries. */
+function lightUnderPointer(ui, time) {
+  const card = el("div", { className: "hovered", hidden: true });
+  ui.lanes.append(card);
+  const light = (bucket, at) => {
+    const one = bucket < 0 ? null : ui.data.step.collectives.find((c) => c.bucket === bucket);
+    time.classList.toggle("dim", Boolean(one));
+    card.hidden = !one;
+    ui.root.dataset.lit = one ? one.name : "";
+    if (!one) return;
+    for (const part of time.querySelectorAll(".part"))
+      part.classList.toggle("lit", Number(part.dataset.bucket) === bucket);
+    card.replaceChildren(...bucketWords(ui, one));
+    const left = at.clientX - ui.lanes.getBoundingClientRect().left + 14;
+    card.style.left = `${Math.max(0, Math.min(left, ui.lanes.clientWidth - 250))}px`;
+  };
+  time.addEventListener("pointerover", (ev) => {
+    if (ev.pointerType !== "touch") light(Number(ev.target.closest?.(".part")?.dataset.bucket ?? -1), ev);
+  });
+  time.addEventListener("pointerleave", (ev) => light(-1, ev));
+}
+
+function bucketWords(ui, one) {
+  const w = stepWords(ui),
+    { opened } = ui.data,
+    name = one.bucket >= 0 ? `${w.bucket} ${one.bucket}` : one.name,
+    runs = opened?.name === one.name && opened.algorithm ? `${opened.algorithm}, ` : "",
+    line = (words) => el("span", { textContent: words });
+  return [
+    el("b", { textContent: `${name}, ${fmtBytes(one.nbytes)}` }),
+    line(w.gradients(one.tensors, w.layers(one.from, one.to))),
+    line(`${runs}${fmtSpan(one.end - one.begin)}`),
+    line(`${w.exposed}: ${fmtSpan(one.exposed)}`),
+  ];
 }
 
 const text = (x, y, words, { size = 13, bold = false, fill = "var(--ink2)", anchor = "start" } = {}) =>
@@ -120,13 +157,16 @@ function laneRow(ui, row) {
       rect(0, row.network.y, ui.width, row.network.h, "var(--sunk)"),
     ];
   for (const box of boxes) {
-    if (box.stream === "compute") out.push(...computeBox(ui, row, box));
-    else if (box.stream === "network" || servers) out.push(...networkBox(ui, row, box));
+    if (box.stream === "compute") out.push(ofBucket(box.bucket, computeBox(ui, row, box)));
+    else if (box.stream === "network" || servers) out.push(ofBucket(box.bucket, networkBox(ui, row, box)));
   }
-  for (const [lane, t0, t1] of step.waits) if (lane === row.lane) out.push(...waitBox(ui, row, t0, t1));
+  for (const [lane, t0, t1] of step.waits) if (lane === row.lane) out.push(ofBucket(-1, waitBox(ui, row, t0, t1)));
   out.push(...ghostLane(ui, row), ...idleWords(ui, row, boxes));
   return out;
 }
+
+/** What belongs to a bucket (-1: to none), so that it can be lit with the rest of it. */
+const ofBucket = (bucket, parts) => svg("g", { class: "part", "data-bucket": bucket }, ...parts);
 
 function computeBox(ui, row, box) {
   const x = ui.across(box.t0),
@@ -268,13 +308,10 @@ function queueLines(ui) {
       room = textWidth(words, 12) + 8,
       line = { fill: "none", stroke: colour, "stroke-width": 1.8, "stroke-dasharray": "4 3" };
     const path = svg("path", { d: `M${x0} ${y}V${level}H${x1}V${y + h}`, ...line });
-    if (x1 - x0 < room + 12) return [path];
-    const mid = (x0 + x1) / 2;
-    return [
-      path,
-      rect(mid - room / 2, level - 8, room, 16, "var(--card)"),
-      text(mid, level + 4.5, words, { size: 12, anchor: "middle" }),
-    ];
+    if (x1 - x0 < room + 12) return [ofBucket(c.bucket, [path])];
+    const mid = (x0 + x1) / 2,
+      patch = rect(mid - room / 2, level - 8, room, 16, "var(--card)");
+    return [ofBucket(c.bucket, [path, patch, text(mid, level + 4.5, words, { size: 12, anchor: "middle" })])];
   });
 }
 

@@ -6,7 +6,7 @@ import { phaseOf, stepAt } from "../player/model/model.js";
 import { textAt } from "../player/model/read.js";
 import { fmtBytes, fmtSpan, timeUnit } from "../player/model/units.js";
 import { createPlayer } from "../player/ui/player.js";
-import { hueOf } from "./hues.js";
+import { hueOf } from "../transport/hues.js";
 import { stepWords } from "./words.js";
 
 const STAGE = 380; // pixels that the stage is high at most

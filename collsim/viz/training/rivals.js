@@ -11,7 +11,7 @@ import { fmtBytes, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { momentsOf } from "./geometry.js";
 import { HELD_FILL, carriedAt, drawHub, moveHub, totalHeld } from "./hub.js";
-import { BUCKET_HUES } from "./hues.js";
+import { BUCKET_HUES } from "../transport/hues.js";
 import { rivalWords } from "./rivalwords.js";
 import { RIVALS_CSS } from "./style.js";
 import { drawTracks } from "./tracks.js";

@@ -7,7 +7,7 @@ import { timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { drawChanges } from "./changes.js";
 import { happening, momentsOf } from "./geometry.js";
-import { BUCKET_HUES } from "./hues.js";
+import { BUCKET_HUES } from "../transport/hues.js";
 import { drawLanes, moveCursor } from "./lanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./panel.js";
 import { STEP_CSS } from "./style.js";

@@ -41,6 +41,10 @@ export const STEP_CSS = `${parts(".ts")}
 .ts svg.time{cursor:ew-resize;touch-action:pan-x pan-y}
 .ts .open{cursor:pointer}.ts .open:hover rect{opacity:.85}
 .ts .open:focus-visible{outline:none}.ts .open:focus-visible rect{stroke:var(--ink);stroke-width:3}
+.ts svg.dim .part{opacity:.4}.ts svg.dim .part.lit{opacity:1}.ts svg.dim .chain{opacity:.4}
+.ts .hovered{position:absolute;top:2px;width:240px;background:var(--card);border:1px solid var(--edge);
+  border-radius:6px;padding:6px 10px;pointer-events:none;font-size:13px;line-height:18px;color:var(--ink2)}
+.ts .hovered[hidden]{display:none}.ts .hovered b,.ts .hovered span{display:block}.ts .hovered b{color:var(--ink)}
 .ts .funnel{height:34px;margin-top:4px}
 .ts .opened{border:2px solid var(--hue,var(--line));border-radius:8px;padding:10px 12px}
 .ts .opened.shut{border-style:dashed;border-width:1px;border-color:var(--edge)}

@@ -3,7 +3,7 @@
 import { el, svg } from "../player/draw/elements.js";
 import { fmtSpan, niceStep, threeDigits, timeUnit } from "../player/model/units.js";
 import { fits } from "./geometry.js";
-import { hueOf } from "./hues.js";
+import { hueOf } from "../transport/hues.js";
 import { rivalWords } from "./rivalwords.js";
 
 const LANE = 24;

@@ -14,6 +14,11 @@ from ...scenario.address import PageAddress, Word
 from ...scenario.choice import count, one_of
 
 REPEATS = (1, 3, 9, 25)
+#: What is on the sheet: one collective, or a step of training of so many layers, several of which fill a bucket.
+SHEETS = ("collective", "step")
+LAYERS, IN_A_BUCKET = 8, (1, 2, 4, 8)
+#: How many times as long a straggler computes.
+STRAGGLES = 2.0
 #: How late a late rank is, in s, and by which factor a slow cable is slower.
 LATE, SLOW = 0.1, 4.0
 LIMIT = 120.0  # s of one click
@@ -22,7 +27,8 @@ _BYTES_OF_ELEMENT = 4
 
 @dataclass(frozen=True)
 class LabChoice:
-    """One measurement, as asked for. late, slow: the rank, -1 for nobody."""
+    """One measurement, as asked for. late, slow: the rank, -1 for nobody; in a step of training the slow one computes
+    longer. backward: of one layer. layers: that fill a bucket."""
 
     algorithm: str = "allreduce_ring"
     nbytes: str = "1MiB"
@@ -32,6 +38,14 @@ class LabChoice:
     late: int = -1
     slow: int = -1
     repeat: int = 9
+    sheet: str = "collective"
+    layers: int = 2
+    backward: str = "50ms"
+
+    @property
+    def straggler(self) -> dict[int, float]:
+        """Who computes longer, by what."""
+        return {self.slow: STRAGGLES} if 0 <= self.slow < self.ranks else {}
 
     @property
     def wrong(self) -> dict[str, Any]:
@@ -72,6 +86,13 @@ def read_time(text: str) -> str:
     return text
 
 
+def _read_layers(text: str) -> int:
+    """Layers of a bucket."""
+    if text not in map(str, IN_A_BUCKET):
+        raise CollsimError("layers={text!r} must be one of {known}", text=text, known=", ".join(map(str, IN_A_BUCKET)))
+    return int(text)
+
+
 ADDRESS = PageAddress(
     PLAIN,
     (
@@ -83,5 +104,8 @@ ADDRESS = PageAddress(
         Word("late", count("late", MOST_RANKS - 1, 0)),
         Word("slow", count("slow", MOST_RANKS - 1, 0)),
         Word("repeat", count("repeat", max(REPEATS))),
+        Word("sheet", one_of("sheet", lambda: list(SHEETS))),
+        Word("layers", _read_layers),
+        Word("backward", read_time),
     ),
 )

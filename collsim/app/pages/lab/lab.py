@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from collsim.real import MOST_RANKS
-from collsim.units import format_time
-from collsim.viz.real.document import lab_source
+from collsim.units import format_time, parse_time
+from collsim.viz.real.document import lab_source, lab_step_source
 
 from ...jobs.pool import client_of_tab
 from ...shell import codebox
@@ -20,13 +22,14 @@ from ...shell.page import page
 from ...shell.player import look
 from ...shell.results import latest, requests
 from ...shell.session import language, session, t
-from . import asked, measure
+from . import asked, measure, steps
 from .asked import LabChoice
 from .measure import LabShown
 
 PAGE = "lab"
 _SIZES = ["4KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"]
 _RATES = ["1MB/s", "5MB/s", "10MB/s", "25MB/s", "100MB/s"]
+_PASSES = ["5ms", "10ms", "20ms", "50ms", "100ms"]
 _TIMES = ["0s", "1ms", "5ms", "10ms", "20ms", "50ms"]
 _ASKED, _TURN = "lab_asked", "lab_turn"
 
@@ -46,29 +49,63 @@ def draw() -> None:
     _headline(shown, of)
     if of != choice:
         note(t("lab.other"))
-    mount = st.components.v2.component("collsim_lab", js=lab_source())
-    ident = repr((of, st.session_state.get(_TURN) if "median" in shown.figures else 0))
-    mount(key="lab", data={"id": ident, "document": shown.document, **look()})
+    _mount(shown, of)
     with st.expander(t("code.title")):
-        codebox.draw([CodePart(t("python"), script(choice), "python")], [CodePart(t("cli"), command(choice))])
+        codebox.draw([CodePart(t("python"), script(choice), "python")], _shell(choice))
+
+
+def _mount(shown: LabShown, of: LabChoice) -> None:
+    """The picture: of a collective, or of a step of training."""
+    name, source = ("lab_step", lab_step_source) if of.sheet == "step" else ("lab", lab_source)
+    mount = st.components.v2.component(f"collsim_{name}", js=source())
+    ident = repr((of, st.session_state.get(_TURN) if "median" in shown.figures else 0))
+    mount(key=name, data={"id": ident, "document": shown.document, **look()})
+
+
+def _shell(choice: LabChoice) -> list[CodePart]:
+    """A step of training has no command."""
+    return [] if choice.sheet == "step" else [CodePart(t("cli"), command(choice))]
 
 
 def _controls(choice: LabChoice) -> LabChoice:
     part(t("lab.what"))
+    sheet = segment("lab_sheet", list(asked.SHEETS), choice.sheet, lambda one: t(f"lab.sheet.{one}"), t("lab.what"))
+    choice = replace(choice, sheet=sheet)
+    choice = _of_step(choice) if sheet == "step" else _of_collective(choice)
+    part(t("lab.network"), "next")
+    rate = quantity("lab_bandwidth", _RATES, choice.bandwidth, t("lab.bandwidth"), asked.read_rate)
+    alpha = quantity("lab_alpha", _TIMES, choice.alpha, t("lab.alpha"), asked.read_time)
+    choice = _wrong(replace(choice, bandwidth=rate, alpha=alpha))
+    part(t("lab.often"), "next")
+    often = choice.repeat if choice.repeat in asked.REPEATS else asked.PLAIN.repeat
+    return replace(choice, repeat=segment("lab_repeat", list(asked.REPEATS), often, label=t("lab.repeat")))
+
+
+def _of_collective(choice: LabChoice) -> LabChoice:
     names = {name: _named(name) for name in asked.offered()}
     algorithm = choose("lab_algorithm", t("lab.algorithm"), names, choice.algorithm)
     size = quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.nbytes"), asked.read_size)
     ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS, t("lab.ranks"))
-    part(t("lab.network"), "next")
-    rate = quantity("lab_bandwidth", _RATES, choice.bandwidth, t("lab.bandwidth"), asked.read_rate)
-    alpha = quantity("lab_alpha", _TIMES, choice.alpha, t("lab.alpha"), asked.read_time)
-    who = {-1: t("lab.nobody")} | {rank: f"rank {rank}" for rank in range(ranks)}
+    return replace(choice, algorithm=algorithm, nbytes=size, ranks=ranks)
+
+
+def _of_step(choice: LabChoice) -> LabChoice:
+    size = quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.gradients"), asked.read_size)
+    backward = quantity("lab_backward", _PASSES, choice.backward, t("lab.backward"), asked.read_time)
+    layers = segment("lab_layers", list(asked.IN_A_BUCKET), choice.layers, label=t("lab.layers"))
+    ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS, t("lab.ranks"))
+    return replace(choice, nbytes=size, backward=backward, layers=layers, ranks=ranks)
+
+
+def _wrong(choice: LabChoice) -> LabChoice:
+    """Who is late or slow."""
+    who = {-1: t("lab.nobody")} | {rank: f"rank {rank}" for rank in range(choice.ranks)}
+    if choice.sheet == "step":
+        slow = choose("lab_slow", t("lab.straggler", factor=f"{asked.STRAGGLES:g}"), who, choice.slow)
+        return replace(choice, slow=slow)
     late = choose("lab_late", t("lab.late", time=format_time(asked.LATE)), who, choice.late)
     slow = choose("lab_slow", t("lab.slow", factor=f"{asked.SLOW:g}"), who, choice.slow)
-    part(t("lab.often"), "next")
-    often = choice.repeat if choice.repeat in asked.REPEATS else asked.PLAIN.repeat
-    repeat = segment("lab_repeat", list(asked.REPEATS), often, label=t("lab.repeat"))
-    return LabChoice(algorithm, size, ranks, rate, alpha, late, slow, repeat)
+    return replace(choice, late=late, slow=slow)
 
 
 def _named(name: str) -> str:
@@ -97,14 +134,19 @@ def _button(choice: LabChoice) -> None:
 def _shown(choice: LabChoice) -> tuple[LabShown | None, LabChoice]:
     """What was measured last, or the prediction where that is of something else."""
     wanted: LabChoice | None = st.session_state.get(_ASKED)
-    if wanted is not None and may_start():
-        found = latest(
-            measure.measured, wanted, st.session_state[_TURN], expected=measure.expected, compiled=True, alone=True
-        )
+    if wanted is not None and wanted.sheet == choice.sheet and may_start():
+        by = _by(wanted)
+        found = latest(by.measured, wanted, st.session_state[_TURN], expected=by.expected, compiled=True, alone=True)
         if found is not None and (found[1][0] == choice or wanted == choice):
             return found[0], found[1][0]
-    found = latest(measure.predicted, choice, expected=measure.expected_prediction, compiled=True)
+    by = _by(choice)
+    found = latest(by.predicted, choice, expected=by.expected_prediction, compiled=True)
     return (found[0], found[1][0]) if found is not None else (None, choice)
+
+
+def _by(choice: LabChoice) -> Any:
+    """Who predicts and measures it."""
+    return steps if choice.sheet == "step" else measure
 
 
 def _headline(shown: LabShown, of: LabChoice) -> None:
@@ -123,6 +165,9 @@ def _headline(shown: LabShown, of: LabChoice) -> None:
         key = "lab.too.long" if off >= 0 else "lab.too.short"
         value, off_by = format_time(has["calibrated"]), t(key, share=f"{abs(off):.1%}")
         boxes.append(quantity_figure(small(t("lab.calibrated")), value, off_by))
+    if "waits" in has:
+        waits = t("lab.waits.predicted", time=format_time(has["waits_predicted"]))
+        boxes.append(quantity_figure(small(t("lab.waits")), format_time(has["waits"]), waits))
     said = [pair[at] for pair in shown.said]
     checked = t("lab.checked", elements=f"{shown.checked:,}", processes=shown.processes, cores=shown.cores)
     headline(*boxes, verdict(said[0], *said[1:], checked, name=small(t("lab.why"))))
@@ -130,12 +175,31 @@ def _headline(shown: LabShown, of: LabChoice) -> None:
 
 def script(choice: LabChoice) -> str:
     """The same in Python."""
+    if choice.sheet == "step":
+        return _step_script(choice)
     wrong = "".join(f", {name}={value!r}" for name, value in choice.wrong.items())
     return (
         "import collsim as cs\n\n"
         f'plan = cs.schedule("{choice.algorithm}", ranks={choice.ranks})\n'
         f't = cs.run_for_real(plan, "{choice.nbytes}", bandwidth="{choice.bandwidth}", alpha="{choice.alpha}", '
         f"repeat={choice.repeat}, calibrate=True{wrong})\n"
+        "print(t)\nprint(t.beside)\n"
+    )
+
+
+def _step_script(choice: LabChoice) -> str:
+    elements = steps.model_of(choice).layers[0].parameters
+    slow = f", slow={choice.straggler!r}" if choice.straggler else ""
+    backward = parse_time(choice.backward)
+    return (
+        "import collsim as cs\n\n"
+        f'layers = tuple(cs.Layer(f"layer {{i}}", ({elements},)) for i in range({asked.LAYERS}))\n'
+        f'model = cs.Model("eight layers", layers)\n'
+        "t = cs.training_step_for_real(\n"
+        f"    model, {choice.ranks}, parallel=cs.ddp({steps.bucket_bytes(choice, choice.layers)}, view=True),\n"
+        f"    compute=[({backward / 2:g}, {backward:g})] * {asked.LAYERS},  # s: forward and backward of a layer\n"
+        f'    bandwidth="{choice.bandwidth}", alpha="{choice.alpha}", repeat={choice.repeat}{slow},\n'
+        ")\n"
         "print(t)\nprint(t.beside)\n"
     )
 

@@ -30,7 +30,7 @@ from ...scenario.choice import (
 from ...scenario.custom_machine import OWN, packed
 
 WAYS = ("ddp", "data_parallel", "parameter_server")
-VIEWS = ("step", "race")
+VIEWS = ("step", "race", "scaling")
 SERVERS_ON = ("host", "rank")
 MOST_SAMPLES, MOST_SERVERS = 65536, 64
 #: Switches of the page, each with what `StepTrace.what_if` is told.
@@ -57,7 +57,7 @@ class TrainingChoice(PlaceChoice):
         interference: share of its speed that a communicating GPU loses, as text; "" is the GPU's own.
         timing: alone or shared. changes: switches that are on. open: the name of the collective that is opened, "none"
             for none, "" for the one that GPUs wait for longest.
-        show: the step, or the race. every: each GPU has lanes of its own.
+        show: the step, the race, or how it scales. every: each GPU has lanes of its own.
     """
 
     model: str = "resnet50"

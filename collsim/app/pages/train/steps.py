@@ -109,6 +109,11 @@ def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
     )
 
 
+def bare(choice: TrainingChoice) -> TrainingChoice:
+    """The same without its switches."""
+    return replace(choice, changes=())
+
+
 def switched(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
     """The step with the switches that are on."""
     return plain.what_if(**choice.switched) if choice.switched else plain
@@ -121,7 +126,7 @@ def expected(choice: TrainingChoice) -> float:
     """Seconds that `shown` should take. Raises what cannot be, as far as that is seen without the event engine."""
     tasks = 2 * len(cs.model(choice.model).layers) + 20
     if not engine_needed(choice):
-        tasks = len(run(replace(choice, changes=())).step.tasks)
+        tasks = len(run(bare(choice)).step.tasks)
     runs = len(CAPS) + 2 * len(CHANGES) if choice.way == "ddp" else 8
     beside = _SHARED if choice.timing == "shared" else 1
     return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * beside
@@ -134,11 +139,11 @@ def engine_needed(choice: TrainingChoice) -> bool:
 
 def shown(choice: TrainingChoice, tell: Tell = quietly) -> StepShown:
     """Run a step, with and without its switches, and over bucket sizes."""
-    bare = replace(choice, changes=())
-    plain = run(bare)
+    without = bare(choice)
+    plain = run(without)
     now = switched(choice, plain)
     tell("run", 0.2)
-    changes = tuple(replace(one, on=one.name in choice.changes) for one in _changes(bare))
+    changes = tuple(replace(one, on=one.name in choice.changes) for one in _changes(without))
     tell("run", 0.5)
     document = step_document(now)
     return StepShown(
@@ -224,7 +229,7 @@ def expected_opened(choice: TrainingChoice, task: int) -> float:
 
 def opened(choice: TrainingChoice, task: int, tell: Tell = quietly) -> CollectiveOpened:
     """The schedule of one collective of the step, run on the links."""
-    now = switched(choice, run(replace(choice, changes=())))
+    now = switched(choice, run(bare(choice)))
     tell("run", 0.1)
     one, topology = now.step.tasks[task], now.topology
     plan = now.step.schedule(task, topology)

@@ -11,13 +11,14 @@ from ...shell.controls import start
 from ...shell.session import session, t
 from . import asked
 
-#: In the order of the row; the first two are views of the page Train, the others pages.
-TABS = (*asked.VIEWS, "pipeline", "split", "sharding")
+#: In the order of the row; the first are views of the page Train, the others pages.
+PAGES = ("pipeline", "split", "sharding")
+TABS = (*asked.VIEWS, *PAGES)
 
 
 def tabs(current: str) -> str:
     """Draw the row; turns to another page where its tab is chosen, else the one that is chosen."""
-    key = start(f"train_show_{current}" if current in TABS[2:] else "train_show", current, TABS)
+    key = start(f"train_show_{current}" if current in PAGES else "train_show", current, TABS)
     chosen = st.segmented_control(
         t("train.show"),
         list(TABS),
@@ -27,7 +28,7 @@ def tabs(current: str) -> str:
         label_visibility="collapsed",
     )
     chosen = chosen or current
-    if chosen != current and (chosen in TABS[2:] or current in TABS[2:]):
+    if chosen != current and (chosen in PAGES or current in PAGES):
         _turn(chosen)
     return chosen
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,13 +16,13 @@ from ...scenario.mistakes import sentence
 from ...shell import codebox
 from ...shell.address import leave, menu, remember, remembered
 from ...shell.codebox import CodePart
-from ...shell.controls import forget
+from ...shell.controls import folded, forget
 from ...shell.notes import complain, figure, headline, mistake, quantity_figure, small, title, verdict
 from ...shell.page import page
 from ...shell.player import look
 from ...shell.results import latest
 from ...shell.session import language, session, t
-from . import asked, rivals, steps
+from . import asked, growthview, rivals, stepfile, steps
 from .asked import PLAIN, TrainingChoice
 from .code import command, script
 from .controls import controls
@@ -44,6 +45,8 @@ def draw() -> None:
     made = None
     if choice.show == "race":
         _race(choice, top)
+    elif choice.show == "scaling":
+        growthview.draw(_timed(choice), top)
     else:
         made = _step(choice, top)
     torch = codebox.torch_of_step(made.torch) if made is not None else []
@@ -53,6 +56,8 @@ def draw() -> None:
             [CodePart(t("cli"), command(choice), note=t("train.torch"))],
             (choice.own,) if choice.own else (),
         )
+    if made is not None:
+        folded("files", t("tab.files"), partial(stepfile.draw, _timed(choice)))
 
 
 def _timed(choice: TrainingChoice) -> TrainingChoice:

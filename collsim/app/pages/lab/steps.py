@@ -1,0 +1,112 @@
+"""What the page Lab shows of a step of training, predicted and measured, as plain data. No Streamlit here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.real import RealStep
+from collsim.real.real_step import sentences
+from collsim.real.step import predicted_step
+from collsim.training import StepTrace
+from collsim.units import format_bytes, parse_bytes, parse_time
+from collsim.viz.real.document import lab_step_document
+
+from ...jobs.worker import Tell
+from .asked import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
+from .measure import LabShown
+
+_START, _OTHERS = 4.0, 3  # s until all processes are connected; runs of the bucket sizes that are not chosen
+_ELEMENT = 4
+
+
+def model_of(choice: LabChoice) -> cs.Model:
+    """Eight equal layers. Raises CollsimError where the gradients are no whole number of elements each."""
+    nbytes = parse_bytes(choice.nbytes)
+    if nbytes % (LAYERS * _ELEMENT) or not nbytes:
+        why = "{size} of gradients do not make {layers} layers of whole float32; use a multiple of {least} bytes"
+        raise CollsimError(why, size=format_bytes(nbytes), layers=LAYERS, least=LAYERS * _ELEMENT)
+    elements = nbytes // LAYERS // _ELEMENT
+    return cs.Model("eight layers", tuple(cs.Layer(f"layer {i}", (elements,)) for i in range(LAYERS)))
+
+
+def given(choice: LabChoice, layers: int) -> dict[str, Any]:
+    """Keywords of a step whose buckets hold so many layers; a forward pass takes half of its backward."""
+    backward = parse_time(choice.backward)
+    return {
+        "ranks": choice.ranks,
+        "parallel": cs.ddp(bucket_bytes(choice, layers), view=True),
+        "compute": [(backward / 2, backward)] * LAYERS,
+        "alpha": choice.alpha,
+        "bandwidth": choice.bandwidth,
+        "slow": choice.straggler,
+    }
+
+
+def bucket_bytes(choice: LabChoice, layers: int) -> int:
+    """Bytes of a bucket of so many layers."""
+    return parse_bytes(choice.nbytes) // LAYERS * layers
+
+
+def _predictions(choice: LabChoice) -> dict[int, StepTrace]:
+    """By layers in a bucket."""
+    model = model_of(choice)
+    return {layers: predicted_step(model, **given(choice, layers)) for layers in IN_A_BUCKET}
+
+
+def predicted(choice: LabChoice, tell: Tell = lambda stage, share: None) -> LabShown:
+    """The prediction alone."""
+    found = _predictions(choice)
+    document = _document(choice, found, {})
+    return LabShown(document, {"predicted": found[choice.layers].time}, processes=choice.ranks)
+
+
+def _document(choice: LabChoice, found: dict[int, StepTrace], ran: dict[int, RealStep]) -> dict[str, Any]:
+    sizes = [
+        (bucket_bytes(choice, layers), trace.time, ran[layers].time if layers in ran else None)
+        for layers, trace in found.items()
+    ]
+    chosen = bucket_bytes(choice, choice.layers)
+    return lab_step_document(found[choice.layers], ran.get(choice.layers), sizes, chosen)
+
+
+def expected_prediction(choice: LabChoice) -> float:
+    """Seconds that the prediction takes."""
+    return 0.5
+
+
+def measured(choice: LabChoice, turn: int, tell: Tell = lambda stage, share: None) -> LabShown:
+    """Run it with every bucket size; `turn` tells one measurement of the same from the next."""
+    whole = sum(_runs(choice, layers) + 1 for layers in IN_A_BUCKET)
+    ran: dict[int, RealStep] = {}
+    before = 0
+    for layers in IN_A_BUCKET:
+        runs = _runs(choice, layers)
+
+        def told(done: int, total: int, before: int = before) -> None:
+            tell("run", (before + done) / whole)
+
+        ran[layers] = cs.training_step_for_real(
+            model_of(choice), **given(choice, layers), repeat=runs, time_limit=LIMIT, progress=told
+        )
+        before += runs + 1
+    real = ran[choice.layers]
+    low, high = real.middle
+    figures = {"predicted": real.predicted.time, "median": real.time, "best": real.best, "low": low, "high": high}
+    figures |= {"waits": real.measured.exposed, "waits_predicted": real.predicted.exposed}
+    document = _document(choice, {layers: one.predicted for layers, one in ran.items()}, ran)
+    checked = sum(one.checked for one in ran.values())
+    return LabShown(document, figures, sentences(real), choice.ranks, real.cores, checked)
+
+
+def _runs(choice: LabChoice, layers: int) -> int:
+    """The chosen size as often as asked, the others a few times."""
+    return choice.repeat if layers == choice.layers else min(_OTHERS, choice.repeat)
+
+
+def expected(choice: LabChoice, turn: int) -> float:
+    """Seconds that the measurement takes. Raises CollsimError for what cannot be run."""
+    return sum(
+        _START + (_runs(choice, layers) + 1) * (trace.time + 0.1) for layers, trace in _predictions(choice).items()
+    )

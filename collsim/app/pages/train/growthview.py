@@ -1,0 +1,165 @@
+"""The view of the page Train on scaling and on what one slow GPU or one broken cable costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from collsim.units import format_time
+
+from ...scenario.mistakes import sentence
+from ...shell import charts
+from ...shell.look import color
+from ...shell.notes import mistake, note, part, title
+from ...shell.results import latest
+from ...shell.session import is_dark, language, t
+from . import growth
+from .asked import PLAIN, TrainingChoice
+from .growth import GrownStep
+
+_ROW = 46  # px of a bar with its name
+#: One trouble's colour for what all lose, and for what the slow GPU takes longer itself.
+_HUES = {"lost": "full", "own": "room"}
+
+
+def draw(choice: TrainingChoice, top: Any) -> None:
+    """Curves and bars, each with its table."""
+    with top:
+        found = latest(growth.grown, choice, expected=growth.expected, compiled=True, otherwise=(PLAIN,))
+    if found is None:
+        return
+    made: GrownStep = found[0]
+    with top:
+        below = t("train.scaling.below", place=made.place, time=format_time(made.time))
+        st.html(title(t("train.show.scaling"), below))
+    part(t("train.scaling"))
+    if made.trouble is not None:
+        mistake(sentence(made.trouble, language()))
+    if made.kinds:
+        frame = _long(made.kinds)
+        note(t("train.scaling.note"))
+        charts.chart("scaling", _curves, frame)
+        charts.table(_columns(made.kinds))
+    elif made.trouble is None:
+        note(t("train.scaling.one"))
+    part(t("train.loss"), "next")
+    note(t("train.loss.note", gpus=made.ranks))
+    charts.chart("losses", _bars, _troubles(made.lost))
+    charts.table(_lost(made.lost))
+
+
+def _long(kinds: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """A row for each point of each curve."""
+    rows = [
+        {
+            "gpus": str(row["gpus"]),
+            "efficiency": 100 * row[f"efficiency_{against}"],
+            "kind": t(f"train.scaling.{kind}"),
+            "against": t(f"train.scaling.{against}"),
+        }
+        for kind, table in kinds.items()
+        for against in ("node", "gpu")
+        for row in table.to_dict("records")
+    ]
+    return pd.DataFrame(rows).dropna()
+
+
+def _curves(frame: pd.DataFrame) -> charts.Picture:
+    dark = is_dark()
+    kinds, against = (list(dict.fromkeys(frame[column])) for column in ("kind", "against"))
+    hues = alt.Scale(domain=kinds, range=[color("room", dark), color("full", dark)][: len(kinds)])
+    dashes = alt.Scale(domain=against, range=[[1, 0], [6, 4]][: len(against)])
+    upwards = alt.Y("efficiency:Q", scale=alt.Scale(domain=[0, 105]), title=t("train.scaling.efficiency"))
+    base = alt.Chart(frame).encode(
+        x=alt.X("gpus:O", sort=None, title=t("train.scaling.gpus"), axis=alt.Axis(labelAngle=0)),
+        y=upwards,
+        color=alt.Color("kind:N", scale=hues, title=None, legend=alt.Legend(orient="top", labelLimit=400)),
+        strokeDash=alt.StrokeDash(
+            "against:N",
+            scale=dashes,
+            title=None,
+            legend=alt.Legend(orient="top", labelLimit=400, symbolType="stroke", symbolSize=400),
+        ),
+        tooltip=[
+            alt.Tooltip("kind:N", title=t("train.scaling")),
+            alt.Tooltip("against:N", title=t("train.scaling.efficiency")),
+            alt.Tooltip("efficiency:Q", title=t("train.scaling.efficiency"), format=".1f"),
+        ],
+    )
+    dots = base.mark_point(filled=True, size=60, opacity=1)
+    picture: charts.Picture = alt.layer(base.mark_line(strokeWidth=2.6), dots).properties(
+        height=300, description=t("train.show.scaling")
+    )
+    return picture
+
+
+def _columns(kinds: dict[str, pd.DataFrame]) -> dict[str, tuple[Any, Any]]:
+    """Both kinds below each other."""
+    tables = [table.assign(kind=t(f"train.scaling.{kind}")) for kind, table in kinds.items()]
+    both = pd.concat(tables, ignore_index=True)
+    return {
+        "kind": (both["kind"], charts.text_column("train.scaling")),
+        "gpus": (both["gpus"], charts.number_column("train.scaling.gpus", "%d")),
+        "batch": (both["batch"], charts.number_column("split.batch", "%d")),
+        "time": (_times(both["time"]), charts.text_column("train.time")),
+        "node": (100 * both["efficiency_node"], charts.number_column("train.scaling.node", "%.1f %%")),
+        "gpu": (100 * both["efficiency_gpu"], charts.number_column("train.scaling.gpu", "%.1f %%")),
+    }
+
+
+def _times(values: pd.Series[Any]) -> list[str]:
+    return ["–" if pd.isna(value) else format_time(value) for value in values]
+
+
+def _said(row: dict[Any, Any]) -> str:
+    if row["what"] == "slow":
+        return t("train.loss.slow", name=row["name"], factor=f"{row['factor']:g}")
+    return t("train.loss.cable", name=row["name"])
+
+
+def _troubles(lost: pd.DataFrame) -> pd.DataFrame:
+    """A row for each bar: what all lose, and what the slow one takes longer; 0 where the job stops, with a word."""
+    rows = []
+    for row in lost.to_dict("records"):
+        stops = pd.isna(row["lost"])
+        for whose in ("lost", "own"):
+            if whose == "lost" or not pd.isna(row["own"]):
+                seconds = 0.0 if stops else row[whose]
+                word = t("train.loss.stops") if stops else format_time(seconds)
+                rows.append({"name": _said(row), "whose": t(f"train.loss.{whose}"), "seconds": seconds, "said": word})
+    return pd.DataFrame(rows)
+
+
+def _bars(frame: pd.DataFrame) -> charts.Picture:
+    dark = is_dark()
+    whose = [t(f"train.loss.{name}") for name in _HUES]
+    hues = alt.Scale(domain=whose, range=[color(name, dark) for name in _HUES.values()])
+    base = alt.Chart(frame).encode(
+        y=charts.labels_axis("name"),
+        yOffset=alt.YOffset("whose:N", sort=whose),
+        x=alt.X("seconds:Q", title=t("train.loss.seconds"), axis=alt.Axis(tickCount=6)),
+        tooltip=[alt.Tooltip(f"{column}:N", title=None) for column in ("name", "whose", "said")],
+    )
+    bars = base.mark_bar().encode(
+        color=alt.Color("whose:N", scale=hues, title=None, legend=alt.Legend(orient="top", labelLimit=400))
+    )
+    words = base.mark_text(align="left", dx=4, color=color("ink2", dark)).encode(text=alt.Text("said:N"))
+    picture: charts.Picture = alt.layer(bars, words).properties(
+        height=_ROW * frame["name"].nunique(), description=t("train.loss")
+    )
+    return picture
+
+
+def _lost(lost: pd.DataFrame) -> dict[str, tuple[Any, Any]]:
+    rows = lost.to_dict("records")
+    times = [t("train.loss.stops") if pd.isna(row["time"]) else format_time(row["time"]) for row in rows]
+    return {
+        "name": ([_said(row) for row in rows], charts.text_column("train.loss", "large")),
+        "time": (times, charts.text_column("train.time")),
+        "more": (100 * lost["more"], charts.number_column("train.loss.more", "%.2f %%")),
+        "lost": (lost["lost"], charts.number_column("train.loss.lost", "%.3g")),
+        "own": (lost["own"], charts.number_column("train.loss.own", "%.3g")),
+    }

@@ -1,0 +1,183 @@
+// collsim Lab, a step of training: one clock, the prediction above, what every process did below, and bucket sizes.
+
+import { el, svg } from "../player/draw/elements.js";
+import { TOKENS } from "../player/model/look.js";
+import { NB, fmtBytes, fmtSpan, niceStep, threeDigits, timeUnit } from "../player/model/units.js";
+import { component } from "../player/mount.js";
+import { BUCKET_HUES, hueOf } from "../transport/hues.js";
+import { LAB_CSS } from "./labstyle.js";
+import { LAB_STEP_WORDS } from "./labwords.js";
+
+const LABELS = 132, // px of the names of rows
+  AXIS = 26,
+  LANE = 17,
+  PAIR = 40, // px of the two lanes of one process
+  GAP = 22,
+  SIZES = 190, // px of the picture of bucket sizes
+  NARROW = 11; // px below which a box carries no number
+
+/** Mount a step of the lab into `host`. Its data are {id, document, lang, theme}. */
+export function createLabStep(host) {
+  const root = el("div", { className: "lb", role: "group" }),
+    lab = { root, data: null, wide: 0, stage: el("div", {}), sizes: el("div", {}) };
+  lab.legend = el("div", { className: "legend" });
+  lab.says = el("p", { className: "says" });
+  root.append(
+    el("style", { textContent: LAB_CSS }),
+    el("div", { className: "card" }, lab.says, lab.stage, lab.legend),
+    el("div", { className: "card" }, lab.sizes),
+  );
+  host.append(root);
+  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => drawLabStep(lab, false)) : null;
+  seen?.observe(root);
+  return {
+    root,
+    setData: (data) => setLabStep(lab, data),
+    destroy() {
+      seen?.disconnect();
+      root.remove();
+    },
+  };
+}
+
+function setLabStep(lab, data) {
+  const theme = data.theme === "dark" ? "dark" : "light",
+    colours = { ...TOKENS[theme], ...BUCKET_HUES[theme] };
+  lab.data = data;
+  for (const name in colours) lab.root.style.setProperty(`--${name}`, colours[name]);
+  lab.words = LAB_STEP_WORDS[data.lang === "zh" ? "zh" : "en"];
+  lab.root.lang = data.lang === "zh" ? "zh-CN" : "en";
+  lab.root.setAttribute("aria-label", lab.words.label);
+  drawLabStep(lab, true);
+}
+
+function drawLabStep(lab, anew) {
+  const wide = lab.root.clientWidth - 42;
+  if (!lab.data || wide < 60 || (!anew && lab.wide === wide)) return;
+  lab.wide = wide;
+  const { document: d } = lab.data,
+    whole = 1.03 * Math.max(d.predicted.time, d.measured?.time ?? 0),
+    left = wide < 760 ? 84 : LABELS,
+    width = wide - left - 12;
+  lab.unit = timeUnit(whole);
+  lab.place = { left, width, whole, x: (t) => left + (width * t) / whole };
+  lab.says.textContent = d.measured
+    ? lab.words.both(fmtSpan(d.predicted.time), fmtSpan(d.measured.time))
+    : lab.words.waits;
+  lab.stage.replaceChildren(stageOfStep(lab));
+  lab.sizes.replaceChildren(sizesOfBuckets(lab));
+  drawStepLegend(lab);
+  Object.assign(lab.root.dataset, {
+    predicted: String(d.predicted.time),
+    measured: String(d.measured?.time ?? ""),
+    sizes: String(d.sizes.filter((one) => one.measured !== null).length),
+  });
+}
+
+function stageOfStep(lab) {
+  const { document: d } = lab.data,
+    ranks = d.measured?.ranks ?? [],
+    below = AXIS + PAIR + GAP,
+    height = below + ranks.length * PAIR + 4,
+    pic = svg("svg", { width: lab.wide, height, role: "img", "aria-label": lab.words.label });
+  drawStepAxis(lab, pic, height);
+  drawPair(lab, pic, d.predicted.boxes, AXIS, lab.words.predicted, "b");
+  ranks.forEach((boxes, r) => {
+    drawPair(lab, pic, boxes, below + r * PAIR, r ? `rank ${r}` : `${lab.words.measured}, rank 0`, r ? "s" : "b");
+  });
+  return pic;
+}
+
+function drawStepAxis(lab, pic, height) {
+  const { x, whole, width } = lab.place,
+    { unit } = lab,
+    every = niceStep(whole, Math.max(2, Math.floor(width / 110)));
+  for (let t = 0; t < whole; t += every) {
+    pic.append(svg("line", { x1: x(t), x2: x(t), y1: AXIS - 4, y2: height, stroke: "var(--grid)" }));
+    pic.append(stepText(x(t), 15, `${Number((t * unit.f).toPrecision(6))}${t ? "" : `${NB}${unit.unit}`}`, "s m"));
+  }
+}
+
+/** What one process does: computing above, the network below it. */
+function drawPair(lab, pic, boxes, y, name, look) {
+  pic.append(stepText(0, y + 15, name, look));
+  for (const [network, bucket, begin, end, about] of boxes) {
+    const { x } = lab.place,
+      wide = Math.max(0.8, x(end) - x(begin)),
+      at = y + (network ? LANE + 1 : 0),
+      hue = hueOf(bucket),
+      fill = network || bucket >= 0 ? hue.box : "var(--idle)",
+      g = svg("g", {}),
+      box = { x: x(begin), y: at, width: wide, height: LANE, fill, stroke: "var(--card)" },
+      told = svg("title", {});
+    told.textContent = `${about}: ${lab.unit.fmt(begin)} – ${lab.unit.fmt(end)}`;
+    g.append(svg("rect", network ? box : { ...box, "fill-opacity": 0.45 }), told);
+    if (network && wide > NARROW) {
+      const number = stepText(x(begin) + wide / 2, at + 13, String(bucket), "m b");
+      number.setAttribute("style", `fill:${hue.text};font-size:12px`);
+      g.append(number);
+    }
+    pic.append(g);
+  }
+}
+
+/** Time over bucket size: predicted a line, measured a dot each. */
+function sizesOfBuckets(lab) {
+  const { sizes, chosen } = lab.data.document,
+    { left, width } = lab.place,
+    most = 1.1 * Math.max(...sizes.map((one) => Math.max(one.predicted, one.measured ?? 0))),
+    unit = timeUnit(most),
+    pic = svg("svg", { width: lab.wide, height: SIZES, role: "img", "aria-label": lab.words.sizes }),
+    top = 34,
+    base = SIZES - 28,
+    x = (k) => left + (Math.min(width, 900) * (k + 0.5)) / sizes.length,
+    y = (t) => base - ((base - top) * t) / most;
+  pic.append(stepText(0, 16, lab.words.sizes, "b"));
+  pic.append(svg("line", { x1: left, x2: left + Math.min(width, 900), y1: base, y2: base, stroke: "var(--edge)" }));
+  const points = sizes.map((one, k) => `${x(k)},${y(one.predicted)}`).join(" ");
+  pic.append(
+    svg("polyline", { points, fill: "none", stroke: "var(--ink3)", "stroke-width": 2, "stroke-dasharray": "5 4" }),
+  );
+  sizes.forEach((one, k) => {
+    const known = one.measured !== null,
+      g = svg("g", { "data-size": one.nbytes });
+    g.append(stepText(x(k), base + 19, fmtBytes(one.nbytes), one.nbytes === chosen ? "m b" : "s m"));
+    const label = said(one, unit, lab.wide < 760);
+    g.append(stepText(x(k), y(Math.max(one.predicted, one.measured ?? 0)) - 10, label, "s m"));
+    if (known) g.append(svg("circle", { cx: x(k), cy: y(one.measured), r: 5, fill: "var(--ink)" }));
+    pic.append(g);
+  });
+  return pic;
+}
+
+const said = (one, unit, narrow) => {
+  const [predicted, measured] = [one.predicted, one.measured ?? 0].map((t) => threeDigits(t * unit.f));
+  if (narrow) return one.measured === null ? predicted : measured;
+  return `${one.measured === null ? predicted : `${predicted} → ${measured}`}${NB}${unit.unit}`;
+};
+
+function drawStepLegend(lab) {
+  const swatch = (style, words) => {
+    const i = el("i");
+    i.style.cssText = style;
+    return el("span", {}, i, words);
+  };
+  const w = lab.words;
+  lab.legend.replaceChildren(
+    swatch("background:var(--idle);opacity:.6", w.forward),
+    swatch("background:var(--b0);opacity:.45", w.backward),
+    swatch("background:var(--b0)", w.bucket),
+    el("span", {}, el("i", { className: "dash" }), w.curve),
+  );
+}
+
+function stepText(x, y, words, className) {
+  const text = svg("text", { x, y, class: className });
+  text.textContent = words;
+  return text;
+}
+
+export default component((box) => {
+  const lab = createLabStep(box);
+  return { update: lab.setData, destroy: lab.destroy };
+});

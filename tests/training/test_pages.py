@@ -1,0 +1,56 @@
+"""What docs/training.md says of how far off steps are stands there as `accuracy.steps` prints it, in both languages."""
+
+import csv
+import os
+import re
+from pathlib import Path
+
+import pytest
+from accuracy import steps
+
+from collsim.errors import CollsimError
+from collsim.training.accuracy import call_of
+
+DOCS = Path(__file__).parents[2] / "docs"
+MEASURED = Path(os.environ.get("COLLSIM_TRAINING", Path(__file__).parents[3] / "shared/data/training/measured.csv"))
+LINE = re.compile(r"^\| ([^|]+) \| (\d+) \| ([\d.]+)% \| ([\d.]+)% \| ([+−]\d+)% \| (\d+) \|$", re.MULTILINE)
+
+
+def rows(page):
+    return LINE.findall((DOCS / page).read_text("utf-8"))
+
+
+def test_the_table_has_all_sources_the_farthest_off_first():
+    found = rows("training.md")
+    assert {row[0] for row in found} == {name for name, _, _ in steps.SOURCES}
+    assert [float(row[2]) for row in found] == sorted((float(row[2]) for row in found), reverse=True)
+    assert all(int(fast) <= int(count) for _, count, _, _, _, fast in found)
+
+
+def test_both_languages_have_the_same_table():
+    assert rows("training.zh.md") == rows("training.md")
+
+
+def test_a_line_is_written_as_the_table_reads_it():
+    (line,) = LINE.findall(steps.table({"somebody": [0.1, -0.2, -0.4]}))
+    assert line == ("somebody", "3", "20.0", "23.3", "−40", "2")
+
+
+@pytest.mark.skipif(not MEASURED.is_file(), reason="the measured steps are not here")
+def test_rows_are_counted_and_two_sources_predicted_as_the_measurements_give():
+    """All sources are counted; two are predicted again, as the large ones take minutes."""
+    with MEASURED.open(encoding="utf-8", newline="") as file:
+        groups = steps.chosen(csv.DictReader(file))
+    for name, count, *said in rows("training.md"):
+        assert sum(map(is_call, groups[name])) >= int(count)
+        if name in ("fms-fsdp", "PyTorch's DDP benchmark"):
+            errors = [error for error in map(steps.error, groups[name]) if error is not None]
+            (again,) = LINE.findall(steps.table({name: errors}))
+            assert list(again) == [name, count, *said]
+
+
+def is_call(row):
+    try:
+        return call_of(row) is not None
+    except CollsimError:
+        return False
