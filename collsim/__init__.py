@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         zero,
     )
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 #: Rooms that bring heavy libraries (tables, file formats) are loaded when one of their names is first asked for.
 _LATE = {
