@@ -29,6 +29,7 @@ def worksheet(
     seed: Annotated[int, typer.Option(help="Another seed, other questions.")] = 0,
     count: Annotated[int, typer.Option(help="How many questions.")] = 8,
     lang: Language = "en",
+    as_json: Json = False,
 ) -> None:
     """Questions made from a run, and their answer key, in Markdown or PDF."""
     from collsim.site import write_worksheet
@@ -36,7 +37,10 @@ def worksheet(
     network = place.network(ranks)
     plan = cs.schedule(algorithm_of(algorithm, None), ranks=ranks, topology=network, **own_options(context))
     sheet, key = write_worksheet(cs.simulate(plan, network, nbytes), out, seed=seed, count=count, lang=lang)
-    print(f"worksheet {sheet}, key {key}")
+    if as_json:
+        print_json({"sheet": sheet, "key": key})
+    else:
+        print(f"worksheet {sheet}, key {key}")
 
 
 @command()
@@ -75,12 +79,16 @@ def site(
     out: Annotated[Path, typer.Argument(help="A folder, new or made by an earlier build.")],
     lang: Annotated[list[str] | None, typer.Option(help="en, zh; both unless given.")] = None,
     progress: Progress = None,
+    as_json: Json = False,
 ) -> None:
     """Build the static site: lessons, gallery, races and questions for any web server or a USB stick; plays from
     file:// too."""
     from collsim.site import build
 
     made = build(out, lang or ("en", "zh"), progress=wanted(progress))
+    if as_json:
+        print_json(made)
+        return
     print(f"{made.path}: {made.runs} runs, {made.files} files, {cs.format_bytes(made.nbytes)}; open index.html")
 
 
