@@ -1,4 +1,4 @@
-"""`convert`: from one file format to another."""
+"""`convert`: from one file format to another; `plan-schema`: what a plan may hold."""
 
 from __future__ import annotations
 
@@ -37,3 +37,12 @@ def convert(
         if not hasattr(thing, "iloc")
         else f"{len(thing)} rows written to {target}"
     )
+
+
+@command("plan-schema")
+def plan_schema_(as_json: Json = False) -> None:
+    """The JSON Schema of the plans that `collsim sweep` reads, for editors and checkers; JSON with and without
+    --json."""
+    from collsim.sweep.schema import plan_schema
+
+    print_json(plan_schema())

@@ -41,6 +41,7 @@ COMMANDS = {
     "worksheet": ["sheet.md", "--topology", "ring(4)", "--count", "2"],
     "grade": ["handed-in", "--only", "send-one-chunk"],
     "site": ["out"],
+    "plan-schema": [],
 }
 FILES = {
     "plan.yaml": "algorithm: allreduce_ring\ntopology: switch(4)\nnbytes: 1MiB\n",
