@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import plugins
 from ...errors import CollsimError, Sentence, TopologyError, shown, unknown
 from ...limits import Extent, require
 from ...units import parse_count
@@ -34,14 +35,25 @@ _USUAL |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "no
 
 @cache
 def machines() -> MappingProxyType[str, Machine]:
-    """All machines by name. A Machine has `title`, `about`, `devices`, `joints` (with sources) and `source`."""
+    """All machines by name, those of other packages too. A Machine has `title`, `about`, `devices`, `joints` (with
+    sources) and `source`."""
     found: dict[str, Machine] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
         for entry in importlib.import_module(f"{__name__}.{module}").MACHINES:
             if entry.name in found:
                 raise TopologyError("machine {name!r} is in the catalogue twice", name=entry.name)
             found[entry.name] = entry
+    plugins.load("collsim.machines", lambda entry: plugins.into(found, lambda: _add(found, entry())))
     return MappingProxyType(dict(sorted(found.items())))
+
+
+def _add(found: dict[str, Machine], given: Any) -> None:
+    """Take what a package names: a Machine, a list of them, or a module with `MACHINES`."""
+    given = getattr(given, "MACHINES", given)
+    for one in given if isinstance(given, (list, tuple)) else (given,):
+        if not isinstance(one, Machine):
+            raise TopologyError("{thing!r} is no Machine; name a Machine or a list of them", thing=one)
+        found[one.name] = one
 
 
 def machine(
