@@ -17,6 +17,7 @@ import collsim as cs
 from ..analysis.standing import counted, standing
 from ..errors import Sentence
 from .options import (
+    AlgorithmName,
     Json,
     Load,
     Place,
@@ -39,7 +40,7 @@ _LONG = 2.0  # s: of what is expected to take longer it is said beforehand
 @command(context_settings=EXTRA)
 def run(
     context: typer.Context,
-    algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
+    algorithm: AlgorithmName,
     place: Place,
     timing: TimingOptions,
     ranks: Ranks = None,
