@@ -21,7 +21,9 @@ from .tables import print_json, records
 @command(context_settings=EXTRA)
 def worksheet(
     context: typer.Context,
-    out: Annotated[Path, typer.Argument(help="sheet.md or sheet.pdf; the key goes to sheet-key beside it.")],
+    out: Annotated[
+        Path, typer.Argument(help="sheet.md or sheet.pdf, the key goes to sheet-key beside it; sheet.xml for Moodle.")
+    ],
     place: Place,
     algorithm: Annotated[str, typer.Option(help="for example allreduce_ring")] = "allreduce_ring",
     ranks: Ranks = None,
@@ -31,7 +33,7 @@ def worksheet(
     lang: Language = "en",
     as_json: Json = False,
 ) -> None:
-    """Questions made from a run, and their answer key, in Markdown or PDF."""
+    """Questions made from a run, with the machine, its rings and the schedule, and their answer key; or for Moodle."""
     from collsim.site import write_worksheet
 
     network = place.network(ranks)
@@ -40,7 +42,7 @@ def worksheet(
     if as_json:
         print_json({"sheet": sheet, "key": key})
     else:
-        print(f"worksheet {sheet}, key {key}")
+        print(f"worksheet {sheet}, key {key}" if key != sheet else f"{sheet}: questions for Moodle, with their answers")
 
 
 @command()

@@ -6,9 +6,10 @@ It knows nothing of questions: it is given texts and draws them.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ...errors import CollsimError
 
@@ -36,20 +37,31 @@ class Item:
     reasons: Sequence[str] = field(default_factory=tuple)
 
 
-def pdf(path: Path, heading: str, given: Sequence[str], items: Sequence[Item]) -> Path:
-    """Write the sheet. Raises CollsimError where Chinese text is asked for and no font on this machine has it."""
+def pdf(
+    path: Path,
+    heading: str,
+    given: Sequence[str],
+    items: Sequence[Item],
+    plan: str = "",
+    drawing: Callable[[Any], Any] | None = None,
+) -> Path:
+    """Write the sheet. With `plan` (a text diagram) or `drawing` (draws in given Axes) what is given has a page of its
+    own. Raises CollsimError where Chinese text is asked for and no font on this machine has it."""
     import matplotlib as mpl
     from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
 
     family = _fonts("".join([heading, *given, *(i.text + i.answer for i in items)]))
     target = Path(path)
-    blocks = list(_blocks(heading, given, items))
+    apart = bool(plan or drawing)
+    blocks = list(_blocks(heading, () if apart else given, items))
     with (
         mpl.rc_context({"font.family": family, "pdf.fonttype": 42}),
         PdfPages(target, metadata={"Title": heading, "CreationDate": None}) as out,
     ):
-        for number, page in enumerate(_pages(blocks), 1):
+        if apart:
+            out.savefig(_given_page(heading, given, plan, drawing))
+        for number, page in enumerate(_pages(blocks), 1 + apart):
             figure = Figure(figsize=(_WIDTH, _HEIGHT))
             _draw(figure, page, number)
             out.savefig(figure)
@@ -112,6 +124,26 @@ def _pages(blocks: Sequence[list[Line]]) -> Iterator[list[Line]]:
             page = page[most:]
     if page:
         yield page
+
+
+def _given_page(heading: str, given: Sequence[str], plan: str, drawing: Callable[[Any], Any] | None) -> Any:
+    """What is given, the schedule as text, and below them the picture of the machine."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDTH, _HEIGHT))
+    lines: list[Line] = [line for block in list(_blocks(heading, given, ())) for line in block]
+    _draw(figure, lines, 1)
+    row, size = len(lines), _LINE * 0.8
+    rows = plan.splitlines()
+    wide = max(map(len, rows), default=1)
+    for k, text in enumerate(rows):
+        y = _TOP - row * _LINE - k * size
+        figure.text(0.08, y, text, family="DejaVu Sans Mono", fontsize=min(8.0, 820 / wide), va="top")
+    top = _TOP - row * _LINE - len(rows) * size - 0.02
+    if drawing is not None and top > 0.2:
+        ax = figure.add_axes((0.08, _BOTTOM, 0.84, min(0.45, top - _BOTTOM)))
+        drawing(ax)
+    return figure
 
 
 def _draw(figure: object, page: Sequence[Line], number: int) -> None:
