@@ -1,4 +1,4 @@
-"""`worksheet`, `grade`, `site` and `app`: for a class."""
+"""`worksheet`, `slides`, `grade`, `site` and `app`: for a class."""
 
 from __future__ import annotations
 
@@ -43,6 +43,23 @@ def worksheet(
         print_json({"sheet": sheet, "key": key})
     else:
         print(f"worksheet {sheet}, key {key}" if key != sheet else f"{sheet}: questions for Moodle, with their answers")
+
+
+@command()
+def slides(
+    out: Annotated[Path, typer.Argument(help="slides.html: a screen each in a browser, a page each when printed.")],
+    lesson: Annotated[list[int] | None, typer.Option(help="Only these lessons, by number, in this order.")] = None,
+    lang: Language = "en",
+    as_json: Json = False,
+) -> None:
+    """Slides of the lessons, as one HTML file to show or to print: what is said, the question, the answer, the run."""
+    from collsim.site import write_slides
+
+    made = write_slides(out, lesson or (), lang)
+    if as_json:
+        print_json(made)
+        return
+    print(f"{made.path}: {made.slides} slides of {made.lessons} lessons; print them from the browser, for PDF too")
 
 
 @command()

@@ -39,6 +39,7 @@ COMMANDS = {
     "predict": ["allreduce", "--machine", "dgx-h100", "--nbytes", "1GiB"],
     "calibrate": [str(ROOT / "examples" / "all_reduce_perf.txt"), "--machine", "dgx-a100"],
     "worksheet": ["sheet.md", "--topology", "ring(4)", "--count", "2"],
+    "slides": ["slides.html", "--lesson", "1"],
     "grade": ["handed-in", "--only", "send-one-chunk"],
     "site": ["out"],
     "plan-schema": [],
