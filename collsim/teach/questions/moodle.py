@@ -106,7 +106,7 @@ def _number(made: ElementTree.Element, one: Question) -> None:
 
 
 def _html(parent: ElementTree.Element, name: str, html: str, **attributes: str) -> ElementTree.Element:
-    made = ElementTree.SubElement(parent, name, format="html", **attributes)
+    made = ElementTree.SubElement(parent, name, {"format": "html", **attributes})
     _text(made, html)
     return made
 
