@@ -16,9 +16,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from . import plugins
 from .collective import collective as find_collective
 from .errors import CollsimError, ScheduleError, Sentence, Words, require_path, require_word, shown, unknown
+from .plugins import into
+from .plugins import load as load_plugins
 from .schedule import Schedule, Step, freeze
 from .topology.network import usual_channels
 from .units import parse_count
@@ -395,7 +396,7 @@ def power_of_two(n: int) -> Sentence | None:
 
 def algorithms(collective: str | None = None) -> dict[str, Algorithm]:
     """All registered algorithms by name, or those of one collective; those of other packages too."""
-    plugins.load("collsim.algorithms", _plugged)
+    load_plugins("collsim.algorithms", _plugged)
     if collective is None:
         return dict(sorted(_REGISTRY.items()))
     find_collective(collective)
@@ -413,13 +414,13 @@ def _plugged(entry: Callable[[], Any]) -> None:
                 raise CollsimError(why, thing=one)
             _REGISTRY[one.name] = one
 
-    plugins.into(_REGISTRY, add)
+    into(_REGISTRY, add)
 
 
 def find(name: str) -> Algorithm:
     """One algorithm by name. Raises CollsimError with the nearest names."""
     if isinstance(name, str) and name not in _REGISTRY:
-        plugins.load("collsim.algorithms", _plugged)
+        load_plugins("collsim.algorithms", _plugged)
     if not isinstance(name, str) or name not in _REGISTRY:
         raise CollsimError(unknown("algorithm", name, _REGISTRY))
     return _REGISTRY[name]

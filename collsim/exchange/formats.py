@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from .. import plugins
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import read_head
 from ..limits import FILE_MEMORY, most_memory, within
+from ..plugins import into
+from ..plugins import load as load_plugins
 from ..registry import load as load_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
@@ -59,7 +60,7 @@ def register(entry: Format) -> Format:
 
 
 def _known() -> dict[str, Format]:
-    plugins.load("collsim.formats", _plugged)
+    load_plugins("collsim.formats", _plugged)
     return _FORMATS
 
 
@@ -73,7 +74,7 @@ def _plugged(entry: Callable[[], Any]) -> None:
                 raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=one)
             register(one)
 
-    plugins.into(_FORMATS, add)
+    into(_FORMATS, add)
 
 
 def formats() -> dict[str, Format]:

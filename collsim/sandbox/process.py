@@ -25,7 +25,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .. import plugins
+from ..plugins import refuse
 from . import system
 from .attempt import Ended
 from .fence import ROOM, NoWalls, Walls, around, places, shut_in, walls
@@ -168,7 +168,7 @@ def _be_the_child(
 ) -> None:
     code = 1
     try:
-        plugins.refuse()
+        refuse()
         os.setsid()
         _end_with(parent)
         out = _only_open(out)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 from ..errors import CollsimError
 from ..files import writing
@@ -14,8 +11,7 @@ from ..teach.questions.moodle import moodle_xml
 from ..teach.questions.question import Question
 from ..teach.questions.questions import questions
 from ..teach.questions.worksheet import answer, facts, markdown, plan_text, title
-from ..topology import Topology
-from ..viz.pictures.worksheet import Item, pdf
+from ..viz.pictures.worksheet import Item, machine_bytes, machine_drawing, pdf
 
 #: What a worksheet is written as; `.xml` is one file, with the answers in it.
 SUFFIXES = (".md", ".pdf", ".xml")
@@ -55,7 +51,7 @@ def write_worksheet(
 
 
 def _for_moodle(trace: Trace, sheet: Path, asked: list[Question], seed: int, lang: str) -> tuple[Path, Path]:
-    drawn = _drawn(trace.topology, "png", lang)
+    drawn = machine_bytes(trace.topology, "png", lang)
     pictures = {"machine.png": drawn} if drawn else {}
     category = "collsim/" + title(trace, seed, lang).replace("/", "//")  # a slash in a name is doubled
     text = moodle_xml(asked, category, facts(trace, lang), plan_text(trace.schedule), pictures)
@@ -66,7 +62,7 @@ def _for_moodle(trace: Trace, sheet: Path, asked: list[Question], seed: int, lan
 
 def _as_markdown(trace: Trace, path: Path, asked: list[Question], heading: str, is_key: bool, lang: str) -> None:
     picture = path.with_name(path.stem.removesuffix("-key" if is_key else "") + ".svg")
-    drawn = _drawn(trace.topology, "svg", lang)
+    drawn = machine_bytes(trace.topology, "svg", lang)
     if drawn:
         picture.write_bytes(drawn)
     given, plan = facts(trace, lang), plan_text(trace.schedule)
@@ -76,35 +72,7 @@ def _as_markdown(trace: Trace, path: Path, asked: list[Question], heading: str, 
 
 def _as_pdf(trace: Trace, path: Path, asked: list[Question], heading: str, is_key: bool, lang: str) -> None:
     items = [_item(q, is_key) for q in asked]
-    pdf(path, heading, facts(trace, lang), items, plan_text(trace.schedule), _drawing(trace.topology, lang))
-
-
-def _drawing(network: Topology, lang: str) -> Callable[[Any], Any] | None:
-    """A function that draws the machine in given Axes; None where it is too large to be drawn."""
-    from matplotlib.figure import Figure
-
-    def draw(ax: Any) -> Any:
-        return network.draw(ax=ax, lang=lang)
-
-    try:
-        draw(Figure().add_subplot())
-    except CollsimError:
-        return None
-    return draw
-
-
-def _drawn(network: Topology, form: str, lang: str) -> bytes:
-    """The machine's picture; empty where it is too large to be drawn."""
-    import matplotlib as mpl
-
-    out = BytesIO()
-    try:
-        with mpl.rc_context({"svg.hashsalt": "collsim"}):  # the same bytes for the same machine
-            figure = network.draw(lang=lang).figure
-            figure.savefig(out, format=form, dpi=110, metadata={"Date": None} if form == "svg" else None)
-    except CollsimError:
-        return b""
-    return out.getvalue()
+    pdf(path, heading, facts(trace, lang), items, plan_text(trace.schedule), machine_drawing(trace.topology, lang))
 
 
 def _item(q: Question, is_key: bool) -> Item:

@@ -58,8 +58,10 @@ def _rings(trace: Trace, lang: str) -> list[str]:
 def ring_orders(plan: Schedule) -> list[list[int]]:
     """The order of the ranks in each channel's ring, from rank 0; nothing where the first step is no ring."""
     first = next(iter(plan.each_step()), None)
-    orders = []
-    for channel in [] if first is None else np.unique(first.channel).tolist():
+    if first is None:
+        return []
+    orders: list[list[int]] = []
+    for channel in np.unique(first.channel).tolist():
         on = first.channel == channel
         following = dict(zip(first.src[on].tolist(), first.dst[on].tolist(), strict=True))
         order, at = [0], following.get(0)

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import plugins
 from ...errors import CollsimError, Sentence, TopologyError, shown, unknown
 from ...limits import Extent, require
+from ...plugins import into
+from ...plugins import load as load_plugins
 from ...units import parse_count
 from ..cables import Nic, at, nic
 from ..cluster import ClusterRouter, Policy
@@ -43,7 +44,7 @@ def machines() -> MappingProxyType[str, Machine]:
             if entry.name in found:
                 raise TopologyError("machine {name!r} is in the catalogue twice", name=entry.name)
             found[entry.name] = entry
-    plugins.load("collsim.machines", lambda entry: plugins.into(found, lambda: _add(found, entry())))
+    load_plugins("collsim.machines", lambda entry: into(found, lambda: _add(found, entry())))
     return MappingProxyType(dict(sorted(found.items())))
 
 

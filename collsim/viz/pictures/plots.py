@@ -373,10 +373,9 @@ def _over_size(frame: pd.DataFrame, column: str, label: str, ax: Axes | None, la
 
 def _say_the_rest(ax: Axes) -> None:
     """How many lines are grey, in a legend of its own."""
-    handles, labels = ax.get_legend_handles_labels()
-    grey = [(h, said) for h, said in zip(handles, labels, strict=True) if h.get_color() == palette.IDLE]
+    grey = [line for line in ax.lines if line.get_color() == palette.IDLE and str(line.get_label())[:1] != "_"]
     if grey:
-        ax.legend(*zip(*grey, strict=True), frameon=False, fontsize=8, loc="upper left")
+        ax.legend(handles=grey, frameon=False, fontsize=8, loc="upper left")
 
 
 def _lines_of(good: pd.DataFrame, by: list[str], column: str, factor: float) -> list[PlotLine]:

@@ -8,10 +8,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError
+
+if TYPE_CHECKING:
+    from ...topology import Topology
 
 _WIDTH, _HEIGHT = 8.27, 11.69  # inches, A4
 _COLUMNS, _TOP, _BOTTOM, _LINE = 92, 0.94, 0.06, 0.0185
@@ -180,3 +184,31 @@ def _words(text: str) -> Iterator[str]:
             word = ""
     if word:
         yield word
+
+
+def machine_drawing(network: Topology, lang: str) -> Callable[[Any], Any] | None:
+    """A function that draws the machine in given Axes; None where it is too large to be drawn."""
+    from matplotlib.figure import Figure
+
+    def draw(ax: Any) -> Any:
+        return network.draw(ax=ax, lang=lang)
+
+    try:
+        draw(Figure().add_subplot())
+    except CollsimError:
+        return None
+    return draw
+
+
+def machine_bytes(network: Topology, form: str, lang: str) -> bytes:
+    """The machine's picture; empty where it is too large to be drawn."""
+    import matplotlib as mpl
+
+    out = BytesIO()
+    try:
+        with mpl.rc_context({"svg.hashsalt": "collsim"}):  # the same bytes for the same machine
+            figure = network.draw(lang=lang).figure
+            figure.savefig(out, format=form, dpi=110, metadata={"Date": None} if form == "svg" else None)
+    except CollsimError:
+        return b""
+    return out.getvalue()
