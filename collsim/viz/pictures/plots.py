@@ -33,6 +33,18 @@ if TYPE_CHECKING:
     from ...analysis import Comparison
     from ...simulate import Trace
 
+__all__ = [
+    "busbw_over_size",
+    "differences",
+    "gantt",
+    "link_utilisation",
+    "time_over_chunks",
+    "time_over_size",
+    "tornado",
+    "volume_over_time",
+    "winner_map",
+]
+
 _DPI = 110
 _MOST_BARS = 24
 _MOST_LANES = 64
