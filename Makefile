@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: accuracy-all help install app class check lint types test lowest fuzz bench students pictures docs site clean
+.PHONY: accuracy-all help install app class notebooks check lint types test lowest fuzz bench students pictures docs site clean
 
 help:            ## this list
 	@grep -hE '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -19,6 +19,10 @@ app: install     ## start the app, for this computer only
 
 class: install   ## start the app for a room: students join with a code
 	$(PYTHON) -m collsim app --class
+
+notebooks: install  ## JupyterLab with the lessons, for this computer only
+	$(PYTHON) -m pip install --quiet -e '.[app,notebook]'
+	$(PYTHON) -m jupyter lab notebooks
 
 check: install lint types test  ## what CI runs (and `make lowest`)
 
@@ -58,10 +62,12 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) docs/make_algorithms.py
 	$(PYTHON) docs/make_machines.py
 	$(PYTHON) docs/make_formats.py
+	$(PYTHON) docs/make_schema.py
 	$(PYTHON) docs/make_lessons.py
 	$(PYTHON) docs/make_notebooks.py
 	$(PYTHON) tests/algorithms/test_diagrams.py
 	$(PYTHON) docs/make_studies.py
+	$(PYTHON) docs/make_film.py
 	$(PYTHON) docs/make_licences.py
 	$(PYTHON) docs/make_reference.py
 	[ ! -d $(MEASURED) ] || PYTHONPATH=docs $(PYTHON) -m accuracy.page $(MEASURED) docs/accuracy.md

@@ -26,6 +26,7 @@ from .registry import Algorithm, algorithm, algorithms, schedule
 from .replay import replay
 from .schedule import Schedule, Step, copy, reduce, repeat, reverse, together
 from .schedule import pipeline as _pipelined
+from .schedule import views as _schedule_views
 from .simulate import Flows, Together, Trace, expected_cost, simulate, simulate_flows, simulate_many
 from .simulate.trace import views as _views
 from .sweep import close_gap, compare, sweep
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
         zero,
     )
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 #: Rooms that bring heavy libraries (tables, file formats) are loaded when one of their names is first asked for.
 _LATE = {
@@ -233,7 +234,8 @@ _views.update(
     step_picture=_late("viz.pictures.training_plots", "picture"),
     step_plot=_late("viz.pictures.training_plots", "plot"),
 )
-_topology_views.update(draw=_late("viz.pictures.draw", "draw"))
+_topology_views.update(draw=_late("viz.pictures.draw", "draw"), html=_late("viz.hosts.figures", "topology"))
+_schedule_views.update(html=_late("viz.hosts.figures", "schedule"))
 
 
 def __getattr__(name: str) -> Any:

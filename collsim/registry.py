@@ -18,6 +18,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .collective import collective as find_collective
 from .errors import CollsimError, ScheduleError, Sentence, Words, require_path, require_word, shown, unknown
+from .plugins import into
+from .plugins import load as load_plugins
 from .schedule import Schedule, Step, freeze
 from .topology.network import usual_channels
 from .units import parse_count
@@ -393,15 +395,32 @@ def power_of_two(n: int) -> Sentence | None:
 
 
 def algorithms(collective: str | None = None) -> dict[str, Algorithm]:
-    """All registered algorithms by name, or those of one collective."""
+    """All registered algorithms by name, or those of one collective; those of other packages too."""
+    load_plugins("collsim.algorithms", _plugged)
     if collective is None:
         return dict(sorted(_REGISTRY.items()))
     find_collective(collective)
     return {name: a for name, a in sorted(_REGISTRY.items()) if a.collective == collective}
 
 
+def _plugged(entry: Callable[[], Any]) -> None:
+    """Take what a package names: a module that registers algorithms, an Algorithm, or a list of them."""
+
+    def add() -> None:
+        found = entry()
+        for one in () if inspect.ismodule(found) else found if isinstance(found, (list, tuple)) else (found,):
+            if not isinstance(one, Algorithm):
+                why = "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made"
+                raise CollsimError(why, thing=one)
+            _REGISTRY[one.name] = one
+
+    into(_REGISTRY, add)
+
+
 def find(name: str) -> Algorithm:
     """One algorithm by name. Raises CollsimError with the nearest names."""
+    if isinstance(name, str) and name not in _REGISTRY:
+        load_plugins("collsim.algorithms", _plugged)
     if not isinstance(name, str) or name not in _REGISTRY:
         raise CollsimError(unknown("algorithm", name, _REGISTRY))
     return _REGISTRY[name]

@@ -7,7 +7,7 @@ slots `0..chunks-1` are the chunks of the collective's buffer, slots beyond are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -36,6 +36,9 @@ __all__ = [
     "reverse",
     "together",
 ]
+
+#: What the rooms above put in, so that a schedule can show itself in a notebook.
+views: dict[str, Callable[..., Any]] = {}
 
 #: One row per transfer: chunk is the slot read at src, into the slot written at dst.
 TRANSFER = np.dtype(
@@ -198,6 +201,9 @@ class Schedule:
 
     def __str__(self) -> str:
         return self.diagram()
+
+    def _repr_html_(self) -> str | None:
+        return views["html"](self) if "html" in views else None
 
     def diagram(self, most_ranks: int = 33, most_steps: int = 32) -> str:
         """Text picture: a row per endpoint, a column per step, counted from 1; `+2←3` adds chunk 2 from rank 3, `=2←3`

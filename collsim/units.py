@@ -19,6 +19,8 @@ _PREFIX = {**_DECIMAL, **_BINARY}
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 _NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
 _MOST_COUNT = 2**62  # of anything: arrays are numbered with 64 bits
+#: A size as text, with a unit or without, as a regular expression that JavaScript reads as well.
+SIZE = r"\s*\+?([0-9][0-9_,]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*((Ki|Mi|Gi|Ti|Pi|[kKMGTP])?(B|bytes?|bits?))?\s*"
 _WHOLE = re.compile(r"\s*\d{1,30}\s*", re.ASCII)
 _BYTES = re.compile(r"(Ki|Mi|Gi|Ti|Pi|[kKMGTP]?)(B|bytes?|bit|bits|b)")
 

@@ -272,8 +272,8 @@ def test_worksheet_writes_sheet_and_key(tmp_path):
 
 def test_a_command_that_answers_in_chinese_says_its_mistakes_so(tmp_path):
     wrong = ("worksheet", str(tmp_path / "sheet.doc"), "--ranks", "4")
-    assert "the suffix must be .md or .pdf" in collsim(*wrong).output
-    assert "后缀必须是 .md 或 .pdf" in collsim(*wrong, "--lang", "zh").output
+    assert "the suffix must be .md, .pdf or .xml" in collsim(*wrong).output
+    assert "后缀必须是 .md、.pdf 或 .xml" in collsim(*wrong, "--lang", "zh").output
     assert (
         "没有名为 'allreduce_rin' 的算法；您是不是要 "
         in collsim(*wrong, "--lang", "zh", "--algorithm", "allreduce_rin").output

@@ -1,6 +1,7 @@
 """Documents that go with a package are there, and say what is so."""
 
 import importlib.util
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -57,6 +58,37 @@ def test_what_is_generated_is_made_by_one_command_and_held_by_a_test():
 def test_the_workflow_runs_what_ci_runs():
     steps = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())["jobs"]["check"]["steps"]
     assert steps[-1]["run"] == "bash .ci/run"
+
+
+def extras_asked(text):
+    """Extras of every `.[a,b]` in a text; each must be one of the project's."""
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    found = [extra for group in re.findall(r"\.\[([\w,]+)\]", text) for extra in group.split(",")]
+    assert found
+    assert set(found) <= set(known), found
+    return set(found)
+
+
+def test_notebooks_open_with_what_they_need_from_make_in_a_container_and_on_binder():
+    recipe = re.search(r"^notebooks: install.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    binder = {path.name: path.read_text() for path in (ROOT / ".binder").iterdir()}
+    for text in (recipe, container["postCreateCommand"], binder["requirements.txt"]):
+        assert extras_asked(text) == {"app", "notebook"}
+    assert "jupyter lab notebooks" in recipe
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {"jupyterlab", "ipykernel"} <= {re.split(r"[<>=]", one)[0] for one in extras["notebook"]}
+
+
+def test_the_container_and_binder_have_the_oldest_python_that_is_promised():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    least = project["requires-python"].removeprefix(">=")
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    assert container["image"].endswith(f"/python:{least}")
+    assert (ROOT / ".binder" / "runtime.txt").read_text() == f"python-{least}\n"
+    assert {str(port) for port in container["forwardPorts"]} == set(container["portsAttributes"]) >= {"8501"}
+    packages = (ROOT / ".binder" / "apt.txt").read_text().split()
+    assert set(packages) <= set((ROOT / ".ci" / "run").read_text().replace("(", " ").replace(")", " ").split())
 
 
 def test_the_citation_names_the_package():

@@ -1,5 +1,5 @@
 """The README as printed: its Python runs in order and prints what stands below it, and its shell commands work on the
-files in `examples/`."""
+files in `examples/`. The Chinese one has the same code, and its pictures are of the film that is written today."""
 
 import ast
 import contextlib
@@ -11,14 +11,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import make_film
+import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app
+from collsim.viz.pictures.film import Film
+from collsim.viz.timeline.document import timeline
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CHINESE = (ROOT / "README.zh.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = [(kind, text) for kind, text in FENCE.findall(README)]
 PYTHON = [text for kind, text in BLOCKS if kind == "python"]
@@ -109,3 +115,52 @@ def test_the_example_in_msccl_is_a_ring_that_keeps_its_promise():
     schedule = cs.load(ROOT / "examples" / "algorithm.xml")
     cs.verify(schedule)
     assert (schedule.ranks, schedule.steps) == (4, 6)
+
+
+# ---- the same in Chinese -------------------------------------------------------------------------------------------
+
+
+def without_comments(text):
+    """The blocks of a README as they run: comments are in the language of the page."""
+    found = FENCE.findall(text)
+    return [(kind, [line.split("  #")[0].rstrip() for line in block.splitlines()]) for kind, block in found]
+
+
+def test_the_chinese_readme_has_the_same_code_sections_and_tables():
+    assert without_comments(CHINESE) == without_comments(README)
+    for mark in ("## ", "|", "![", "`after the last step", "`range("):
+        assert [line.startswith(mark) for line in CHINESE.splitlines()].count(True) == [
+            line.startswith(mark) for line in README.splitlines()
+        ].count(True), mark
+    quoted = [re.findall(r"`(after the last step [^`]*)`", text) for text in (README, CHINESE)]
+    assert quoted[0] == quoted[1] != []
+    in_sentences = [set(re.findall(r"`([^`\n]+)`", text)) for text in (README, CHINESE)]
+    assert in_sentences[0] - in_sentences[1] <= {"notebooks/"}, "what the English one names in code"
+
+
+@pytest.mark.parametrize("text", [README, CHINESE], ids=["en", "zh"])
+def test_every_file_that_a_readme_links_is_there(text):
+    targets = re.findall(r"\]\(([^)#:]+)\)", text)
+    assert len(targets) > 20
+    assert [name for name in targets if not (ROOT / name).is_file()] == []
+
+
+def test_the_chinese_readme_links_the_chinese_page_where_there_is_one():
+    targets = re.findall(r"\]\((docs/[^)]+\.md)\)", CHINESE)
+    assert [name for name in targets if ".zh." not in name and (ROOT / name).with_suffix(".zh.md").exists()] == []
+
+
+@pytest.mark.parametrize("lang", make_film.FILES)
+def test_the_animated_picture_is_what_the_film_writer_makes(lang):
+    file = make_film.FILES[lang]
+    assert f"](docs/{file.name})" in {"en": README, "zh": CHINESE}[lang]
+    assert file.stat().st_size < 1.5e6
+    film = Film.of(timeline(make_film.trace(), inside=False), lang)
+    with Image.open(file) as kept:
+        assert kept.n_frames == make_film.FRAMES
+        for number in (0, make_film.FRAMES // 2, make_film.FRAMES - 1):
+            kept.seek(number)
+            made = film.frame(film.time * number / (make_film.FRAMES - 1))
+            assert kept.size == made.size
+            off = np.abs(np.asarray(kept.convert("RGB"), float) - np.asarray(made.convert("RGB"), float)).max(axis=2)
+            assert (off > 96).mean() < 0.01  # letters of another font are less; eight pictures too late is more

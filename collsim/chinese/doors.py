@@ -107,8 +107,10 @@ SAID = {
     "player.js has an import or an export that cannot be made a plain script": (
         "player.js 中有无法变成普通脚本的 import 或 export"
     ),
-    "cannot write a worksheet to {sheet!r}: the suffix must be .md or .pdf": (
-        "无法把练习单写入 {sheet!r}：后缀必须是 .md 或 .pdf"
+    "cannot write slides to {target!r}: the suffix must be .html": "无法把幻灯片写入 {target!r}：后缀必须是 .html",
+    "there is no lesson {number}; there are {first} to {last}": "没有第 {number} 课；现有第 {first} 到第 {last} 课",
+    "cannot write a worksheet to {sheet!r}: the suffix must be .md, .pdf or .xml (Moodle)": (
+        "无法把练习单写入 {sheet!r}：后缀必须是 .md、.pdf 或 .xml（Moodle）"
     ),
     "cannot write {sheet!r}: there is no folder {parent!r}": "无法写入 {sheet!r}：没有文件夹 {parent!r}",
     # pictures and the player

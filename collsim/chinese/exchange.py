@@ -1,6 +1,9 @@
 """Files of other tools: `collsim.exchange`, without MSCCL's programs."""
 
 SAID = {
+    "{thing!r} is no Format; name a Format or a module that registers one": (
+        "{thing!r} 不是 Format；请指向一个 Format，或注册 Format 的模块"
+    ),
     # any format
     "{name} can be written but not read; it can be read: {known}": "{name} 只能写，不能读；可读的有：{known}",
     "{name} cannot be written from a {holds}; what can: {able}": "{name} 不能由 {holds} 写出；可以的有：{able}",

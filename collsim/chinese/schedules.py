@@ -1,6 +1,10 @@
 """Algorithms and schedules: `collsim.registry`, `schedule`, `steps`, `collective`, `replay`, `verify`."""
 
 SAID = {
+    "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made": (
+        "{thing!r} 不是算法；请指向含有 @algorithm 的模块，或 @algorithm 得到的对象"
+    ),
+    "{names}: taken already; give it another name": "{names}：名称已被占用；请换一个名称",
     # what a schedule does
     "{label}: after the last step rank {cell} has chunk {slot} = {has}, but {collective} wants {wants}. {how}": (
         "{label}：最后一步之后，rank {cell} 的 chunk {slot} = {has}，而 {collective} 要求 {wants}。{how}"

@@ -293,6 +293,9 @@ SAID = {
     "a sweep needs at least one {name}; the list given is empty": "批量实验至少需要一个 {name}；给出的列表是空的",
     "a sweep needs at least one model; the list given is empty": "批量实验至少需要一个模型；给出的列表是空的",
     "a sweep needs at least one parallel; the list given is empty": "批量实验至少需要一个 parallel；给出的列表是空的",
+    "parallel {name!r} needs its option {key}; write {{name: {name}, {key}: ...}}": (
+        "parallel {name!r} 必须给出选项 {key}；请写 {{name: {name}, {key}: ...}}"
+    ),
     "{name}= is of a sweep over training steps: say which model, as model='resnet50'": (
         "{name}= 属于训练步的批量实验：请指明模型，例如 model='resnet50'"
     ),

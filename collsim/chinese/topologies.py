@@ -1,6 +1,7 @@
 """Machines and networks: `collsim.topology`, without its files."""
 
 SAID = {
+    "{thing!r} is no Machine; name a Machine or a list of them": "{thing!r} 不是 Machine；请指向一个 Machine 或其列表",
     # generic networks
     "{shape}: {error}": "{shape}：{error}",
     "{shape}() needs the size of each dimension, for example {shape}(4, 4)": (

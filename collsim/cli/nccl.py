@@ -21,9 +21,14 @@ def accuracy(
     cases: Annotated[Path, typer.Argument(help="CSV that describes the machines.")],
     measured: Annotated[Path, typer.Argument(help="CSV with the measured rows.")],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV of predictions.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Hold the NCCL model against a table of measurements; says where it is wrong, the misses first."""
-    print(cs.nccl.accuracy(cases, measured, out))
+    found = cs.nccl.accuracy(cases, measured, out)
+    if as_json:
+        print_json({name: getattr(found, name) for name in ("cases", "effects", "failed", "notes")})
+    else:
+        print(found)
 
 
 @command()
@@ -102,20 +107,25 @@ def calibrate(
         typer.Option("-o", "--out", help="YAML of the machine with what its links carry; --topology-file reads it."),
     ] = None,
     progress: Progress = None,
+    as_json: Json = False,
 ) -> None:
     """Fit the links of your cluster to its own log, and print the residuals; or measure this computer."""
     if here:
-        _calibrate_here(log, out, progress)
+        _calibrate_here(log, out, progress, as_json)
         return
     if log is None:
         raise cs.CollsimError("say what to calibrate to: a log of nccl-tests, or --here for this computer")
     fitted = cs.calibrate(log, place.network())
-    print(fitted)
+    names = ("factors", "fitted_on", "error", "held_out", "residuals")
+    if as_json:
+        print_json({name: getattr(fitted, name) for name in names})
+    else:
+        print(fitted)
     if out is not None:
         fitted.save(out)
 
 
-def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None) -> None:
+def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None, as_json: bool) -> None:
     from collsim.bar import told
     from collsim.real.here import calibrate_here
 
@@ -123,6 +133,9 @@ def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None) -
         raise cs.CollsimError("--here measures this computer and takes no log")
     with told(wanted(progress), "measurements", "done", "in all") as tell:
         found = calibrate_here(tell=tell)
-    print(found)
+    if as_json:
+        print_json(found)
+    else:
+        print(found)
     if out is not None:
         found.save(out)

@@ -21,6 +21,18 @@ from collsim.topology.assumed import assumptions
 from collsim.topology.files.effects import sentences
 from collsim.topology.spec import parse_topology
 
+
+def known_algorithms(incomplete: str) -> list[str]:
+    """Names for the shell to complete."""
+    return [name for name in cs.algorithms() if name.startswith(incomplete)]
+
+
+def known_machines(incomplete: str) -> list[str]:
+    """Names for the shell to complete."""
+    return [name for name in cs.machines() if name.startswith(incomplete)]
+
+
+AlgorithmName = Annotated[str, typer.Argument(help="for example allreduce_ring", autocompletion=known_algorithms)]
 Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or network unless given.")]
 Size = Annotated[str, typer.Option(help="nccl-tests' size: '256MiB', '1GB', or bytes.")]
 Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB:4'.")]
@@ -41,7 +53,9 @@ Progress = Annotated[
 class Place:
     """Where a run takes place: a machine, a generic network, or what a file describes."""
 
-    machine: Annotated[str | None, typer.Option(help="A machine by name, see `collsim list machines`.")] = None
+    machine: Annotated[
+        str | None, typer.Option(help="A machine by name, see `collsim list machines`.", autocompletion=known_machines)
+    ] = None
     topology: Annotated[str | None, typer.Option(help="A generic network: 'ring(8, bandwidth=25GB/s, alpha=1us)'.")] = (
         None
     )

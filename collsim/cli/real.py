@@ -10,7 +10,7 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Language, Load, Progress, Size, algorithm_of, by_rank, own_options, wanted
+from .options import AlgorithmName, Json, Language, Load, Progress, Size, algorithm_of, by_rank, own_options, wanted
 from .shell import EXTRA, command
 from .tables import print_json, records, show
 
@@ -60,7 +60,7 @@ class Elsewhere:
 @command(context_settings=EXTRA)
 def real(
     context: typer.Context,
-    algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
+    algorithm: AlgorithmName,
     imitated: Imitated,
     elsewhere: Elsewhere,
     ranks: Annotated[int, typer.Option(help="Processes, at most 16 with helpers.")] = 4,

@@ -19,6 +19,7 @@ from ..errors import Sentence
 from ..sweep.closing import SynthesisRace
 from ..sweep.synthesized import SYNTHESIZED
 from .options import (
+    AlgorithmName,
     Json,
     Load,
     Place,
@@ -42,7 +43,7 @@ _LONG = 2.0  # s: of what is expected to take longer it is said beforehand
 @command(context_settings=EXTRA)
 def run(
     context: typer.Context,
-    algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
+    algorithm: AlgorithmName,
     place: Place,
     timing: TimingOptions,
     ranks: Ranks = None,

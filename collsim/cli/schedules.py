@@ -12,7 +12,7 @@ from collsim.bar import told
 from collsim.errors import CollsimError, unknown
 from collsim.registry import find
 
-from .options import Json, Load, Progress, algorithm_of, own_options, wanted
+from .options import AlgorithmName, Json, Load, Progress, algorithm_of, own_options, wanted
 from .shell import EXTRA, command
 from .tables import print_json, show
 
@@ -20,7 +20,11 @@ from .tables import print_json, show
 @command("list")
 def list_(
     what: Annotated[
-        str, typer.Argument(help="algorithms, machines, topologies, collectives, models or formats")
+        str,
+        typer.Argument(
+            help="algorithms, machines, topologies, collectives, models or formats",
+            autocompletion=lambda incomplete: [name for name in _LISTS if name.startswith(incomplete)],
+        ),
     ] = "algorithms",
     as_json: Json = False,
 ) -> None:
@@ -108,7 +112,7 @@ _LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
 @command("show", context_settings=EXTRA)
 def show_(
     context: typer.Context,
-    algorithm: Annotated[str, typer.Argument(help="for example allreduce_ring")],
+    algorithm: AlgorithmName,
     ranks: Annotated[int, typer.Option(help="Number of ranks.")] = 4,
     load: Load = None,
     as_json: Json = False,

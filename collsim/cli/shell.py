@@ -24,7 +24,6 @@ app = typer.Typer(
     help="See collective communication move, check it, and trust the numbers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode="rich",  # whatever the version's default: what is escaped in a help text stays so
 )
 

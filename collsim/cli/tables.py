@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..units import format_bandwidth, format_time
@@ -26,8 +30,9 @@ def show(rows: list[dict[str, Any]], title: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
-    print(json.dumps(value, allow_nan=False, default=_plain, ensure_ascii=False))
+    """One JSON document on stdout: what `--json` of every command prints. Frames are lists of rows, dataclasses are
+    objects, what is no number is null."""
+    print(json.dumps(plain(value), allow_nan=False, ensure_ascii=False))
 
 
 def records(frame: Any) -> list[dict[str, Any]]:
@@ -61,7 +66,26 @@ def race_record(race: SynthesisRace) -> dict[str, Any]:
     return {"found": str(race.found), "says": [str(said) for said in race.says], "runs": race.rows()}
 
 
-def _plain(value: Any) -> Any:
-    if hasattr(value, "item"):
-        return value.item()
+def plain(value: Any) -> Any:
+    """The same in dicts, lists, texts, numbers and None. Raises TypeError for what has no such form."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(one) for one in value]
+    return _from_object(value)
+
+
+def _from_object(value: Any) -> Any:
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a frame
+        return plain(records(value))
+    if hasattr(value, "tolist"):  # arrays and scalars of numpy
+        return plain(value.tolist())
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Path):
+        return str(value)
     raise TypeError(f"not JSON: {value!r}")

@@ -1,4 +1,4 @@
-"""`worksheet`, `grade`, `site` and `app`: for a class."""
+"""`worksheet`, `slides`, `grade`, `site` and `app`: for a class."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from .tables import print_json, records
 @command(context_settings=EXTRA)
 def worksheet(
     context: typer.Context,
-    out: Annotated[Path, typer.Argument(help="sheet.md or sheet.pdf; the key goes to sheet-key beside it.")],
+    out: Annotated[
+        Path, typer.Argument(help="sheet.md or sheet.pdf, the key goes to sheet-key beside it; sheet.xml for Moodle.")
+    ],
     place: Place,
     algorithm: Annotated[str, typer.Option(help="for example allreduce_ring")] = "allreduce_ring",
     ranks: Ranks = None,
@@ -29,14 +31,35 @@ def worksheet(
     seed: Annotated[int, typer.Option(help="Another seed, other questions.")] = 0,
     count: Annotated[int, typer.Option(help="How many questions.")] = 8,
     lang: Language = "en",
+    as_json: Json = False,
 ) -> None:
-    """Questions made from a run, and their answer key, in Markdown or PDF."""
+    """Questions made from a run, with the machine, its rings and the schedule, and their answer key; or for Moodle."""
     from collsim.site import write_worksheet
 
     network = place.network(ranks)
     plan = cs.schedule(algorithm_of(algorithm, None), ranks=ranks, topology=network, **own_options(context))
     sheet, key = write_worksheet(cs.simulate(plan, network, nbytes), out, seed=seed, count=count, lang=lang)
-    print(f"worksheet {sheet}, key {key}")
+    if as_json:
+        print_json({"sheet": sheet, "key": key})
+    else:
+        print(f"worksheet {sheet}, key {key}" if key != sheet else f"{sheet}: questions for Moodle, with their answers")
+
+
+@command()
+def slides(
+    out: Annotated[Path, typer.Argument(help="slides.html: a screen each in a browser, a page each when printed.")],
+    lesson: Annotated[list[int] | None, typer.Option(help="Only these lessons, by number, in this order.")] = None,
+    lang: Language = "en",
+    as_json: Json = False,
+) -> None:
+    """Slides of the lessons, as one HTML file to show or to print: what is said, the question, the answer, the run."""
+    from collsim.site import write_slides
+
+    made = write_slides(out, lesson or (), lang)
+    if as_json:
+        print_json(made)
+        return
+    print(f"{made.path}: {made.slides} slides of {made.lessons} lessons; print them from the browser, for PDF too")
 
 
 @command()
@@ -75,12 +98,16 @@ def site(
     out: Annotated[Path, typer.Argument(help="A folder, new or made by an earlier build.")],
     lang: Annotated[list[str] | None, typer.Option(help="en, zh; both unless given.")] = None,
     progress: Progress = None,
+    as_json: Json = False,
 ) -> None:
     """Build the static site: lessons, gallery, races and questions for any web server or a USB stick; plays from
     file:// too."""
     from collsim.site import build
 
     made = build(out, lang or ("en", "zh"), progress=wanted(progress))
+    if as_json:
+        print_json(made)
+        return
     print(f"{made.path}: {made.runs} runs, {made.files} files, {cs.format_bytes(made.nbytes)}; open index.html")
 
 

@@ -255,11 +255,18 @@ def _split(row: dict[Any, Any]) -> dict[str, Any]:
 def train_accuracy(
     table: Annotated[Path, typer.Argument(help="A CSV of measured steps; docs/training.md says its columns.")],
     out: Annotated[Path, typer.Option("-o", "--out", help="The same with predicted_s and measured_s.")],
+    as_json: Json = False,
 ) -> None:
     """What training_step says of a table of measured steps, beside what was measured."""
+    import pandas
+
     from collsim.training.accuracy import train_accuracy as answered
 
-    print(answered(table, out))
+    written = answered(table, out)
+    if as_json:
+        print_json(pandas.read_csv(written))
+    else:
+        print(written)
 
 
 @command()

@@ -3,6 +3,7 @@ and content."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any, Literal
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import read_head
 from ..limits import FILE_MEMORY, most_memory, within
+from ..plugins import into
+from ..plugins import load as load_plugins
 from ..registry import load as load_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
@@ -56,9 +59,27 @@ def register(entry: Format) -> Format:
     return entry
 
 
+def _known() -> dict[str, Format]:
+    load_plugins("collsim.formats", _plugged)
+    return _FORMATS
+
+
+def _plugged(entry: Callable[[], Any]) -> None:
+    """Take what a package names: a module that calls `register`, a Format, or a list of them."""
+
+    def add() -> None:
+        found = entry()
+        for one in () if inspect.ismodule(found) else found if isinstance(found, (list, tuple)) else (found,):
+            if not isinstance(one, Format):
+                raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=one)
+            register(one)
+
+    into(_FORMATS, add)
+
+
 def formats() -> dict[str, Format]:
-    """All formats by name."""
-    return dict(sorted(_FORMATS.items()))
+    """All formats by name, those of other packages too."""
+    return dict(sorted(_known().items()))
 
 
 def load(path: Any, format: str | None = None, **options: Any) -> Any:
@@ -73,7 +94,7 @@ def load(path: Any, format: str | None = None, **options: Any) -> Any:
     entry = _named(format) if format is not None else _guess(path)
     if entry.read is None:
         why = "{name} can be written but not read; it can be read: {known}"
-        raise CollsimError(why, name=entry.name, known=_listed(e for e in _FORMATS.values() if e.read))
+        raise CollsimError(why, name=entry.name, known=_listed(e for e in _known().values() if e.read))
     with within(most_memory(FILE_MEMORY)):
         return entry.read(path, **options)
 
@@ -93,14 +114,14 @@ def _writer(holds: str, path: Any, format: str | None) -> Callable[..., None]:
     if format is not None:
         entry = _named(format)
         if entry.write is None or entry.holds != holds:
-            able = _listed(e for e in _FORMATS.values() if e.write and e.holds == holds)
+            able = _listed(e for e in _known().values() if e.write and e.holds == holds)
             why = "{name} cannot be written from a {holds}; what can: {able}"
             raise CollsimError(why, name=entry.name, holds=holds, able=able)
         return entry.write
     writer = next((e.write for e in _by_suffix(path) if e.write is not None and e.holds == holds), None)
     if writer is not None:
         return writer
-    known = sorted({s for e in _FORMATS.values() if e.write and e.holds == holds for s in e.suffixes})
+    known = sorted({s for e in _known().values() if e.write and e.holds == holds for s in e.suffixes})
     why = "no format writes a {holds} to {name!r}; its suffixes: {known}"
     raise CollsimError(why, holds=holds, name=Path(name_of(path)).name, known=", ".join(known) or Sentence("none"))
 
@@ -138,14 +159,14 @@ def _kind(thing: Any) -> str:
 
 
 def _named(name: str) -> Format:
-    return _FORMATS[require_word("format", name, _FORMATS)]
+    return _known()[require_word("format", name, _known())]
 
 
 def _by_suffix(path: Any) -> list[Format]:
     """Formats whose suffix the file has, the longest suffix first."""
     name = Path(name_of(path)).name.lower().removesuffix(".gz")
     found = [
-        (max(len(s) for s in e.suffixes if name.endswith(s)), e) for e in _FORMATS.values() if name.endswith(e.suffixes)
+        (max(len(s) for s in e.suffixes if name.endswith(s)), e) for e in _known().values() if name.endswith(e.suffixes)
     ]
     return [e for _, e in sorted(found, key=lambda pair: -pair[0])]
 
@@ -159,14 +180,14 @@ def _guess(path: Any) -> Format:
     if len(sharing) == 1:
         return sharing[0]  # let its reader say what is wrong
     if not sharing:
-        others = [e for e in _FORMATS.values() if e.read is not None and e.looks is not Format.looks and e.looks(text)]
+        others = [e for e in _known().values() if e.read is not None and e.looks is not Format.looks and e.looks(text)]
         if others:
             return others[0]
     written = next((e.name for e in _by_suffix(path) if e.read is None), None)
     if written and not sharing:
         why = "{name}: {written} files can be written, but not be loaded"
         raise FormatError(why, name=Path(name_of(path)).name, written=written)
-    known = _listed(sharing or (e for e in _FORMATS.values() if e.read))
+    known = _listed(sharing or (e for e in _known().values() if e.read))
     why = "{name}: its beginning does not look like any of: {known}; say which with format="
     raise FormatError(why, name=Path(name_of(path)).name, known=known)
 

@@ -25,6 +25,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..plugins import refuse
 from . import system
 from .attempt import Ended
 from .fence import ROOM, NoWalls, Walls, around, places, shut_in, walls
@@ -167,6 +168,7 @@ def _be_the_child(
 ) -> None:
     code = 1
     try:
+        refuse()
         os.setsid()
         _end_with(parent)
         out = _only_open(out)

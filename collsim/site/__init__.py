@@ -1,8 +1,9 @@
-"""What is handed out: worksheets as files, and a site that any web server or a USB stick can serve."""
+"""What is handed out: worksheets and slides as files, and a site that any web server or a USB stick can serve."""
 
 from __future__ import annotations
 
 from .build import Site, build
 from .sheets import write_worksheet
+from .slides import SlideDeck, write_slides
 
-__all__ = ["Site", "build", "write_worksheet"]
+__all__ = ["Site", "SlideDeck", "build", "write_slides", "write_worksheet"]

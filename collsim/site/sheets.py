@@ -1,45 +1,78 @@
-"""A worksheet and its key as files."""
+"""A worksheet and its key as files, and questions for Moodle."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from ..errors import CollsimError
+from ..files import writing
 from ..simulate import Trace
+from ..teach.questions.moodle import moodle_xml
 from ..teach.questions.question import Question
 from ..teach.questions.questions import questions
-from ..teach.questions.worksheet import answer, facts, markdown, title
-from ..viz.pictures.worksheet import Item, pdf
+from ..teach.questions.worksheet import answer, facts, markdown, plan_text, title
+from ..viz.pictures.worksheet import Item, machine_bytes, machine_drawing, pdf
+
+#: What a worksheet is written as; `.xml` is one file, with the answers in it.
+SUFFIXES = (".md", ".pdf", ".xml")
 
 
 def write_worksheet(
     trace: Trace, out: Path | str, *, seed: int = 0, count: int = 8, lang: str = "en"
 ) -> tuple[Path, Path]:
-    """Write `sheet.md` (or `.pdf`) and beside it `sheet-key.md` (or `.pdf`); both paths.
+    """Write `sheet.md` (or `.pdf`) and beside it `sheet-key.md` (or `.pdf`); both paths. Each begins with the machine's
+    picture (of Markdown in `sheet.svg` beside it), the rings and the schedule. `sheet.xml` is questions for Moodle with
+    their answers, one file, which is returned twice.
 
     Args:
-        out: the worksheet's file; its suffix says whether Markdown or PDF is written.
+        out: the worksheet's file; its suffix says what is written.
         seed: another seed, other questions.
 
     Raises CollsimError for another suffix, a folder that is not there, or Chinese as PDF on a machine without a Chinese
     font.
     """
     sheet = Path(out)
-    if sheet.suffix.lower() not in (".md", ".pdf"):
-        raise CollsimError("cannot write a worksheet to {sheet!r}: the suffix must be .md or .pdf", sheet=str(sheet))
+    suffix = sheet.suffix.lower()
+    if suffix not in SUFFIXES:
+        why = "cannot write a worksheet to {sheet!r}: the suffix must be .md, .pdf or .xml (Moodle)"
+        raise CollsimError(why, sheet=str(sheet))
     if not sheet.parent.is_dir():
         raise CollsimError(
             "cannot write {sheet!r}: there is no folder {parent!r}", sheet=str(sheet), parent=str(sheet.parent)
         )
+    asked = questions(trace, seed, count, lang)
+    if suffix == ".xml":
+        return _for_moodle(trace, sheet, asked, seed, lang)
     key = sheet.with_name(f"{sheet.stem}-key{sheet.suffix}")
-    asked, given = questions(trace, seed, count, lang), facts(trace, lang)
+    write = _as_markdown if suffix == ".md" else _as_pdf
     for path, is_key in ((sheet, False), (key, True)):
-        heading = title(trace, seed, lang, is_key)
-        if sheet.suffix.lower() == ".md":
-            path.write_text(markdown(asked, heading, given, is_key), encoding="utf-8")
-        else:
-            pdf(path, heading, given, [_item(q, is_key) for q in asked])
+        write(trace, path, asked, title(trace, seed, lang, is_key), is_key, lang)
     return sheet, key
+
+
+def _for_moodle(trace: Trace, sheet: Path, asked: list[Question], seed: int, lang: str) -> tuple[Path, Path]:
+    drawn = machine_bytes(trace.topology, "png", lang)
+    pictures = {"machine.png": drawn} if drawn else {}
+    category = "collsim/" + title(trace, seed, lang).replace("/", "//")  # a slash in a name is doubled
+    text = moodle_xml(asked, category, facts(trace, lang), plan_text(trace.schedule), pictures)
+    with writing(sheet) as file:
+        file.write(text.encode())
+    return sheet, sheet
+
+
+def _as_markdown(trace: Trace, path: Path, asked: list[Question], heading: str, is_key: bool, lang: str) -> None:
+    picture = path.with_name(path.stem.removesuffix("-key" if is_key else "") + ".svg")
+    drawn = machine_bytes(trace.topology, "svg", lang)
+    if drawn:
+        picture.write_bytes(drawn)
+    given, plan = facts(trace, lang), plan_text(trace.schedule)
+    text = markdown(asked, heading, given, is_key, plan, picture.name if drawn else "")
+    path.write_text(text, encoding="utf-8")
+
+
+def _as_pdf(trace: Trace, path: Path, asked: list[Question], heading: str, is_key: bool, lang: str) -> None:
+    items = [_item(q, is_key) for q in asked]
+    pdf(path, heading, facts(trace, lang), items, plan_text(trace.schedule), machine_drawing(trace.topology, lang))
 
 
 def _item(q: Question, is_key: bool) -> Item:

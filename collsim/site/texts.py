@@ -30,6 +30,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "In the notebook {notebook} you write it yourself; its exercises: {exercises}.",
         "在 notebook {notebook} 中自己动手写；其中的练习：{exercises}。",
     ),
+    "played": (
+        "The run plays in the app and on the site: lesson {number}.",
+        "这次运行可在应用和网站的第 {number} 课中播放。",
+    ),
+    "now": ("What now?", "接下来做什么？"),
     "about": (
         "{runs} runs, computed beforehand: {algorithms} algorithms on {places} machines and networks. Nothing is "
         "installed and nothing is loaded from elsewhere; the pages also work from a USB stick.",

@@ -17,7 +17,7 @@ from ..topology import NETWORKS, Topology, machine, machines
 from ..topology.spec import parse_topology
 
 _MOST = 10_000
-_EDITS = ("scaled", "with_link", "without_link", "without_device")
+EDITS = ("scaled", "with_link", "without_link", "without_device")
 
 
 def networks(given: Any) -> list[Topology]:
@@ -47,13 +47,13 @@ def _one(entry: Any) -> Iterable[Topology]:
 
 
 def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
-    edits = {name: entry.pop(name) for name in _EDITS if name in entry}
+    edits = {name: entry.pop(name) for name in EDITS if name in entry}
     if "machine" in entry:
         names = _listed(entry.pop("machine"))
     elif "network" in entry:
         texts = _listed(entry.pop("network"))
         if entry:
-            raise TopologyError(unknown("key of a network", next(iter(entry)), _EDITS))
+            raise TopologyError(unknown("key of a network", next(iter(entry)), EDITS))
         return [_edited(network, edits) for text in texts for network in _one(text)]
     else:
         raise TopologyError("topology {entry!r} has no 'machine' and no 'network'", entry=entry)

@@ -7,7 +7,7 @@ algorithm:                       # all of the collective when left out
   - {name: allreduce_tree, chunks: [1, 8]}
 topology:
   - switch(64)
-  - {machine: dgx-a100, nodes: [1, 2, 4], p2p: [true, false], scaled: {infiniband: 2}}
+  - {machine: dgx-a100, nodes: [1, 2, 4], p2p: [true, false], scaled: {nvlink: 2}}
 nbytes: 1KiB:1GiB:4              # first:last:factor, one size, or a list
 dtype: float32
 engine: lockstep                 # or {name: event, sharing: fair}
@@ -44,9 +44,10 @@ from .library import NCCL
 from .steps import SEVERAL, models, splits
 from .synthesized import SYNTHESIZED
 
-_KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")
+#: Keys of a plan over collectives; `schema` makes a JSON Schema of both.
+KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")
 #: Keys of a plan over training steps.
-_STEP_KEYS = ("model", "parallel", "topology", "compute", *SEVERAL)
+STEP_KEYS = ("model", "parallel", "topology", "compute", *SEVERAL)
 _LARGEST = 1_000_000
 
 
@@ -58,7 +59,7 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     node = compose(read_text(place, _LARGEST), place.name, "YAML")
     if not isinstance(node, yaml.MappingNode):
         why = "{name}, line 1: a plan is a mapping with the keys {keys}"
-        raise FormatError(why, name=place.name, keys=", ".join(_KEYS))
+        raise FormatError(why, name=place.name, keys=", ".join(KEYS))
     lines: dict[str, int] = {}
     for key, _ in node.value:
         line = key.start_mark.line + 1
@@ -69,7 +70,7 @@ def read_plan(path: str | Path) -> dict[str, Any]:
         plan = value_of(node)
     except FormatError as error:
         raise FormatError("{name}, {error}", name=place.name, error=error) from None
-    known = _STEP_KEYS if "model" in plan else (*_KEYS, "model")
+    known = STEP_KEYS if "model" in plan else (*KEYS, "model")
     for key in plan:
         if key not in known:
             why = "{name}, line {line}: {unknown}"

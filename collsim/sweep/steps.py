@@ -150,9 +150,13 @@ def splits(given: Any) -> list[Parallel]:
         name, options = _pair("parallel", item, str)
         make: Any = WAYS[require_word("way of splitting", name, WAYS)]
         for one in _each_option(options):
-            known = list(inspect.signature(make).parameters)
+            known = inspect.signature(make).parameters
             for key in one:
-                require_word(Sentence("option of {name}", name=name), key, known)
+                require_word(Sentence("option of {name}", name=name), key, list(known))
+            for key, option in known.items():
+                if option.default is option.empty and key not in one:
+                    why = "parallel {name!r} needs its option {key}; write {{name: {name}, {key}: ...}}"
+                    raise CollsimError(why, name=name, key=key)
             found.append(make(**one))
     if not found:
         raise CollsimError("a sweep needs at least one parallel; the list given is empty")

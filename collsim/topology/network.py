@@ -511,6 +511,9 @@ class Topology:
         """
         return views["draw"](self, ax, lang)
 
+    def _repr_html_(self) -> str | None:
+        return views["html"](self) if "html" in views else None
+
     def __repr__(self) -> str:
         return f"<Topology {self.name}: {self.ranks} ranks, {len(self.devices)} devices, {len(self.links)} links>"
 

@@ -49,12 +49,13 @@ def animate(trace: Trace, lang: str = "en", **options: Any) -> Animation:
     return Animation(trace, lang, options)
 
 
-def html(trace: Trace) -> str | None:
-    """The player as HTML for a notebook; None where the run is too large to be drawn, so that the text is shown
-    instead."""
+def html(trace: Trace) -> str:
+    """A run as HTML for a notebook: its figures, and below them the player where the run is not too large to be
+    drawn."""
     from ..errors import CollsimError
+    from .hosts.figures import printed
 
     try:
-        return animate(trace)._repr_html_()
+        return printed(str(trace)) + animate(trace)._repr_html_()
     except CollsimError:
-        return None
+        return printed(str(trace))

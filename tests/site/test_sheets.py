@@ -6,6 +6,7 @@ import pytest
 
 import collsim as cs
 from collsim.site import write_worksheet
+from collsim.teach.questions.worksheet import plan_text, ring_orders
 from collsim.viz.pictures import worksheet
 from collsim.viz.pictures.worksheet import Item, pdf, wrapped
 
@@ -58,7 +59,64 @@ def test_chinese_breaks_anywhere_and_english_between_words():
 
 
 def test_what_cannot_be_written_is_said_in_a_sentence(tmp_path):
-    with pytest.raises(cs.CollsimError, match=r"must be \.md or \.pdf"):
+    with pytest.raises(cs.CollsimError, match=r"must be \.md, \.pdf or \.xml"):
         write_worksheet(TRACE, tmp_path / "x.docx")
     with pytest.raises(cs.CollsimError, match="no folder"):
         write_worksheet(TRACE, tmp_path / "nowhere" / "x.md")
+
+
+# ---- what is asked about is on the sheet ---------------------------------------------------------------------------
+
+
+def test_a_sheet_has_the_machine_the_ring_and_the_schedule(tmp_path):
+    sheet, key = write_worksheet(TRACE, tmp_path / "monday.md")
+    for path in (sheet, key):
+        text = path.read_text(encoding="utf-8")
+        assert "![](monday.svg)" in text
+        assert "Ring: 0 → 1 → 2 → 3 → 4 → 5 → 6 → 7 → 0" in text
+        assert "rank 0  +7←7    +6←7" in text
+    assert "<svg" in (tmp_path / "monday.svg").read_text(encoding="utf-8")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["monday-key.md", "monday.md", "monday.svg"]
+
+
+def test_the_rings_of_all_channels_are_those_that_the_machine_offers():
+    two = cs.machine("dgx-a100", nodes=2)
+    plan = cs.schedule("allreduce_ring", topology=two)
+    found = ring_orders(plan)
+    assert len(found) == len(two.orders) == 8
+    for order, offered in zip(found, two.orders.tolist(), strict=True):
+        at = offered.index(0)
+        assert order == offered[at:] + offered[:at]
+
+
+@pytest.mark.parametrize("name", ["allreduce_parameter_server", "broadcast_binomial", "allreduce_recursive_doubling"])
+def test_what_is_no_ring_has_none(name):
+    assert ring_orders(cs.schedule(name, ranks=4)) == []
+
+
+def test_a_large_schedule_is_cut_to_what_a_page_holds():
+    text = plan_text(cs.schedule("allreduce_ring", ranks=64))
+    assert max(map(len, text.splitlines())) <= 140
+    assert "more steps not shown" in text
+    assert 15 < len(text.splitlines()) < 22
+
+
+def test_the_printed_sheet_begins_with_a_page_of_what_is_given(tmp_path):
+    plain = pdf(tmp_path / "plain.pdf", "Head", ["a fact"], [Item("Why?")]).read_bytes()
+    drawn = []
+    given = pdf(tmp_path / "given.pdf", "Head", ["a fact"], [Item("Why?")], "rank 0  +1←1", drawn.append).read_bytes()
+    assert [len(re.findall(rb"/Type /Page\b", text)) for text in (plain, given)] == [1, 2]
+    assert len(drawn) == 1
+    assert b"DejaVuSansMono" in given
+    assert b"DejaVuSansMono" not in plain
+
+
+def test_a_machine_that_is_too_large_to_be_drawn_is_left_out(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise cs.CollsimError("too much to draw")
+
+    monkeypatch.setattr(cs.Topology, "draw", refuse)
+    sheet, _ = write_worksheet(TRACE, tmp_path / "monday.md")
+    assert "![](" not in sheet.read_text(encoding="utf-8")
+    write_worksheet(TRACE, tmp_path / "monday.pdf")
+    assert not (tmp_path / "monday.svg").exists()

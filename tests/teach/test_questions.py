@@ -8,6 +8,7 @@ import pytest
 import collsim as cs
 from collsim.teach import questions, worksheet
 from collsim.teach.questions.kinds import ASKERS, AskedRun
+from collsim.teach.questions.question import Question
 
 
 def run(name="allreduce_ring", n=8, nbytes="64MiB", **options):
@@ -228,3 +229,17 @@ def test_a_question_as_a_record_is_plain_json_in_both_languages():
         record = json.loads(json.dumps(q.record(), allow_nan=False))
         assert set(record["text"]) == {"en", "zh"}
         assert record["answer"] == q.answer
+
+
+@pytest.mark.parametrize(
+    ("given", "right"),
+    [("10.7 MiB", True), ("10.7MiB", True), ("0.01045 GiB", True), ("10.2 MiB", False), ("11219763 B", True)],
+)
+def test_a_size_may_be_rounded_to_what_is_no_whole_number_of_bytes(given, right):
+    assert bool(Question("number", "x", ("", ""), ("", ""), 10.7 * 2**20, "bytes").check(given)) == right
+
+
+@pytest.mark.parametrize("given", ["10.7", "10.7 M", "10.7 MiB/s", "..7 MiB", "MiB"])
+def test_what_is_no_size_is_refused_as_an_answer(given):
+    with pytest.raises(cs.CollsimError):
+        Question("number", "x", ("", ""), ("", ""), 10.7 * 2**20, "bytes").check(given)

@@ -1,10 +1,15 @@
 """Plots of studies: what they show is what the table says; both languages."""
 
+import inspect
+
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import collsim as cs
 from collsim.analysis import best, compare, sensitivity
-from collsim.viz.pictures import plots
+from collsim.viz.pictures import palette, plots
 
 NETWORK = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
 
@@ -83,3 +88,91 @@ def test_a_wrong_table_is_a_sentence(table):
         plots.winner_map(table.drop(columns="ranks"))
     with pytest.raises(cs.CollsimError, match="sensitivity"):
         plots.tornado(table)
+
+
+# ---- many lines ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def thirty():
+    """Thirty algorithms over four sizes; number k is the fastest at size k for the first four, others are slower."""
+    rows = []
+    for k in range(30):
+        for place, size in enumerate((1024, 2**15, 2**20, 2**25)):
+            fast = 0.5 if k == 29 - place else 1.0
+            rows.append({"algorithm": f"allreduce_number_{k:02d}", "nbytes": size, "time": fast * 1e-6 * (size + k)})
+    return pd.DataFrame(rows)
+
+
+def boxes_of(texts):
+    texts[0].figure.canvas.draw()
+    return [Text.get_window_extent(text) for text in texts]  # without the line to it
+
+
+def test_of_thirty_lines_the_foremost_are_named_at_their_ends_and_the_rest_are_grey(thirty):
+    ax = plots.time_over_size(thirty)
+    grey = [line for line in ax.lines if line.get_color() == palette.IDLE]
+    assert len(ax.lines) == 30
+    assert len(grey) == 24
+    named = {text.get_text(): text for text in ax.texts}
+    winners = {f"allreduce_number_{k}" for k in (29, 28, 27, 26)}
+    assert winners < set(named)  # each is the fastest at one size
+    assert set(named) - winners == {"allreduce_number_00", "allreduce_number_01"}  # then the fastest at the largest
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["24 more"]
+    colours = [text.get_color() for text in named.values()]
+    assert len(set(colours)) == 6
+    for line in set(ax.lines) - set(grey):
+        assert named[line.get_label()].get_color() == line.get_color()
+
+
+def test_names_do_not_cover_one_another_and_stand_in_the_figure(thirty):
+    ax = plots.time_over_size(thirty)
+    boxes, figure = boxes_of(ax.texts), ax.figure.bbox
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    inside = ax.get_window_extent()
+    assert all(box.x0 >= inside.x1 and box.x1 <= figure.x1 and figure.y0 <= box.y0 for box in boxes)
+    ends = sorted(ax.texts, key=lambda text: text.xy[1])
+    assert ends == sorted(ax.texts, key=lambda text: text.xyann[1]), "in the order of the lines"
+
+
+def test_more_bus_bandwidth_is_better(thirty):
+    ax = plots.busbw_over_size(thirty.assign(busbw=thirty["nbytes"] / thirty["time"]))
+    assert {"allreduce_number_29", "allreduce_number_00"} < {text.get_text() for text in ax.texts}
+
+
+def test_a_few_lines_are_all_named_and_there_is_no_legend(table):
+    ax = plots.time_over_size(table)
+    assert {text.get_text() for text in ax.texts} == {
+        f"{a}, {t}" for a, t in zip(table.algorithm, table.topology, strict=True)
+    }
+    assert ax.get_legend() is None
+
+
+def test_axes_of_somebody_are_drawn_into_and_given_back_with_a_legend(thirty):
+    ax = Figure().add_subplot()
+    assert plots.time_over_size(thirty, ax=ax) is ax
+    assert len(ax.get_legend().get_texts()) == 7
+    assert list(ax.texts) == []
+
+
+def test_every_plot_takes_axes_and_returns_them(trace, table):
+    found = best("broadcast", NETWORK, "64MiB", algorithm=["broadcast_chain"])
+    given = {
+        "time_over_size": table,
+        "busbw_over_size": table,
+        "link_utilisation": trace,
+        "volume_over_time": trace,
+        "gantt": trace,
+        "winner_map": table,
+        "tornado": sensitivity(trace),
+        "time_over_chunks": found.tried,
+        "differences": compare(trace, trace),
+    }
+    public = {name for name, f in vars(plots).items() if inspect.isfunction(f) and f.__module__ == plots.__name__}
+    assert {name for name in public if name[0] != "_"} == set(given)
+    for name, what in given.items():
+        ax = Figure().add_subplot()
+        assert getattr(plots, name)(what, ax=ax) is ax, name
+    for draw in (NETWORK.draw, cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=64).plot):
+        ax = Figure().add_subplot()
+        assert draw(ax=ax) is ax

@@ -19,6 +19,7 @@ from starlette.types import Scope
 from streamlit import config
 
 from collsim.errors import CollsimError
+from collsim.plugins import SWITCH, refuse
 
 from .admission import Admission, code_wanted
 from .clients import ClientLimits, Clients
@@ -43,6 +44,8 @@ def admission() -> Admission | None:
 
 def middleware(first: Callable[[Scope, str], str]) -> list[Middleware]:
     """The layers around Streamlit; `first` says what stands on a page until Streamlit has loaded there, or nothing."""
+    if admission() is not None and os.environ.get(SWITCH) != "1":
+        refuse()  # what was installed for its owner is not for whoever comes in
     base = str(config.get_option("server.baseUrlPath") or "").strip("/")
     clients = Clients(limits_wanted())
     base = f"/{base}" if base else ""

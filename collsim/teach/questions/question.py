@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -157,11 +158,22 @@ def shown(value: float, unit: Unit) -> str:
     return f"{value:g}"
 
 
+def _size(given: Any) -> float:
+    """Bytes; an answer that somebody rounded, `10.7 MiB`, need not be a whole number of them."""
+    try:
+        return float(parse_bytes(given, "answer"))
+    except CollsimError:
+        rounded = re.fullmatch(r"[\d.]+ ?(?:[kKMGT]i?)?B", given) if isinstance(given, str) else None
+        if rounded is None:
+            raise
+        return parse_bandwidth(f"{given}/s", "answer")
+
+
 def _parsed(given: Any, unit: Unit) -> float:
     if isinstance(given, str):
         given = given.strip().replace("\N{NO-BREAK SPACE}", " ").replace(",", "")
     if unit == "bytes":
-        return float(parse_bytes(given, "answer"))
+        return _size(given)
     if unit == "time":
         return parse_time(given, "answer")
     if unit == "rate":

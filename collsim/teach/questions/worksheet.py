@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from ...schedule import Schedule
 from ...simulate import Trace
 from ...units import format_bytes
 from ..language import LANGUAGES, Text
 from .question import Question
 from .questions import questions
+
+_MOST_RINGS, _WIDEST = 8, 128  # lines, and columns of a diagram that A4 holds
 
 
 def title(trace: Trace, seed: int, lang: str = "en", key: bool = False) -> str:
@@ -20,7 +25,7 @@ def title(trace: Trace, seed: int, lang: str = "en", key: bool = False) -> str:
 
 
 def facts(trace: Trace, lang: str = "en") -> list[str]:
-    """What a student is given: the machine's links in use, and the schedule's shape, without a result."""
+    """What a student is given: the machine's links in use, the schedule's shape and rings, without a result."""
     links = trace.topology.links
     rows = []
     seen = set()
@@ -33,13 +38,63 @@ def facts(trace: Trace, lang: str = "en") -> list[str]:
             )
     ranks = _in(lang, f"{trace.schedule.ranks} ranks", f"{trace.schedule.ranks} 个 rank")
     chunks = _in(lang, f"{trace.schedule.chunks} chunks", f"{trace.schedule.chunks} 个 chunk")
-    return [f"{ranks}, {chunks}, {format_bytes(trace.nbytes)}, {trace.dtype}, engine {trace.engine}", *rows]
+    return [
+        f"{ranks}, {chunks}, {format_bytes(trace.nbytes)}, {trace.dtype}, engine {trace.engine}",
+        *rows,
+        *_rings(trace, lang),
+    ]
 
 
-def markdown(asked: Sequence[Question], heading: str, given: Sequence[str] = (), key: bool = False) -> str:
-    """The sheet, or its key with answers and explanations."""
+def _rings(trace: Trace, lang: str) -> list[str]:
+    orders = ring_orders(trace.schedule)
+    whole = [" → ".join(map(str, [*order, order[0]])) for order in orders[:_MOST_RINGS]]
+    said = [
+        _in(lang, "Ring: ", "环：") if len(orders) == 1 else _in(lang, f"Ring of channel {k}: ", f"通道 {k} 的环：")
+        for k in range(len(whole))
+    ]
+    return [name + ring for name, ring in zip(said, whole, strict=True)]
+
+
+def ring_orders(plan: Schedule) -> list[list[int]]:
+    """The order of the ranks in each channel's ring, from rank 0; nothing where the first step is no ring."""
+    first = next(iter(plan.each_step()), None)
+    if first is None:
+        return []
+    orders: list[list[int]] = []
+    for channel in np.unique(first.channel).tolist():
+        on = first.channel == channel
+        following = dict(zip(first.src[on].tolist(), first.dst[on].tolist(), strict=True))
+        order, at = [0], following.get(0)
+        while at is not None and at != 0 and len(order) <= plan.ranks:
+            order, at = [*order, at], following.get(at)
+        if at != 0 or len(order) != plan.ranks or on.sum() != plan.ranks or plan.ranks < 3:
+            return []
+        orders.append(order)
+    return orders
+
+
+def plan_text(plan: Schedule) -> str:
+    """The schedule as text, as many steps and ranks of it as a printed page holds."""
+    for steps in range(16, 0, -1):
+        text = plan.diagram(most_ranks=16, most_steps=steps)
+        if max(map(len, text.splitlines()[1:])) <= _WIDEST:
+            return text
+    return ""
+
+
+def markdown(
+    asked: Sequence[Question],
+    heading: str,
+    given: Sequence[str] = (),
+    key: bool = False,
+    plan: str = "",
+    picture: str = "",
+) -> str:
+    """The sheet, or its key with answers and explanations; `plan` is a text diagram, `picture` the name of a file."""
     lines = [f"# {heading}", ""]
     lines += [f"- {fact}" for fact in given] + ([""] if given else [])
+    lines += [f"![]({picture})", ""] if picture else []
+    lines += ["```text", plan, "```", ""] if plan else []
     for number, q in enumerate(asked, 1):
         lines += [f"**{number}.** {q.text}", ""]
         lines += [f"   - {chr(65 + k)}. {text}" for k, text in enumerate(q.options)] + ([""] if q.choices else [])
@@ -63,9 +118,9 @@ def answer(q: Question) -> str:
 def worksheet(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> tuple[str, str]:
     """The worksheet and the answer key of a run, both as Markdown. Another seed, other questions."""
     asked = questions(trace, seed, count, lang)
-    given = facts(trace, lang)
-    return markdown(asked, title(trace, seed, lang), given), markdown(
-        asked, title(trace, seed, lang, True), given, key=True
+    given, plan = facts(trace, lang), plan_text(trace.schedule)
+    return markdown(asked, title(trace, seed, lang), given, plan=plan), markdown(
+        asked, title(trace, seed, lang, True), given, key=True, plan=plan
     )
 
 

@@ -17,6 +17,8 @@ import numpy as np
 
 from ...errors import CollsimError, Sentence, TopologyError, shown, unknown
 from ...limits import Extent, require
+from ...plugins import into
+from ...plugins import load as load_plugins
 from ...units import parse_count
 from ..cables import Nic, at, nic
 from ..cluster import ClusterRouter, Policy
@@ -34,14 +36,25 @@ _USUAL |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "no
 
 @cache
 def machines() -> MappingProxyType[str, Machine]:
-    """All machines by name. A Machine has `title`, `about`, `devices`, `joints` (with sources) and `source`."""
+    """All machines by name, those of other packages too. A Machine has `title`, `about`, `devices`, `joints` (with
+    sources) and `source`."""
     found: dict[str, Machine] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
         for entry in importlib.import_module(f"{__name__}.{module}").MACHINES:
             if entry.name in found:
                 raise TopologyError("machine {name!r} is in the catalogue twice", name=entry.name)
             found[entry.name] = entry
+    load_plugins("collsim.machines", lambda entry: into(found, lambda: _add(found, entry())))
     return MappingProxyType(dict(sorted(found.items())))
+
+
+def _add(found: dict[str, Machine], given: Any) -> None:
+    """Take what a package names: a Machine, a list of them, or a module with `MACHINES`."""
+    given = getattr(given, "MACHINES", given)
+    for one in given if isinstance(given, (list, tuple)) else (given,):
+        if not isinstance(one, Machine):
+            raise TopologyError("{thing!r} is no Machine; name a Machine or a list of them", thing=one)
+        found[one.name] = one
 
 
 def machine(

@@ -22,6 +22,7 @@ from ..timeline.inside import drawn
 from ..timeline.rows import rows
 from . import palette
 from .figure import own_figure, shown
+from .lines import PlotLine, draw_lines, name_ends
 from .still import fonts, language
 
 if TYPE_CHECKING:
@@ -31,6 +32,18 @@ if TYPE_CHECKING:
 
     from ...analysis import Comparison
     from ...simulate import Trace
+
+__all__ = [
+    "busbw_over_size",
+    "differences",
+    "gantt",
+    "link_utilisation",
+    "time_over_chunks",
+    "time_over_size",
+    "tornado",
+    "volume_over_time",
+    "winner_map",
+]
 
 _DPI = 110
 _MOST_BARS = 24
@@ -42,12 +55,17 @@ _DASHES = ("-", (0, (5, 3)), (0, (1, 1.5)), (0, (7, 2, 1, 2)), (0, (2, 4)))  # l
 
 def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Time against message size, a line per algorithm and topology, both axes logarithmic. `frame` is what `sweep`
-    returns."""
+    returns.
+
+    Of many lines the six foremost (the fastest at some size, then at the largest) have a colour and their name, the
+    rest are grey. Names stand at the ends of the lines; in `ax` of a figure without a layout engine, in a legend.
+    """
     return _over_size(frame, "time", _in(lang, "time", "时间"), ax, lang, logarithmic=True)
 
 
 def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Bus bandwidth (nccl-tests) against message size, a line per algorithm and topology."""
+    """Bus bandwidth (nccl-tests) against message size, a line per algorithm and topology; of many the six foremost are
+    named, as in `time_over_size`."""
     return _over_size(frame, "busbw", "busbw, GB/s", ax, lang, logarithmic=False)
 
 
@@ -346,20 +364,8 @@ def _over_size(frame: pd.DataFrame, column: str, label: str, ax: Axes | None, la
     ax = _axes(ax, 7.2, 4.4)
     good = frame[frame[column].notna() & (frame["nbytes"] > 0)]
     by = ["algorithm"] + (["topology"] if "topology" in good.columns and good["topology"].nunique() > 1 else [])
-    factor = 1e-9 if column == "busbw" else 1.0
-    for number, (name, part) in enumerate(good.groupby(by, sort=False)):
-        line = part.sort_values("nbytes")
-        said = ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
-        ax.plot(
-            line["nbytes"].to_numpy(),
-            line[column].to_numpy() * factor,
-            label=said,
-            color=palette.SERIES[number % len(palette.SERIES)],
-            marker="osD^v"[number % 5],
-            markersize=4,
-            linewidth=1.8,
-            linestyle="-" if number < len(palette.SERIES) else "--",
-        )
+    lines = _lines_of(good, by, column, 1e-9 if column == "busbw" else 1.0)
+    drawn = draw_lines(ax, lines, logarithmic, _in(lang, "{count} more", "另外 {count} 条"))
     ax.set_xscale("log", base=2)
     if logarithmic:
         ax.set_yscale("log")
@@ -369,6 +375,26 @@ def _over_size(frame: pd.DataFrame, column: str, label: str, ax: Axes | None, la
     ax.xaxis.set_major_formatter(lambda value, _: format_bytes(round(value)) if value >= 1 else "")
     ax.set_xlabel(_in(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
     ax.set_ylabel(label)
-    if len(good):
+    if ax.get_figure(root=True).get_layout_engine() is not None:  # type: ignore[union-attr]
+        name_ends(ax, lines, drawn)
+        _say_the_rest(ax)
+    elif lines:
         ax.legend(frameon=False, fontsize=8)
     return _clean(ax, "both", lang)
+
+
+def _say_the_rest(ax: Axes) -> None:
+    """How many lines are grey, in a legend of its own."""
+    grey = [line for line in ax.lines if line.get_color() == palette.IDLE and str(line.get_label())[:1] != "_"]
+    if grey:
+        ax.legend(handles=grey, frameon=False, fontsize=8, loc="upper left")
+
+
+def _lines_of(good: pd.DataFrame, by: list[str], column: str, factor: float) -> list[PlotLine]:
+    """A line for each algorithm, and topology where there are several."""
+    found = []
+    for name, part in good.groupby(by, sort=False):
+        line = part.sort_values("nbytes")
+        said = ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+        found.append(PlotLine(said, line["nbytes"].to_numpy(float), line[column].to_numpy(float) * factor))
+    return found

@@ -6,11 +6,16 @@ It knows nothing of questions: it is given texts and draws them.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError
+
+if TYPE_CHECKING:
+    from ...topology import Topology
 
 _WIDTH, _HEIGHT = 8.27, 11.69  # inches, A4
 _COLUMNS, _TOP, _BOTTOM, _LINE = 92, 0.94, 0.06, 0.0185
@@ -36,20 +41,31 @@ class Item:
     reasons: Sequence[str] = field(default_factory=tuple)
 
 
-def pdf(path: Path, heading: str, given: Sequence[str], items: Sequence[Item]) -> Path:
-    """Write the sheet. Raises CollsimError where Chinese text is asked for and no font on this machine has it."""
+def pdf(
+    path: Path,
+    heading: str,
+    given: Sequence[str],
+    items: Sequence[Item],
+    plan: str = "",
+    drawing: Callable[[Any], Any] | None = None,
+) -> Path:
+    """Write the sheet. With `plan` (a text diagram) or `drawing` (draws in given Axes) what is given has a page of its
+    own. Raises CollsimError where Chinese text is asked for and no font on this machine has it."""
     import matplotlib as mpl
     from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
 
     family = _fonts("".join([heading, *given, *(i.text + i.answer for i in items)]))
     target = Path(path)
-    blocks = list(_blocks(heading, given, items))
+    apart = bool(plan or drawing)
+    blocks = list(_blocks(heading, () if apart else given, items))
     with (
         mpl.rc_context({"font.family": family, "pdf.fonttype": 42}),
         PdfPages(target, metadata={"Title": heading, "CreationDate": None}) as out,
     ):
-        for number, page in enumerate(_pages(blocks), 1):
+        if apart:
+            out.savefig(_given_page(heading, given, plan, drawing))
+        for number, page in enumerate(_pages(blocks), 1 + apart):
             figure = Figure(figsize=(_WIDTH, _HEIGHT))
             _draw(figure, page, number)
             out.savefig(figure)
@@ -114,6 +130,26 @@ def _pages(blocks: Sequence[list[Line]]) -> Iterator[list[Line]]:
         yield page
 
 
+def _given_page(heading: str, given: Sequence[str], plan: str, drawing: Callable[[Any], Any] | None) -> Any:
+    """What is given, the schedule as text, and below them the picture of the machine."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDTH, _HEIGHT))
+    lines: list[Line] = [line for block in list(_blocks(heading, given, ())) for line in block]
+    _draw(figure, lines, 1)
+    row, size = len(lines), _LINE * 0.8
+    rows = plan.splitlines()
+    wide = max(map(len, rows), default=1)
+    for k, text in enumerate(rows):
+        y = _TOP - row * _LINE - k * size
+        figure.text(0.08, y, text, family="DejaVu Sans Mono", fontsize=min(8.0, 820 / wide), va="top")
+    top = _TOP - row * _LINE - len(rows) * size - 0.02
+    if drawing is not None and top > 0.2:
+        ax = figure.add_axes((0.08, _BOTTOM, 0.84, min(0.45, top - _BOTTOM)))
+        drawing(ax)
+    return figure
+
+
 def _draw(figure: object, page: Sequence[Line], number: int) -> None:
     for row, (text, indent, weight) in enumerate(page):
         if text:
@@ -148,3 +184,31 @@ def _words(text: str) -> Iterator[str]:
             word = ""
     if word:
         yield word
+
+
+def machine_drawing(network: Topology, lang: str) -> Callable[[Any], Any] | None:
+    """A function that draws the machine in given Axes; None where it is too large to be drawn."""
+    from matplotlib.figure import Figure
+
+    def draw(ax: Any) -> Any:
+        return network.draw(ax=ax, lang=lang)
+
+    try:
+        draw(Figure().add_subplot())
+    except CollsimError:
+        return None
+    return draw
+
+
+def machine_bytes(network: Topology, form: str, lang: str) -> bytes:
+    """The machine's picture; empty where it is too large to be drawn."""
+    import matplotlib as mpl
+
+    out = BytesIO()
+    try:
+        with mpl.rc_context({"svg.hashsalt": "collsim"}):  # the same bytes for the same machine
+            figure = network.draw(lang=lang).figure
+            figure.savefig(out, format=form, dpi=110, metadata={"Date": None} if form == "svg" else None)
+    except CollsimError:
+        return b""
+    return out.getvalue()

@@ -3,7 +3,6 @@ collectives."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ from ...errors import CollsimError, require_path
 from ...files import writing
 from ...simulate import simulate
 from ...training.run import network_of
+from ..hosts.figures import printed
 from ..hosts.page import framed, offline_page
 from ..hosts.show import require_language
 from ..timeline.document import sent
@@ -138,8 +138,8 @@ def page(trace: StepTrace, path: Path, lang: str = "en", **options: Any) -> Path
 
 
 def shown(trace: StepTrace) -> str:
-    """For a notebook: the timeline to be played; the figures as text where it cannot be drawn."""
+    """For a notebook: the figures, and below them the timeline to be played where it can be drawn."""
     try:
-        return animate(trace)._repr_html_()
+        return printed(str(trace)) + animate(trace)._repr_html_()
     except CollsimError:
-        return f"<pre>{html.escape(str(trace))}</pre>"
+        return printed(str(trace))

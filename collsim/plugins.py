@@ -1,0 +1,80 @@
+"""What other packages add: algorithms, machines and file formats that they name as entry points in their metadata.
+
+They are imported when a name is first looked for that the package itself does not have, or all are listed; `import
+collsim` imports none. One that fails is left out with a warning that names it, and changes nothing. `COLLSIM_PLUGINS=0`
+leaves out all; the processes around a stranger's code do so always, and a server that is open to a room unless
+`COLLSIM_PLUGINS=1` (see SECURITY.md).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, MutableMapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from .errors import CollsimError
+
+#: The variable that says whether other packages are imported: 0 never, 1 also on a server that is open to a room.
+SWITCH = "COLLSIM_PLUGINS"
+_lock = threading.RLock()
+_begun: set[str] = set()
+_done: set[str] = set()
+
+
+def refuse() -> None:
+    """From now on nothing of other packages is imported for them, in this process and in those that it starts."""
+    os.environ[SWITCH] = "0"
+
+
+def refused() -> bool:
+    """Is nothing of other packages imported here?"""
+    return os.environ.get(SWITCH, "") == "0"
+
+
+def load(group: str, take: Callable[[Callable[[], Any]], None]) -> None:
+    """Import what installed packages name under a group, once in this process.
+
+    `take` is given a function that imports one entry and returns what it names; whatever it raises leaves that entry
+    out, with a warning.
+    """
+    if group in _done:
+        return
+    with _lock:
+        if group in _begun or refused():
+            return
+        _begun.add(group)  # first: a package may ask for the list while it is imported
+        for entry in entry_points(group=group):
+            _taken(entry, take)
+        _done.add(group)
+
+
+def _taken(entry: EntryPoint, take: Callable[[Callable[[], Any]], None]) -> None:
+    try:
+        take(entry.load)
+    except (Exception, SystemExit) as error:
+        package = entry.dist.name if entry.dist is not None else "unknown"
+        kind = "" if isinstance(error, CollsimError) else f"{type(error).__name__}: "
+        warnings.warn(
+            f"{entry.group}: {entry.name!r} of the package {package!r} ({entry.value}) is left out: {kind}{error}",
+            stacklevel=5,
+        )
+
+
+def into(registry: MutableMapping[str, Any], add: Callable[[], Any]) -> Any:
+    """Let a package put names into a registry, and return what `add` returns. Raises CollsimError where it takes a name
+    that is taken; then, and whatever else is raised, the registry is as it was."""
+    before = dict(registry)
+    try:
+        found = add()
+        taken = [name for name, held in before.items() if registry.get(name) is not held]
+        if taken:
+            raise CollsimError("{names}: taken already; give it another name", names=", ".join(taken))
+    except BaseException:
+        for name in registry.keys() - before.keys():
+            del registry[name]
+        registry.update(before)
+        raise
+    return found

@@ -1,0 +1,127 @@
+"""Many lines in one plot that stay readable: the foremost have a colour and their name at their end, the rest are grey
+and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...analysis.standing import counted
+from . import palette
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST = len(palette.SERIES)  # as many as there are colours
+_POINTS = 8.0  # height of a name
+_GAP = 1.3  # from one name to the next, in heights
+
+
+@dataclass(frozen=True, eq=False)
+class PlotLine:
+    """One line: its name, and what it has at which place, places rising."""
+
+    name: str
+    x: npt.NDArray[np.float64]
+    y: npt.NDArray[np.float64]
+
+
+def foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
+    """The lines to be named, at most MOST: those that are the best at some place, who is so most often first, then the
+    best where the places end. `low`: is less better?"""
+    sign = 1.0 if low else -1.0
+    best: dict[float, float] = {}
+    for line in lines:
+        for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):
+            best[x] = min(best.get(x, np.inf), sign * y)
+    wins = [
+        sum(counted(abs(y)) == counted(abs(best[x])) for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True))
+        for line in lines
+    ]
+    far = max(best, default=0.0)
+    at_end = [sign * line.y[-1] if len(line.x) and line.x[-1] == far else np.inf for line in lines]
+    order = sorted(range(len(lines)), key=lambda k: (-wins[k], at_end[k], k))
+    return sorted(order[:MOST])
+
+
+def draw_lines(ax: Axes, lines: Sequence[PlotLine], low: bool, rest: str) -> dict[int, Any]:
+    """Draw them; those that are named, by number. `rest` names the others, with `{count}` in it."""
+    named = foremost(lines, low)
+    others = [k for k in range(len(lines)) if k not in named]
+    for k in others:
+        label = rest.format(count=len(others)) if k == others[0] else None
+        ax.plot(lines[k].x, lines[k].y, color=palette.IDLE, linewidth=1.0, label=label, zorder=1.5)
+    drawn = {}
+    for number, k in enumerate(named):
+        (drawn[k],) = ax.plot(
+            lines[k].x,
+            lines[k].y,
+            label=lines[k].name,
+            color=palette.SERIES[number],
+            marker="osD^v"[number % 5],
+            markersize=4,
+            linewidth=1.8,
+        )
+    return drawn
+
+
+def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Any]) -> None:
+    """The name of each line beside its end, in its colour, apart from one another; the others' count above.
+
+    To be called when scales and limits are set. Names stand outside of the Axes, so their figure must have a layout
+    engine that makes room.
+    """
+    ends = [(k, lines[k].x[-1], lines[k].y[-1]) for k in drawn if len(lines[k].x)]
+    high = np.array([_part(ax, x, y) for _, x, y in ends])
+    step = _GAP * _POINTS / 72 / _inches(ax)
+    for (k, x, y), at in zip(ends, _apart(high, step).tolist(), strict=True):
+        colour = drawn[k].get_color()
+        ax.annotate(
+            lines[k].name,
+            (x, y),
+            (1.03, at),
+            textcoords=ax.transAxes,
+            color=colour,
+            fontsize=_POINTS,
+            va="center",
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "linewidth": 0.7,
+                "shrinkA": 1,
+                "shrinkB": 4,
+                "relpos": (0, 0.5),
+            },
+        )
+
+
+def _part(ax: Axes, x: float, y: float) -> float:
+    """The height of a point as a part of the Axes."""
+    return float(ax.transAxes.inverted().transform(ax.transData.transform((x, y)))[1])
+
+
+def _inches(ax: Axes) -> float:
+    """About how high the Axes are; a layout engine has not yet made room for the words below."""
+    return float(ax.get_position().height * ax.figure.get_figheight()) * 0.95  # type: ignore[union-attr]
+
+
+def _apart(high: npt.NDArray[np.float64], step: float) -> npt.NDArray[np.float64]:
+    """The same heights, at least a step from one another, in the same order, about where they were and within the Axes
+    while there is room."""
+    order = np.argsort(high, kind="stable")
+    groups: list[tuple[float, int]] = []  # middle and number of names that touch
+    for at in high[order].tolist():
+        groups.append((at, 1))
+        while len(groups) > 1 and groups[-1][0] - groups[-2][0] < step * (groups[-1][1] + groups[-2][1]) / 2 - 1e-12:
+            (one, n), (two, m) = groups.pop(), groups.pop()
+            groups.append(((one * n + two * m) / (n + m), n + m))
+    moved = [middle + step * (k - (count - 1) / 2) for middle, count in groups for k in range(count)]
+    ceiling = [1.0 - step * k for k in range(len(moved))][::-1]
+    out = np.empty(len(moved))
+    out[order] = np.minimum(moved, ceiling)
+    return out

@@ -1,0 +1,117 @@
+"""Slides of the lessons: what the lessons say, no answer before its question, nothing of elsewhere."""
+
+import base64
+import re
+from html import escape
+from html.parser import HTMLParser
+
+import pytest
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.cli import app
+from collsim.lessons.chapters import LESSONS
+from collsim.site import write_slides
+
+VOID = {"meta", "img"}
+
+
+class Read(HTMLParser):
+    """The text of every slide; a tag that is not closed is an error."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.slides, self.open, self.tags = [], [], set()
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "section":
+            self.slides.append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "section" in self.open:
+            self.slides[-1] += data + " "
+
+
+@pytest.fixture(scope="module", params=["en", "zh"])
+def deck(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("slides") / "slides.html"
+    made = write_slides(path, [3], request.param)
+    return request.param, made, path.read_text(encoding="utf-8")
+
+
+def test_every_text_of_a_lesson_is_on_a_slide_and_the_answer_comes_after_its_question(deck):
+    lang, made, text = deck
+    k, lesson = ("en", "zh").index(lang), LESSONS[3]
+    slides = Read(text).slides
+    assert len(slides) == made.slides == text.count('class="slide')
+    assert lesson.title[k] in slides[0]
+    for section in lesson.sections:
+        told = section.told()
+        asked = next(i for i, slide in enumerate(slides) if told.question.ask[k] in slide)
+        for one in told.question.choices:
+            assert one.text[k] in slides[asked]
+            assert one.why[k] in slides[asked + 1]
+            assert one.why[k] not in slides[asked]
+        assert told.question.explanation[k] in slides[asked + 1]
+        assert all(text[k] in slides[asked - 1] for text in told.before)
+        assert all(text[k] in slides[asked + 2] for text in told.after)
+        assert all(cell[k] in slides[asked + 3] for row in told.table for cell in row)
+        for early in slides[: asked + 1]:
+            assert told.question.explanation[k] not in early
+    assert all(name in slides[-1] for name in (lesson.notebook, *lesson.exercises))
+
+
+def test_the_right_choice_alone_is_marked_and_only_after_the_question(deck):
+    lang, _, text = deck
+    k = ("en", "zh").index(lang)
+    for section in LESSONS[3].sections:
+        question = section.told().question
+        right = escape(question.choices[int(question.answer)].text[k])
+        assert text.count(f"<span class=right>{right}</span>") == 1
+    assert text.count("class=right>") == len(LESSONS[3].sections)
+
+
+def test_the_machine_is_shown_before_and_the_run_after_the_question(deck):
+    """The picture of the run says its time and its bottleneck."""
+    pictures = re.findall(r'<img alt="([^"]*)" src="data:image/png;base64,([^"]*)">', deck[2])
+    assert len(pictures) == 2 * len(LESSONS[3].sections)
+    assert pictures[0][0] == "ring(8)"
+    assert "allreduce_ring" in pictures[1][0]
+    assert all(base64.b64decode(data).startswith(b"\x89PNG") for _, data in pictures)
+
+
+def test_slides_have_no_script_and_ask_nothing_of_the_network(deck):
+    assert "script" not in Read(deck[2]).tags
+    assert "default-src 'none'" in deck[2]
+    assert not re.findall(r'(?:src|href)="(?!data:)', deck[2])
+
+
+def test_lessons_come_in_the_order_that_is_asked_for(tmp_path):
+    done = CliRunner().invoke(app, ["slides", str(tmp_path / "x.html"), "--lesson", "2", "--lesson", "1"])
+    assert done.exit_code == 0, done.output
+    slides = Read((tmp_path / "x.html").read_text(encoding="utf-8")).slides
+    titles = [k for k, slide in enumerate(slides) if re.match(r"\d+\. ", slide)]
+    assert [slides[k][0] for k in titles] == ["2", "1"]
+    assert f"{len(slides)} slides of 2 lessons" in done.output
+
+
+@pytest.mark.parametrize(
+    ("out", "lessons", "lang", "why"),
+    [
+        ("x.pdf", [1], "en", r"suffix must be \.html"),
+        ("x.html", [99], "en", "no lesson 99; there are 1 to"),
+        ("x.html", [1], "de", "unknown language 'de'"),
+    ],
+)
+def test_mistakes_are_sentences_and_nothing_is_written(tmp_path, out, lessons, lang, why):
+    with pytest.raises(cs.CollsimError, match=why):
+        write_slides(tmp_path / out, lessons, lang)
+    assert list(tmp_path.iterdir()) == []

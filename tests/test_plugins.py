@@ -1,0 +1,231 @@
+"""Packages that add algorithms, machines and formats: an example is installed and works; a broken one is named in a
+warning and breaks nothing; code of strangers and a server that is open to a room see none."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from collsim import plugins
+from collsim.app.server import start
+from collsim.errors import CollsimError
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "tests" / "plugin_example"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with the example in it, as pip puts it there; nothing is fetched."""
+    place = tmp_path_factory.mktemp("plugin") / "site-packages"
+    quiet = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", *quiet, "--target", place, EXAMPLE], check=True, cwd=place.parent
+    )
+    return place
+
+
+def said(code, *places, **more):
+    """What a fresh Python with these packages prints: stdout and stderr."""
+    path = os.pathsep.join(map(str, (*places, ROOT)))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path, "PYTHONUTF8": "1", **more},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip(), done.stderr
+
+
+def package(place, group, value, code="", name="broken"):
+    """A package without a build: its metadata and one module."""
+    info = place / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\nthing = {value}\n")
+    (place / f"{name}.py").write_text(code)
+    return place
+
+
+# ---- the example ---------------------------------------------------------------------------------------------------
+
+
+def test_what_a_package_adds_is_listed_and_works(installed, tmp_path):
+    code = """
+import sys, json, collsim as cs
+before = 'collsim_example' in sys.modules
+schedule = cs.schedule('broadcast_one_by_one', ranks=2)
+cs.verify(schedule)
+machine = cs.machine('example-pair')
+trace = cs.simulate(schedule, machine, '300MB')
+cs.save(schedule, 'out.arrows')
+print(json.dumps([before, 'broadcast_one_by_one' in cs.algorithms('broadcast'), 'example-pair' in cs.machines(),
+    'example-arrows' in cs.formats(), round(trace.time * 1e3, 3), open('out.arrows').read()]))
+"""
+    out, err = said(f"import os; os.chdir({str(tmp_path)!r})\n{code}", installed)
+    assert err == ""
+    # 300 MB over twelve links of NVLink 3, 300 GB/s one way: a millisecond, and the latency of the cable
+    assert json.loads(out) == [False, True, True, True, pytest.approx(1.0, abs=2e-3), "0 -> 1: chunk 0\n"]
+
+
+def test_the_command_line_knows_them_too(installed):
+    code = "from collsim.cli import app; app(['run', 'broadcast_one_by_one', '--machine', 'example-pair', '--json'])"
+    out, err = said(code, installed)
+    assert json.loads(out)["algorithm"] == "broadcast_one_by_one"
+    assert err == ""
+
+
+def test_another_process_of_a_sweep_finds_them(installed):
+    code = """
+import collsim as cs, pickle
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+with ProcessPoolExecutor(1, mp_context=get_context('spawn')) as pool:
+    print(pool.submit(repr, cs.registry.find('broadcast_one_by_one')).result())
+"""
+    code = "if __name__ == '__main__':\n" + "\n".join("    " + line for line in code.strip().splitlines())
+    assert "broadcast_one_by_one" in said(code, installed)[0]
+
+
+def test_nothing_of_others_is_imported_for_what_the_package_itself_has(installed):
+    code = """
+import sys, collsim as cs
+cs.simulate(cs.schedule('allreduce_ring', ranks=4), cs.topology.switch(4), '1MiB')
+print('collsim_example' in sys.modules)
+cs.algorithms()
+print('collsim_example' in sys.modules)
+"""
+    assert said(code, installed)[0].split() == ["False", "True"]
+
+
+def test_a_switch_leaves_them_out(installed):
+    code = "import collsim as cs; print('example-pair' in cs.machines(), 'broadcast_one_by_one' in cs.algorithms())"
+    assert said(code, installed)[0] == "True True"
+    assert said(code, installed, COLLSIM_PLUGINS="0")[0] == "False False"
+
+
+# ---- broken ones ---------------------------------------------------------------------------------------------------
+
+LIST = """
+import collsim as cs
+print([*cs.algorithms(), *cs.machines(), *cs.formats()])
+cs.verify(cs.schedule('allreduce_ring', ranks=4))
+"""
+OVERRIDES = """
+import collsim as cs
+
+@cs.algorithm("allreduce")
+def a_new_one(n):
+    yield cs.copy(0, 1, chunk=0)
+
+@cs.algorithm("allreduce")
+def allreduce_ring(n):
+    yield cs.copy(0, 1, chunk=0)
+"""
+HALF = OVERRIDES.partition('@cs.algorithm("allreduce")\ndef allreduce_ring')[0] + "1 / 0\n"
+
+
+BROKEN = [
+    ("collsim.algorithms", "broken", "1 / 0", "ZeroDivisionError: division by zero"),
+    ("collsim.algorithms", "broken", "import sys; sys.exit(3)", "SystemExit: 3"),
+    ("collsim.algorithms", "broken", "def (", "SyntaxError"),
+    ("collsim.algorithms", "nowhere", "", "No module named 'nowhere'"),
+    ("collsim.algorithms", "broken:missing", "", "no attribute 'missing'"),
+    ("collsim.algorithms", "broken:thing", "thing = 3", "3 is no algorithm"),
+    ("collsim.algorithms", "broken", OVERRIDES, "allreduce_ring: taken already"),
+    ("collsim.algorithms", "broken", HALF, "ZeroDivisionError"),
+    ("collsim.machines", "broken:thing", "thing = ['dgx']", "'dgx' is no Machine"),
+    ("collsim.machines", "broken:thing", "import collsim as cs\nthing = cs.machines()['dgx-a100'].__class__", "no Machine"),
+    ("collsim.formats", "broken:thing", "thing = {}", "{} is no Format"),
+    ("collsim.formats", "broken", "import collsim.exchange as e\ne.register(e.Format('json', (), 'schedule', ''))", "json: taken"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory, installed):
+    """What a Python says that has every broken package and, behind them, the example."""
+    top = tmp_path_factory.mktemp("broken")
+    places = [
+        package(top / str(k), group, value.replace("broken", f"broken{k}"), code, f"broken{k}")
+        for k, (group, value, code, _) in enumerate(BROKEN)
+    ]
+    return said(LIST, *places, installed)
+
+
+@pytest.fixture(scope="module")
+def usual(installed):
+    return said(LIST, installed)
+
+
+@pytest.mark.parametrize(("number", "case"), list(enumerate(BROKEN)))
+def test_one_that_is_broken_is_named(broken, number, case):
+    (line,) = [one for one in broken[1].splitlines() if f"the package 'broken{number}'" in one and "left out" in one]
+    assert f"{case[0]}: 'thing' of" in line
+    assert case[3] in line
+
+
+def test_broken_ones_change_nothing_and_keep_no_other_out(broken, usual):
+    assert broken[0] == usual[0]
+    assert usual[1] == ""
+    assert "broadcast_one_by_one" in broken[0]
+
+
+def test_a_package_may_ask_for_the_list_while_it_is_imported(tmp_path, installed, usual):
+    code = "import collsim as cs\nassert cs.algorithms() and cs.machines()\n"
+    place = package(tmp_path / "here", "collsim.algorithms", "broken", code)
+    assert said(LIST, place, installed) == usual
+
+
+# ---- walls ---------------------------------------------------------------------------------------------------------
+
+STUDENT = """
+import collsim as cs
+
+def send_one_chunk(n):
+    if "broadcast_one_by_one" in cs.algorithms():
+        raise RuntimeError("a package of the server's owner was imported")
+    yield cs.copy(0, 1, chunk=0)
+"""
+
+
+def test_the_processes_around_a_strangers_code_import_none(installed, tmp_path):
+    (tmp_path / "ada.py").write_text(STUDENT)
+    code = f"""
+import sys; sys.path.append({str(installed)!r})
+import collsim as cs
+print('broadcast_one_by_one' in cs.algorithms())
+frame = cs.grade({str(tmp_path)!r}, only=['send-one-chunk'], without_walls=True)
+print(frame.passed.tolist())
+"""
+    code = "if __name__ == '__main__':\n" + "\n".join("    " + line for line in code.strip().splitlines())
+    assert said(code, installed)[0].split("\n") == ["True", "[True]"]
+
+
+@pytest.mark.parametrize(
+    ("room", "asked", "held"), [(True, None, "0"), (True, "1", "1"), (False, None, None), (True, "0", "0")]
+)
+def test_a_server_that_is_open_to_a_room_imports_none_unless_it_is_told_to(monkeypatch, room, asked, held):
+    monkeypatch.setattr(start, "admission", lambda: object() if room else None)
+    monkeypatch.setenv(plugins.SWITCH, asked or "")
+    if asked is None:
+        monkeypatch.delenv(plugins.SWITCH)
+    start.middleware(lambda path, query: "")
+    assert os.environ.get(plugins.SWITCH) == held
+    assert plugins.refused() == (held == "0")
+
+
+def test_a_registry_is_as_it_was_after_whatever_is_raised():
+    registry = {"a": 1}
+    with pytest.raises(KeyboardInterrupt):
+        plugins.into(registry, lambda: registry.update(a=2, b=3) or (_ for _ in ()).throw(KeyboardInterrupt))
+    assert registry == {"a": 1}
+    with pytest.raises(CollsimError, match="a: taken already"):
+        plugins.into(registry, lambda: registry.update(a=2, b=3))
+    assert registry == {"a": 1}
+    plugins.into(registry, lambda: registry.update(b=3))
+    assert registry == {"a": 1, "b": 3}

@@ -1,0 +1,166 @@
+"""docs/tables.md has every column of every frame that collsim returns, with its unit."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import collsim as cs
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+#: Functions that return frames and are not for users, or another name for one that is on the page.
+INSIDE = {
+    "Together.links": "as Trace.links",
+    "read_nccl_tests": "cs.load",
+    "read_nccl_tests_json": "cs.load",
+    "read_osu": "cs.load",
+    "crossings": "StepTrace.crossings",
+    "split_frame": "cs.best_parallel",
+    "compare_ways": "cs.compare",
+    "fastest": "cs.compare",
+    "ranked": "cs.compare",
+    "in_order": "any table in another order",
+    "beside": "RealTrace.beside",
+    "summary": "one column for each exercise that was handed in",
+    "worth": "of one run of the published measurements",
+    "against": "of one run of the published measurements",
+    "together": "of the published measurements",
+    "Accuracy.bands": "the report on measurements, docs/accuracy.md",
+    "Accuracy.kinds": "the report on measurements, docs/accuracy.md",
+    "Accuracy.farthest": "the report on measurements, docs/accuracy.md",
+}
+
+
+def rows(text):
+    """column -> unit, of the tables in a part of the page."""
+    found = {}
+    for cells in re.findall(r"^\| (`.+?) \| (.*?) ?\| (.*?) ?\|$", text, re.MULTILINE):
+        found |= dict.fromkeys(re.findall(r"`(\w+)`", cells[0]), cells[1])
+    return found
+
+
+SECTIONS = {
+    part.partition("\n")[0]: part.partition("\n")[2].split("\n## ")[0]
+    for part in re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]
+}
+COMMON = rows(PAGE.split("\n## Runs")[0])
+
+
+def listed(section):
+    """The columns of a table, in order: the names in its first paragraph, after the colon."""
+    paragraph = SECTIONS[section].strip().split("\n\n")[0]
+    return re.findall(r"`(\w+)`", paragraph.rpartition(": ")[2])
+
+
+@cache
+def run():
+    two = cs.machine("dgx-a100", nodes=2)
+    return cs.simulate(cs.schedule("allreduce_ring", topology=two), two, "1MiB")
+
+
+@cache
+def step(**options):
+    return cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=64, **options)
+
+
+def both_steps():
+    halves = [
+        cs.training_step("resnet18", cs.machine("dgx-a100"), parallel=cs.ddp(), batch=32, ranks=ranks, network="shared")
+        for ranks in (range(4), range(4, 8))
+    ]
+    return cs.steps_together(halves).to_frame()
+
+
+def graded(folder):
+    (folder / "ada.py").write_text("import collsim as cs\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n")
+    return cs.grade(folder, only=["send-one-chunk"], without_walls=True)
+
+
+SWITCH = cs.topology.switch(4)
+FRAMES = {
+    "Trace.to_frame": lambda _: run().to_frame(),
+    "Trace.links": lambda _: run().links,
+    "Trace.steps": lambda _: run().steps,
+    "Together.to_frame": lambda _: cs.simulate([cs.schedule("allreduce_ring", ranks=4)] * 2, SWITCH, "1MiB", engine="event").to_frame(),
+    "FlowTrace.to_frame": lambda _: cs.simulate_flows(SWITCH, [0], [1], [1024]).to_frame(),
+    "CriticalPath.to_frame": lambda _: cs.critical_path(run()).to_frame(),
+    "RealTrace.beside": lambda _: cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "1KiB", alpha="1ms", repeat=1).beside,
+    "cs.sweep": lambda _: cs.sweep("allreduce", ["allreduce_ring", "nccl"], ["dgx-a100"], ["1MiB"]),
+    "cs.sweep of training steps": lambda _: cs.sweep(model="resnet18", topology=["dgx-a100"], batch=64),
+    "cs.compare of algorithms": lambda _: cs.compare("allreduce", SWITCH, "1MiB", algorithm=["allreduce_ring"]),
+    "cs.compare of ways to split": lambda _: cs.compare(cs.model("resnet18"), cs.machine("dgx-a100"), batch=64),
+    "Comparison.frame": lambda _: cs.compare(run(), run()).frame,
+    "Comparison.links": lambda _: cs.compare(run(), run()).links,
+    "Comparison.kinds": lambda _: cs.compare(run(), run()).kinds,
+    "cs.sensitivity": lambda _: cs.sensitivity(run()),
+    "Best.tried": lambda _: cs.best("broadcast", SWITCH, "1MiB", algorithm=["broadcast_chain"]).tried,
+    "cs.cheapest": lambda _: cs.cheapest({"a": 1.0}, {"a": SWITCH}, "allreduce", "1MiB", within="1s"),
+    "StepTrace.tasks": lambda _: step().tasks,
+    "TrainingStep.to_frame": lambda _: step().step.to_frame(),
+    "StepTrace.crossings": lambda _: step().crossings(),
+    "Memory.to_frame": lambda _: step().memory.to_frame(),
+    "StepComparison.frame": lambda _: cs.compare(step(), step().what_if(bucket="1MiB")).frame,
+    "StepComparison.parts": lambda _: cs.compare(step(), step().what_if(bucket="1MiB")).parts,
+    "StepsTogether.to_frame": lambda _: both_steps(),
+    "cs.best_parallel": lambda _: cs.best_parallel("gpt2", cs.machine("dgx-a100"), batch=32, top=1),
+    "cs.training.scaling": lambda _: cs.training.scaling("resnet18", "dgx-a100", parallel=cs.ddp(), nodes=[1, 2], batch=64),
+    "Model.to_frame": lambda _: cs.model("resnet18").to_frame(),
+    "cs.load of an nccl-tests log": lambda _: cs.load(ROOT / "examples" / "all_reduce_perf.txt"),
+    "Calibration.residuals": lambda _: cs.calibrate(ROOT / "examples" / "all_reduce_perf.txt", cs.machine("dgx-a100")).residuals,
+    "cs.nccl.choices": lambda _: cs.nccl.choices("allreduce", cs.machine("dgx-h100"), ["1MiB"], [1]),
+    "cs.grade": graded,
+}  # fmt: skip
+
+
+def test_every_table_of_the_page_is_made_here():
+    assert list(SECTIONS) == list(FRAMES)
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_table_has_the_columns_that_the_page_lists_in_their_order(name, tmp_path):
+    assert list(FRAMES[name](tmp_path).columns) == listed(name)
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_every_column_of_a_table_has_its_unit_and_its_meaning(name):
+    missing = [column for column in listed(name) if column not in COMMON and column not in rows(SECTIONS[name])]
+    known_elsewhere = rows(SECTIONS["StepTrace.tasks"]) if "as in `StepTrace.tasks`" in SECTIONS[name] else {}
+    assert [column for column in missing if column not in known_elsewhere] == []
+
+
+def test_no_column_is_explained_that_no_table_has():
+    used = {column for name in FRAMES for column in listed(name)}
+    assert set(COMMON) - used - {"spent", "nodes"} == set()
+    for name in FRAMES:
+        assert set(rows(SECTIONS[name])) - set(listed(name)) == set(), name
+
+
+def test_times_bandwidths_and_bytes_have_their_units():
+    assert {COMMON[name] for name in ("time", "start", "finish", "alone", "bound", "busy")} == {"s"}
+    assert {COMMON[name] for name in ("algbw", "busbw", "bandwidth")} == {"B/s"}
+    assert {COMMON[name] for name in ("bytes", "nbytes", "memory", "other")} == {"B"}
+
+
+def returning_frames():
+    """Public functions and methods of collsim that say they return a frame: `sweep`, `Trace.to_frame`."""
+    for path in (ROOT / "collsim").rglob("*.py"):
+        if path.relative_to(ROOT / "collsim").parts[0] in ("app", "cli"):
+            continue
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        owned = [(f"{part.name}.", one) for part in body if isinstance(part, ast.ClassDef) for one in part.body]
+        for owner, one in [*(("", part) for part in body), *owned]:
+            public = isinstance(one, ast.FunctionDef) and not one.name.startswith("_")
+            if public and one.returns is not None and ast.unparse(one.returns).strip("'") == "pd.DataFrame":
+                yield owner + one.name
+
+
+def test_every_function_that_returns_a_frame_is_on_the_page_or_named_here():
+    found = set(returning_frames())
+    on_page = {re.sub(r"^(cs|nccl|training)\.", "", name).split(" ")[0] for name in SECTIONS}
+    on_page = {name.removeprefix("training.").removeprefix("nccl.") for name in on_page}
+    assert len(found) > 30
+    assert found - on_page - set(INSIDE) == set()
+    assert set(INSIDE) - found == set()
