@@ -354,7 +354,12 @@ def test_a_way_that_cannot_run_is_told_of_and_the_others_race():
 
 def test_every_text_of_the_page_is_asked_for():
     source = "\n".join(path.read_text() for path in Path(page.__file__).parent.glob("*.py"))
-    families = ("page.train", "train_bucket.help", "train.show.", "train.way.", "train.on.", "train.timing.")
+    families = (
+        "page.train",
+        "train_bucket.help",
+        *(f"train.{kind}." for kind in ("show", "way", "on", "timing", "file")),
+    )
+    families += ("train.scaling.weak", "train.scaling.strong")
     unused = [key for key in TEXTS if f'"{key}"' not in source and not key.startswith(families)]
     assert unused == []
 
