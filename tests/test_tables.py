@@ -80,6 +80,7 @@ def graded(folder):
 
 
 SWITCH = cs.topology.switch(4)
+TINY = cs.Model("tiny", (cs.training.Layer("only", (64,)),))
 FRAMES = {
     "Trace.to_frame": lambda _: run().to_frame(),
     "Trace.links": lambda _: run().links,
@@ -88,6 +89,8 @@ FRAMES = {
     "FlowTrace.to_frame": lambda _: cs.simulate_flows(SWITCH, [0], [1], [1024]).to_frame(),
     "CriticalPath.to_frame": lambda _: cs.critical_path(run()).to_frame(),
     "RealTrace.beside": lambda _: cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "1KiB", alpha="1ms", repeat=1).beside,
+    "RealStep.beside": lambda _: cs.training_step_for_real(TINY, 2, parallel=cs.ddp(), compute="5ms", alpha="1ms", repeat=1).beside,
+    "SynthesisRace.to_frame": lambda _: cs.close_gap("allgather", cs.topology.ring(4), "1MiB").to_frame(),
     "cs.sweep": lambda _: cs.sweep("allreduce", ["allreduce_ring", "nccl"], ["dgx-a100"], ["1MiB"]),
     "cs.sweep of training steps": lambda _: cs.sweep(model="resnet18", topology=["dgx-a100"], batch=64),
     "cs.compare of algorithms": lambda _: cs.compare("allreduce", SWITCH, "1MiB", algorithm=["allreduce_ring"]),
@@ -107,6 +110,7 @@ FRAMES = {
     "StepsTogether.to_frame": lambda _: both_steps(),
     "cs.best_parallel": lambda _: cs.best_parallel("gpt2", cs.machine("dgx-a100"), batch=32, top=1),
     "cs.training.scaling": lambda _: cs.training.scaling("resnet18", "dgx-a100", parallel=cs.ddp(), nodes=[1, 2], batch=64),
+    "cs.training.losses": lambda _: cs.training.losses(step()),
     "Model.to_frame": lambda _: cs.model("resnet18").to_frame(),
     "cs.load of an nccl-tests log": lambda _: cs.load(ROOT / "examples" / "all_reduce_perf.txt"),
     "Calibration.residuals": lambda _: cs.calibrate(ROOT / "examples" / "all_reduce_perf.txt", cs.machine("dgx-a100")).residuals,
