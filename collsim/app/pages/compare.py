@@ -88,7 +88,8 @@ def _synthesis(choice: Choice) -> None:
         found = latest(reasons, largest, expected=expected_of_run, compiled=True, only=True, apart=True)
         if found is not None:
             first, *lines = (pair[language() == "zh"] for pair in found[0])
-            st.html(verdict(first, *lines, t("synthesis.engine"), token="done", status=True))
+            engine = t("synthesis.engine" if choice.engine == "event" else "synthesis.other_engine", engine=choice.engine)
+            st.html(verdict(first, *lines, engine, token="done", status=True))
 
 
 def _written(nbytes: int) -> str:
