@@ -51,7 +51,7 @@ def draw(choice: TrainingChoice, top: Any) -> None:
     charts.chart("losses", _bars, _troubles(made.lost))
     for row in made.lost.to_dict("records"):
         if row["error"]:
-            note(t("train.loss.why", name=_said(row), why=sentence(made.lost.attrs["stops"][row["name"]], language())))
+            note(t("train.loss.why", name=_said(row), why=_why(made, row["name"])))
     charts.table(_lost(made.lost))
 
 
@@ -128,6 +128,13 @@ def _said(row: dict[Any, Any]) -> str:
     if row["what"] == "slow":
         return t("train.loss.slow", name=row["name"], factor=f"{row['factor']:g}")
     return t("train.loss.cable", name=row["name"])
+
+
+def _why(made: GrownStep, name: str) -> str:
+    """Why a job stops without a cable, which is named already, and so is not once more as a part of the place."""
+    said = sentence(made.lost.attrs["stops"][name], language())
+    colon = ": " if language() == "en" else "："
+    return said.partition(colon)[2] if said.startswith(made.place) and colon in said else said
 
 
 def _troubles(lost: pd.DataFrame) -> pd.DataFrame:
