@@ -20,7 +20,7 @@ from .shell.look import STYLE, logo, mark
 from .shell.notes import mistake
 from .shell.page import Page
 from .shell.results import turn
-from .shell.session import is_dark, language, t
+from .shell.session import is_dark, language, session, t
 from .shell.switches import switches
 
 PAGES: dict[str, Page] = load()
@@ -102,6 +102,7 @@ def _drawn(page: Page) -> Callable[[], None]:
         except Exception as error:  # a class never sees a stack trace; the log does
             logging.getLogger(__name__).exception("page %s failed", page.name)
             mistake(t("ours", why=f"{type(error).__name__}: {error}"))
+        session().begun.clear()
 
     whole.__name__ = page.name
     return whole

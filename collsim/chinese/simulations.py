@@ -256,6 +256,10 @@ SAID = {
     "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, not {own}": (
         "{part} 是因为 {rival} 最忙的链路要等待尚在途中的 chunk {wait}，而不是 {own}"
     ),
+    "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, and that of the "
+    "synthesized schedule for none": (
+        "{part} 是因为 {rival} 最忙的链路要等待尚在途中的 chunk {wait}，而合成的调度不用等待"
+    ),
     "{part} of latency because {rival} takes {steps} steps, not {own}": (
         "{part} 的延迟，因为 {rival} 需要 {steps} 步，而不是 {own} 步"
     ),

@@ -38,6 +38,7 @@ RIVALS = {
 RUN = "run"
 _EQUAL, _REACHED, _TOLD = 1.005, 1.005, 0.05
 _NAMED = 8
+_NEVER = 1e-3  # of a run: what is less is a part of a byte, and no waiting that is worth a figure
 _NOUGHT = 1e-9  # of a run: sums of many times differ by so much
 
 
@@ -298,6 +299,14 @@ def _of_cut(race: SynthesisRace, name: str, seconds: float) -> Sentence:
 
 def _of_chunks(race: SynthesisRace, name: str, seconds: float) -> Sentence:
     other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
+    if mine.chunks < _NEVER * race.trace.spent:
+        return Sentence(
+            "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, and that "
+            "of the synthesized schedule for none",
+            part=format_time(seconds),
+            rival=_named(name, other),
+            wait=format_time(theirs.chunks),
+        )
     return Sentence(
         "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, not {own}",
         part=format_time(seconds),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CollsimError, require_word
+from ..errors import CollsimError, Words, require_word
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import parse_count
@@ -108,29 +108,38 @@ def losses(trace: StepTrace, slow: Sequence[float] = STRAGGLERS) -> pd.DataFrame
     alone computes longer; NaN of a cable), lost (GPU-seconds a step, of all GPUs together), and error where it stops.
 
     The slow one is the first GPU; of the cables that neighbouring ranks cross, the first of each kind is gone, in both
-    directions, and what used it takes another way where there is one.
+    directions, and what used it takes another way where there is one. `attrs["stops"]` has a sentence in both languages
+    for each row that stops, by its name.
     """
     import pandas as pd
 
     rank = trace.step.lanes[0][0]
     own = trace.computing
+    stops: dict[str, Words] = {}
     rows = [
-        _loss(trace, "slow", f"rank {rank}", {"slow": {rank: factor}}, factor=float(factor), own=own * (factor - 1))
+        _loss(
+            trace, stops, "slow", f"rank {rank}", {"slow": {rank: factor}}, factor=float(factor), own=own * (factor - 1)
+        )
         for factor in slow
     ]
     rows += [
-        _loss(trace, "cable", name, {"machine": (a, b)}, factor=float("nan"), own=float("nan"))
+        _loss(trace, stops, "cable", name, {"machine": (a, b)}, factor=float("nan"), own=float("nan"))
         for name, a, b in _cables(trace)
     ]
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    table.attrs["stops"] = stops
+    return table
 
 
-def _loss(trace: StepTrace, what: str, name: str, change: dict[str, Any], **known: float) -> dict[str, Any]:
+def _loss(
+    trace: StepTrace, stops: dict[str, Words], what: str, name: str, change: dict[str, Any], **known: float
+) -> dict[str, Any]:
     try:
         if what == "cable":
             change = {"machine": trace.topology.without_link(*change["machine"])}
         time = trace.what_if(**change).time
     except CollsimError as error:
+        stops[name] = error.sentence
         return {
             "what": what,
             "name": name,

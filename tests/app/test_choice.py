@@ -113,6 +113,12 @@ def test_an_algorithm_of_another_collective_is_not_used():
     assert "allreduce" in str(complaints[0].why)
 
 
+def test_an_algorithm_that_nobody_knows_is_replaced_by_the_one_that_the_complaint_names():
+    choice, (complaint,) = from_query({"collective": "alltoall", "algorithm": "alltoall_linear"})
+    assert complaint.used == choice.algorithm
+    assert choice.algorithm in cs.algorithms("alltoall")
+
+
 def test_the_algorithm_alone_says_the_collective():
     assert from_query({"algorithm": "broadcast_flat"})[0].collective == "broadcast"
 

@@ -79,7 +79,7 @@ def test_one_click_shows_the_schedule_that_gets_to_the_bound_beside_ring_and_tre
     assert "synthesize" not in address(at)
 
 
-def test_the_parts_of_each_gap_are_in_a_table_and_the_code_says_the_same():
+def test_the_parts_of_each_gap_are_in_a_table_and_the_code_says_the_same(tmp_path, monkeypatch):
     at = fine(unfolded(opened(explore, synthesize="1", **RUN), "synthesis_parts"))
     shown = next(frame.value for frame in at.dataframe if "cut" in frame.value)
     assert list(shown["cut"]) == pytest.approx([0, 80, 40], abs=1e-6)
@@ -88,7 +88,9 @@ def test_the_parts_of_each_gap_are_in_a_table_and_the_code_says_the_same():
     script = next(code.value for code in at.code if "close_gap" in code.value)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(script.replace('cs.save(race.schedule, "synthesized.xml")\n', ""), {})
+        monkeypatch.chdir(tmp_path)
+        exec(script, {})
+    assert (tmp_path / "synthesized.xml").exists()
     assert "uses 1 of the 3 links" in printed.getvalue()
     assert any("--synthesize" in code.value for code in at.code)
 
@@ -151,6 +153,19 @@ def test_compare_adds_it_as_a_line_and_says_why_at_the_largest_size():
     assert list(next(f.value for f in again.dataframe if "synthesized" in f.value)["synthesized"]) == list(
         shown["synthesized"]
     )
+
+
+def test_compare_by_the_other_engine_says_that_the_sentences_are_timed_by_event():
+    query = {"sizes": "4KB:4MB:1000", "algorithms": "allgather_ring,synthesized", **RUN}
+    assert "curves and the table here are of the lockstep engine" in said(fine(opened(compare, **query)))
+    at = fine(opened(compare, **query, engine="event"))
+    assert "All timed by the event engine." in said(at)
+    assert "curves and the table here" not in said(at)
+
+
+def test_a_sentence_of_chinese_names_has_no_spaces_between_them():
+    query = {"sizes": "4KB:4MB:1000", "algorithms": "allgather_ring,synthesized", "lang": "zh", **RUN}
+    assert "在所有数据量下合成的调度都最快。" in said(fine(opened(compare, **query)))
 
 
 def test_compare_without_anything_to_synthesize_keeps_the_others():

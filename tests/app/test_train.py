@@ -23,6 +23,7 @@ from collsim.app.shell import results
 from collsim.app.texts.catalogue import LANGUAGES
 from collsim.app.texts.train import TEXTS
 from collsim.cli import app as commands
+from collsim.units import format_time
 
 
 def train() -> None:
@@ -413,7 +414,8 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
         assert mine["node"].dropna().tolist() == pytest.approx((100 * table["efficiency_node"]).dropna().tolist())
         assert mine["gpu"].dropna().tolist() == pytest.approx((100 * table["efficiency_gpu"]).dropna().tolist())
     lost = cs.training.losses(now)
-    assert troubles["lost"].dropna().tolist() == pytest.approx(lost["lost"].dropna().tolist())
+    assert troubles["lost"].tolist() == [format_time(seconds) for seconds in lost["lost"]]
+    assert troubles["own"].tolist()[-1] == "–", "a cable computes nothing"
 
 
 def test_a_network_without_nodes_has_no_curve_but_losses(monkeypatch):
@@ -422,3 +424,6 @@ def test_a_network_without_nodes_has_no_curve_but_losses(monkeypatch):
     assert len(at.get("vega_lite_chart")) == 1
     assert any(TEXTS["train.scaling.one"][1] in e.proto.body for e in at.get("html"))
     assert TEXTS["train.loss.stops"][1] in at.dataframe[0].value["time"].tolist()
+    (why,) = [e.proto.body for e in at.get("html") if "：作业停止。" in e.proto.body]
+    assert "rank 0" in why
+    assert not re.search("cannot reach|None|without", why)

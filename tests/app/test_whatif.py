@@ -167,6 +167,10 @@ def test_twice_the_bandwidth_of_every_cable_nearly_halves_a_large_ring():
     assert set(found.links["bytes"]) <= {0}
 
 
+def test_where_nothing_is_changed_no_link_stands_in_the_table():
+    assert edits.change(ONE, Edit()).links.empty
+
+
 def test_a_broken_nvlink_of_a_dgx1_moves_its_bytes_elsewhere():
     choice = Choice(place="dgx-1v", nodes=1, nbytes="16MiB", options=(("channels", 1),))
     assert "node0/gpu0~node0/gpu3" in edits.cables(choice)

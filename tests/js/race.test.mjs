@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { index } from "../../collsim/viz/player/model/model.js";
-import { flagPlaces } from "../../collsim/viz/race/finish.js";
+import { flagPlaces, roomOf } from "../../collsim/viz/race/finish.js";
 import { delivered, pace, progress } from "../../collsim/viz/race/pace.js";
 
 // Two ranks swap a chunk in step 1 (added up), then copy the sum back in step 2; the second transfer of step 1 is twice
@@ -101,4 +101,9 @@ test("no name of a finish covers another, however near they end", () => {
       for (const b of spans.slice(0, n)) assert.ok(a.row !== b.row || a.to <= b.from || b.to <= a.from, `${n}`);
     }
   }
+});
+
+test("a Chinese name takes the room of its characters, which are as wide as they are high", () => {
+  assert.equal(roomOf("Ring 90.6"), 72);
+  assert.equal(roomOf("合成的调度 11.3"), 5 * 14 + 5 * 8);
 });

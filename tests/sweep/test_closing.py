@@ -49,6 +49,16 @@ def test_bound_and_parts_are_the_time_of_every_run(collective, network, nbytes):
         assert min(row["cut"], row["chunks"], row["latency"]) >= 0
 
 
+def test_a_schedule_that_waits_for_no_chunk_is_not_said_to_wait_for_parts_of_a_nanosecond():
+    """64 MiB in nine blocks are no whole bytes: what its busiest link idles for is less than the time of a hundred."""
+    race = cs.close_gap("allgather", cs.topology.torus(3, 3, bandwidth="25GB/s", alpha="1us"), "64MiB")
+    assert 0 < race.parts[SYNTHESIZED].chunks < 4e-9
+    for lang, none in (("en", "and that of the synthesized schedule for none"), ("zh", "而合成的调度不用等待")):
+        told = " ".join(said.said(lang) for said in race.says)
+        assert none in told
+        assert "\N{NO-BREAK SPACE}ns" not in told
+
+
 def test_a_dgx1_with_a_cable_less_is_served_better_by_a_new_schedule_than_by_the_ring():
     """The ring over the links that are left has two channels where the whole box has six."""
     broken = cs.machine("dgx-1v").without_link("node0/gpu0", "node0/gpu3")

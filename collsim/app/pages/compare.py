@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -39,6 +40,7 @@ from ..synthesis.found import expected_of_run, reasons
 
 _FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
 _TALL = 440  # pixels of a chart
+_BETWEEN_HAN = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
 
 
@@ -88,7 +90,10 @@ def _synthesis(choice: Choice) -> None:
         found = latest(reasons, largest, expected=expected_of_run, compiled=True, only=True, apart=True)
         if found is not None:
             first, *lines = (pair[language() == "zh"] for pair in found[0])
-            st.html(verdict(first, *lines, t("synthesis.engine"), token="done", status=True))
+            engine = t(
+                "synthesis.engine" if choice.engine == "event" else "synthesis.other_engine", engine=choice.engine
+            )
+            st.html(verdict(first, *lines, engine, token="done", status=True))
 
 
 def _written(nbytes: int) -> str:
@@ -193,6 +198,7 @@ def _sentences(choice: Choice, leaders: list[str], found: list[Crossing]) -> Non
     lines = [
         t("compare.cross", first=named(c.first), second=named(c.second), nbytes=format_bytes(c.nbytes)) for c in found
     ] or [t("compare.nocross", first=named(name)) for name in leaders[:1]]
+    lines = [_BETWEEN_HAN.sub("", line) for line in lines]
     st.html(verdict(lines, token="done") if lines else "<span></span>")
 
 

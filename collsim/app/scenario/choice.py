@@ -335,6 +335,7 @@ def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[C
     if found.get("place") == OWN and base.place != OWN:
         found = filed(found.get("own") or base.own) | found
     found.update(_agreed(found, query, base, complaints))
+    complaints = [replace(one, used=found["algorithm"]) if one.name == "algorithm" else one for one in complaints]
     found["options"] = _options(found["algorithm"], query, complaints)
     if "algorithms" in found:
         there = (*cs.algorithms(found["collective"]), *found_ways(found["collective"]))

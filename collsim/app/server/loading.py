@@ -56,11 +56,11 @@ class Loading:
         if scope["type"] == "http" and scope["method"] == "GET":
             headers = Headers(scope=scope)
             if self._is_packed(scope["path"], headers):
-                await (await self._file(scope, receive)).say(send)
+                await (await self._file(scope)).say(send)
                 return
             frame = self.first(scope, self.base)
             if frame:
-                await _with(frame, await _answered(self.app, scope, receive)).say(send)
+                await _with(frame, await _answered(self.app, scope)).say(send)
                 return
         await self.app(scope, receive, send)
 
@@ -68,12 +68,12 @@ class Loading:
         inside = path.startswith(f"{self.base}/static/") and path.endswith(_PACKED)
         return inside and "gzip" in headers.get("accept-encoding", "") and "range" not in headers
 
-    async def _file(self, scope: Scope, receive: Receive) -> Served:
+    async def _file(self, scope: Scope) -> Served:
         """A file, compressed where the app has it."""
         path = scope["path"]
         if path in self._kept:
             return self._kept[path]
-        plain = await _answered(self.app, scope, receive)
+        plain = await _answered(self.app, scope)
         if plain.status != 200 or any(name.lower() == b"content-encoding" for name, _ in plain.headers):
             return plain
         body = await asyncio.to_thread(gzip.compress, plain.body, 6, mtime=0)
@@ -89,11 +89,16 @@ def _with(frame: str, page: Served) -> Served:
     return page.with_body(before + frame.encode() + end + after) if page.status == 200 and end else page
 
 
-async def _answered(app: ASGIApp, scope: Scope, receive: Receive) -> Served:
-    """The app's whole answer, as if the browser had nothing yet."""
+async def _answered(app: ASGIApp, scope: Scope) -> Served:
+    """The app's whole answer, as if the browser had nothing yet. That a browser has gone is not said: what the app
+    would break off then would be kept for all others."""
     wanted: dict[str, Any] = {**scope, "extensions": {}}
     wanted["headers"] = [(name, value) for name, value in scope["headers"] if name.lower() not in _PARTIAL]
     got: list[Message] = []
+    asked: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> Message:
+        return asked.pop() if asked else await asyncio.get_running_loop().create_future()
 
     async def take(message: Message) -> None:
         got.append(message)

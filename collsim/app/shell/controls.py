@@ -136,9 +136,14 @@ def start(name: str, value: Any, known: Collection[Any]) -> str:
 
 
 def _begin(name: str, value: Any, fits: Callable[[Any], bool]) -> str:
-    key = f"{WIDGETS}{name}"
+    """Its key. Streamlit tells a browser of a value in the run that sets it alone, and drops what it has not sent yet
+    when another run begins before that one ends: so a value is set in every run until one has ended."""
+    key, begun = f"{WIDGETS}{name}", session().begun
     if key not in st.session_state or not fits(st.session_state[key]):
         st.session_state[key] = value
+        begun.add(key)
+    elif key in begun:
+        st.session_state[key] = st.session_state[key]
     return key
 
 

@@ -27,6 +27,7 @@ class Session:
         said, by page.
         left: the run that the address was last read or written for, which its moment and its complaints belong to.
         written: the address as this session wrote it; another one means that a person changed it.
+        begun: keys of controls that began at a value in a run of the page that has not come to its end.
     """
 
     choice: Choice = field(default_factory=Choice)
@@ -37,6 +38,7 @@ class Session:
     moments: dict[str, dict[str, Any]] = field(default_factory=dict)
     left: Any = None
     written: dict[str, str] | None = None
+    begun: set[str] = field(default_factory=set)
     page: str = ""
 
     @property

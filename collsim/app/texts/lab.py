@@ -3,8 +3,8 @@
 TEXTS: dict[str, tuple[str, str]] = {
     "page.lab": ("Lab", "实验"),
     "lab.what": ("What to run", "运行什么"),
-    "lab.sheet.collective": ("A collective", "集合通信"),
-    "lab.sheet.step": ("A step of DDP", "DDP 训练步"),
+    "lab.sheet.collective": ("collective", "集合通信"),
+    "lab.sheet.step": ("DDP step", "DDP 训练步"),
     "lab.gradients": ("Gradients of all 8 layers", "全部 8 层的梯度"),
     "lab.backward": ("Backward of a layer, a sleep", "每层反向（睡眠）"),
     "lab.layers": ("Layers in a bucket", "每个桶的层数"),

@@ -296,8 +296,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     # a synthesized schedule against ring and tree
     "synthesis.show": ("What would close the gap?", "怎样缩小与下界的差距？"),
     "synthesis.show.help": (
-        "Searches for the best schedule for this machine and size, and races it against ring and tree.",
-        "为这台机器和这个数据量搜索最好的调度，并与环、树竞速。",
+        "Builds a schedule for this machine and size that comes near the bound, and races it against ring and tree, "
+        "which can still be the faster.",
+        "为这台机器和这个数据量合成接近下界的调度，并与环、树竞速；环或树仍可能更快。",
     ),
     "synthesis.title": ("Synthesized for this machine and size", "为这台机器和这个数据量合成"),
     "synthesis.close": ("Close", "关闭"),
@@ -321,6 +322,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "它等待尚在途中的 chunk、以及延迟。环和树取最佳的 channel 数与 chunk 数。",
     ),
     "synthesis.engine": ("All timed by the event engine.", "全部用 event 引擎计时。"),
+    "synthesis.other_engine": (
+        "All timed by the event engine; the curves and the table here are of the {engine} engine, whose times, and so "
+        "whose fastest, can be others.",
+        "全部用 event 引擎计时；这里的曲线和表格用 {engine} 引擎，时间可能不同，最快者也可能不同。",
+    ),
     "synthesis.code": ("Take the schedule home", "把这个调度带走"),
     "synthesis.code.note": (
         "x.xml is a program of MSCCL; x.json and x.csv are read by collsim.",
@@ -336,8 +342,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "synthesis.add": ("Add the synthesized schedule", "加入合成的调度"),
     "synthesis.add.help": (
-        "Finds the best schedule for this machine at every size; it takes a few seconds.",
-        "为这台机器在每个数据量上寻找最好的调度；需要几秒钟。",
+        "Builds a schedule for this machine at every size, which need not win; it takes a few seconds.",
+        "为这台机器在每个数据量上合成一个调度，它不一定最快；需要几秒钟。",
     ),
     "synthesis.at": ("Synthesized, at {nbytes}", "合成的调度，{nbytes}"),
     "synthesis.watch": ("Watch it on Explore", "在“探索”页上观看"),

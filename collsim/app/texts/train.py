@@ -126,6 +126,8 @@ TEXTS: dict[str, tuple[str, str]] = {
         "is one.",
         "一个 GPU 变慢，全部 {gpus} 个都要等它；一根线缆断开，流量改走别的路径（如果有）。",
     ),
+    "train.loss.what": ("Trouble", "故障"),
+    "train.loss.why": ("The job stops {name}: {why}", "{name}：作业停止。{why}"),
     "train.loss.lost": ("lost by all GPUs together", "所有 GPU 合计的损失"),
     "train.loss.own": ("what the slow GPU takes longer", "慢 GPU 自己多用的时间"),
     "train.loss.seconds": ("GPU-seconds a step", "每步的 GPU·秒"),

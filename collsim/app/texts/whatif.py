@@ -10,8 +10,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "whatif.ask.cable": ("One cable is ten times slower?", "某条线缆只剩十分之一带宽？"),
     "whatif.ask.broken": ("A cable breaks: what now?", "一条线缆断开：怎么办？"),
     "whatif.synthesize": (
-        "Synthesize the best schedule for the machine after the change",
-        "为改动之后的机器合成最好的调度",
+        "Synthesize a schedule for the machine after the change",
+        "为改动之后的机器合成一个调度",
     ),
     "whatif.fallback": ("{name}, after the change", "{name}（改动之后）"),
     "whatif.ask.job": ("Another job uses the same cables?", "另一个作业共用线缆？"),

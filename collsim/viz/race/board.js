@@ -19,7 +19,7 @@ export function buildBoard(race) {
     head(w.delivered),
     el("span"),
     head(w.finish, " num"),
-    head(w.busbw, " num"),
+    head(w.busbw, " num bw"),
   );
   const times = data.runners.map((r) => r.time),
     late = Math.max(...times) > 2 * Math.min(...times) ? Math.max(...times) : NaN;

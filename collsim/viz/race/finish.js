@@ -64,6 +64,9 @@ export function flagPlaces(ends, width) {
   });
 }
 
+/** Pixels that a name needs at most; Chinese characters are as wide as they are high. */
+export const roomOf = (text) => [...text].reduce((room, c) => room + (c >= "\u2e80" ? 14 : 8), 0);
+
 /** A flag where each runner ends, with its name. */
 function finishFlags(race) {
   const { cards, clock, data, parts } = race,
@@ -71,7 +74,7 @@ function finishFlags(race) {
     order = cards.filter((r) => r.player.model).sort((a, b) => a.player.model.total - b.player.model.total),
     ends = order.map(({ player: { model: m }, q }) => {
       const text = `${data.runners[q].name} ${threeDigits(m.total * u.f)}`;
-      return { x: across(race, m.total), text, long: text.length * 8 };
+      return { x: across(race, m.total), text, long: roomOf(text) };
     }),
     places = flagPlaces(ends, parts.width);
   return ends.flatMap(({ x, text }, n) => {

@@ -86,5 +86,10 @@ export const RACE_CSS = `
 .rc.small .time{grid-template-columns:minmax(100px,210px) minmax(0,1fr) 150px}
 .rc.small .name b,.rc.small .fin{font-size:16px}
 .rc.slim .lanes{grid-template-columns:minmax(0,1fr)!important}.rc.slim .bw{display:none}
+.rc.slim .rows,.rc.slim .time{grid-template-columns:minmax(0,1fr) auto auto}
+.rc.slim .rows>span:first-child,.rc.slim .name,.rc.slim .scrub{grid-column:1/-1}.rc.slim .name{padding-bottom:0}
+.rc.slim .scrub{order:-1}.rc.slim :is(.track,.scrub){margin-left:14px}
+.rc.slim .end{flex-direction:row;align-items:center}.rc.slim :is(.tr,.end,.clock){padding-bottom:4px}
+.rc.slim .time{display:flex;flex-wrap:wrap}.rc.slim .scrub{flex:1 0 calc(100% - 14px)}
 .rc:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 `;

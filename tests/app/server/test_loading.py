@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from starlette.responses import StreamingResponse
 
 from collsim.app.entry import first_frame
 from collsim.app.server.loading import Loading
@@ -35,7 +36,7 @@ class Streamlit:
         await send({"type": "http.response.body", "body": body[10:]})
 
 
-def got(layer, path, query=b"", **headers):
+def got(layer, path, query=b"", receive=None, **headers):
     """Status, headers and body of an answer."""
     scope = {"type": "http", "method": "GET", "path": path, "query_string": query}
     scope["headers"] = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
@@ -44,7 +45,7 @@ def got(layer, path, query=b"", **headers):
     async def send(message):
         said.append(message)
 
-    asyncio.run(layer(scope, None, send))
+    asyncio.run(layer(scope, receive, send))
     return said[0]["status"], dict(said[0]["headers"]), b"".join(message["body"] for message in said[1:])
 
 
@@ -71,6 +72,25 @@ def test_a_script_goes_compressed_and_is_compressed_once():
 @pytest.mark.parametrize("headers", [{}, {"accept_encoding": "br"}, {"accept_encoding": "gzip", "range": "bytes=0-3"}])
 def test_who_cannot_take_gzip_gets_the_file_as_it_is(headers):
     assert got(Loading(Streamlit(), first=first_frame.of), "/static/js/a.js", **headers)[2] == SCRIPT
+
+
+def test_a_browser_that_goes_leaves_the_others_a_whole_file():
+    """Starlette ends an answer where it is, once it hears that nobody waits for it."""
+
+    async def parts():
+        for at in range(0, len(SCRIPT), 1000):
+            await asyncio.sleep(0)
+            yield SCRIPT[at : at + 1000]
+
+    async def behind(scope, receive, send):
+        await StreamingResponse(parts(), media_type="text/javascript")(scope, receive, send)
+
+    async def gone():
+        return {"type": "http.disconnect"}
+
+    layer = Loading(behind)
+    for receive in (gone, None):
+        assert gzip.decompress(got(layer, "/static/js/a.js", receive=receive, accept_encoding="gzip")[2]) == SCRIPT
 
 
 def test_a_file_that_is_not_there_is_not_kept():

@@ -239,7 +239,8 @@ def _costs(shown: Look, of: Pair) -> None:
     compared = _compared(blocks[0][1], blocks[1][1]) if len(ways) == len(blocks) == 2 else ""
     with st.container(border=True, key="card_costs"):
         said = f'<b style="font-size:19px;line-height:27px;color:var(--cs-ink)">{html.escape(compared)}</b>'
-        st.html(f'<div style="display:grid;grid-template-columns:1fr 1.4fr 1.4fr;gap:8px 40px">{said}{body}</div>')
+        grid = "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,280px),1fr));gap:12px 40px"
+        st.html(f'<div style="{grid}">{said}{body}</div>')
 
 
 def _compared(alone: list[tuple[bool, float]], ring: list[tuple[bool, float]]) -> str:

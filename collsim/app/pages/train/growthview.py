@@ -21,6 +21,7 @@ from .asked import PLAIN, TrainingChoice
 from .growth import GrownStep
 
 _ROW = 46  # px of a bar with its name
+_AXIS = 84  # px of the axis below the bars and the names of their colours above
 #: One trouble's colour for what all lose, and for what the slow GPU takes longer itself.
 _HUES = {"lost": "full", "own": "room"}
 
@@ -48,6 +49,9 @@ def draw(choice: TrainingChoice, top: Any) -> None:
     part(t("train.loss"), "next")
     note(t("train.loss.note", gpus=made.ranks))
     charts.chart("losses", _bars, _troubles(made.lost))
+    for row in made.lost.to_dict("records"):
+        if row["error"]:
+            note(t("train.loss.why", name=_said(row), why=_why(made, row["name"])))
     charts.table(_lost(made.lost))
 
 
@@ -81,7 +85,13 @@ def _curves(frame: pd.DataFrame) -> charts.Picture:
             "against:N",
             scale=dashes,
             title=None,
-            legend=alt.Legend(orient="top", labelLimit=400, symbolType="stroke", symbolSize=400),
+            legend=alt.Legend(
+                orient="top",
+                labelLimit=400,
+                symbolType="stroke",
+                symbolSize=400,
+                symbolStrokeColor=color("ink2", dark),
+            ),
         ),
         tooltip=[
             alt.Tooltip("kind:N", title=t("train.scaling")),
@@ -91,7 +101,7 @@ def _curves(frame: pd.DataFrame) -> charts.Picture:
     )
     dots = base.mark_point(filled=True, size=60, opacity=1)
     picture: charts.Picture = alt.layer(base.mark_line(strokeWidth=2.6), dots).properties(
-        height=300, description=t("train.show.scaling")
+        height=300, description=t("train.show.scaling"), padding=charts.ROOM
     )
     return picture
 
@@ -120,6 +130,13 @@ def _said(row: dict[Any, Any]) -> str:
     return t("train.loss.cable", name=row["name"])
 
 
+def _why(made: GrownStep, name: str) -> str:
+    """Why a job stops without a cable, which is named already, and so is not once more as a part of the place."""
+    said = sentence(made.lost.attrs["stops"][name], language())
+    colon = ": " if language() == "en" else "："
+    return said.partition(colon)[2] if said.startswith(made.place) and colon in said else said
+
+
 def _troubles(lost: pd.DataFrame) -> pd.DataFrame:
     """A row for each bar: what all lose, and what the slow one takes longer; 0 where the job stops, with a word."""
     rows = []
@@ -146,9 +163,9 @@ def _bars(frame: pd.DataFrame) -> charts.Picture:
     bars = base.mark_bar().encode(
         color=alt.Color("whose:N", scale=hues, title=None, legend=alt.Legend(orient="top", labelLimit=400))
     )
-    words = base.mark_text(align="left", dx=4, color=color("ink2", dark)).encode(text=alt.Text("said:N"))
+    words = base.mark_text(align="left", dx=4, fontSize=13, color=color("ink2", dark)).encode(text=alt.Text("said:N"))
     picture: charts.Picture = alt.layer(bars, words).properties(
-        height=_ROW * frame["name"].nunique(), description=t("train.loss")
+        height=_ROW * frame["name"].nunique() + _AXIS, description=t("train.loss"), padding=charts.ROOM
     )
     return picture
 
@@ -156,10 +173,11 @@ def _bars(frame: pd.DataFrame) -> charts.Picture:
 def _lost(lost: pd.DataFrame) -> dict[str, tuple[Any, Any]]:
     rows = lost.to_dict("records")
     times = [t("train.loss.stops") if pd.isna(row["time"]) else format_time(row["time"]) for row in rows]
+    more = ["–" if pd.isna(share) else f"{100 * share:.3g}\N{NO-BREAK SPACE}%" for share in lost["more"]]
     return {
-        "name": ([_said(row) for row in rows], charts.text_column("train.loss", "large")),
+        "name": ([_said(row) for row in rows], charts.text_column("train.loss.what", "large")),
         "time": (times, charts.text_column("train.time")),
-        "more": (100 * lost["more"], charts.number_column("train.loss.more", "%.2f %%")),
-        "lost": (lost["lost"], charts.number_column("train.loss.lost", "%.3g")),
-        "own": (lost["own"], charts.number_column("train.loss.own", "%.3g")),
+        "more": (more, charts.text_column("train.loss.more")),
+        "lost": (_times(lost["lost"]), charts.text_column("train.loss.lost")),
+        "own": (_times(lost["own"]), charts.text_column("train.loss.own")),
     }

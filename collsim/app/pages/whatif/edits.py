@@ -331,7 +331,8 @@ def _links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
     for trace in traces:
         used = np.flatnonzero(trace.link_bytes)
         names |= {trace.topology.link_name(int(i)): link_name(trace, int(i)) for i in used}
-    shown = table[moved].assign(size=table["bytes"].abs(), turn=table["share"].abs())
+    shown = table[moved]
+    shown = shown.assign(size=shown["bytes"].abs(), turn=shown["share"].abs())
     shown = shown.sort_values(["size", "turn"], ascending=False, kind="stable").drop(columns=["size", "turn"])
     return shown.assign(
         en=[names.get(n, (n, n))[0] for n in shown["link"]], zh=[names.get(n, (n, n))[1] for n in shown["link"]]

@@ -101,8 +101,10 @@ const nameStrip = (V) => onScreen(V, LEAST + 6);
 
 function nameUpright(g, V, { d, x, y, w, h, label, bold, color, fill }) {
   const most = Math.min(Math.max(14, onScreen(V, LEAST + 1)), w * 0.8),
-    size = fitFont(g, label, most, h - 5, bold, onScreen(V, LEAST - 0.5)),
-    look = { bold, align: "center", plate: V.facts.turns.has(d) ? fill : null };
+    least = onScreen(V, LEAST - 0.5),
+    // a plate, which is wider than the name, leaves the edge of the box in sight
+    size = fitFont(g, label, most, h - 14, bold, least) || fitFont(g, label, most, h - 5, bold, least),
+    look = { bold, align: "center", plate: V.facts.turns.has(d) ? fill : null, room: h - 4 };
   return size > 0 && { d, upright: true, at: [label, x + w / 2 + size * 0.35, y + h / 2, size, color, look] };
 }
 
@@ -148,7 +150,7 @@ function putUpright(g, label, x, y, size, color, look) {
   g.translate(x, y);
   g.rotate(-Math.PI / 2);
   if (look.plate) {
-    const wide = widthOf(g, label, size, look.bold) + 10;
+    const wide = Math.min(widthOf(g, label, size, look.bold) + 10, look.room);
     box(g, -wide / 2, -size, wide, size * 1.36, 3, look.plate);
   }
   put(g, label, 0, 0, size, color, look);

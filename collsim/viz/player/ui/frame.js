@@ -196,7 +196,7 @@ function drawStage(ui) {
   showNode(ui);
   const many = V.act.length > 2000;
   d.note.style.display = many ? "block" : "none";
-  if (many) d.note.textContent = wordsOf(ui).aggregated(V.act.length);
+  if (many) d.note.textContent = wordsOf(ui)[logical ? "joined" : "aggregated"](V.act.length);
   drawKinds(ui);
 }
 
