@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollsimError
+from ..errors import CollsimError, require_path
 from ..files import write_text
 from ..lessons.chapters import LESSONS
 from ..lessons.lesson import Lesson, Section, Telling
@@ -58,12 +58,14 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
 
     Raises CollsimError for a lesson that there is not, another language, or another suffix than .html.
     """
-    target, k = Path(out), LANGUAGES.index(language(lang))
+    target, k = require_path(out), LANGUAGES.index(language(lang))
     if target.suffix.lower() not in (".html", ".htm"):
         raise CollsimError("cannot write slides to {target!r}: the suffix must be .html", target=str(target))
+    if isinstance(lessons, str) or not isinstance(lessons, Sequence):
+        raise CollsimError("lessons={lessons!r} must be a list of numbers, for example [3, 4]", lessons=lessons)
     chosen = list(lessons) or list(LESSONS)
     for number in chosen:
-        if number not in LESSONS:
+        if isinstance(number, bool) or not isinstance(number, int) or number not in LESSONS:
             why = "there is no lesson {number}; there are {first} to {last}"
             raise CollsimError(why, number=number, first=min(LESSONS), last=max(LESSONS))
     slides = [slide for number in chosen for slide in _lesson(LESSONS[number], lang)]

@@ -108,6 +108,11 @@ def test_lessons_come_in_the_order_that_is_asked_for(tmp_path):
     [
         ("x.pdf", [1], "en", r"suffix must be \.html"),
         ("x.html", [99], "en", "no lesson 99; there are 1 to"),
+        ("x.html", 3, "en", r"lessons=3 must be a list of numbers"),
+        ("x.html", "3", "en", r"lessons='3' must be a list of numbers"),
+        ("x.html", [[1]], "en", r"no lesson \[1\]; there are 1 to"),
+        ("x.html", [True], "en", "no lesson True"),
+        ("x\0.html", [1], "en", "zero byte"),
         ("x.html", [1], "de", "unknown language 'de'"),
     ],
 )

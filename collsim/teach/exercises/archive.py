@@ -106,7 +106,7 @@ def _without_its_own_folder(stem: str, found: list[Entry]) -> list[Entry]:
     """`homework/...` of homework.zip (and of `homework (1).zip`) without that folder: file managers pack it so."""
     ours = [entry for entry in found if entry.parts[0] != "__MACOSX"]
     tops = {entry.parts[0] for entry in ours}
-    if len(tops) != 1 or not stem.startswith(*tops) or any(entry.read and not entry.parts[1:] for entry in ours):
+    if len(tops) != 1 or not stem.startswith(tuple(tops)) or any(entry.read and not entry.parts[1:] for entry in ours):
         return ours
     return [replace(entry, parts=entry.parts[1:]) for entry in ours if entry.parts[1:]]
 
