@@ -16,6 +16,7 @@ import collsim as cs
 
 from ..analysis.standing import counted, standing
 from ..errors import Sentence
+from ..files import require_place
 from ..sweep.closing import SynthesisRace
 from ..sweep.synthesized import SYNTHESIZED
 from .options import (
@@ -67,6 +68,8 @@ def run(
     plan = cs.schedule(entry, ranks=ranks, topology=network, **own)
     if beside and synthesize:
         raise cs.CollsimError("--synthesize is for one run alone; leave out --beside")
+    if out is not None:
+        require_place(out)  # first: to synthesize may take minutes
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return

@@ -72,6 +72,13 @@ def test_compare_without_it_does_not_search():
     assert "synthesized" not in {row["algorithm"] for row in rows}
 
 
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(cs.Trace, "close_gap", None)
+    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(tmp_path / "no" / "x.xml"))
+    assert done.exit_code == 2
+    assert "there is no folder" in done.output
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -103,6 +103,12 @@ def test_lessons_come_in_the_order_that_is_asked_for(tmp_path):
     assert f"{len(slides)} slides of 2 lessons" in done.output
 
 
+def test_a_folder_that_is_not_there_is_said_before_any_lesson_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("collsim.site.slides._lesson", lambda *given: pytest.fail("told"))
+    with pytest.raises(cs.CollsimError, match="there is no folder"):
+        write_slides(tmp_path / "nowhere" / "x.html")
+
+
 @pytest.mark.parametrize(
     ("out", "lessons", "lang", "why"),
     [

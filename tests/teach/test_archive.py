@@ -1,8 +1,10 @@
 """Hand-ins in a zip: graded as they are exported, and whoever made the zip, it costs little and ends in a sentence."""
 
 import contextlib
+import os
 import stat
 import struct
+import sys
 import tracemalloc
 import zipfile
 
@@ -86,6 +88,17 @@ def test_the_command_grades_a_zip_and_leaves_nothing_behind(tmp_path):
     assert '"student": "anna", "exercise": "broadcast-to-all", "passed": true' in done.stdout
     assert '"student": "bo", "exercise": "broadcast-to-all", "passed": false' in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["homework.zip"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files that are no text")
+def test_a_file_in_a_folder_whose_name_is_no_text_costs_nobody_a_result(tmp_path):
+    (tmp_path / "anna").mkdir()
+    for name in (b"anna/\xff\x1b.py", b"b\xff.py", b"cleo.py"):
+        with open(os.path.join(os.fsencode(tmp_path), name), "w") as file:
+            file.write(RIGHT)
+    frame = cs.grade(tmp_path, only=["broadcast-to-all"], without_walls=True)
+    assert frame.passed.tolist() == [True] * 3
+    assert frame.student.tolist() == ["anna", "b\N{REPLACEMENT CHARACTER}", "cleo"]
 
 
 # ---- hostile and broken ones

@@ -129,7 +129,7 @@ def _collected(student: str, handed: Iterable[Handed]) -> Submission:
         try:
             if len(files) == _MOST_FILES:
                 raise FormatError("more than {most} files; hand in those with your answers", most=_MOST_FILES)
-            files.append(File(name, read()))
+            files.append(File(printable(name), read()))
         except (CollsimError, OSError) as error:
             problems.append(printable(f"{name[:100]}: {error}"))
     return Submission(printable(student), tuple(files), "; ".join(problems[:5]))
