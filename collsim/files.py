@@ -238,7 +238,7 @@ def replacing(path: Any) -> Iterator[Path]:
 
     Raises FormatError naming `path` where nothing can be written there.
     """
-    require_place(Path(path))
+    require_place(require_path(path))
     target = Path(os.path.realpath(path))  # a link stays one
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem[:20]}-", suffix=target.suffix)

@@ -8,7 +8,9 @@ leaves out all; the processes around a stranger's code do so always, and a serve
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable, MutableMapping
@@ -19,6 +21,7 @@ from .errors import CollsimError
 
 #: The variable that says whether other packages are imported: 0 never, 1 also on a server that is open to a room.
 SWITCH = "COLLSIM_PLUGINS"
+_LONGEST = 400  # characters of what a package says
 _lock = threading.RLock()
 _begun: set[str] = set()
 _done: set[str] = set()
@@ -46,21 +49,34 @@ def load(group: str, take: Callable[[Callable[[], Any]], None]) -> None:
         if group in _begun or refused():
             return
         _begun.add(group)  # first: a package may ask for the list while it is imported
-        for entry in entry_points(group=group):
-            _taken(entry, take)
-        _done.add(group)
+        try:
+            for entry in entry_points(group=group):
+                _taken(entry, take)
+            _done.add(group)
+        finally:
+            _begun.intersection_update(_done)  # Ctrl-C: the next who asks begins again
 
 
 def _taken(entry: EntryPoint, take: Callable[[Callable[[], Any]], None]) -> None:
     try:
-        take(entry.load)
+        with contextlib.redirect_stdout(sys.stderr):  # what a package prints must not stand in a JSON document
+            take(entry.load)
     except (Exception, SystemExit) as error:
         package = entry.dist.name if entry.dist is not None else "unknown"
-        kind = "" if isinstance(error, CollsimError) else f"{type(error).__name__}: "
         warnings.warn(
-            f"{entry.group}: {entry.name!r} of the package {package!r} ({entry.value}) is left out: {kind}{error}",
+            f"{entry.group}: {entry.name!r} of the package {package!r} ({entry.value}) is left out: {_said(error)}",
             stacklevel=5,
         )
+
+
+def _said(error: BaseException) -> str:
+    """In a line, whatever its class does."""
+    kind = type(error).__name__
+    try:
+        words = " ".join(str(error).split())[:_LONGEST]
+    except Exception:
+        return kind
+    return words if isinstance(error, CollsimError) else f"{kind}: {words}"
 
 
 def into(registry: MutableMapping[str, Any], add: Callable[[], Any]) -> Any:

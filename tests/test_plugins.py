@@ -141,6 +141,8 @@ BROKEN = [
     ("collsim.algorithms", "broken", HALF, "ZeroDivisionError"),
     ("collsim.machines", "broken:thing", "thing = ['dgx']", "'dgx' is no Machine"),
     ("collsim.machines", "broken:thing", "import collsim as cs\nthing = cs.machines()['dgx-a100'].__class__", "no Machine"),
+    ("collsim.algorithms", "broken", "class E(Exception):\n    def __str__(self):\n        1 / 0\nraise E", "left out: E"),
+    ("collsim.algorithms", "broken", "raise ValueError('two\\nlines')", "ValueError: two lines"),
     ("collsim.formats", "broken:thing", "thing = {}", "{} is no Format"),
     ("collsim.formats", "broken", "import collsim.exchange as e\ne.register(e.Format('json', (), 'schedule', ''))", "json: taken"),
 ]  # fmt: skip
@@ -179,6 +181,47 @@ def test_a_package_may_ask_for_the_list_while_it_is_imported(tmp_path, installed
     code = "import collsim as cs\nassert cs.algorithms() and cs.machines()\n"
     place = package(tmp_path / "here", "collsim.algorithms", "broken", code)
     assert said(LIST, place, installed) == usual
+
+
+def test_what_a_package_prints_stands_in_no_json_document(tmp_path):
+    place = package(tmp_path / "here", "collsim.algorithms", "broken", "print('welcome')\nimport os\n")
+    out, err = said("from collsim.cli import app; app(['list', 'algorithms', '--json'])", place)
+    assert json.loads(out)
+    assert "welcome" in err
+
+
+def test_ctrl_c_while_packages_are_imported_loses_none(installed):
+    code = """
+import collsim as cs
+from importlib.metadata import EntryPoint
+load = EntryPoint.load
+def stopped(entry):
+    EntryPoint.load = load
+    raise KeyboardInterrupt
+for listed, name in ((cs.algorithms, 'broadcast_one_by_one'), (cs.machines, 'example-pair')):
+    EntryPoint.load = stopped
+    try:
+        listed()
+    except KeyboardInterrupt:
+        print(name in listed())
+"""
+    assert said(code, installed) == ("True\nTrue", "")
+
+
+def test_threads_that_ask_at_the_same_time_all_find_what_packages_add(tmp_path):
+    slow = "import time, collsim as cs\ntime.sleep(0.5)\nfrom dataclasses import replace\n"
+    slow += "from collsim.topology.machines import _FOUND\nthing = replace(_FOUND['dgx-a100'], name='mine')\n"
+    place = package(tmp_path / "here", "collsim.machines", "broken:thing", slow)
+    code = """
+import threading, time, collsim as cs
+threads = [threading.Thread(target=cs.machines) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print('mine' in cs.machines())
+"""
+    assert said(code, place) == ("True", "")
 
 
 # ---- walls ---------------------------------------------------------------------------------------------------------

@@ -108,6 +108,9 @@ SAID = {
         "player.js 中有无法变成普通脚本的 import 或 export"
     ),
     "cannot write slides to {target!r}: the suffix must be .html": "无法把幻灯片写入 {target!r}：后缀必须是 .html",
+    "lessons={lessons!r} must be a list of numbers, for example [3, 4]": (
+        "lessons={lessons!r} 必须是数字列表，例如 [3, 4]"
+    ),
     "there is no lesson {number}; there are {first} to {last}": "没有第 {number} 课；现有第 {first} 到第 {last} 课",
     "cannot write a worksheet to {sheet!r}: the suffix must be .md, .pdf or .xml (Moodle)": (
         "无法把练习单写入 {sheet!r}：后缀必须是 .md、.pdf 或 .xml（Moodle）"

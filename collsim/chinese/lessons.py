@@ -52,7 +52,7 @@ SAID = {
     # what is handed in
     "it is not a progress file of collsim: {error}": "不是 collsim 的进度文件：{error}",
     "it is not a notebook: {error}": "不是 notebook：{error}",
-    "no folder {root!r} with submissions": "没有存放提交的文件夹 {root!r}",
+    "no folder or .zip {root!r} with submissions": "没有存放提交的文件夹或 .zip {root!r}",
     "nothing in {root!r} to grade; a student hands in name.py, name.ipynb, name.json (progress) or a folder name/": (
         "{root!r} 中没有可评分的内容；学生提交 name.py、name.ipynb、name.json（进度）或文件夹 name/"
     ),
@@ -62,6 +62,24 @@ SAID = {
     ),
     "folders are more than {most} deep in one another; hand in fewer": "文件夹嵌套超过 {most} 层；请减少",
     "it is a link or no file at all; hand in the file itself": "它是链接或根本不是文件；请提交文件本身",
+    "more files and folders than a class hands in; pack fewer students into one zip": (
+        "文件和文件夹多于一个班级会提交的数量；请在一个 zip 中打包较少的学生"
+    ),
+    "it unpacks to more than {most} MiB; pack fewer students into one zip": (
+        "解压后超过 {most} MiB；请在一个 zip 中打包较少的学生"
+    ),
+    "it cannot be read ({error})": "无法读取（{error}）",
+    "it is no zip that can be read ({error}); export it again": "它不是可读取的 zip（{error}）；请重新导出",
+    "entry {name!r}": "条目 {name!r}",
+    "control characters in a name; pack it again, or unpack it and grade the folder": (
+        "名称中含有控制字符；请重新打包，或解压后对文件夹评分"
+    ),
+    "a name that leads out of the zip; pack it again, or unpack it and grade the folder": (
+        "名称指向 zip 之外；请重新打包，或解压后对文件夹评分"
+    ),
+    "it is encrypted; pack it without a password": "它已加密；请不带密码打包",
+    "it is packed by method {method}; pack it by Deflate": "它以方法 {method} 打包；请以 Deflate 打包",
+    "it cannot be unpacked ({error}); hand it in again": "无法解压（{error}）；请重新提交",
     "it is larger than {most:,} bytes": "它大于 {most:,} 字节",
     "{target!r} is not a table of grades: {error}; give another name": "{target!r} 不是成绩表：{error}；请换个名称",
     "cannot write {target!r}: {problem}": "无法写入 {target!r}：{problem}",

@@ -7,6 +7,7 @@ SAID = {
     "{label} would start {count} processes; {most} is the most here, so use fewer ranks": (
         "{label} 要启动 {count} 个进程；这里最多 {most} 个，请减少 rank"
     ),
+    "{name} has no parameters, so nothing would be sent": "{name} 没有参数，因此没有可发送的内容",
     "say how many bytes: run_for_real(schedule, '1MiB')": "请说明多少字节：run_for_real(schedule, '1MiB')",
     "{size} is more than {most}, the most that is run for real here": "{size} 超过了这里真实运行的上限 {most}",
     "time_limit={limit:g} s must be more than 0 and at most {most:g} s": (

@@ -65,6 +65,16 @@ SAID = {
         "slow={{{rank!r}: {factor!r}}}：请写出参与的 rank，以及它的计算时间是几倍（例如 1.5）"
     ),
     "kind of scaling": "扩展方式",
+    "slow={slow!r} must be a dict of ranks and how many times as long each computes, for example {{0: 1.5}}": (
+        "slow={slow!r} 必须是字典，写出 rank 及其计算时间的倍数，例如 {{0: 1.5}}"
+    ),
+    "slow: {factor!r} is no number; give how many times as long it computes": (
+        "slow：{factor!r} 不是数字；请给出计算时间的倍数"
+    ),
+    "{name}={values!r} must be a list, for example {example}": "{name}={values!r} 必须是列表，例如 {example}",
+    "machine(nodes={nodes}) returned {made!r}, which is no Topology": (
+        "machine(nodes={nodes}) 返回了 {made!r}，它不是 Topology"
+    ),
     "scaling needs at least one number of nodes; the list given is empty": "scaling 至少需要一个节点数；给出的列表为空",
     "steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one": (
         "steps_together 至少需要两个 StepTrace，现在是 {traces!r:.200}；请用 training_step 生成"

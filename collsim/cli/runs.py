@@ -16,6 +16,7 @@ import collsim as cs
 
 from ..analysis.standing import counted, standing
 from ..errors import Sentence
+from ..files import require_place
 from ..sweep.closing import SynthesisRace
 from ..sweep.synthesized import SYNTHESIZED
 from .options import (
@@ -67,6 +68,8 @@ def run(
     plan = cs.schedule(entry, ranks=ranks, topology=network, **own)
     if beside and synthesize:
         raise cs.CollsimError("--synthesize is for one run alone; leave out --beside")
+    if out is not None:
+        require_place(out)  # first: to synthesize may take minutes
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return
@@ -227,8 +230,8 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Time the algorithms of a collective over sizes, each at its best channels and chunks: a row each, the fastest of
-    a size marked with *, the best at the largest first. With --model: the ways of splitting a step of training, each at
-    its best buckets or servers."""
+    a size marked with *, the best at the largest first. With --synthesize --json holds `rows`, and `synthesis` at the
+    largest size. With --model: the ways of splitting a step of training, each at its best buckets or servers."""
     if model is not None and synthesize:
         raise cs.CollsimError("--synthesize is for a collective; leave out --model")
     if model is not None:
@@ -249,10 +252,11 @@ def compare(
     )
     found = records(frame)
     say_assumed(network, _time_of_the_fastest(collective, frame, timing))
-    if as_json:
-        print_json(found)
-        return
     race = _race_at(collective, network, sizes[-1], timing.dtype, progress) if synthesize else None
+    if as_json:
+        synthesis = None if race is None else race_record(race)
+        print_json({"rows": found, "synthesis": synthesis} if synthesize else found)
+        return
     _show_compared(f"{collective} on {network.name}", found, sizes)
     print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
     for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():

@@ -65,7 +65,8 @@ def slides(
 @command()
 def grade(
     folder: Annotated[
-        Path, typer.Argument(help="What the students handed in: name.py, name.ipynb, or a folder name/.")
+        Path,
+        typer.Argument(help="What the students handed in: name.py, name.ipynb, or a folder name/; or a .zip of these."),
     ],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV, on disk after each student.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Only these exercises.")] = None,

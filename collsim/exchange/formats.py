@@ -72,7 +72,8 @@ def _plugged(entry: Callable[[], Any]) -> None:
         for one in () if inspect.ismodule(found) else found if isinstance(found, (list, tuple)) else (found,):
             if not isinstance(one, Format):
                 raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=one)
-            register(one)
+            if _FORMATS.get(one.name) is not one:
+                register(one)
 
     into(_FORMATS, add)
 

@@ -13,6 +13,7 @@ from ..errors import require_word
 from ..training import StepTrace
 from ..units import format_bytes, format_time
 from .ranks.network import ImitatedNetwork
+from .trace import RepeatedRuns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +24,7 @@ LANGUAGES = ("en", "zh")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RealStep:
+class RealStep(RepeatedRuns):
     """A step of training that ran on processes.
 
     Attributes:
@@ -55,22 +56,6 @@ class RealStep:
     def time(self) -> float:
         """Seconds of the median run."""
         return float(self.times[self.median_run])
-
-    @property
-    def best(self) -> float:
-        """Seconds of the fastest run."""
-        return float(self.times.min())
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        """Between which times the middle half of the runs lies, s."""
-        low, high = np.quantile(self.times, [0.25, 0.75])
-        return float(low), float(high)
-
-    @property
-    def apart(self) -> float:
-        """By how much the median run takes longer than predicted: 0.1 is 10 %."""
-        return self.time / self.predicted.time - 1 if self.predicted.time else 0.0
 
     @cached_property
     def measured(self) -> StepTrace:

@@ -112,7 +112,7 @@ def run_for_real(
     asked = _asked(check(plan, nbytes, dtype, op, on, repeat, time_limit), network)
     cost = message_cost(plan.ranks, asked.network, on) if calibrate or asked.network.bandwidth is None else None
     predicted = _predicted(asked, cost)
-    _require_time(asked, predicted)
+    require_time(predicted.time, asked.repeat, asked.time_limit)
     with told(progress, "runs", "runs done", "in all") as tell:
         if given is None:
             found, out = _checked(asked, _carry(asked, *expected_of(asked), give=False, tell=tell)), None
@@ -224,15 +224,16 @@ def _predicted(asked: RealRun, cost: MessageCost | None) -> Trace:
     return predict(asked.schedule, asked.nbytes, asked.dtype.name, alpha, rate, **wrong)
 
 
-def _require_time(asked: RealRun, predicted: Trace) -> None:
-    seconds = predicted.time * (asked.repeat + 1)
-    if seconds > asked.time_limit:
+def require_time(each: float, repeat: int, limit: float) -> None:
+    """Raises CollsimError where so many runs of `each` seconds, and one to warm up, would take longer than `limit`."""
+    seconds = each * (repeat + 1)
+    if seconds > limit:
         raise CollsimError(
             "{runs} runs and one to warm up would take {seconds}, more than time_limit={limit:g} s; use fewer bytes or "
             "runs, a faster network, or a longer time_limit",
-            runs=asked.repeat,
+            runs=repeat,
             seconds=format_time(seconds),
-            limit=asked.time_limit,
+            limit=limit,
         )
 
 

@@ -15,7 +15,7 @@ from ..topology import Topology
 from ..training import DDP, Parallel, StepTrace, TrainingStep, ddp, training_step
 from ..training.workload.collectives import Collectives
 from ..training.workload.model import Model
-from ..units import format_bytes, format_time, parse_bandwidth, parse_time
+from ..units import format_bytes, parse_bandwidth, parse_time
 from .launch import led
 from .prediction import imitated
 from .ranks.network import ImitatedNetwork
@@ -35,6 +35,7 @@ from .run import (
     check,
     expected_of,
     processors,
+    require_time,
 )
 
 _TYPES = {"fp16": "float16", "bf16": "bfloat16", None: "float32"}
@@ -154,16 +155,11 @@ def _asked(
 
 def _within(asked: _Asked) -> _Asked:
     """Raises CollsimError where it is more than a computer bears, or than the time allows."""
-    check(plans_of(asked)[0], 4, repeat=asked.repeat, time_limit=asked.time_limit)
-    seconds = asked.predicted.time * (asked.repeat + 1)
-    if seconds > asked.time_limit:
-        raise CollsimError(
-            "{runs} runs and one to warm up would take {seconds}, more than time_limit={limit:g} s; use fewer bytes or "
-            "runs, a faster network, or a longer time_limit",
-            runs=asked.repeat,
-            seconds=format_time(seconds),
-            limit=asked.time_limit,
-        )
+    plans = plans_of(asked)
+    if not plans:
+        raise CollsimError("{name} has no parameters, so nothing would be sent", name=asked.step.model.name)
+    check(plans[0], 4, repeat=asked.repeat, time_limit=asked.time_limit)
+    require_time(asked.predicted.time, asked.repeat, asked.time_limit)
     return asked
 
 

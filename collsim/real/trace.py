@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -57,8 +57,41 @@ class Measurement:
         return int(np.argsort(self.times, kind="stable")[(len(self.times) - 1) // 2])
 
 
+class _Runs(Protocol):
+    """What `RepeatedRuns` is told."""
+
+    @property
+    def times(self) -> Floats: ...
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def predicted(self) -> Any: ...
+
+
+class RepeatedRuns:
+    """How several runs of one thing spread, and how far they are from their prediction."""
+
+    @property
+    def best(self: _Runs) -> float:
+        """Seconds of the fastest run."""
+        return float(self.times.min())
+
+    @property
+    def middle(self: _Runs) -> tuple[float, float]:
+        """Between which times the middle half of the runs lies, s."""
+        low, high = np.quantile(self.times, [0.25, 0.75])
+        return float(low), float(high)
+
+    @property
+    def apart(self: _Runs) -> float:
+        """By how much the median run takes longer than predicted: 0.1 is 10 %."""
+        return self.time / self.predicted.time - 1 if self.predicted.time else 0.0
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class RealTrace(Trace):
+class RealTrace(RepeatedRuns, Trace):
     """A Trace of a run on the processes of a computer; its columns are those of the median run.
 
     Attributes:
@@ -80,25 +113,9 @@ class RealTrace(Trace):
         return self.measured.times
 
     @property
-    def best(self) -> float:
-        """Seconds of the fastest run."""
-        return float(self.times.min())
-
-    @property
     def median(self) -> float:
         """Seconds of the median run, whose columns these are; `time`."""
         return self.time
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        """Between which times the middle half of the runs lies, s."""
-        low, high = np.quantile(self.times, [0.25, 0.75])
-        return float(low), float(high)
-
-    @property
-    def apart(self) -> float:
-        """By how much the median run takes longer than predicted: 0.1 is 10 %."""
-        return self.time / self.predicted.time - 1 if self.predicted.time else 0.0
 
     @cached_property
     def came(self) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import CollsimError
+from ..errors import CollsimError, require_path
 from ..files import writing
 from ..simulate import Trace
 from ..teach.questions.moodle import moodle_xml
@@ -31,7 +31,7 @@ def write_worksheet(
     Raises CollsimError for another suffix, a folder that is not there, or Chinese as PDF on a machine without a Chinese
     font.
     """
-    sheet = Path(out)
+    sheet = require_path(out)
     suffix = sheet.suffix.lower()
     if suffix not in SUFFIXES:
         why = "cannot write a worksheet to {sheet!r}: the suffix must be .md, .pdf or .xml (Moodle)"

@@ -15,8 +15,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollsimError
-from ..files import write_text
+from ..errors import CollsimError, require_path
+from ..files import require_place, write_text
 from ..lessons.chapters import LESSONS
 from ..lessons.lesson import Lesson, Section, Telling
 from ..simulate import Trace
@@ -58,14 +58,17 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
 
     Raises CollsimError for a lesson that there is not, another language, or another suffix than .html.
     """
-    target, k = Path(out), LANGUAGES.index(language(lang))
+    target, k = require_path(out), LANGUAGES.index(language(lang))
     if target.suffix.lower() not in (".html", ".htm"):
         raise CollsimError("cannot write slides to {target!r}: the suffix must be .html", target=str(target))
+    if isinstance(lessons, str) or not isinstance(lessons, Sequence):
+        raise CollsimError("lessons={lessons!r} must be a list of numbers, for example [3, 4]", lessons=lessons)
     chosen = list(lessons) or list(LESSONS)
     for number in chosen:
-        if number not in LESSONS:
+        if isinstance(number, bool) or not isinstance(number, int) or number not in LESSONS:
             why = "there is no lesson {number}; there are {first} to {last}"
             raise CollsimError(why, number=number, first=min(LESSONS), last=max(LESSONS))
+    require_place(target)  # first: all lessons take a minute
     slides = [slide for number in chosen for slide in _lesson(LESSONS[number], lang)]
     title = LESSONS[chosen[0]].title[k] if len(chosen) == 1 else say("name", lang)
     style = (Path(__file__).parent / "slides.css").read_text(encoding="utf-8")

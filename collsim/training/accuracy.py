@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, Sentence
-from ..files import read_text, refuse, writing
+from ..files import cell, plain_cell, read_text, refuse, writing
 from ..topology import Topology, machine
 from .compute.speeds import Speed, speed
 from .models import model as model_named
@@ -76,13 +76,13 @@ def train_accuracy(path: Any, out: Any) -> Path:
     """Write a table of measured steps again with columns predicted_s, measured_s and unread (why a row is no call; its
     times are empty). Raises FormatError for a file that is no such table."""
     rows = _rows(path)
-    columns = [*rows[0], "predicted_s", "measured_s", "unread"] if rows else [*NEEDED]
+    columns = list(dict.fromkeys([*(rows[0] if rows else NEEDED), "predicted_s", "measured_s", "unread"]))
     place = Path(out)
     with writing(place) as file:
         text = _Lines()
-        writer = csv.DictWriter(text, columns)
-        writer.writeheader()
-        writer.writerows(_answered(row) for row in rows)
+        writer = csv.writer(text)
+        writer.writerow(map(cell, columns))
+        writer.writerows([_cell(answered[name]) for name in columns] for answered in map(_answered, rows))
         file.write("".join(text.lines).encode())
     return place
 
@@ -99,18 +99,37 @@ class _Lines:
         return len(line)
 
 
-def _rows(path: Any) -> list[dict[str, str]]:
-    reader = csv.DictReader(read_text(path).splitlines(), strict=True)
+def _cell(value: Any) -> Any:
+    """As `cell`; a number of the table is a text here, and stays as it is."""
     try:
-        rows = list(reader)
+        float(value)
+    except ValueError:
+        return cell(value)
+    return value
+
+
+def _rows(path: Any) -> list[dict[str, str]]:
+    reader = csv.DictReader(read_text(path).splitlines(), restval="", strict=True)
+    rows: list[dict[str, str]] = []
+    try:
+        for row in reader:
+            if None in row:
+                columns = len(reader.fieldnames or ())
+                why = "{cells} values; the header has {columns}"
+                refuse(path, _line(reader), why, cells=columns + len(row[None]), columns=columns)
+            rows.append({name: plain_cell(value) for name, value in row.items()})
     except csv.Error as error:
-        refuse(path, Sentence("line {line}", line=reader.line_num), "is no CSV ({error})", error=error)
+        refuse(path, _line(reader), "is no CSV ({error})", error=error)
     missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
     if missing:
         refuse(
             path, "line 1", "has no column {missing!r}; wants {needed}", missing=missing[0], needed=", ".join(NEEDED)
         )
     return rows
+
+
+def _line(reader: csv.DictReader[str]) -> Sentence:
+    return Sentence("line {line}", line=reader.line_num)
 
 
 def _answered(row: dict[str, str]) -> dict[str, Any]:

@@ -287,6 +287,9 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
 def _slow(asked: Any, ranks: tuple[int, ...]) -> dict[int, float]:
     """Stragglers, checked. Raises CollsimError for ranks that take no part, and for factors below 1."""
     out = {}
+    if not isinstance(asked or {}, Mapping):
+        why = "slow={slow!r} must be a dict of ranks and how many times as long each computes, for example {{0: 1.5}}"
+        raise CollsimError(why, slow=asked)
     for rank, factor in (asked or {}).items():
         good = isinstance(factor, int | float) and not isinstance(factor, bool) and 1 <= factor < 1e6
         if rank not in ranks or not good:

@@ -3,7 +3,7 @@ loses to one slow GPU or one broken cable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +56,7 @@ def scaling(
     import pandas as pd
 
     require_word("kind of scaling", kind, KINDS)
+    _require_list("nodes", nodes, "[1, 2, 4]")
     counts = sorted({parse_count(n, "nodes") for n in nodes})
     if not counts:
         raise CollsimError("scaling needs at least one number of nodes; the list given is empty")
@@ -76,7 +77,16 @@ def scaling(
 
 
 def _at(machine: str | Place, nodes: int) -> Topology:
-    return machine_named(machine, nodes=nodes) if isinstance(machine, str) else machine(nodes)
+    made = machine(nodes) if callable(machine) else machine_named(machine, nodes=nodes)
+    if not isinstance(made, Topology):
+        raise CollsimError("machine(nodes={nodes}) returned {made!r}, which is no Topology", nodes=nodes, made=made)
+    return made
+
+
+def _require_list(name: str, values: Any, example: str) -> None:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        why = "{name}={values!r} must be a list, for example {example}"
+        raise CollsimError(why, name=name, values=values, example=example)
 
 
 def _row(model: Any, place: Any, batch: int, nodes: int, parallel: Parallel, options: Any) -> dict[str, Any]:
@@ -109,10 +119,14 @@ def losses(trace: StepTrace, slow: Sequence[float] = STRAGGLERS) -> pd.DataFrame
 
     The slow one is the first GPU; of the cables that neighbouring ranks cross, the first of each kind is gone, in both
     directions, and what used it takes another way where there is one. `attrs["stops"]` has a sentence in both languages
-    for each row that stops, by its name.
+    for each row that stops, by its name. Raises CollsimError where `slow` is no list of numbers.
     """
     import pandas as pd
 
+    _require_list("slow", slow, "[1.1, 1.5]")
+    for factor in slow:
+        if not isinstance(factor, int | float):
+            raise CollsimError("slow: {factor!r} is no number; give how many times as long it computes", factor=factor)
     rank = trace.step.lanes[0][0]
     own = trace.computing
     stops: dict[str, Words] = {}

@@ -55,14 +55,28 @@ def test_compare_lists_it_and_says_the_sentence_of_the_largest_size():
     (row,) = [line for line in done.stdout.splitlines() if line.startswith("synthesized ") and "*" in line]
     assert "40\N{NO-BREAK SPACE}µs*" in row
     assert "uses 1 of the 3 links of the narrowest cut" in done.stdout
-    rows = json.loads(told("compare", "--collective", "allgather", "--nbytes", "4MB", "--synthesize", "--json").stdout)
-    assert rows[0]["time"] == pytest.approx(40e-6)
-    assert "synthesized" in {row["algorithm"] for row in rows}
+
+
+def test_compare_says_it_to_machines_too():
+    words = ["--collective", "allgather", "--algorithm", "allgather_ring", "--nbytes", "4KB:4MB:1000", "--json"]
+    found = json.loads(told("compare", *words, "--synthesize").stdout)
+    assert {row["algorithm"] for row in found["rows"]} == {"allgather_ring", "synthesized"}
+    assert (
+        found["synthesis"]
+        == json.loads(told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--json").stdout)["synthesis"]
+    )
 
 
 def test_compare_without_it_does_not_search():
     rows = json.loads(told("compare", "--collective", "allgather", "--nbytes", "4MB", "--json").stdout)
     assert "synthesized" not in {row["algorithm"] for row in rows}
+
+
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(cs.Trace, "close_gap", None)
+    done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(tmp_path / "no" / "x.xml"))
+    assert done.exit_code == 2
+    assert "there is no folder" in done.output
 
 
 @pytest.mark.parametrize(

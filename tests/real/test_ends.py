@@ -24,6 +24,12 @@ import collsim as cs
 cs.run_for_real(cs.schedule("allreduce_ring", ranks=3), "1MiB", repeat=20, bandwidth="1MB/s",
                 progress=lambda done, total: print(done, flush=True))
 """
+STEP = """
+import collsim as cs
+model = cs.Model("own", [cs.Layer(f"l{k}", (65536,), flops=1e9) for k in range(4)])
+cs.training_step_for_real(model, 3, compute="200ms", bandwidth="5MB/s", repeat=20,
+                          progress=lambda done, total: print(done, flush=True))
+"""
 
 
 def ranks_of(process):
@@ -83,9 +89,9 @@ def _impatient(answers):
     return sooner
 
 
-def _script(tmp_path):
+def _script(tmp_path, code):
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -95,9 +101,12 @@ def _script(tmp_path):
     )
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_when_the_parent_ends_its_ranks_end(how, tmp_path):
-    parent = _script(tmp_path)
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [(signal.SIGKILL, SCRIPT), (signal.SIGTERM, SCRIPT), (signal.SIGINT, SCRIPT), (signal.SIGKILL, STEP)],
+)
+def test_when_the_parent_ends_its_ranks_end(how, code, tmp_path):
+    parent = _script(tmp_path, code)
     try:
         assert parent.stdout.readline() == "0\n"
         ranks = ranks_of(parent.pid)

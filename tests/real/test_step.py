@@ -107,6 +107,11 @@ def test_a_rank_that_is_killed_in_a_step_is_named_and_the_others_end(monkeypatch
     ("wrong", "said"),
     [
         ({"parallel": cs.zero(1)}, "is not run for real; use ddp"),
+        (
+            {"model": cs.Model("bare", (cs.Layer("a", flops=1e9),)), "compute": "1ms"},
+            "bare has no parameters, so nothing would be sent",
+        ),
+        ({"slow": [1]}, r"slow=\[1\] must be a dict of ranks"),
         ({"ranks": 17}, "ranks=17 must be from 2 to 16"),
         ({"bandwidth": None}, "a step of training is paced"),
         ({"model": "resnet50", "compute": "97ms"}, "is more than 64.MiB, the most that is run for real here"),

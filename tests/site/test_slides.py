@@ -103,11 +103,22 @@ def test_lessons_come_in_the_order_that_is_asked_for(tmp_path):
     assert f"{len(slides)} slides of 2 lessons" in done.output
 
 
+def test_a_folder_that_is_not_there_is_said_before_any_lesson_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("collsim.site.slides._lesson", lambda *given: pytest.fail("told"))
+    with pytest.raises(cs.CollsimError, match="there is no folder"):
+        write_slides(tmp_path / "nowhere" / "x.html")
+
+
 @pytest.mark.parametrize(
     ("out", "lessons", "lang", "why"),
     [
         ("x.pdf", [1], "en", r"suffix must be \.html"),
         ("x.html", [99], "en", "no lesson 99; there are 1 to"),
+        ("x.html", 3, "en", r"lessons=3 must be a list of numbers"),
+        ("x.html", "3", "en", r"lessons='3' must be a list of numbers"),
+        ("x.html", [[1]], "en", r"no lesson \[1\]; there are 1 to"),
+        ("x.html", [True], "en", "no lesson True"),
+        ("x\0.html", [1], "en", "zero byte"),
         ("x.html", [1], "de", "unknown language 'de'"),
     ],
 )

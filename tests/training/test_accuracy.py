@@ -99,6 +99,32 @@ def test_a_table_gains_its_columns_and_keeps_its_rows(tmp_path):
     assert "Abacus" in rows[1]["unread"]
 
 
+def table(place, *rows):
+    with place.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    return place
+
+
+def test_what_a_spreadsheet_would_run_is_written_as_a_text_and_numbers_stay_numbers(tmp_path):
+    names, cells = [*ROW, "=column", "note", "offset"], [*ROW.values(), "@x", "=1+1", "-3.5e1"]
+    out = train_accuracy(table(tmp_path / "in.csv", names, cells), tmp_path / "out.csv")
+    with out.open(newline="") as file:
+        (written,) = csv.DictReader(file)
+    assert (written["'=column"], written["note"], written["offset"]) == ("'@x", "'=1+1", "-3.5e1")
+    assert float(written["predicted_s"]) > 0
+    again = train_accuracy(out, tmp_path / "again.csv")  # neither columns nor apostrophes come twice
+    assert again.read_text() == out.read_text()
+
+
+def test_a_row_with_more_or_fewer_cells_than_the_header_is_a_sentence(tmp_path):
+    longer = table(tmp_path / "in.csv", ROW, [*ROW.values(), "7"])
+    with pytest.raises(cs.FormatError, match=r"in.csv, line 2: 19 values; the header has 18"):
+        train_accuracy(longer, tmp_path / "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+    out = train_accuracy(table(tmp_path / "in.csv", ROW, ["GPT"]), tmp_path / "out.csv")
+    assert "gpus='': a step needs" in out.read_text().splitlines()[1]
+
+
 def test_a_file_that_is_no_such_table_is_refused(tmp_path):
     place = tmp_path / "steps.csv"
     place.write_text("model,gpus\na,1\n")

@@ -27,6 +27,14 @@ def test_perfetto_gets_a_slice_for_every_task_on_each_of_its_lanes(trace, tmp_pa
     assert {e["args"]["name"] for e in events if e["name"] == "process_name"} == {"GPU 0", "GPUs 1 to 7 (7 alike)"}
 
 
+def test_a_layer_that_a_spreadsheet_would_run_is_written_as_a_text(tmp_path):
+    model = cs.Model("own", (cs.Layer("=1+1", (4096,), flops=1e9), cs.Layer("-x", (4096,), flops=1e9)))
+    trace = cs.training_step(model, cs.topology.switch(2), parallel=cs.ddp(), batch=2, compute="1ms", optimizer="none")
+    names = set(pd.read_csv(trace.save(tmp_path / "step.csv"))["name"])
+    assert {"'=1+1", "'-x"} <= names
+    assert not [name for name in names if name.startswith(("=", "+", "-", "@"))]
+
+
 def test_json_and_csv_hold_figures_and_tasks(trace, tmp_path):
     found = json.loads(trace.save(tmp_path / "step.json").read_text())
     assert found["time"] == trace.time

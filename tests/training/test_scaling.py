@@ -116,3 +116,27 @@ def test_a_place_may_be_made_by_a_function_of_its_nodes():
     asked = {"parallel": cs.ddp(), "nodes": (1, 2), "batch": 64, "dtype": "bfloat16"}
     made = cs.training.scaling(GPT, lambda nodes: cs.machine("dgx-a100", nodes=nodes), **asked)
     assert made.equals(cs.training.scaling(GPT, "dgx-a100", **asked))
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"nodes": 4}, r"nodes=4 must be a list, for example \[1, 2, 4\]"),
+        ({"nodes": "12"}, "nodes='12' must be a list"),
+        ({"machine": lambda nodes: None}, r"machine\(nodes=1\) returned None, which is no Topology"),
+        ({"machine": 5}, "unknown machine 5"),
+    ],
+)
+def test_a_place_or_a_list_that_is_none_is_a_sentence(asked, says):
+    given = {"machine": "dgx-a100", "parallel": cs.ddp(), "nodes": [1], "batch": 64, "dtype": "bfloat16", **asked}
+    with pytest.raises(cs.CollsimError, match=says):
+        cs.training.scaling(GPT, given.pop("machine"), **given)
+
+
+@pytest.mark.parametrize(
+    ("slow", "says"), [(2, "slow=2 must be a list"), ("12", "must be a list"), (["2"], "'2' is no")]
+)
+def test_a_straggler_that_is_no_number_is_a_sentence(slow, says):
+    t = cs.training_step(GPT, cs.machine("dgx-a100"), parallel=cs.ddp(), batch=64, dtype="bfloat16")
+    with pytest.raises(cs.CollsimError, match=says):
+        cs.training.losses(t, slow=slow)

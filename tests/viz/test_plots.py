@@ -2,14 +2,17 @@
 
 import inspect
 
+import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import collsim as cs
 from collsim.analysis import best, compare, sensitivity
 from collsim.viz.pictures import palette, plots
+from collsim.viz.pictures.lines import PlotLine, draw_lines, name_ends
 
 NETWORK = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
 
@@ -176,3 +179,15 @@ def test_every_plot_takes_axes_and_returns_them(trace, table):
     for draw in (NETWORK.draw, cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=64).plot):
         ax = Figure().add_subplot()
         assert draw(ax=ax) is ax
+
+
+def test_a_line_without_a_number_at_its_end_is_named_at_its_last_one():
+    lines = [
+        PlotLine("broken", np.array([1.0, 2.0]), np.array([np.nan, np.nan])),
+        PlotLine("short", np.array([1.0, 2.0]), np.array([3.0, np.nan])),
+    ]
+    figure, ax = plt.subplots(layout="constrained")
+    name_ends(ax, lines, draw_lines(ax, lines, True, "{count} more"))
+    assert [(note.get_text(), note.xy) for note in ax.texts] == [("short", (1.0, 3.0))]
+    figure.canvas.draw()
+    plt.close(figure)

@@ -49,6 +49,7 @@ def grade(
     function for exercise `ring-allreduce` is called `ring_allreduce`.
 
     Args:
+        folder: where these lie; or a zip of them, as Moodle, Canvas or a file manager packs it.
         only: names of exercises; all unless given.
         out: a CSV file that is complete after every student; students whose code has not changed since are not run
             again.

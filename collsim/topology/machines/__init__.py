@@ -34,27 +34,29 @@ _USUAL: dict[str, Any] = {"nodes": 1, "p2p": True, "gdr": True, "pxn": None, "fa
 _USUAL |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "nominal"}
 
 
+#: By name; of the whole process, as packages are asked once for theirs, whichever thread asks first.
+_FOUND: dict[str, Machine] = {}
+
+
 @cache
 def machines() -> MappingProxyType[str, Machine]:
     """All machines by name, those of other packages too. A Machine has `title`, `about`, `devices`, `joints` (with
     sources) and `source`."""
-    found: dict[str, Machine] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
         for entry in importlib.import_module(f"{__name__}.{module}").MACHINES:
-            if entry.name in found:
+            if _FOUND.setdefault(entry.name, entry) is not entry:
                 raise TopologyError("machine {name!r} is in the catalogue twice", name=entry.name)
-            found[entry.name] = entry
-    load_plugins("collsim.machines", lambda entry: into(found, lambda: _add(found, entry())))
-    return MappingProxyType(dict(sorted(found.items())))
+    load_plugins("collsim.machines", lambda entry: into(_FOUND, lambda: _add(entry())))
+    return MappingProxyType(dict(sorted(_FOUND.items())))
 
 
-def _add(found: dict[str, Machine], given: Any) -> None:
+def _add(given: Any) -> None:
     """Take what a package names: a Machine, a list of them, or a module with `MACHINES`."""
     given = getattr(given, "MACHINES", given)
     for one in given if isinstance(given, (list, tuple)) else (given,):
         if not isinstance(one, Machine):
             raise TopologyError("{thing!r} is no Machine; name a Machine or a list of them", thing=one)
-        found[one.name] = one
+        _FOUND[one.name] = one
 
 
 def machine(

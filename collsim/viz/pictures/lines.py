@@ -75,7 +75,7 @@ def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Any]) -> 
     To be called when scales and limits are set. Names stand outside of the Axes, so their figure must have a layout
     engine that makes room.
     """
-    ends = [(k, lines[k].x[-1], lines[k].y[-1]) for k in drawn if len(lines[k].x)]
+    ends = [(k, *end) for k in drawn if (end := _end(lines[k])) is not None]
     high = np.array([_part(ax, x, y) for _, x, y in ends])
     step = _GAP * _POINTS / 72 / _inches(ax)
     for (k, x, y), at in zip(ends, _apart(high, step).tolist(), strict=True):
@@ -98,6 +98,12 @@ def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Any]) -> 
                 "relpos": (0, 0.5),
             },
         )
+
+
+def _end(line: PlotLine) -> tuple[float, float] | None:
+    """The last point that can be drawn."""
+    drawn = np.flatnonzero(np.isfinite(line.x) & np.isfinite(line.y))
+    return (float(line.x[drawn[-1]]), float(line.y[drawn[-1]])) if len(drawn) else None
 
 
 def _part(ax: Axes, x: float, y: float) -> float:

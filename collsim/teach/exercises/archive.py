@@ -1,0 +1,133 @@
+"""A zip of hand-ins, as a learning platform or a file manager packs it: read in memory, nothing of it is unpacked onto
+a disk.
+
+It may come from anybody: how long its list of entries is, how much would be unpacked, and every name are judged before
+anything is unpacked.
+"""
+
+from __future__ import annotations
+
+import io
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from ...errors import CollsimError, FormatError, Sentence
+from ...files import refuse
+from ...sandbox.frames import printable
+
+_MOST_LISTED = 4 * 2**20  # bytes of the list of entries: 20,000 of a platform's names
+_MOST_UNPACKED = 512 * 2**20  # bytes of all that is read
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others take memory as their data say
+#: What zipfile and zlib raise for data that are not what their headers say.
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, LookupError)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file or folder of a zip: its folders and its name, and what reads it, where it is wanted."""
+
+    parts: tuple[str, ...]
+    read: Callable[[], bytes] | None
+
+
+class _ShortReads(io.BufferedReader):
+    """A file of which little is read at once: zipfile asks for the whole list, as long as the file says it is."""
+
+    def __init__(self, path: Path):
+        super().__init__(io.FileIO(path))
+        self.path = path
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """At most so many bytes. Raises FormatError for more than a list may have."""
+        data = super().read(_MOST_LISTED + 1 if size is None or size < 0 else min(size, _MOST_LISTED + 1))
+        if len(data) > _MOST_LISTED:
+            refuse(self.path, "", "more files and folders than a class hands in; pack fewer students into one zip")
+        return data
+
+
+@contextmanager
+def unpacked(path: Path, suffixes: tuple[str, ...], most: int) -> Iterator[list[Entry]]:
+    """Every file and folder; those files with one of the suffixes can be read while this lasts, up to `most` bytes of
+    each.
+
+    Raises FormatError for what is no zip, is too large, or has a name that leads out of it.
+    """
+    try:
+        raw = _ShortReads(path)
+    except OSError as error:
+        refuse(path, "", "it cannot be read ({error})", error=_reason(error))
+    with raw, _listed(path, raw) as held:
+        yield _entries(path, held, suffixes, most)
+
+
+def _listed(path: Path, raw: _ShortReads) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(raw)
+    except CollsimError:
+        raise
+    except _BROKEN as error:
+        refuse(path, "", "it is no zip that can be read ({error}); export it again", error=_reason(error))
+
+
+def _entries(path: Path, held: zipfile.ZipFile, suffixes: tuple[str, ...], most: int) -> list[Entry]:
+    found, size = [], 0
+    for info in held.infolist():
+        parts = _parts(path, info.orig_filename)
+        wanted = parts[-1].endswith(suffixes) and not info.is_dir()
+        size += info.file_size if wanted and info.file_size <= most else 0
+        found.append(Entry(parts, partial(_data, held, info, most) if wanted else None))
+    if size > _MOST_UNPACKED:
+        why = "it unpacks to more than {most} MiB; pack fewer students into one zip"
+        refuse(path, "", why, most=_MOST_UNPACKED // 2**20)
+    return _without_its_own_folder(path.stem, sorted(found, key=lambda entry: entry.parts))
+
+
+def _parts(path: Path, name: str) -> tuple[str, ...]:
+    """The folders of an entry and its name. Raises FormatError where that leads elsewhere, or cannot be shown."""
+    where = Sentence("entry {name!r}", name=name[:100])
+    if printable(name) != name or "\n" in name:
+        why = "control characters in a name; pack it again, or unpack it and grade the folder"
+        refuse(path, where, why)
+    parts = name.replace("\\", "/").rstrip("/").split("/")
+    if any(part in ("", ".", "..") for part in parts) or ":" in parts[0]:
+        why = "a name that leads out of the zip; pack it again, or unpack it and grade the folder"
+        refuse(path, where, why)
+    return tuple(parts)
+
+
+def _without_its_own_folder(stem: str, found: list[Entry]) -> list[Entry]:
+    """`homework/...` of homework.zip (and of `homework (1).zip`) without that folder: file managers pack it so."""
+    ours = [entry for entry in found if entry.parts[0] != "__MACOSX"]
+    tops = {entry.parts[0] for entry in ours}
+    if len(tops) != 1 or not stem.startswith(tuple(tops)) or any(entry.read and not entry.parts[1:] for entry in ours):
+        return ours
+    return [replace(entry, parts=entry.parts[1:]) for entry in ours if entry.parts[1:]]
+
+
+def _data(held: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """The bytes of a file. Raises FormatError where it is none, or cannot be unpacked."""
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG):
+        raise FormatError("it is a link or no file at all; hand in the file itself")
+    if info.file_size > most:
+        raise FormatError("it is larger than {most:,} bytes", most=most)
+    if info.flag_bits & 1:
+        raise FormatError("it is encrypted; pack it without a password")
+    if info.compress_type not in _METHODS:
+        raise FormatError("it is packed by method {method}; pack it by Deflate", method=info.compress_type)
+    try:
+        with held.open(info) as source:
+            return source.read(most + 1)
+    except _BROKEN as error:
+        raise FormatError("it cannot be unpacked ({error}); hand it in again", error=_reason(error)) from error
+
+
+def _reason(error: BaseException) -> str:
+    return printable(str(error))[:200] or type(error).__name__
