@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -23,7 +22,7 @@ from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ..scenario.choice import Choice, usual_algorithms
-from ..scenario.mistakes import sentence
+from ..scenario.mistakes import sentence, tight
 from ..scenario.outcome import Crossing, build_place, compare, compared, crossings, expected_compare
 from ..scenario.panels import FULL
 from ..shell import charts, codebox, filebox
@@ -40,7 +39,6 @@ from ..synthesis.found import expected_of_run, reasons
 
 _FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
 _TALL = 440  # pixels of a chart
-_BETWEEN_HAN = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 DASHES = [[1, 0], [8, 4], [2, 3], [12, 2, 2, 2]]
 
 
@@ -198,8 +196,7 @@ def _sentences(choice: Choice, leaders: list[str], found: list[Crossing]) -> Non
     lines = [
         t("compare.cross", first=named(c.first), second=named(c.second), nbytes=format_bytes(c.nbytes)) for c in found
     ] or [t("compare.nocross", first=named(name)) for name in leaders[:1]]
-    lines = [_BETWEEN_HAN.sub("", line) for line in lines]
-    st.html(verdict(lines, token="done") if lines else "<span></span>")
+    st.html(verdict([tight(line) for line in lines], token="done") if lines else "<span></span>")
 
 
 # ---- charts --------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collsim.errors import CollsimError, Words
 
 from ..texts.catalogue import Language
 
+_BETWEEN_HAN = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 _HAN = re.compile("[\u4e00-\u9fff]")
 _MOST_NAMES = 20  # a longer list of what is known helps nobody; the menu shows it
 _KNOWN = {"en": "; known: ", "zh": "；可选："}
@@ -21,4 +22,9 @@ def sentence(error: CollsimError | Words, language: Language) -> str:
     if language == "zh" and not _HAN.search(text):  # somebody's own words
         text = f"出错（英文原文）：{text}"
     text = text[:1].upper() + text[1:] if language == "en" and text.split(" ")[0].isalpha() else text
-    return text if text.endswith((".", "?", "。", "？")) else text + (".", "。")[language == "zh"]
+    return tight(text if text.endswith((".", "?", "。", "？")) else text + (".", "。")[language == "zh"])
+
+
+def tight(text: str) -> str:
+    """Without the spaces that stand between Chinese words where a template has been filled with some."""
+    return _BETWEEN_HAN.sub("", text)

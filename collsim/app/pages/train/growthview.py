@@ -81,18 +81,7 @@ def _curves(frame: pd.DataFrame) -> charts.Picture:
         x=alt.X("gpus:O", sort=None, title=t("train.scaling.gpus"), axis=alt.Axis(labelAngle=0)),
         y=upwards,
         color=alt.Color("kind:N", scale=hues, title=None, legend=alt.Legend(orient="top", labelLimit=400)),
-        strokeDash=alt.StrokeDash(
-            "against:N",
-            scale=dashes,
-            title=None,
-            legend=alt.Legend(
-                orient="top",
-                labelLimit=400,
-                symbolType="stroke",
-                symbolSize=400,
-                symbolStrokeColor=color("ink2", dark),
-            ),
-        ),
+        strokeDash=alt.StrokeDash("against:N", scale=dashes, legend=None),  # the note above says which is which
         tooltip=[
             alt.Tooltip("kind:N", title=t("train.scaling")),
             alt.Tooltip("against:N", title=t("train.scaling.efficiency")),
@@ -115,9 +104,13 @@ def _columns(kinds: dict[str, pd.DataFrame]) -> dict[str, tuple[Any, Any]]:
         "gpus": (both["gpus"], charts.number_column("train.scaling.gpus", "%d")),
         "batch": (both["batch"], charts.number_column("split.batch", "%d")),
         "time": (_times(both["time"]), charts.text_column("train.time")),
-        "node": (100 * both["efficiency_node"], charts.number_column("train.scaling.node", "%.1f %%")),
-        "gpu": (100 * both["efficiency_gpu"], charts.number_column("train.scaling.gpu", "%.1f %%")),
+        "node": (_shares(both["efficiency_node"], ".1f"), charts.text_column("train.scaling.node")),
+        "gpu": (_shares(both["efficiency_gpu"], ".1f"), charts.text_column("train.scaling.gpu")),
     }
+
+
+def _shares(values: pd.Series[Any], form: str) -> list[str]:
+    return ["–" if pd.isna(value) else f"{100 * value:{form}}\N{NO-BREAK SPACE}%" for value in values]
 
 
 def _times(values: pd.Series[Any]) -> list[str]:
@@ -173,11 +166,10 @@ def _bars(frame: pd.DataFrame) -> charts.Picture:
 def _lost(lost: pd.DataFrame) -> dict[str, tuple[Any, Any]]:
     rows = lost.to_dict("records")
     times = [t("train.loss.stops") if pd.isna(row["time"]) else format_time(row["time"]) for row in rows]
-    more = ["–" if pd.isna(share) else f"{100 * share:.3g}\N{NO-BREAK SPACE}%" for share in lost["more"]]
     return {
         "name": ([_said(row) for row in rows], charts.text_column("train.loss.what", "large")),
         "time": (times, charts.text_column("train.time")),
-        "more": (more, charts.text_column("train.loss.more")),
+        "more": (_shares(lost["more"], ".3g"), charts.text_column("train.loss.more")),
         "lost": (_times(lost["lost"]), charts.text_column("train.loss.lost")),
         "own": (_times(lost["own"]), charts.text_column("train.loss.own")),
     }
