@@ -195,7 +195,7 @@ class _Run:
         nodes, seats = np.zeros(width << bits, tables.NODE), np.zeros(width, tables.SEAT)
         seats["place"] = -1
         agenda, heap = np.zeros(width, tables.QUEUE), np.zeros(len(links), tables.HEAP)
-        work = np.zeros((8, max(width, len(links), 2)), np.int32)
+        work = np.zeros((5, max(width, len(links), 2)), np.int32)
         work[queue.FREE_SEATS, :width] = np.arange(width)[::-1]
         counters = np.zeros(8, np.int64)
         counters[queue.SPARE], counters[queue.BITS] = width, bits
@@ -204,7 +204,7 @@ class _Run:
         ready = np.flatnonzero(pending == 0)
         work[queue.READY, : len(ready)] = ready
         network = self.rows, self.delay, net.routes, net.route_link, links, np.zeros(self.units, tables.UNIT)
-        space = nodes, seats, agenda, heap, work, counters, np.full(1, np.inf), changes
+        space = nodes, seats, agenda, heap, work, counters, changes
         written = []
         more, fresh = True, len(ready)
         while more:

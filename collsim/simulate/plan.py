@@ -188,7 +188,9 @@ def network(plan: NumberedJobs, topology: Topology, given: Conditions) -> Networ
         if job.pause:
             routes["latency"][route[0][0]] = job.pause
     table = np.zeros(len(bandwidth), LINK)
-    table["bandwidth"], table["alpha"], table["head"] = bandwidth, alpha, -1
+    table["bandwidth"], table["alpha"] = bandwidth, alpha
+    table["room"], table["level"] = bandwidth, np.inf
+    table["head"] = table["first"] = table["place"] = -1
     return Network(routes, link, table, len(topology.links))
 
 

@@ -29,14 +29,18 @@ from .tables import (
 )
 
 WAITS, BEGINS, FLOWS, ARRIVES, REDUCES = 1, 2, 3, 4, 5  # what the next event of a seat is
-#: Counters: length of the queue, rows done, free seats, dirty links, visits, length of the log, flows and links visited
-#: in this slice; and how many bits of a node are its hop.
-SIZE, DONE, SPARE, DIRTY, ROUND, LOGGED, VISITED, BITS = 0, 1, 2, 3, 4, 5, 6, 7
+KEPT, OPEN, FIXED = 0, 1, 2  # the rate of a flow under way: as it was, not known, known anew
+_SAME = 1e-13  # rates that differ by less, relative to them, are one
+_SPILT = 1e-12  # a link carries too much only where it is more than this, relative to its bandwidth
+_ABOVE = 1 + 1e-12  # a flow is above a rate only where it has so many times as much
+#: Counters: length of the queue, rows done, free seats, links that wait, flows whose rates may change, length of the
+#: log, flows and links visited in this slice; and how many bits of a node are its hop.
+SIZE, DONE, SPARE, DIRTY, TOUCHED, LOGGED, VISITED, BITS = 0, 1, 2, 3, 4, 5, 6, 7
 _VISITS = (
     5  # so many a transfer, and a slice is over: where thousands of flows share, a transfer changes the rates of all
 )
 #: Rows of the work space.
-FREE_SEATS, BATCH, ARRIVED, READY, JOINED_FLOWS, JOINED_LINKS, FOUND, DIRTY_LINKS = 0, 1, 2, 3, 4, 5, 6, 7
+FREE_SEATS, BATCH, ARRIVED, READY, JOINED_FLOWS = 0, 1, 2, 3, 4
 LEAD, NEXT_ROW, LEFT, BEHIND, READERS, NEXT_READER = 0, 1, 2, 3, 4, 5  # columns of a gate: see `build`
 ROWS, WAITED, FIRST, FOLLOW = 0, 1, 2, 3  # columns of a job, where jobs wait for others: see `end_of_job`
 
@@ -321,149 +325,224 @@ def note(log: Log, counters: Longs, row: int, t: float, value: float) -> None:
 
 
 @inner
-def soil(links: Links, work: Gates, counters: Longs, floor: Floats, link: int, level: float) -> None:
-    """Flows over this link need new rates, as far as they are not below `level`."""
-    floor[0] = min(floor[0], level)
-    if not links[link]["dirty"]:
-        links[link]["dirty"] = 1
-        work[DIRTY_LINKS, counters[DIRTY]] = link
+def unlink(node: int, opened: bool, link: int, links: Links, nodes: Nodes) -> None:
+    """Take a flow out of the list of a link that it is in: of those that wait for its rate, or of the others."""
+    after, back = nodes[node]["after"], nodes[node]["back"]
+    if back >= 0:
+        nodes[back]["after"] = after
+    elif opened:
+        links[link]["first"] = after
+    else:
+        links[link]["head"] = after
+    if after >= 0:
+        nodes[after]["back"] = back
+
+
+@inner
+def list_open(node: int, link: int, links: Links, nodes: Nodes) -> None:
+    """Put a flow in the list of those that have what the link has for each."""
+    head = links[link]["first"]
+    nodes[node]["after"] = head
+    nodes[node]["back"] = -1
+    if head >= 0:
+        nodes[head]["back"] = node
+    links[link]["first"] = node
+    links[link]["open"] += 1
+
+
+@inner
+def list_held(node: int, link: int, links: Links, nodes: Nodes) -> None:
+    """Put a flow in the list of those whose rate another link sets."""
+    head = links[link]["head"]
+    nodes[node]["after"] = head
+    nodes[node]["back"] = -1
+    if head >= 0:
+        nodes[head]["back"] = node
+    links[link]["head"] = node
+
+
+@inner
+def link_rise(heap: Heap, links: Links, i: int, key: float, link: int) -> None:
+    """Put a link in place i of the links that wait, and let it rise to where it belongs."""
+    while i > 0:
+        up = (i - 1) >> 2
+        if heap[up]["key"] <= key:
+            break
+        heap[i]["key"] = heap[up]["key"]
+        heap[i]["link"] = heap[up]["link"]
+        links[heap[i]["link"]]["place"] = i
+        i = up
+    heap[i]["key"] = key
+    heap[i]["link"] = link
+    links[link]["place"] = i
+
+
+@inner
+def link_sink(heap: Heap, links: Links, n: int, i: int, key: float, link: int) -> None:
+    """Put a link in place i of the links that wait, and let it sink to where it belongs."""
+    while True:
+        first = 4 * i + 1
+        if first >= n:
+            break
+        down, least = first, heap[first]["key"]
+        for other in range(first + 1, min(first + 4, n)):
+            if heap[other]["key"] < least:
+                down, least = other, heap[other]["key"]
+        if least >= key:
+            break
+        heap[i]["key"] = least
+        heap[i]["link"] = heap[down]["link"]
+        links[heap[i]["link"]]["place"] = i
+        i = down
+    heap[i]["key"] = key
+    heap[i]["link"] = link
+    links[link]["place"] = i
+
+
+@inner
+def link_take(heap: Heap, links: Links, counters: Longs) -> None:
+    """The first of the links that wait leaves."""
+    links[heap[0]["link"]]["place"] = -1
+    counters[DIRTY] -= 1
+    n = counters[DIRTY]
+    if n > 0:
+        link_sink(heap, links, n, 0, heap[n]["key"], heap[n]["link"])
+
+
+@inner
+def least_share(link: int, links: Links) -> float:
+    """What a link has for each of its flows at least: held back are those that it held back until now, or none."""
+    here = links[link]
+    share = here["bandwidth"] / here["count"]
+    if here["open"]:
+        share = max(share, here["room"] / here["open"])
+    return share
+
+
+@inner
+def soil(link: int, links: Links, heap: Heap, counters: Longs) -> None:
+    """What a link has for its flows has changed: it waits for the lowest rate at which they may notice."""
+    here = links[link]
+    if here["open"] == 0:
+        here["level"] = np.inf
+        if here["room"] >= -_SPILT * here["bandwidth"]:
+            return
+    key = min(here["level"], least_share(link, links))
+    i = here["place"]
+    if i < 0:
         counters[DIRTY] += 1
+        link_rise(heap, links, counters[DIRTY] - 1, key, link)
+    elif key < heap[i]["key"]:
+        link_rise(heap, links, i, key, link)
+
+
+@inner
+def meet(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
+    """A flow that was alone on its links, with nothing noted there, gets company: note what it takes of them."""
+    s = seats[seat]
+    node = seat << counters[BITS]
+    for hop in range(s["first"], s["last"]):
+        if s["hop"] < 0 or links[route_link[hop]]["bandwidth"] < links[route_link[s["hop"]]]["bandwidth"]:
+            s["hop"] = hop
+    s["wanted"] = s["rate"]
+    for hop in range(s["first"], s["last"]):
+        link = links[route_link[hop]]
+        if hop == s["hop"]:
+            link["head"] = -1
+            list_open(node, route_link[hop], links, nodes)
+            link["level"] = s["rate"]
+        else:
+            link["room"] = link["bandwidth"] - s["rate"]
+            link["top"] = s["rate"]
+        node += 1
+
+
+@inner
+def open_up(seat: int, seats: Seats, work: Gates, counters: Longs) -> None:
+    """A flow has no rate for now, and gets one in this moment."""
+    s = seats[seat]
+    if s["state"] == KEPT:
+        work[JOINED_FLOWS, counters[TOUCHED]] = seat
+        counters[TOUCHED] += 1
+    s["state"] = OPEN
 
 
 @inner
 def attach(
-    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, work: Gates, counters: Longs, floor: Floats
+    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, work: Gates, counters: Longs
 ) -> bool:
     """Put a flow on its links; is it alone on all of them? If not, its neighbours need new rates, and so does it."""
-    first, last = seats[seat]["first"], seats[seat]["last"]
+    s = seats[seat]
+    first, last = s["first"], s["last"]
     node = seat << counters[BITS]
+    s["hop"] = -1
     alone = True
     for hop in range(first, last):
         link = links[route_link[hop]]
-        head = link["head"]
-        nodes[node]["after"] = head
-        nodes[node]["back"] = -1
-        if head >= 0:
-            nodes[head]["back"] = node
-            alone = False
-        link["head"] = node
+        alone = alone and link["count"] == 0
         link["count"] += 1
-        node += 1
-    if not alone:
+    if alone:
+        s["state"] = KEPT
         for hop in range(first, last):
-            link = links[route_link[hop]]
-            soil(links, work, counters, floor, route_link[hop], link["bandwidth"] / link["count"])
-    return alone
+            list_held(node, route_link[hop], links, nodes)
+            node += 1
+        return True
+    for hop in range(first, last):
+        head = links[route_link[hop]]["head"]
+        if head >= 0 and seats[head >> counters[BITS]]["hop"] < 0:
+            meet(head >> counters[BITS], seats, route_link, links, nodes, counters)
+    open_up(seat, seats, work, counters)
+    for hop in range(first, last):
+        list_open(node, route_link[hop], links, nodes)
+        node += 1
+    for hop in range(first, last):
+        soil(route_link[hop], links, heap, counters)
+    return False
 
 
 @inner
 def detach(
-    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, work: Gates, counters: Longs, floor: Floats
+    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs
 ) -> None:
     """Take a flow off its links; those that shared one with it need new rates."""
     s = seats[seat]
     node = seat << counters[BITS]
+    if s["hop"] < 0:  # it was alone
+        for hop in range(s["first"], s["last"]):
+            links[route_link[hop]]["head"] = -1
+            links[route_link[hop]]["count"] = 0
+        return
     for hop in range(s["first"], s["last"]):
         link = links[route_link[hop]]
-        after, back = nodes[node]["after"], nodes[node]["back"]
-        if back >= 0:
-            nodes[back]["after"] = after
-        else:
-            link["head"] = after
-        if after >= 0:
-            nodes[after]["back"] = back
+        unlink(node, hop == s["hop"], route_link[hop], links, nodes)
         link["count"] -= 1
+        if hop == s["hop"]:
+            link["open"] -= 1
+        else:
+            link["room"] += s["wanted"]
         if link["count"]:
-            soil(links, work, counters, floor, route_link[hop], s["rate"])
+            soil(route_link[hop], links, heap, counters)
+        else:
+            link["room"] = link["bandwidth"]
+            link["level"] = np.inf
+            link["top"] = 0.0
         node += 1
 
 
 # ---- max-min fairness
 # --------------------------------------------------------------------------------------------------------
+#
+# Between two moments every flow has its rate from one link, its bottleneck, which is full and gives as much to no flow
+# as to this one (Bertsekas & Gallager 1992, section 6.5.2). A link keeps two lists: `first`, the flows that have their
+# rate from it (all have the same, its `level`), and `head`, those that other links hold below that; `room` is what the
+# latter leave. When flows begin and end, the filling is gone through again from the lowest rate at which something is
+# different, and only where it is: a link that is touched waits for the rate at which its flows may notice. What a link
+# has for each, room/open, is never more than what it ends up with, so a link that waits too early waits once more.
 
 
 @inner
-def visit(
-    route_link: Ints,
-    links: Links,
-    nodes: Nodes,
-    seats: Seats,
-    work: Gates,
-    counters: Longs,
-    level: float,
-    found: Ints,
-) -> None:
-    """Find the flows that dirty links are joined to, and their links: JOINED_FLOWS, JOINED_LINKS, and how many of each
-    in `found`.
-
-    Rates below `level` stay: filling all links together, nothing that changed is full before. A flow that ended held
-    its rate from its fullest link, and a link that one more flow is on is not full before all its flows have
-    bandwidth/count. So flows below are not visited; what they take is taken from their links' room.
-    """
-    counters[ROUND] += 1
-    now = counters[ROUND]
-    bits = counters[BITS]
-    cables, joined = work[JOINED_LINKS], work[JOINED_FLOWS]
-    many = flows = 0
-    for d in range(counters[DIRTY]):
-        link = links[work[DIRTY_LINKS, d]]
-        link["dirty"] = 0
-        if link["count"]:
-            link["seen"] = now
-            cables[many] = work[DIRTY_LINKS, d]
-            many += 1
-    at = 0
-    while at < many:
-        here = links[cables[at]]
-        at += 1
-        room, open_ = here["bandwidth"], 0
-        node = here["head"]
-        while node >= 0:
-            s = seats[node >> bits]
-            if 0.0 < s["rate"] < level:
-                room -= s["rate"]
-            else:
-                open_ += 1
-                if s["seen"] != 2 * now:
-                    s["seen"] = 2 * now
-                    joined[flows] = node >> bits
-                    flows += 1
-                    for hop in range(s["first"], s["last"]):
-                        link = links[route_link[hop]]
-                        if link["seen"] != now:
-                            link["seen"] = now
-                            cables[many] = route_link[hop]
-                            many += 1
-            node = nodes[node]["after"]
-        here["room"] = room
-        here["open"] = open_
-    found[0] = many
-    found[1] = flows
-
-
-@inner
-def heap_sink(heap: Heap, n: int, i: int, key: float, link: int) -> None:
-    """Put a link in place i and let it sink to where it belongs."""
-    while True:
-        down = 2 * i + 1
-        if down >= n:
-            break
-        if down + 1 < n and heap[down + 1]["key"] < heap[down]["key"]:
-            down += 1
-        below = heap[down]
-        if below["key"] >= key:
-            break
-        heap[i]["key"] = below["key"]
-        heap[i]["link"] = below["link"]
-        i = down
-    heap[i]["key"] = key
-    heap[i]["link"] = link
-
-
-@inner
-def share_out(
-    many: int,
-    level: float,
+def release(
+    here: int,
     route_link: Ints,
     links: Links,
     nodes: Nodes,
@@ -472,69 +551,185 @@ def share_out(
     work: Gates,
     counters: Longs,
 ) -> None:
-    """Max-min fair rates (Bertsekas & Gallager 1992, section 6.5.2) over the first `many` of JOINED_LINKS: the link
-    with the least for each of its flows sets their rate, then the next. What a link has for each only grows as others
-    get their rates, so a heap with old keys is good enough."""
-    now, bits = counters[ROUND], counters[BITS]
-    n = 0
-    for i in range(many):
-        link = links[work[JOINED_LINKS, i]]
-        if link["open"]:
-            heap[n]["key"] = link["room"] / link["open"]
-            heap[n]["link"] = work[JOINED_LINKS, i]
-            n += 1
-    for i in range((n >> 1) - 1, -1, -1):
-        heap_sink(heap, n, i, heap[i]["key"], heap[i]["link"])
-    while n > 0:
-        here = heap[0]["link"]
-        link = links[here]
-        if link["open"] > 0:
-            share = max(level, link["room"] / link["open"])
-            if share > heap[0]["key"] * (1 + 1e-14):
-                heap_sink(heap, n, 0, share, here)
-                if heap[0]["link"] != here:
-                    continue
-            level = share
-            node = link["head"]
-            while node >= 0:
-                s = seats[node >> bits]
-                if s["seen"] == 2 * now:
-                    s["seen"] = 2 * now + 1
-                    s["wanted"] = share
-                    for hop in range(s["first"], s["last"]):
-                        crossed = links[route_link[hop]]
-                        crossed["room"] -= share
-                        crossed["open"] -= 1
-                node = nodes[node]["after"]
-        n -= 1
-        if n > 0:
-            heap_sink(heap, n, 0, heap[n]["key"], heap[n]["link"])
+    """A link has more for its flows than it had: none of them holds its old rate any longer, on any link."""
+    node = links[here]["first"]
+    bits = counters[BITS]
+    links[here]["level"] = np.inf
+    while node >= 0:
+        seat, after = node >> bits, nodes[node]["after"]
+        s = seats[seat]
+        if s["state"] == KEPT:
+            open_up(seat, seats, work, counters)
+            other = seat << bits
+            for hop in range(s["first"], s["last"]):
+                if hop != s["hop"]:
+                    unlink(other, False, route_link[hop], links, nodes)
+                    links[route_link[hop]]["room"] += s["wanted"]
+                    list_open(other, route_link[hop], links, nodes)
+                    soil(route_link[hop], links, heap, counters)
+                other += 1
+        node = after
 
 
 @inner
-def set_rates(flows: int, t: float, queue: Queue, seats: Seats, work: Gates, counters: Longs, log: Log) -> None:
-    """Give the first `flows` of JOINED_FLOWS their new rates, and the queue their new ends: one by one, or where they
-    are many all at once."""
+def fix(
+    seat: int,
+    bottleneck: int,
+    share: float,
+    route_link: Ints,
+    links: Links,
+    nodes: Nodes,
+    seats: Seats,
+    heap: Heap,
+    work: Gates,
+    counters: Longs,
+) -> None:
+    """A flow has its rate from the link at this hop; on its others it leaves the rest."""
+    s = seats[seat]
+    kept = s["state"] == KEPT
+    node = seat << counters[BITS]
+    for hop in range(s["first"], s["last"]):
+        link = links[route_link[hop]]
+        opened = not kept or hop == s["hop"]
+        if opened != (hop == bottleneck):
+            unlink(node, opened, route_link[hop], links, nodes)
+            if opened:
+                link["open"] -= 1
+                link["room"] -= share
+                list_held(node, route_link[hop], links, nodes)
+            else:
+                link["room"] += s["wanted"]
+                list_open(node, route_link[hop], links, nodes)
+        elif not opened:
+            link["room"] += s["wanted"] - share
+        if hop != bottleneck:
+            link["top"] = max(link["top"], share)
+            if kept:
+                soil(route_link[hop], links, heap, counters)
+        node += 1
+    if kept:
+        open_up(seat, seats, work, counters)
+    s["state"] = FIXED
+    s["wanted"] = share
+    s["hop"] = bottleneck
+
+
+@inner
+def exact_share(here: int, share: float, links: Links, nodes: Nodes, seats: Seats, counters: Longs) -> float:
+    """What a link has for each of its flows where those with an old rate above that are held to it: never less than
+    `share`, and found from below."""
+    link = links[here]
+    while True:
+        room, many, top = link["room"], link["open"], 0.0
+        node = link["head"]
+        while node >= 0:
+            s = seats[node >> counters[BITS]]
+            top = max(top, s["wanted"])
+            if s["state"] == KEPT and s["wanted"] > share * _ABOVE:
+                room += s["wanted"]
+                many += 1
+            node = nodes[node]["after"]
+            counters[VISITED] += 1
+        link["top"] = top
+        if room <= share * many * (1 + 1e-14):
+            return share
+        share = room / many
+
+
+@inner
+def fill(
+    here: int,
+    share: float,
+    route_link: Ints,
+    links: Links,
+    nodes: Nodes,
+    seats: Seats,
+    heap: Heap,
+    work: Gates,
+    counters: Longs,
+) -> None:
+    """A link is full: all its flows without a rate, and those with an old one above `share`, have this one."""
+    link, bits = links[here], counters[BITS]
+    same = abs(share - link["level"]) <= _SAME * share
+    last = (1 << bits) - 1
+    if link["top"] > share * _ABOVE:
+        node = link["head"]
+        while node >= 0:
+            seat, hop, after = node >> bits, seats[node >> bits]["first"] + (node & last), nodes[node]["after"]
+            if seats[seat]["state"] == KEPT and seats[seat]["wanted"] > share * _ABOVE:
+                fix(seat, hop, share, route_link, links, nodes, seats, heap, work, counters)
+            node = after
+    node = link["first"]
+    while node >= 0:
+        seat, hop, after = node >> bits, seats[node >> bits]["first"] + (node & last), nodes[node]["after"]
+        state = seats[seat]["state"]
+        if state == OPEN or (state == KEPT and not same):
+            fix(seat, hop, share, route_link, links, nodes, seats, heap, work, counters)
+        node = after
+    if not same:
+        link["level"] = share
+
+
+@inner
+def share_out(
+    route_link: Ints,
+    links: Links,
+    nodes: Nodes,
+    seats: Seats,
+    heap: Heap,
+    work: Gates,
+    counters: Longs,
+) -> None:
+    """Go through the links that wait, the lowest rate first, until every flow has its max-min fair rate."""
+    level = 0.0
+    while counters[DIRTY] > 0:
+        here, key = heap[0]["link"], heap[0]["key"]
+        link = links[here]
+        counters[VISITED] += 1
+        if link["open"] == 0:
+            link["level"] = np.inf
+            if link["count"] == 0 or link["room"] >= -_SPILT * link["bandwidth"]:
+                link_take(heap, links, counters)
+                continue
+        level = max(level, key)
+        share = max(level, least_share(here, links))
+        if min(link["level"], share) <= key * (1 + 1e-14) and link["top"] > share * _ABOVE:
+            share = exact_share(here, share, links, nodes, seats, counters)
+        if min(link["level"], share) > key * (1 + 1e-14):  # not yet
+            link_sink(heap, links, counters[DIRTY], 0, min(link["level"], share), here)
+        elif share > link["level"] * (1 + _SAME):
+            release(here, route_link, links, nodes, seats, heap, work, counters)
+        else:
+            link_take(heap, links, counters)
+            fill(here, share, route_link, links, nodes, seats, heap, work, counters)
+
+
+@inner
+def set_rates(t: float, queue: Queue, seats: Seats, work: Gates, counters: Longs, log: Log) -> None:
+    """Give the flows of JOINED_FLOWS their new rates, and the queue their new ends: one by one, or where they are many
+    all at once."""
+    flows = counters[TOUCHED]
     many = 8 * flows > counters[SIZE]
     for i in range(flows):
         seat = work[JOINED_FLOWS, i]
         s = seats[seat]
+        s["state"] = KEPT
         old, new = s["rate"], s["wanted"]
-        if abs(new - old) <= 1e-13 * old:
+        if abs(new - old) <= _SAME * old:
             continue
         s["left"] = max(0.0, s["left"] - old * (t - s["since"]))
         s["since"] = t
         s["rate"] = new
-        s["end"] = t + s["left"] / new
+        end = t + s["left"] / new
         note(log, counters, s["row"], t, new)
         if not many:
-            push(queue, seats, counters, s["end"], seat)
+            push(queue, seats, counters, end, seat)
             continue
         if s["place"] < 0:
             s["place"] = counters[SIZE]
             queue[counters[SIZE]]["seat"] = seat
             counters[SIZE] += 1
-        queue[s["place"]]["time"] = s["end"]
+        queue[s["place"]]["time"] = end
     if many:
         n = counters[SIZE]
         for i in range((n - 2) >> 2, -1, -1):
@@ -553,34 +748,25 @@ def settle(
     heap: Heap,
     work: Gates,
     counters: Longs,
-    floor: Floats,
     log: Log,
 ) -> int:
     """All events of this moment are over: end the flows that end with them (how many; put into ARRIVED after the first
-    `done`), or else give new rates to all that are joined to a dirty link."""
-    level = floor[0] * (1 - 1e-9)
-    found = work[FOUND]
-    visit(route_link, links, nodes, seats, work, counters, level, found)
-    floor[0] = np.inf
-    counters[DIRTY] = 0
-    counters[VISITED] += found[0] + found[1]
+    `done`), or else give new rates to all that they change."""
     ended = 0
-    for i in range(found[1]):
-        seat = work[JOINED_FLOWS, i]
-        if seats[seat]["end"] <= t * (1 + TOGETHER):
-            work[ARRIVED, done + ended] = seat
-            ended += 1
-    if ended == 0:
-        share_out(found[0], level, route_link, links, nodes, seats, heap, work, counters)
-        set_rates(found[1], t, queue, seats, work, counters, log)
-        return 0
-    for i in range(found[0]):  # they are still dirty
-        soil(links, work, counters, floor, work[JOINED_LINKS, i], level)
-    for i in range(done, done + ended):
-        seat = work[ARRIVED, i]
+    while counters[SIZE] > 0 and queue[0]["time"] <= t * (1 + TOGETHER):
+        seat = queue[0]["seat"]
+        if seats[seat]["next"] != FLOWS:
+            break
         drop(queue, seats, counters, seat)
-        detach(seat, seats, route_link, links, nodes, work, counters, floor)
+        detach(seat, seats, route_link, links, nodes, heap, counters)
         note(log, counters, seats[seat]["row"], t, 0.0)
+        work[ARRIVED, done + ended] = seat
+        ended += 1
+    if ended == 0:
+        share_out(route_link, links, nodes, seats, heap, work, counters)
+        counters[VISITED] += counters[TOUCHED]
+        set_rates(t, queue, seats, work, counters, log)
+        counters[TOUCHED] = 0
     return ended
 
 
@@ -644,9 +830,9 @@ def happen(
     nodes: Nodes,
     seats: Seats,
     queue: Queue,
+    heap: Heap,
     work: Gates,
     counters: Longs,
-    floor: Floats,
     log: Log,
 ) -> int:
     """Handle the n seats of BATCH, whose moment it is; how many have arrived, or been reduced (they are in ARRIVED)."""
@@ -662,7 +848,7 @@ def happen(
             work[ARRIVED, arrived] = seat
             arrived += 1
         elif what == FLOWS:
-            detach(seat, seats, route_link, links, nodes, work, counters, floor)
+            detach(seat, seats, route_link, links, nodes, heap, counters)
             note(log, counters, s["row"], t, 0.0)
             s["next"] = ARRIVES
             work[ARRIVED, arrived] = seat
@@ -685,11 +871,9 @@ def happen(
             s["left"] = row["nbytes"]
             s["since"] = t
             s["rate"] = 0.0
-            s["end"] = np.inf
-            if attach(seat, seats, route_link, links, nodes, work, counters, floor):
+            if attach(seat, seats, route_link, links, nodes, heap, work, counters):
                 s["rate"] = routes[row["route"]]["narrow"]
-                s["end"] = t + row["nbytes"] / s["rate"]
-                push(queue, seats, counters, s["end"], seat)
+                push(queue, seats, counters, t + row["nbytes"] / s["rate"], seat)
                 note(log, counters, s["row"], t, s["rate"])
     return arrived
 
@@ -825,7 +1009,6 @@ def advance(
     heap: Heap,
     work: Gates,
     counters: Longs,
-    floor: Floats,
     log: Log,
 ) -> bool:
     """Run until `most` more transfers are done, rates were as much work, nothing is left, or the log is full; True
@@ -862,9 +1045,9 @@ def advance(
             nodes,
             seats,
             queue,
+            heap,
             work,
             counters,
-            floor,
             log,
         )
         while True:
@@ -872,7 +1055,7 @@ def advance(
                 gamma > 0.0
             ):  # first everything that ends in this moment, so that devices can take it in the order of rows
                 if counters[DIRTY] and (counters[SIZE] == 0 or queue[0]["time"] > t):
-                    done += settle(done, t, route_link, links, nodes, seats, queue, heap, work, counters, floor, log)
+                    done += settle(done, t, route_link, links, nodes, seats, queue, heap, work, counters, log)
                 done = reduce_first(done, t, gamma, rows, routes, units, seats, queue, work, counters)
             n = finish(
                 done,
@@ -894,7 +1077,7 @@ def advance(
             seat_ready(n, t, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
             if counters[DIRTY] == 0 or (counters[SIZE] > 0 and queue[0]["time"] <= t):
                 break
-            done = settle(0, t, route_link, links, nodes, seats, queue, heap, work, counters, floor, log)
+            done = settle(0, t, route_link, links, nodes, seats, queue, heap, work, counters, log)
             if done == 0:
                 break
     return False

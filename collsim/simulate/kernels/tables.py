@@ -32,9 +32,10 @@ ROUTE = np.dtype(
     [("first", "i8"), ("last", "i8"), ("latency", "f8"), ("narrow", "f8"), ("ready", "f8"), ("unit", "i8")]
 )
 
-#: A link: B/s, s; when it is free and when somebody last came to it (fifo, program order); B/s left and flows without a
-#: rate (max-min solution); the round of its last visit; its first flow and how many there are; whether its flows need
-#: new rates.
+#: A link: B/s, s; when it is free and when somebody last came to it (fifo, program order). For max-min fairness: B/s
+#: left by the flows that other links hold back, B/s of each of its own flows (inf: it is not full), the most that a flow
+#: held back has, or more; the first flow held back and the first of its own, flows in all and of its own, and its place
+#: among the links that wait (-1: none).
 LINK = np.dtype(
     [
         ("bandwidth", "f8"),
@@ -42,11 +43,13 @@ LINK = np.dtype(
         ("free", "f8"),
         ("last", "f8"),
         ("room", "f8"),
-        ("seen", "i8"),
+        ("level", "f8"),
+        ("top", "f8"),
         ("head", "i4"),
+        ("first", "i4"),
         ("count", "i4"),
         ("open", "i4"),
-        ("dirty", "i4"),
+        ("place", "i8"),
     ]
 )
 
@@ -71,27 +74,27 @@ PART = np.dtype(
     ]
 )
 
-#: A transfer under way: bytes left, B/s, since when, planned end, rate to come; twice the round of its last visit, and
-#: one more when it has its rate; row; what comes next; place in the queue (-1: none); its links are
-#: `route_link[first:last]` (fifo: those still to cross). 64 bytes, and no need to look up its route: the max-min
-#: solution does little else than read seats.
+#: A transfer under way: bytes left, B/s, since when, B/s to come; its row; whether its rate is as it was; what comes
+#: next; place in the queue (-1: none); its links are `route_link[first:last]` (fifo: those still to cross), and the one
+#: that sets its rate is `route_link[hop]` (-1: it is alone on them). 64 bytes, and no need to look up its route: the
+#: max-min solution does little else than read seats.
 SEAT = np.dtype(
     [
         ("left", "f8"),
         ("rate", "f8"),
         ("since", "f8"),
-        ("end", "f8"),
         ("wanted", "f8"),
-        ("seen", "i4"),
-        ("row", "i4"),
+        ("row", "i8"),
+        ("state", "i4"),
         ("next", "i4"),
         ("place", "i4"),
         ("first", "i4"),
         ("last", "i4"),
+        ("hop", "i4"),
     ]
 )
 
-#: The flows over a link, a doubly linked list of nodes `seat << bits | hop`, with bits enough for the longest route.
+#: The flows over a link, two doubly linked lists of nodes `seat << bits | hop`, with bits enough for the longest route.
 NODE = np.dtype([("after", "i4"), ("back", "i4")])
 QUEUE = np.dtype([("time", "f8"), ("seat", "i8")])
 HEAP = np.dtype([("key", "f8"), ("link", "i8")])
