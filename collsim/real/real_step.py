@@ -109,7 +109,7 @@ def _lines(real: RealStep) -> tuple[Pair, ...]:
     return (
         (
             f"{step.model.name}, {step.says}: {step.ranks} processes on {real.cores} processors of this computer, "
-            f"{buckets} collectives, {format_bytes(step.model.nbytes)} of gradients",
+            f"{buckets} collective{'s' * (buckets != 1)}, {format_bytes(step.model.nbytes)} of gradients",
             f"{step.model.name}，{step.says}：本机 {real.cores} 个处理器上的 {step.ranks} 个进程，"
             f"{buckets} 次集合通信，梯度共 {format_bytes(step.model.nbytes)}",
         ),

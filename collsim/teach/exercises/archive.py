@@ -30,7 +30,7 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, Valu
 
 
 @dataclass(frozen=True)
-class Entry:
+class ZipEntry:
     """A file or folder of a zip: its folders and its name, and what reads it, where it is wanted."""
 
     parts: tuple[str, ...]
@@ -53,7 +53,7 @@ class _ShortReads(io.BufferedReader):
 
 
 @contextmanager
-def unpacked(path: Path, suffixes: tuple[str, ...], most: int) -> Iterator[list[Entry]]:
+def unpacked(path: Path, suffixes: tuple[str, ...], most: int) -> Iterator[list[ZipEntry]]:
     """Every file and folder; those files with one of the suffixes can be read while this lasts, up to `most` bytes of
     each.
 
@@ -76,13 +76,13 @@ def _listed(path: Path, raw: _ShortReads) -> zipfile.ZipFile:
         refuse(path, "", "it is no zip that can be read ({error}); export it again", error=_reason(error))
 
 
-def _entries(path: Path, held: zipfile.ZipFile, suffixes: tuple[str, ...], most: int) -> list[Entry]:
+def _entries(path: Path, held: zipfile.ZipFile, suffixes: tuple[str, ...], most: int) -> list[ZipEntry]:
     found, size = [], 0
     for info in held.infolist():
         parts = _parts(path, info.orig_filename)
         wanted = parts[-1].endswith(suffixes) and not info.is_dir()
         size += info.file_size if wanted and info.file_size <= most else 0
-        found.append(Entry(parts, partial(_data, held, info, most) if wanted else None))
+        found.append(ZipEntry(parts, partial(_data, held, info, most) if wanted else None))
     if size > _MOST_UNPACKED:
         why = "it unpacks to more than {most} MiB; pack fewer students into one zip"
         refuse(path, "", why, most=_MOST_UNPACKED // 2**20)
@@ -102,7 +102,7 @@ def _parts(path: Path, name: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
-def _without_its_own_folder(stem: str, found: list[Entry]) -> list[Entry]:
+def _without_its_own_folder(stem: str, found: list[ZipEntry]) -> list[ZipEntry]:
     """`homework/...` of homework.zip (and of `homework (1).zip`) without that folder: file managers pack it so."""
     ours = [entry for entry in found if entry.parts[0] != "__MACOSX"]
     tops = {entry.parts[0] for entry in ours}

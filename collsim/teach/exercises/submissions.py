@@ -15,7 +15,7 @@ from pathlib import Path
 from ...errors import CollsimError, FormatError, require_path
 from ...sandbox.frames import printable
 from ...sandbox.handins import File
-from .archive import Entry, unpacked
+from .archive import ZipEntry, unpacked
 
 _MOST_BYTES = 2_000_000  # of a file
 _MOST_FILES = 40  # of a student
@@ -84,7 +84,7 @@ def _student(name: str) -> str:
 
 
 def _of_zip(path: Path) -> list[Submission]:
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[ZipEntry]] = {}
     with unpacked(path, SUFFIXES, _MOST_BYTES) as entries:
         for entry in entries:
             top, inside = entry.parts[0], len(entry.parts) > 1
@@ -94,7 +94,7 @@ def _of_zip(path: Path) -> list[Submission]:
         return [_collected(student, _unpacked(entries)) for student, entries in found.items()]
 
 
-def _unpacked(entries: list[Entry]) -> Iterator[Handed]:
+def _unpacked(entries: list[ZipEntry]) -> Iterator[Handed]:
     """A student's files in a zip, as `_inside` finds them in a folder."""
     for seen, entry in enumerate(entries, 1):
         try:
