@@ -610,6 +610,7 @@ def fix(
                 soil(route_link[hop], links, heap, counters)
             elif link["open"] == 0 and link["place"] >= 0 and link["room"] >= 0.0:  # nobody there waits for a rate
                 link["level"] = np.inf
+                counters[VISITED] += 1
                 link_take(link["place"], heap, links, counters)
         node += 1
     if kept:
