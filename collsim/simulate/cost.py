@@ -139,7 +139,7 @@ def _visits(
 
     def looked_at(over: npt.NDArray[np.bool_]) -> float:
         """Visits where flows change one another's rates over these links of their routes."""
-        on, link = owner[over], routes.link[over]
+        on, link = owner[over], routes.link[over].astype(np.int64)
         part = _parts(on, link, n, links)
         flows, many = np.bincount(part[moving], weight[moving], n), np.bincount(part[moving], minlength=n)
         cables = np.bincount(np.unique(part[on] * links + link) // links, minlength=n)
