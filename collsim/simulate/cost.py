@@ -4,7 +4,9 @@ What is counted: rows, distinct routes, and for max-min sharing *visits*: flows 
 are worked out anew (`Timing.visits` says how many there were). Transfers of one step that are joined over shared links
 form a part; whenever one of them begins or ends, all of its part that still flows is looked at, half of it in the mean.
 Those that cannot be told apart (equal latency, equal share, equal bytes) begin and end together. Beside each step flow
-background traffic and, for as many steps as it has, the largest step of each other schedule.
+background traffic and, for as many steps as it has, the largest step of each other schedule. With jitter a flow that
+begins or ends changes only rates above its own, so the part is taken between two: joined over the links that each flow
+has its rate from, and over all links that anybody has (the geometric mean of both; docs/performance.md).
 """
 
 from __future__ import annotations
@@ -83,15 +85,15 @@ def _of_job(job: Job, beside: _Beside, topology: Topology, given: Conditions) ->
         routes += len(np.unique(src * topology.endpoints + dst))
         if given.sharing == "none":
             continue
-        part = _parts(found, len(bandwidth))
-        shares = shares or len(np.unique(part[found.hops > 0])) < (found.hops > 0).sum()
+        owner = np.repeat(np.arange(len(src)), found.hops)
+        shares = shares or bool(np.bincount(found.link, minlength=1).max() > 1)
         if given.sharing == "fifo":
             continue
         for number in group:
             step = patterns[number]
             nbytes = np.concatenate([_bytes(step, slots), beside.nbytes])
             weight = np.concatenate([np.ones(len(step)), beside.part])
-            seen = _visits(found, part, nbytes, weight, bandwidth, alpha, given, len(step))
+            seen = _visits(found, owner, nbytes, weight, bandwidth, alpha, given, len(step))
             visits += seen * step.times
             crossings += seen * step.times * float(found.hops.mean())
     return Effort(routes, visits, crossings, shares)
@@ -102,15 +104,14 @@ def _bytes(step: Step, slots: Slots) -> Floats:
     return np.broadcast_to(slots.moved(step), len(step)).astype(np.float64)
 
 
-def _parts(routes: Routes, links: int) -> Longs:
-    """For each route the lowest number of a route that it is joined to over shared links."""
-    owner = np.repeat(np.arange(len(routes)), routes.hops)
-    part = np.arange(len(routes))
+def _parts(owner: Longs, link: Longs, routes: int, links: int) -> Longs:
+    """For each route the lowest number of a route that it is joined to over these links."""
+    part = np.arange(routes)
     while True:
-        least = np.full(links, len(routes))
-        np.minimum.at(least, routes.link, part[owner])
+        least = np.full(links, routes)
+        np.minimum.at(least, link, part[owner])
         new = part.copy()
-        np.minimum.at(new, owner, least[routes.link])
+        np.minimum.at(new, owner, least[link])
         new = new[new]
         if np.array_equal(new, part):
             return part
@@ -119,7 +120,7 @@ def _parts(routes: Routes, links: int) -> Longs:
 
 def _visits(
     routes: Routes,
-    part: Longs,
+    owner: Longs,
     nbytes: Floats,
     weight: Floats,
     bandwidth: Floats,
@@ -129,25 +130,32 @@ def _visits(
 ) -> float:
     """Visits of one step; of its flows the first `own` begin and end in it, the others flow on, each in a part
     (`weight`) of such steps."""
-    owner = np.repeat(np.arange(len(routes)), routes.hops)
-    moving = (nbytes > 0) & (routes.hops > 0)
     links, n = len(bandwidth), len(routes)
-    load = np.bincount(routes.link, weights=nbytes[owner], minlength=links)
+    busy = np.bincount(routes.link, weights=nbytes[owner], minlength=links) / bandwidth
     share = np.zeros(n)
-    np.maximum.at(share, owner, (load / bandwidth)[routes.link])
+    np.maximum.at(share, owner, busy[routes.link])
     latency: Floats = np.bincount(owner, weights=alpha[routes.link], minlength=n).astype(np.float64)
-    flows, alone = np.bincount(part[moving], weight[moving], n), np.bincount(part[moving], minlength=n) < 2
-    cables = np.bincount(np.unique(part[owner] * links + routes.link) // links, minlength=n)
-    mine = np.flatnonzero(moving[:own])
-    if given.jitter:
-        moments = 2.0 * np.bincount(part[mine], minlength=n)
-        alive = share.max() / (
-            share.max() + given.jitter
-        )  # the longer a flow takes beside its jitter, the more are under way with it
-    else:
-        moments = _different(part[mine], latency[mine], n) + _different(part[mine], latency[mine] + share[mine], n)
-        alive = 1.0
-    return float((moments * alive * (flows + cables) / 2)[~alone].sum())
+    moving = (nbytes > 0) & (routes.hops > 0)
+
+    def looked_at(over: npt.NDArray[np.bool_]) -> float:
+        """Visits where flows change one another's rates over these links of their routes."""
+        on, link = owner[over], routes.link[over].astype(np.int64)
+        part = _parts(on, link, n, links)
+        flows, many = np.bincount(part[moving], weight[moving], n), np.bincount(part[moving], minlength=n)
+        cables = np.bincount(np.unique(part[on] * links + link) // links, minlength=n)
+        mine = np.flatnonzero(moving[:own])
+        if given.jitter:
+            moments = 2.0 * np.bincount(part[mine], minlength=n)
+        else:
+            moments = _different(part[mine], latency[mine], n) + _different(part[mine], latency[mine] + share[mine], n)
+        return float((moments * (flows + cables) / 2)[many > 1].sum())
+
+    if not given.jitter:
+        return looked_at(np.ones(len(owner), np.bool_))
+    alive = share.max() / (share.max() + given.jitter)  # the longer a flow takes beside its jitter, the more go with it
+    tight = busy[routes.link] >= share[owner] * (1 - 1e-9)
+    least, most = looked_at(tight), looked_at(np.isin(routes.link, routes.link[tight]))
+    return float(alive * np.sqrt(least * most))
 
 
 def _different(part: npt.NDArray[Any], value: Floats, parts: int) -> Floats:

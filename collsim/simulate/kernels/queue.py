@@ -400,13 +400,17 @@ def link_sink(heap: Heap, links: Links, n: int, i: int, key: float, link: int) -
 
 
 @inner
-def link_take(heap: Heap, links: Links, counters: Longs) -> None:
-    """The first of the links that wait leaves."""
-    links[heap[0]["link"]]["place"] = -1
+def link_take(i: int, heap: Heap, links: Links, counters: Longs) -> None:
+    """The link in place i waits no longer."""
+    links[heap[i]["link"]]["place"] = -1
     counters[DIRTY] -= 1
     n = counters[DIRTY]
-    if n > 0:
-        link_sink(heap, links, n, 0, heap[n]["key"], heap[n]["link"])
+    if i < n:
+        end = heap[n]
+        if i > 0 and heap[(i - 1) >> 2]["key"] > end["key"]:
+            link_rise(heap, links, i, end["key"], end["link"])
+        else:
+            link_sink(heap, links, n, i, end["key"], end["link"])
 
 
 @inner
@@ -501,9 +505,7 @@ def attach(
 
 
 @inner
-def detach(
-    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs
-) -> None:
+def detach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs) -> None:
     """Take a flow off its links; those that shared one with it need new rates."""
     s = seats[seat]
     node = seat << counters[BITS]
@@ -606,6 +608,10 @@ def fix(
             link["top"] = max(link["top"], share)
             if kept:
                 soil(route_link[hop], links, heap, counters)
+            elif link["open"] == 0 and link["place"] >= 0 and link["room"] >= 0.0:  # nobody there waits for a rate
+                link["level"] = np.inf
+                counters[VISITED] += 1
+                link_take(link["place"], heap, links, counters)
         node += 1
     if kept:
         open_up(seat, seats, work, counters)
@@ -629,7 +635,6 @@ def exact_share(here: int, share: float, links: Links, nodes: Nodes, seats: Seat
                 room += s["wanted"]
                 many += 1
             node = nodes[node]["after"]
-            counters[VISITED] += 1
         link["top"] = top
         if room <= share * many * (1 + 1e-14):
             return share
@@ -689,7 +694,7 @@ def share_out(
         if link["open"] == 0:
             link["level"] = np.inf
             if link["count"] == 0 or link["room"] >= -_SPILT * link["bandwidth"]:
-                link_take(heap, links, counters)
+                link_take(0, heap, links, counters)
                 continue
         level = max(level, key)
         share = max(level, least_share(here, links))
@@ -700,7 +705,7 @@ def share_out(
         elif share > link["level"] * (1 + _SAME):
             release(here, route_link, links, nodes, seats, heap, work, counters)
         else:
-            link_take(heap, links, counters)
+            link_take(0, heap, links, counters)
             fill(here, share, route_link, links, nodes, seats, heap, work, counters)
 
 

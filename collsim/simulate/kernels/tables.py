@@ -33,9 +33,9 @@ ROUTE = np.dtype(
 )
 
 #: A link: B/s, s; when it is free and when somebody last came to it (fifo, program order). For max-min fairness: B/s
-#: left by the flows that other links hold back, B/s of each of its own flows (inf: it is not full), the most that a flow
-#: held back has, or more; the first flow held back and the first of its own, flows in all and of its own, and its place
-#: among the links that wait (-1: none).
+#: that flows leave which other links hold back, B/s of each of its own flows (inf: it is not full), no flow held back
+#: has more than this; the first flow held back, the first of its own, flows in all, of its own, and its place among the
+#: links that wait (-1: none).
 LINK = np.dtype(
     [
         ("bandwidth", "f8"),
