@@ -15,7 +15,7 @@ from ..simulate import simulate
 from ..topology import Topology
 from ..units import format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
-from . import forests, greedy, solver
+from . import choosing, forests, greedy, known, solver
 
 Told = Callable[..., None] | None
 METHODS = ("trees", "greedy", "exact")
@@ -186,10 +186,12 @@ class _Search:
 
     def trees(self) -> tuple[Schedule, Sentence]:
         made = forests.plan(self.kind, self.topology, self.ranks, self.root, self.effort, self.told)
-        pieces = self.pieces or forests.pieces_of(made, self.nbytes, self.effort)
-        found = forests.scheduled(
-            made, self.kind, self.ranks, self.root, pieces, {**self.options("trees"), "pieces": pieces}
-        )
+        place, told = (self.kind, self.topology, self.ranks, self.root), self.options("trees")
+        if self.pieces:
+            told["pieces"] = self.pieces
+            found = forests.scheduled(made, self.kind, self.ranks, self.root, self.pieces, told)
+        else:
+            found = choosing.quickest(made, *place, self.nbytes, self.effort, told, self.told)[0]
         height = max(f.height for f in made.forests)
         counts = " + ".join(str(f.trees) for f in made.forests)
         where, what = _AT_ROOT if self.kind.rooted else _AT_RANKS
