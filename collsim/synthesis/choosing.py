@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..collective import Collective
 from ..schedule import Schedule
 from ..simulate import simulate
@@ -19,8 +21,9 @@ from .forests import ForestPlan, pieces_of, scheduled
 
 NEAR = 1.005  # times what the trees' rates allow: nothing more is tried
 LANES = (2, 3, 6, 9)
+FEW = 64  # ranks: of more, half as many transfers are timed
 #: Per effort: transfers that may be timed in all.
-TIMED = {"low": 200_000, "normal": 2_500_000, "high": 20_000_000}
+TIMED = {"low": 200_000, "normal": 1_500_000, "high": 20_000_000}
 
 
 @dataclass(eq=False)
@@ -84,17 +87,23 @@ def quickest(
     nbytes: int,
     effort: str,
     options: dict[str, Any],
+    orders: int = len(LANES),
     told: Callable[..., None] | None = None,
 ) -> tuple[Schedule, float]:
-    """The fastest form of a plan, and its seconds by the event engine. `told` is called with (forms timed, in all)."""
+    """The fastest form of a plan, and its seconds by the event engine.
+
+    Args:
+        orders: of `LANES` the first so many are tried. told: called with (forms timed, in all, what).
+    """
     pieces = pieces_of(plan, nbytes, effort)
-    forms = Forms(plan, kind, topology, ranks, root, nbytes, options, 2 * pieces, TIMED[effort])
+    left = TIMED[effort] // (1 if ranks <= FEW else 2)
+    forms = Forms(plan, kind, topology, ranks, root, nbytes, options, 2 * pieces, left)
     ideal = nbytes / plan.shares / plan.reached
-    for number, lanes in enumerate((0, *LANES)):
+    for number, lanes in enumerate((0, *LANES[:orders])):
         if forms.time <= NEAR * ideal:
             break
         if told is not None:
-            told(number, 1 + len(LANES), "timing trees")
+            told(number, 1 + orders, "timing trees")
         if lanes:
             forms.climb(max(1, _begin(forms, pieces)), lanes)
         else:
@@ -108,4 +117,4 @@ def quickest(
 def _begin(forms: Forms, pieces: int) -> int:
     """Where to begin: at the best number of pieces of the lanes before, or at a quarter of the pieces in steps."""
     tried = [(time, p) for (p, lanes), time in forms.timed.items() if lanes]
-    return min(tried)[1] if tried else pieces // 4
+    return min(tried)[1] if tried else 2 ** round(np.log2(max(1, pieces / 4)))

@@ -50,9 +50,16 @@ class ForestPlan:
 
 
 def plan(
-    kind: Collective, topology: Topology, ranks: int, root: int, effort: str, told: Callable[..., None] | None
+    kind: Collective,
+    topology: Topology,
+    ranks: int,
+    root: int,
+    effort: str,
+    told: Callable[..., None] | None,
+    finer: bool = False,
 ) -> ForestPlan:
-    """The trees of a collective. `told` is called with (trees finished, in all, what)."""
+    """The trees of a collective; with `finer` as many as the highest effort has. `told` is called with (trees finished,
+    in all, what)."""
     pairs = pairs_of(topology, ranks)
     wanted = {
         "allgather": [False],
@@ -62,7 +69,7 @@ def plan(
         "allreduce": [True, False],
     }[kind.name]
     at = root if kind.rooted else None
-    found = [_forest(pairs, at, reverse, effort, told) for reverse in wanted]
+    found = [_forest(pairs, at, reverse, "high" if finer else effort, told) for reverse in wanted]
     times = sum(1 / reached for _, reached, _ in found), sum(1 / most for _, _, most in found)
     return ForestPlan(tuple(f for f, _, _ in found), 1 if kind.rooted else ranks, 1 / times[0], 1 / times[1])
 
