@@ -3,8 +3,8 @@
 `pipelined.steps` lets all trees go down a level in every step, and a level takes as long as a piece of all trees of a
 pair. Here a pair carries one piece after another, and whenever it is free it takes, of those that its source has, one
 with a long way still to go: list scheduling by the longest path (Graham 1969, section 2; Hu 1961). A level then takes
-as long as one piece, and deep trees are ahead of shallow ones when the pipeline drains. More lanes for each pair pay the latency
-of a piece less often, and take longer for a level.
+as long as one piece, and deep trees are ahead of shallow ones when the pipeline drains. More lanes for each pair pay the
+latency of a piece less often, and take longer for a level.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _clock(
     """Fill in `step`: (edges, pieces, 2) step and lane of each piece.
 
     Args:
-        trees: the edges of pair p are `edges[start[p]:start[p + 1]]`; those below edge e `below[begin[e]:begin[e + 1]]`;
+        trees: edges of pair p are `edges[start[p]:start[p + 1]]`, those below edge e `below[begin[e]:begin[e + 1]]`;
             priority of each edge.
         lanes: pair of each lane; the lanes of pair p are `first[p]` to `first[p + 1] - 1`; s per piece of each lane.
         have: pieces at the source of each edge.
@@ -114,7 +114,9 @@ def ordered(plan: Forest, pieces: int, share: float, lanes: int) -> Iterator[Ste
     parent, tail = _above(plan)
     have = np.where(parent < 0, pieces, 0).astype(np.int64)
     table = np.zeros((len(parent), pieces, 2), np.int64)
-    _clock((*_edges(plan), *_below(parent), _AHEAD * tail), _lanes(plan, share / (plan.trees * pieces), lanes), have, table)
+    _clock(
+        (*_edges(plan), *_below(parent), _AHEAD * tail), _lanes(plan, share / (plan.trees * pieces), lanes), have, table
+    )
     last = int(table[..., 0].max(initial=-1))
     late = (last - table[..., 0] if plan.reverse else table[..., 0]).ravel()
     channel = (colours(src, dst)[:, None] * (1 + table[..., 1].max(initial=0)) + table[..., 1]).ravel().astype(np.int32)
