@@ -3,8 +3,8 @@
 `pipelined.steps` lets all trees go down a level in every step, and a level takes as long as a piece of all trees of a
 pair. Here a pair carries one piece after another, and whenever it is free it takes, of those that its source has, one
 with a long way still to go: list scheduling by the longest path (Graham 1969, section 2; Hu 1961). A level then takes
-as long as one piece, and deep trees are ahead of shallow ones when the pipeline drains. More lanes for each pair pay the
-latency of a piece less often, and take longer for a level.
+as long as one piece, and deep trees are ahead of shallow ones when the pipeline drains. More lanes for each pair pay
+the latency of a piece less often, and take longer for a level.
 """
 
 from __future__ import annotations
