@@ -112,7 +112,7 @@ def scheduled(
     lanes: int = 0,
     nbytes: int = 0,
 ) -> Schedule:
-    """The plan as steps, the share of each tree cut into `pieces`; with `lanes` in the order of `ordering` for `nbytes`."""
+    """The plan as steps, the share of each tree cut into `pieces`; `lanes` of `ordering` for `nbytes`."""
 
     def each() -> Iterator[Step]:
         for f in made.forests:
