@@ -121,11 +121,11 @@ def ordered(plan: Forest, pieces: int, share: float, lanes: int) -> Iterator[Ste
     late = (last - table[..., 0] if plan.reverse else table[..., 0]).ravel()
     channel = (colours(src, dst)[:, None] * (1 + table[..., 1].max(initial=0)) + table[..., 1]).ravel().astype(np.int32)
     chunk = (plan.unit[:, None] * pieces + np.arange(pieces)).ravel().astype(np.int32)
-    src, dst = (np.repeat(ends, pieces).astype(np.int32) for ends in (src, dst))
+    sender, receiver = (np.repeat(ends, pieces).astype(np.int32) for ends in (src, dst))
     order = np.argsort(late, kind="stable")
     for part in np.split(order, np.cumsum(np.bincount(late, minlength=last + 1))[:-1]):
         reducing = np.full(len(part), plan.reverse)
-        yield Step(src[part], dst[part], chunk[part], chunk[part], reducing, channel[part])
+        yield Step(sender[part], receiver[part], chunk[part], chunk[part], reducing, channel[part])
 
 
 def _below(parent: Longs) -> tuple[Longs, Longs]:
