@@ -48,14 +48,13 @@ def test_matching_of_1024_ranks_takes_less_than_30_s(benchmark, network):
     assert benchmark.stats["max"] < 30
 
 
-def test_two_boxes_of_mi250_with_high_effort():
-    found, made = gap(boxes_of_mi250(2), effort="high")
+def test_two_boxes_of_mi250():
+    found, made = gap(boxes_of_mi250(2))
     print(f"2 x 16 MI250: gap {found:.4f}; {cs.synthesis.report(made).says}")
     assert found <= 1.01
 
 
 def test_a_hundred_random_networks():
-    """Seed 41 is 4 % off: its routes are fixed, and a linear program finds no better rates on them."""
     gaps = {seed: gap(random_network(seed))[0] for seed in range(100)}
     print({seed: round(g, 4) for seed, g in gaps.items() if g > 1.005})
-    assert [seed for seed, g in gaps.items() if g > 1.01] in ([], [41])
+    assert [seed for seed, g in gaps.items() if g > 1.01] == []

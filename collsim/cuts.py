@@ -11,7 +11,7 @@ clever the schedule, even if switches multicast and reduce. The worst cut gives 
 - allreduce: every rank's buffer must leave and the sum must enter each side: M over the smallest maximum flow between
   two ranks.
 - of any of them: what a rank must send or receive over the links on its routes to and from the other ranks; a cable
-  that no route crosses helps nobody.
+  that no route crosses helps nobody, and is no part of a cut either.
 - alltoall: `M/n * |S| * (n - |S|) / B+(S)`, of the cuts around single ranks and nodes.
 
 The cut of the allgather is found as Dinkelbach (1967) does for ratios: guess the ratio, let a maximum flow find a cut
@@ -38,6 +38,7 @@ from .units import format_bandwidth, format_bytes
 MOST_WORK = 20_000_000  # ranks times links; about 2 s
 MOST_LINKS = 100_000
 MOST_ROUTED, ROUTE_RANKS = 2048, 16
+MOST_CROSSED = 64  # ranks up to which links that no route crosses are told apart: routes grow as their square
 _MOST_NAMED = 8
 
 Side = npt.NDArray[np.bool_]
@@ -86,6 +87,7 @@ def _ranks(ranks: tuple[int, ...]) -> str:
 
 
 _routed: WeakKeyDictionary[Topology, dict[int, tuple[Floats, Floats]]] = WeakKeyDictionary()
+_crossed: WeakKeyDictionary[Topology, dict[int, Floats]] = WeakKeyDictionary()
 _known: WeakKeyDictionary[Topology, dict[tuple[Any, ...], tuple[float, Side | None]]] = WeakKeyDictionary()
 
 
@@ -144,7 +146,28 @@ def named(topology: Topology, side: Side, ranks: int, nbytes: float, *, reverse:
     smaller = inside if 2 * inside.sum() <= ranks else ~inside
     into = (smaller is inside) == reverse
     members = tuple(int(r) for r in np.flatnonzero(smaller))
-    return Cut(members, into, tuple(int(i) for i in links), float(topology.links.bandwidth[links].sum()), nbytes)
+    rate = carrying(topology, ranks)
+    links = links[rate[links] > 0]
+    return Cut(members, into, tuple(int(i) for i in links), float(rate[links].sum()), nbytes)
+
+
+def carrying(topology: Topology, ranks: int) -> Floats:
+    """(links,) B/s that each link can lend to these ranks: nothing where no route between two of them crosses it.
+
+    All links count above `MOST_CROSSED` ranks, and where helpers may send over routes of their own.
+    """
+    known = _crossed.setdefault(topology, {})
+    if ranks not in known:
+        known[ranks] = rate = topology.links.bandwidth.astype(np.float64)
+        if 1 < ranks <= MOST_CROSSED and topology.endpoints == topology.ranks and len(rate) <= MOST_LINKS:
+            try:
+                routes = topology.routes(*np.nonzero(~np.eye(ranks, dtype=bool)))
+            except TopologyError:  # some cannot reach each other: then this says nothing
+                return rate
+            idle = np.ones(len(rate), bool)
+            idle[routes.link] = False
+            rate[idle] = 0.0
+    return known[ranks]
 
 
 def route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]:
@@ -212,7 +235,8 @@ class _Search:
         self.feasible = len(links) <= MOST_LINKS
         # whole numbers of B/s, coarser only where n times all of them together would not fit
         unit = max(1.0, float(links.bandwidth.sum()) * (n + 1) / 2**61)
-        self.rate = np.maximum(np.rint(links.bandwidth / unit), 1.0).astype(np.int64)
+        self.bandwidth = carrying(topology, n)
+        self.rate = np.where(self.bandwidth > 0, np.maximum(np.rint(self.bandwidth / unit), 1.0), 0.0).astype(np.int64)
 
     def graph(self) -> Arcs:
         ends = np.concatenate([self.src, np.full(self.n, self.source)]), np.concatenate([self.dst, self.device])
@@ -223,7 +247,7 @@ class _Search:
         inside = int(side[self.device].sum())
         if inside in (0, self.n):
             return 0.0
-        out = float(self.topology.links.bandwidth[self.leaving(side)].sum())
+        out = float(self.bandwidth[self.leaving(side)].sum())
         return inside / out if out else np.inf
 
     def leaving(self, side: Side) -> Side:
@@ -318,7 +342,7 @@ def _flow(search: _Search, root: int | None) -> tuple[float, Side | None]:
         value, side = max_flow(graph, capacity.copy(), int(search.device[a]), int(search.device[b]), narrow)
         if side is not None:
             narrow, best = value, side[:-1]
-    out = float(search.topology.links.bandwidth[search.leaving(best)].sum())
+    out = float(search.bandwidth[search.leaving(best)].sum())
     return (1 / out if out else np.inf), best
 
 

@@ -219,6 +219,10 @@ SAID = {
     "{name}: {lost}; add a link, or leave them out with ranks=": "{name}：{lost}；请加一条链路，或用 ranks= 把它们排除",
     "{ranks} cannot be reached from rank 0": "从 rank 0 无法到达 {ranks}",
     "{ranks} cannot reach rank 0": "{ranks} 无法到达 rank 0",
+    "Of all that was timed the library's {name} is the fastest{helped}; no trees and no matching beat it.": (
+        "在所有计时过的调度中，库中的 {name} 最快{helped}；没有树或匹配比它更快。"
+    ),
+    ", whose data switches of the machine reduce or multicast": "，其数据由机器的交换机归约或多播",
     "Every pair of ranks took, whenever it was free, a chunk that its source had and its destination lacked.": (
         "每对 rank 一空闲，就取一个源端已有而目的端还缺的 chunk。"
     ),

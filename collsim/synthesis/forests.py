@@ -13,6 +13,7 @@ from ..errors import CollsimError
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
+from .ordering import ordered
 from .packing import pack
 from .pipelined import Forest, forest, pieces_for, steps
 from .rates import Pairs, highest, pairs_of, rates
@@ -42,11 +43,23 @@ class ForestPlan:
         """Trees per share that both forests of an allreduce can be cut into."""
         return int(np.lcm.reduce([f.trees for f in self.forests]))
 
+    @property
+    def rows(self) -> int:
+        """Transfers of a schedule in which the share of each tree is one piece."""
+        return sum(len(f.src) * self.trees // f.trees for f in self.forests)
+
 
 def plan(
-    kind: Collective, topology: Topology, ranks: int, root: int, effort: str, told: Callable[..., None] | None
+    kind: Collective,
+    topology: Topology,
+    ranks: int,
+    root: int,
+    effort: str,
+    told: Callable[..., None] | None,
+    finer: bool = False,
 ) -> ForestPlan:
-    """The trees of a collective. `told` is called with (trees finished, in all, what)."""
+    """The trees of a collective; with `finer` as many as the highest effort has. `told` is called with (trees finished,
+    in all, what)."""
     pairs = pairs_of(topology, ranks)
     wanted = {
         "allgather": [False],
@@ -56,7 +69,7 @@ def plan(
         "allreduce": [True, False],
     }[kind.name]
     at = root if kind.rooted else None
-    found = [_forest(pairs, at, reverse, effort, told) for reverse in wanted]
+    found = [_forest(pairs, at, reverse, "high" if finer else effort, told) for reverse in wanted]
     times = sum(1 / reached for _, reached, _ in found), sum(1 / most for _, _, most in found)
     return ForestPlan(tuple(f for f, _, _ in found), 1 if kind.rooted else ranks, 1 / times[0], 1 / times[1])
 
@@ -76,9 +89,8 @@ def _forest(
     need[slice(None) if root is None else root] = made.trees
     count = (lambda done, total: told(done, total, said)) if told is not None else None
     trees = pack(pairs.ranks, toward.src, toward.dst, made.capacity, need, count)
-    alpha = float(pairs.alpha.max(initial=0.0))
     return (
-        forest(trees, made.trees, made.rate, alpha, root is not None, reverse),
+        forest(trees, made.trees, made.rate, toward, root is not None, reverse),
         made.trees * made.rate,
         highest(pairs, root, reverse),
     )
@@ -86,19 +98,26 @@ def _forest(
 
 def pieces_of(made: ForestPlan, nbytes: int, effort: str) -> int:
     """Into how many pieces the share of each tree is cut so that `nbytes` take least time, as far as rows allow."""
-    rows = sum(len(f.src) * made.trees // f.trees for f in made.forests)
-    most = max(1, EFFORT[effort][2] // max(1, rows))
+    most = max(1, EFFORT[effort][2] // max(1, made.rows))
     return max(1, *(pieces_for(f, nbytes / made.shares, most) * f.trees // made.trees for f in made.forests))
 
 
 def scheduled(
-    made: ForestPlan, kind: Collective, ranks: int, root: int, pieces: int, options: dict[str, Any]
+    made: ForestPlan,
+    kind: Collective,
+    ranks: int,
+    root: int,
+    pieces: int,
+    options: dict[str, Any],
+    lanes: int = 0,
+    nbytes: int = 0,
 ) -> Schedule:
-    """The plan as steps, the share of each tree cut into `pieces`."""
+    """The plan as steps, the share of each tree cut into `pieces`; `lanes` of `ordering` for `nbytes`."""
 
     def each() -> Iterator[Step]:
         for f in made.forests:
-            yield from steps(f, pieces * made.trees // f.trees)
+            parts = pieces * made.trees // f.trees
+            yield from ordered(f, parts, nbytes / made.shares, lanes) if lanes else steps(f, parts)
 
     chunks, name = made.shares * made.trees * pieces, f"synthesized_{kind.name}"
     block = ranks if kind.blocks else 1

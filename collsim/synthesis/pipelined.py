@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..steps import Step
 from .packing import Tree
+from .rates import Pairs
 
 Longs = npt.NDArray[np.int64]
 _NEAR = 1.002
@@ -30,6 +31,7 @@ class Forest:
         src, dst, depth: of each edge. unit: the tree it belongs to, `share * trees + j` for tree j of a share.
         trees: trees per share. rate: B/s of each tree. alpha: s, of the slowest route.
         height: edges on the longest way. reverse: data run from the leaves to the root and are reduced.
+        alone: does the pair of each edge share no link with another pair?
     """
 
     src: Longs
@@ -41,9 +43,10 @@ class Forest:
     alpha: float
     height: int
     reverse: bool
+    alone: npt.NDArray[np.bool_]
 
 
-def forest(trees: list[Tree], per_share: int, rate: float, alpha: float, rooted: bool, reverse: bool) -> Forest:
+def forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, rooted: bool, reverse: bool) -> Forest:
     """The trees numbered: those of one root are its share (`rooted`: there is one share, the whole buffer)."""
     src, dst, depth, unit = [], [], [], []
     used: dict[int, int] = {}
@@ -59,7 +62,20 @@ def forest(trees: list[Tree], per_share: int, rate: float, alpha: float, rooted:
     s, d, far, number = (
         np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64) for parts in (src, dst, depth, unit)
     )
-    return Forest(s, d, far, number, per_share, rate, alpha, height, reverse)
+    alpha = float(pairs.alpha.max(initial=0.0))
+    return Forest(s, d, far, number, per_share, rate, alpha, height, reverse, _alone(pairs, s, d))
+
+
+def _alone(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_]:
+    """(edges,) does no link of the pair's route lie on the route of another pair that is used?"""
+    number = np.full((pairs.ranks, pairs.ranks), -1, np.int64)
+    number[pairs.src, pairs.dst] = np.arange(len(pairs))
+    used = np.zeros(len(pairs), bool)
+    used[number[src, dst]] = True
+    crossed = np.bincount(pairs.routes.link[used[pairs.pair_of]], minlength=len(pairs.topology.links))
+    most = np.zeros(len(pairs), np.int64)
+    np.maximum.at(most, pairs.pair_of, crossed[pairs.routes.link])
+    return (most <= 1)[number[src, dst]]  # type: ignore[no-any-return]
 
 
 def colours(src: Longs, dst: Longs) -> Longs:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from ..bar import told as telling
 from ..collective import Collective, collective
@@ -15,12 +17,13 @@ from ..simulate import simulate
 from ..topology import Topology
 from ..units import format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
-from . import forests, greedy, solver
+from . import choosing, forests, greedy, known, solver
 
 Told = Callable[..., None] | None
 METHODS = ("trees", "greedy", "exact")
 LARGE = 2**36  # bytes for which objective="bandwidth" cuts its chunks
 _SMALL_RANKS = 16  # up to so many a size is also tried with the fewest steps
+_FINE_RANKS, _FAR = 64, 1.01  # up to so many, trees that stay farther from the cut are packed once more, finer
 _TREE_RANKS = 256  # beyond, packing takes minutes
 _FILLED = 1.02  # steps per piece: where filling and draining the trees takes more, matching is tried as well
 _GREEDY_CHUNKS = {"low": (1,), "normal": (1, 4), "high": (1, 2, 4, 8, 16)}
@@ -37,7 +40,8 @@ class Report:
     """What is known about a synthesized schedule.
 
     Attributes:
-        method: `trees` (packed at the narrowest cut), `greedy` (matching) or `exact` (solver).
+        method: `trees` (packed at the narrowest cut), `greedy` (matching), `exact` (solver) or `known` (an algorithm of
+            the library was faster than all of them).
         objective: `bandwidth`, `latency`, or bytes.
         sentence: how it was found, and what is proved, in both languages.
     """
@@ -70,6 +74,7 @@ def synthesize(
     root: int = 0,
     method: str | None = None,
     pieces: int | None = None,
+    switches: bool = True,
     progress: Any = None,
 ) -> Schedule:
     """The best schedule for a collective on a topology that can be found; an ordinary, verified Schedule.
@@ -83,6 +88,7 @@ def synthesize(
         method: `trees`, `greedy` or `exact`; chosen by objective and collective unless given.
         pieces: into how many the share of each tree (of each block, in a matching) is cut; chosen by size unless given.
             Few make a short program for MSCCL.
+        switches: use switches of a machine that reduce or multicast (NVLS, SHARP), where that is faster.
         progress: True for a bar, or a function called with (done, in all, what); Ctrl-C ends the search.
 
     Raises CollsimError for a collective that no method knows, or a bad option; TopologyError where ranks cannot reach
@@ -106,7 +112,7 @@ def synthesize(
     if objective not in ("bandwidth", "latency"):
         objective = parse_bytes(objective)
     with telling(progress, "parts", "done", "in_all", "what") as told:
-        found, said = _Search(kind, topology, n, root, objective, effort, pieces, told).run(method)
+        found, said = _Search(kind, topology, n, root, objective, effort, pieces, switches, told).run(method)
     verify(found)
     _reports[found] = said
     return found
@@ -123,12 +129,25 @@ class _Search:
     objective: str | int
     effort: str
     pieces: int | None
+    switches: bool
     told: Told
+    gaps: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
 
     def run(self, method: str | None) -> tuple[Schedule, Report]:
         methods = [method] if method is not None else self.methods()
-        if len(methods) == 1:
+        if len(methods) == 1 and (method is not None or methods[0] != "greedy"):
             return self.by(methods[0])
+        found = self.tried(methods)
+        if self.pieces is None:
+            found += self.known()
+        times = [simulate(made, self.topology, self.nbytes, engine="event").time for made, _ in found[:-1]]
+        if len(found) == 1:
+            return found[0]
+        times.append(simulate(found[-1][0], self.topology, self.nbytes, engine="event").time)
+        return found[times.index(min(times))]
+
+    def tried(self, methods: list[str]) -> list[tuple[Schedule, Report]]:
+        """What each method finds; for large sizes no more once trees are near what their cut allows."""
         found: list[tuple[Schedule, Report]] = []
         for one in methods:
             try:
@@ -137,15 +156,27 @@ class _Search:
                 if one == methods[-1] and not found:
                     raise
                 continue
-            if self.objective == "bandwidth" and self.filled(found[-1][0]):
-                return found[-1]
-        times = [simulate(made, self.topology, self.nbytes, engine="event").time for made, _ in found]
-        return found[times.index(min(times))]
+            if self.objective == "bandwidth" and self.near(found[-1][0]):
+                break
+        return found
 
-    def filled(self, made: Schedule) -> bool:
-        """Are the pieces of its trees so many that filling and draining them hardly counts?"""
+    def near(self, made: Schedule) -> bool:
+        """Was it timed, and near enough to what the narrowest cut and the routes allow, or of many pieces?"""
         pieces = made.options.get("pieces", 0) * (2 if self.kind.name == "allreduce" else 1)
-        return bool(made.steps <= _FILLED * pieces)
+        return bool(made.steps <= _FILLED * pieces) or self.gaps.get(made, np.inf) <= _FILLED
+
+    def known(self) -> list[tuple[Schedule, Report]]:
+        """The fastest algorithm of the library: those with switches that reduce; for a size ring and tree as well."""
+        place = self.kind, self.topology, self.ranks, self.root, self.nbytes
+        if self.ranks > known.MOST_RANKS:
+            return []
+        best = known.quickest(*place, self.switches, isinstance(self.objective, int))
+        if best is None:
+            return []
+        made, _, says = best
+        return [
+            (known.named(made, self.kind, self.options("known")), Report("known", self.objective, says)),
+        ]
 
     def methods(self) -> list[str]:
         """The methods to try, for one of them the only one."""
@@ -185,11 +216,12 @@ class _Search:
         return {"method": method, "objective": self.objective}
 
     def trees(self) -> tuple[Schedule, Sentence]:
-        made = forests.plan(self.kind, self.topology, self.ranks, self.root, self.effort, self.told)
-        pieces = self.pieces or forests.pieces_of(made, self.nbytes, self.effort)
-        found = forests.scheduled(
-            made, self.kind, self.ranks, self.root, pieces, {**self.options("trees"), "pieces": pieces}
-        )
+        made, found = self.planned(finer=False)
+        fine = self.objective == "bandwidth" and self.effort == "normal" and self.ranks <= _FINE_RANKS
+        if fine and self.pieces is None and self.gaps[found] > _FAR:
+            closer = self.planned(finer=True)
+            if self.gaps[closer[1]] < self.gaps[found]:
+                made, found = closer
         height = max(f.height for f in made.forests)
         counts = " + ".join(str(f.trees) for f in made.forests)
         where, what = _AT_ROOT if self.kind.rooted else _AT_RANKS
@@ -204,6 +236,18 @@ class _Search:
             share=f"{100 * made.reached / made.most:.4g}",
         )
         return found, says
+
+    def planned(self, finer: bool) -> tuple[forests.ForestPlan, Schedule]:
+        """A plan and its fastest form; `finer` with more trees, of which less is lost."""
+        made = forests.plan(self.kind, self.topology, self.ranks, self.root, self.effort, self.told, finer)
+        place, told = (self.kind, self.topology, self.ranks, self.root), self.options("trees")
+        if self.pieces:
+            told["pieces"] = self.pieces
+            return made, forests.scheduled(made, self.kind, self.ranks, self.root, self.pieces, told)
+        effort, forms = ("high", 0) if finer else (self.effort, len(choosing.LANES))
+        found, time = choosing.quickest(made, *place, self.nbytes, effort, told, forms, self.told)
+        self.gaps[found] = time * made.most * made.shares / self.nbytes
+        return made, found
 
     def greedy(self) -> tuple[Schedule, Sentence]:
         best: tuple[float, Schedule] | None = None

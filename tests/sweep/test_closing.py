@@ -83,14 +83,16 @@ def test_a_ring_that_is_as_fast_is_said_to_be():
     assert "within 0.5 %" in str(race)
 
 
-def test_where_the_ring_is_faster_that_is_said_too():
-    slower = cs.close_gap("allreduce", cs.machine("dgx-1v"), "256MiB", effort="low")
-    assert slower.rival == "ring"
-    assert slower.runs["ring"].time < slower.trace.time
-    assert "times as fast" in str(slower)
-    assert "over ring" not in str(slower)
-    assert "over double binary tree" in str(slower)
-    assert "It stays at" in str(slower)
+def test_where_the_ring_is_the_best_that_was_found_that_is_said_too():
+    """On a DGX-1V trees do not beat a ring of six channels, so the ring itself is what synthesis returns."""
+    race = cs.close_gap("allreduce", cs.machine("dgx-1v"), "256MiB", effort="low")
+    assert race.rival == "ring"
+    assert race.runs["ring"].time == pytest.approx(race.trace.time)
+    assert "ring takes as long" in str(race)
+    assert "allreduce_ring is the fastest" in str(race.found)
+    assert "over ring" not in str(race)
+    assert "over double binary tree" in str(race)
+    assert "It stays at" in str(race)
 
 
 def test_a_trace_races_its_own_run_and_both_languages_say_the_same_numbers():

@@ -35,7 +35,7 @@ def test_allgather_takes_at_most_one_percent_more_than_its_bandwidth_bound(name)
     assert trace.bound.bandwidth > 0
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(6), 41])
 def test_allgather_on_random_networks_takes_at_most_one_percent_more(seed):
     network = random_network(seed)
     trace = cs.simulate(cs.synthesize("allgather", network), network, LARGE, engine="event")
@@ -156,7 +156,7 @@ def test_a_failed_link_is_synthesized_around():
 def test_rates_are_those_of_the_linear_program(seed):
     """max u: sum of rates over each link <= its bandwidth, rates across every cut S >= u |S|; cuts added as they fail.
 
-    On seed 41 that is 0.96 of what the network's cuts allow: its routes are fixed.
+    On seed 41 no route crosses the switch, which the bound knows.
     """
     linear = pytest.importorskip("ortools.linear_solver.pywraplp", reason="the extra 'synthesis' is not installed")
     network = random_network(seed)

@@ -1,0 +1,164 @@
+"""Which piece a pair of ranks carries next: the trees of a plan put in order on a clock, for the event engine.
+
+`pipelined.steps` lets all trees go down a level in every step, and a level takes as long as a piece of all trees of a
+pair. Here a pair carries one piece after another, and whenever it is free it takes, of those that its source has, one
+with a long way still to go: list scheduling by the longest path (Graham 1969, section 2; Hu 1961). A level then takes
+as long as one piece, and deep trees are ahead of shallow ones when the pipeline drains. More lanes for each pair pay
+the latency of a piece less often, and take longer for a level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from ..maxflow.kernels import compiled
+from ..steps import Step
+from .matching import pop, push
+from .pipelined import Forest, colours
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+_AHEAD = 3  # pieces that a tree may be ahead for each level that it still has to go
+
+
+@compiled()
+def _next(edges: Longs, first: int, last: int, sent: Longs, have: Longs, tail: Longs) -> int:
+    """The edge of a pair whose next piece is there and has the longest way to go; -1 where there is none."""
+    best, least = -1, 0
+    for i in range(first, last):
+        e = edges[i]
+        if sent[e] < have[e] and (best < 0 or sent[e] - tail[e] < least):
+            best, least = e, sent[e] - tail[e]
+    return best
+
+
+@compiled()
+def _clock(
+    trees: tuple[Longs, Longs, Longs, Longs, Longs], lanes: tuple[Longs, Longs, Floats], have: Longs, step: Longs
+) -> None:
+    """Fill in `step`: (edges, pieces, 2) step and lane of each piece.
+
+    Args:
+        trees: edges of pair p are `edges[start[p]:start[p + 1]]`, those below edge e `below[begin[e]:begin[e + 1]]`;
+            priority of each edge.
+        lanes: pair of each lane; the lanes of pair p are `first[p]` to `first[p + 1] - 1`; s per piece of each lane.
+        have: pieces at the source of each edge.
+    """
+    edges, start, below, begin, tail = trees
+    pair, first, seconds = lanes
+    total, sent, ready = len(pair), np.zeros(len(tail), np.int64), np.full(step.shape[:2], -1, np.int64)
+    key, clock, asleep = np.zeros(total), np.zeros(total, np.int64), np.zeros(total, np.bool_)
+    heap, carried, ended = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
+    awake, awakes, size, now = np.arange(total), total, 0, 0.0
+    pair_of = np.empty(len(tail), np.int64)
+    for p in range(len(start) - 1):
+        pair_of[edges[start[p] : start[p + 1]]] = p
+    while True:
+        for i in range(awakes):
+            lane = awake[i]
+            e = _next(edges, start[pair[lane]], start[pair[lane] + 1], sent, have, tail)
+            asleep[lane] = e < 0
+            if e < 0:
+                continue
+            piece = sent[e]
+            sent[e] += 1
+            clock[lane] = max(clock[lane], ready[e, piece]) + 1
+            step[e, piece, 0], step[e, piece, 1] = clock[lane] - 1, lane - first[pair[lane]]
+            carried[lane] = e * step.shape[1] + piece
+            key[lane] = now + seconds[lane]
+            push(heap, size, lane, key)
+            size += 1
+        if size == 0:
+            return
+        now, awakes = key[heap[0]], 0
+        while size > 0 and key[heap[0]] <= now * (1 + 1e-12):
+            ended[awakes] = pop(heap, size, key)
+            awake[awakes] = ended[awakes]
+            awakes += 1
+            size -= 1
+        for i in range(awakes):
+            e, piece = carried[ended[i]] // step.shape[1], carried[ended[i]] % step.shape[1]
+            for f in below[begin[e] : begin[e + 1]]:
+                have[f] += 1
+                ready[f, piece] = step[e, piece, 0] + 1
+                for lane in range(first[pair_of[f]], first[pair_of[f] + 1]):
+                    if asleep[lane]:
+                        asleep[lane] = False
+                        awake[awakes] = lane
+                        awakes += 1
+
+
+def _above(plan: Forest) -> tuple[Longs, Longs]:
+    """Of each edge the edge above it in its tree, -1 at the root; and how many levels lie below it."""
+    n = 1 + int(max(plan.src.max(initial=0), plan.dst.max(initial=0)))
+    into = np.full((int(plan.unit.max(initial=0)) + 1) * n, -1, np.int64)
+    into[plan.unit * n + plan.dst] = np.arange(len(plan.dst))
+    parent = into[plan.unit * n + plan.src]
+    tail = np.zeros(len(parent), np.int64)
+    for depth in range(plan.height, 1, -1):
+        here = np.flatnonzero(plan.depth == depth)
+        np.maximum.at(tail, parent[here], tail[here] + 1)
+    return parent, tail
+
+
+def ordered(plan: Forest, pieces: int, share: float, lanes: int) -> Iterator[Step]:
+    """The same transfers as `pipelined.steps`, a pair's one after another on each of at most `lanes` lanes.
+
+    Args:
+        share: bytes of each unit of demand.
+    """
+    src, dst = (plan.dst, plan.src) if plan.reverse else (plan.src, plan.dst)
+    parent, tail = _above(plan)
+    have = np.where(parent < 0, pieces, 0).astype(np.int64)
+    table = np.zeros((len(parent), pieces, 2), np.int64)
+    _clock(
+        (*_edges(plan), *_below(parent), _AHEAD * tail), _lanes(plan, share / (plan.trees * pieces), lanes), have, table
+    )
+    last = int(table[..., 0].max(initial=-1))
+    late = (last - table[..., 0] if plan.reverse else table[..., 0]).ravel()
+    channel = (colours(src, dst)[:, None] * (1 + table[..., 1].max(initial=0)) + table[..., 1]).ravel().astype(np.int32)
+    chunk = (plan.unit[:, None] * pieces + np.arange(pieces)).ravel().astype(np.int32)
+    sender, receiver = (np.repeat(ends, pieces).astype(np.int32) for ends in (src, dst))
+    order = np.argsort(late, kind="stable")
+    for part in np.split(order, np.cumsum(np.bincount(late, minlength=last + 1))[:-1]):
+        reducing = np.full(len(part), plan.reverse)
+        yield Step(sender[part], receiver[part], chunk[part], chunk[part], reducing, channel[part])
+
+
+def _below(parent: Longs) -> tuple[Longs, Longs]:
+    """The edges below each edge e, `below[begin[e]:begin[e + 1]]`."""
+    below = np.argsort(parent, kind="stable")[(parent < 0).sum() :].astype(np.int64)
+    count = np.bincount(parent[parent >= 0], minlength=len(parent))
+    return below, np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+
+
+def _pairs(plan: Forest) -> tuple[Longs, Longs]:
+    """The pair of each edge, and trees across each pair."""
+    width = 1 + int(max(plan.src.max(initial=0), plan.dst.max(initial=0)))
+    _, which, load = np.unique(plan.src * width + plan.dst, return_inverse=True, return_counts=True)
+    return which.ravel().astype(np.int64), load.astype(np.int64)
+
+
+def _edges(plan: Forest) -> tuple[Longs, Longs]:
+    """The edges of each pair p, `edges[start[p]:start[p + 1]]`."""
+    which, load = _pairs(plan)
+    return np.argsort(which, kind="stable").astype(np.int64), np.concatenate([[0], np.cumsum(load)]).astype(np.int64)
+
+
+def _lanes(plan: Forest, piece: float, most: int) -> tuple[Longs, Longs, Floats]:
+    """Of each lane its pair; the lanes of each pair, `first[p]` to `first[p + 1] - 1`; s of each for a piece of bytes.
+
+    A pair with a link of its own has the more lanes, the faster it is, so that a piece takes all pairs about as long;
+    flows that share a link get equal rates, so there the lanes are as the trees.
+    """
+    which, load = _pairs(plan)
+    alone = np.zeros(len(load), bool)
+    alone[which] = plan.alone
+    number = np.where(alone, np.maximum(load // max(1, int(load.min(initial=1))), 1), load)
+    number = np.minimum(number, most)
+    pair = np.repeat(np.arange(len(load)), number)
+    first = np.concatenate([[0], np.cumsum(number)]).astype(np.int64)
+    return pair, first, (number / load)[pair] * piece / plan.rate + plan.alpha

@@ -1,0 +1,52 @@
+"""Never slower than ring and tree, and with switches that reduce where a machine has them; said honestly."""
+
+import pytest
+
+import collsim as cs
+from collsim.synthesis import report
+
+
+def timed(kind, network, size, **options):
+    made = cs.synthesize(kind, network, size, effort="low", **options)
+    cs.verify(made)
+    return made, cs.simulate(made, network, size, engine="event").time
+
+
+@pytest.mark.parametrize(
+    ("kind", "network", "size"),
+    [
+        ("allreduce", cs.machine("dgx-1v"), "256MiB"),
+        ("allreduce", cs.machine("dgx-a100", nodes=2), "256MiB"),
+        ("allgather", cs.topology.ring(4), "1MiB"),
+        ("broadcast", cs.topology.torus(3, 3), "1MiB"),
+    ],
+)
+def test_no_slower_than_ring_and_tree_at_their_best(kind, network, size):
+    race = cs.close_gap(kind, network, size, effort="low")
+    best = min(trace.time for name, trace in race.runs.items() if name != "synthesized")
+    assert race.trace.time <= best * (1 + 1e-9)
+
+
+def test_a_ring_that_wins_is_said_to_be_one():
+    made, _ = timed("allreduce", cs.machine("dgx-1v"), "256MiB")
+    assert report(made).method == "known"
+    assert "allreduce_ring is the fastest" in report(made).says
+    assert made.options["algorithm"] == "allreduce_ring"
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_switches_that_reduce_make_an_allreduce_faster(nodes):
+    """Eight H100 behind NVSwitch: with NVLS a GPU sends S(1 + 1/8) or less, without 2 * 7/8 S, 1.55 times as much."""
+    network = cs.machine("dgx-h100", nodes=nodes)
+    made, with_switches = timed("allreduce", network, "256MiB")
+    plain, without = timed("allreduce", network, "256MiB", switches=False)
+    assert made.endpoints > made.ranks
+    assert made.helpers_on == "switch"
+    assert "switches of the machine reduce or multicast" in report(made).says
+    assert plain.endpoints == plain.ranks
+    assert with_switches < 0.9 * without
+
+
+def test_a_switch_that_says_nothing_of_itself_does_not_reduce():
+    made, _ = timed("allreduce", cs.topology.switch(4), "64MiB")
+    assert made.endpoints == made.ranks
