@@ -58,8 +58,9 @@ def by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[
         )
         try:
             assert process.stdin is not None
-            process.stdin.write(f"{door.getsockname()[1]} {token.hex()}\n".encode())
-            process.stdin.flush()
+            with contextlib.suppress(BrokenPipeError):  # one that has ended already is heard of below
+                process.stdin.write(f"{door.getsockname()[1]} {token.hex()}\n".encode())
+                process.stdin.flush()
             found: list[tuple[float, list[RankOutcome]]] = _talked(process, door, token, (list(tasks), runs), until)
             return found
         finally:

@@ -72,7 +72,7 @@ def test_runners_without_the_one_before_are_told_of():
     said = " ".join(messages(opened("race", {"runner2": "algorithm:allreduce_tree"})))
     assert "runner1 is not there" in said
     said = " ".join(messages(opened("race", {"runner1": "1;2", "runner2": "algorithm:allreduce_tree", "lang": "zh"})))
-    assert "应写成 名称:值" in said
+    assert "应写成名称:值" in said
 
 
 def test_a_cable_that_is_not_there_and_an_option_of_another_algorithm_are_told_of():
