@@ -61,7 +61,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "synthesis": (
         "Synthesis",
         "The best schedule for a machine; see [synthesis](../synthesis.md).",
-        "synthesize",
+        "synthesize close_gap",
         ("synthesis",),
     ),
     "teaching": (
