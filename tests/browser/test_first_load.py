@@ -30,8 +30,8 @@ def visit(page, app_url):
     page.set_viewport_size({"width": 1366, "height": 768})
     wait_for_the_frame(app_url)
     page.goto(app_url, wait_until="commit")
-    before = page.locator("#collsim-first canvas[role=img]").bounding_box()
-    title = page.locator("#collsim-first canvas[role=img]").get_attribute("aria-label")
+    frame = page.wait_for_selector("#collsim-first canvas[role=img]")
+    before, title = frame.bounding_box(), frame.get_attribute("aria-label")  # it may move into the component meanwhile
     page.wait_for_selector("#collsim-first", state="detached")
     page.locator(CANVAS).wait_for()
     page.wait_for_timeout(1_000)

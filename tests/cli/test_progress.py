@@ -85,8 +85,8 @@ def test_a_run_that_was_stopped_can_be_run_again():
 
 
 def test_flows_that_share_everything_can_be_stopped_too():
-    """4,096 flows are fewer than a slice has transfers, but as each of them ends the rates of all others change."""
-    hosts = 256
+    """12,288 flows are fewer than a slice has transfers, but as each of them ends the rates of many others change."""
+    hosts = 768
     rng = np.random.default_rng(1)
     src = np.repeat(np.arange(hosts), 16)
     dst = (src + rng.integers(1, hosts, len(src))) % hosts
