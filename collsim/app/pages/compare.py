@@ -21,6 +21,7 @@ from collsim.sweep.compare import Search
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.units import format_bandwidth, format_bytes, format_time
 
+from ..scenario.address import size_word
 from ..scenario.choice import Choice, usual_algorithms
 from ..scenario.mistakes import sentence, tight
 from ..scenario.outcome import Crossing, build_place, compare, compared, crossings, expected_compare
@@ -35,6 +36,7 @@ from ..shell.page import page
 from ..shell.results import latest
 from ..shell.session import forget_widgets, is_dark, language, session, t
 from ..shell.sidebar import sidebar
+from ..synthesis.box import offer
 from ..synthesis.found import expected_of_run, reasons
 
 _FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
@@ -70,16 +72,10 @@ def _synthesis(choice: Choice) -> None:
     if not can_be(choice.collective):
         return
     if SYNTHESIZED not in choice.algorithms:
-        st.button(
-            t("synthesis.add"),
-            key="synthesis_add",
-            help=t("synthesis.add.help"),
-            icon=":material/route:",
-            on_click=_added,
-        )
+        offer("synthesis_add", t("synthesis.add"), t("synthesis.add.help"), _added)
         return
     nbytes = cs.size_range(choice.sizes)[-1]
-    largest = replace(choice, nbytes=_written(nbytes), algorithms=(), sizes=Choice.sizes)
+    largest = replace(choice, nbytes=size_word(nbytes), algorithms=(), sizes=Choice.sizes)
     with st.container(border=True, key="card_synthesis"):
         head, button = st.columns([5, 1.4], vertical_alignment="center", gap="small")
         head.markdown(f"**{t('synthesis.at', nbytes=format_bytes(nbytes))}**")
@@ -92,12 +88,6 @@ def _synthesis(choice: Choice) -> None:
                 "synthesis.engine" if choice.engine == "event" else "synthesis.other_engine", engine=choice.engine
             )
             st.html(verdict(first, *lines, engine, token="done", status=True))
-
-
-def _written(nbytes: int) -> str:
-    """A size as people write it, where a unit says all of it."""
-    units = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
-    return next((f"{nbytes // unit}{name}" for unit, name in units if nbytes and nbytes % unit == 0), f"{nbytes}B")
 
 
 def _added() -> None:

@@ -32,6 +32,12 @@ def written(value: Any) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
 
 
+def size_word(nbytes: int) -> str:
+    """A size as an address has it: in the largest unit of which it is a whole number."""
+    units = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+    return next((f"{nbytes // unit}{name}" for unit, name in units if nbytes and nbytes % unit == 0), f"{nbytes}B")
+
+
 @dataclass(frozen=True)
 class Word:
     """One word of an address.

@@ -42,11 +42,8 @@ _DTYPES = {"float16": "half", "float32": "float", "float64": "double", "float8_e
 
 def python(choice: Choice, options: dict[str, Any]) -> str:
     """A script that prints the same figures. `options` are those used, channels included."""
-    words = ", ".join(["topology=m", *(f"{name}={value!r}" for name, value in options.items())])
     return (
-        "import collsim as cs\n\n"
-        f"m = {place(choice)}\n"
-        f"s = cs.schedule({choice.algorithm!r}, {words})\n"
+        f"{_scheduled(choice, options, place(choice))}"
         f"t = cs.simulate(s, m, {choice.nbytes!r}{_more(choice)})\n"
         "print(t)\n"
     ).replace("'", '"')
@@ -55,15 +52,18 @@ def python(choice: Choice, options: dict[str, Any]) -> str:
 def python_synthesis(choice: Choice, options: dict[str, Any], changed: str = "") -> str:
     """A script that races what is synthesized against a run, and writes it; `changed` builds a machine that is not the
     choice's."""
-    words = ", ".join(["topology=m", *(f"{name}={value!r}" for name, value in options.items())])
     return (
-        "import collsim as cs\n\n"
-        f"m = {changed or place(choice)}\n"
-        f"s = cs.schedule({choice.algorithm!r}, {words})\n"
+        f"{_scheduled(choice, options, changed or place(choice))}"
         f"race = cs.simulate(s, m, {choice.nbytes!r}{_more(choice)}).close_gap()\n"
         "print(race)\n"
         "cs.save(race.schedule, 'synthesized.xml')\n"
     ).replace("'", '"')
+
+
+def _scheduled(choice: Choice, options: dict[str, Any], machine: str) -> str:
+    """The first lines of a script: the machine and the schedule."""
+    words = ", ".join(["topology=m", *(f"{name}={value!r}" for name, value in options.items())])
+    return f"import collsim as cs\n\nm = {machine}\ns = cs.schedule({choice.algorithm!r}, {words})\n"
 
 
 def place(choice: Choice, **more: Any) -> str:

@@ -25,6 +25,11 @@ from .found import Synthesized
 GIGA, MICRO = 1e9, 1e6
 
 
+def offer(key: str, label: str, help: str, ask: Callable[[], None]) -> None:
+    """The button that asks for what is synthesized."""
+    st.button(label, key=key, help=help, icon=":material/route:", on_click=ask)
+
+
 def box(
     function: Callable[..., Synthesized],
     *arguments: Hashable,

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-import streamlit as st
-
 from collsim.sweep.synthesized import can_be
 
 from ...scenario.choice import Choice
 from ...scenario.outcome import Outcome, build_place, options_used
 from ...shell import codebox
 from ...shell.session import session, t
-from ...synthesis.box import box
+from ...synthesis.box import box, offer
 from ...synthesis.found import expected_of_run, of_run
 
 
@@ -21,26 +19,15 @@ def panel(choice: Choice, shown: Outcome) -> bool:
     """Draw the button, or what it shows in place of the run. False: the run is to be drawn."""
     if not session().panels.synthesize:
         if shown.figures.bound and can_be(choice.collective):
-            st.button(
-                t("synthesis.show"),
-                key="synthesis_show",
-                help=t("synthesis.show.help"),
-                icon=":material/route:",
-                on_click=_turned,
-                args=(True,),
-            )
+            offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(_turned, True))
         return False
-    box(of_run, choice, expected=expected_of_run, close=_close, code=partial(_code, choice))
+    box(of_run, choice, expected=expected_of_run, close=partial(_turned, False), code=partial(_code, choice))
     return True
 
 
 def _code(choice: Choice) -> None:
     used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
     codebox.of_synthesis(choice, used)
-
-
-def _close() -> None:
-    _turned(False)
 
 
 def _turned(on: bool) -> None:

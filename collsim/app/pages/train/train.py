@@ -12,6 +12,7 @@ import streamlit as st
 from collsim.units import format_bytes, format_time
 from collsim.viz.training.document import rivals_source, step_source
 
+from ...scenario.address import size_word
 from ...scenario.mistakes import sentence
 from ...shell import codebox
 from ...shell.address import leave, menu, remember, remembered
@@ -180,7 +181,7 @@ def _acted() -> None:
         case "switch" if act.get("name") in asked.CHANGES:
             choice = replace(choice, changes=_toggled(choice.changes, act["name"]))
         case "bucket" if isinstance(act.get("nbytes"), int) and act["nbytes"] > 0:
-            choice = replace(choice, bucket=_written(act["nbytes"]))
+            choice = replace(choice, bucket=size_word(act["nbytes"]))
             forget("train_bucket")
         case "usual":
             choice = replace(choice, bucket="")
@@ -193,14 +194,6 @@ def _acted() -> None:
 def _toggled(changes: tuple[str, ...], name: str) -> tuple[str, ...]:
     """In the order in which the page has them."""
     return tuple(one for one in asked.CHANGES if (one in changes) != (one == name))
-
-
-def _written(nbytes: int) -> str:
-    """Bytes as an address has them: whole units where they are whole."""
-    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if nbytes % size == 0:
-            return f"{nbytes // size}{unit}"
-    return f"{nbytes}B"
 
 
 # ---- three ways ----------------------------------------------------------------------------------------------------

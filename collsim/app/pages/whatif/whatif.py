@@ -31,7 +31,7 @@ from ...shell.page import page
 from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
 from ...shell.sidebar import sidebar
-from ...synthesis.box import box
+from ...synthesis.box import box, offer
 from . import edits
 from .cards import cards
 from .edits import Change, Edit
@@ -94,11 +94,10 @@ def draw() -> None:
     if found is None:
         return
     shown, (choice, done) = found
-    _change(shown, choice, done, partial(_synthesis, synthesized) if (choice, done) == (now.choice, edit) else None)
-    if (choice, done) == (
-        now.choice,
-        edit,
-    ):  # else the last good pictures stand here, and this change may not be possible
+    # where it is another, the last good pictures stand here, and this change may not be possible
+    asked = (choice, done) == (now.choice, edit)
+    _change(shown, choice, done, partial(_synthesis, synthesized) if asked else None)
+    if asked:
         folded("code", t("code.title"), partial(_code, now.choice, edit))
 
 
@@ -132,14 +131,7 @@ def _synthesis(shown: bool, choice: Choice, edit: Edit) -> None:
         }
         box(edits.repaired, choice, edit, expected=edits.expected_repair, **given)
     elif can_be(choice.collective):
-        st.button(
-            t("whatif.synthesize"),
-            key="synthesis_show",
-            help=t("synthesis.show.help"),
-            icon=":material/route:",
-            on_click=_turned,
-            args=(True,),
-        )
+        offer("synthesis_show", t("whatif.synthesize"), t("synthesis.show.help"), partial(_turned, True))
 
 
 def _synthesis_code(choice: Choice, edit: Edit) -> None:
