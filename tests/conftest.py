@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from importlib import import_module
 
 import pytest
 
@@ -22,12 +23,15 @@ ARGS = [
 
 
 @pytest.fixture(autouse=True)
-def algorithms_as_shipped():
+def catalogues_as_shipped():
     """What a test registers (a student's file does) is gone after it: the next draws from `algorithms()`."""
-    before = dict(registry._REGISTRY)
+    machines = import_module("collsim.topology.machines")
+    machines.machines()
+    kept = [(catalogue, dict(catalogue)) for catalogue in (registry._REGISTRY, machines._FOUND)]
     yield
-    registry._REGISTRY.clear()
-    registry._REGISTRY.update(before)
+    for catalogue, before in kept:
+        catalogue.clear()
+        catalogue.update(before)
 
 
 @pytest.fixture(scope="session")
