@@ -24,7 +24,7 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes, format_time
-from .compare import Search
+from ..variants import Search
 from .synthesized import SYNTHESIZED, check_options, timed
 
 if TYPE_CHECKING:

@@ -4,8 +4,6 @@ named."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any, overload
 
 from ..analysis.differences import Comparison
@@ -16,8 +14,7 @@ from ..errors import CollsimError, unknown
 from ..registry import Algorithm, algorithms, find
 from ..simulate import Trace
 from ..topology import Topology
-from ..topology.network import channels_offered
-from ..units import parse_count
+from ..variants import Search
 from .run import Progress, sweep
 from .synthesized import SYNTHESIZED
 from .ways import compare_ways
@@ -30,50 +27,8 @@ if TYPE_CHECKING:
     from ..training import Model, StepTrace
     from ..training.differences import StepComparison
 
-#: Chunks that are tried for an algorithm which pipelines: without them a tree would stand no chance.
-PIPELINES = (1, 4, 16, 64, 256)
 #: Columns of the table of algorithms.
 COLUMNS = ("nbytes", "algorithm", "channels", "chunks", "time", "algbw", "busbw", "bound", "gap", "tried", "error")
-
-
-@dataclass(frozen=True)
-class Search:
-    """The channels and chunks that are tried for every algorithm that has them.
-
-    Fewer channels than the most are tried with the fewest chunks only: with many chunks in flight all channels were
-    never slower on the machines of the catalogue, and each try costs a run.
-    """
-
-    channels: tuple[int, ...]
-    chunks: tuple[int, ...]
-
-    @classmethod
-    def on(cls, topology: Topology, channels: Any = None, chunks: Any = None) -> Search:
-        """The search for a machine: one channel or all that it offers, and `PIPELINES`; a number given pins it.
-
-        Raises CollsimError for what is no number of 1 or more.
-        """
-        offered = tuple(dict.fromkeys((1, channels_offered(topology))))
-        return cls(
-            offered if channels is None else (parse_count(channels, "channels"),),
-            PIPELINES if chunks is None else (parse_count(chunks, "chunks"),),
-        )
-
-    def of(self, entry: Algorithm) -> list[dict[str, Any]]:
-        """The options to try, the simplest first, so that it wins a tie."""
-        counts = {"channels": self.channels, "chunks": self.chunks}
-        known = {name: numbers for name, numbers in counts.items() if name in entry.options}
-        tried = (dict(zip(known, values, strict=True)) for values in product(*known.values()))
-        return [options for options in tried if len(options) < 2 or self._tries(**options)]
-
-    def _tries(self, channels: int, chunks: int) -> bool:
-        return channels == self.channels[-1] or chunks == self.chunks[0]
-
-    def __str__(self) -> str:
-        """`1 × 1, 8 × {1, 4, 16}`: channels × chunks."""
-        *fewer, most = self.channels
-        chunks = str(self.chunks[0]) if len(self.chunks) == 1 else f"{{{', '.join(map(str, self.chunks))}}}"
-        return ", ".join([*(f"{few} × {self.chunks[0]}" for few in fewer), f"{most} × {chunks}"])
 
 
 @overload

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 from types import MappingProxyType
 from typing import Any
 
@@ -18,9 +17,8 @@ from ..registry import Algorithm, algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import simulate
 from ..topology import Topology
-from ..topology.network import channels_offered
+from ..variants import Search
 
-CHUNKS = (1, 4, 16, 64, 256)
 MOST_RANKS, MOST_ROWS = 256, 300_000
 WAYS = ("ring", "chain", "double_binary_tree", "tree", "pat", "binomial", "recursive_doubling", "bruck")
 _SWITCH = Sentence(", whose data switches of the machine reduce or multicast")
@@ -75,13 +73,8 @@ def quickest(
 
 def _made(entry: Algorithm, topology: Topology, ranks: int, root: int) -> Iterator[Schedule]:
     """Its schedules over channels and chunks, as far as they are small enough to time."""
-    counts = {"channels": tuple(dict.fromkeys((1, channels_offered(topology)))), "chunks": CHUNKS}
-    known = {name: numbers for name, numbers in counts.items() if name in entry.options}
     at = {"root": root} if "root" in entry.options else {}
-    for values in product(*known.values()):
-        options = dict(zip(known, values, strict=True))
-        if len(options) == 2 and options["channels"] < counts["channels"][-1] and options["chunks"] > 1:
-            continue
+    for options in Search.on(topology).of(entry):
         try:
             made = schedule(entry, ranks=ranks, topology=topology, **options, **at)
         except CollsimError:

@@ -5,7 +5,7 @@ import pytest
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.sweep.compare import Search
+from collsim.variants import Search
 
 TWO = cs.machine("dgx-a100", nodes=2)
 
