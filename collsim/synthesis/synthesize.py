@@ -131,6 +131,7 @@ class _Search:
     pieces: int | None
     switches: bool
     told: Told
+    seconds: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
     gaps: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
 
     def run(self, method: str | None) -> tuple[Schedule, Report]:
@@ -139,12 +140,14 @@ class _Search:
             return self.by(methods[0])
         found = self.tried(methods)
         if self.pieces is None:
-            found += self.known()
-        times = [simulate(made, self.topology, self.nbytes, engine="event").time for made, _ in found[:-1]]
-        if len(found) == 1:
-            return found[0]
-        times.append(simulate(found[-1][0], self.topology, self.nbytes, engine="event").time)
-        return found[times.index(min(times))]
+            found += self.of_library()
+        return found[0] if len(found) == 1 else min(found, key=lambda one: self.timed(one[0]))
+
+    def timed(self, made: Schedule) -> float:
+        """Seconds of a schedule by the event engine, which runs it once."""
+        if made not in self.seconds:
+            self.seconds[made] = simulate(made, self.topology, self.nbytes, engine="event").time
+        return self.seconds[made]
 
     def tried(self, methods: list[str]) -> list[tuple[Schedule, Report]]:
         """What each method finds; for large sizes no more once trees are near what their cut allows."""
@@ -165,7 +168,7 @@ class _Search:
         pieces = made.options.get("pieces", 0) * (2 if self.kind.name == "allreduce" else 1)
         return bool(made.steps <= _FILLED * pieces) or self.gaps.get(made, np.inf) <= _FILLED
 
-    def known(self) -> list[tuple[Schedule, Report]]:
+    def of_library(self) -> list[tuple[Schedule, Report]]:
         """The fastest algorithm of the library: those with switches that reduce; for a size ring and tree as well."""
         place = self.kind, self.topology, self.ranks, self.root, self.nbytes
         if self.ranks > known.MOST_RANKS:
@@ -173,10 +176,10 @@ class _Search:
         best = known.quickest(*place, self.switches, isinstance(self.objective, int))
         if best is None:
             return []
-        made, _, says = best
-        return [
-            (known.named(made, self.kind, self.options("known")), Report("known", self.objective, says)),
-        ]
+        made, time, says = best
+        found = known.named(made, self.kind, self.options("known"))
+        self.seconds[found] = time
+        return [(found, Report("known", self.objective, says))]
 
     def methods(self) -> list[str]:
         """The methods to try, for one of them the only one."""
@@ -246,20 +249,19 @@ class _Search:
             return made, forests.scheduled(made, self.kind, self.ranks, self.root, self.pieces, told)
         effort, forms = ("high", 0) if finer else (self.effort, len(choosing.LANES))
         found, time = choosing.quickest(made, *place, self.nbytes, effort, told, forms, self.told)
-        self.gaps[found] = time * made.most * made.shares / self.nbytes
+        self.seconds[found], self.gaps[found] = time, time * made.most * made.shares / self.nbytes
         return made, found
 
     def greedy(self) -> tuple[Schedule, Sentence]:
-        best: tuple[float, Schedule] | None = None
+        best: Schedule | None = None
         for per_block in (self.pieces,) if self.pieces else _GREEDY_CHUNKS[self.effort]:
             found = self.matched(per_block)
             if len(found) > greedy.MOST_TIMED:
-                return best[1] if best is not None else found, _GREEDY_SAYS
-            took = simulate(found, self.topology, self.nbytes, engine="event").time
-            if best is None or took < best[0]:
-                best = took, found
+                return best if best is not None else found, _GREEDY_SAYS
+            if best is None or self.timed(found) < self.timed(best):
+                best = found
         assert best is not None
-        return best[1], _GREEDY_SAYS
+        return best, _GREEDY_SAYS
 
     def matched(self, per_block: int) -> Schedule:
         told = self.told
