@@ -115,7 +115,6 @@ SAID = {
     "cannot write a worksheet to {sheet!r}: the suffix must be .md, .pdf or .xml (Moodle)": (
         "无法把练习单写入 {sheet!r}：后缀必须是 .md、.pdf 或 .xml（Moodle）"
     ),
-    "cannot write {sheet!r}: there is no folder {parent!r}": "无法写入 {sheet!r}：没有文件夹 {parent!r}",
     # pictures and the player
     "unknown language {lang!r}; use 'en' or 'zh'": "未知语言 {lang!r}；请用 'en' 或 'zh'",
     "cannot save to {target!r}: the suffix {suffix!r} is none of {writers}": (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import CollsimError, require_path
-from ..files import writing
+from ..files import require_place, writing
 from ..simulate import Trace
 from ..teach.questions.moodle import moodle_xml
 from ..teach.questions.question import Question
@@ -15,6 +16,8 @@ from ..viz.pictures.worksheet import Item, machine_bytes, machine_drawing, pdf
 
 #: What a worksheet is written as; `.xml` is one file, with the answers in it.
 SUFFIXES = (".md", ".pdf", ".xml")
+#: Writes a sheet or its key: path, heading, is it the key?
+Write = Callable[[Path, str, bool], None]
 
 
 def write_worksheet(
@@ -36,17 +39,14 @@ def write_worksheet(
     if suffix not in SUFFIXES:
         why = "cannot write a worksheet to {sheet!r}: the suffix must be .md, .pdf or .xml (Moodle)"
         raise CollsimError(why, sheet=str(sheet))
-    if not sheet.parent.is_dir():
-        raise CollsimError(
-            "cannot write {sheet!r}: there is no folder {parent!r}", sheet=str(sheet), parent=str(sheet.parent)
-        )
+    require_place(sheet)
     asked = questions(trace, seed, count, lang)
     if suffix == ".xml":
         return _for_moodle(trace, sheet, asked, seed, lang)
     key = sheet.with_name(f"{sheet.stem}-key{sheet.suffix}")
-    write = _as_markdown if suffix == ".md" else _as_pdf
+    write = (_as_markdown if suffix == ".md" else _as_pdf)(trace, sheet, asked, lang)
     for path, is_key in ((sheet, False), (key, True)):
-        write(trace, path, asked, title(trace, seed, lang, is_key), is_key, lang)
+        write(path, title(trace, seed, lang, is_key), is_key)
     return sheet, key
 
 
@@ -60,19 +60,29 @@ def _for_moodle(trace: Trace, sheet: Path, asked: list[Question], seed: int, lan
     return sheet, sheet
 
 
-def _as_markdown(trace: Trace, path: Path, asked: list[Question], heading: str, is_key: bool, lang: str) -> None:
-    picture = path.with_name(path.stem.removesuffix("-key" if is_key else "") + ".svg")
-    drawn = machine_bytes(trace.topology, "svg", lang)
+def _as_markdown(trace: Trace, sheet: Path, asked: list[Question], lang: str) -> Write:
+    """What writes the sheet and its key; both show the picture, which is drawn now."""
+    picture, drawn = sheet.with_suffix(".svg"), machine_bytes(trace.topology, "svg", lang)
     if drawn:
         picture.write_bytes(drawn)
     given, plan = facts(trace, lang), plan_text(trace.schedule)
-    text = markdown(asked, heading, given, is_key, plan, picture.name if drawn else "")
-    path.write_text(text, encoding="utf-8")
+
+    def write(path: Path, heading: str, is_key: bool) -> None:
+        text = markdown(asked, heading, given, is_key, plan, picture.name if drawn else "")
+        path.write_text(text, encoding="utf-8")
+
+    return write
 
 
-def _as_pdf(trace: Trace, path: Path, asked: list[Question], heading: str, is_key: bool, lang: str) -> None:
-    items = [_item(q, is_key) for q in asked]
-    pdf(path, heading, facts(trace, lang), items, plan_text(trace.schedule), machine_drawing(trace.topology, lang))
+def _as_pdf(trace: Trace, _: Path, asked: list[Question], lang: str) -> Write:
+    """What writes the sheet and its key."""
+    given, plan = facts(trace, lang), plan_text(trace.schedule)
+    drawing = machine_drawing(trace.topology, lang)
+
+    def write(path: Path, heading: str, is_key: bool) -> None:
+        pdf(path, heading, given, [_item(q, is_key) for q in asked], plan, drawing)
+
+    return write
 
 
 def _item(q: Question, is_key: bool) -> Item:
