@@ -14,7 +14,7 @@ LAYERS = [
     {"limits"},
     {"collective", "topology", "schedule"},
     {"registry", "trees"},
-    {"algorithms", "sandbox", "variants"},
+    {"algorithms", "sandbox"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
     {"nccl", "exchange"},
     {"analysis", "synthesis", "training"},

@@ -22,9 +22,9 @@ from ..errors import CollsimError, Sentence, Words, in_a_row
 from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
+from ..simulate.variants import Search
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes, format_time
-from ..variants import Search
 from .synthesized import SYNTHESIZED, check_options, timed
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from ..collective import collectives
 from ..errors import CollsimError, unknown
 from ..registry import Algorithm, algorithms, find
 from ..simulate import Trace
+from ..simulate.variants import Search
 from ..topology import Topology
-from ..variants import Search
 from .run import Progress, sweep
 from .synthesized import SYNTHESIZED
 from .ways import compare_ways

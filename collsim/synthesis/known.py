@@ -16,8 +16,8 @@ from ..errors import CollsimError, Sentence
 from ..registry import Algorithm, algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import simulate
+from ..simulate.variants import Search
 from ..topology import Topology
-from ..variants import Search
 
 MOST_RANKS, MOST_ROWS = 256, 300_000
 WAYS = ("ring", "chain", "double_binary_tree", "tree", "pat", "binomial", "recursive_doubling", "bruck")

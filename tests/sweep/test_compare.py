@@ -5,7 +5,7 @@ import pytest
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.variants import Search
+from collsim.simulate.variants import Search
 
 TWO = cs.machine("dgx-a100", nodes=2)
 

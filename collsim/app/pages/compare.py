@@ -17,9 +17,9 @@ from collsim import nccl
 from collsim.analysis.standing import in_order
 from collsim.errors import CollsimError
 from collsim.files import csv_of
+from collsim.simulate.variants import Search
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.units import format_bandwidth, format_bytes, format_time
-from collsim.variants import Search
 
 from ..scenario.address import size_word
 from ..scenario.choice import Choice, usual_algorithms

@@ -19,13 +19,13 @@ from collsim.analysis.standing import counted
 from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
 from collsim.simulate.conditions import Progress
+from collsim.simulate.variants import Search
 from collsim.sweep.compare import fastest
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.assumed import assumptions
 from collsim.topology.files.effects import sentences
 from collsim.topology.network import usual_channels
 from collsim.topology.spec import parse_topology
-from collsim.variants import Search
 from collsim.viz.sentences.causes import bottleneck
 from collsim.viz.sentences.names import link_name
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED

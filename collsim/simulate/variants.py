@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from .registry import Algorithm
-from .topology import Topology
-from .topology.network import channels_offered
-from .units import parse_count
+from ..registry import Algorithm
+from ..topology import Topology
+from ..topology.network import channels_offered
+from ..units import parse_count
 
 #: Chunks that are tried for an algorithm which pipelines: without them a tree would stand no chance.
 PIPELINES = (1, 4, 16, 64, 256)
