@@ -24,7 +24,9 @@ notebooks: install  ## JupyterLab with the lessons, for this computer only
 	$(PYTHON) -m pip install --quiet -e '.[app,notebook]'
 	$(PYTHON) -m jupyter lab notebooks
 
-check: install lint types test  ## what CI runs (and `make lowest`)
+check: install lint  ## what CI runs
+	$(MAKE) --no-print-directory --output-sync --jobs 2 types lowest  # one core each
+	$(MAKE) --no-print-directory test
 
 lint: install    ## format and lint
 	$(PYTHON) -m ruff format --check .
