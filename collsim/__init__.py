@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import algorithms as _algorithms  # imports every algorithm, so that each registers itself
+from . import algorithms as _algorithms  # says which there are; each is imported when it is asked for
 from . import limits, topology
 from .analysis import best, calibrate, cheapest, critical_path, crossover, sensitivity
 from .bounds import Bound, lower_bound

@@ -6,7 +6,6 @@ Every mistake a user can make ends in a `CollsimError`; doors (CLI, app) show it
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 from collections.abc import Callable, Collection, Iterable
 from numbers import Number
@@ -247,7 +246,9 @@ def unknown(what: Words, name: object, known: Iterable[str]) -> Sentence:
     ):  # a longer one is from a damaged file; the search for near names would take its square
         word = text.lower()
         short = [n for n in names[:_MOST_COMPARED] if len(n) <= _LONGEST_NAME]
-        close = difflib.get_close_matches(text, short, n=3, cutoff=0.6)
+        from difflib import get_close_matches  # only mistakes need it
+
+        close = get_close_matches(text, short, n=3, cutoff=0.6)
         close += [n for n in short if len(word) > 2 and word in n.lower() and n not in close][:5]
         if close:
             return Sentence(

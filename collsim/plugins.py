@@ -14,10 +14,12 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, MutableMapping
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import CollsimError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 #: The variable that says whether other packages are imported: 0 never, 1 also on a server that is open to a room.
 SWITCH = "COLLSIM_PLUGINS"
@@ -48,6 +50,8 @@ def load(group: str, take: Callable[[Callable[[], Any]], None]) -> None:
     with _lock:
         if group in _begun or refused():
             return
+        from importlib.metadata import entry_points  # brings email, sockets and zip files
+
         _begun.add(group)  # first: a package may ask for the list while it is imported
         try:
             for entry in entry_points(group=group):
@@ -64,13 +68,13 @@ def _taken(entry: EntryPoint, take: Callable[[Callable[[], Any]], None]) -> None
     except (Exception, SystemExit) as error:
         package = entry.dist.name if entry.dist is not None else "unknown"
         warnings.warn(
-            f"{entry.group}: {entry.name!r} of the package {package!r} ({entry.value}) is left out: {_said(error)}",
+            f"{entry.group}: {entry.name!r} of the package {package!r} ({entry.value}) is left out: {in_a_line(error)}",
             stacklevel=5,
         )
 
 
-def _said(error: BaseException) -> str:
-    """In a line, whatever its class does."""
+def in_a_line(error: BaseException) -> str:
+    """What an error of another package says, in a line, whatever its class does."""
     kind = type(error).__name__
     try:
         words = " ".join(str(error).split())[:_LONGEST]

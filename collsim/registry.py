@@ -1,10 +1,12 @@
 """The registry of algorithms: `@algorithm` puts a function that yields steps in, everything else iterates over it.
 
-One file in `collsim/algorithms/` is all that a new algorithm needs; a notebook cell works as well.
+One file in `collsim/algorithms/` is all that a new algorithm needs; a notebook cell works as well. Files there are
+imported when their algorithm is first asked for.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 import os
@@ -271,6 +273,28 @@ def _where(error: BaseException, function: Callable[..., Any]) -> Words:
 
 _REGISTRY: dict[str, Algorithm] = {}
 
+#: The package's own by name, with the module that is imported when it is first asked for.
+_BUILT_IN: dict[str, str] = {}
+
+
+def built_in(package: str, names: Iterable[str]) -> None:
+    """Say which algorithms a package of ours holds: a module for each, with the algorithm's name."""
+    _BUILT_IN.update((name, f"{package}.{name}") for name in names)
+
+
+def _fetch(name: str) -> None:
+    """Import one of our own that nobody asked for before; what took its name meanwhile keeps it."""
+    if name in _BUILT_IN and name not in _REGISTRY:
+        found = getattr(importlib.import_module(_BUILT_IN[name]), name)
+        _REGISTRY.setdefault(name, found)
+
+
+def _fetch_all() -> None:
+    """All of our own, then those of other packages, which may not take a name of ours."""
+    for name in _BUILT_IN:
+        _fetch(name)
+    load_plugins("collsim.algorithms", _plugged)
+
 
 def algorithm(
     collective: str,
@@ -320,8 +344,11 @@ def algorithm(
         label, options = name or function.__name__, MappingProxyType(_options(function))
         claims = steps, sent, source, _first_line(function), says, chunks, helpers, helpers_on, ranks
         prices = cost, formula, network, when, most_ranks, phases
-        _REGISTRY[label] = Algorithm(label, collective, function, *claims, *prices, options)
-        return _REGISTRY[label]
+        made = Algorithm(label, collective, function, *claims, *prices, options)
+        if function.__module__ != _BUILT_IN.get(label):
+            _fetch(label)  # first: what comes later takes the name
+        _REGISTRY[label] = made
+        return made
 
     return register
 
@@ -396,7 +423,7 @@ def power_of_two(n: int) -> Sentence | None:
 
 def algorithms(collective: str | None = None) -> dict[str, Algorithm]:
     """All registered algorithms by name, or those of one collective; those of other packages too."""
-    load_plugins("collsim.algorithms", _plugged)
+    _fetch_all()
     if collective is None:
         return dict(sorted(_REGISTRY.items()))
     find_collective(collective)
@@ -419,8 +446,10 @@ def _plugged(entry: Callable[[], Any]) -> None:
 
 def find(name: str) -> Algorithm:
     """One algorithm by name. Raises CollsimError with the nearest names."""
-    if isinstance(name, str) and name not in _REGISTRY:
-        load_plugins("collsim.algorithms", _plugged)
+    if isinstance(name, str):
+        _fetch(name)
+        if name not in _REGISTRY:
+            _fetch_all()
     if not isinstance(name, str) or name not in _REGISTRY:
         raise CollsimError(unknown("algorithm", name, _REGISTRY))
     return _REGISTRY[name]
@@ -429,6 +458,7 @@ def find(name: str) -> Algorithm:
 def algorithm_of(schedule: Schedule) -> Algorithm | None:
     """The registered algorithm whose name and collective a schedule has; None for any other, made by hand or read from
     a file."""
+    _fetch(schedule.name)
     entry = _REGISTRY.get(schedule.name)
     return entry if entry is not None and entry.collective == schedule.collective else None
 
@@ -491,7 +521,7 @@ def load(spec: str) -> Algorithm:
         if wanted not in own:
             raise CollsimError(unknown(Sentence("algorithm in {path}", path=path_text), wanted, own))
         return own[wanted]
-    new = list(own.values()) or [_REGISTRY[k] for k in set(_REGISTRY) - before]
+    new = list(own.values()) or [_REGISTRY[k] for k in _REGISTRY.keys() - before - _BUILT_IN.keys()]
     if len(new) != 1:
         why = "{path_text!r} holds {count} algorithms ({names}); name one: {path_text}:name"
         raise CollsimError(

@@ -19,8 +19,18 @@ _PREFIX = {**_DECIMAL, **_BINARY}
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 _NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
 _MOST_COUNT = 2**62  # of anything: arrays are numbered with 64 bits
+#: Bytes, 1 EiB: no size is more.
+MOST_BYTES = 2**60
+#: Digits before or after the point of a number in a text.
+_MOST_DIGITS = 30
+_TOO_LONG = re.compile(r"[\d_,]{31}|\.\d{31}|[eE][+-]?\d{4}")
 #: A size as text, with a unit or without, as a regular expression that JavaScript reads as well.
-SIZE = r"\s*\+?([0-9][0-9_,]*\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*((Ki|Mi|Gi|Ti|Pi|[kKMGTP])?(B|bytes?|bits?))?\s*"
+SIZE = (
+    r"\s*\+?([0-9][0-9_,]{0,29}(\.[0-9]{0,30})?|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?"
+    r"\s*((Ki|Mi|Gi|Ti|Pi|[kKMGTP])?(B|bytes?|bits?))?\s*"
+)
+#: The factor between sizes of a range, likewise.
+FACTOR = r"\s*[0-9.eE+]{1,30}\s*"
 _WHOLE = re.compile(r"\s*\d{1,30}\s*", re.ASCII)
 _BYTES = re.compile(r"(Ki|Mi|Gi|Ti|Pi|[kKMGTP]?)(B|bytes?|bit|bits|b)")
 
@@ -39,7 +49,7 @@ def parse_bytes(value: object, what: Words = "nbytes") -> int:
         size = _plain(value, what)
     if size < 0:
         raise CollsimError("{what}={value} is negative; a size is 0 bytes or more", what=what, value=shown(value))
-    if size > 2**60:
+    if size > MOST_BYTES:
         raise CollsimError("{what}={value} is more than 1 EiB; is the unit right?", what=what, value=shown(value))
     if abs(size - round(size)) > 1e-6 * max(1.0, size * 1e-9):
         why = "{what}={value} is {size:g} bytes; a size is a whole number of bytes"
@@ -143,7 +153,7 @@ def size_range(spec: str) -> list[int]:
         )
     first, last = parse_bytes(parts[0]), parse_bytes(parts[1])
     try:
-        factor = float(parts[2]) if len(parts) == 3 else 2.0
+        factor = float(parts[2] if len(parts[2].strip()) <= _MOST_DIGITS else "") if len(parts) == 3 else 2.0
     except ValueError as error:
         raise CollsimError("factor {part} in {spec} is not a number", part=shown(parts[2]), spec=shown(spec)) from error
     if not factor > 1 or math.isinf(factor) or first <= 0 or last < first:
@@ -168,6 +178,9 @@ def _split(text: str, what: Words) -> tuple[float, str]:
     if match is None:
         why = "{what}={text} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'"
         raise CollsimError(why, what=what, text=shown(text))
+    if _TOO_LONG.search(match[1]):
+        why = "{what}={text} has more than {most} digits in a row"
+        raise CollsimError(why, what=what, text=shown(text), most=_MOST_DIGITS)
     number = float(match[1].replace(",", "").replace("_", ""))
     if not math.isfinite(number):
         raise CollsimError("{what}={text} is not a finite number", what=what, text=shown(text))

@@ -1,6 +1,9 @@
 """The registry: names, options and what a learner's own function may get wrong."""
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -331,3 +334,19 @@ def test_the_algorithm_of_a_schedule_is_found_by_name_and_collective():
     assert registry.algorithm_of(ring).name == "allreduce_ring"
     assert registry.algorithm_of(replace(ring, name="mine")) is None
     assert registry.algorithm_of(replace(ring, collective="broadcast")) is None
+
+
+def test_who_takes_the_name_of_ours_before_it_was_asked_for_keeps_it():
+    code = """
+import collsim as cs
+
+@cs.algorithm("broadcast")
+def broadcast_flat(n):
+    yield cs.copy(0, range(1, n), chunk=0)
+
+mine = broadcast_flat
+print(cs.algorithms()["broadcast_flat"] is mine, cs.schedule("broadcast_flat", 4).name, len(cs.algorithms()))
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    files = list((Path(registry.__file__).parent / "algorithms").glob("[a-z]*.py"))
+    assert said == ["True", "broadcast_flat", str(len(files))]

@@ -1,7 +1,8 @@
-"""One file per algorithm; every file here is imported, and registers itself with `@algorithm`."""
+"""One file per algorithm, which has its name; it is imported, and registers itself with `@algorithm`, when that name is
+first asked for, or all are listed."""
 
-import importlib
 import pkgutil
 
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
+from ..registry import built_in
+
+built_in(__name__, [module.name for module in pkgutil.iter_modules(__path__)])

@@ -31,6 +31,7 @@ SAID = {
         "{what}={text} 不是以数字开头；请写例如 '64MiB'、'25GB/s' 或 '1.5us'"
     ),
     "{what}={text} is not a finite number": "{what}={text} 不是有限的数",
+    "{what}={text} has more than {most} digits in a row": "{what}={text} 的连续数字超过 {most} 位",
     "{what}={text} is ambiguous: write {example:g}{unit}B ({decimal:,.0f} bytes) or {example:g}{upper}iB "
     "({binary:,.0f} bytes)": (
         "{what}={text} 有歧义：请写 {example:g}{unit}B（{decimal:,.0f} 字节）或 {example:g}{upper}iB（{binary:,.0f} "

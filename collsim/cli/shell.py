@@ -7,12 +7,17 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 import collsim as cs
 from collsim.errors import CollsimError
+
+from .conversion import unconverted
 
 #: Exit codes beside 0 and 1: the user's mistake; Ctrl-C (128 + SIGINT, as shells count).
 MISTAKE, STOPPED = 2, 130
@@ -20,7 +25,49 @@ MISTAKE, STOPPED = 2, 130
 #: A command that hands words it does not know to the algorithm.
 EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 
+#: Every command in the order of `--help`, with the module beside this one that registers it.
+COMMANDS = {
+    **dict.fromkeys(("list", "show", "verify"), "schedules"),
+    **dict.fromkeys(("run", "compare", "sweep"), "runs"),
+    **dict.fromkeys(("real", "real-library"), "real"),
+    **dict.fromkeys(("train", "train-search", "train-accuracy", "train-pipeline"), "training"),
+    "synthesize": "synthesis",
+    **dict.fromkeys(("convert", "plan-schema"), "files"),
+    **dict.fromkeys(("accuracy", "predict", "calibrate"), "nccl"),
+    **dict.fromkeys(("worksheet", "slides", "grade", "site", "app"), "teaching"),
+}
+
+
+class Commands(TyperGroup):
+    """The commands; the module of one is imported when its name is asked for, so that the others cost nothing."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, without an import."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name; for a name that no command has all are imported, so that the nearest is known."""
+        if cmd_name not in self.commands:
+            for module in {COMMANDS[cmd_name]} if cmd_name in COMMANDS else dict.fromkeys(COMMANDS.values()):
+                import_module(f"{__package__}.{module}")
+            self.commands |= get_command(app).commands  # type: ignore[attr-defined]
+        return self.commands.get(cmd_name)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Options beside the commands."""
+        return unconverted(super().get_params(ctx))
+
+
+class Command(TyperCommand):
+    """One command."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its arguments and options."""
+        return unconverted(super().get_params(ctx))
+
+
 app = typer.Typer(
+    cls=Commands,
     help="See collective communication move, check it, and trust the numbers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -52,7 +99,7 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
         run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
         run.__annotations__ = {option.name: option.annotation for option in options.values()}
         run.__name__, run.__doc__ = function.__name__, function.__doc__
-        app.command(name, **settings)(run)
+        app.command(name, cls=Command, **settings)(run)
         return run
 
     return register

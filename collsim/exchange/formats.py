@@ -4,6 +4,7 @@ and content."""
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, Literal
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import read_head
 from ..limits import FILE_MEMORY, most_memory, within
-from ..plugins import into
+from ..plugins import in_a_line, into
 from ..plugins import load as load_plugins
 from ..registry import load as load_algorithm
 from ..schedule import Schedule
@@ -175,13 +176,14 @@ def _by_suffix(path: Any) -> list[Format]:
 def _guess(path: Any) -> Format:
     text = read_head(path, _HEAD).decode("utf-8-sig", "replace")
     sharing = [e for e in _by_suffix(path) if e.read is not None]
-    fitting = [e for e in sharing if e.looks(text)]
+    fitting = [e for e in sharing if _looks(e, text)]
     if fitting:
         return fitting[0]
     if len(sharing) == 1:
         return sharing[0]  # let its reader say what is wrong
     if not sharing:
-        others = [e for e in _known().values() if e.read is not None and e.looks is not Format.looks and e.looks(text)]
+        tellable = [e for e in _known().values() if e.read is not None and e.looks is not Format.looks]
+        others = [e for e in tellable if _looks(e, text)]
         if others:
             return others[0]
     written = next((e.name for e in _by_suffix(path) if e.read is None), None)
@@ -191,6 +193,20 @@ def _guess(path: Any) -> Format:
     known = _listed(sharing or (e for e in _known().values() if e.read))
     why = "{name}: its beginning does not look like any of: {known}; say which with format="
     raise FormatError(why, name=Path(name_of(path)).name, known=known)
+
+
+def _looks(entry: Format, text: str) -> bool:
+    """Does a file look like a format? One of another package that fails at it is passed over with a warning."""
+    try:
+        return bool(entry.looks(text))
+    except (Exception, SystemExit) as error:
+        where = getattr(entry.looks, "__module__", None) or type(entry.looks).__module__
+        warnings.warn(
+            f"the format {entry.name!r} ({where}) fails at telling whether a file is its own, and is passed over: "
+            f"{in_a_line(error)}",
+            stacklevel=4,
+        )
+        return False
 
 
 def _listed(entries: Iterable[Format]) -> str:

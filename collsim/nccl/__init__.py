@@ -7,20 +7,16 @@ published runs, `calibrate` fits it to a cluster of one's own, `backend` says wh
 what NCCL would do over sizes and nodes, `search` the rings, trees and heads of NVLS it finds on a machine's links.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .apart import Apart, apart, beside_simulation
 from .choices import Crossover, choices, ring_and_tree
 from .fit import Calibration, calibrate
 from .graphs import communicator
-from .libraries import mpi
-from .libraries.backends import Advice, backend, supports
-from .libraries.gloo import gloo_time
 from .machine.facts import Facts
 from .machine.topology_facts import Searched, facts_of, search
 from .machine.words import facts
-from .measured.accuracy import Accuracy, accuracy
-from .measured.gaps import Gap, explain
-from .measured.published import Run, against, own_run, published, published_run, together
-from .measured.worth import worth
 from .model.links import Parameters
 from .model.spread import Interval
 from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose, cost_table
@@ -28,6 +24,26 @@ from .predict import Prediction, predict
 from .search.heads import Heads
 from .search.orders import Rings, Trees
 from .simulated import trace
+
+if TYPE_CHECKING:
+    from .libraries import mpi
+    from .libraries.backends import Advice, backend, supports
+    from .libraries.gloo import gloo_time
+    from .measured.accuracy import Accuracy, accuracy
+    from .measured.gaps import Gap, explain
+    from .measured.published import Run, against, own_run, published, published_run, together
+    from .measured.worth import worth
+
+#: What is held beside a prediction (other libraries, tables of measured runs) is loaded when it is asked for.
+_LATE = {
+    "mpi": "libraries",
+    **dict.fromkeys(("Advice", "backend", "supports"), "libraries.backends"),
+    "gloo_time": "libraries.gloo",
+    **dict.fromkeys(("Accuracy", "accuracy"), "measured.accuracy"),
+    **dict.fromkeys(("Gap", "explain"), "measured.gaps"),
+    **dict.fromkeys(("Run", "against", "own_run", "published", "published_run", "together"), "measured.published"),
+    "worth": "measured.worth",
+}
 
 __all__ = [
     "Accuracy",
@@ -75,3 +91,16 @@ __all__ = [
     "trace",
     "worth",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = import_module(f"{__name__}.{_LATE[name]}")
+    found = import_module(f"{room.__name__}.mpi") if name == "mpi" else getattr(room, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -86,6 +86,8 @@ def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
         if event != "call":
             return
         file, caller = running.f_code.co_filename, running.f_back
+        if running.f_code.co_name == "<module>":  # a file of the library, imported because all are listed
+            return
         if file.startswith(_LIBRARY):
             stem = Path(file).stem
             borrowed.append(

@@ -17,7 +17,7 @@ from ..registry import algorithms
 from ..simulate import ENGINES
 from ..topology import NETWORKS, machine, machines
 from ..topology.fabrics import FABRICS
-from ..units import SIZE
+from ..units import FACTOR, MOST_BYTES, SIZE
 from .library import NCCL
 from .networks import EDITS
 from .plan import KEYS, STEP_KEYS
@@ -50,7 +50,7 @@ def _properties(keys: tuple[str, ...]) -> dict[str, Schema]:
 
 def _values() -> dict[str, Schema]:
     """One value of each key that the reader judges."""
-    size = {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": _sizes()}]}
+    size = {"anyOf": [{"type": "number", "minimum": 0, "maximum": MOST_BYTES}, {"type": "string", "pattern": _sizes()}]}
     return {
         "collective": {"type": "string", "anyOf": [_words(collectives()), {"pattern": "\\+"}]},
         "algorithm": _named(_words([*algorithms(), NCCL])),
@@ -131,4 +131,4 @@ def _call() -> str:
 
 def _sizes() -> str:
     """A size, or first:last, or first:last:factor."""
-    return rf"^{SIZE}(:{SIZE}(:\s*[0-9.eE+]+\s*)?)?$"
+    return rf"^{SIZE}(:{SIZE}(:{FACTOR})?)?$"

@@ -111,3 +111,21 @@ def test_a_broken_run_that_is_large_still_says_where_it_breaks():
     assert "z" in large.timeline
     assert "z" not in small.timeline
     assert "rank" in large.says
+
+
+def test_the_table_of_links_has_the_names_of_the_sentence():
+    for place, algorithm in (("switch", "allreduce_parameter_server"), ("line", "broadcast_flat")):
+        shown = outcome(Choice(place=place, collective=algorithm.partition("_")[0], algorithm=algorithm))
+        busiest = shown.links.sort_values("share", ascending=False, kind="stable").iloc[0]
+        assert f"The cable {busiest['en']}" in shown.bottleneck["text"]["en"]
+        assert f"线缆 {busiest['zh']}" in shown.bottleneck["text"]["zh"]
+
+
+def test_the_table_of_links_calls_a_gpu_by_its_rank_as_the_picture_does():
+    links = outcome(Choice(place="dgx-1v", nodes=1, nbytes="1MiB")).links
+    assert dict(zip(links["link"], links["en"], strict=True))["node0/gpu2 → node0/gpu0"] == "rank 2 → rank 0"
+    links = outcome(Choice(place="dgx-a100", nodes=2, nbytes="1MiB")).links
+    assert not links["en"].str.contains("gpu|/").any()
+    assert (
+        dict(zip(links["link"], links["zh"], strict=True))["node1/gpu0 → node1/nvswitch"] == "rank 8 → NVSwitch，节点 1"
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import collsim.real.here as here
@@ -56,7 +57,10 @@ FILES = {
 
 def registered():
     """Names of all commands, as `collsim --help` lists them."""
-    return [info.name or info.callback.__name__.replace("_", "-") for info in app.registered_commands]
+    group = get_command(app)
+    assert group.get_command(None, "no such command") is None  # every module has been asked
+    assert sorted(group.commands) == sorted(group.list_commands(None))
+    return list(group.commands)
 
 
 @pytest.fixture

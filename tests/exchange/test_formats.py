@@ -520,3 +520,28 @@ def test_the_documentation_names_every_format_and_is_current():
     for name, entry in formats().items():
         assert f"`{name}`" in text, name
         assert all(f"`{s}`" in text for s in entry.suffixes[:1]), entry.suffixes
+
+
+def stumbles(head):
+    """The `looks` of somebody else's format."""
+    raise RuntimeError("no\nidea")
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.csv", "a.mine", "a"])
+def test_a_foreign_format_that_cannot_tell_its_files_is_passed_over_with_a_warning(name, tmp_path, monkeypatch):
+    monkeypatch.setitem(_FORMATS, "mine", Format("mine", (".json", ".csv"), "table", "mine", print, None, stumbles))
+    said = f"the format 'mine' \\({__name__}\\) fails at .* is passed over: RuntimeError: no idea"
+    ring = cs.schedule("allreduce_ring", ranks=4)
+    kept = tmp_path / ("b.csv" if name == "a.csv" else "b.json")
+    save(ring, kept)
+    (tmp_path / name).write_bytes(kept.read_bytes())
+    with pytest.warns(UserWarning, match=said):
+        same(load(tmp_path / name), ring)
+
+
+def test_a_foreign_format_alone_with_its_suffix_still_reads_its_files(tmp_path, monkeypatch):
+    entry = Format("mine", (".mine",), "table", "mine", lambda path: 3, None, stumbles)
+    monkeypatch.setitem(_FORMATS, "mine", entry)
+    (tmp_path / "a.mine").write_text("3")
+    with pytest.warns(UserWarning, match="'mine'"):
+        assert load(tmp_path / "a.mine") == 3

@@ -27,7 +27,7 @@ from collsim.topology.files.effects import sentences
 from collsim.topology.network import usual_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.sentences.causes import bottleneck
-from collsim.viz.sentences.names import link_name
+from collsim.viz.sentences.names import link_name, link_names
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline.document import sent
 
@@ -243,7 +243,7 @@ def outcome(choice: Choice, tell: Tell = quietly) -> Outcome:
         bottleneck=neck,
         channels=channels,
         alone=alone,
-        links=trace.links,
+        links=links(trace),
         steps=trace.steps,
         endpoints=endpoints(trace),
         claimed=claimed(trace, choice.algorithm, used),
@@ -292,6 +292,12 @@ def claimed(trace: cs.Trace, algorithm: str, options: dict[str, Any]) -> tuple[f
     given = {**options, "topology": trace.topology} if "topology" in entry.options else options
     sent = entry.claim("sent", trace.schedule.ranks, **given)
     return entry.claim("steps", trace.schedule.ranks, **given), None if sent is None else sent * trace.nbytes
+
+
+def links(trace: cs.Trace) -> pd.DataFrame:
+    """`Trace.links` with the names of the picture and the sentences: en, zh."""
+    said = link_names(trace)
+    return trace.links.assign(en=[en for en, _ in said], zh=[zh for _, zh in said])
 
 
 def endpoints(trace: cs.Trace) -> pd.DataFrame:

@@ -39,13 +39,20 @@ _FOUND: dict[str, Machine] = {}
 
 
 @cache
-def machines() -> MappingProxyType[str, Machine]:
-    """All machines by name, those of other packages too. A Machine has `title`, `about`, `devices`, `joints` (with
-    sources) and `source`."""
+def _built_in() -> MappingProxyType[str, Machine]:
+    """The package's own machines by name."""
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
         for entry in importlib.import_module(f"{__name__}.{module}").MACHINES:
             if _FOUND.setdefault(entry.name, entry) is not entry:
                 raise TopologyError("machine {name!r} is in the catalogue twice", name=entry.name)
+    return MappingProxyType(dict(_FOUND))
+
+
+@cache
+def machines() -> MappingProxyType[str, Machine]:
+    """All machines by name, those of other packages too. A Machine has `title`, `about`, `devices`, `joints` (with
+    sources) and `source`."""
+    _built_in()
     load_plugins("collsim.machines", lambda entry: into(_FOUND, lambda: _add(entry())))
     return MappingProxyType(dict(sorted(_FOUND.items())))
 
@@ -159,8 +166,8 @@ def _require_rates(rates: object) -> None:
 
 
 def _find(name: object) -> Machine:
-    known = machines()
     asked = str(name).lower().replace("_", "-")
+    known = _built_in() if asked in _built_in() else machines()  # other packages are asked for what is not ours
     if asked not in known:
         raise TopologyError(unknown("machine", asked if isinstance(name, str) else name, known))
     return known[asked]

@@ -85,9 +85,23 @@ def _card_number(trace: Trace, device: int) -> int:
 
 def link_name(trace: Trace, link: int) -> Pair:
     """`switch → server`; `CPU 1 → PCIe 2, node 0` where there are several nodes."""
-    links, node = trace.topology.links, trace.topology.devices.node
+    links = trace.topology.links
     src, dst = int(links.src[link]), int(links.dst[link])
-    a, b = device_name(trace, src), device_name(trace, dst)
+    return _joined(trace, src, dst, device_name(trace, src), device_name(trace, dst))
+
+
+def link_names(trace: Trace) -> list[Pair]:
+    """`link_name` of every link."""
+    links, called = (
+        trace.topology.links,
+        [device_name(trace, device) for device in range(len(trace.topology.devices.kind))],
+    )
+    ends = zip(links.src.tolist(), links.dst.tolist(), strict=True)
+    return [_joined(trace, src, dst, called[src], called[dst]) for src, dst in ends]
+
+
+def _joined(trace: Trace, src: int, dst: int, a: Pair, b: Pair) -> Pair:
+    node = trace.topology.devices.node
     where = max(int(node[src]), int(node[dst]))
     if where < 0 or int(node.max()) == 0:
         return f"{a[0]} → {b[0]}", f"{a[1]} → {b[1]}"

@@ -184,7 +184,7 @@ def _links(shown: Outcome, _choice: Choice) -> None:
     frame = frame.sort_values("share", ascending=False, kind="stable")
     table(
         {
-            "link": (frame["link"], text_column("col.link", width="large")),
+            "link": (frame[language()], text_column("col.link", width="large")),
             "cable": (frame["label"], text_column("col.cable")),
             "bandwidth": (frame["bandwidth"] / 1e9, number_column("col.bandwidth")),
             "mib": (frame["bytes"] / MEBI, number_column("MiB")),
