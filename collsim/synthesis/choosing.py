@@ -17,6 +17,7 @@ from ..collective import Collective
 from ..schedule import Schedule
 from ..simulate import simulate
 from ..topology import Topology
+from . import phases
 from .forests import ForestPlan, pieces_of, scheduled
 
 NEAR = 1.005  # times what the trees' rates allow: nothing more is tried
@@ -103,7 +104,7 @@ def quickest(
         if forms.time <= NEAR * ideal:
             break
         if told is not None:
-            told(number, 1 + orders, "timing trees")
+            told(number, 1 + orders, phases.TIMING_TREES)
         if lanes:
             forms.climb(max(1, _begin(forms, pieces)), lanes)
         else:

@@ -13,6 +13,7 @@ from ..errors import CollsimError
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
+from . import phases
 from .ordering import ordered
 from .packing import pack
 from .pipelined import Forest, forest, pieces_for, steps
@@ -79,8 +80,8 @@ def _forest(
 ) -> tuple[Forest, float, float]:
     most_trees, enough, _ = EFFORT[effort]
     toward = pairs.reversed if reverse else pairs
-    said = "reducing trees" if reverse else "trees"
-    tick = (lambda: told(0, 1, "rates")) if told is not None else None
+    said = phases.REDUCING_TREES if reverse else phases.TREES
+    tick = (lambda: told(0, 1, phases.RATES)) if told is not None else None
     rate, value = rates(pairs, root, reverse, tick)
     if value <= 0:
         raise CollsimError("{name}: no rates between its ranks let all of them be reached", name=pairs.topology.name)

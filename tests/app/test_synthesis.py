@@ -96,10 +96,10 @@ def test_the_parts_of_each_gap_are_in_a_table_and_the_code_says_the_same(tmp_pat
 
 
 def test_what_cannot_be_synthesized_is_a_sentence():
-    at = opened(explore, synthesize="1", **{**RUN, "collective": "alltoall", "algorithm": "alltoall_pairwise"})
+    at = opened(explore, synthesize="1", **{**RUN, "collective": "sendrecv", "algorithm": "sendrecv_direct"})
     assert not at.exception
     (message,) = messages(at)
-    assert "lltoall cannot be synthesized" in message
+    assert "endrecv cannot be synthesized" in message
 
 
 def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slow, monkeypatch):
@@ -169,9 +169,9 @@ def test_a_sentence_of_chinese_names_has_no_spaces_between_them():
 
 
 def test_compare_without_anything_to_synthesize_keeps_the_others():
-    query = {**MESH, "collective": "alltoall", "sizes": "4KB:4MB:1000", "algorithms": "alltoall_pairwise,synthesized"}
+    query = {**MESH, "collective": "sendrecv", "sizes": "4KB:4MB:1000", "algorithms": "sendrecv_direct,synthesized"}
     at = fine(opened(compare, **query))
-    assert any("pairwise" in frame.value for frame in at.dataframe)
+    assert any("direct" in frame.value for frame in at.dataframe)
     assert "synthesis_add" not in [button.key for button in at.button]
     assert set(MATCHED) == {name for name in cs.collectives() if can_be(name)}
 
