@@ -18,9 +18,11 @@ from .ordering import ordered
 from .packing import pack
 from .pipelined import Forest, forest, pieces_for, steps
 from .rates import Pairs, highest, pairs_of, rates
+from .turns import taken
 from .units import whole
 
 FORESTS = ("allgather", "reduce_scatter", "broadcast", "reduce", "allreduce")
+TURNS = -1  # instead of lanes: nodes take turns
 #: Per effort: trees per share; what part of the optimum is enough; rows of a schedule.
 EFFORT = {"low": (4, 0.97, 100_000), "normal": (16, 0.995, 500_000), "high": (64, 0.9995, 8_000_000)}
 
@@ -113,12 +115,15 @@ def scheduled(
     lanes: int = 0,
     nbytes: int = 0,
 ) -> Schedule:
-    """The plan as steps, the share of each tree cut into `pieces`; `lanes` of `ordering` for `nbytes`."""
+    """The plan as steps, the share of each tree cut into `pieces`; `lanes` of `ordering` for `nbytes`, or TURNS."""
 
     def each() -> Iterator[Step]:
         for f in made.forests:
             parts = pieces * made.trees // f.trees
-            yield from ordered(f, parts, nbytes / made.shares, lanes) if lanes else steps(f, parts)
+            if lanes == TURNS:
+                yield from taken(f, parts)
+            else:
+                yield from ordered(f, parts, nbytes / made.shares, lanes) if lanes else steps(f, parts)
 
     chunks, name = made.shares * made.trees * pieces, f"synthesized_{kind.name}"
     block = ranks if kind.blocks else 1

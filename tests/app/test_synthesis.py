@@ -122,6 +122,7 @@ def test_the_bar_goes_forward_while_it_is_looked_for():
     at = []
     found.of_run(
         Choice(place="torus", shape="3x3", collective="allgather", algorithm="allgather_ring", nbytes="1MiB"),
+        True,
         lambda stage, share: at.append(share),
     )
     assert len(at) > 3
@@ -131,7 +132,7 @@ def test_the_bar_goes_forward_while_it_is_looked_for():
 
 def test_a_schedule_of_many_transfers_is_played_with_fewer_pieces_and_says_so(monkeypatch):
     monkeypatch.setattr(found, "MOST_PLAYED", 2_000)
-    shown = found.of_run(replace(ONE_BOX, nbytes="256MiB", collective="broadcast", algorithm="broadcast_chain"))
+    shown = found.of_run(replace(ONE_BOX, nbytes="256MiB", collective="broadcast", algorithm="broadcast_chain"), True)
     few, all_, time = shown.thinned
     assert few < all_
     assert shown.runners[SYNTHESIZED].time == time

@@ -74,7 +74,7 @@ def reduces(place: cs.Topology) -> bool:
     return reducing(place)
 
 
-def of_run(choice: Choice, switches: bool = True, tell: Tell = quietly) -> Synthesized:
+def of_run(choice: Choice, switches: bool, tell: Tell = quietly) -> Synthesized:
     """What is synthesized for the place, collective and size of a run. Raises CollsimError for what cannot be."""
     return closed(simulate(choice), switches, tell)
 
@@ -96,7 +96,7 @@ def said(race: SynthesisRace) -> tuple[Pair, ...]:
     return tuple(made)
 
 
-def closed(trace: cs.Trace, switches: bool = True, tell: Tell = quietly) -> Synthesized:
+def closed(trace: cs.Trace, switches: bool, tell: Tell = quietly) -> Synthesized:
     """The same of a run that is there; `switches`: those of the machine that reduce or multicast may be used."""
     race: SynthesisRace = trace.close_gap(switches=switches, progress=_reporter(tell))
     tell("run", 0.85)
