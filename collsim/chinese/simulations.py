@@ -235,6 +235,15 @@ SAID = {
         "{where}有 {counts} 棵树，高不超过 {height} 条链路，以 {rate} 传送{what}：达到最窄割和路由所允许的 {share} %。"
     ),
     "No schedule of fewer than {least} steps exists: {why}.{refused}": "不存在少于 {least} 步的调度：{why}。{refused}",
+    "No reduce_scatter followed by an allgather takes fewer than {least} steps: {why}, in each of the two.{refused}": (
+        "先 reduce_scatter 再 allgather 不可能少于 {least} 步：{why}，两个阶段都是如此。{refused}"
+    ),
+    "switches= is for collectives: compare('allreduce', machine, switches=False)": (
+        "switches= 只用于集合通信：compare('allreduce', machine, switches=False)"
+    ),
+    "an allreduce is two halves: steps={steps} and rounds={rounds} must be even": (
+        "allreduce 由两半组成：steps={steps} 和 rounds={rounds} 必须是偶数"
+    ),
     "what rank {a} has must reach rank {b}, {least} links away": (
         "rank {a} 的数据必须到达 rank {b}，两者相隔 {least} 条链路"
     ),

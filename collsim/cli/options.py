@@ -41,8 +41,12 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 Load = Annotated[Path | None, typer.Option(help="A Python file that registers algorithms of your own; it is run.")]
 Synthesize = Annotated[
     bool,
-    typer.Option("--synthesize", help="Also find the best schedule for this machine, raced against ring and tree."),
+    typer.Option("--synthesize", help="Also find a schedule for this machine, raced against ring and tree."),
 ]
+_SWITCHES = (
+    "Synthesis may use switches of the machine that reduce or multicast (NVLS, SHARP); it may unless told not to."
+)
+Switches = Annotated[bool, typer.Option("--switches/--no-switches", help=_SWITCHES)]
 Progress = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="A bar on stderr; where that is a terminal unless given."),
@@ -186,6 +190,19 @@ def by_rank(name: str, words: list[str] | None, read: Any) -> dict[int, float] |
                 why=why,
             ) from None
     return found or None
+
+
+def require_synthesis(synthesize: bool, switches: bool) -> None:
+    """Raises CollsimError for `--no-switches` where nothing is synthesized."""
+    if not switches and not synthesize:
+        raise CollsimError("--no-switches is for what is synthesized; add --synthesize")
+
+
+def writable(holds: str, out: Path) -> None:
+    """Raises CollsimError where no format writes a `schedule` or `trace` to this name, or its folder is not there."""
+    from ..exchange.formats import require_writable  # formats bring tables with them
+
+    require_writable(holds, out)
 
 
 def algorithm_of(name: str, load: Path | None) -> cs.Algorithm:

@@ -28,12 +28,15 @@ from .options import (
     Ranks,
     Size,
     Sizes,
+    Switches,
     Synthesize,
     TimingOptions,
     algorithm_of,
     own_options,
+    require_synthesis,
     say_assumed,
     wanted,
+    writable,
 )
 from .shell import EXTRA, command
 from .tables import print_json, race_record, records, show, show_race
@@ -55,6 +58,7 @@ def run(
         typer.Option(help="At the same time: algorithm (on the ranks of the run), algorithm@0-7 or @0,8."),
     ] = None,
     synthesize: Synthesize = False,
+    switches: Switches = True,
     out: Annotated[
         Path | None,
         typer.Option(help="Also write x.html, x.gif, x.png or x.json; with --synthesize of what was found, x.xml too."),
@@ -68,8 +72,9 @@ def run(
     plan = cs.schedule(entry, ranks=ranks, topology=network, **own)
     if beside and synthesize:
         raise cs.CollsimError("--synthesize is for one run alone; leave out --beside")
-    if out is not None:
-        require_place(out)  # first: to synthesize may take minutes
+    require_synthesis(synthesize, switches)
+    if out is not None:  # first: to run or to synthesize may take minutes
+        require_place(out) if beside else writable(_kind_of(out, synthesize), out)
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return
@@ -78,7 +83,7 @@ def run(
     trace = cs.simulate(
         plan, network, nbytes, timing.dtype, timing.engine, progress=wanted(progress), **timing.conditions
     )
-    race = trace.close_gap(progress=wanted(progress)) if synthesize else None
+    race = trace.close_gap(switches=switches, progress=wanted(progress)) if synthesize else None
     if out is not None:
         trace.save(out) if race is None else _save_found(race, out)
 
@@ -98,10 +103,16 @@ def run(
         show_race(race)
 
 
+def _kind_of(out: Path, synthesize: bool) -> str:
+    """What `--out` holds: a run where its suffix is one of runs, or nothing is synthesized; else the schedule found."""
+    runs = (f.suffixes for f in cs.formats().values() if f.holds == "trace" and f.write is not None)
+    of_run = any(out.name.endswith(suffix) for suffixes in runs for suffix in suffixes)
+    return "trace" if of_run or not synthesize else "schedule"
+
+
 def _save_found(race: SynthesisRace, out: Path) -> None:
     """What was synthesized: its run in a format of runs, else its schedule (MSCCL's x.xml, x.csv ...)."""
-    runs = (f.suffixes for f in cs.formats().values() if f.holds == "trace" and f.write is not None)
-    if any(out.name.endswith(suffix) for suffixes in runs for suffix in suffixes):
+    if _kind_of(out, True) == "trace":
         race.trace.save(out)
     else:
         cs.save(race.schedule, out)
@@ -219,6 +230,7 @@ def compare(
     algorithm: Annotated[list[str] | None, typer.Option(help="Only these; all of the collective unless given.")] = None,
     nbytes: Sizes = "1KiB:1GiB:4",
     synthesize: Synthesize = False,
+    switches: Switches = True,
     channels: Annotated[int | None, typer.Option(help="Pin the channels; the best of a few unless given.")] = None,
     chunks: Annotated[int | None, typer.Option(help="Pin the chunks; the best of a few unless given.")] = None,
     model: Annotated[
@@ -232,6 +244,7 @@ def compare(
     """Time the algorithms of a collective over sizes, each at its best channels and chunks: a row each, the fastest of
     a size marked with *, the best at the largest first. With --synthesize --json holds `rows`, and `synthesis` at the
     largest size. With --model: the ways of splitting a step of training, each at its best buckets or servers."""
+    require_synthesis(synthesize, switches)
     if model is not None and synthesize:
         raise cs.CollsimError("--synthesize is for a collective; leave out --model")
     if model is not None:
@@ -248,11 +261,12 @@ def compare(
         chunks=chunks,
         dtype=timing.dtype,
         engine=(timing.engine, timing.conditions),
+        switches=switches,
         progress=wanted(progress),
     )
     found = records(frame)
     say_assumed(network, _time_of_the_fastest(collective, frame, timing))
-    race = _race_at(collective, network, sizes[-1], timing.dtype, progress) if synthesize else None
+    race = _race_at(collective, network, sizes[-1], timing.dtype, switches, progress) if synthesize else None
     if as_json:
         synthesis = None if race is None else race_record(race)
         print_json({"rows": found, "synthesis": synthesis} if synthesize else found)
@@ -288,11 +302,11 @@ def _with_synthesized(collective: str, algorithm: list[str] | None) -> list[str]
 
 
 def _race_at(
-    collective: str, network: cs.Topology, nbytes: int, dtype: str, progress: bool | None
+    collective: str, network: cs.Topology, nbytes: int, dtype: str, switches: bool, progress: bool | None
 ) -> SynthesisRace | None:
     """What is synthesized for the largest size, raced; None where nothing is, and the table says why."""
     try:
-        return cs.close_gap(collective, network, nbytes, dtype=dtype, progress=wanted(progress))
+        return cs.close_gap(collective, network, nbytes, dtype=dtype, switches=switches, progress=wanted(progress))
     except cs.CollsimError:
         return None
 

@@ -1,4 +1,4 @@
-"""`synthesize`: the best schedule for a machine, found instead of chosen."""
+"""`synthesize`: a schedule for a machine, found instead of chosen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Place, Progress, Ranks, wanted
+from .options import Json, Place, Progress, Ranks, Switches, wanted, writable
 from .shell import command
 from .tables import print_json, show
 
@@ -24,6 +24,7 @@ def synthesize(
     pieces: Annotated[
         int | None, typer.Option(help="Pieces per tree; few make a short MSCCL program. Chosen unless given.")
     ] = None,
+    switches: Switches = True,
     ranks: Ranks = None,
     root: Annotated[int, typer.Option(help="The root, where the collective has one.")] = 0,
     out: Annotated[
@@ -32,10 +33,15 @@ def synthesize(
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
-    """Find the best schedule for a machine or network, verify it and time it beside its lower bound."""
+    """Find a schedule for a machine or network, verify it and time it beside its lower bound. Trees come with the share
+    of the narrowest cut that they reach, which no schedule can exceed; the fewest steps with a proof that there are no
+    fewer; a greedy matching with none: what it finds is good, not proved to be the best."""
     network = place.network(ranks)
+    if out is not None:
+        writable("schedule", out)  # first: the search may take minutes
     told = wanted(progress)
-    options: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "progress": told}
+    options: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
+    options["progress"] = told
     found = cs.synthesize(collective, network, objective, effort, **options)
     if out is not None:
         cs.save(found, out)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
-from ..files import read_head
+from ..files import read_head, require_place
 from ..limits import FILE_MEMORY, most_memory, within
 from ..plugins import in_a_line, into
 from ..plugins import load as load_plugins
@@ -109,6 +109,15 @@ def save(thing: Any, path: Any, format: str | None = None, **options: Any) -> Pa
     """
     place = require_path(path)
     _writer(_kind(thing), path, format)(thing, path, **options)
+    return place
+
+
+def require_writable(holds: str, path: Any) -> Path:
+    """The path as a Path, before there is anything to write: some format writes what it `holds` (`schedule`, `trace`
+    ...) to its suffix, and its place can be written to. Raises CollsimError otherwise."""
+    place = require_path(path)
+    require_place(place)
+    _writer(holds, path, None)
     return place
 
 

@@ -9,14 +9,13 @@ event engine on the same links, so a difference of two times is the sum of the d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..analysis.standing import standing
-from ..bar import told as telling
 from ..cuts import Cut
 from ..errors import CollsimError, Sentence, Words, in_a_row
 from ..registry import algorithms, schedule
@@ -25,7 +24,7 @@ from ..simulate import Trace, simulate
 from ..simulate.variants import Search
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes, format_time
-from .synthesized import SYNTHESIZED, check_options, timed
+from .synthesized import SYNTHESIZED, check_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +34,8 @@ RIVALS = {
     "ring": ("ring", "chain"),
     "tree": ("double_binary_tree", "tree", "pat", "binomial", "recursive_doubling", "bruck"),
 }
+#: The same of an alltoall, which has neither.
+RIVALS_OF_ALLTOALL = {"pairwise": ("pairwise",), "tree": ("bruck",)}
 RUN = "run"
 _EQUAL, _REACHED, _TOLD = 1.005, 1.005, 0.05
 _NAMED = 8
@@ -150,33 +151,32 @@ def close_gap(
     root: int = 0,
     dtype: str = "float32",
     effort: str = "normal",
+    switches: bool = True,
     progress: Any = None,
 ) -> SynthesisRace:
     """The schedule synthesized for a size, raced against ring and tree; with the sentence where its gain comes from.
 
     Args:
-        collective, topology, nbytes, dtype: as `simulate` takes them. ranks, root, effort: as `synthesize`.
+        collective, topology, nbytes, dtype: as `simulate` takes them. ranks, root, effort, switches: as `synthesize`.
         progress: True for a bar, or a function called with (done, in all, what); Ctrl-C ends it.
 
     Raises as `synthesize` and `simulate`.
     """
     check_options([str(collective)], ())
-    options = {"effort": effort, "root": root}
-    with telling(progress, "parts", "done", "in_all", "what") as told:
-        found = timed(collective, topology, nbytes, dtype, options=options, ranks=ranks, told=told)
-        runs = {SYNTHESIZED: found}
-        for number, (name, rival) in enumerate(_rivals(found)):
-            if told is not None:
-                told(number, len(RIVALS), "ring and tree")
-            runs[name] = rival
-        return _raced(runs)
+    from ..synthesis import searched
+
+    given: dict[str, Any] = {"ranks": ranks, "root": root, "switches": switches, "progress": progress}
+    search = searched(collective, topology, nbytes, effort, **given)
+    found = simulate(search.schedule, topology, nbytes, dtype, "event")
+    return _raced({SYNTHESIZED: found, **dict(_rivals(found, search.library))})
 
 
-def close_gap_of(trace: Trace, *, effort: str = "normal", progress: Any = None) -> SynthesisRace:
+def close_gap_of(trace: Trace, *, effort: str = "normal", switches: bool = True, progress: Any = None) -> SynthesisRace:
     """The same for a run that is there: it is one of those raced, without its barriers and its conditions."""
     s = trace.schedule
     place: dict[str, Any] = {"ranks": s.ranks, "root": s.root, "dtype": trace.dtype}
-    race = close_gap(s.collective, trace.topology, trace.nbytes, **place, effort=effort, progress=progress)
+    place |= {"effort": effort, "switches": switches, "progress": progress}
+    race = close_gap(s.collective, trace.topology, trace.nbytes, **place)
     run = simulate(s, trace.topology, trace.nbytes, trace.dtype, "event")
     twice = (standing(one.time, one.schedule.name) == standing(run.time, s.name) for one in race.runs.values())
     return race if any(twice) else _raced({**race.runs, RUN: run}, race.parts)
@@ -192,12 +192,15 @@ def _raced(runs: dict[str, Trace], known: dict[str, GapParts] | None = None) -> 
     return SynthesisRace(runs, parts, said.sentence)
 
 
-def _rivals(found: Trace) -> Iterator[tuple[str, Trace]]:
-    """Ring and tree at their best, as far as the collective has them and they run here."""
+def _rivals(found: Trace, library: Mapping[str, Trace]) -> Iterator[tuple[str, Trace]]:
+    """Ring and tree at their best, as far as the collective has them and they run here; `library` are runs of the same
+    size that the search has made."""
     kind = found.schedule.collective
-    for name, ways in RIVALS.items():
+    for name, ways in (RIVALS_OF_ALLTOALL if kind == "alltoall" else RIVALS).items():
         for way in ways:
-            best = _best(f"{kind}_{way}", found) if f"{kind}_{way}" in algorithms(kind) else None
+            rival, best = f"{kind}_{way}", library.get(f"{kind}_{way}")
+            if best is None or best.dtype != found.dtype:
+                best = _best(rival, found) if rival in algorithms(kind) else None
             if best is not None:
                 yield name, best
                 break

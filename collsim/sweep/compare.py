@@ -54,6 +54,7 @@ def compare(
     chunks: int | None = ...,
     dtype: str = ...,
     engine: Any = ...,
+    switches: bool = ...,
     executor: Executor | None = ...,
     progress: Progress | bool | None = ...,
 ) -> pd.DataFrame: ...
@@ -69,6 +70,7 @@ def compare(
     chunks: int | None = None,
     dtype: str = "float32",
     engine: Any = "lockstep",
+    switches: bool = True,
     executor: Executor | None = None,
     progress: Progress | bool | None = None,
     parallel: Any = None,
@@ -87,7 +89,7 @@ def compare(
             finds for the machine and each size.
         channels, chunks: pin them; unless given each algorithm that has such options runs with one channel and one
         chunk, and with all channels that the topology offers and each of `PIPELINES` chunks, and the fastest counts.
-        dtype, engine, executor, progress: as `sweep` takes them.
+        dtype, engine, executor, progress: as `sweep` takes them. switches: of `"synthesized"`, as `synthesize` has it.
         parallel: of a model: ways of splitting as `sweep` takes them; of an option with several values the fastest
             counts. step: what `training_step` takes.
 
@@ -100,6 +102,8 @@ def compare(
 
     Raises CollsimError for anything else, unknown names and bad counts.
     """
+    if not switches and not (isinstance(a, str) and a in collectives()):
+        raise CollsimError("switches= is for collectives: compare('allreduce', machine, switches=False)")
     if isinstance(b, Topology) and _is_model(a):
         options = {"dtype": dtype, **step}
         return compare_ways(a, b, parallel, options, executor=executor, progress=progress)
@@ -112,7 +116,7 @@ def compare(
     if isinstance(b, Topology) and isinstance(a, str):
         names = _named(a, algorithm)
         search = Search.on(b, channels, chunks)
-        frame = sweep(a, pairs(names, search), b, nbytes, dtype, engine, executor=executor, progress=progress)
+        frame = sweep(a, pairs(names, search, switches), b, nbytes, dtype, engine, executor=executor, progress=progress)
         return ranked(frame, search)
     return _two(a, b)
 
@@ -151,9 +155,11 @@ def _named(collective: str, given: Sequence[str | Algorithm] | None) -> list[Alg
     return [entry if isinstance(entry, Algorithm) or entry == SYNTHESIZED else find(entry) for entry in given]
 
 
-def pairs(entries: Sequence[Algorithm | str], search: Search) -> list[tuple[Algorithm | str, dict[str, Any]]]:
-    """Every algorithm with every choice of options to try, as `sweep` takes them; what is synthesized has none."""
-    tries: dict[str, list[dict[str, Any]]] = {SYNTHESIZED: [{}]}
+def pairs(
+    entries: Sequence[Algorithm | str], search: Search, switches: bool = True
+) -> list[tuple[Algorithm | str, dict[str, Any]]]:
+    """Every algorithm with every choice of options to try, as `sweep` takes them; what is synthesized has one."""
+    tries: dict[str, list[dict[str, Any]]] = {SYNTHESIZED: [{} if switches else {"switches": False}]}
     return [
         (entry, options)
         for entry in entries

@@ -16,15 +16,15 @@ from ..topology import Topology
 
 #: Its name among algorithms: a schedule for each machine and size, found and not chosen.
 SYNTHESIZED = "synthesized"
-OPTIONS = ("effort", "method", "pieces", "root")
+OPTIONS = ("effort", "method", "pieces", "root", "switches")
 _MOST_TREES = 256  # ranks: beyond, packing takes minutes
 
 Told = Callable[[int, int, str], None] | None
 
 
 def can_be(name: str) -> bool:
-    """Is a collective synthesized? Not where its result lies in slots of its own."""
-    return collective(name).after not in ("peer", "neighbour")
+    """Is a collective synthesized? Not a sendrecv: every rank has one peer, and one route to it."""
+    return collective(name).after != "neighbour"
 
 
 def check_options(names: Iterable[str], options: Iterable[str]) -> None:

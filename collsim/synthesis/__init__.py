@@ -1,13 +1,14 @@
-"""Synthesis: the best schedule for this machine, found instead of chosen.
+"""Synthesis: a schedule for this machine, found instead of chosen, and what is proved of it.
 
 Three methods make ordinary Schedules, which are verified and timed as any other:
 
-- `forests`: spanning trees packed at the narrowest cut (bandwidth);
-- `greedy`: chunks matched with free pairs of ranks on a clock (any network, many ranks);
+- `forests`: spanning trees packed at the narrowest cut, which no schedule can beat (bandwidth);
+- `greedy`: chunks matched with free pairs of ranks on a clock, without any proof (any network, many ranks);
 - `exact`: a solver finds the schedule of fewest steps and proves that there is none of fewer (small machines).
 """
 
+from .phases import PHASES
 from .solver import Answer, exact, least_steps
-from .synthesize import Report, report, synthesize
+from .synthesize import Report, Searched, report, searched, synthesize
 
-__all__ = ["Answer", "Report", "exact", "least_steps", "report", "synthesize"]
+__all__ = ["PHASES", "Answer", "Report", "Searched", "exact", "least_steps", "report", "searched", "synthesize"]

@@ -1,8 +1,8 @@
 """Which form of a plan of trees is the fastest: a few of them are timed by the event engine, none is believed.
 
-How many pieces follow one another, in steps of all trees (`pipelined`) or a pair's pieces one after another
-(`ordering`), balances latency against filling and draining. A model says where to begin; from there the number of
-pieces is halved or doubled as long as the run gets shorter.
+How many pieces follow one another, in steps of all trees (`pipelined`), in turns of nodes (`turns`) or a pair's pieces
+one after another (`ordering`), balances latency against filling and draining. A model says where to begin; from there
+the number of pieces is halved or doubled as long as the run gets shorter.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from ..collective import Collective
 from ..schedule import Schedule
 from ..simulate import simulate
 from ..topology import Topology
-from .forests import ForestPlan, pieces_of, scheduled
+from . import phases
+from .forests import TURNS, ForestPlan, pieces_of, scheduled
+from .turns import able
 
-NEAR = 1.005  # times what the trees' rates allow: nothing more is tried
+NEAR, NEAR_OF_MANY = 1.005, 1.01  # times what the trees' rates allow: nothing more is tried
+FIRST_OF_TURNS = 4  # pieces with which turns begin
 LANES = (2, 3, 6, 9)
-FEW = 64  # ranks: of more, half as many transfers are timed
+FEW = 64  # ranks: of more, half as many transfers are timed, and NEAR_OF_MANY is near
 #: Per effort: transfers that may be timed in all.
 TIMED = {"low": 200_000, "normal": 1_500_000, "high": 20_000_000}
 
@@ -48,8 +51,8 @@ class Forms:
     timed: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def made(self, pieces: int, lanes: int) -> Schedule:
-        """One form; `lanes` 0 for steps of all trees."""
-        told = {**self.options, "pieces": pieces} | ({"lanes": lanes} if lanes else {})
+        """One form; `lanes` 0 for steps of all trees, TURNS for turns of nodes."""
+        told = {**self.options, "pieces": pieces} | ({"lanes": lanes} if lanes > 0 else {})
         return scheduled(self.plan, self.kind, self.ranks, self.root, pieces, told, lanes, self.nbytes)
 
     def run(self, pieces: int, lanes: int) -> float:
@@ -93,18 +96,22 @@ def quickest(
     """The fastest form of a plan, and its seconds by the event engine.
 
     Args:
-        orders: of `LANES` the first so many are tried. told: called with (forms timed, in all, what).
+        orders: of `LANES` the first so many are tried, after turns and steps of all trees. told: called with (forms
+            timed, in all, what).
     """
     pieces = pieces_of(plan, nbytes, effort)
     left = TIMED[effort] // (1 if ranks <= FEW else 2)
     forms = Forms(plan, kind, topology, ranks, root, nbytes, options, 2 * pieces, left)
-    ideal = nbytes / plan.shares / plan.reached
-    for number, lanes in enumerate((0, *LANES[:orders])):
-        if forms.time <= NEAR * ideal:
+    near = (NEAR if ranks <= FEW else NEAR_OF_MANY) * nbytes / plan.shares / plan.reached
+    tried = (*([TURNS] if all(map(able, plan.forests)) else []), 0, *LANES[:orders])
+    for number, lanes in enumerate(tried):
+        if forms.time <= near:
             break
         if told is not None:
-            told(number, 1 + orders, "timing trees")
-        if lanes:
+            told(number, len(tried), phases.TIMING_TREES)
+        if lanes == TURNS:
+            forms.climb(min(FIRST_OF_TURNS, forms.most), TURNS)
+        elif lanes:
             forms.climb(max(1, _begin(forms, pieces)), lanes)
         else:
             forms.run(pieces, 0)
@@ -116,5 +123,5 @@ def quickest(
 
 def _begin(forms: Forms, pieces: int) -> int:
     """Where to begin: at the best number of pieces of the lanes before, or at a quarter of the pieces in steps."""
-    tried = [(time, p) for (p, lanes), time in forms.timed.items() if lanes]
+    tried = [(time, p) for (p, lanes), time in forms.timed.items() if lanes > 0]
     return min(tried)[1] if tried else 2 ** round(np.log2(max(1, pieces / 4)))

@@ -13,13 +13,16 @@ from ..errors import CollsimError
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
+from . import phases
 from .ordering import ordered
 from .packing import pack
 from .pipelined import Forest, forest, pieces_for, steps
 from .rates import Pairs, highest, pairs_of, rates
+from .turns import taken
 from .units import whole
 
 FORESTS = ("allgather", "reduce_scatter", "broadcast", "reduce", "allreduce")
+TURNS = -1  # instead of lanes: nodes take turns
 #: Per effort: trees per share; what part of the optimum is enough; rows of a schedule.
 EFFORT = {"low": (4, 0.97, 100_000), "normal": (16, 0.995, 500_000), "high": (64, 0.9995, 8_000_000)}
 
@@ -79,8 +82,8 @@ def _forest(
 ) -> tuple[Forest, float, float]:
     most_trees, enough, _ = EFFORT[effort]
     toward = pairs.reversed if reverse else pairs
-    said = "reducing trees" if reverse else "trees"
-    tick = (lambda: told(0, 1, "rates")) if told is not None else None
+    said = phases.REDUCING_TREES if reverse else phases.TREES
+    tick = (lambda: told(0, 1, phases.RATES)) if told is not None else None
     rate, value = rates(pairs, root, reverse, tick)
     if value <= 0:
         raise CollsimError("{name}: no rates between its ranks let all of them be reached", name=pairs.topology.name)
@@ -112,12 +115,15 @@ def scheduled(
     lanes: int = 0,
     nbytes: int = 0,
 ) -> Schedule:
-    """The plan as steps, the share of each tree cut into `pieces`; `lanes` of `ordering` for `nbytes`."""
+    """The plan as steps, the share of each tree cut into `pieces`; `lanes` of `ordering` for `nbytes`, or TURNS."""
 
     def each() -> Iterator[Step]:
         for f in made.forests:
             parts = pieces * made.trees // f.trees
-            yield from ordered(f, parts, nbytes / made.shares, lanes) if lanes else steps(f, parts)
+            if lanes == TURNS:
+                yield from taken(f, parts)
+            else:
+                yield from ordered(f, parts, nbytes / made.shares, lanes) if lanes else steps(f, parts)
 
     chunks, name = made.shares * made.trees * pieces, f"synthesized_{kind.name}"
     block = ranks if kind.blocks else 1

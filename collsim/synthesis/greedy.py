@@ -19,8 +19,9 @@ from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
 from .matching import Network, Queue, match
+from .personal import PERSONAL, asked, own_blocks, slots
 from .pipelined import colours
-from .rates import Pairs, pairs_of, rates
+from .rates import Pairs, pairs_of, rates, shared
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -54,13 +55,13 @@ def matched(
     Raises CollsimError where something cannot be brought where it belongs.
     """
     n = pairs.ranks
-    contributor, _ = kind.wanted(n, chunks, root)
-    place = kind.held(n, chunks, root)[:, :chunks]
-    wanted, goal, far = contributor[:, :chunks] >= 0, np.full(chunks, -1), np.zeros((1, 1))
+    place, wanted = asked(kind, n, chunks, root)
+    chunks = place.shape[1]
+    goal, far = np.full(chunks, -1), np.zeros((1, 1))
     use = np.flatnonzero(rate > 0)
     src, dst, alpha = pairs.src[use], pairs.dst[use], pairs.alpha[use]
     seconds = chunk_bytes / rate[use]
-    if (wanted.sum(axis=0) <= 1).all():  # each chunk for one rank: gather, scatter
+    if (wanted.sum(axis=0) <= 1).all():  # each chunk for one rank: gather, scatter, alltoall
         goal, far = wanted.argmax(axis=0), distances(n, src, dst, alpha + seconds)
     goal = goal.astype(np.int64)
     network, held, queue = _network(n, src, dst, alpha, seconds), place.copy(), _queue(len(src), seed)
@@ -135,17 +136,24 @@ def greedy(
     """
     pairs = pairs_of(topology, ranks)
     chunks = per_block * ranks
-    if ranks * chunks > MOST_CELLS:
+    if ranks * chunks * (ranks if kind.name in PERSONAL else 1) > MOST_CELLS:
         why = "{ranks} ranks with {chunks:,} chunks are too many to match; use fewer chunks or ranks"
         raise CollsimError(why, ranks=ranks, chunks=chunks)
     made: list[tuple[Matched, bool]] = []
     for name, reverse in _PHASES[kind.name]:
         toward = pairs.reversed if reverse else pairs
         at = None if name == "allgather" else root
-        rate, _ = rates(pairs, at if name == "broadcast" else None, reverse)
+        rate = _rates(pairs, name, at, reverse)
         size = nbytes / chunks
         made.append((matched(toward, rate, collective(name), root, chunks, size, seed, told), reverse))
     return _frozen(kind, pairs, made, ranks, root, chunks, options)
+
+
+def _rates(pairs: Pairs, name: str, root: int | None, reverse: bool) -> Floats:
+    """(pairs,) B/s: those of trees; in an alltoall every pair has something to carry at the same time."""
+    if name in PERSONAL:
+        return shared(pairs, np.ones(len(pairs)))
+    return rates(pairs, root if name == "broadcast" else None, reverse)[0]
 
 
 #: What each collective is matched as: the same or the opposite in time.
@@ -157,6 +165,7 @@ _PHASES = {
     "reduce": (("broadcast", True),),
     "scatter": (("scatter", False),),
     "gather": (("scatter", True),),
+    "alltoall": (("alltoall", False),),
 }
 MATCHED = tuple(_PHASES)
 
@@ -177,11 +186,13 @@ def _frozen(
         for found, reverse in made:
             last = int(found.step.max(initial=-1))
             late = last - found.step if reverse else found.step
+            ends = pairs.src[found.pair], pairs.dst[found.pair]
+            read, written = slots(kind, ranks, chunks // ranks, *ends, np.stack([found.chunk, found.step]))
             order = np.argsort(late, kind="stable")
-            for part in np.split(order, np.cumsum(np.bincount(late, minlength=last + 1))[:-1]):
-                pair, chunk = found.pair[part], found.chunk[part].astype(np.int32)
-                reducing = np.full(len(part), reverse and kind.reduces)
-                yield Step(src[pair], dst[pair], chunk, chunk, reducing, channel[pair])
+            for number, part in enumerate(np.split(order, np.cumsum(np.bincount(late, minlength=last + 1))[:-1])):
+                pair, reducing = found.pair[part], np.full(len(part), reverse and kind.reduces)
+                step = Step(src[pair], dst[pair], read[part], written[part], reducing, channel[pair])
+                yield step + own_blocks(ranks, chunks // ranks) if kind.apart and number == 0 else step
 
     src, dst = pairs.src.astype(np.int32), pairs.dst.astype(np.int32)
     block = ranks if kind.blocks else 1

@@ -6,7 +6,7 @@ switches that reduce or multicast (NVLS, SHARP), where the machine has them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -15,12 +15,15 @@ from ..collective import Collective
 from ..errors import CollsimError, Sentence
 from ..registry import Algorithm, algorithms, schedule
 from ..schedule import Schedule
-from ..simulate import simulate
+from ..simulate import Trace, simulate
 from ..simulate.variants import Search
 from ..topology import Topology
+from . import phases
+from .personal import PERSONAL
 
 MOST_RANKS, MOST_ROWS = 256, 300_000
 WAYS = ("ring", "chain", "double_binary_tree", "tree", "pat", "binomial", "recursive_doubling", "bruck")
+PERSONAL_WAYS = ("pairwise", "direct", "bruck")
 _SWITCH = Sentence(", whose data switches of the machine reduce or multicast")
 
 
@@ -41,34 +44,51 @@ def entries(kind: Collective, topology: Topology, switches: bool, plain: bool) -
     """The algorithms to try: `plain` ring and tree, and those of `switches`."""
     helped = switches and reducing(topology)
     for name, entry in algorithms(kind.name).items():
-        known = name.removeprefix(f"{kind.name}_") in WAYS
+        known = name.removeprefix(f"{kind.name}_") in (PERSONAL_WAYS if kind.name in PERSONAL else WAYS)
         if (known and plain) or (helped and getattr(entry, "helpers_on", "host") == "switch"):
             yield entry
 
 
-def quickest(
-    kind: Collective, topology: Topology, ranks: int, root: int, nbytes: int, switches: bool, plain: bool
-) -> tuple[Schedule, float, Sentence] | None:
-    """The fastest of them, its seconds by the event engine, and what is said of it; None where none runs here."""
-    best: tuple[float, Schedule, Algorithm] | None = None
-    for entry in entries(kind, topology, switches, plain):
+def raced(
+    kind: Collective,
+    topology: Topology,
+    ranks: int,
+    root: int,
+    nbytes: int,
+    switches: bool,
+    plain: bool,
+    told: Callable[..., None] | None = None,
+) -> dict[str, Trace]:
+    """The fastest run of each of them by the event engine, by name; of those that run here. `told` is called with
+    (algorithms timed, in all, what)."""
+    best: dict[str, Trace] = {}
+    tried = list(entries(kind, topology, switches, plain))
+    for number, entry in enumerate(tried):
+        if told is not None:
+            told(number, len(tried), phases.LIBRARY)
         for made in _made(entry, topology, ranks, root):
             try:
-                time = simulate(made, topology, nbytes, engine="event").time
+                trace = simulate(made, topology, nbytes, engine="event")
             except CollsimError:  # no place for its helpers here
                 break
-            if best is None or time < best[0] * (1 - 1e-9):
-                best = time, made, entry
-    if best is None:
-        return None
-    time, made, entry = best
-    helped: Any = _SWITCH if made.endpoints > made.ranks else ""
+            if entry.name not in best or trace.time < best[entry.name].time * (1 - 1e-9):
+                best[entry.name] = trace
+    return best
+
+
+def quickest(runs: Mapping[str, Trace]) -> tuple[Trace, Sentence]:
+    """The fastest of at least one run, of equals the first, and what is said of it."""
+    name, best = next(iter(runs.items()))
+    for other, trace in runs.items():
+        if trace.time < best.time * (1 - 1e-9):
+            name, best = other, trace
+    helped: Any = _SWITCH if best.schedule.endpoints > best.schedule.ranks else ""
     says = Sentence(
         "Of all that was timed the library's {name} is the fastest{helped}; no trees and no matching beat it.",
-        name=entry.name,
+        name=name,
         helped=helped,
     )
-    return made, time, says
+    return best, says
 
 
 def _made(entry: Algorithm, topology: Topology, ranks: int, root: int) -> Iterator[Schedule]:

@@ -91,7 +91,7 @@ def _clock(
                         awakes += 1
 
 
-def _above(plan: Forest) -> tuple[Longs, Longs]:
+def above(plan: Forest) -> tuple[Longs, Longs]:
     """Of each edge the edge above it in its tree, -1 at the root; and how many levels lie below it."""
     n = 1 + int(max(plan.src.max(initial=0), plan.dst.max(initial=0)))
     into = np.full((int(plan.unit.max(initial=0)) + 1) * n, -1, np.int64)
@@ -111,7 +111,7 @@ def ordered(plan: Forest, pieces: int, share: float, lanes: int) -> Iterator[Ste
         share: bytes of each unit of demand.
     """
     src, dst = (plan.dst, plan.src) if plan.reverse else (plan.src, plan.dst)
-    parent, tail = _above(plan)
+    parent, tail = above(plan)
     have = np.where(parent < 0, pieces, 0).astype(np.int64)
     table = np.zeros((len(parent), pieces, 2), np.int64)
     _clock(

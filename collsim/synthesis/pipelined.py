@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ..steps import Step
 from .packing import Tree
-from .rates import Pairs
+from .rates import Pairs, group_of
 
 Longs = npt.NDArray[np.int64]
 _NEAR = 1.002
@@ -31,7 +31,8 @@ class Forest:
         src, dst, depth: of each edge. unit: the tree it belongs to, `share * trees + j` for tree j of a share.
         trees: trees per share. rate: B/s of each tree. alpha: s, of the slowest route.
         height: edges on the longest way. reverse: data run from the leaves to the root and are reduced.
-        alone: does the pair of each edge share no link with another pair?
+        alone: does the pair of each edge share no link with another pair? group: ranks of a node; 1 where nothing
+            tells nodes apart.
     """
 
     src: Longs
@@ -44,6 +45,7 @@ class Forest:
     height: int
     reverse: bool
     alone: npt.NDArray[np.bool_]
+    group: int
 
 
 def forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, rooted: bool, reverse: bool) -> Forest:
@@ -63,7 +65,8 @@ def forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, rooted:
         np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64) for parts in (src, dst, depth, unit)
     )
     alpha = float(pairs.alpha.max(initial=0.0))
-    return Forest(s, d, far, number, per_share, rate, alpha, height, reverse, _alone(pairs, s, d))
+    alone, group = _alone(pairs, s, d), group_of(pairs)
+    return Forest(s, d, far, number, per_share, rate, alpha, height, reverse, alone, group)
 
 
 def _alone(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_]:

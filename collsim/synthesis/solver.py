@@ -3,7 +3,8 @@
 The formulation is SCCL's (Cai et al. 2021, Synthesizing Optimal Collective Algorithms, section 3): in step s, which
 lasts some whole number of rounds, a link carries at most bandwidth times rounds chunks; a chunk can be sent once it is
 there, and every rank receives each chunk at most once. OR-Tools' CP-SAT finds such a schedule or proves that there is
-none. What is reduced is the same on the network turned round, played backwards.
+none. What is reduced is the same on the network turned round, played backwards; an allreduce is a reduce_scatter and
+then an allgather of half the steps and rounds each, as SCCL's are.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..errors import CollsimError, Sentence, Words
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
+from .personal import asked, own_blocks, slots
 from .pipelined import colours
 from .rates import Pairs, pairs_of
 
@@ -30,6 +32,12 @@ Longs = npt.NDArray[np.int64]
 MOST_VARIABLES = 400_000
 _SECONDS = 300.0
 _MOST_ROUNDS = 64
+
+
+_PROOF = "No schedule of fewer than {least} steps exists: {why}.{refused}"
+_PROOF_OF_HALVES = (
+    "No reduce_scatter followed by an allgather takes fewer than {least} steps: {why}, in each of the two.{refused}"
+)
 
 
 @dataclass(frozen=True)
@@ -103,39 +111,47 @@ def exact(
     """A schedule of `steps` steps that last `rounds` rounds in all, each block (or the buffer) cut into `chunks`.
 
     A round is the time in which the slowest link of the topology carries one chunk; faster ones carry as many as fit.
+    An allreduce is asked for as a reduce_scatter and then an allgather of n blocks, each in half of the steps and of
+    the rounds; that there is none is proved of those alone.
 
     Args:
         seconds: when to give up. told: called with the seconds so far; whatever it raises ends the search.
 
-    Raises CollsimError where OR-Tools is missing, the collective has no such form, or there would be too many
-    variables.
+    Raises CollsimError where OR-Tools is missing, the collective has no such form, an allreduce is asked for in an odd
+    number of steps or rounds, or there would be too many variables.
     """
     require_solver()
     kind = collective(kind) if isinstance(kind, str) else kind
     if kind.name not in _AS:
         raise CollsimError("exact synthesis knows {known}; got {name!r}", known=", ".join(_AS), name=kind.name)
     n = topology.ranks if ranks is None else ranks
-    pairs = pairs_of(topology, n)
-    name, reverse = _AS[kind.name]
+    pairs, parts = pairs_of(topology, n), _AS[kind.name]
+    if steps % len(parts) or rounds % len(parts):
+        why = "an allreduce is two halves: steps={steps} and rounds={rounds} must be even"
+        raise CollsimError(why, steps=steps, rounds=rounds)
     if rounds < steps:
         return Answer(steps, rounds, chunks, None, True)
-    question = _Question(pairs.reversed if reverse else pairs, collective(name), root, chunks, steps, rounds)
-    status, sent = question.ask(seconds, told)
-    schedule = None
-    if sent is not None:
-        options = {"steps": steps, "rounds": rounds, "chunks": chunks}
-        schedule = _frozen(kind, pairs, sent, steps, reverse, n, root, question.chunks, options)
-    return Answer(steps, rounds, chunks, schedule, status)
+    made: list[tuple[Longs, bool]] = []
+    for name, reverse in parts:
+        toward, each = pairs.reversed if reverse else pairs, (steps // len(parts), rounds // len(parts))
+        certain, sent = _Question(toward, collective(name), root, chunks, *each).ask(seconds, told)
+        if sent is None:
+            return Answer(steps, rounds, chunks, None, certain)
+        made.append((sent, reverse))
+    options = {"steps": steps, "rounds": rounds, "chunks": chunks}
+    return Answer(steps, rounds, chunks, _frozen(kind, pairs, made, root, options), True)
 
 
-#: What each collective is asked as, and whether it is played backwards.
+#: What each collective is asked as, one after the other, and whether it is played backwards.
 _AS = {
-    "allgather": ("allgather", False),
-    "reduce_scatter": ("allgather", True),
-    "broadcast": ("broadcast", False),
-    "reduce": ("broadcast", True),
-    "scatter": ("scatter", False),
-    "gather": ("scatter", True),
+    "allgather": (("allgather", False),),
+    "reduce_scatter": (("allgather", True),),
+    "allreduce": (("allgather", True), ("allgather", False)),
+    "broadcast": (("broadcast", False),),
+    "reduce": (("broadcast", True),),
+    "scatter": (("scatter", False),),
+    "gather": (("scatter", True),),
+    "alltoall": (("alltoall", False),),
 }
 EXACT = tuple(_AS)
 
@@ -148,10 +164,8 @@ class _Question:
 
         n = pairs.ranks
         self.pairs, self.steps, self.rounds = pairs, steps, rounds
-        self.chunks = per_block * (n if kind.blocks else 1)
-        place = kind.held(n, self.chunks, root)
-        contributor, _ = kind.wanted(n, self.chunks, root)
-        self.place, self.wanted = place, contributor >= 0
+        self.place, self.wanted = asked(kind, n, per_block * (n if kind.blocks else 1), root)
+        self.chunks = self.place.shape[1]
         size = self.chunks * len(pairs) * steps
         if size > MOST_VARIABLES:
             raise CollsimError(
@@ -176,7 +190,7 @@ class _Question:
         late = np.where(self.wanted.T[:, None, :], self.hops[None], -1)
         for c in range(self.chunks):
             for e, (u, v) in enumerate(zip(src, dst, strict=True)):
-                if self.place[v, c] or early[c, v] < early[c, u]:
+                if self.place[v, c]:
                     continue
                 relays = [int(h) for h in late[c, v] if h >= 0]
                 for s in range(int(early[c, u]), self.steps - min(relays, default=0)):
@@ -251,33 +265,41 @@ class _Question:
         status = found[0]
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             rows = [(e, c, s) for (c, e, s), x in self.x.items() if solver.boolean_value(x)]
-            return True, np.array(rows, np.int64).reshape(-1, 3)
+            return True, self.needed(np.array(rows, np.int64).reshape(-1, 3))
         return status == cp_model.INFEASIBLE, None
+
+    def needed(self, sent: Longs) -> Longs:
+        """The rows without those whose chunk nobody wants where it ends: played backwards they would write twice."""
+        kept, used = [], self.wanted.copy()
+        for e, c, s in sent[np.argsort(-sent[:, 2], kind="stable")].tolist():
+            if used[self.pairs.dst[e], c]:
+                used[self.pairs.src[e], c] = True
+                kept.append((e, c, s))
+        return np.array(kept, np.int64).reshape(-1, 3)
 
 
 def _frozen(
-    kind: Collective,
-    pairs: Pairs,
-    sent: Longs,
-    steps: int,
-    reverse: bool,
-    ranks: int,
-    root: int,
-    chunks: int,
-    options: dict[str, Any],
+    kind: Collective, pairs: Pairs, made: list[tuple[Longs, bool]], root: int, options: dict[str, Any]
 ) -> Schedule:
+    """The rows (pair, chunk, step) of one or two questions as steps, every pair on a channel of its own."""
+    n, steps, per_block = pairs.ranks, options["steps"] // len(made), options["chunks"]
     channel = colours(pairs.src, pairs.dst).astype(np.int32)
-    late = steps - 1 - sent[:, 2] if reverse else sent[:, 2]
 
     def each() -> Iterator[Step]:
-        for s in range(steps):
-            pair, chunk = sent[late == s, 0], sent[late == s, 1].astype(np.int32)
-            ends = pairs.src[pair].astype(np.int32), pairs.dst[pair].astype(np.int32)
-            yield Step(*ends, chunk, chunk, np.full(len(pair), reverse and kind.reduces), channel[pair])
+        for sent, reverse in made:
+            late = steps - 1 - sent[:, 2] if reverse else sent[:, 2]
+            read, written = slots(kind, n, per_block, pairs.src[sent[:, 0]], pairs.dst[sent[:, 0]], sent[:, 1:].T)
+            for s in range(steps):
+                part = np.flatnonzero(late == s)
+                pair = sent[part, 0]
+                ends = pairs.src[pair].astype(np.int32), pairs.dst[pair].astype(np.int32)
+                reducing = np.full(len(part), reverse and kind.reduces)
+                step = Step(*ends, read[part], written[part], reducing, channel[pair])
+                yield step + own_blocks(n, per_block) if kind.apart and s == 0 else step
 
-    block = ranks if kind.blocks else 1
-    name = f"synthesized_{kind.name}"
-    return freeze(name, kind.name, ranks, each(), chunks=chunks, block=block, root=root, options=options)
+    chunks = per_block * (n if collective(_AS[kind.name][0][0]).blocks else 1)
+    block, name = n if kind.blocks else 1, f"synthesized_{kind.name}"
+    return freeze(name, kind.name, n, each(), chunks=chunks, block=block, root=root, options=options)
 
 
 def quickest(
@@ -293,16 +315,18 @@ def quickest(
     Raises CollsimError where the solver does not find one in time.
     """
     least, why = least_steps(kind, topology, ranks, root)
+    parts = len(_AS[kind.name]) if kind.name in _AS else 1
+    least *= parts
     refused: Words = ""
-    for rounds in range(least, _MOST_ROUNDS):
+    for rounds in range(least, _MOST_ROUNDS, parts):
         answer = exact(kind, topology, least, rounds, ranks=ranks, root=root, seconds=seconds, told=told)
         if answer.schedule is not None:
-            proof = "No schedule of fewer than {least} steps exists: {why}.{refused}"
+            proof = _PROOF if parts == 1 else _PROOF_OF_HALVES
             return answer.schedule, Sentence(proof, least=least, why=why, refused=refused)
         if not answer.proved:
             break
         proved = " None of {least} steps takes fewer than {rounds} rounds: the solver proved it."
-        refused = Sentence(proved, least=least, rounds=rounds + 1)
+        refused = Sentence(proved, least=least, rounds=rounds + parts)
     raise CollsimError(
         "{name}: no schedule of {least} steps was found in time; try objective='bandwidth'",
         name=topology.name,

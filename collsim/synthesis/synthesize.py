@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,11 +13,12 @@ from ..bar import told as telling
 from ..collective import Collective, collective
 from ..errors import CollsimError, Sentence, require_word
 from ..schedule import Schedule
-from ..simulate import simulate
+from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..units import format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
-from . import choosing, forests, greedy, known, solver
+from . import choosing, forests, greedy, known, phases, solver
+from .personal import PERSONAL
 
 Told = Callable[..., None] | None
 METHODS = ("trees", "greedy", "exact")
@@ -32,6 +33,7 @@ _GREEDY_SAYS = Sentence(
 )
 _AT_ROOT = Sentence("at the root"), Sentence("the buffer")
 _AT_RANKS = Sentence("at every rank"), Sentence("each block")
+_PERSONAL_RANKS = 32  # beyond, blocks of an alltoall are not cut: a matching looks through n^2 of them
 _SECONDS = {"low": 20.0, "normal": 120.0, "high": 1200.0}
 
 
@@ -77,12 +79,12 @@ def synthesize(
     switches: bool = True,
     progress: Any = None,
 ) -> Schedule:
-    """The best schedule for a collective on a topology that can be found; an ordinary, verified Schedule.
+    """A schedule found for a collective on a topology; ordinary and verified. `report` says what is proved of it.
 
     Args:
         collective_name: a collective or its name.
         objective: `bandwidth` (large sizes), `latency` (fewest steps, with proof), or a size such as `"4MiB"` for which
-            the methods' schedules are timed by the event engine and the fastest is taken.
+            the methods' schedules and the library's are timed by the event engine and the fastest is taken.
         effort: `low`, `normal` or `high`: how long to search and how large a schedule may be.
         ranks, root: the first so many ranks; the root, where the collective has one.
         method: `trees`, `greedy` or `exact`; chosen by objective and collective unless given.
@@ -94,6 +96,37 @@ def synthesize(
     Raises CollsimError for a collective that no method knows, or a bad option; TopologyError where ranks cannot reach
     each other.
     """
+    given = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
+    return searched(collective_name, topology, objective, effort, progress=progress, **given).schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What a search ends with.
+
+    Attributes:
+        schedule: the one that was found. library: the fastest run of each algorithm of the library that was timed
+        beside it by the event engine, by name.
+    """
+
+    schedule: Schedule
+    library: Mapping[str, Trace]
+
+
+def searched(
+    collective_name: str | Collective,
+    topology: Topology,
+    objective: str | int = "bandwidth",
+    effort: str = "normal",
+    *,
+    ranks: int | None = None,
+    root: int = 0,
+    method: str | None = None,
+    pieces: int | None = None,
+    switches: bool = True,
+    progress: Any = None,
+) -> Searched:
+    """What `synthesize` finds, and the runs that it was compared with. Takes and raises what that does."""
     kind = collective_name if isinstance(collective_name, Collective) else collective(collective_name)
     if not isinstance(topology, Topology):
         why = "synthesize wants a topology, got {topology!r}; make one with topology.switch(8)"
@@ -101,6 +134,20 @@ def synthesize(
     require_word("effort", effort, tuple(forests.EFFORT))
     if method is not None:
         require_word("method", method, METHODS)
+    n, root = _ranks_of(topology, ranks, root)
+    pieces = None if pieces is None else parse_count(pieces, "pieces")
+    if objective not in ("bandwidth", "latency"):
+        objective = parse_bytes(objective)
+    with telling(progress, "parts", "done", "in_all", "what") as told:
+        search = _Search(kind, topology, n, root, objective, effort, pieces, switches, told)
+        found, said = search.run(method)
+    verify(found)
+    _reports[found] = said
+    return Searched(found, search.library)
+
+
+def _ranks_of(topology: Topology, ranks: Any, root: Any) -> tuple[int, int]:
+    """How many ranks take part, and the root. Raises CollsimError for what the topology does not have."""
     n = topology.ranks if ranks is None else parse_count(ranks, "ranks", least=1)
     if n > topology.ranks or n < 2:
         why = "ranks={n}: {name} has {ranks}, and a collective to synthesize needs 2"
@@ -108,14 +155,7 @@ def synthesize(
     root = parse_count(root, "root", least=0)
     if root >= n:
         raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)
-    pieces = None if pieces is None else parse_count(pieces, "pieces")
-    if objective not in ("bandwidth", "latency"):
-        objective = parse_bytes(objective)
-    with telling(progress, "parts", "done", "in_all", "what") as told:
-        found, said = _Search(kind, topology, n, root, objective, effort, pieces, switches, told).run(method)
-    verify(found)
-    _reports[found] = said
-    return found
+    return n, root
 
 
 @dataclass(frozen=True)
@@ -133,6 +173,7 @@ class _Search:
     told: Told
     seconds: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
     gaps: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
+    library: dict[str, Trace] = field(default_factory=dict)
 
     def run(self, method: str | None) -> tuple[Schedule, Report]:
         methods = [method] if method is not None else self.methods()
@@ -170,15 +211,15 @@ class _Search:
 
     def of_library(self) -> list[tuple[Schedule, Report]]:
         """The fastest algorithm of the library: those with switches that reduce; for a size ring and tree as well."""
-        place = self.kind, self.topology, self.ranks, self.root, self.nbytes
         if self.ranks > known.MOST_RANKS:
             return []
-        best = known.quickest(*place, self.switches, isinstance(self.objective, int))
-        if best is None:
+        place = self.kind, self.topology, self.ranks, self.root, self.nbytes
+        self.library.update(known.raced(*place, self.switches, isinstance(self.objective, int), self.told))
+        if not self.library:
             return []
-        made, time, says = best
-        found = known.named(made, self.kind, self.options("known"))
-        self.seconds[found] = time
+        best, says = known.quickest(self.library)
+        found = known.named(best.schedule, self.kind, self.options("known"))
+        self.seconds[found] = best.time
         return [(found, Report("known", self.objective, says))]
 
     def methods(self) -> list[str]:
@@ -254,7 +295,9 @@ class _Search:
 
     def greedy(self) -> tuple[Schedule, Sentence]:
         best: Schedule | None = None
-        for per_block in (self.pieces,) if self.pieces else _GREEDY_CHUNKS[self.effort]:
+        many = self.kind.name in PERSONAL and self.ranks > _PERSONAL_RANKS
+        usual = (1,) if many else _GREEDY_CHUNKS[self.effort]
+        for per_block in (self.pieces,) if self.pieces else usual:
             found = self.matched(per_block)
             if len(found) > greedy.MOST_TIMED:
                 return best if best is not None else found, _GREEDY_SAYS
@@ -265,11 +308,12 @@ class _Search:
 
     def matched(self, per_block: int) -> Schedule:
         told = self.told
-        count = (lambda done, total: told(done, total, "matching")) if told is not None else None
+        count = (lambda done, total: told(done, total, phases.MATCHING)) if told is not None else None
         place = self.kind, self.topology, self.ranks, self.root
         return greedy.greedy(*place, self.nbytes, per_block, 1, self.options("greedy"), count)
 
     def exact(self) -> tuple[Schedule, Sentence]:
         told = self.told
-        tick = (lambda seconds: told(0, 1, f"solver, {seconds:.0f} s")) if told is not None else None
-        return solver.quickest(self.kind, self.topology, self.ranks, self.root, _SECONDS[self.effort], tick)
+        most = _SECONDS[self.effort]
+        tick = (lambda seconds: told(int(seconds), int(most), phases.SOLVER)) if told is not None else None
+        return solver.quickest(self.kind, self.topology, self.ranks, self.root, most, tick)

@@ -96,10 +96,10 @@ def test_the_parts_of_each_gap_are_in_a_table_and_the_code_says_the_same(tmp_pat
 
 
 def test_what_cannot_be_synthesized_is_a_sentence():
-    at = opened(explore, synthesize="1", **{**RUN, "collective": "alltoall", "algorithm": "alltoall_pairwise"})
+    at = opened(explore, synthesize="1", **{**RUN, "collective": "sendrecv", "algorithm": "sendrecv_direct"})
     assert not at.exception
     (message,) = messages(at)
-    assert "lltoall cannot be synthesized" in message
+    assert "endrecv cannot be synthesized" in message
 
 
 def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slow, monkeypatch):
@@ -122,6 +122,7 @@ def test_the_bar_goes_forward_while_it_is_looked_for():
     at = []
     found.of_run(
         Choice(place="torus", shape="3x3", collective="allgather", algorithm="allgather_ring", nbytes="1MiB"),
+        True,
         lambda stage, share: at.append(share),
     )
     assert len(at) > 3
@@ -131,7 +132,7 @@ def test_the_bar_goes_forward_while_it_is_looked_for():
 
 def test_a_schedule_of_many_transfers_is_played_with_fewer_pieces_and_says_so(monkeypatch):
     monkeypatch.setattr(found, "MOST_PLAYED", 2_000)
-    shown = found.of_run(replace(ONE_BOX, nbytes="256MiB", collective="broadcast", algorithm="broadcast_chain"))
+    shown = found.of_run(replace(ONE_BOX, nbytes="256MiB", collective="broadcast", algorithm="broadcast_chain"), True)
     few, all_, time = shown.thinned
     assert few < all_
     assert shown.runners[SYNTHESIZED].time == time
@@ -169,9 +170,9 @@ def test_a_sentence_of_chinese_names_has_no_spaces_between_them():
 
 
 def test_compare_without_anything_to_synthesize_keeps_the_others():
-    query = {**MESH, "collective": "alltoall", "sizes": "4KB:4MB:1000", "algorithms": "alltoall_pairwise,synthesized"}
+    query = {**MESH, "collective": "sendrecv", "sizes": "4KB:4MB:1000", "algorithms": "sendrecv_direct,synthesized"}
     at = fine(opened(compare, **query))
-    assert any("pairwise" in frame.value for frame in at.dataframe)
+    assert any("direct" in frame.value for frame in at.dataframe)
     assert "synthesis_add" not in [button.key for button in at.button]
     assert set(MATCHED) == {name for name in cs.collectives() if can_be(name)}
 

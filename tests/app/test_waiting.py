@@ -148,12 +148,13 @@ def test_what_nobody_can_know_has_no_estimate(monkeypatch, language):
     monkeypatch.setattr(results, "t", lambda key, **values: say(language, key, **values))
     job = pool.Computation(pool.key_of(outcome, (Choice(),)), outcome, True, 0.0)
     job.began, job.stage = pool.time.monotonic() - 30, "run"
-    assert results._said(job) == say(language, "work.unknown", so_far=30)
+    doing = say(language, "work.run")
+    assert results._said(job) == say(language, "work.unknown", doing=doing, so_far=30)
     assert results._share(job) == 0
     job.share = 0.25
     assert results._share(job) == 0.25
     job.expected = 60.0
-    assert results._said(job) == say(language, "work.run", about=60, so_far=30)
+    assert results._said(job) == say(language, "work.about", doing=doing, about=60, so_far=30)
     assert results._share(job) == pytest.approx(0.475, abs=0.01)
 
 

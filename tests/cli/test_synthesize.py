@@ -82,10 +82,12 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_looked_for(tm
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["run", "alltoall_pairwise", "--synthesize"], "alltoall cannot be synthesized"),
+        (["run", "sendrecv_direct", "--synthesize"], "sendrecv cannot be synthesized"),
         (["run", "allreduce_ring", "--synthesize", "--engine", "event", "--beside", "allreduce_ring"], "one run alone"),
-        (["compare", "--collective", "alltoall", "--synthesize"], "alltoall cannot be synthesized"),
+        (["compare", "--collective", "sendrecv", "--synthesize"], "sendrecv cannot be synthesized"),
         (["compare", "--model", "resnet50", "--synthesize"], "leave out --model"),
+        (["run", "allreduce_ring", "--no-switches"], "add --synthesize"),
+        (["compare", "--no-switches"], "add --synthesize"),
     ],
 )
 def test_what_cannot_be_synthesized_is_a_sentence(words, says):

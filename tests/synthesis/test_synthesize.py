@@ -72,7 +72,7 @@ def test_progress_is_told_and_may_end_the_search():
         (lambda: cs.synthesize("allgather", dgx1(), ranks=9), "ranks=9"),
         (lambda: cs.synthesize("broadcast", dgx1(), root=8), "root=8 is not a rank"),
         (lambda: cs.synthesize("gather", dgx1(), method="trees"), "method 'trees' knows"),
-        (lambda: cs.synthesize("allreduce", dgx1(), "latency"), "objective='latency' knows"),
+        (lambda: cs.synthesize("sendrecv", dgx1(), "latency"), "sendrecv cannot be synthesized"),
         (lambda: cs.synthesize("allgather", dgx1(), progress=3), "progress=3"),
         (lambda: cs.synthesize("allgather", cs.topology.ring(1)), "needs 2"),
     ],

@@ -2,7 +2,7 @@
 
 `ask` is the seed of the questions, `question` the one that is open, `answer` what was answered to it (`shown`: revealed
 without an answer); `class` the room of a class, with the teacher's key after a dash; `break` a way to break the run and
-a seed; `synthesize` shows the schedule that would close the gap.
+a seed; `synthesize` shows the schedule that would close the gap, with `switches=0` one without switches that reduce.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Panels:
         way, place: how the run is broken, and the seed that says where; an empty way: it is whole.
         mode: `simple` (picture, sentence, play) or `full`. cards: `all` where the simple page uses all cards; predict:
             it stops at every question.
-        synthesize: the schedule that comes nearest to the bound stands below the figures.
+        synthesize: a schedule that is synthesized for the run stands in its place; switches: it may use those of the
+            machine that reduce or multicast.
     """
 
     seed: int | None = None
@@ -54,6 +55,7 @@ class Panels:
     cards: str = ""
     predict: bool = False
     synthesize: bool = False
+    switches: bool = True
 
 
 def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Panels:
@@ -106,6 +108,7 @@ ADDRESS = PageAddress(
         Word("cards", one_of("cards", lambda: (ALL_CARDS,)), instead="–"),
         Word("predict", flag, write=lambda on: "1" if on else "", instead="–"),
         Word("synthesize", flag, write=lambda on: "1" if on else "", instead="–"),
+        Word("switches", flag, write=lambda on: "" if on else "0", instead="1"),
     ),
     _agree,
 )

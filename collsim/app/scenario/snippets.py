@@ -49,12 +49,13 @@ def python(choice: Choice, options: dict[str, Any]) -> str:
     ).replace("'", '"')
 
 
-def python_synthesis(choice: Choice, options: dict[str, Any], changed: str = "") -> str:
+def python_synthesis(choice: Choice, options: dict[str, Any], changed: str = "", switches: bool = True) -> str:
     """A script that races what is synthesized against a run, and writes it; `changed` builds a machine that is not the
-    choice's."""
+    choice's. `switches`: those that reduce may be used."""
+    given = "" if switches else "switches=False"
     return (
         f"{_scheduled(choice, options, changed or place(choice))}"
-        f"race = cs.simulate(s, m, {choice.nbytes!r}{_more(choice)}).close_gap()\n"
+        f"race = cs.simulate(s, m, {choice.nbytes!r}{_more(choice)}).close_gap({given})\n"
         "print(race)\n"
         "cs.save(race.schedule, 'synthesized.xml')\n"
     ).replace("'", '"')

@@ -124,12 +124,13 @@ def of_change(
     draw(left, right, (before.own if before.place == OWN else "",))
 
 
-def of_synthesis(choice: Choice, used: dict[str, Any], changed: str = "") -> None:
+def of_synthesis(choice: Choice, used: dict[str, Any], changed: str = "", switches: bool = True) -> None:
     """Explore and What-if: what is synthesized, raced and written to a file; `changed` builds the machine after a
     change, which the command line has no words for."""
-    script = snippets.python_synthesis(choice, used, changed)
+    script = snippets.python_synthesis(choice, used, changed, switches)
     left = [CodePart(t("python"), script, "python", t("synthesis.code.note"))]
-    line = f"{snippets.command(choice, used)} --synthesize --out synthesized.xml"
+    without = "" if switches else " --no-switches"
+    line = f"{snippets.command(choice, used)} --synthesize{without} --out synthesized.xml"
     right = [CodePart(t("cli"), "", note=t("code.edits")) if changed else CodePart(t("cli"), line)]
     draw(left, right, (choice.own if choice.place == OWN else "",))
 

@@ -220,10 +220,13 @@ def _said(job: Computation) -> str:
     if job.stage == "queue":
         return t("work.queue", count=max(1, workers().before(job)))
     about, so_far = max(1, round(job.expected)), round(job.seconds)
+    if job.stage == "compile" and job.expected:
+        return t("work.compile", about=about, so_far=so_far)
+    doing = t("work.run" if job.stage == "compile" else f"work.{job.stage}")
     if not job.expected:
-        return t("work.unknown", so_far=so_far)
-    late = job.stage != "compile" and so_far > 1.2 * about
-    return t("work.late" if late else f"work.{job.stage}", about=about, so_far=so_far)
+        return t("work.unknown", doing=doing, so_far=so_far)
+    late = so_far > 1.2 * about
+    return t("work.late" if late else "work.about", doing=doing, about=about, so_far=so_far)
 
 
 def _stop(request: Awaited) -> None:

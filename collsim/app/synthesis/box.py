@@ -16,7 +16,7 @@ from collsim.viz.sentences.words import capital
 from ..jobs.pool import key_of
 from ..shell import player
 from ..shell.charts import number_column, table, text_column
-from ..shell.controls import algorithm_label, folded
+from ..shell.controls import algorithm_label, folded, switch
 from ..shell.notes import note, verdict
 from ..shell.results import latest, leave
 from ..shell.session import language, session, t
@@ -28,6 +28,14 @@ GIGA, MICRO = 1e9, 1e6
 def offer(key: str, label: str, help: str, ask: Callable[[], None]) -> None:
     """The button that asks for what is synthesized."""
     st.button(label, key=key, help=help, icon=":material/route:", on_click=ask)
+
+
+def let_switches(on: bool, turn: Callable[[bool], None]) -> None:
+    """May switches of the machine that reduce be used? `turn` is called when the answer changes."""
+    chosen = switch("synthesis_switches", on, t("synthesis.switches"), t("synthesis.switches.help"))
+    if chosen != on:
+        turn(chosen)
+        st.rerun()
 
 
 def box(

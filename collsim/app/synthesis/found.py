@@ -20,8 +20,16 @@ Pair = tuple[str, str]
 #: Transfers up to which a run is played beside others, as on the page Race.
 MOST_PLAYED = 60_000
 _RIVALS = 6.0  # s, that its rivals and the parts of their gaps take
-#: Where each part of the work stands on the bar.
-_STAGES = {"trees": (0.05, 0.3), "reducing trees": (0.05, 0.3), "matching": (0.35, 0.3), "ring and tree": (0.65, 0.2)}
+#: What each phase of a search is called among the stages of a computation, where it begins on the bar, and its width.
+STAGES = {
+    "rates": ("rates", 0.0, 0.0),
+    "trees": ("trees", 0.02, 0.15),
+    "reducing trees": ("trees", 0.02, 0.15),
+    "timing trees": ("timing", 0.17, 0.2),
+    "matching": ("matching", 0.37, 0.15),
+    "solver": ("solver", 0.52, 0.1),
+    "ring and tree": ("library", 0.62, 0.2),
+}
 
 
 @dataclass(frozen=True)
@@ -54,14 +62,21 @@ def expected(ranks: int) -> float:
     return SECONDS_TO_SYNTHESIZE + _RIVALS + SECONDS_OF_PAIR * ranks**2
 
 
-def expected_of_run(choice: Choice) -> float:
+def expected_of_run(choice: Choice, switches: bool = True) -> float:
     """Seconds that `of_run` should take. Raises what building the place raises."""
     return expected(build_place(choice).ranks)
 
 
-def of_run(choice: Choice, tell: Tell = quietly) -> Synthesized:
+def reduces(place: cs.Topology) -> bool:
+    """Has a place switches that reduce or multicast, as far as it says?"""
+    from collsim.synthesis.known import reducing  # a page without synthesis needs no compiler
+
+    return reducing(place)
+
+
+def of_run(choice: Choice, switches: bool, tell: Tell = quietly) -> Synthesized:
     """What is synthesized for the place, collective and size of a run. Raises CollsimError for what cannot be."""
-    return closed(simulate(choice), tell)
+    return closed(simulate(choice), switches, tell)
 
 
 def reasons(choice: Choice, tell: Tell = quietly) -> tuple[Pair, ...]:
@@ -81,9 +96,9 @@ def said(race: SynthesisRace) -> tuple[Pair, ...]:
     return tuple(made)
 
 
-def closed(trace: cs.Trace, tell: Tell = quietly) -> Synthesized:
-    """The same of a run that is there."""
-    race: SynthesisRace = trace.close_gap(progress=_reporter(tell))
+def closed(trace: cs.Trace, switches: bool, tell: Tell = quietly) -> Synthesized:
+    """The same of a run that is there; `switches`: those of the machine that reduce or multicast may be used."""
+    race: SynthesisRace = trace.close_gap(switches=switches, progress=_reporter(tell))
     tell("run", 0.85)
     runs, thinned = dict(race.runs), None
     if len(race.schedule) > MOST_PLAYED and "pieces" in race.schedule.options:
@@ -99,9 +114,9 @@ def _reporter(tell: Tell) -> Callable[[int, int, str], None]:
     at = [0.0]
 
     def report(done: int, in_all: int, what: str) -> None:
-        begin, width = _STAGES.get(what, (0.0, 0.3))
+        stage, begin, width = STAGES[what]
         at[0] = max(at[0], begin + width * min(1.0, done / max(1, in_all)))
-        tell("run", at[0])
+        tell(stage, at[0])
 
     return report
 

@@ -2,17 +2,25 @@
 
 TEXTS: dict[str, tuple[str, str]] = {
     "work.queue": ("Waiting for a free processor: {count} before this one", "等待空闲的处理器：前面还有 {count} 项"),
-    "work.start": ("Computing: about {about} s in all, {so_far} s so far", "计算中：共约 {about} 秒，已用 {so_far} 秒"),
-    "work.run": ("Computing: about {about} s in all, {so_far} s so far", "计算中：共约 {about} 秒，已用 {so_far} 秒"),
-    "work.unknown": ("Computing: {so_far} s so far", "计算中：已用 {so_far} 秒"),
+    "work.about": ("{doing}: about {about} s in all, {so_far} s so far", "{doing}：共约 {about} 秒，已用 {so_far} 秒"),
+    "work.unknown": ("{doing}: {so_far} s so far", "{doing}：已用 {so_far} 秒"),
     "work.late": (
-        "Computing: {so_far} s so far, longer than the {about} s that were expected",
-        "计算中：已用 {so_far} 秒，超过预计的 {about} 秒",
+        "{doing}: {so_far} s so far, longer than the {about} s that were expected",
+        "{doing}：已用 {so_far} 秒，超过预计的 {about} 秒",
     ),
     "work.compile": (
         "Compiling the event engine, once on this machine: about {about} s, {so_far} s so far",
         "正在编译事件引擎（每台机器只需一次）：约 {about} 秒，已用 {so_far} 秒",
     ),
+    # what is being done, by the stage that a computation tells
+    "work.start": ("Computing", "计算中"),
+    "work.run": ("Computing", "计算中"),
+    "work.rates": ("Sharing the links among all pairs of ranks", "正在给所有 rank 对分配带宽"),
+    "work.trees": ("Packing trees", "正在装树"),
+    "work.timing": ("Timing the trees, whole and in pieces", "正在给整棵和切块的树计时"),
+    "work.matching": ("Matching chunks and links", "正在匹配 chunk 与链路"),
+    "work.solver": ("Looking for the fewest steps", "正在寻找最少的步数"),
+    "work.library": ("Timing ring, tree and the like", "正在给环、树等算法计时"),
     "work.stop": ("Cancel", "取消"),
     "work.stopped": ("Stopped before it was done.", "已在完成前停止。"),
     "work.died": (

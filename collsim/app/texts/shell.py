@@ -301,6 +301,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "为这台机器和这个数据量合成接近下界的调度，并与环、树竞速；环或树仍可能更快。",
     ),
     "synthesis.title": ("Synthesized for this machine and size", "为这台机器和这个数据量合成"),
+    "synthesis.switches": ("Use switches that reduce", "使用能做归约的交换机"),
+    "synthesis.switches.help": (
+        "The schedule may have switches of the machine add or copy data (NVLS, SHARP); the others use GPUs alone.",
+        "合成的调度可以让机器中的交换机做加法或复制（NVLS、SHARP）；环和树只用 GPU。",
+    ),
     "synthesis.close": ("Close", "关闭"),
     "synthesis.name": ("synthesized", "合成的调度"),
     "synthesis.run": ("{name}, as run above", "{name}（上面的运行）"),

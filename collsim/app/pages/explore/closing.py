@@ -11,8 +11,8 @@ from ...scenario.choice import Choice
 from ...scenario.outcome import Outcome, build_place, options_used
 from ...shell import codebox
 from ...shell.session import session, t
-from ...synthesis.box import box, offer
-from ...synthesis.found import expected_of_run, of_run
+from ...synthesis.box import box, let_switches, offer
+from ...synthesis.found import expected_of_run, of_run, reduces
 
 
 def panel(choice: Choice, shown: Outcome) -> bool:
@@ -21,15 +21,24 @@ def panel(choice: Choice, shown: Outcome) -> bool:
         if shown.figures.bound and can_be(choice.collective):
             offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(_turned, True))
         return False
-    box(of_run, choice, expected=expected_of_run, close=partial(_turned, False), code=partial(_code, choice))
+    switches = session().panels.switches
+    if reduces(build_place(choice)):
+        let_switches(switches, _switched)
+    code = partial(_code, choice, switches)
+    box(of_run, choice, switches, expected=expected_of_run, close=partial(_turned, False), code=code)
     return True
 
 
-def _code(choice: Choice) -> None:
+def _code(choice: Choice, switches: bool) -> None:
     used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
-    codebox.of_synthesis(choice, used)
+    codebox.of_synthesis(choice, used, switches=switches)
 
 
 def _turned(on: bool) -> None:
     now = session()
     now.panels = replace(now.panels, synthesize=on)
+
+
+def _switched(on: bool) -> None:
+    now = session()
+    now.panels = replace(now.panels, switches=on)

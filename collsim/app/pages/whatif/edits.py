@@ -31,7 +31,7 @@ from ...scenario.outcome import (
     quietly,
     seconds,
 )
-from ...synthesis.found import Synthesized, closed
+from ...synthesis.found import Synthesized, closed, reduces
 from ...synthesis.found import expected as expected_synthesis
 
 MOST_CHANGED = 60_000
@@ -60,7 +60,7 @@ class Edit:
 
     `straggler` (a rank, or NOBODY) with `how`, `jitter` (mean extra delay of a transfer), `traffic` and `beside`
     (another collective at the same time) are trouble that only a run without barriers can show. `synthesize`: the
-    schedule that is synthesized for the place after the edit stands below.
+    schedule that is synthesized for the place after the edit stands below; `switches`: it may use those that reduce.
     """
 
     gdr: str = "off"
@@ -77,6 +77,7 @@ class Edit:
     traffic: str = ""
     beside: str = ""
     synthesize: bool = False
+    switches: bool = True
 
     @property
     def troubled(self) -> bool:
@@ -108,6 +109,7 @@ WORDS = (
     Word("traffic", among(TRAFFIC)),
     Word("beside", among(BESIDE)),
     Word("synthesize", flag, write=lambda on: "1" if on else ""),
+    Word("switches", flag, write=lambda on: "" if on else "0"),
 )
 
 
@@ -356,17 +358,22 @@ def _tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(en=[en for en, _ in said], zh=[zh for _, zh in said], doubled=table["doubled"].clip(lower=0))
 
 
-def expected_repair(choice: Choice, edit: Edit) -> float:
+def expected_repair(choice: Choice, edit: Edit, switches: bool) -> float:
     """Seconds that `repaired` should take. Raises what building the place raises."""
     return expected_synthesis(build_place(choice).ranks)
 
 
-def repaired(choice: Choice, edit: Edit, tell: Tell = quietly) -> Synthesized:
+def switching(choice: Choice, edit: Edit) -> bool:
+    """Has the place after the edit switches that reduce? Raises CollsimError for what cannot be."""
+    return reduces(changed(choice, edit))
+
+
+def repaired(choice: Choice, edit: Edit, switches: bool, tell: Tell = quietly) -> Synthesized:
     """What is synthesized for the place after the edit, against the run that falls back to the ways that are left.
     Raises CollsimError for what cannot be."""
     other = changed(choice, edit)
     options = options_used(choice.algorithm, dict(choice.options), other, choice.on_machine)
-    return closed(_run(choice, other, options), tell)
+    return closed(_run(choice, other, options), switches, tell)
 
 
 def can_lose(choice: Choice, cable: str) -> bool:

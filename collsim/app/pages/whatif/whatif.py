@@ -31,7 +31,7 @@ from ...shell.page import page
 from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
 from ...shell.sidebar import sidebar
-from ...synthesis.box import box, offer
+from ...synthesis.box import box, let_switches, offer
 from . import edits
 from .cards import cards
 from .edits import Change, Edit
@@ -87,7 +87,8 @@ def draw() -> None:
     leave(edit)
     complain(now.complaints)
     event = edits.timed(now.choice, edit).engine == "event"
-    synthesized, edit = edit.synthesize, replace(edit, synthesize=False)
+    synthesized, switches = edit.synthesize, edit.switches
+    edit = replace(edit, synthesize=False, switches=True)
     found = latest(
         edits.change, now.choice, edit, expected=edits.expected_change, compiled=event, otherwise=(Choice(), Edit())
     )
@@ -96,7 +97,7 @@ def draw() -> None:
     shown, (choice, done) = found
     # where it is another, the last good pictures stand here, and this change may not be possible
     asked = (choice, done) == (now.choice, edit)
-    _change(shown, choice, done, partial(_synthesis, synthesized) if asked else None)
+    _change(shown, choice, done, partial(_synthesis, synthesized, switches) if asked else None)
     if asked:
         folded("code", t("code.title"), partial(_code, now.choice, edit))
 
@@ -120,29 +121,36 @@ def _change(shown: Change, choice: Choice, edit: Edit, synthesis: Callable[[Choi
         _tornado(shown)
 
 
-def _synthesis(shown: bool, choice: Choice, edit: Edit) -> None:
-    """The schedule that is synthesized for the place after the change, or the button that asks for it."""
+def _synthesis(shown: bool, switches: bool, choice: Choice, edit: Edit) -> None:
+    """The schedule that is synthesized for the place after the change, or the button that asks for it; `switches`: it
+    may use those that reduce."""
     if shown:
+        if edits.switching(choice, edit):
+            let_switches(switches, _switched)
         fallback = t("whatif.fallback", name=algorithm_label(choice.algorithm, choice.collective))
         given: dict[str, Any] = {
             "close": partial(_turned, False),
             "run": fallback,
-            "code": partial(_synthesis_code, choice, edit),
+            "code": partial(_synthesis_code, choice, edit, switches),
         }
-        box(edits.repaired, choice, edit, expected=edits.expected_repair, **given)
+        box(edits.repaired, choice, edit, switches, expected=edits.expected_repair, **given)
     elif can_be(choice.collective):
         offer("synthesis_show", t("whatif.synthesize"), t("synthesis.show.help"), partial(_turned, True))
 
 
-def _synthesis_code(choice: Choice, edit: Edit) -> None:
+def _synthesis_code(choice: Choice, edit: Edit, switches: bool) -> None:
     place = edits.changed(choice, edit)
     used = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
     after, changed = edits.code(choice, edit)
-    codebox.of_synthesis(after, used, "" if changed == snippets.place(after) else changed)
+    codebox.of_synthesis(after, used, "" if changed == snippets.place(after) else changed, switches)
 
 
 def _turned(on: bool) -> None:
     remember(PAGE, replace(remembered(PAGE), synthesize=on))
+
+
+def _switched(on: bool) -> None:
+    remember(PAGE, replace(remembered(PAGE), switches=on))
 
 
 def _code(choice: Choice, edit: Edit) -> None:

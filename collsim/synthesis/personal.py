@@ -1,0 +1,67 @@
+"""Chunks that each belong to one pair of ranks: an alltoall, in slots as its collective has them.
+
+Chunk `(i * n + j) * per_block + p` is piece p of what rank i has for rank j. It is read at i from slot
+`j * per_block + p` and ends at j in slot `chunks + i * per_block + p`, with `chunks = n * per_block`; a rank on its way
+keeps it in a slot of scratch beyond both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..collective import Collective
+from ..steps import Step
+
+Longs = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int32]
+PERSONAL = ("alltoall",)
+
+
+def demands(ranks: int, per_block: int) -> tuple[Flags, Flags]:
+    """(ranks, ranks^2 * per_block): who has each chunk before, and who wants it; what a rank has for itself is both."""
+    every = np.arange(ranks * ranks * per_block) // per_block
+    rank = np.arange(ranks)[:, None]
+    return every // ranks == rank, every % ranks == rank
+
+
+def asked(kind: Collective, ranks: int, chunks: int, root: int) -> tuple[Flags, Flags]:
+    """(ranks, chunks): who has each chunk before, and who wants it. An alltoall has a chunk for each pair and piece."""
+    if kind.name in PERSONAL:
+        return demands(ranks, chunks // ranks)
+    contributor, _ = kind.wanted(ranks, chunks, root)
+    return kind.held(ranks, chunks, root), contributor >= 0
+
+
+def slots(kind: Collective, ranks: int, per_block: int, src: Longs, dst: Longs, sent: Longs) -> tuple[Ints, Ints]:
+    """(transfers,) the slot that each is read from and the one it is written to, of a schedule in which no rank gets
+    a chunk twice.
+
+    Args:
+        sent: (2, transfers) chunk and step.
+    """
+    chunk, step = sent
+    if kind.name not in PERSONAL:
+        return chunk.astype(np.int32), chunk.astype(np.int32)
+    pair, piece = np.divmod(chunk, per_block)
+    origin, goal = np.divmod(pair, ranks)
+    chunks = ranks * per_block
+    written = chunks + origin * per_block + piece
+    relayed = np.flatnonzero(dst != goal)
+    order = relayed[np.lexsort((step[relayed], dst[relayed]))]
+    first = np.searchsorted(dst[order], dst[order])  # where the transfers to the same rank begin
+    written[order] = 2 * chunks + np.arange(len(order)) - first
+    kept = np.full((ranks, ranks * chunks), -1, np.int64)
+    kept[dst, chunk] = written
+    read = np.where(src == origin, goal * per_block + piece, kept[src, chunk])
+    return read.astype(np.int32), written.astype(np.int32)
+
+
+def own_blocks(ranks: int, per_block: int) -> Step:
+    """What every rank has for itself, copied into the result."""
+    rank = np.repeat(np.arange(ranks), per_block).astype(np.int32)
+    piece = np.tile(np.arange(per_block), ranks)
+    read = (rank * per_block + piece).astype(np.int32)
+    written = (ranks * per_block + read).astype(np.int32)
+    return Step(rank, rank, read, written, np.zeros(len(rank), bool), np.zeros(len(rank), np.int32))
