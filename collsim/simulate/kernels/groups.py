@@ -29,6 +29,7 @@ from .tables import (
     Longs,
     Nodes,
     Seats,
+    inlined,
     inner,
     note,
 )
@@ -137,19 +138,24 @@ def leave(
 
 
 @inner
-def end_front(seat: int, route_link: Ints, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
-    """A flow that comes out of the queue ends: if it was in a group, the next of the group is its front."""
-    s = seats[seat]
-    if s["next"] != FLOWS or s["hop"] < 0:
-        return
-    link = links[route_link[s["first"] + s["hop"]]]
+def next_front(seat: int, t: float, here: int, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
+    """The front of a link's group ends."""
+    link = links[here]
     front = without(link["front"], seat, seats)
     link["front"] = link["queued"] = front
     if front < 0:
         link["served"] = link["rate"] = 0.0
         return
     end = link["since"] + (seats[front]["mark"] - link["served"]) / link["rate"]
-    push(queue, counters, SIZE, end, front)
+    push(queue, counters, SIZE, max(t, end), front)
+
+
+@inlined
+def end_front(seat: int, t: float, route_link: Ints, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
+    """A flow that comes out of the queue ends: if it was in a group, the next of the group is its front."""
+    s = seats[seat]
+    if s["next"] == FLOWS and s["hop"] >= 0:
+        next_front(seat, t, route_link[s["first"] + s["hop"]], links, seats, queue, counters)
 
 
 @inner

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .tables import HEAP, Heap, Longs, inner
+from .tables import HEAP, Heap, Longs, inlined, inner
 
 
 def empty(items: int) -> Heap:
@@ -91,3 +91,10 @@ def drop(heap: Heap, counters: Longs, which: int, item: int) -> None:
             rise(heap, i, key, last)
         else:
             sink(heap, n, i, key, last)
+
+
+@inlined
+def single(heap: Heap) -> bool:
+    """Is the key of the first item its own, and of no other?"""
+    first = heap[0]["key"]
+    return min(min(heap[1]["key"], heap[2]["key"]), min(heap[3]["key"], heap[4]["key"])) > first

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .gates import end_of_job, open_gate, open_writes
 from .groups import end_front, set_ends
-from .heap import drop, push
+from .heap import drop, push, single
 from .rates import attach, detach, share_out
 from .tables import (
     ARRIVED,
@@ -40,6 +40,7 @@ from .tables import (
     Seats,
     Units,
     compiled,
+    inlined,
     inner,
     note,
 )
@@ -89,7 +90,7 @@ def settle(
         if seats[seat]["next"] != FLOWS:
             break
         drop(queue, counters, SIZE, seat)
-        end_front(seat, route_link, links, seats, queue, counters)
+        end_front(seat, t, route_link, links, seats, queue, counters)
         detach(seat, seats, route_link, links, nodes, heap, counters)
         note(log, counters, seats[seat]["row"], t, 0.0)
         work[ARRIVED, done + ended] = seat
@@ -104,7 +105,7 @@ def settle(
 # ----------------------------------------------------------------------------------------------------------------
 
 
-@inner
+@inlined
 def set_off(
     seat: int,
     t: float,
@@ -146,7 +147,7 @@ def set_off(
     push(queue, counters, SIZE, at, seat)
 
 
-@inner
+@inlined
 def happen(
     n: int,
     t: float,
@@ -239,7 +240,7 @@ def reduce_first(
     return done
 
 
-@inner
+@inlined
 def finish(
     done: int,
     t: float,
@@ -283,7 +284,7 @@ def finish(
     return n
 
 
-@inner
+@inlined
 def seat_ready(
     n: int,
     t: float,
@@ -356,10 +357,15 @@ def advance(
             return True
         t = queue[0]["key"]
         n = 0
-        while counters[SIZE] > 0 and queue[0]["key"] <= t:
+        if gamma == 0.0 and single(queue):  # its place is kept: its next event, or who follows in its seat, may take it
+            n = 1
+            batch[0] = queue[0]["item"]
+            queue[0]["key"] = -1.0
+            end_front(batch[0], t, route_link, links, seats, queue, counters)
+        while n == 0 or (queue[0]["key"] >= 0.0 and counters[SIZE] > 0 and queue[0]["key"] <= t):
             batch[n] = queue[0]["item"]
             drop(queue, counters, SIZE, batch[n])
-            end_front(batch[n], route_link, links, seats, queue, counters)
+            end_front(batch[n], t, route_link, links, seats, queue, counters)
             n += 1
         if sharing == FIFO:
             by_row(batch, n, seats)
@@ -406,6 +412,8 @@ def advance(
                 counters,
             )
             seat_ready(n, t, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
+            if counters[SIZE] > 0 and queue[0]["key"] < 0.0:
+                drop(queue, counters, SIZE, queue[0]["item"])
             if counters[DIRTY] == 0 or (counters[SIZE] > 0 and queue[0]["key"] <= t):
                 break
             done = settle(0, t, route_link, links, nodes, seats, queue, heap, work, counters, log)

@@ -34,6 +34,7 @@ from .tables import (
     Longs,
     Nodes,
     Seats,
+    inlined,
     inner,
 )
 
@@ -225,6 +226,29 @@ def open_up(seat: int, seats: Seats, work: Gates, counters: Longs) -> None:
 
 
 @inner
+def join_others(
+    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, work: Gates, counters: Longs
+) -> None:
+    """A flow comes to links where others are."""
+    s, bits = seats[seat], counters[BITS]
+    first, last = s["first"], s["last"]
+    for hop in range(first, last):
+        head = links[route_link[hop]]["head"]
+        if head >= 0 and seats[head >> bits]["hop"] < 0:
+            meet(head >> bits, seats, route_link, links, nodes, counters)
+        if links[route_link[hop]]["quiet"]:
+            notice(route_link[hop], seats, route_link, links, nodes, counters)
+    open_up(seat, seats, work, counters)
+    node = seat << bits
+    for hop in range(first, last):
+        enlist(node, NOTICED, route_link[hop], links, nodes)
+        links[route_link[hop]]["open"] += 1
+        node += 1
+    for hop in range(first, last):
+        soil(route_link[hop], links, heap, counters)
+
+
+@inlined
 def attach(
     seat: int,
     seats: Seats,
@@ -236,65 +260,64 @@ def attach(
     counters: Longs,
 ) -> bool:
     """Put a flow on its links; is it alone on all of them? If not, its neighbours need new rates, and so does it."""
-    s, bits = seats[seat], counters[BITS]
-    first, last = s["first"], s["last"]
+    s = seats[seat]
     s["hop"] = -1
     s["state"] = KEPT
     alone = True
-    for hop in range(first, last):
+    for hop in range(s["first"], s["last"]):
         link = links[route_link[hop]]
         alone = alone and link["count"] == 0
         link["count"] += 1
-    node = seat << bits
     if alone:
-        for hop in range(first, last):
+        node = seat << counters[BITS]
+        for hop in range(s["first"], s["last"]):
             nodes[node]["after"] = nodes[node]["back"] = -1
             links[route_link[hop]]["head"] = node
             node += 1
-        return True
-    for hop in range(first, last):
-        head = links[route_link[hop]]["head"]
-        if head >= 0 and seats[head >> bits]["hop"] < 0:
-            meet(head >> bits, seats, route_link, links, nodes, counters)
-        if links[route_link[hop]]["quiet"]:
-            notice(route_link[hop], seats, route_link, links, nodes, counters)
-    open_up(seat, seats, work, counters)
-    for hop in range(first, last):
-        enlist(node, NOTICED, route_link[hop], links, nodes)
-        links[route_link[hop]]["open"] += 1
-        node += 1
-    for hop in range(first, last):
-        soil(route_link[hop], links, heap, counters)
-    return False
+    else:
+        join_others(seat, seats, route_link, links, nodes, heap, work, counters)
+    return alone
 
 
 @inner
+def leave_others(
+    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs
+) -> None:
+    """A flow leaves links where others are, or were."""
+    s = seats[seat]
+    node = seat << counters[BITS]
+    for hop in range(s["last"] - s["first"]):
+        here = route_link[s["first"] + hop]
+        link = links[here]
+        link["count"] -= 1
+        if link["quiet"]:
+            link["head"] = -1
+            link["quiet"] = 0
+        elif hop == s["hop"]:
+            unlink(node, NOTICED if s["seen"] else ALONE, here, links, nodes)
+            link["open"] -= 1
+        else:
+            unlink(node, HELD, here, links, nodes)
+            link["room"] += s["wanted"]
+        if link["count"] == 0:
+            empty(here, links)
+        else:
+            soil(here, links, heap, counters)
+            if link["count"] == 1 and link["open"] == 0:
+                left_alone(here, seats, route_link, links, nodes, heap, counters)
+        node += 1
+
+
+@inlined
 def detach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs) -> None:
     """Take a flow off its links; those that shared one with it need new rates."""
     s = seats[seat]
-    node = seat << counters[BITS]
-    bottleneck = s["first"] + s["hop"]
-    for hop in range(s["first"], s["last"]):
-        link = links[route_link[hop]]
-        if s["hop"] < 0 or link["quiet"]:
-            link["head"] = -1
-            link["count"] = link["quiet"] = 0
-            node += 1
-            continue
-        if hop == bottleneck:
-            unlink(node, NOTICED if s["seen"] else ALONE, route_link[hop], links, nodes)
-            link["open"] -= 1
-        else:
-            unlink(node, HELD, route_link[hop], links, nodes)
-            link["room"] += s["wanted"]
-        link["count"] -= 1
-        if link["count"] == 0:
-            empty(route_link[hop], links)
-        else:
-            soil(route_link[hop], links, heap, counters)
-            if link["count"] == 1 and link["open"] == 0:
-                left_alone(route_link[hop], seats, route_link, links, nodes, heap, counters)
-        node += 1
+    if s["hop"] < 0:
+        for hop in range(s["first"], s["last"]):
+            links[route_link[hop]]["head"] = -1
+            links[route_link[hop]]["count"] = 0
+    else:
+        leave_others(seat, seats, route_link, links, nodes, heap, counters)
 
 
 # ---- filling -------------------------------------------------------------------------------------------------------

@@ -184,6 +184,12 @@ def inner(function: Kernel) -> Kernel:
     return _made(function, no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 
+def inlined(function: Kernel) -> Kernel:
+    """A kernel that stands in the midst of those that call it, for what every transfer needs: each array that is handed
+    over is seven words, and handing them over took longer than what was done with them."""
+    return _made(function, no_cfunc_wrapper=True, no_cpython_wrapper=True, forceinline=True)
+
+
 def _made(function: Kernel, **options: bool) -> Kernel:
     if not COMPILED:
         return function
