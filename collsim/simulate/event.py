@@ -62,7 +62,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _SLICE = 200_000  # transfers between two calls of progress
 _ENDLESS = 2**62  # what is simulated may fill the machine, unless `limits.within` says otherwise
-_ROW_BYTES, _GATE_BYTES = 32, 92  # per transfer: tables.ROW; the tables of `queue.build` and what they need
+_ROW_BYTES, _GATE_BYTES = 32, 92  # per transfer: tables.ROW; the tables of `gates.build` and what they need
 
 
 def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None) -> list[Timing]:
@@ -184,7 +184,7 @@ class _Run:
     def events(self, log: bool = False) -> Any:
         """Run the queue of events; with `log` the changes of rates."""
         with in_one_piece():
-            from .kernels import queue, tables
+            from .kernels import heap, queue, tables
 
         self.rows["start"] = 0.0 if self.given.eager else -1.0
         pending, gates, width = self._gates()
@@ -193,18 +193,17 @@ class _Run:
         hops = max(1, int((net.routes["last"] - net.routes["first"]).max(initial=1)))
         bits = (hops - 1).bit_length()
         nodes, seats = np.zeros(width << bits, tables.NODE), np.zeros(width, tables.SEAT)
-        seats["place"] = -1
-        agenda, heap = np.zeros(width, tables.QUEUE), np.zeros(len(links), tables.HEAP)
-        work = np.zeros((5, max(width, len(links), 2)), np.int32)
-        work[queue.FREE_SEATS, :width] = np.arange(width)[::-1]
-        counters = np.zeros(8, np.int64)
-        counters[queue.SPARE], counters[queue.BITS] = width, bits
+        agenda, waiting = heap.empty(width), heap.empty(len(links))
+        work = np.zeros((tables.SPACES, max(width, len(links), 2)), np.int32)
+        work[tables.FREE_SEATS, :width] = np.arange(width)[::-1]
+        counters = np.zeros(tables.COUNTERS, np.int64)
+        counters[tables.SPARE], counters[tables.BITS] = width, bits
         changes = np.zeros(max(_SLICE, 6 * width) if log else 0, tables.LOG)
         rules = self.sharing, self.gamma, self.given.overhead
         ready = np.flatnonzero(pending == 0)
-        work[queue.READY, : len(ready)] = ready
+        work[tables.READY, : len(ready)] = ready
         network = self.rows, self.delay, net.routes, net.route_link, links, np.zeros(self.units, tables.UNIT)
-        space = nodes, seats, agenda, heap, work, counters, changes
+        space = nodes, seats, agenda, waiting, work, counters, changes
         written = []
         more, fresh = True, len(ready)
         while more:
@@ -212,12 +211,12 @@ class _Run:
                 _SLICE, fresh, *rules, *network, pending, *gates, *_turned(self.edges, self.plan.rows), *order, *space
             )
             fresh = 0
-            self.visits += 0 if log else int(counters[queue.VISITED])
-            self.tell(int(counters[queue.DONE]))
+            self.visits += 0 if log else int(counters[tables.VISITED])
+            self.tell(int(counters[tables.DONE]))
             if log:
-                written.append(changes[: counters[queue.LOGGED]].copy())
-                counters[queue.LOGGED] = 0
-        if counters[queue.DONE] < self.plan.rows:
+                written.append(changes[: counters[tables.LOGGED]].copy())
+                counters[tables.LOGGED] = 0
+        if counters[tables.DONE] < self.plan.rows:
             raise _stuck(self.plan, self.edges, pending)
         return np.concatenate(written) if log else None
 
@@ -230,7 +229,7 @@ class _Run:
 
     def _gates(self) -> tuple[Ints, tuple[Ints, Ints, Ints], int]:
         """How many gates each row waits for, the gates, and how many transfers can be under way at once."""
-        from .kernels import queue
+        from .kernels import gates
 
         n, explicit = self.plan.rows, len(self.edges.start) > 0
         sends = np.empty((0 if explicit else n, 4), np.int32)
@@ -240,7 +239,7 @@ class _Run:
         newest[4] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)
         for part, turned, first, last, row in self._slices():
-            queue.build(part, *turned, first, last, row, pending, sends, receives, writes, newest, newest_write)
+            gates.build(part, *turned, first, last, row, pending, sends, receives, writes, newest, newest_write)
         if explicit:
             pending += np.diff(self.edges.start).astype(np.int32)
         return pending, (sends, receives, writes), n if explicit else max(1, int(newest[4].sum()))

@@ -190,7 +190,7 @@ def network(plan: NumberedJobs, topology: Topology, given: Conditions) -> Networ
     table = np.zeros(len(bandwidth), LINK)
     table["bandwidth"], table["alpha"] = bandwidth, alpha
     table["room"], table["level"] = bandwidth, np.inf
-    table["head"] = table["first"] = table["place"] = -1
+    table["head"] = table["first"] = table["rest"] = table["front"] = table["queued"] = -1
     return Network(routes, link, table, len(topology.links))
 
 
@@ -298,7 +298,7 @@ def _checked(depends: Any, job: Job) -> tuple[Longs, Longs]:
 
 
 def orders(plan: NumberedJobs, pending: Ints) -> tuple[Ints, Ints, Ints]:
-    """What jobs wait for, as `kernels.queue.end_of_job` takes it; empty where none waits. Rows that begin with a job
+    """What jobs wait for, as `kernels.gates.end_of_job` takes it; empty where none waits. Rows that begin with a job
     that waits get one more gate in `pending`: it opens when the jobs before have ended."""
     if not any(job.after for job in plan.jobs):
         return np.zeros((0, 4), np.int32), np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)

@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,12 +18,19 @@ Kernel: TypeAlias = Callable[..., Any]
 try:
     import numba
 
-    COMPILED = True
+    COMPILED = not numba.config.DISABLE_JIT
 except ImportError:  # a browser: the same source, slower
     COMPILED = False
 
 NONE, FAIR, FIFO = 0, 1, 2  # how links are shared
 TOGETHER = 1e-12  # ends that are this close, relative to the clock, are one moment
+SAME = 1e-13  # rates that differ by less, relative to them, are one
+WAITS, BEGINS, FLOWS, ARRIVES, REDUCES = 1, 2, 3, 4, 5  # what the next event of a seat is
+#: Counters: seats in the queue, rows done, free seats, links that wait, flows whose rates may change, length of log,
+#: flows and links visited in this slice, how many bits of a node are its hop, links whose groups change.
+SIZE, DONE, SPARE, DIRTY, TOUCHED, LOGGED, VISITED, BITS, CHANGES, COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+#: Rows of the work space.
+FREE_SEATS, BATCH, ARRIVED, READY, JOINED_FLOWS, CHANGED, SPACES = 0, 1, 2, 3, 4, 5, 6
 
 #: A transfer: s, s, bytes, its route, and 1 where it reduces.
 ROW = np.dtype([("start", "f8"), ("finish", "f8"), ("nbytes", "f8"), ("route", "i4"), ("reduce", "i4")])
@@ -32,24 +41,33 @@ ROUTE = np.dtype(
     [("first", "i8"), ("last", "i8"), ("latency", "f8"), ("narrow", "f8"), ("ready", "f8"), ("unit", "i8")]
 )
 
-#: A link: B/s, s; when it is free and when somebody last came to it (fifo, program order). For max-min fairness: B/s
-#: that flows leave which other links hold back, B/s of each of its own flows (inf: it is not full), no flow held back
-#: has more than this; the first flow held back, the first of its own, flows in all, of its own, and its place among the
-#: links that wait (-1: none).
+#: A link. For max-min fairness: B/s; B/s that flows leave which other links hold back; B/s of each of its own flows
+#: (inf: it is not full); no flow held back has more than `top`; the first flow held back, the first of its own that
+#: other links notice, the first of those that no other does; flows in all, of its own; 1 where it cannot matter (see
+#: `rates.hush`). Of the group of its own flows (see `groups`): the one that ends first and the one in the queue (-1:
+#: none), B/s of each until now, bytes that each has got, when that was counted, 1 where that changes in this moment.
+#: For fifo and program order: s; when it is free and when somebody last came to it.
 LINK = np.dtype(
     [
         ("bandwidth", "f8"),
-        ("alpha", "f8"),
-        ("free", "f8"),
-        ("last", "f8"),
         ("room", "f8"),
         ("level", "f8"),
         ("top", "f8"),
         ("head", "i4"),
         ("first", "i4"),
+        ("rest", "i4"),
         ("count", "i4"),
         ("open", "i4"),
-        ("place", "i8"),
+        ("quiet", "i4"),
+        ("front", "i4"),
+        ("queued", "i4"),
+        ("rate", "f8"),
+        ("served", "f8"),
+        ("since", "f8"),
+        ("changes", "i8"),
+        ("alpha", "f8"),
+        ("free", "f8"),
+        ("last", "f8"),
     ]
 )
 
@@ -74,30 +92,35 @@ PART = np.dtype(
     ]
 )
 
-#: A transfer under way: bytes left, B/s, since when, B/s to come; its row; whether its rate is as it was; what comes
-#: next; place in the queue (-1: none); its links are `route_link[first:last]` (fifo: those still to cross), and the one
-#: that sets its rate is `route_link[hop]` (-1: it is alone on them). 64 bytes, and no need to look up its route: the
-#: max-min solution does little else than read seats.
+#: A transfer under way: its bytes, or how much its group has served when it ends; B/s, since when (alone; in a group
+#: B/s for the log); B/s to come; its row; what comes next; whether its rate is as it was; its links are
+#: `route_link[first:last]` (fifo: those still to cross), the one that sets its rate is number `hop` of them (-1: it is
+#: alone on them), and so many others notice it; its place in its group. No need to look up its route: the max-min
+#: solution does little else than read seats.
 SEAT = np.dtype(
     [
-        ("left", "f8"),
+        ("mark", "f8"),
         ("rate", "f8"),
         ("since", "f8"),
         ("wanted", "f8"),
-        ("row", "i8"),
-        ("state", "i4"),
+        ("row", "i4"),
         ("next", "i4"),
-        ("place", "i4"),
+        ("state", "i4"),
         ("first", "i4"),
         ("last", "i4"),
         ("hop", "i4"),
+        ("seen", "i4"),
+        ("child", "i4"),
+        ("right", "i4"),
+        ("before", "i4"),
     ]
 )
 
-#: The flows over a link, two doubly linked lists of nodes `seat << bits | hop`, with bits enough for the longest route.
+#: The flows over a link, doubly linked lists of nodes `seat << bits | hop`, with bits enough for the longest route.
 NODE = np.dtype([("after", "i4"), ("back", "i4")])
-QUEUE = np.dtype([("time", "f8"), ("seat", "i8")])
-HEAP = np.dtype([("key", "f8"), ("link", "i8")])
+
+#: An entry of a heap, and where the item is whose number the entry's index is: see `heap`.
+HEAP = np.dtype([("key", "f8"), ("item", "i4"), ("place", "i4")])
 
 #: Changes of rate: s, B/s (fifo: the link), row.
 LOG = np.dtype([("time", "f8"), ("value", "f8"), ("row", "i8")])
@@ -110,7 +133,6 @@ Links: TypeAlias = npt.NDArray[Any]
 Units: TypeAlias = npt.NDArray[Any]
 Seats: TypeAlias = npt.NDArray[Any]
 Nodes: TypeAlias = npt.NDArray[Any]
-Queue: TypeAlias = npt.NDArray[Any]
 Heap: TypeAlias = npt.NDArray[Any]
 Log: TypeAlias = npt.NDArray[Any]
 Gates: TypeAlias = npt.NDArray[np.int32]  # a row each, columns in `queue`
@@ -129,7 +151,6 @@ def _types() -> dict[str, Any]:
         "Units": UNIT,
         "Seats": SEAT,
         "Nodes": NODE,
-        "Queue": QUEUE,
         "Heap": HEAP,
         "Log": LOG,
     }
@@ -163,15 +184,45 @@ def inner(function: Kernel) -> Kernel:
     return _made(function, no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 
+def inlined(function: Kernel) -> Kernel:
+    """A kernel that stands in the midst of those that call it, for what every transfer needs: each array that is handed
+    over is seven words, and handing them over took longer than what was done with them."""
+    return _made(function, no_cfunc_wrapper=True, no_cpython_wrapper=True, forceinline=True)
+
+
 def _made(function: Kernel, **options: bool) -> Kernel:
     if not COMPILED:
         return function
     names = dict(function.__annotations__)
     result = _TYPES[names.pop("return")]
     signature = result(*(_TYPES[name] for name in names.values()))
-    compiled: Any = partial(numba.njit, signature, nogil=True, _nrt=False, **options)
+    made: Any = partial(numba.njit, nogil=True, _nrt=False, **options)
     try:
-        made: Kernel = compiled(cache=True)(function)
+        made = made(cache=True)(function)
+        made._cache._cache_file._source_stamp = _written(str(Path(function.__code__.co_filename).parent))
     except RuntimeError:  # no directory for the cache
-        made = compiled()(function)
-    return made
+        made = made()(function)
+    made.compile(signature)
+    made.disable_compile()
+    return made  # type: ignore[no-any-return]
+
+
+@cache
+def _written(folder: str) -> str:
+    """What stands in all files of kernels together. A kernel holds those that it calls, also from other files, but
+    numba asks only whether a kernel's own file is as it was, and would keep stale copies of the others."""
+    digest = sha256()
+    for path in sorted(Path(folder).glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@inner
+def note(log: Log, counters: Longs, row: int, t: float, value: float) -> None:
+    """Write down a change of rate, where somebody wants to know."""
+    if len(log):
+        change = log[counters[LOGGED]]
+        change["row"] = row
+        change["time"] = t
+        change["value"] = value
+        counters[LOGGED] += 1

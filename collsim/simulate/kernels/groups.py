@@ -1,0 +1,193 @@
+"""Flows that have their rate from one link: a group.
+
+All of them have the same rate, so each gets as many bytes as the others in any time: `served` counts them, and a flow
+ends when `served` is at its `mark`. A new rate then changes one number of the link, not thousands of flows, and not
+their order (the virtual time of fair queueing: Parekh & Gallager, IEEE/ACM Transactions on Networking 1(3), 1993).
+The flow that ends first is the `front` of the group, and alone of it in the queue of events.
+
+The marks of a group are a pairing heap (Fredman, Sedgewick, Sleator & Tarjan, Algorithmica 1, 1986): a seat knows its
+`child`, the next to its `right` and who is `before` it, the one to its left or, of the first child, its parent.
+"""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from .heap import drop, push
+from .tables import (
+    BITS,
+    CHANGED,
+    CHANGES,
+    FLOWS,
+    SAME,
+    SIZE,
+    Gates,
+    Heap,
+    Ints,
+    Links,
+    Log,
+    Longs,
+    Nodes,
+    Seats,
+    inlined,
+    inner,
+    note,
+)
+
+
+@inner
+def meld(a: int, b: int, seats: Seats) -> int:
+    """One heap of two; its first."""
+    if a < 0:
+        return b
+    if b < 0:
+        return a
+    if seats[b]["mark"] < seats[a]["mark"]:
+        a, b = b, a
+    child = seats[a]["child"]
+    seats[b]["right"] = child
+    seats[b]["before"] = a
+    if child >= 0:
+        seats[child]["before"] = b
+    seats[a]["child"] = b
+    return a
+
+
+@inner
+def meld_all(first: int, seats: Seats) -> int:
+    """One heap of a row of heaps: two by two from the left, then one after another from the right."""
+    pairs = -1
+    while first >= 0:
+        second = seats[first]["right"]
+        rest = seats[second]["right"] if second >= 0 else -1
+        seats[first]["right"] = -1
+        if second >= 0:
+            seats[second]["right"] = -1
+        pair = meld(first, second, seats)
+        seats[pair]["right"] = pairs
+        pairs = pair
+        first = rest
+    heap = -1
+    while pairs >= 0:
+        left = seats[pairs]["right"]
+        seats[pairs]["right"] = -1
+        heap = meld(heap, pairs, seats)
+        pairs = left
+    if heap >= 0:
+        seats[heap]["before"] = -1
+    return heap
+
+
+@inner
+def without(front: int, seat: int, seats: Seats) -> int:
+    """The heap without one of its seats."""
+    s = seats[seat]
+    below = meld_all(s["child"], seats)
+    if seat != front:
+        before, right = s["before"], s["right"]
+        if seats[before]["child"] == seat:
+            seats[before]["child"] = right
+        else:
+            seats[before]["right"] = right
+        if right >= 0:
+            seats[right]["before"] = before
+        below = meld(front, below, seats)
+    s["child"] = s["right"] = s["before"] = -1
+    return below
+
+
+@inner
+def change(here: int, t: float, links: Links, work: Gates, counters: Longs) -> None:
+    """Something of a link's group is about to change: count what it has served until now."""
+    link = links[here]
+    if link["changes"] == 0:
+        link["changes"] = 1
+        work[CHANGED, counters[CHANGES]] = here
+        counters[CHANGES] += 1
+    link["served"] += link["rate"] * (t - link["since"])
+    link["since"] = t
+
+
+@inner
+def enter(
+    seat: int, here: int, left: float, t: float, links: Links, seats: Seats, work: Gates, counters: Longs
+) -> None:
+    """A flow with so many bytes left has its rate from this link from now on."""
+    change(here, t, links, work, counters)
+    link, s = links[here], seats[seat]
+    s["mark"] = link["served"] + left
+    s["child"] = s["right"] = s["before"] = -1
+    link["front"] = meld(link["front"], seat, seats)
+
+
+@inner
+def leave(
+    seat: int, here: int, t: float, links: Links, seats: Seats, queue: Heap, work: Gates, counters: Longs
+) -> float:
+    """A flow has its rate from this link no longer; how many bytes it has left."""
+    change(here, t, links, work, counters)
+    link = links[here]
+    left = max(0.0, seats[seat]["mark"] - link["served"])
+    if link["queued"] == seat:
+        drop(queue, counters, SIZE, seat)
+        link["queued"] = -1
+    link["front"] = without(link["front"], seat, seats)
+    if link["front"] < 0:
+        link["served"] = link["rate"] = 0.0
+    return left
+
+
+@inner
+def next_front(seat: int, t: float, here: int, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
+    """The front of a link's group ends."""
+    link = links[here]
+    front = without(link["front"], seat, seats)
+    link["front"] = link["queued"] = front
+    if front < 0:
+        link["served"] = link["rate"] = 0.0
+        return
+    end = link["since"] + (seats[front]["mark"] - link["served"]) / link["rate"]
+    push(queue, counters, SIZE, max(t, end), front)
+
+
+@inlined
+def end_front(seat: int, t: float, route_link: Ints, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
+    """A flow that comes out of the queue ends: if it was in a group, the next of the group is its front."""
+    s = seats[seat]
+    if s["next"] == FLOWS and s["hop"] >= 0:
+        next_front(seat, t, route_link[s["first"] + s["hop"]], links, seats, queue, counters)
+
+
+@inner
+def note_rates(first: int, t: float, rate: float, nodes: Nodes, seats: Seats, counters: Longs, log: Log) -> None:
+    """Write down the new rate of all flows of a list that had another."""
+    node = first
+    while node >= 0:
+        s = seats[node >> counters[BITS]]
+        if abs(rate - s["rate"]) > SAME * s["rate"]:
+            s["rate"] = rate
+            note(log, counters, s["row"], t, rate)
+        node = nodes[node]["after"]
+
+
+@inner
+def set_ends(
+    t: float, links: Links, nodes: Nodes, seats: Seats, queue: Heap, work: Gates, counters: Longs, log: Log
+) -> None:
+    """Give the groups that changed their new rates, and the queue their next ends."""
+    for i in range(counters[CHANGES]):
+        link = links[work[CHANGED, i]]
+        link["changes"] = 0
+        front, queued, new = link["front"], link["queued"], link["level"]
+        if queued >= 0 and queued != front:
+            drop(queue, counters, SIZE, queued)
+        link["queued"] = front
+        if front < 0:
+            continue
+        if queued != front or abs(new - link["rate"]) > SAME * link["rate"]:
+            link["rate"] = new
+            push(queue, counters, SIZE, t + max(0.0, seats[front]["mark"] - link["served"]) / new, front)
+        if len(log):
+            note_rates(link["first"], t, link["rate"], nodes, seats, counters, log)
+            note_rates(link["rest"], t, link["rate"], nodes, seats, counters, log)
+    counters[CHANGES] = 0

@@ -1,0 +1,100 @@
+"""One heap for all that has to be taken in order: seats by the time of their next event, links by the rate at which
+they may fill.
+
+Each has four below it, which lie together: half the levels of two, and the least of the four is found without a branch,
+which the processor would guess wrong half the time. Behind the last is always room for four more, their keys endless.
+Item i stands in place `heap[i]["place"]`, -1 where it is not in the heap; `counters[which]` is how many are.
+"""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import numpy as np
+
+from .tables import HEAP, Heap, Longs, inlined, inner
+
+
+def empty(items: int) -> Heap:
+    """A heap for that many items, with none in it."""
+    heap = np.zeros(items + 4, HEAP)
+    heap["key"], heap["place"] = np.inf, -1
+    return heap
+
+
+@inner
+def rise(heap: Heap, i: int, key: float, item: int) -> None:
+    """Put an item in place i, and let it rise to where it belongs."""
+    while i > 0:
+        up = (i - 1) >> 2
+        above = heap[up]["key"]
+        if above <= key:
+            break
+        other = heap[up]["item"]
+        heap[i]["key"] = above
+        heap[i]["item"] = other
+        heap[other]["place"] = i
+        i = up
+    heap[i]["key"] = key
+    heap[i]["item"] = item
+    heap[item]["place"] = i
+
+
+@inner
+def sink(heap: Heap, n: int, i: int, key: float, item: int) -> None:
+    """Put an item in place i of n, and let it sink to where it belongs."""
+    below = 4 * i + 1
+    while below < n:
+        left = below + (heap[below + 1]["key"] < heap[below]["key"])
+        right = below + 2 + (heap[below + 3]["key"] < heap[below + 2]["key"])
+        down = left + (right - left) * (heap[right]["key"] < heap[left]["key"])
+        least = heap[down]["key"]
+        if least >= key:
+            break
+        other = heap[down]["item"]
+        heap[i]["key"] = least
+        heap[i]["item"] = other
+        heap[other]["place"] = i
+        i = down
+        below = 4 * i + 1
+    heap[i]["key"] = key
+    heap[i]["item"] = item
+    heap[item]["place"] = i
+
+
+@inner
+def push(heap: Heap, counters: Longs, which: int, key: float, item: int) -> None:
+    """Give an item this key, in the heap or not."""
+    i = heap[item]["place"]
+    if i >= 0 and key >= heap[i]["key"]:
+        sink(heap, counters[which], i, key, item)
+        return
+    if i < 0:
+        i = counters[which]
+        counters[which] += 1
+    rise(heap, i, key, item)
+
+
+@inner
+def drop(heap: Heap, counters: Longs, which: int, item: int) -> None:
+    """Take an item out, wherever it is."""
+    i = heap[item]["place"]
+    if i < 0:
+        return
+    heap[item]["place"] = -1
+    n = counters[which] - 1
+    counters[which] = n
+    key, last = heap[n]["key"], heap[n]["item"]
+    heap[n]["key"] = np.inf
+    if i < n:
+        if i > 0 and heap[(i - 1) >> 2]["key"] > key:
+            rise(heap, i, key, last)
+        else:
+            sink(heap, n, i, key, last)
+
+
+@inlined
+def single(heap: Heap) -> bool:
+    """Is the key of the first item its own, and of no other?"""
+    first = heap[0]["key"]
+    return min(min(heap[1]["key"], heap[2]["key"]), min(heap[3]["key"], heap[4]["key"])) > first

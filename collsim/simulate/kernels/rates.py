@@ -1,0 +1,538 @@
+"""Max-min fair rates of flows on links.
+
+Between two moments every flow has its rate from one link, its bottleneck, which is full and gives as much to no flow
+as to this one (Bertsekas & Gallager 1992, section 6.5.2). A link keeps lists: `first` and `rest`, the flows that have
+their rate from it (all have the same, its `level`), and `head`, those that other links hold below that; `room` is what
+the latter leave. When flows begin and end, the filling is gone through again from the lowest rate at which something is
+different, and only where it is: a link that is touched waits for the rate at which its flows may notice. What a link
+has for each, room/open, is never more than what it ends up with, so a link that waits too early waits once more.
+
+A link with a single flow on it that is no narrower than this flow's bottleneck cannot matter: it is quiet, and nobody
+keeps it up to date. A flow all of whose other links are quiet is in `rest`, and follows the level of its link without
+anybody looking at it. (An incast is that: thousands of flows, each alone on all links but one.)
+"""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+import numpy as np
+
+from .groups import change, enter, leave
+from .heap import drop, push
+from .tables import (
+    BITS,
+    DIRTY,
+    JOINED_FLOWS,
+    SAME,
+    TOUCHED,
+    VISITED,
+    Gates,
+    Heap,
+    Ints,
+    Links,
+    Longs,
+    Nodes,
+    Seats,
+    inlined,
+    inner,
+)
+
+KEPT, OPEN, FIXED = 0, 1, 2  # the rate of a flow under way: as it was, not known, known anew
+HELD, NOTICED, ALONE = 0, 1, 2  # the lists of a link: `head`, `first`, `rest`
+_SPILT = 1e-12  # a link carries too much only where it is more than this, relative to its bandwidth
+_ABOVE = 1 + 1e-12  # a flow is above a rate only where it has so many times as much
+_NEAR = 1 + 1e-14  # sums of rates are the same up to this
+
+
+# ---- the lists of a link -------------------------------------------------------------------------------------------
+
+
+@inner
+def unlink(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None:
+    """Take a flow out of a list of a link that it is in."""
+    after, back = nodes[node]["after"], nodes[node]["back"]
+    if back >= 0:
+        nodes[back]["after"] = after
+    elif which == NOTICED:
+        links[link]["first"] = after
+    elif which == HELD:
+        links[link]["head"] = after
+    else:
+        links[link]["rest"] = after
+    if after >= 0:
+        nodes[after]["back"] = back
+
+
+@inner
+def enlist(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None:
+    """Put a flow in a list of a link."""
+    here = links[link]
+    if which == NOTICED:
+        head = here["first"]
+        here["first"] = node
+    elif which == HELD:
+        head = here["head"]
+        here["head"] = node
+    else:
+        head = here["rest"]
+        here["rest"] = node
+    nodes[node]["after"] = head
+    nodes[node]["back"] = -1
+    if head >= 0:
+        nodes[head]["back"] = node
+
+
+@inner
+def own(
+    seat: int, hop: int, before: int, now: int, link: int, links: Links, nodes: Nodes, seats: Seats, bits: int
+) -> None:
+    """A flow whose rate a link sets goes from one list of it to another."""
+    node = (seat << bits) + hop - seats[seat]["first"]
+    unlink(node, before, link, links, nodes)
+    enlist(node, now, link, links, nodes)
+
+
+@inner
+def empty(link: int, links: Links) -> None:
+    """Nothing on a link is noted any longer."""
+    here = links[link]
+    here["room"] = here["bandwidth"]
+    here["level"] = np.inf
+    here["top"] = 0.0
+
+
+# ---- who waits -----------------------------------------------------------------------------------------------------
+
+
+@inner
+def least_share(link: int, links: Links) -> float:
+    """What a link has for each of its flows at least: held back are those that it held back until now, or none."""
+    here = links[link]
+    share = here["bandwidth"] / here["count"]
+    if here["open"]:
+        share = max(share, here["room"] / here["open"])
+    return share
+
+
+@inner
+def soil(link: int, links: Links, heap: Heap, counters: Longs) -> None:
+    """What a link has for its flows has changed: it waits for the lowest rate at which they may notice."""
+    here = links[link]
+    if here["open"] == 0:
+        here["level"] = np.inf
+        if here["room"] >= -_SPILT * here["bandwidth"]:
+            return
+    key = min(here["level"], least_share(link, links))
+    if heap[link]["place"] < 0 or key < heap[heap[link]["place"]]["key"]:
+        push(heap, counters, DIRTY, key, link)
+
+
+@inner
+def hush(node: int, link: int, links: Links, nodes: Nodes, heap: Heap, counters: Longs) -> None:
+    """A link has one flow, whose bottleneck is no wider: it cannot matter as long as that is so."""
+    here = links[link]
+    here["quiet"] = 1
+    here["open"] = 0
+    here["first"] = -1
+    here["head"] = node
+    nodes[node]["after"] = nodes[node]["back"] = -1
+    empty(link, links)
+    if heap[link]["place"] >= 0:
+        counters[VISITED] += 1
+        drop(heap, counters, DIRTY, link)
+
+
+# ---- flows come and go ---------------------------------------------------------------------------------------------
+
+
+@inner
+def meet(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
+    """A flow that was alone on its links, with nothing noted there, gets company: its narrowest link is its bottleneck,
+    and those that nobody else came to are quiet."""
+    s = seats[seat]
+    narrow = s["first"]
+    for hop in range(s["first"], s["last"]):
+        if links[route_link[hop]]["bandwidth"] < links[route_link[narrow]]["bandwidth"]:
+            narrow = hop
+    s["hop"] = narrow - s["first"]
+    s["wanted"] = s["rate"]
+    s["seen"] = 0
+    node = seat << counters[BITS]
+    for hop in range(s["first"], s["last"]):
+        link = links[route_link[hop]]
+        if hop != narrow:
+            if link["count"] == 1:
+                link["quiet"] = 1
+            else:
+                s["seen"] += 1
+                link["room"] = link["bandwidth"] - s["rate"]
+                link["top"] = s["rate"]
+        node += 1
+    here = route_link[narrow]
+    link = links[here]
+    link["head"] = -1
+    enlist((seat << counters[BITS]) + narrow - s["first"], NOTICED if s["seen"] else ALONE, here, links, nodes)
+    link["open"] = 1
+    link["level"] = link["rate"] = s["rate"]
+    link["served"], link["since"] = 0.0, s["since"]
+    link["front"] = link["queued"] = seat
+    s["child"] = s["right"] = s["before"] = -1
+
+
+@inner
+def notice(link: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
+    """A quiet link gets another flow: note what the one that is there takes of it."""
+    here, bits = links[link], counters[BITS]
+    seat = here["head"] >> bits
+    s = seats[seat]
+    hop = s["first"] + s["hop"]
+    if s["seen"] == 0:
+        s["wanted"] = links[route_link[hop]]["level"]
+        own(seat, hop, ALONE, NOTICED, route_link[hop], links, nodes, seats, bits)
+    s["seen"] += 1
+    here["quiet"] = 0
+    here["room"] = here["bandwidth"] - s["wanted"]
+    here["top"] = s["wanted"]
+
+
+@inner
+def left_alone(
+    link: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs
+) -> None:
+    """A single flow is left on a link, and has its rate from another: hush this one if the other is no wider."""
+    bits, node = counters[BITS], links[link]["head"]
+    if node < 0:
+        return
+    seat = node >> bits
+    s = seats[seat]
+    hop = s["first"] + s["hop"]
+    if links[link]["bandwidth"] < links[route_link[hop]]["bandwidth"]:
+        return
+    hush(node, link, links, nodes, heap, counters)
+    s["seen"] -= 1
+    if s["seen"] == 0:
+        own(seat, hop, NOTICED, ALONE, route_link[hop], links, nodes, seats, bits)
+
+
+@inner
+def open_up(seat: int, seats: Seats, work: Gates, counters: Longs) -> None:
+    """A flow has no rate for now, and gets one in this moment."""
+    s = seats[seat]
+    if s["state"] == KEPT:
+        work[JOINED_FLOWS, counters[TOUCHED]] = seat
+        counters[TOUCHED] += 1
+    s["state"] = OPEN
+
+
+@inner
+def join_others(
+    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, work: Gates, counters: Longs
+) -> None:
+    """A flow comes to links where others are."""
+    s, bits = seats[seat], counters[BITS]
+    first, last = s["first"], s["last"]
+    for hop in range(first, last):
+        head = links[route_link[hop]]["head"]
+        if head >= 0 and seats[head >> bits]["hop"] < 0:
+            meet(head >> bits, seats, route_link, links, nodes, counters)
+        if links[route_link[hop]]["quiet"]:
+            notice(route_link[hop], seats, route_link, links, nodes, counters)
+    open_up(seat, seats, work, counters)
+    node = seat << bits
+    for hop in range(first, last):
+        enlist(node, NOTICED, route_link[hop], links, nodes)
+        links[route_link[hop]]["open"] += 1
+        node += 1
+    for hop in range(first, last):
+        soil(route_link[hop], links, heap, counters)
+
+
+@inlined
+def attach(
+    seat: int,
+    seats: Seats,
+    route_link: Ints,
+    links: Links,
+    nodes: Nodes,
+    heap: Heap,
+    work: Gates,
+    counters: Longs,
+) -> bool:
+    """Put a flow on its links; is it alone on all of them? If not, its neighbours need new rates, and so does it."""
+    s = seats[seat]
+    s["hop"] = -1
+    s["state"] = KEPT
+    alone = True
+    for hop in range(s["first"], s["last"]):
+        link = links[route_link[hop]]
+        alone = alone and link["count"] == 0
+        link["count"] += 1
+    if alone:
+        node = seat << counters[BITS]
+        for hop in range(s["first"], s["last"]):
+            nodes[node]["after"] = nodes[node]["back"] = -1
+            links[route_link[hop]]["head"] = node
+            node += 1
+    else:
+        join_others(seat, seats, route_link, links, nodes, heap, work, counters)
+    return alone
+
+
+@inner
+def leave_others(
+    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs
+) -> None:
+    """A flow leaves links where others are, or were."""
+    s = seats[seat]
+    node = seat << counters[BITS]
+    for hop in range(s["last"] - s["first"]):
+        here = route_link[s["first"] + hop]
+        link = links[here]
+        link["count"] -= 1
+        if link["quiet"]:
+            link["head"] = -1
+            link["quiet"] = 0
+        elif hop == s["hop"]:
+            unlink(node, NOTICED if s["seen"] else ALONE, here, links, nodes)
+            link["open"] -= 1
+        else:
+            unlink(node, HELD, here, links, nodes)
+            link["room"] += s["wanted"]
+        if link["count"] == 0:
+            empty(here, links)
+        else:
+            soil(here, links, heap, counters)
+            if link["count"] == 1 and link["open"] == 0:
+                left_alone(here, seats, route_link, links, nodes, heap, counters)
+        node += 1
+
+
+@inlined
+def detach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs) -> None:
+    """Take a flow off its links; those that shared one with it need new rates."""
+    s = seats[seat]
+    if s["hop"] < 0:
+        for hop in range(s["first"], s["last"]):
+            links[route_link[hop]]["head"] = -1
+            links[route_link[hop]]["count"] = 0
+    else:
+        leave_others(seat, seats, route_link, links, nodes, heap, counters)
+
+
+# ---- filling -------------------------------------------------------------------------------------------------------
+
+
+@inner
+def release(
+    here: int,
+    route_link: Ints,
+    links: Links,
+    nodes: Nodes,
+    seats: Seats,
+    heap: Heap,
+    work: Gates,
+    counters: Longs,
+) -> None:
+    """A link has more for its flows than it had: none of them holds its old rate any longer, on any link."""
+    node = links[here]["first"]
+    bits = counters[BITS]
+    links[here]["level"] = np.inf
+    while node >= 0:
+        seat, after = node >> bits, nodes[node]["after"]
+        s = seats[seat]
+        if s["state"] == KEPT:
+            open_up(seat, seats, work, counters)
+            other = seat << bits
+            for hop in range(s["first"], s["last"]):
+                link = links[route_link[hop]]
+                if other != node and link["quiet"] == 0:
+                    unlink(other, HELD, route_link[hop], links, nodes)
+                    link["room"] += s["wanted"]
+                    enlist(other, NOTICED, route_link[hop], links, nodes)
+                    link["open"] += 1
+                    soil(route_link[hop], links, heap, counters)
+                other += 1
+        node = after
+
+
+@inner
+def hold(
+    node: int,
+    opened: bool,
+    kept: bool,
+    here: int,
+    share: float,
+    before: float,
+    links: Links,
+    nodes: Nodes,
+    heap: Heap,
+    counters: Longs,
+) -> None:
+    """A flow on this link has its rate from another; until now it was one of its own, or had `before`."""
+    link = links[here]
+    if opened:
+        unlink(node, NOTICED, here, links, nodes)
+        link["open"] -= 1
+        link["room"] -= share
+        enlist(node, HELD, here, links, nodes)
+    else:
+        link["room"] += before - share
+    link["top"] = max(link["top"], share)
+    if kept:
+        soil(here, links, heap, counters)
+    elif link["open"] == 0 and link["room"] >= 0.0 and heap[here]["place"] >= 0:  # nobody there waits for a rate
+        link["level"] = np.inf
+        counters[VISITED] += 1
+        drop(heap, counters, DIRTY, here)
+
+
+@inner
+def fix(
+    seat: int,
+    node: int,
+    t: float,
+    share: float,
+    route_link: Ints,
+    links: Links,
+    nodes: Nodes,
+    seats: Seats,
+    queue: Heap,
+    heap: Heap,
+    work: Gates,
+    counters: Longs,
+) -> None:
+    """A flow has its rate from the link where it is this node; on its others it leaves the rest."""
+    s, bits = seats[seat], counters[BITS]
+    kept, first, before = s["state"] == KEPT, s["first"], s["hop"]
+    now = node & ((1 << bits) - 1)
+    here = route_link[first + now]
+    width, seen = links[here]["bandwidth"], 0
+    other = seat << bits
+    for i in range(s["last"] - first):
+        there = route_link[first + i]
+        link = links[there]
+        opened = not kept or i == before
+        if i == now or link["quiet"]:
+            pass
+        elif link["count"] == 1 and link["bandwidth"] >= width:
+            hush(other, there, links, nodes, heap, counters)
+        else:
+            hold(other, opened, kept, there, share, s["wanted"], links, nodes, heap, counters)
+            seen += 1
+        other += 1
+    if kept and before != now:
+        unlink(node, HELD, here, links, nodes)
+        links[here]["room"] += s["wanted"]
+        links[here]["open"] += 1
+        enlist(node, NOTICED if seen else ALONE, here, links, nodes)
+    elif seen == 0:
+        own(seat, first + now, NOTICED, ALONE, here, links, nodes, seats, bits)
+    if before != now:
+        left = s["mark"]
+        if before >= 0:
+            left = leave(seat, route_link[first + before], t, links, seats, queue, work, counters)
+        enter(seat, here, left, t, links, seats, work, counters)
+    if kept:
+        open_up(seat, seats, work, counters)
+    s["state"] = FIXED
+    s["wanted"] = share
+    s["hop"] = now
+    s["seen"] = seen
+
+
+@inner
+def exact_share(here: int, share: float, links: Links, nodes: Nodes, seats: Seats, counters: Longs) -> float:
+    """What a link has for each of its flows where those with an old rate above that are held to it: never less than
+    `share`, and found from below."""
+    link = links[here]
+    while True:
+        room, many, top = link["room"], link["open"], 0.0
+        node = link["head"]
+        while node >= 0:
+            s = seats[node >> counters[BITS]]
+            top = max(top, s["wanted"])
+            if s["state"] == KEPT and s["wanted"] > share * _ABOVE:
+                room += s["wanted"]
+                many += 1
+            node = nodes[node]["after"]
+        link["top"] = top
+        if room <= share * many * _NEAR:
+            return share
+        share = room / many
+
+
+@inner
+def fill(
+    here: int,
+    t: float,
+    share: float,
+    route_link: Ints,
+    links: Links,
+    nodes: Nodes,
+    seats: Seats,
+    queue: Heap,
+    heap: Heap,
+    work: Gates,
+    counters: Longs,
+) -> None:
+    """A link is full: all its flows without a rate, and those with an old one above `share`, have this one."""
+    link, bits = links[here], counters[BITS]
+    same = abs(share - link["level"]) <= SAME * share
+    if link["top"] > share * _ABOVE:
+        node = link["head"]
+        while node >= 0:
+            seat, after = node >> bits, nodes[node]["after"]
+            if seats[seat]["state"] == KEPT and seats[seat]["wanted"] > share * _ABOVE:
+                fix(seat, node, t, share, route_link, links, nodes, seats, queue, heap, work, counters)
+            node = after
+    node = link["first"]
+    while node >= 0:
+        seat, after = node >> bits, nodes[node]["after"]
+        state = seats[seat]["state"]
+        if state == OPEN or (state == KEPT and not same):
+            fix(seat, node, t, share, route_link, links, nodes, seats, queue, heap, work, counters)
+        node = after
+    if not same:
+        link["level"] = share
+        change(here, t, links, work, counters)
+
+
+@inner
+def share_out(
+    t: float,
+    route_link: Ints,
+    links: Links,
+    nodes: Nodes,
+    seats: Seats,
+    queue: Heap,
+    heap: Heap,
+    work: Gates,
+    counters: Longs,
+) -> None:
+    """Go through the links that wait, the lowest rate first, until every flow has its max-min fair rate."""
+    level = 0.0
+    while counters[DIRTY] > 0:
+        here, key = heap[0]["item"], heap[0]["key"]
+        link = links[here]
+        counters[VISITED] += 1
+        if link["open"] == 0:
+            link["level"] = np.inf
+            if link["count"] == 0 or link["room"] >= -_SPILT * link["bandwidth"]:
+                drop(heap, counters, DIRTY, here)
+                continue
+        level = max(level, key)
+        share = max(level, least_share(here, links))
+        if min(link["level"], share) <= key * _NEAR and link["top"] > share * _ABOVE:
+            share = exact_share(here, share, links, nodes, seats, counters)
+        if min(link["level"], share) > key * _NEAR:  # not yet
+            push(heap, counters, DIRTY, min(link["level"], share), here)
+        elif share > link["level"] * (1 + SAME):
+            release(here, route_link, links, nodes, seats, heap, work, counters)
+        else:
+            drop(heap, counters, DIRTY, here)
+            fill(here, t, share, route_link, links, nodes, seats, queue, heap, work, counters)
+    for i in range(counters[TOUCHED]):
+        seats[work[JOINED_FLOWS, i]]["state"] = KEPT
+    counters[VISITED] += counters[TOUCHED]
+    counters[TOUCHED] = 0
