@@ -21,6 +21,7 @@ from .machine.facts import PCIE_GBPS, Facts, require_one_host
 from .machine.topology_facts import Searched, cross_nic_of, facts_of, searched
 from .model.calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
 from .model.links import FABRICS, Parameters
+from .model.releases import Release, minor_of, release_of, sentence_of
 from .model.spread import LEVEL, Interval, Point, Shares, class_of, interval, shares
 from .model.timing import Call, Time, launch_time, time_of
 from .model.tuner import TunerChoice, allowed, choose
@@ -54,6 +55,7 @@ class Prediction:
         points: measurements of one's own that moved `time` and narrow its interval (`measured=` of `predict`).
         before: seconds without them.
         between: what the fabric between nodes costs beside one switch for all cards.
+        version: of NCCL, 18 for 2.18; None where nobody said.
     """
 
     collective: str
@@ -73,6 +75,14 @@ class Prediction:
     points: tuple[Point, ...] = ()
     before: float | None = None
     between: Between = ONE_SWITCH
+    version: int | None = None
+
+    @property
+    def release(self) -> Sentence:
+        """What NCCL's version means for the choice, or which was assumed."""
+        if self.facts.amd:
+            return Sentence("RCCL runs here, whose tables are its own; NCCL's versions do not count")
+        return sentence_of(self.version)
 
     @property
     def kind(self) -> str:
@@ -140,6 +150,7 @@ def predict(
     NCCL_PAT_ENABLE: bool | int | str | None = None,
     links: Parameters | None = None,
     launch: str | None = None,
+    version: str | None = None,
     measured: Any = None,
 ) -> Prediction:
     """Predict what nccl-tests prints (out of place, float, sum).
@@ -155,6 +166,8 @@ def predict(
             rails and spines of a Topology's fabric the bytes go.
         launch: who launches the kernels: "one process" for all GPUs of a node, "process per gpu", or "graph", captured
         before. None: as the machine says, else not known, and a middle is taken. It decides small calls.
+        version: of NCCL, "2.18" or "2.18.5": algorithms, protocols and the tables by which its tuner chooses were
+        others before 2.28. None: 2.30's. `Prediction.release` says what that means.
         measured: times of one's own on this machine, {"8B": "13us", "1GiB": "8.1ms"} or a table with columns nbytes and
         time, of this collective: one or two move launch, pipeline and rate, and narrow the interval.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
@@ -167,7 +180,7 @@ def predict(
     settings = {name: value for name, value in locals().items() if name.startswith("NCCL_")}
 
     def found(place: Facts | Topology, size: Any = nbytes) -> Prediction:
-        return _predicted(collective, place, size, ranks, links, launch, **settings)
+        return _predicted(collective, place, size, ranks, links, launch, minor_of(version), **settings)
 
     here = found(machine)
     if measured is not None:
@@ -185,6 +198,7 @@ def _predicted(
     ranks: Any,
     links: Parameters | None,
     launch: str | None,
+    version: int | None,
     *,
     NCCL_ALGO: str | None,
     NCCL_PROTO: str | None,
@@ -214,6 +228,8 @@ def _predicted(
     known = calibration_of(machine) if links is None else None
     links = links_of(machine) if links is None else links
     comm = communicator(facts, most, pat, found)
+    if version is not None:
+        comm, notes = replace(comm, release=_release(version, facts)), (*notes, str(sentence_of(version)))
     if _flag("NCCL_NVLS_ENABLE", NCCL_NVLS_ENABLE, auto=True) is False:
         comm = replace(comm, nvls=None)
     choice = None
@@ -226,9 +242,20 @@ def _predicted(
         way = between(name, "Ring" if choice is None else choice.algorithm, machine, facts, found)
         call, notes = replace(call, between=way), (*notes, *_fabric_notes(machine, way))
     notes += _crossing_notes(found, facts.nodes, call.between)
-    here = _timed(call, choice, notes, found)
+    here = replace(_timed(call, choice, notes, found), version=version)
     settings = settings_of({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
     return here if known is None else as_measured(here, known, settings)
+
+
+def _release(version: int, facts: Facts) -> Release | None:
+    """The tuner of a version. Raises CollsimError where it is not NCCL that runs."""
+    if facts.amd:
+        raise CollsimError(
+            "version='2.{minor}' is of NCCL, and {gpu} runs RCCL, whose tables are its own; leave the version out",
+            minor=version,
+            gpu=facts.gpu,
+        )
+    return release_of(version)
 
 
 def _crossing_notes(found: Searched | None, nodes: int, way: Between) -> tuple[str, ...]:
