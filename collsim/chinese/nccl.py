@@ -157,4 +157,26 @@ SAID = {
     "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple": (
         "ranks={ranks}：无法平均分到 {nodes} 个节点，而仿真需要平均；请用其倍数"
     ),
+    # versions of NCCL
+    "version={version!r} is no version of NCCL as text; write for example '2.18' or '2.18.3'": (
+        "version={version!r} 不是以文本写出的 NCCL 版本；请写例如 '2.18' 或 '2.18.3'"
+    ),
+    (
+        "version={version!r}: known are NCCL 2.{oldest} to 2.{newest}; give one of them, or leave it out for 2.{newest}"
+    ): "version={version!r}：已知的是 NCCL 2.{oldest} 至 2.{newest}；请给出其中之一，或省略（即 2.{newest}）",
+    "version='2.{minor}' is of NCCL, and {gpu} runs RCCL, whose tables are its own; leave the version out": (
+        "version='2.{minor}' 是 NCCL 的版本，而 {gpu} 运行 RCCL，其表格是自己的；请不要给出版本"
+    ),
+    "NCCL's version is not said: chosen as 2.{newest} would; version= (--nccl) says another": (
+        "没有说明 NCCL 的版本：按 2.{newest} 的方式选择；用 version=（--nccl）说明其他版本"
+    ),
+    "NCCL 2.{minor}: chosen as 2.{newest} would": "NCCL 2.{minor}：按 2.{newest} 的方式选择",
+    (
+        "NCCL 2.{minor}: chosen by the tables of {source}{lacking}; what a choice takes is known of all versions "
+        "together"
+    ): "NCCL 2.{minor}：按 {source} 的表格选择{lacking}；所选方案需要多长时间，依据的是各版本合在一起的实测",
+    "; not there yet: {what}": "；当时还没有：{what}",
+    "RCCL runs here, whose tables are its own; NCCL's versions do not count": (
+        "这里运行的是 RCCL，其表格是自己的；NCCL 的版本不起作用"
+    ),
 }

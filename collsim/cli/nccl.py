@@ -44,6 +44,10 @@ def predict(
         str | None,
         typer.Option(help="Who launches: 'one process', 'process per gpu' or 'graph'; it decides small calls."),
     ] = None,
+    nccl: Annotated[
+        str | None,
+        typer.Option(help="NCCL's version, as 2.18: older ones have fewer algorithms and choose by other tables."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """What nccl-tests would print on a machine: NCCL's choice, the time, where four in five measurements lie, and what
@@ -52,7 +56,8 @@ def predict(
     network, notes = place.network(assumed=False), dict[str, None]()
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
-        p = cs.nccl.beside_simulation(collective, network, size, measured=own, launch=launch)
+        p = cs.nccl.beside_simulation(collective, network, size, measured=own, launch=launch, version=nccl)
+        notes[str(p.release)] = None
         if why := p.interval().why:
             notes[why] = None
         notes |= dict.fromkeys(p.notes)

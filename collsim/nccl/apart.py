@@ -178,9 +178,8 @@ def _slower(p: Prediction, run: Trace, stated: float, call: Call) -> tuple[str, 
 
 def _call(p: Prediction, links: Parameters) -> Call:
     algorithm = "Ring" if p.algorithm == "P2P" else p.algorithm
-    return Call(
-        p.collective, algorithm, p.protocol, p.nbytes, p.facts, communicator(p.facts, None, None, p.graphs), links
-    )
+    comm = communicator(p.facts, None, None, p.graphs)
+    return Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, comm, links, p.between)
 
 
 def terms(call: Call) -> dict[str, float]:
@@ -234,6 +233,8 @@ def _words(call: Call, term: str) -> tuple[str, str]:
 def _rate_words(call: Call) -> tuple[str, str]:
     facts = call.facts
     limit = byte_time(replace(call, protocol="Simple"))[1]
+    if limit == "fabric":
+        return f"{call.between.link} carries the bytes of many hops", SHOWN.get(facts.net) or _FIT
     if limit == "channels":
         return "NCCL's channels move no more than their thread blocks do", "NCCL's own caps (src/graph/tuning.cc)"
     if limit == facts.inside:

@@ -21,6 +21,7 @@ from ..topology.calibrated import LinkFigures, Measured, Residue, calibrated
 from ..topology.network import Hop
 from ..units import format_bytes, format_time
 from .graphs import communicator
+from .machine.between import between
 from .machine.facts import Facts
 from .machine.topology_facts import facts_of, searched
 from .model.calibrated import CLUSTER, Knobs, beyond, fitted_on, poor, residue_of, settings_of, turned
@@ -173,7 +174,7 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
             "sizes (-b 8 -e 1G -f 2)",
             usable=len(usable),
         )
-    samples = [sample(row, facts, environment) for row in usable.itertuples()]
+    samples = [sample(row, machine, environment) for row in usable.itertuples()]
     factors, residues = _fitted(samples)
     links = turned(MEASURED, CLUSTER, factors)
     residuals = pd.DataFrame(
@@ -316,16 +317,20 @@ def _of_way(way: Sequence[Hop], kinds: Sequence[str], carries: float, step: floa
     return {kind: LinkFigures(carries, max(0.0, step - others) / sum(hop.kind == kind for hop in way))}
 
 
-def sample(row: Any, facts: Facts, environment: Mapping[str, str | None]) -> Sample:
+def sample(row: Any, machine: Facts | Topology, environment: Mapping[str, str | None]) -> Sample:
     """A measured row as a call with the algorithm and protocol that NCCL would choose."""
-    here = facts_of(facts, row.ranks)
-    comm, size = communicator(here, found=searched(here)), int(row.nbytes)
-    name = collective_name(row.collective)
-    if name in ("alltoall", "sendrecv"):
-        return Sample(Call(name, "Ring", "Simple", size, here, comm), float(row.time))
-    settings = settings_of(environment)
-    choice = choose(name, comm, size, settings.get("NCCL_ALGO", ""), settings.get("NCCL_PROTO", ""))
-    return Sample(Call(name, choice.algorithm, choice.protocol, size, here, comm), float(row.time))
+    here = facts_of(machine, row.ranks)
+    graphs = searched(here)
+    comm, size = communicator(here, found=graphs), int(row.nbytes)
+    name, algorithm, protocol = collective_name(row.collective), "Ring", "Simple"
+    if name not in ("alltoall", "sendrecv"):
+        settings = settings_of(environment)
+        choice = choose(name, comm, size, settings.get("NCCL_ALGO", ""), settings.get("NCCL_PROTO", ""))
+        algorithm, protocol = choice.algorithm, choice.protocol
+    call = Call(name, algorithm, protocol, size, here, comm)
+    if isinstance(machine, Topology):
+        call = replace(call, between=between(name, algorithm, machine, here, graphs))
+    return Sample(call, float(row.time))
 
 
 def moved(samples: Sequence[Sample], start: Parameters, knob: tuple[tuple[str, tuple[str | int, ...]], ...]) -> bool:

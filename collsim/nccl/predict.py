@@ -16,10 +16,12 @@ from ..topology.files.effects import sentences
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from .anchors import anchored
 from .graphs import communicator
+from .machine.between import ONE_SWITCH, Between, between
 from .machine.facts import PCIE_GBPS, Facts, require_one_host
 from .machine.topology_facts import Searched, cross_nic_of, facts_of, searched
 from .model.calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
 from .model.links import FABRICS, Parameters
+from .model.releases import Release, minor_of, release_of, sentence_of
 from .model.spread import LEVEL, Interval, Point, Shares, class_of, interval, shares
 from .model.timing import Call, Time, launch_time, time_of
 from .model.tuner import TunerChoice, allowed, choose
@@ -52,6 +54,8 @@ class Prediction:
         graphs: what NCCL's search finds on its links; None where that is not known or not NCCL's.
         points: measurements of one's own that moved `time` and narrow its interval (`measured=` of `predict`).
         before: seconds without them.
+        between: what the fabric between nodes costs beside one switch for all cards.
+        version: of NCCL, 18 for 2.18; None where nobody said.
     """
 
     collective: str
@@ -70,6 +74,15 @@ class Prediction:
     graphs: Searched | None = field(default=None, compare=False, repr=False)
     points: tuple[Point, ...] = ()
     before: float | None = None
+    between: Between = ONE_SWITCH
+    version: int | None = None
+
+    @property
+    def release(self) -> Sentence:
+        """What NCCL's version means for the choice, or which was assumed."""
+        if self.facts.amd:
+            return Sentence("RCCL runs here, whose tables are its own; NCCL's versions do not count")
+        return sentence_of(self.version)
 
     @property
     def kind(self) -> str:
@@ -137,6 +150,7 @@ def predict(
     NCCL_PAT_ENABLE: bool | int | str | None = None,
     links: Parameters | None = None,
     launch: str | None = None,
+    version: str | None = None,
     measured: Any = None,
 ) -> Prediction:
     """Predict what nccl-tests prints (out of place, float, sum).
@@ -148,11 +162,12 @@ def predict(
         ranks: fewer ranks than GPUs.
         NCCL_ALGO ... NCCL_PAT_ENABLE: NCCL's environment variables, with their values as NCCL takes them; None or "":
         not set.
-            NCCL_CROSS_NIC decides which graphs the search finds, and so what the tuner chooses; the time beyond that
-            takes the network for one switch between all cards, where no way is longer. `trace` simulates the rings over
-            the machine's own rails and spines.
+            NCCL_CROSS_NIC decides which graphs the search finds, and so what the tuner chooses and over which cards,
+            rails and spines of a Topology's fabric the bytes go.
         launch: who launches the kernels: "one process" for all GPUs of a node, "process per gpu", or "graph", captured
         before. None: as the machine says, else not known, and a middle is taken. It decides small calls.
+        version: of NCCL, "2.18" or "2.18.5": algorithms, protocols and the tables by which its tuner chooses were
+        others before 2.28. None: 2.30's. `Prediction.release` says what that means.
         measured: times of one's own on this machine, {"8B": "13us", "1GiB": "8.1ms"} or a table with columns nbytes and
         time, of this collective: one or two move launch, pipeline and rate, and narrow the interval.
         links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
@@ -165,7 +180,7 @@ def predict(
     settings = {name: value for name, value in locals().items() if name.startswith("NCCL_")}
 
     def found(place: Facts | Topology, size: Any = nbytes) -> Prediction:
-        return _predicted(collective, place, size, ranks, links, launch, **settings)
+        return _predicted(collective, place, size, ranks, links, launch, minor_of(version), **settings)
 
     here = found(machine)
     if measured is not None:
@@ -183,6 +198,7 @@ def _predicted(
     ranks: Any,
     links: Parameters | None,
     launch: str | None,
+    version: int | None,
     *,
     NCCL_ALGO: str | None,
     NCCL_PROTO: str | None,
@@ -203,7 +219,7 @@ def _predicted(
     p2p = "LOC" if _flag("NCCL_P2P_DISABLE", NCCL_P2P_DISABLE) else level
     facts, notes = _environment(facts, p2p, NCCL_NET_GDR_LEVEL)
     found = searched(facts, p2p, cross_nic_of(NCCL_CROSS_NIC))
-    notes += (*_crossing_notes(found, facts.nodes), *_guess_notes(facts))
+    notes += _guess_notes(facts)
     most = parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS") if _text(NCCL_MAX_NCHANNELS) else None
     pat = _flag("NCCL_PAT_ENABLE", NCCL_PAT_ENABLE, auto=True)
     algorithms, protocols = _text(NCCL_ALGO), _text(NCCL_PROTO)
@@ -212,6 +228,8 @@ def _predicted(
     known = calibration_of(machine) if links is None else None
     links = links_of(machine) if links is None else links
     comm = communicator(facts, most, pat, found)
+    if version is not None:
+        comm, notes = replace(comm, release=_release(version, facts)), (*notes, str(sentence_of(version)))
     if _flag("NCCL_NVLS_ENABLE", NCCL_NVLS_ENABLE, auto=True) is False:
         comm = replace(comm, nvls=None)
     choice = None
@@ -219,21 +237,51 @@ def _predicted(
         choice = choose(name, comm, size, algorithms, protocols)
         if most is not None and choice.algorithm.startswith("NVLS"):
             notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
-    here = _timed(Call(name, "Ring", "LL", size, facts, comm, links), choice, notes, found)
+    call = Call(name, "Ring", "LL", size, facts, comm, links)
+    if isinstance(machine, Topology) and facts.ranks > 1:
+        way = between(name, "Ring" if choice is None else choice.algorithm, machine, facts, found)
+        call, notes = replace(call, between=way), (*notes, *_fabric_notes(machine, way))
+    notes += _crossing_notes(found, facts.nodes, call.between)
+    here = replace(_timed(call, choice, notes, found), version=version)
     settings = settings_of({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
     return here if known is None else as_measured(here, known, settings)
 
 
-def _crossing_notes(found: Any, nodes: int) -> tuple[str, ...]:
-    """What is not modelled of rings that change the card between nodes."""
+def _release(version: int, facts: Facts) -> Release | None:
+    """The tuner of a version. Raises CollsimError where it is not NCCL that runs."""
+    if facts.amd:
+        raise CollsimError(
+            "version='2.{minor}' is of NCCL, and {gpu} runs RCCL, whose tables are its own; leave the version out",
+            minor=version,
+            gpu=facts.gpu,
+        )
+    return release_of(version)
+
+
+def _crossing_notes(found: Searched | None, nodes: int, way: Between) -> tuple[str, ...]:
+    """What it costs that rings change the card between nodes."""
     crossings = found.rings.crossings(nodes) if found else 0
-    if not crossings:
+    if found is None or not crossings:
         return ()
-    hops = nodes * len(found.rings.channels)
-    return (
-        f"{crossings} of {hops} hops of rings between nodes change the card, on rails the rail: that way is not "
-        "slower here",
-    )
+    said = f"{crossings} of {nodes * len(found.rings.channels)} hops of rings between nodes change the card"
+    if way == ONE_SWITCH:
+        return (f"{said}, on rails the rail: that way is not slower here",)
+    return (f"{said}; a hop takes {format_time(way.wait)} longer inside its nodes than over one switch",)
+
+
+def _fabric_notes(machine: Topology, way: Between) -> tuple[str, ...]:
+    """What the fabric costs, and the hops that change rail."""
+    fabric, found = machine.facts.get("fabric"), []
+    if way.times > 1:
+        found.append(
+            f"fabric {fabric}: bytes between nodes take {way.times:.3g} times as long as over one switch, held up by "
+            f"{way.link}"
+        )
+    if way.changes:
+        found.append(
+            f"fabric {fabric}: {way.changes} of {way.hops} hops between nodes leave their rail or unit over the spines"
+        )
+    return tuple(found)
 
 
 def _guess_notes(facts: Facts) -> tuple[str, ...]:
@@ -256,7 +304,8 @@ def _timed(call: Call, choice: TunerChoice | None, notes: tuple[str, ...], found
     else:
         run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
         call = replace(call, algorithm=choice.algorithm, protocol=choice.protocol)
-    return _prediction(call.collective, call.nbytes, call.facts, time_of(call), choice, run, notes, found)
+    made = _prediction(call.collective, call.nbytes, call.facts, time_of(call), choice, run, notes, found)
+    return replace(made, between=call.between)
 
 
 def as_measured(p: Prediction, known: Measured, settings: Mapping[str, str]) -> Prediction:

@@ -4,7 +4,7 @@ prediction.
 It knows nothing of protocols, launches or measured rates: it shows where the bytes go and which links they share. Its
 time is that of the links as the topology states them, so it is a lower bound of what is measured; `predict` is the
 number to compare with nccl-tests. Rings and trees take the orders that NCCL's search finds (`nccl.search`), so that
-NCCL_CROSS_NIC says here which cards, rails and spines carry them, which the prediction does not know; where there is no
+NCCL_CROSS_NIC says here which cards, rails and spines carry them, as in the prediction; where there is no
 search (RCCL, more than 16 GPUs in a node) the topology's own orders.
 """
 
@@ -13,13 +13,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ..errors import CollsimError
 from ..registry import schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
+from .machine.between import with_ranks
 from .machine.facts import Facts
 from .predict import Prediction, predict
 from .search.orders import over_nodes
@@ -65,11 +64,7 @@ def _of_ranks(machine: Topology, facts: Facts) -> Topology:
     if facts.ranks % facts.nodes:
         why = "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple"
         raise CollsimError(why, ranks=facts.ranks, nodes=facts.nodes)
-    here = np.flatnonzero(np.arange(machine.ranks) % (machine.ranks // facts.nodes) < facts.local)
-    orders = None
-    if machine.orders is not None:
-        orders = np.array([np.searchsorted(here, order[np.isin(order, here)]) for order in machine.orders], np.int32)
-    return replace(machine, ranks=len(here), endpoint_device=machine.endpoint_device[here], orders=orders)
+    return with_ranks(machine, facts)
 
 
 def schedule_of(prediction: Prediction, machine: Topology) -> Schedule:

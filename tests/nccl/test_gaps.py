@@ -7,12 +7,18 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import explain, own_run, published_run
-from collsim.nccl.measured.gaps import HYPOTHESES, NO_GAP, _under, apart
+from collsim.nccl import facts as words
+from collsim.nccl.measured.gaps import HYPOTHESES, MOST_NAMED, NO_GAP, _under, apart
 from collsim.nccl.model.links import MEASURED
 
 SIZES = [2**k for k in range(10, 31, 2)]
 TWO = cs.machine("dgx-a100", nodes=2)
 CARDS = cs.machine("pcie-8gpu-single-root", nodes=2)
+
+
+def named(gap):
+    """The hypotheses that are named."""
+    return (*((gap.best,) if gap.best else ()), *gap.as_well)
 
 
 def as_if(machine, **change):
@@ -26,31 +32,106 @@ def as_if(machine, **change):
     ("machine", "change", "key"),
     [
         (cs.machine("dgx-a100"), {"NCCL_P2P_DISABLE": 1}, "p2p_off"),
-        (CARDS, {"NCCL_NET_GDR_LEVEL": "LOC"}, "gdr_off"),
         (cs.machine("dgx-h100"), {"NCCL_NVLS_ENABLE": 0}, "nvls_off"),
-        (cs.machine("dgx-a100"), {"NCCL_PROTO": "Simple"}, "simple"),
+        (cs.machine("dgx-h100"), {"NCCL_PROTO": "LL"}, "ll"),
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_a_switch_that_was_set_is_found_again(machine, change, key):
     gap = explain(as_if(machine, **change))
-    assert gap.best is not None
-    assert key in {c.key for c in (gap.best, *gap.as_well)}
+    assert gap.verdict == "explained"
+    assert key in {c.key for c in named(gap)}
     assert gap.best.distance == pytest.approx(0, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("machine", "change", "key"),
+    [(CARDS, {"NCCL_NET_GDR_LEVEL": "LOC"}, "gdr_off"), (cs.machine("dgx-a100"), {"NCCL_PROTO": "Simple"}, "simple")],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_a_switch_that_costs_no_more_than_the_model_is_off_by_cannot_be_told(machine, change, key):
+    """It fits to the last digit, and so might a machine of this class where nothing was switched: four in five lie
+    within the interval, and this run does."""
+    run = as_if(machine, **change)
+    gap = explain(run)
+    assert (gap.verdict, gap.best, gap.as_well, gap.open) == ("within", None, (), True)
+    assert gap.tried[0].widths == pytest.approx(0, abs=0.01)
+    inside = [p.low < t < p.high for p, t in zip(run.predicted(), run.times, strict=True)]
+    assert sum(inside) >= 0.6 * len(inside)
+    assert "cannot be told: on machines that it has not seen" in str(gap)
+
+
+def test_the_same_gap_is_more_where_the_model_knows_more():
+    """A third slower: on two nodes over EFA, known from three systems, that is within the interval; on one NVSwitch,
+    where large sizes are known to 7 %, it is not."""
+    for name, verdicts in (("a100-2x8-efa", {"within"}), ("a100-8", {"explained", "several", "unexplained"})):
+        run = published_run(name)
+        gap = explain(replace(run, times=tuple(p.time * 4 / 3 for p in run.predicted())))
+        assert gap.distance == pytest.approx(0.288, abs=0.001)  # ln(4/3)
+        assert gap.verdict in verdicts
+
+
+def test_many_causes_that_fit_as_well_are_no_explanation():
+    """Four A100 through host memory ran 1.9 times as fast as predicted: PCIe, sockets, trees and protocols all do
+    that."""
+    gap = explain(published_run("a100-4-nop2p"))
+    assert (gap.verdict, gap.best, gap.open) == ("several", None, True)
+    assert len(gap.as_well) > MOST_NAMED
+    assert "which cause cannot be told" in str(gap)
+
+
+@pytest.mark.parametrize(
+    ("machine", "denied"),
+    [
+        (cs.machine("rtx4090-8gpu"), "p2p_on"),
+        (cs.machine("dgx-a100", p2p=False), "p2p_on"),
+        (cs.machine("dgx-a100", nodes=2, gdr=False), "gdr_on"),
+        (cs.machine("dgx-a100", nodes=2, nic="tcp-100"), "rdma"),
+        (cs.machine("dgx-a100", nodes=2, gdr=True, nic="ib-hdr"), "tcp"),
+        (words("RTX 4090", 8, 1, "pcie4-x16-nop2p", "none"), "p2p_on"),
+        (words("A100-SXM4-80GB", 16, 2, "nvlink3-nvswitch", "8xHDR200 IB", "yes"), "gdr_off"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_what_somebody_stated_is_never_contradicted(machine, denied):
+    """Even where the contrary fits to the last digit."""
+    plain = own_run("allreduce", machine, SIZES, [1.0] * len(SIZES))
+    fact = next(h.denies for h in HYPOTHESES if h.key == denied)
+    contrary = _under(next(h for h in HYPOTHESES if h.key == denied), replace(plain, stated=frozenset()), MEASURED)
+    assert contrary is not None, "it would apply"
+    gap = explain(replace(plain, times=tuple(map(float, contrary))))
+    assert fact in plain.told
+    assert denied not in {c.key for c in gap.tried}
+
+
+def test_what_is_a_guess_may_be_contradicted():
+    machine = cs.machine("dgx-a100", p2p=False)
+    times = [cs.nccl.predict("allreduce", cs.machine("dgx-a100"), n, NCCL_P2P_LEVEL="SYS").time for n in SIZES]
+    sure, unsure = (own_run("allreduce", machine, SIZES, times, unsure=u) for u in ((), ("p2p",)))
+    assert (sure.told, unsure.told) == ({"p2p"}, set())
+    with pytest.raises(CollsimError, match="fact to be unsure of 'p2'; did you mean 'p2p'"):
+        own_run("allreduce", machine, SIZES, times, unsure=("p2",))
+
+
+def test_a_version_is_a_setting_of_the_run():
+    machine = cs.machine("dgx-h100")
+    old = own_run("allreduce", machine, SIZES, [1.0] * len(SIZES), version="2.16")
+    assert {p.algorithm for p in old.predicted()} <= {"Ring", "Tree"}
+    assert "NVLS" in {p.algorithm for p in own_run("allreduce", machine, SIZES, [1.0] * len(SIZES)).predicted()}
+
+
 @pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=lambda h: h.key)
-def test_every_hypothesis_is_found_again_on_a_machine_where_it_applies(hypothesis):
-    plain = own_run("allreduce", TWO, SIZES, [1.0] * len(SIZES))
+def test_every_hypothesis_is_found_again_where_it_makes_more_than_the_model_is_off_by(hypothesis):
+    plain = own_run("allreduce", TWO, SIZES, [1.0] * len(SIZES), unsure=("p2p", "gdr", "net"))
     places = [plain.facts, replace(plain.facts, gdr=False), replace(plain.facts, net="tcp", gdr=False)]
     places += [published_run(name).facts for name in ("rtx4090-8", "rtx4090-4-p2p", "h100-8-nvls", "a100-2x1-gdr")]
     runs = [replace(plain, facts=facts) for facts in places]
     times = [(run, _under(hypothesis, run, MEASURED)) for run in runs]
     found = [explain(replace(run, times=tuple(map(float, t)))) for run, t in times if t is not None]
     assert found
-    told = [g for g in found if not g.small]
-    assert told or hypothesis.key in ("channels", "gdr_off", "gdr_on", "two_sockets"), "changes too little anywhere"
-    assert all(hypothesis.key in {c.key for c in (g.best, *g.as_well)} for g in told)
+    told = [g for g in found if g.verdict not in ("agree", "within")]
+    assert told or hypothesis.key == "p2p_on", "changes too little anywhere"
+    assert all(hypothesis.key in {c.key for c in named(g)} for g in told)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +146,7 @@ def test_every_hypothesis_is_found_again_on_a_machine_where_it_applies(hypothesi
 )
 def test_what_the_owners_switched_is_found_from_published_times(name, key):
     gap = explain(published_run(name).plain)
-    assert key in {c.key for c in (gap.best, *gap.as_well)}
+    assert key in {c.key for c in named(gap)}
     assert "not a finding" in str(gap)
     assert gap.ratio < 1
 

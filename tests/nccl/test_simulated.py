@@ -92,8 +92,7 @@ def test_the_tree_is_that_of_the_search():
 def test_cross_nic_says_over_which_cards_the_simulated_rings_go():
     """Two H100 nodes on rails. 0: a ring's last GPU leaves by the first one's card, over NVLink (PXN); 2: in pairs,
     each by its own. So NVLink carries one more hop of 8 rings, in each of the 2 nodes, with 0; the cards carry the
-    same. The prediction has one switch between all cards and cannot tell, beyond what NCCL's tuner makes of it: the
-    same time with the algorithm pinned.
+    same. The prediction knows it too: each of the 2 steps between nodes crosses an NVLink up and down more.
     """
     machine = topology.machine("dgx-h100", nodes=2, fabric="rail")
     runs = {
@@ -107,7 +106,9 @@ def test_cross_nic_says_over_which_cards_the_simulated_rings_go():
     )  # up to the switch and down, 8 rings
     assert carried[0]["infiniband"] == pytest.approx(carried[2]["infiniband"])
     assert runs[0][1].time > runs[2][1].time
-    assert runs[0][0].time == runs[2][0].time
+    nvlink = next(hop.alpha for hop in machine.route(0, 1))
+    assert runs[0][0].parts.steps - runs[2][0].parts.steps == pytest.approx(2 * 2 * nvlink)
+    assert runs[0][0].parts.bytes == runs[2][0].parts.bytes
 
 
 def test_no_order_carries_more_channels_than_another():

@@ -41,6 +41,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "measured.scatter.y": ("predicted busbw", "预测 busbw"),
     "measured.sample": ("Try a sample", "试试示例"),
     "measured.machine": ("Ran on", "运行机器"),
+    "measured.version": ("NCCL version", "NCCL 版本"),
     "measured.table": ("Table", "第几张表"),
     "measured.empty": (
         "Drop the output of all_reduce_perf or a sibling here, of osu_allreduce, or a log of NCCL_DEBUG=INFO, and "
@@ -94,6 +95,17 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Measured faster than predicted, {apart} apart on average. Something that the model does not know, or the "
         "model itself.",
         "实测比预测快，平均相差 {apart}。原因是模型不知道的因素，或是模型本身。",
+    ),
+    "measured.within": ("Cannot be told: {apart} apart on average.", "无法判断：平均相差 {apart}。"),
+    "measured.within.note": (
+        "On machines that it has not seen the model is off by as much, so that a hypothesis would say more than the "
+        "measurement does.",
+        "模型在未见过的机器上误差也有这么大；再提出假设，就超出了测量所能说明的范围。",
+    ),
+    "measured.several": ("Cannot be told which: {cause}.", "无法判断是哪一个：{cause}。"),
+    "measured.several.note": (
+        "{apart} apart on average, and {count} hypotheses explain it as well.",
+        "平均相差 {apart}，有 {count} 个假设同样能够解释。",
     ),
     "measured.factor": ("a factor of {factor}", "{factor} 倍"),
     # charts

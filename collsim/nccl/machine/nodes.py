@@ -121,8 +121,8 @@ def _times(cable: Cable, by: float) -> Cable:
 
 
 def _require_words(topology: Topology, router: ClusterRouter, share: Floats) -> None:
-    """Refuse edits of cables that data cross and that the model has no word for: all but GPU links, network cards and
-    PCIe as a whole."""
+    """Refuse edits of cables that data cross and that the model has no word for: all but GPU links, network cards, PCIe
+    as a whole and cables between switches (`between` counts what they carry)."""
     kept = np.setdiff1d(np.arange(len(share)), list(router.lost))
     local = 2 * len(router.machine.joints) * router.nodes
     known = {"nvlink", "xgmi"}
@@ -130,10 +130,9 @@ def _require_words(topology: Topology, router: ClusterRouter, share: Floats) -> 
     of_pcie = share[:local].reshape(router.nodes, -1)[:, [2 * j + d for j in pcie for d in (0, 1)]]
     if of_pcie.size and np.ptp(of_pcie) == 0:
         known.add("pcie")
-    first_uplink = local + (2 * router.fabric.ports if router.fabric else 0)
     odd = np.zeros(len(share), bool)
     odd[kept] = [topology.links.kind(i) not in known for i in range(len(kept))]
-    odd[local:first_uplink] = False
+    odd[local:] = False
     odd &= share != 1
     if not odd.any():
         return

@@ -41,6 +41,8 @@ class Run:
         nbytes: nccl-tests' sizes, rising; times: seconds, out of place.
         plain: the same run on the machine as it would be described by who knows none of its settings; None where that
         is the same. source: where it was published; year.
+        stated: of `p2p`, `gdr` and `net` those that somebody said, which no hypothesis of `explain` contradicts; None:
+        what the facts deny is taken as said (no P2P, no GPUDirect RDMA, TCP), and GPUDirect RDMA where it is known.
     """
 
     name: str
@@ -54,6 +56,12 @@ class Run:
     words: tuple[tuple[str, str], ...] = ()
     source: str = ""
     year: int = 0
+    stated: frozenset[str] | None = None
+
+    @property
+    def told(self) -> frozenset[str]:
+        """What somebody stated of this machine."""
+        return _denied(self.facts) if self.stated is None else self.stated
 
     def __post_init__(self) -> None:
         if not self.nbytes or len(self.nbytes) != len(self.times):
@@ -97,11 +105,40 @@ def _run(entry: Mapping[str, Any]) -> Run:
         ),
         source=entry["source"],
         year=entry["year"],
+        stated=_stated(entry),
     )
     if "plain" not in entry:
         return made
     usual = {**entry, **entry["plain"]}
-    return replace(made, plain=replace(made, facts=_facts(usual), settings=_settings(usual)))
+    kept = _stated(usual) - {_SAYS[word] for word in entry["plain"] if word in _SAYS}
+    return replace(made, plain=replace(made, facts=_facts(usual), settings=_settings(usual), stated=kept))
+
+
+#: What a word of a table states.
+_SAYS = {"inside": "p2p", "gdr": "gdr", "between": "net"}
+
+
+def _stated(entry: Mapping[str, Any]) -> frozenset[str]:
+    """What the words of a table state."""
+    said = {"p2p": "p2p" in entry["inside"], "gdr": entry["gdr"] in ("yes", "no"), "net": entry["between"] != "none"}
+    return frozenset(name for name, there in said.items() if there) | _denied(_facts(entry))
+
+
+def _denied(facts: Facts) -> frozenset[str]:
+    """What facts of a machine can only say where somebody said it: that something is off, or that GPUDirect RDMA is
+    known."""
+    said = {"p2p": facts.inside == "host", "gdr": facts.gdr is not None, "net": facts.net == "tcp"}
+    return frozenset(name for name, there in said.items() if there)
+
+
+def _stated_of(machine: Facts | Topology, facts: Facts) -> frozenset[str]:
+    """What was stated of a machine: switches that were given, a card that was chosen, and what its GPUs cannot do."""
+    if not isinstance(machine, Topology):
+        return _denied(facts)
+    plan, given = machine.facts["asked"]
+    staged = facts.inside == "host" and not plan.p2p_over_pcie
+    said = {"p2p": "p2p" in given or staged, "gdr": "gdr" in given, "net": "nic" in given or facts.net == "tcp"}
+    return frozenset(name for name, there in said.items() if there)
 
 
 def _facts(entry: Mapping[str, Any]) -> Facts:
@@ -114,12 +151,25 @@ def _settings(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def own_run(
-    collective: str, machine: Facts | Topology, nbytes: Sequence[int], times: Sequence[float], ranks: int | None = None
+    collective: str,
+    machine: Facts | Topology,
+    nbytes: Sequence[int],
+    times: Sequence[float],
+    ranks: int | None = None,
+    *,
+    version: str | None = None,
+    unsure: Sequence[str] = (),
 ) -> Run:
     """Measured times of your own as a Run: sizes in bytes, times in seconds, of `collective` on `machine`.
 
-    Sizes of 0 are left out; a size that occurs several times keeps its median. Raises CollsimError where nothing is
-    left.
+    Sizes of 0 are left out; a size that occurs several times keeps its median.
+
+    Args:
+        version: of NCCL, as `predict` takes it.
+        unsure: of `p2p`, `gdr` and `net` what is a guess and may be contradicted by `explain`, though the machine says
+        it.
+
+    Raises CollsimError where nothing is left, and for unknown names.
     """
     name = collective_name(collective)
     by_size: dict[int, list[float]] = {}
@@ -130,7 +180,12 @@ def own_run(
         raise CollsimError("no row has a positive size and time")
     sizes = tuple(sorted(by_size))
     seen = facts_of(machine, ranks)
-    return Run("own", ("your own", "自己的数据"), name, seen, sizes, tuple(float(np.median(by_size[n])) for n in sizes))
+    if strange := set(unsure) - set(_SAYS.values()):
+        raise CollsimError(unknown("fact to be unsure of", sorted(strange)[0], _SAYS.values()))
+    times_of = tuple(float(np.median(by_size[n])) for n in sizes)
+    settings = () if not version else (("version", version),)
+    stated = _stated_of(machine, seen) - set(unsure)
+    return Run("own", ("your own", "自己的数据"), name, seen, sizes, times_of, settings, stated=stated)
 
 
 def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:

@@ -10,6 +10,8 @@ The second opinion beside NCCL's tuner. Assumptions, each with its data in `link
 - A step costs NCCL's latency for that protocol and kind of link, times one factor per kind.
 - Through host memory both directions share one path: a collective that sends and receives gets about half.
 - TCP carries what a CPU moves per NIC, whatever the wire.
+- Cables between switches that many hops share, and longer ways over them, cost what the topology's links say
+  (`machine.between`); facts from words have one switch between all cards.
 - The last rank of a ring can finish only when its last slice has been copied out: half a chunk of every channel
   (`drain`).
 
@@ -21,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..machine.between import ONE_SWITCH, Between
 from ..machine.facts import Facts
 from ..search import constants as c
 from .links import FABRICS, MEASURED, Parameters
@@ -43,7 +46,8 @@ _PEERS = 32
 
 @dataclass(frozen=True)
 class Call:
-    """One call: what, how, of how many bytes (nccl-tests' size), where, and what is known of the links."""
+    """One call: what, how, of how many bytes (nccl-tests' size), where, and what is known of the links and of the way
+    between nodes."""
 
     collective: str
     algorithm: str
@@ -52,6 +56,7 @@ class Call:
     facts: Facts
     comm: Communicator
     links: Parameters = MEASURED
+    between: Between = ONE_SWITCH
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,7 @@ def step_time(call: Call, collective: str, protocol: str) -> float:
         between *= k.step_without_gdr
     if protocol != "Simple" and call.nbytes >= k.eager.get(facts.net, math.inf):
         between += k.rendezvous * 1e6
+    between += call.between.wait * 1e6
     own = c.PAT_PER_RANK * facts.ranks if call.algorithm == "PAT" else 0.0
     return (near * inside + far * between + own) * 1e-6
 
@@ -178,6 +184,8 @@ def byte_time(call: Call) -> tuple[float, str]:
         times[facts.inside] = near * call.nbytes / (inside_rate(call) * share)
     if facts.nodes > 1:
         times[facts.net] = far * call.nbytes / (net_rate(call) * share)
+    if facts.nodes > 1 and call.between.times > 1:
+        times["fabric"] = far * call.nbytes / (fabric_rate(call) * share)
     if (cap := channel_cap(call)) < math.inf:
         times["channels"] = near * call.nbytes / cap
     limit = max(times, key=lambda name: times[name])
@@ -235,6 +243,15 @@ def net_rate(call: Call) -> float:
         rate *= k.without_gdr if staged else k.host_bridge if facts.card else 1.0
     rate *= k.net_p2p.get(call.collective, 1.0)
     return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local)
+
+
+def fabric_rate(call: Call) -> float:
+    """B/s that cables between switches leave to a node in one direction: they carry as much of their nominal rate as
+    cards do."""
+    k, facts = call.links, call.facts
+    nics = 1.0 if call.collective == "sendrecv" else facts.nics
+    rate = nics * facts.nic_rate * k.carries[facts.net]
+    return min(rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local) / call.between.times
 
 
 def channel_cap(call: Call) -> float:

@@ -15,6 +15,8 @@ from types import MappingProxyType
 
 from ...errors import CollsimError, Sentence, unknown
 from ..search import constants as c
+from . import releases
+from .releases import Release
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Communicator:
         channels: channels after doubling (None: those of `ring`, doubled). free: the same without NCCL_MAX_NCHANNELS.
         pat: None is NCCL's default (only with one GPU per node).
         collnet: the network reduces (SHARP plugin).
+        release: of NCCL, where it is older than the one described here.
     """
 
     ranks: int
@@ -66,6 +69,7 @@ class Communicator:
     free: int | None = None
     pat: bool | None = None
     collnet: bool = False
+    release: Release | None = None
 
     @property
     def local(self) -> float:
@@ -197,6 +201,8 @@ def _canonical(name: str, known: tuple[str, ...], variable: str) -> str:
 def available(collective: str, algorithm: str, protocol: str, comm: Communicator, forced_ll128: bool = False) -> bool:
     """Does NCCL consider this pair at all on these ranks (tuning.cc, ncclTopoTuneModel)?"""
     graph = comm.graph(algorithm)
+    if not releases.has(comm.release, algorithm, protocol, graph, comm, forced_ll128):
+        return False
     if algorithm not in ("Ring", "Tree"):
         if protocol != "Simple":
             return False
@@ -223,6 +229,8 @@ def _ll128_allowed(graph: Graph, comm: Communicator) -> bool:
 
 def bandwidth_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
     """GB/s of nccl-tests' size that the tuner expects; 0 where the algorithm is not there."""
+    if comm.release is not None:
+        return releases.bandwidth(comm.release, collective, algorithm, protocol, comm)
     graph = comm.graph(algorithm)
     assert graph is not None
     n, rooted = comm.ranks, collective in ("broadcast", "reduce")
@@ -265,6 +273,8 @@ def _capped(algorithm: str, protocol: str, bus: float, graph: Graph, comm: Commu
 
 def latency_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
     """Microseconds of a call without bytes, as the tuner counts them."""
+    if comm.release is not None:
+        return releases.latency(comm.release, collective, algorithm, protocol, comm)
     graph = comm.graph(algorithm)
     assert graph is not None
     p, n, nodes = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes
@@ -307,17 +317,23 @@ def time_of(collective: str, cost: TunerCost, comm: Communicator, nbytes: int) -
     bandwidth, latency = cost.bandwidth, cost.latency
     level = (nbytes >> 6).bit_length() - 1
     if collective == "allreduce":
-        corrected = cost.algorithm == "Tree" or (cost.algorithm == "NVLSTree" and comm.cc >= 100 and comm.cpu != "arm")
+        corrected = cost.algorithm == "Tree" or (
+            cost.algorithm == "NVLSTree" and comm.cc >= 100 and comm.cpu != "arm" and comm.release is None
+        )
         if corrected and 0 <= level < c.TREE_CORRECTED[cost.algorithm]:
             bandwidth *= c.TREE_CORRECTION[cost.protocol][level]
-        if (
-            cost.algorithm == "Ring"
-            and cost.protocol == "Simple"
-            and comm.nodes > 1
-            and nbytes // (comm.running_channels * comm.ranks) >= c.RING_PLATEAU_BYTES
-        ):
-            latency *= c.RING_PLATEAU[comm.cc >= 80]
+        if cost.algorithm == "Ring" and cost.protocol == "Simple" and comm.nodes > 1:
+            latency *= _plateau(comm, nbytes)
     return latency + nbytes / (1000 * bandwidth)
+
+
+def _plateau(comm: Communicator, nbytes: int) -> float:
+    """Factor on the latency of a ring over several nodes."""
+    older = None if comm.release is None else releases.plateau(comm.release, comm, nbytes)
+    if older is not None:
+        return older
+    many = nbytes // (comm.running_channels * comm.ranks) >= c.RING_PLATEAU_BYTES
+    return c.RING_PLATEAU[comm.cc >= 80] if many else 1.0
 
 
 def resources(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> tuple[int, int]:

@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 
 import collsim as cs
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, Sentence
 from collsim.exchange import formats, load, save
 from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
 from collsim.nccl.model.relative import relative_error
+from collsim.nccl.model.releases import NEWEST, OLDEST
 
 from ...jobs.worker import Tell
 from ...scenario.address import Complaint, PageAddress, Word, shortened
@@ -32,11 +33,17 @@ OWN = "own"
 MOST_ROWS = 2_000
 #: Ranks of an OSU log.
 MOST_MPI = 100_000
+#: Characters of a log in which it says who ran.
+_HEAD = 200_000
 #: The run that the sample log is made of, and where it ran.
 SAMPLE, SAMPLE_MACHINE = "a100-2x4-tcp", "polaris"
 #: What a log of each format is called in a file of its own.
 _FILES = {"nccl-tests": "nccl-tests.txt", "nccl-tests-json": "nccl-tests.json"}
 
+#: NCCL's versions, the newest first.
+VERSIONS = tuple(f"2.{minor}" for minor in range(NEWEST, OLDEST - 1, -1))
+#: How a log says which NCCL ran: NCCL_DEBUG=VERSION, nccl-tests' own lines, and its JSON (22807 is 2.28.7).
+_VERSION = re.compile(r"NCCL version 2\.(\d{1,2})\b|(?:nccl-library=|\"nccl_version\":\s{0,9})2(\d\d)\d\d\b", re.ASCII)
 _HOST = re.compile(
     r"#\s+Rank\s+\d{1,7}\s.{0,80}?\bon\s+(\S{1,80})\s+device\s+\d+\s+\[[^\]]{0,40}\]\s*(.{0,80})", re.ASCII
 )
@@ -50,7 +57,7 @@ class Selection:
         run: name of a published run, or `own`. plain: the model is told the machine only, not its settings.
         text: a log of one's own (not part of the address). table: which of its tables. collective: what it ran, where
         it does not say. machine, nodes, p2p, gdr: where it ran, as the reader says. ranks: of an OSU log, which does
-        not say; 0 is one per GPU.
+        not say; 0 is one per GPU. version: of NCCL, "2.18"; "" where nobody says.
     """
 
     run: str = "a100-2x8-ib"
@@ -63,6 +70,7 @@ class Selection:
     p2p: bool = True
     gdr: bool = True
     ranks: int = 0
+    version: str = ""
 
     @property
     def own(self) -> bool:
@@ -126,6 +134,7 @@ WORDS = (
     Word("p2p", flag),
     Word("gdr", flag),
     Word("ranks", count("ranks", MOST_MPI)),
+    Word("version", one_of("version of NCCL", lambda: VERSIONS)),
 )
 ADDRESS = PageAddress(Selection(), WORDS, _agree, _adapt)
 
@@ -148,7 +157,8 @@ def run_of(shown: Selection) -> Run:
         raise Refused("measured.manyranks", ranks=ranks, gpus=place.ranks)
     if not ((rows["nbytes"] > 0) & (rows["time"] > 0)).any():
         raise Refused("measured.notimes")
-    return own_run(collective, place, rows["nbytes"].tolist(), rows["time"].tolist(), ranks)
+    times = rows["nbytes"].tolist(), rows["time"].tolist()
+    return own_run(collective, place, *times, ranks, version=shown.version)
 
 
 def _ran(rows: pd.DataFrame, shown: Selection) -> tuple[str, int | None]:
@@ -160,6 +170,23 @@ def _ran(rows: pd.DataFrame, shown: Selection) -> tuple[str, int | None]:
 def place_of(shown: Selection) -> cs.Topology:
     """Where a log of one's own ran, as the reader says."""
     return cs.machine(shown.machine, nodes=shown.nodes, p2p=shown.p2p, gdr=shown.gdr or shown.nodes == 1)
+
+
+def on_nccl(shown: Selection) -> bool:
+    """Does NCCL run on the machine that was chosen, whose versions count, and not RCCL?"""
+    return not facts_of(cs.machine(shown.machine)).amd
+
+
+def version_of(text: str) -> str:
+    """The version of NCCL that a log names, "" where it names none that is known."""
+    found = _VERSION.search(text[:_HEAD])
+    said = "" if found is None else f"2.{int(found[1] or found[2])}"
+    return said if said in VERSIONS else ""
+
+
+def release_of(run: Run, shown: Selection) -> Sentence:
+    """What the version means for the prediction, or which was assumed."""
+    return predict(run.collective, run.facts, run.nbytes[0], version=shown.version).release
 
 
 def prepared(shown: Selection, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap]:
@@ -289,6 +316,7 @@ def sample() -> str:
 def guessed(text: str, shown: Selection) -> Selection:
     """Machine and number of nodes as far as the log's lines of devices or communicators tell; the reader may know
     better."""
+    shown = replace(shown, version=version_of(text))
     if nccl_log.looks(text):
         with suppress(CollsimError):  # the page says what is wrong with it
             shown = replace(shown, nodes=min(nccl_log.job_of(text).nodes or shown.nodes, MOST_NODES))
@@ -333,6 +361,7 @@ def _own_python(shown: Selection) -> str:
         lines.append(f'table = table[table["table"] == {int(rows["table"].iloc[0])}]')
     lines.append(f'machine = cs.machine("{shown.machine}", nodes={shown.nodes}{switches})')
     count = "" if ranks is None else f", ranks={ranks}"
+    count += f', version="{shown.version}"' if shown.version else ""
     lines.append(f'run = nccl.own_run("{collective}", machine, table["nbytes"], table["time"]{count})')
     return "\n".join(lines)
 

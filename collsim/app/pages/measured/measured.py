@@ -69,6 +69,8 @@ def _over_nccl(shown: Selection) -> None:
         return
     run, table, gap = found[0]
     _verdict(table, gap)
+    if shown.own:
+        note(compared.release_of(run, shown).said(language()))
     plots.curves(table, gap, run)
     if shown.own:
         calibration(shown)
@@ -182,7 +184,7 @@ def _log(shown: Selection) -> Selection:
     text = compared.sample() if pressed else compared.text_of(given.getvalue()) if given is not None else shown.text
     if text == shown.text:
         return shown
-    forget(*(f"e_{name}" for name in ("machine", "nodes", "table", "collective")))
+    forget(*(f"e_{name}" for name in ("machine", "nodes", "table", "collective", "version")))
     shown = compared.guessed(text, replace(shown, text=text, table=0, collective=""))
     return replace(shown, machine=compared.SAMPLE_MACHINE, nodes=2) if pressed else shown
 
@@ -224,7 +226,10 @@ def _which(shown: Selection) -> Selection:
     if log["collective"].isna().any():
         known = {"": t("measured.unknown"), **{name: name for name in BUSBW}}
         shown = replace(shown, collective=choose("e_collective", t("collective"), known, shown.collective))
-    return shown
+    if osu.looks(shown.text) or not compared.on_nccl(shown):
+        return replace(shown, version="")
+    versions = {"": t("measured.unknown"), **{name: name for name in compared.VERSIONS}}
+    return replace(shown, version=choose("e_version", t("measured.version"), versions, shown.version))
 
 
 def _switch(box: Any, name: str, now: bool, disabled: bool = False) -> bool:
@@ -266,6 +271,11 @@ def _explained(gap: Gap) -> tuple[str, str]:
     way, apart = ("slower" if gap.ratio < 1 else "faster"), _apart(gap.distance)
     if gap.small:
         return t("measured.agree", apart=apart), t("measured.agree.note")
+    if gap.verdict == "within":
+        return t("measured.within", apart=apart), t("measured.within.note")
+    if gap.verdict == "several":
+        causes = t("measured.or").join(plots.cause(c.key) for c in gap.as_well)
+        return t("measured.several", cause=causes), t("measured.several.note", apart=apart, count=len(gap.as_well))
     if gap.best is None:
         return t("measured.none", count=len(gap.tried)), t(f"measured.none.{way}", apart=apart)
     causes = t("measured.or").join(plots.cause(c.key) for c in (gap.best, *gap.as_well))

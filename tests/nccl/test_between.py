@@ -1,0 +1,127 @@
+"""The way between nodes in predictions: rails, spines and oversubscription cost what a simulation over the same links
+says, and one switch costs nothing."""
+
+import pytest
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.nccl import predict
+from collsim.nccl.machine.between import ONE_SWITCH
+from collsim.nccl.simulated import trace
+
+#: Bytes at which latency is nothing beside them.
+MANY = "4GiB"
+#: Fabrics on which four nodes share cables between switches, or not, and rails with PXN and without.
+FABRICS = {
+    "rails": {"fabric": "rail"},
+    "rails only": {"fabric": "rail-only"},
+    "rails without PXN": {"fabric": "rail", "pxn": False},
+    "rails of two nodes, half of a node's rate up": {"fabric": "rail", "unit": 2, "oversubscription": 2},
+    "leaves that keep up": {"fabric": "leaf-spine", "nodes_per_leaf": 2},
+    "leaves with a quarter up": {"fabric": "leaf-spine", "nodes_per_leaf": 2, "oversubscription": 4},
+    "a fat tree with half up": {"fabric": "fat-tree", "oversubscription": 2},
+}
+RING = {"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}
+
+
+def both(collective, name="dgx-h100", nodes=4, settings=None, **fabric):
+    """Times of the bytes as predicted, and of the simulation."""
+    machine = cs.machine(name, nodes=nodes, **fabric)
+    prediction, run = trace(collective, machine, MANY, **(settings or {}))
+    return prediction, run.time
+
+
+@pytest.mark.parametrize("fabric", FABRICS)
+@pytest.mark.parametrize(("collective", "settings"), [("allreduce", RING), ("allgather", RING), ("alltoall", {})])
+def test_a_fabric_makes_bytes_as_much_slower_as_the_simulation_says(fabric, collective, settings):
+    on_one, alone = both(collective, settings=settings)
+    here, time = both(collective, settings=settings, **FABRICS[fabric])
+    assert on_one.between == ONE_SWITCH
+    assert here.between.times == pytest.approx(time / alone, rel=0.02)
+
+
+@pytest.mark.parametrize("fabric", ["leaves with a quarter up", "rails of two nodes, half of a node's rate up"])
+@pytest.mark.parametrize("algorithm", ["Tree", "NVLSTree"])
+def test_trees_cross_fewer_spines_than_they_have_nodes(fabric, algorithm):
+    """Latency is part of a simulated tree's time, so that it is slowed by a little less than its bytes."""
+    settings = {"NCCL_ALGO": algorithm, "NCCL_PROTO": "Simple"}
+    _, alone = both("allreduce", settings=settings)
+    here, time = both("allreduce", settings=settings, **FABRICS[fabric])
+    assert here.between.times == pytest.approx(time / alone, rel=0.1)
+
+
+def test_what_leaves_room_costs_no_bytes():
+    """TCP moves 4.2 of the 25 GB/s of a card (links.TCP_PER_NIC), so that flows that share one uplink between two leave
+    room for it, and those that share one between sixteen do not."""
+    few, many = (
+        predict("sendrecv", cs.machine("dgx-h100", nodes=nodes, nic="tcp-200", pxn=False, **rails), MANY)
+        for nodes, rails in ((2, {"fabric": "rail"}), (16, {"fabric": "rail", "oversubscription": 4}))
+    )
+    alone = predict("sendrecv", cs.machine("dgx-h100", nodes=16, nic="tcp-200"), MANY)
+    assert (few.between.times, many.between.times) == (pytest.approx(2), pytest.approx(16))
+    assert few.parts.bytes == alone.parts.bytes
+    assert many.parts.limit == "fabric"
+    assert many.parts.bytes / alone.parts.bytes == pytest.approx(4.2 * 0.54 / (25 * 0.92 / 16))
+
+
+def test_one_switch_and_words_are_as_they_were():
+    """A machine on one switch is predicted as the facts read off it, which know of no fabric."""
+    for name, nodes in (("dgx-h100", 2), ("polaris", 4), ("rtx4090-8gpu", 2)):
+        machine = cs.machine(name, nodes=nodes)
+        for size in ("1KiB", "1MiB", MANY):
+            assert predict("allreduce", machine, size) == predict("allreduce", cs.nccl.facts_of(machine), size)
+
+
+def test_the_way_round_over_nvlink_to_the_receivers_rail_takes_its_latency():
+    """From GPU 7 to GPU 0 of the next node: with PXN an NVLink up and one down more."""
+    machine = cs.machine("dgx-h100", nodes=2, fabric="rail")
+    cable = machine.route(0, 1)[0].alpha
+    rails, alone = (predict("sendrecv", m, "1KiB") for m in (machine, cs.machine("dgx-h100", nodes=2)))
+    assert rails.between.wait == pytest.approx(2 * cable)
+    assert rails.parts.steps - alone.parts.steps == pytest.approx(2 * cable)
+
+
+def test_a_lost_cable_to_a_spine_is_counted_as_the_simulation_counts_it():
+    """The others of its leaf carry what it carried: a hop more on one of them."""
+    machine = cs.machine("dgx-h100", nodes=4, fabric="leaf-spine", nodes_per_leaf=1)
+    cut = machine.without_link("fabric/leaf1", "fabric/spine2")
+    prediction, run = trace("allreduce", cut, MANY, **RING)
+    usual, before = trace("allreduce", machine, MANY, **RING)
+    assert usual.between.times == 1
+    assert prediction.between.times == pytest.approx(run.time / before.time, rel=0.02)
+    assert prediction.between.times > 1.5
+    assert any("held up by" in note and "leaf" in note for note in prediction.notes)
+
+
+def test_fewer_ranks_load_fewer_cables():
+    """One GPU of each node has a leaf's way up, a quarter of 8 cards, to itself."""
+    machine = cs.machine("dgx-a100", nodes=4, **FABRICS["leaves with a quarter up"])
+    all_of_them, few = (predict("allgather", machine, MANY, ranks, **RING) for ranks in (32, 4))
+    assert (all_of_them.between.times, few.between.times) == (pytest.approx(2), 1)
+
+
+def test_rails_that_nothing_joins_are_refused_where_a_hop_has_to_change_them():
+    machine = cs.machine("dgx-h100", nodes=2, fabric="rail-only", pxn=False)
+    assert predict("allreduce", machine, MANY, **RING).between.times == 1
+    with pytest.raises(CollsimError, match=r"nothing joins"):
+        predict("alltoall", machine, MANY)
+
+
+def test_where_the_ranks_sit_does_not_change_the_rings():
+    """NCCL sorts ranks by node whatever numbers they have."""
+    usual, dealt = (
+        cs.machine("dgx-h100", nodes=4, placement=p, **FABRICS["leaves with a quarter up"])
+        for p in ("node", "round-robin")
+    )
+    assert predict("allreduce", dealt, MANY, **RING).between == predict("allreduce", usual, MANY, **RING).between
+
+
+def test_a_calibration_is_not_charged_twice_for_the_fabric():
+    """A log of an oversubscribed machine, made by the model itself, fits with all factors 1."""
+    import pandas as pd
+
+    machine = cs.machine("dgx-a100", nodes=4, **FABRICS["leaves with a quarter up"])
+    sizes = [2**k for k in range(10, 33, 2)]
+    times = [predict("allreduce", machine, n).time for n in sizes]
+    fitted = cs.nccl.calibrate(pd.DataFrame({"collective": "allreduce", "nbytes": sizes, "time": times}), machine)
+    assert all(factor == pytest.approx(1, abs=0.02) for factor in fitted.factors.values())
