@@ -28,7 +28,7 @@ _KINDS_OF_NUMBERS = 5  # so that neighbouring collectives do not carry the same 
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class GroupCollective:
     """One collective of one group: its task, the process of each endpoint, what it is, and its first row."""
 
     task: int
@@ -44,12 +44,12 @@ class StepPlan:
         self.predicted, self.step, self.network = predicted, predicted.step, network
         self.repeat, self.time_limit = repeat, time_limit
         self.known = Collectives(predicted.topology, "links", algorithm)
-        _require_messages(self.step)
+        require_messages(self.step)
 
     @cached_property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[GroupCollective]:
         """All collectives of all groups, in their order; one that comes several times as often."""
-        found: list[Part] = []
+        found: list[GroupCollective] = []
         row = 0
         for number in self.step.collectives:
             task = self.step.tasks[number]
@@ -57,7 +57,7 @@ class StepPlan:
                 plan = self.known.plan(group, task)
                 run, places = self._run(plan, task), self._places(plan, group)
                 for _ in range(task.times if len(plan) else 0):
-                    found.append(Part(number, places, run, row))
+                    found.append(GroupCollective(number, places, run, row))
                     row += len(plan)
         return found
 
@@ -147,10 +147,8 @@ class StepPlan:
         return self.predicted.costs.seconds / [max(lanes[lane] for lane in task.lanes) for task in self.step.tasks]
 
 
-def _require_messages(step: TrainingStep) -> None:
+def require_messages(step: TrainingStep) -> None:
     """Raises CollsimError where computing waits for what another rank did, and no message says so."""
-    if step.staleness:
-        raise CollsimError("{says}: workers that wait for nobody are not run for real", says=step.says)
     for task, before in zip(step.tasks, step.before, strict=True):
         for lane in task.lanes if task.computes else ():
             for other in (step.tasks[number] for number in before):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import require_word
-from ..training import StepTrace
+from ..training import StepTask, StepTrace
 from ..units import format_bytes, format_time
 from .ranks.network import ImitatedNetwork
 from .trace import RepeatedRuns
@@ -29,8 +29,8 @@ class RealStep(RepeatedRuns):
 
     Attributes:
         predicted: the StepTrace of the network that was imitated.
-        begin, sent, end: (runs, ranks, tasks) s from the start of a run at which each rank was ready for a task, sent its
-            first byte of it, and had done its part; nan where it takes no part, or sends nothing.
+        begin, sent, end: (runs, ranks, tasks) s from the start of a run at which each rank was ready for a task, sent
+            its first byte of it, and had done its part; nan where it takes no part, or sends nothing.
         network: what was imitated. cores: processors that this process could use.
         checked: elements that were compared with `replay` over all runs; one that differs is an error.
     """
@@ -76,18 +76,25 @@ class RealStep(RepeatedRuns):
 
     @cached_property
     def beside(self) -> pd.DataFrame:
-        """A row per task: task, name, kind, bucket, nbytes; predicted and measured end (of the median run); late: by
-        how much later the last rank ended it, the median over the runs, with its quartiles low and high; all in s."""
+        """A row per task: task, name, kind, micro, bucket, nbytes; predicted and measured end (of the median run);
+        late: by how much later the last rank ended it, the median over the runs, with its quartiles low and high; all
+        in s."""
         import pandas as pd
 
         late = np.fmax.reduce(self.end, axis=1) - self.predicted.end
         low, median, high = np.quantile(late, [0.25, 0.5, 0.75], axis=0)
         tasks = self.predicted.step.tasks
-        columns = {name: [getattr(task, name) for task in tasks] for name in ("name", "kind", "bucket", "nbytes")}
+        columns = {
+            name: [getattr(task, name) for task in tasks] for name in ("name", "kind", "micro", "bucket", "nbytes")
+        }
         ends = {"predicted": self.predicted.end, "measured": self.measured.end}
         return pd.DataFrame(
             {"task": np.arange(len(tasks)), **columns, **ends, "late": median, "low": low, "high": high}
         )
+
+    def save(self, path: Any) -> Any:
+        """Write the measured step, as `StepTrace.save`. Raises CollsimError."""
+        return self.measured.save(path)
 
     def explain(self, lang: str = "en") -> str:
         """How far from the prediction it is, and which task loses or wins most."""
@@ -150,13 +157,15 @@ def sentences(real: RealStep) -> list[Pair]:
             f"比预测{'长' if longer else '短'} {share:.1%}。",
         )
     ]
-    name, more = _most(real)
+    task, more = _most(real)
     if more <= 0:
         return found
+    name, many = f"{task.name} ({task.kind})", max(other.micro for other in real.predicted.step.tasks)
+    of, of_zh = (f" of microbatch {task.micro + 1}", f"第 {task.micro + 1} 个微批的") if many else ("", "")
     found.append(
         (
-            f"Of all tasks {name} takes most more than predicted: {format_time(more)}.",
-            f"所有任务中，{name} 比预测多出最多：{format_time(more)}。",
+            f"Of all tasks {name}{of} takes most more than predicted: {format_time(more)}.",
+            f"所有任务中，{of_zh}{name} 比预测多出最多：{format_time(more)}。",
         )
     )
     return [*found, _cause(real)]
@@ -166,17 +175,16 @@ def _cause(real: RealStep) -> Pair:
     """Computing goes by its own clock, so what is late is what was sent."""
     ranks, cores = real.predicted.step.ranks, real.cores
     return (
-        f"Likely cause: each of its messages wakes a process, one behind another ({ranks} ranks on {cores} processors), "
-        "and the last rank decides.",
+        f"Likely cause: each of its messages wakes a process, one behind another ({ranks} ranks on {cores} "
+        "processors), and the last rank decides.",
         f"可能的原因：它的每条消息都要依次唤醒一个进程（{cores} 个处理器上有 {ranks} 个 rank），以最后一个 rank 为准。",
     )
 
 
-def _most(real: RealStep) -> tuple[str, float]:
+def _most(real: RealStep) -> tuple[StepTask, float]:
     """The task that takes longer than predicted by most, from where the last rank was ready for it to where the last
     ended it, in the median of the runs."""
     took = np.fmax.reduce(real.end, axis=1) - np.fmax.reduce(real.begin, axis=1)
     own = np.median(took, axis=0) - (real.predicted.end - real.predicted.begin)
     worst = int(np.argmax(own))
-    task = real.predicted.step.tasks[worst]
-    return (task.name if not task.computes else f"{task.name} ({task.kind})"), float(own[worst])
+    return real.predicted.step.tasks[worst], float(own[worst])

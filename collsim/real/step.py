@@ -11,8 +11,8 @@ from ..bar import told
 from ..errors import CollsimError
 from ..topology import Topology
 from ..training import Parallel, StepTrace, ddp, training_step
-from ..training.workload.model import Model
-from ..units import format_bytes, parse_bandwidth, parse_time
+from ..training.workload.model import Layer, Model
+from ..units import format_bytes, parse_bandwidth, parse_bytes, parse_count, parse_time
 from .launch import led
 from .prediction import imitated
 from .rank_steps import StepPlan
@@ -21,7 +21,7 @@ from .ranks.stepping import StepOutcome
 from .real_step import RealStep
 from .run import ALPHA, BANDWIDTH, MOST_BYTES, MOST_RANKS, TIME_LIMIT, processors, require_often, require_time
 
-_COMPUTE = "20ms"
+_COMPUTE, _ITEM = "20ms", 4
 
 
 def training_step_for_real(
@@ -77,6 +77,24 @@ def training_step_for_real(
     return RealStep(predicted, begin, sent, end, network, cores, checked)
 
 
+def equal_layers(count: int, nbytes: Any, activations: Any = 0) -> Model:
+    """A model of so many equal blocks: bytes of gradients of each, and bytes that it hands on for a sample, float32.
+
+    Raises CollsimError for no layer, and for bytes that are no whole number of elements.
+    """
+    sizes = parse_bytes(nbytes), parse_bytes(activations, "activations")
+    for size in sizes:
+        if size % _ITEM:
+            why = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
+            raise CollsimError(why, size=size, dtype="float32", item=_ITEM)
+    parameters, handed = (size // _ITEM for size in sizes)
+    layers = range(parse_count(count, "layers"))
+    return Model(
+        f"{count} layers of {format_bytes(sizes[0])}",
+        tuple(Layer(f"layers.{i}.linear", (parameters,), handed=handed) for i in layers),
+    )
+
+
 def predicted_step(
     model: Model | str,
     ranks: int,
@@ -91,6 +109,8 @@ def predicted_step(
 ) -> StepTrace:
     """What `training_step` says of a step on the network that the ranks imitate, where collectives that are under way
     at the same time share cables. Raises CollsimError."""
+    if not getattr(parallel, "synchronous", True):
+        raise CollsimError("{says}: workers that wait for nobody are not run for real", says=parallel.says)
     return training_step(
         model,
         _network(ranks, alpha, bandwidth),

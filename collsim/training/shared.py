@@ -49,7 +49,10 @@ class SharedPart:
 def shared(
     parts: Sequence[Part], network: Collectives, background: Any = None, eager: bool = False
 ) -> list[SharedPart]:
-    """Run the steps at the same time, under either rule of sending. Raises CollsimError for asynchronous workers, who have no common moment."""
+    """Run the steps at the same time, under either rule of sending.
+
+    Raises CollsimError for asynchronous workers, who have no common moment.
+    """
     if any(part.step.staleness for part in parts):
         raise CollsimError("asynchronous workers have no common moment at which they share links; use network='alone'")
     entries = [_entries(part, network) for part in parts]

@@ -8,7 +8,7 @@ import numpy as np
 
 from collsim.real.ranks.exchange import Exchange
 from collsim.real.ranks.network import ImitatedNetwork
-from collsim.real.ranks.nic import Nic
+from collsim.real.ranks.nic import RankNic
 from collsim.real.ranks.program import programs
 from collsim.real.ranks.wire import PeerWire
 from collsim.replay import starting
@@ -41,7 +41,7 @@ def by_threads(network=UNPACED):
         def serve(program):
             slots = [values[program.endpoint, slot].copy() for slot in range(values.shape[1])]
             try:
-                nic = Nic(program.endpoint, wires[program.endpoint], network)
+                nic = RankNic(program.endpoint, wires[program.endpoint], network)
                 Exchange(program, slots, nic, combine).run(0.0)
                 values[program.endpoint] = slots
             except Exception as error:

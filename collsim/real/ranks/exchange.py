@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .nic import Nic, Outgoing, sleep_until
+from .nic import Outgoing, RankNic, sleep_until
 from .program import REDUCE, Move, RankProgram
 from .wire import ARRIVED, CLEAR, DATA, Frame, PeerWire
 
@@ -82,7 +82,7 @@ class Exchange:
         self,
         program: RankProgram,
         slots: list[npt.NDArray[Any]],
-        nic: Nic,
+        nic: RankNic,
         combine: np.ufunc = np.add,
         wires: Mapping[int, PeerWire] | None = None,
         first_row: int = 0,
@@ -101,6 +101,7 @@ class Exchange:
         self.there: dict[int, bytes] = {}  # arrived, and not written yet
         self.left_to_send, self.left_to_write = len(program.sends), len(program.receives)
         self.started = False
+        self.there_at = 0.0  # when what has left so far will be there
         self.moments = Moments.of(program)
         nic.serve(first_row, self._take)
 
@@ -184,9 +185,12 @@ class Exchange:
         move, (data, since) = self.program.sends[index], self.held.pop(index)
         self.moments.began[index] = began = max(moment, since)
         row = self.first_row + move.row
-        self.nic.send(Outgoing(self.wires[move.peer], row, data, move.alone, lambda left: self._gone(index, left)), began)
+        self.nic.send(
+            Outgoing(self.wires[move.peer], row, data, move.alone, lambda left: self._gone(index, left)), began
+        )
 
     def _gone(self, index: int, left: float) -> None:
+        self.there_at = left + self.nic.network.alpha
         if self.eager:
             self._sent(index, left)
 

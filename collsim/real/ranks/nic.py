@@ -41,7 +41,7 @@ class Outgoing:
     sent: int = 0
 
 
-class Nic:
+class RankNic:
     """The card of one process. Transfers that leave at the same time take turns on the cable."""
 
     def __init__(self, endpoint: int, wires: Mapping[int, PeerWire], network: ImitatedNetwork):

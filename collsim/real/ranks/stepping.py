@@ -1,9 +1,10 @@
 """The process of one rank of a training step: computing is a sleep, and collectives are sent over its network card.
 
 Every task begins when those it waits for on this rank have ended: computing and each communicator are streams, as on a
-GPU. What other ranks have to do first is known by what comes from them, and by nothing else. Computing goes by its own
-clock, as a GPU goes on while the process that gives it work sleeps: it begins when what it waits for has ended, and
-takes what it was told to. What is sent waits for the process.
+GPU. A collective has ended on a rank when all that it receives is written and all that it sent has arrived. What
+other ranks have to do first is known by what comes from them, and by nothing else. Computing goes by its own clock, as
+a GPU goes on while the process that gives it work sleeps: it begins when what it waits for has ended, and takes what it
+was told to. What is sent waits for the process.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy.typing as npt
 
 from .exchange import Exchange, Moments
 from .network import ImitatedNetwork
-from .nic import Nic, sleep_until
+from .nic import RankNic, sleep_until
 from .process import Once, RankTask, filled, judged, serve, wired
 from .wire import PeerWire
 
@@ -93,7 +94,7 @@ class StepRun:
     """One run of a step on one rank."""
 
     def __init__(self, task: RankStep, wires: Mapping[int, PeerWire]):
-        self.task, self.nic = task, Nic(task.endpoint, wires, task.network)
+        self.task, self.nic = task, RankNic(task.endpoint, wires, task.network)
         self.slots = [filled(part.task) for part in task.parts]
         self.running: list[Callable[[], None]] = [_nothing] * len(task.parts)  # what the end of each sets off
         self.exchanges = [self._exchange(number, part) for number, part in enumerate(task.parts)]
@@ -149,10 +150,12 @@ class StepRun:
     def _communicate(self, number: int, collectives: tuple[int, ...]) -> None:
         """The first of these, and behind it the others."""
         first, rest = collectives[0], collectives[1:]
-        self.running[first] = partial(self._communicated, number, rest)
-        self.exchanges[first].start()
+        exchange = self.exchanges[first]
+        self.running[first] = lambda: self.nic.at(exchange.there_at, partial(self._communicated, number, rest))
+        exchange.start()
 
-    def _communicated(self, number: int, rest: tuple[int, ...]) -> None:
+    def _communicated(self, number: int, rest: tuple[int, ...], _: float) -> None:
+        """All has come and is written, and what it sent is there."""
         if rest:
             self._communicate(number, rest)
             return

@@ -121,7 +121,8 @@ def lab_step_document(
 
 
 def _step_boxes(trace: StepTrace, begin: Floats, end: Floats, bucket_of: dict[int, int]) -> list[list[Any]]:
-    """Of each task that takes time, and that a rank takes part in: 1 on the network, its bucket (-1: none), begin, end, and what it is."""
+    """Of each task that takes time and that a rank takes part in: 1 on the network, its bucket (-1: none), begin, end,
+    and what it is."""
     found = []
     for task, a, b in zip(trace.step.tasks, begin.tolist(), end.tolist(), strict=True):
         of_layer = bucket_of.get(task.layer, -1) if task.kind == "backward" else -1
