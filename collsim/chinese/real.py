@@ -7,7 +7,6 @@ SAID = {
     "{label} would start {count} processes; {most} is the most here, so use fewer ranks": (
         "{label} 要启动 {count} 个进程；这里最多 {most} 个，请减少 rank"
     ),
-    "{name} has no parameters, so nothing would be sent": "{name} 没有参数，因此没有可发送的内容",
     "say how many bytes: run_for_real(schedule, '1MiB')": "请说明多少字节：run_for_real(schedule, '1MiB')",
     "{size} is more than {most}, the most that is run for real here": "{size} 超过了这里真实运行的上限 {most}",
     "time_limit={limit:g} s must be more than 0 and at most {most:g} s": (
@@ -56,7 +55,11 @@ SAID = {
     # a step of training
     "ranks={ranks!r} must be from 2 to {most}": "ranks={ranks!r} 必须在 2 到 {most} 之间",
     "a step of training is paced: give bandwidth='10MB/s'": "训练步要限速：请给出 bandwidth='10MB/s'",
-    "parallel={parallel!r} is not run for real; use ddp(...)": "parallel={parallel!r} 不能真实运行；请用 ddp(...)",
+    "{name}: nothing would be sent in this step": "{name}：这一步没有可发送的内容",
+    "{says}: workers that wait for nobody are not run for real": "{says}：互不等待的 worker 不能真实运行",
+    "{says}: {name} waits for {other} of other ranks, and nothing is sent that tells it": (
+        "{says}：{name} 要等其他 rank 的 {other}，却没有消息告诉它"
+    ),
     "layers={text!r} must be one of {known}": "layers={text!r} 必须是 {known} 之一",
     "{size} of gradients do not make {layers} layers of whole float32; use a multiple of {least} bytes": (
         "{size} 的梯度不能分成 {layers} 层完整的 float32；请用 {least} 字节的倍数"

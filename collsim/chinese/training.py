@@ -5,6 +5,9 @@ SAID = {
     "training_step: {what}={value!r} is no {kind}; make one with {way}": (
         "training_step：{what}={value!r} 不是 {kind}；请用 {way} 生成"
     ),
+    "eager=True is a rule of the event engine, so it needs network='shared'": (
+        "eager=True 是事件引擎的规则，因此需要 network='shared'"
+    ),
     "background traffic shares links with collectives: it needs network='shared'": (
         "背景流量与集合通信共用链路：需要 network='shared'"
     ),

@@ -1,4 +1,4 @@
-"""`real`: run a schedule on the processes of this computer, beside its prediction."""
+"""`real`, `real-step`: a schedule, or a step of training, on the processes of this computer, beside its prediction."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import collsim as cs
 from .options import AlgorithmName, Json, Language, Load, Progress, Size, algorithm_of, by_rank, own_options, wanted
 from .shell import EXTRA, command
 from .tables import print_json, records, show
+from .training import Splitting, model_of
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,95 @@ def _record(trace: cs.RealTrace) -> dict[str, Any]:
         "calibrated": None if found is None else {"alpha": found.alpha, "bandwidth": found.bandwidth},
         "beside": records(trace.beside),
         "sentence": trace.explain(),
+    }
+
+
+@command()
+def real_step(
+    model: Annotated[
+        str,
+        typer.Argument(help="A model of at most 64 MiB, a table of layers (layers.csv), or equal layers: 8x128KiB."),
+    ],
+    splitting: Splitting,
+    ranks: Annotated[int, typer.Option(help="Processes, a GPU each, at most 16 with servers.")] = 4,
+    batch: Annotated[int | None, typer.Option(help="Samples over all GPUs; one for each unless given.")] = None,
+    compute: Annotated[
+        str, typer.Option(help="How long a GPU computes, which it sleeps: of a microbatch, '97ms', or a GPU, 'A100'.")
+    ] = "80ms",
+    activations: Annotated[str, typer.Option(help="Of equal layers: bytes that one hands on for a sample.")] = "64KiB",
+    alpha: Annotated[str, typer.Option(help="From the last byte of a message to its arrival; 0s: none.")] = "10ms",
+    bandwidth: Annotated[str, typer.Option(help="Of each rank's cable, each way.")] = "10MB/s",
+    algorithm: Annotated[str, typer.Option(help="Of the allreduces.")] = "allreduce_ring",
+    slow: Annotated[list[str] | None, typer.Option(help="rank=factor by which it computes longer.")] = None,
+    first_step: Annotated[bool, typer.Option("--first-step", help="The first step of a run.")] = False,
+    repeat: Annotated[int, typer.Option(help="Runs after one to warm up.")] = 5,
+    time_limit: Annotated[str, typer.Option(help="For all of it; the processes are ended then.")] = "60s",
+    lang: Language = "en",
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Also write what was measured: x.html, x.trace.json, x.csv ...")
+    ] = None,
+    progress: Progress = None,
+    as_json: Json = False,
+) -> None:
+    """Run a step of training on processes of this computer whose computing is a sleep, check what was sent, and show
+    what was measured beside what was predicted. --parallel "fsdp()", "pipeline(4, '1f1b')", "pipeline(2) * ddp()"."""
+    from collsim.real.step import equal_layers
+
+    count, times, size = model.partition("x")
+    equal = count.isdigit() and times
+    real = cs.training_step_for_real(
+        equal_layers(int(count), size, activations) if equal else model_of(model),
+        ranks,
+        parallel=splitting.way(),
+        batch=batch,
+        compute=compute,
+        alpha=alpha,
+        bandwidth=bandwidth,
+        algorithm=algorithm,
+        slow=by_rank("slow", slow, float),
+        step=1 if first_step else 2,
+        repeat=repeat,
+        time_limit=time_limit,
+        progress=wanted(progress),
+    )
+    if out is not None:
+        real.save(out)
+    if as_json:
+        print_json(_record_of_step(real))
+        return
+    print(real.said(lang))
+    show(_collectives(real), "what was sent")
+
+
+def _collectives(real: cs.RealStep) -> list[dict[str, Any]]:
+    """A row per collective for people."""
+    return [
+        {
+            "task": f"{row['name']} {row['kind']}",
+            "microbatch": row["micro"] + 1,
+            "bytes": cs.format_bytes(row["nbytes"]),
+            **{name: cs.format_time(row[name]) for name in ("predicted", "measured")},
+            "later": f"{row['late'] * 1e3:+.2f} ms",
+            "middle half": f"{row['low'] * 1e3:+.2f} to {row['high'] * 1e3:+.2f} ms",
+        }
+        for row in records(real.beside)
+        if not real.predicted.step.tasks[row["task"]].computes
+    ]
+
+
+def _record_of_step(real: cs.RealStep) -> dict[str, Any]:
+    """What a machine wants of it, SI units."""
+    return {
+        **real.measured.row(),
+        "predicted": real.predicted.time,
+        "predicted_exposed": real.predicted.exposed,
+        "times": real.times.tolist(),
+        "best": real.best,
+        "middle": list(real.middle),
+        "checked": real.checked,
+        "processors": real.cores,
+        "beside": records(real.beside),
+        "sentence": real.explain(),
     }
 
 

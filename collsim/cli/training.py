@@ -109,6 +109,11 @@ class StepOptions:
         return dict(vars(self))
 
 
+def model_of(word: str) -> cs.Model:
+    """A model of the catalogue, or of a table of layers."""
+    return cs.Model.from_csv(word) if word.endswith(".csv") else cs.model(word)
+
+
 @command()
 def train(
     model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
@@ -138,7 +143,7 @@ def train(
     from collsim.training.export import record
     from collsim.training.run import STEADY
 
-    known = cs.Model.from_csv(model) if model.endswith(".csv") else cs.model(model)
+    known = model_of(model)
     trace = cs.training_step(
         known,
         place.network(),
@@ -226,7 +231,7 @@ def train_search(
     as_json: Json = False,
 ) -> None:
     """Every legal way to split a step over the machine's GPUs: the best, how long they take and what they hold."""
-    known = cs.Model.from_csv(model) if model.endswith(".csv") else cs.model(model)
+    known = model_of(model)
     sizes: dict[str, Any] = {"context_sizes": tuple(context or (1,)), "expert_sizes": tuple(expert or (1,))}
     every: Any = {"every": out is not None, "out": out, "progress": None if as_json else True}
     frame = cs.best_parallel(

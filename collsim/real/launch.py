@@ -24,7 +24,8 @@ from .ranks.stepping import RankStep
 #: Ctrl-C reaches all processes of a terminal; what becomes of the ranks is for this process to say.
 _ALONE = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 _LEAD = 0.05  # s between the order to start and the start: long enough for it to reach all
-_GRACE = 0.3  # s in which the end of a process may explain why others lost a connection
+#: s in which the end of a process may explain why others lost a connection, and in which one that says no more may end.
+_GRACE, _ENDING, _LOOK = 1.0, 5.0, 0.01
 
 Told = Callable[[int, int], None]
 
@@ -86,11 +87,12 @@ class Crew:
 
     def _failed(self, number: int, message: Any) -> CollsimError:
         """The reason why it ended: a process that was killed explains what the others lost."""
-        time.sleep(_GRACE)
-        for other, process in enumerate(self.processes):
-            code = process.poll()
-            if code:
-                return _ended(other, process, code)
+        until = time.perf_counter() + (_ENDING if message is None else _GRACE)
+        while time.perf_counter() < until:
+            for other, process in enumerate(self.processes):
+                if code := process.poll():
+                    return _ended(other, process, code)
+            time.sleep(_LOOK)
         if message is None:
             return CollsimError("the process of endpoint {number} ended before the run did", number=number)
         return CollsimError("endpoint {number}: {error}", number=number, error=message[1])

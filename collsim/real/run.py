@@ -172,20 +172,14 @@ def check(
     if nbytes is None:
         raise CollsimError("say how many bytes: run_for_real(schedule, '1MiB')")
     size, limit = parse_bytes(nbytes), parse_time(time_limit, "time_limit")
+    runs = require_often(repeat, limit)
     if size > MOST_BYTES:
         why = "{size} is more than {most}, the most that is run for real here"
         raise CollsimError(why, size=format_bytes(size), most=format_bytes(MOST_BYTES))
-    if not 0 < limit <= MOST_SECONDS:
-        raise CollsimError(
-            "time_limit={limit:g} s must be more than 0 and at most {most:g} s", limit=limit, most=MOST_SECONDS
-        )
-    kind = _dtype(dtype)
+    kind = dtype_of(dtype)
     if size % kind.itemsize:
         why = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
         raise CollsimError(why, size=size, dtype=kind.name, item=kind.itemsize)
-    runs = parse_count(repeat, "repeat")
-    if runs > MOST_RUNS:
-        raise CollsimError("repeat={runs} is more than {most}, the most at a time", runs=runs, most=MOST_RUNS)
     word = require_word("reduction op", op, OPERATORS)
     asked = RealRun(schedule, size, kind, word, ImitatedNetwork(), runs, limit, require_word("back end", on, WAYS))
     memory = int(asked.sizes.sum()) * kind.itemsize * schedule.endpoints
@@ -195,7 +189,19 @@ def check(
     return asked
 
 
-def _dtype(dtype: Any) -> np.dtype[Any]:
+def require_often(repeat: Any, limit: float) -> int:
+    """How many runs. Raises CollsimError for too many of them, and for too long a time for all."""
+    if not 0 < limit <= MOST_SECONDS:
+        raise CollsimError(
+            "time_limit={limit:g} s must be more than 0 and at most {most:g} s", limit=limit, most=MOST_SECONDS
+        )
+    runs = parse_count(repeat, "repeat")
+    if runs > MOST_RUNS:
+        raise CollsimError("repeat={runs} is more than {most}, the most at a time", runs=runs, most=MOST_RUNS)
+    return runs
+
+
+def dtype_of(dtype: Any) -> np.dtype[Any]:
     """The type of the elements; small floats as ml_dtypes has them. Raises CollsimError."""
     itemsize(dtype)
     name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype)
@@ -241,13 +247,13 @@ def require_time(each: float, repeat: int, limit: float) -> None:
 
 
 def expected_of(
-    asked: RealRun,
+    asked: RealRun, seed: int = 0
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
     """What all slots hold at the start, one period of it; which hold anything; and by endpoint and slot what the
     collective promises, as replay has it."""
     schedule, held = asked.schedule, starting(asked.schedule)
     period = int(min(_PERIOD, max(1, asked.sizes.max(initial=1))))
-    random, values = np.random.default_rng(0), np.zeros((*held.shape, period), asked.dtype)
+    random, values = np.random.default_rng(seed), np.zeros((*held.shape, period), asked.dtype)
     shape = (int(held.sum()), period)
     whole = asked.dtype.kind in "iu"
     drawn = random.integers(1, 3 if asked.op == "prod" else _SMALL, shape) if whole else random.normal(size=shape)

@@ -59,14 +59,19 @@ class OrderedRun:
 
 
 def simulate_ordered(
-    launches: Sequence[Launch], topology: Topology, dtype: Any = "float32", *, background: Any = None
+    launches: Sequence[Launch],
+    topology: Topology,
+    dtype: Any = "float32",
+    *,
+    background: Any = None,
+    eager: bool = False,
 ) -> OrderedRun:
     """Run entries on one network with max-min fair links: each begins when those it waits for have ended, and shares
     links with whatever else is under way. Helpers (parameter servers) of the same kind are the same endpoints for all
     entries.
 
     Args:
-        background: other traffic: rows (src rank, dst rank, nbytes) or (..., start in s).
+        background: other traffic: rows (src rank, dst rank, nbytes) or (..., start in s). eager: as in `simulate`.
 
     Raises CollsimError for entries that wait for later ones, and as `simulate`.
     """
@@ -89,7 +94,7 @@ def simulate_ordered(
             jobs.append(_placed(entry, entry.schedule, topology, first, dtype, pause))
             job = len(jobs) - 1
         pieces.append((pause, job))
-    given = conditions(wide, {"background": background})
+    given = conditions(wide, {"background": background, "eager": eager})
     other = [] if given.background is None else [flow_job(given.background)]
     timings = event([*jobs, *other], wide, replace(given, shortcuts=False))
     begin = [timings[pause].step_start[0] for pause, _ in pieces]

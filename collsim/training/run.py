@@ -56,6 +56,7 @@ class Request:
     background: Any = None
     recompute: str = "none"
     slow: Mapping[int, float] = field(default_factory=dict)
+    eager: bool = False
     given: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -79,6 +80,7 @@ def training_step(
     background: Any = None,
     recompute: str = "none",
     slow: Mapping[int, float] | None = None,
+    eager: bool = False,
 ) -> StepTrace:
     """Time one step of training.
 
@@ -107,6 +109,7 @@ def training_step(
             attention) or full (of a block all but its input).
         slow: stragglers: rank to how many times as long it computes. GPUs of its lane wait for it, so all of the lane
             takes as long: that is the replica that the others wait for.
+        eager: with `network="shared"`, a send waits until the bytes before it have left, as in `simulate`.
 
     Raises CollsimError for what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
     """
@@ -151,8 +154,16 @@ def asked(given: Mapping[str, Any]) -> Request:
         "recompute",
     )
     rest = {name: given[name] for name in names}
+    rest["eager"] = _eager(given.get("eager", False), given["network"])
     number, rest["slow"] = parse_count(given["step"], "step"), _slow(given.get("slow"), ranks)
     return Request(model, topology, parallel, batch, micro, accumulate, ranks, step=number, given=dict(given), **rest)
+
+
+def _eager(value: Any, network: str) -> bool:
+    """The rule of sending, checked."""
+    if _yes("eager", value) and network != "shared":
+        raise CollsimError("eager=True is a rule of the event engine, so it needs network='shared'")
+    return bool(value)
 
 
 def _as_split(parallel: Parallel, recompute: str) -> Parallel:
@@ -277,7 +288,7 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
     else:
         from .shared import Part, shared
 
-        ran = shared([Part(step, seconds, slower)], network, request.background)[0]
+        ran = shared([Part(step, seconds, slower)], network, request.background, request.eager)[0]
         begin, end, more["link_bytes"] = ran.begin, ran.end, ran.link_bytes
     trace = StepTrace(step, request.topology, begin, end, cost, slower, request, **more)
     _require_memory(trace)

@@ -46,14 +46,20 @@ class SharedPart:
     link_bytes: npt.NDArray[np.int64]
 
 
-def shared(parts: Sequence[Part], network: Collectives, background: Any = None) -> list[SharedPart]:
-    """Run the steps at the same time. Raises CollsimError for asynchronous workers, who have no common moment."""
+def shared(
+    parts: Sequence[Part], network: Collectives, background: Any = None, eager: bool = False
+) -> list[SharedPart]:
+    """Run the steps at the same time, under either rule of sending.
+
+    Raises CollsimError for asynchronous workers, who have no common moment.
+    """
     if any(part.step.staleness for part in parts):
         raise CollsimError("asynchronous workers have no common moment at which they share links; use network='alone'")
     entries = [_entries(part, network) for part in parts]
     took = [part.seconds for part in parts]  # of collectives: by themselves, to begin with
     for turn in range(_ROUNDS):
-        times = _run(parts, entries, [_computing(*both) for both in zip(parts, took, strict=True)], network, background)
+        computing = [_computing(*both) for both in zip(parts, took, strict=True)]
+        times = _run(parts, entries, computing, network, background, eager)
         seen = [_taken(part, begin, end) for part, (begin, end, _) in zip(parts, times, strict=True)]
         moved = max(float(np.abs(new - old).max(initial=0.0)) for new, old in zip(seen, took, strict=True))
         if moved <= _STILL * max(float(end.max(initial=0.0)) for _, end, _ in times):
@@ -135,6 +141,7 @@ def _run(
     spent: Sequence[Floats],
     network: Collectives,
     background: Any,
+    eager: bool,
 ) -> list[tuple[Floats, Floats, npt.NDArray[np.int64]]]:
     """Begin and end of every step's tasks, and bytes on links."""
     launches: list[Launch] = []
@@ -147,7 +154,7 @@ def _run(
             rows = _launched(launches, after, own.get(chain[0]), part.step.tasks[chain[0]].times, seconds[chain])
             last.update(dict.fromkeys(chain, tuple(row[-1] for row in rows)))
             listed[-1].append((chain, rows))
-    run = simulate_ordered(launches, network.topology, background=background)
+    run = simulate_ordered(launches, network.topology, background=background, eager=eager)
     return [_times(p.step, own, s, rows, run) for p, own, s, rows in zip(parts, entries, spent, listed, strict=True)]
 
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "sweep": ["plan.yaml"],
     "real": ["allreduce_ring", "--ranks", "2", "--nbytes", "1KiB", "--alpha", "1ms", "--repeat", "1"],
     "real-library": ["--ranks", "2", "--nbytes", "1KiB", "--repeat", "1"],
+    "real-step": ["2x1KiB", "--ranks", "2", "--compute", "4ms", "--alpha", "1ms", "--repeat", "1"],
     "train": ["resnet50", "--machine", "dgx-a100", "--batch", "256"],
     "train-search": ["gpt2", "--machine", "dgx-a100", "--batch", "32", "--top", "1"],
     "train-accuracy": ["steps.csv", "-o", "answered.csv"],

@@ -8,6 +8,7 @@ import numpy as np
 
 from collsim.real.ranks.exchange import Exchange
 from collsim.real.ranks.network import ImitatedNetwork
+from collsim.real.ranks.nic import RankNic
 from collsim.real.ranks.program import programs
 from collsim.real.ranks.wire import PeerWire
 from collsim.replay import starting
@@ -40,7 +41,8 @@ def by_threads(network=UNPACED):
         def serve(program):
             slots = [values[program.endpoint, slot].copy() for slot in range(values.shape[1])]
             try:
-                Exchange(program, slots, wires[program.endpoint], network, combine).run(0.0)
+                nic = RankNic(program.endpoint, wires[program.endpoint], network)
+                Exchange(program, slots, nic, combine).run(0.0)
                 values[program.endpoint] = slots
             except Exception as error:
                 failed.append(error)

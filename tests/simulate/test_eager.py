@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 import collsim as cs
+from collsim.simulate import Launch, simulate_ordered
 
 ALPHA, RATE = 0.01, 1e7  # of a whole route; B/s
 
@@ -26,6 +27,15 @@ def test_a_chain_pays_the_latency_once_for_each_hop_and_not_for_each_chunk(n, ch
     rounds = chunks + n - 2
     assert waits.time == pytest.approx(rounds * (ALPHA + chunk))
     assert eager.time == pytest.approx((n - 1) * ALPHA + rounds * chunk)
+
+
+def test_a_chain_behind_a_pause_pays_the_same_from_its_end_on():
+    chain, pause = cs.schedule("broadcast_chain", ranks=4, chunks=8), 0.05
+    entries = [Launch(seconds=pause), Launch((0,), 0.0, chain, 2**20), Launch((1,), pause, chain, 2**20)]
+    run = simulate_ordered(entries, place(4), eager=True)
+    once = 3 * ALPHA + (8 + 4 - 2) * 2**17 / RATE
+    assert run.begin.tolist() == pytest.approx([0.0, pause, pause + once])
+    assert run.end.tolist() == pytest.approx([pause, pause + once, 2 * (pause + once)])
 
 
 def test_a_root_that_hears_all_one_after_another_waits_for_one_latency():

@@ -1,28 +1,23 @@
-"""One run of one rank: its program over its wires, in a loop that never waits for one of them alone.
+"""One collective on one rank: its program, its slots, and what of it has come and gone.
 
-What it does follows from what has come and from the clock of the network (`network.Bucket`); when it does it is up to
-the computer, and that is what is measured.
+The loop that it runs in is that of the rank's network card (`nic`), which it may share with other collectives.
 """
 
 from __future__ import annotations
 
-import heapq
-import math
-import select
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .network import Bucket, ImitatedNetwork
+from .nic import Outgoing, RankNic, sleep_until
 from .program import REDUCE, Move, RankProgram
 from .wire import ARRIVED, CLEAR, DATA, Frame, PeerWire
 
 Floats = npt.NDArray[np.float64]
-_AHEAD = 2  # pieces that the receiving bucket may be ahead of the clock before nothing more is read
 
 
 class Moments(NamedTuple):
@@ -36,12 +31,6 @@ class Moments(NamedTuple):
     def of(cls, program: RankProgram) -> Moments:
         """Room for those of a program; all 0 as yet."""
         return cls(*(np.zeros(len(moves)) for moves in (program.sends, program.receives, program.receives)))
-
-
-def sleep_until(moment: float) -> None:
-    """Return at a moment of `time.perf_counter`, not before."""
-    while (rest := moment - time.perf_counter()) > 0:
-        time.sleep(rest)
 
 
 class ChannelTurns:
@@ -76,88 +65,78 @@ class ChannelTurns:
         return list(groups[0])
 
 
+def _nothing() -> None:
+    """Nobody waits for the end."""
+
+
 class Exchange:
-    """One run. `slots` are the arrays of this endpoint, changed in place."""
+    """One run of a program. `slots` are the arrays of this endpoint, changed in place once it has been started; what
+    comes before that waits.
+
+    Args:
+        wires: to each endpoint of the program. first_row: of its frames; those of one run have numbers of their own.
+        ended: called when all has been sent and written.
+    """
 
     def __init__(
         self,
         program: RankProgram,
         slots: list[npt.NDArray[Any]],
-        wires: Mapping[int, PeerWire],
-        network: ImitatedNetwork,
+        nic: RankNic,
         combine: np.ufunc = np.add,
-        cables: tuple[Bucket, Bucket] | None = None,
-        beyond: float = math.inf,
+        wires: Mapping[int, PeerWire] | None = None,
+        first_row: int = 0,
+        ended: Callable[[], None] = _nothing,
     ):
-        self.program, self.slots, self.wires, self.network, self.combine = program, slots, wires, network, combine
-        self.beyond = beyond  # frames of this row and later ones are of the exchange after this one
+        self.program, self.slots, self.nic, self.combine = program, slots, nic, combine
+        self.wires, self.first_row, self.ended = nic.wires if wires is None else wires, first_row, ended
+        self.eager = nic.network.eager
         self.send_row = {move.row: i for i, move in enumerate(program.sends)}
         self.receive_row = {move.row: i for i, move in enumerate(program.receives)}
         self.order = {slot: deque(events) for slot, events in program.order.items()}
         self.turns, self.receiving = ChannelTurns(program.sends), ChannelTurns(program.receives)
-        self.piece = network.piece(program.endpoint)
-        self.out, self.into = cables or network.cables(program.endpoint)
-        self.held: dict[int, memoryview] = {}  # read, and to be sent
-        self.active: deque[int] = deque()  # under way, in turns
-        self.sent = [0] * len(program.sends)
+        self.held: dict[int, tuple[memoryview, float]] = {}  # read, to be sent, and since when
         self.clear: set[int] = set()  # their receivers wait for them
         self.coming: dict[int, list[bytes]] = {}
-        self.due: list[tuple[float, int]] = []
         self.there: dict[int, bytes] = {}  # arrived, and not written yet
         self.left_to_send, self.left_to_write = len(program.sends), len(program.receives)
+        self.started = False
+        self.there_at = 0.0  # when what has left so far will be there
         self.moments = Moments.of(program)
+        nic.serve(first_row, self._take)
 
-    # ---- the loop
+    @property
+    def busy(self) -> bool:
+        """Is there anything to be sent or written yet?"""
+        return bool(self.left_to_send or self.left_to_write)
 
     def run(self, start: float) -> Moments:
-        """From the moment `start` to the end."""
-        sleep_until(start + self.network.late.get(self.program.endpoint, 0.0))
+        """By itself, from the moment `start` to the end."""
+        sleep_until(start + self.nic.network.late.get(self.program.endpoint, 0.0))
+        self.start()
+        self.nic.run(lambda: self.busy)
+        return self.moments
+
+    def start(self) -> None:
+        """Begin now."""
+        self.started = True
+        if not self.busy:
+            self.ended()
+            return
         self._allow(self.receiving.on())
         for slot in self.order:
             self._advance(slot)
-        for wire in self.wires.values():
-            for frame in wire.early():
-                self._take(wire, frame)
-        while self._goes_on:
-            now = time.perf_counter()
-            self._arrive(now)
-            wake = min(self._push(now), self.due[0][0] if self.due else np.inf, self._throttled(now))
-            if self._goes_on:
-                self._wait(wake)
-        return self.moments
 
-    @property
-    def _goes_on(self) -> bool:
-        """Is there anything to be sent, written, or taken by the system yet?"""
-        return bool(self.left_to_send or self.left_to_write) or any(wire.full for wire in self.wires.values())
-
-    def _throttled(self, now: float) -> float:
-        """When the receiving side will have caught up so far that more can be read; never if that is now."""
-        ahead = self.into.free - _AHEAD * self.piece * self.into.beta
-        return ahead if ahead > now else np.inf
-
-    def _wait(self, wake: float) -> None:
-        """Until something can be done."""
-        now = time.perf_counter()
-        reads = list(self.wires.values()) if self._throttled(now) == np.inf else []
-        writes = [wire for wire in self.wires.values() if wire.full]
-        seconds = None if wake == np.inf else max(0.0, wake - now)
-        if not reads and not writes:
-            time.sleep(seconds or 0.0)
-            return
-        readable, writable, _ = select.select(reads, writes, [], seconds)
-        for wire in writable:
-            wire.flush()
-        for wire in readable:
-            for frame in wire.receive():
-                self._take(wire, frame)
+    def _one_less(self) -> None:
+        if not self.busy:
+            self.ended()
 
     # ---- slots
 
     def _advance(self, slot: int) -> None:
         """Reads and writes of a slot whose turn has come."""
         events = self.order[slot]
-        while events:
+        while events and self.started:
             is_write, index = events[0]
             if is_write and index not in self.there:
                 return
@@ -173,16 +152,17 @@ class Exchange:
         if move.peer == self.program.endpoint:
             self._copied_here(index, data)
             return
-        self.held[index] = memoryview(data)
-        self._begin(index)
+        now = time.perf_counter()
+        self.held[index] = memoryview(data), now
+        self._begin(index, now)
 
     def _copied_here(self, index: int, data: bytes) -> None:
         now = time.perf_counter()
         self.moments.began[index] = now
         own = self.receive_row[self.program.sends[index].row]
         self.moments.came[own] = now
-        self._sent(index)
-        self._settle(own, data, now)
+        self._sent(index, now)
+        self._settle(own, data)
 
     def _write(self, slot: int, index: int) -> None:
         array = self.slots[slot]
@@ -192,103 +172,71 @@ class Exchange:
         else:
             array[:] = data
         self.left_to_write -= 1
+        self._one_less()
 
     # ---- sending
 
-    def _begin(self, index: int) -> None:
-        """Put a send under way if its data, its turn and its receiver allow it."""
+    def _begin(self, index: int, moment: float) -> None:
+        """Put a send under way if its data, its turn and its receiver allow it; the last of them did at that moment."""
         if index not in self.held or not self.turns.may(index):
             return
-        if not self.network.eager and index not in self.clear:
+        if not self.eager and index not in self.clear:
             return
-        now = time.perf_counter()
-        if not self.active:
-            self.out.start(now)
-        self.moments.began[index] = now
-        self.active.append(index)
+        move, (data, since) = self.program.sends[index], self.held.pop(index)
+        self.moments.began[index] = began = max(moment, since)
+        row = self.first_row + move.row
+        self.nic.send(
+            Outgoing(self.wires[move.peer], row, data, move.alone, lambda left: self._gone(index, left)), began
+        )
 
-    def _push(self, now: float) -> float:
-        """Hand over the pieces that have left by now, in turns; when the next will have left."""
-        blocked = 0
-        while self.active and blocked < len(self.active):
-            index = self.active[0]
-            wire, data = self.wires[self.program.sends[index].peer], self.held[index]
-            size = min(self.piece, len(data) - self.sent[index])
-            if wire.full:
-                self.active.rotate(-1)
-                blocked += 1
-                continue
-            if self.out.passes(size) > now:
-                return self.out.passes(size)
-            blocked = 0
-            self._piece(index, wire, data[self.sent[index] : self.sent[index] + size], self.out.take(size))
-        if blocked:
-            self.out.start(now)  # nobody takes anything: the cable is idle
-        return np.inf
+    def _gone(self, index: int, left: float) -> None:
+        self.there_at = left + self.nic.network.alpha
+        if self.eager:
+            self._sent(index, left)
 
-    def _piece(self, index: int, wire: PeerWire, data: memoryview, left: float) -> None:
-        wire.send(Frame(DATA, self.program.sends[index].row, bytes(data), left))
-        self.sent[index] += len(data)
-        if self.sent[index] < len(self.held[index]):
-            self.active.rotate(-1)
-            return
-        self.active.popleft()
-        del self.held[index]
-        if self.network.eager:
-            self._sent(index)
-
-    def _sent(self, index: int) -> None:
+    def _sent(self, index: int, moment: float) -> None:
         self.left_to_send -= 1
         for other in self.turns.done(index):
-            self._begin(other)
+            self._begin(other, moment)
+        self._one_less()
 
     # ---- receiving
 
     def _allow(self, indices: list[int]) -> None:
         """Tell the senders of these that they may come."""
-        if self.network.eager:
-            return
-        for index in indices:
-            move = self.program.receives[index]
-            if move.peer != self.program.endpoint:
-                self.wires[move.peer].send(Frame(CLEAR, move.row, b"", 0.0))
+        for index in () if self.eager else indices:
+            self._tell(CLEAR, self.program.receives[index])
 
-    def _take(self, wire: PeerWire, frame: Frame) -> None:
-        """One frame that came."""
-        if frame.row >= self.beyond:
-            wire.keep(frame)
-            return
+    def _tell(self, kind: int, move: Move) -> None:
+        if move.peer != self.program.endpoint:
+            self.wires[move.peer].send(Frame(kind, self.first_row + move.row, b"", 0.0))
+
+    def _take(self, frame: Frame, came: float) -> None:
+        """One frame that came, its last byte at that moment."""
+        row = frame.row - self.first_row
         if frame.kind == DATA:
-            self._data(frame)
+            self._data(self.receive_row[row], frame.data, came)
             return
-        index = self.send_row[frame.row]
+        index, now = self.send_row[row], time.perf_counter()
         if frame.kind == CLEAR:
             self.clear.add(index)
-            self._begin(index)
+            self._begin(index, now)
         elif frame.kind == ARRIVED:
-            self._sent(index)
+            self._sent(index, now)
 
-    def _data(self, frame: Frame) -> None:
-        """A piece came in when the receiving cable let it; alpha after the last one the transfer is there."""
-        index = self.receive_row[frame.row]
+    def _data(self, index: int, data: bytes, came: float) -> None:
+        """A piece came in; alpha after the last one the transfer is there."""
         pieces = self.coming.setdefault(index, [])
-        pieces.append(frame.data)
-        came = self.into.take(len(frame.data), frame.left - len(frame.data) * self.into.beta)
+        pieces.append(data)
         if sum(map(len, pieces)) == self.slots[self.program.receives[index].slot].nbytes:
             self.moments.came[index] = came
-            heapq.heappush(self.due, (came + self.network.alpha, index))
+            self.nic.at(came + self.nic.network.alpha, lambda _: self._settle(index, b"".join(self.coming.pop(index))))
 
-    def _arrive(self, now: float) -> None:
-        """What is due is there."""
-        while self.due and self.due[0][0] <= now:
-            index = heapq.heappop(self.due)[1]
-            self._settle(index, b"".join(self.coming.pop(index)), now)
-
-    def _settle(self, index: int, data: bytes, now: float) -> None:
+    def _settle(self, index: int, data: bytes) -> None:
         move = self.program.receives[index]
-        self.moments.arrived[index] = now
+        self.moments.arrived[index] = time.perf_counter()
         self.there[index] = data
-        if not self.network.eager and move.peer != self.program.endpoint:
-            self.wires[move.peer].send(Frame(ARRIVED, move.row, b"", 0.0))
+        if not self.eager:
+            self._tell(ARRIVED, move)
         self._allow(self.receiving.done(index))
         self._advance(move.slot)

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .exchange import Moments, sleep_until
+from .exchange import Moments
+from .nic import sleep_until
 from .program import REDUCE, Move, RankProgram
 
 Bytes = npt.NDArray[np.uint8]

@@ -26,6 +26,7 @@ from ...errors import CollsimError
 from .exchange import Exchange, Moments
 from .messages import Carrier, Gloo, MessageExchange, OwnAllreduce
 from .network import ImitatedNetwork
+from .nic import RankNic
 from .program import RankProgram
 from .wire import PeerWire, accepted, connected, listener
 
@@ -93,7 +94,7 @@ def judged(task: RankTask, slots: list[npt.NDArray[Any]], moments: Moments) -> R
 
 def _differing(want: npt.NDArray[Any], got: npt.NDArray[Any]) -> int:
     """Elements that differ in any bit."""
-    bits = (array.view(np.uint8).reshape(len(array), -1) for array in (want, got))
+    bits = (array.view(np.uint8).reshape(len(array), array.itemsize) for array in (want, got))
     return int(np.any(next(bits) != next(bits), axis=1).sum())
 
 
@@ -172,7 +173,7 @@ def _carried(task: RankTask, ports: dict[int, int], listening: Any) -> Callable[
         listening.close()
         return partial(by_messages, task, Gloo(task.program.endpoint, task.count, ports[0]))
     wires = wired(task.program.endpoint, task.program.peers, ports, listening, task.token)
-    return lambda slots: Exchange(task.program, slots, wires, task.network, combine)
+    return lambda slots: Exchange(task.program, slots, RankNic(task.program.endpoint, wires, task.network), combine)
 
 
 def by_messages(task: RankTask, carrier: Carrier, slots: list[npt.NDArray[Any]]) -> Run:

@@ -6,6 +6,7 @@ rows. So whatever the moments at which things arrive, the numbers are those of `
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,10 @@ COPY, REDUCE = 0, 1
 
 @dataclass(frozen=True)
 class Move:
-    """One transfer, as one of its ends sees it: its row in the schedule, the other end, and the slot at this end."""
+    """One transfer, as one of its ends sees it: its row in the schedule, the other end, and the slot at this end.
+
+    alone: in its step nothing else comes to where it goes.
+    """
 
     row: int
     step: int
@@ -30,6 +34,7 @@ class Move:
     peer: int
     slot: int
     kind: int = COPY
+    alone: bool = True
 
 
 @dataclass(frozen=True)
@@ -59,14 +64,16 @@ def programs(schedule: Schedule, held: npt.NDArray[np.bool_]) -> list[RankProgra
     A reduce into what a helper does not hold yet is a copy, as `replay` has it.
     """
     table, held = schedule.transfers, held.copy()
+    comes = Counter(zip(table["step"].tolist(), table["dst"].tolist(), strict=True))
     sends: list[list[Move]] = [[] for _ in range(schedule.endpoints)]
     receives: list[list[Move]] = [[] for _ in range(schedule.endpoints)]
     for row, t in enumerate(table.tolist()):
         step, src, dst, chunk, into, reduces, channel = t
         kind = REDUCE if reduces and held[dst, into] else COPY
         held[dst, into] = True
-        sends[src].append(Move(row, step, channel, dst, chunk))
-        receives[dst].append(Move(row, step, channel, src, into, kind))
+        alone = comes[step, dst] == 1
+        sends[src].append(Move(row, step, channel, dst, chunk, alone=alone))
+        receives[dst].append(Move(row, step, channel, src, into, kind, alone))
     return [
         RankProgram(e, tuple(sends[e]), tuple(receives[e]), _order(sends[e], receives[e]))
         for e in range(schedule.endpoints)

@@ -1,34 +1,39 @@
-"""The process of one rank of a training step: one thread computes, which here is to sleep, the other communicates.
+"""The process of one rank of a training step: computing is a sleep, and collectives are sent over its network card.
 
-That is how PyTorch does it: the thread of the backward pass hands a bucket over as it fills and goes on, and the
-collectives of a communicator run one behind another on a stream of their own.
+Every task begins when those it waits for on this rank have ended: computing and each communicator are streams, as on a
+GPU. A collective has ended on a rank when all that it receives is written and all that it sent has arrived. What
+other ranks have to do first is known by what comes from them, and by nothing else. Computing goes by its own clock, as
+a GPU goes on while the process that gives it work sleeps: it begins when what it waits for has ended, and takes what it
+was told to. What is sent waits for the process.
 """
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .exchange import Exchange, Moments, sleep_until
+from .exchange import Exchange, Moments
 from .network import ImitatedNetwork
+from .nic import RankNic, sleep_until
 from .process import Once, RankTask, filled, judged, serve, wired
 from .wire import PeerWire
 
-_TURN = 0.001  # s after which a thread of Python lets the other have its turn
 Floats = npt.NDArray[np.float64]
 
 
 class StepMoments(NamedTuple):
-    """(tasks,) s at which each task of a step began and had ended on this rank."""
+    """(tasks,) s at which each task of a step began and had ended on this rank, and at which it sent its first byte;
+    nan for what it takes no part in, or sends nothing in."""
 
     begin: Floats
+    sent: Floats
     end: Floats
 
 
@@ -41,93 +46,150 @@ class StepOutcome(NamedTuple):
 
 
 class StepBox(NamedTuple):
-    """A task as a rank sees it: the tasks it waits for, and s to sleep, or the number of its collective (-1: none)."""
+    """A task as a rank sees it: its number in the step, the boxes of this rank that it waits for, and s to sleep, or
+    the numbers of its collectives, one behind another."""
 
+    task: int
     before: tuple[int, ...]
-    seconds: float
-    collective: int = -1
+    seconds: float = 0.0
+    collectives: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class StepPart:
+    """What a rank does of one collective: the task, the process of each endpoint of its program, and the number that
+    its rows are counted from."""
+
+    task: RankTask
+    places: tuple[int, ...]
+    first_row: int
+
+    @property
+    def peers(self) -> set[int]:
+        """The processes that it exchanges anything with."""
+        return {self.places[peer] for peer in self.task.program.peers}
 
 
 @dataclass(frozen=True)
 class RankStep:
-    """All that a rank has to know of a training step.
-
-    Attributes:
-        boxes: the step's tasks. collectives: of those that communicate, in their order; their rows are counted through
-            all of them, and `beyond[k]` is the first row behind those of collective k.
-    """
+    """All that a rank has to know of a training step: its boxes, its part of each collective, and how many tasks the
+    step has."""
 
     endpoint: int
     network: ImitatedNetwork
     token: bytes
     boxes: tuple[StepBox, ...]
-    collectives: tuple[RankTask, ...]
-    beyond: tuple[int, ...]
+    parts: tuple[StepPart, ...]
+    tasks: int
     on: str = "here"
     module: ClassVar[str] = "stepping"
 
     @property
     def peers(self) -> set[int]:
         """The ranks that it exchanges anything with."""
-        return {peer for task in self.collectives for peer in task.program.peers}
+        return {peer for part in self.parts for peer in part.peers}
 
 
 class StepRun:
     """One run of a step on one rank."""
 
     def __init__(self, task: RankStep, wires: Mapping[int, PeerWire]):
-        self.task, self.wires = task, wires
-        self.slots = [filled(part) for part in task.collectives]
-        self.ended = [threading.Event() for _ in task.boxes]
-        self.moments = StepMoments(np.zeros(len(task.boxes)), np.zeros(len(task.boxes)))
-        self.cables = task.network.cables(task.endpoint)
+        self.task, self.nic = task, RankNic(task.endpoint, wires, task.network)
+        self.slots = [filled(part.task) for part in task.parts]
+        self.running: list[Callable[[], None]] = [_nothing] * len(task.parts)  # what the end of each sets off
+        self.exchanges = [self._exchange(number, part) for number, part in enumerate(task.parts)]
+        self.waits = [len(box.before) for box in task.boxes]
+        self.followers: list[list[int]] = [[] for _ in task.boxes]
+        for number, box in enumerate(task.boxes):
+            for other in box.before:
+                self.followers[other].append(number)
+        self.ready = [0.0] * len(task.boxes)  # when what it waits for has ended
+        self.begun: deque[int] = deque()
+        self.left = len(task.boxes)
+        self.moments = StepMoments(*(np.full(task.tasks, np.nan) for _ in range(3)))
+
+    def _exchange(self, number: int, part: StepPart) -> Exchange:
+        nic, program = self.nic, part.task.program
+        wires = {peer: nic.wires[part.places[peer]] for peer in program.peers}
+        combine: np.ufunc = getattr(np, part.task.combine)
+        return Exchange(
+            program, self.slots[number], nic, combine, wires, part.first_row, lambda: self.running[number]()
+        )
 
     def run(self, start: float) -> StepMoments:
         """From the moment `start` to the end."""
         start += self.task.network.late.get(self.task.endpoint, 0.0)
-        computing = threading.Thread(target=self._boxes, args=(start, False, self._sleep), daemon=True)
-        computing.start()
-        self._boxes(start, True, self._communicate)
-        computing.join()
+        sleep_until(start)
+        for number, waits in enumerate(self.waits):
+            if not waits:
+                self.ready[number] = start
+                self.begun.append(number)
+        self._begin()
+        self.nic.run(lambda: self.left > 0)
         return self.moments
 
-    def _boxes(self, start: float, communicates: bool, work: Callable[[StepBox], None]) -> None:
-        """The tasks of one of the two streams, each when what it waits for has ended."""
-        sleep_until(start)
-        for number, box in enumerate(self.task.boxes):
-            if (box.collective >= 0) != communicates:
+    def _begin(self) -> None:
+        """Begin all that waits for nothing more."""
+        while self.begun:
+            number = self.begun.popleft()
+            box = self.task.boxes[number]
+            if box.collectives:
+                self.moments.begin[box.task] = time.perf_counter()
+                self._communicate(number, box.collectives)
                 continue
-            for other in box.before:
-                self.ended[other].wait()
-            self.moments.begin[number] = time.perf_counter()
-            work(box)
-            self.moments.end[number] = time.perf_counter()
-            self.ended[number].set()
+            begin = self.moments.begin[box.task] = self.ready[number]
+            if box.seconds:
+                self.nic.at(begin + box.seconds, partial(self._slept, number))
+            else:
+                self._end(number, begin)
 
-    def _sleep(self, box: StepBox) -> None:
-        if box.seconds:
-            sleep_until(time.perf_counter() + box.seconds)
+    def _slept(self, number: int, moment: float) -> None:
+        self._end(number, moment)
+        self._begin()
 
-    def _communicate(self, box: StepBox) -> None:
-        at = box.collective
-        part, beyond = self.task.collectives[at], self.task.beyond[at]
-        combine = getattr(np, part.combine)
-        wires = {peer: self.wires[peer] for peer in part.program.peers}
-        carried = Exchange(part.program, self.slots[at], wires, self.task.network, combine, self.cables, beyond)
-        carried.run(0.0)  # at once
+    def _communicate(self, number: int, collectives: tuple[int, ...]) -> None:
+        """The first of these, and behind it the others."""
+        first, rest = collectives[0], collectives[1:]
+        exchange = self.exchanges[first]
+        self.running[first] = lambda: self.nic.at(exchange.there_at, partial(self._communicated, number, rest))
+        exchange.start()
+
+    def _communicated(self, number: int, rest: tuple[int, ...], _: float) -> None:
+        """All has come and is written, and what it sent is there."""
+        if rest:
+            self._communicate(number, rest)
+            return
+        self._end(number, time.perf_counter())
+        self._begin()
+
+    def _end(self, number: int, moment: float) -> None:
+        """A box has ended; what waits for nothing else begins."""
+        self.left -= 1
+        box = self.task.boxes[number]
+        self.moments.end[box.task] = moment
+        if box.collectives and len(began := self.exchanges[box.collectives[0]].moments.began):
+            self.moments.sent[box.task] = began.min()
+        for other in self.followers[number]:
+            self.waits[other] -= 1
+            self.ready[other] = max(self.ready[other], moment)
+            if not self.waits[other]:
+                self.begun.append(other)
 
     def judged(self, moments: StepMoments) -> StepOutcome:
         """Compare what came out of every collective with what must come out, bit for bit."""
         found = [
-            judged(part, slots, Moments.of(part.program))
-            for part, slots in zip(self.task.collectives, self.slots, strict=True)
+            judged(part.task, slots, Moments.of(part.task.program))
+            for part, slots in zip(self.task.parts, self.slots, strict=True)
         ]
         return StepOutcome(moments, sum(one.checked for one in found), sum(one.wrong for one in found))
 
 
+def _nothing() -> None:
+    """It has not begun, so it cannot end."""
+
+
 def main() -> None:
     """Serve runs of a step until stdin ends."""
-    sys.setswitchinterval(_TURN)
     serve(_prepared)
 
 

@@ -23,7 +23,7 @@ DATA, CLEAR, ARRIVED = 0, 1, 2
 _HEAD = struct.Struct("<BIId")
 _HELLO = struct.Struct("<32sI")
 _BUFFER = 1 << 16  # bytes that the system may hold back on a wire: a network has small buffers, too
-_MOST_FRAME = 1 << 18
+MOST_FRAME = 1 << 18  # bytes of a transfer that one frame carries at most
 HOST = "127.0.0.1"
 _TOKEN_BYTES = 32
 _MOST_STRANGERS = 64  # that have said nothing yet; the one that has been silent for longest goes first
@@ -46,7 +46,6 @@ class PeerWire:
         sock.setblocking(False)
         self.waiting: deque[memoryview] = deque()
         self._come = bytearray()
-        self._kept: list[Frame] = []
 
     def fileno(self) -> int:
         return self.sock.fileno()
@@ -92,7 +91,7 @@ class PeerWire:
     def _frames(self) -> Iterator[Frame]:
         while len(self._come) >= _HEAD.size:
             kind, row, size, left = _HEAD.unpack_from(self._come)
-            if kind > ARRIVED or size > _MOST_FRAME:
+            if kind > ARRIVED or size > MOST_FRAME:
                 raise CollsimError("what came from endpoint {peer} is no frame of a rank", peer=self.peer)
             end = _HEAD.size + size
             if len(self._come) < end:
@@ -100,15 +99,6 @@ class PeerWire:
             data = bytes(self._come[_HEAD.size : end])
             del self._come[:end]
             yield Frame(kind, row, data, left)
-
-    def keep(self, frame: Frame) -> None:
-        """Put a frame aside: the other end is already where this one is not yet."""
-        self._kept.append(frame)
-
-    def early(self) -> list[Frame]:
-        """What was put aside, once."""
-        kept, self._kept = self._kept, []
-        return kept
 
     def close(self) -> None:
         with contextlib.suppress(OSError):

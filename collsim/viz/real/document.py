@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 SCHEMA = "collsim.lab/1"
+_PASSES = ("forward", "backward", "dgrad", "wgrad")
 
 
 def lab_document(predicted: Trace, measured: RealTrace | None = None) -> dict[str, Any]:
@@ -110,8 +111,8 @@ def lab_step_document(
         "chosen": chosen,
     }
     if measured is not None:
-        run = measured.median_run
-        rows = zip(measured.begin[run], measured.end[run], strict=True)
+        run, first = measured.median_run, measured.measured.begin
+        rows = zip(np.fmax(measured.begin[run], first), measured.end[run], strict=True)
         document["measured"] = {
             "time": measured.time,
             "ranks": [_step_boxes(predicted, begin, end, bucket_of) for begin, end in rows],
@@ -120,11 +121,12 @@ def lab_step_document(
 
 
 def _step_boxes(trace: StepTrace, begin: Floats, end: Floats, bucket_of: dict[int, int]) -> list[list[Any]]:
-    """Of each task that takes time: 1 on the network, its bucket (-1: none), begin, end, and what it is."""
+    """Of each task that takes time and that a rank takes part in: 1 on the network, its bucket (-1: none), begin, end,
+    and what it is."""
     found = []
     for task, a, b in zip(trace.step.tasks, begin.tolist(), end.tolist(), strict=True):
         of_layer = bucket_of.get(task.layer, -1) if task.kind == "backward" else -1
-        if task.kind in ("forward", "backward") or not task.computes:
+        if b > a and (task.kind in _PASSES or not task.computes):
             about = f"{task.name}, {task.kind}"
             found.append([int(not task.computes), of_layer if task.computes else task.bucket, a, b, about])
     return found

@@ -1,0 +1,170 @@
+"""The network card of one rank: its wires, its two cables, what is under way on them, and the loop of its process.
+
+The loop never waits for one wire alone. What it does follows from what has come and from the clock of the network
+(`network.Bucket`); when it does it is up to the computer, and that is what is measured.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import select
+import time
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from .network import Bucket, ImitatedNetwork
+from .wire import DATA, MOST_FRAME, Frame, PeerWire
+
+_AHEAD = 2  # pieces that the receiving bucket may be ahead of the clock before nothing more is read
+
+
+def sleep_until(moment: float) -> None:
+    """Return at a moment of `time.perf_counter`, not before."""
+    while (rest := moment - time.perf_counter()) > 0:
+        time.sleep(rest)
+
+
+@dataclass
+class Outgoing:
+    """A transfer that leaves: its wire, row and bytes; `alone`: nothing else comes to its receiver in its step; `left`
+    is called with the moment at which its last byte has left."""
+
+    wire: PeerWire
+    row: int
+    data: memoryview
+    alone: bool
+    left: Callable[[float], None]
+    sent: int = 0
+
+
+class RankNic:
+    """The card of one process. Transfers that leave at the same time take turns on the cable."""
+
+    def __init__(self, endpoint: int, wires: Mapping[int, PeerWire], network: ImitatedNetwork):
+        self.wires, self.network = wires, network
+        self.piece = network.piece(endpoint)
+        self.out: Bucket
+        self.into: Bucket
+        self.out, self.into = network.cables(endpoint)
+        self.active: deque[Outgoing] = deque()
+        self._due: list[tuple[float, int, Callable[[float], None]]] = []
+        self._number = count()
+        self._firsts: list[int] = []
+        self._takers: list[Callable[[Frame, float], None]] = []
+
+    def serve(self, first_row: int, take: Callable[[Frame, float], None]) -> None:
+        """Frames from this row on, up to the next one that is served, are for `take`, with the moment at which they had
+        come in."""
+        at = bisect_right(self._firsts, first_row)
+        self._firsts.insert(at, first_row)
+        self._takers.insert(at, take)
+
+    def at(self, moment: float, act: Callable[[float], None]) -> None:
+        """Call something, with that moment, when it has come."""
+        heapq.heappush(self._due, (moment, next(self._number), act))
+
+    # ---- the loop
+
+    def run(self, busy: Callable[[], bool]) -> None:
+        """Go on as long as there is something to do, or something that the system has not taken."""
+        while busy() or self.full:
+            now = time.perf_counter()
+            self._fall_due(now)
+            wake = min(self._push(now), self._due[0][0] if self._due else math.inf, self._throttled(now))
+            if busy() or self.full:
+                self._wait(wake)
+
+    @property
+    def full(self) -> bool:
+        """Is there anything that the system has not taken yet?"""
+        return any(wire.full for wire in self.wires.values())
+
+    def _fall_due(self, now: float) -> None:
+        while self._due and self._due[0][0] <= now:
+            moment, _, act = heapq.heappop(self._due)
+            act(moment)
+
+    def _throttled(self, now: float) -> float:
+        """When the receiving side will have caught up so far that more can be read; never if that is now."""
+        ahead = self.into.free - _AHEAD * self.piece * self.into.beta
+        return ahead if ahead > now else math.inf
+
+    def _wait(self, wake: float) -> None:
+        """Until something can be done."""
+        now = time.perf_counter()
+        reads = list(self.wires.values()) if self._throttled(now) == math.inf else []
+        writes = [wire for wire in self.wires.values() if wire.full]
+        seconds = None if wake == math.inf else max(0.0, wake - now)
+        if not reads and not writes:
+            time.sleep(seconds or 0.0)
+            return
+        readable, writable, _ = select.select(reads, writes, [], seconds)
+        for wire in writable:
+            wire.flush()
+        for wire in readable:
+            for frame in wire.receive():
+                self._take(frame)
+
+    def _take(self, frame: Frame) -> None:
+        """One frame that came: when the receiving cable had let it in."""
+        size, came = len(frame.data), 0.0
+        if frame.kind == DATA:
+            came = self.into.take(size, frame.left - size * self.into.beta)
+        self._takers[bisect_right(self._firsts, frame.row) - 1](frame, came)
+
+    # ---- sending
+
+    def send(self, one: Outgoing, since: float) -> None:
+        """Put a transfer under way that could have left since a moment: a card that had it goes on while the process
+        sleeps."""
+        if not self.active:
+            self.out.start(since)
+        elif len(self.active) == 1:
+            self._divide()
+        self.active.append(one)
+
+    def _divide(self) -> None:
+        """Hand over what has left of the only transfer so far; from now on it takes turns."""
+        one = self.active[0]
+        left = int((time.perf_counter() - self.out.free) / self.out.beta) if self.out.beta else 0
+        size = min(left, self._size(one))
+        if size > 0 and size < len(one.data) - one.sent and not one.wire.full:
+            self._hand_over(one, size)
+
+    def _push(self, now: float) -> float:
+        """Hand over the pieces that have left by now, in turns; when the next will have left."""
+        blocked = 0
+        while self.active and blocked < len(self.active):
+            one = self.active[0]
+            if one.wire.full:
+                self.active.rotate(-1)
+                blocked += 1
+                continue
+            size = self._size(one)
+            if self.out.passes(size) > now:
+                return self.out.passes(size)
+            blocked = 0
+            self._hand_over(one, size)
+        if blocked:
+            self.out.start(now)  # nobody takes anything: the cable is idle
+        return math.inf
+
+    def _size(self, one: Outgoing) -> int:
+        """Bytes that it hands over next: a turn's where it shares a cable at either end, else a whole frame."""
+        most = MOST_FRAME if one.alone and len(self.active) == 1 else self.piece
+        return min(most, len(one.data) - one.sent)
+
+    def _hand_over(self, one: Outgoing, size: int) -> None:
+        """The next bytes of the first transfer have left."""
+        left = self.out.take(size)
+        one.wire.send(Frame(DATA, one.row, bytes(one.data[one.sent : one.sent + size]), left))
+        one.sent += size
+        if one.sent < len(one.data):
+            self.active.rotate(-1)
+            return
+        self.active.popleft()
+        one.left(left)
