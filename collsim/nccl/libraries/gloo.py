@@ -15,6 +15,7 @@ Gloo has for an allreduce inside a host (gloo/allreduce_shm.cc). Seconds, bytes,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,7 +177,7 @@ def _alltoall(facts: Facts, size: float) -> float:
     return TCP_MESSAGE + (n - 2) * WIRES["tcp"].gap + (between or inside)
 
 
-_TIMES = {
+_TIMES: dict[str, Callable[[Facts, float], float]] = {
     "allreduce": _allreduce,
     "reduce_scatter": _allreduce,
     "reduce": _reduce,
