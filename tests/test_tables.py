@@ -31,6 +31,7 @@ INSIDE = {
     "Accuracy.bands": "the report on measurements, docs/accuracy.md",
     "Accuracy.kinds": "the report on measurements, docs/accuracy.md",
     "Accuracy.farthest": "the report on measurements, docs/accuracy.md",
+    "Accuracy.signs": "the report on measurements, docs/accuracy.md",
 }
 
 

@@ -179,4 +179,8 @@ SAID = {
     "RCCL runs here, whose tables are its own; NCCL's versions do not count": (
         "这里运行的是 RCCL，其表格是自己的；NCCL 的版本不起作用"
     ),
+    "fact to be unsure of": "可以不确定的事实",
+    "{error}; join the rails (fabric='rail'), or give all cards one switch (fabric='switch')": (
+        "{error}；请把各轨道连起来（fabric='rail'），或让所有网卡接到一个交换机（fabric='switch'）"
+    ),
 }

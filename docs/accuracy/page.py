@@ -332,8 +332,7 @@ def _constants(calls: Sequence[Call], described: pd.DataFrame) -> str:
 
 
 def _effects(result: Accuracy) -> str:
-    groups = [*result.effects.groupby("effect"), ("all", result.effects)] if len(result.effects) else []
-    rows = [[name, len(pairs), f"{pairs.sign.mean():.0%}", f"{pairs.off.median():.1%}"] for name, pairs in groups]
+    rows = [[r.effect, r.pairs, f"{r.sign:.0%}", f"{r.off:.1%}"] for r in result.signs().itertuples()]
     return _table(["effect", "pairs", "right sign", "off"], rows)
 
 

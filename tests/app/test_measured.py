@@ -127,6 +127,50 @@ def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
     assert card.machine == "rtx4090-8gpu"
 
 
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        ("h0:1:1 [0] NCCL INFO NCCL version 2.18.3+cuda12.2", "2.18"),
+        ("# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22605", "2.26"),
+        ('{"version": 3, "nccl_version": 21205}', "2.12"),
+        ("NCCL version 2.3.7", ""),
+        ("no word of it", ""),
+    ],
+)
+def test_the_version_of_nccl_is_read_off_the_log(line, version):
+    assert compared.version_of(line) == version
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "not there yet: "), ("zh", "当时还没有：")])
+def test_the_version_of_a_log_counts_and_can_be_changed(language, said):
+    at = fine(dropped("# NCCL version 2.12.12+cuda11.6\n" + compared.sample(), lang=language))
+    assert at.selectbox(key="w_e_version").value == "2.12"
+    assert address(at)["version"] == "2.12"
+    assert said in page_text(at)
+    fine(at.selectbox(key="w_e_version").set_value("").run())
+    assert said not in page_text(at)
+    assert "version" not in address(at)
+
+
+def page_text(at):
+    """All words of the page, notes too."""
+    return text_of(at) + " ".join(m.value for m in (*at.markdown, *at.caption))
+
+
+def test_the_version_is_part_of_the_run_and_of_its_script():
+    shown = Selection("own", text=compared.sample(), machine="polaris", nodes=2, version="2.12")
+    assert dict(compared.run_of(shown).settings) == {"version": "2.12"}
+    assert 'version="2.12")' in compared.python_of(shown)
+    assert compared.on_nccl(shown)
+    assert not compared.on_nccl(replace(shown, machine="mi300x-8gpu"))
+
+
+def test_what_cannot_be_told_is_said_to_be_so():
+    for name, said in (("a100-4-nop2p", "Cannot be told which: "), ("v100-8", "Cannot be told: ")):
+        assert said in text_of(fine(opened(run=name)))
+    assert "无法判断" in text_of(fine(opened(run="v100-8", lang="zh")))
+
+
 def test_a_log_that_does_not_say_what_ran_is_asked_about():
     row = (
         "     1048576        262144     float     sum      -1    40.1   26.1   26.1       0    40.0   26.2   26.2   "

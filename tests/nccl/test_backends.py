@@ -126,15 +126,47 @@ def test_bcube_only_where_it_is_asked_for():
 
 
 def test_a_slow_wire_and_a_busy_cpu_both_hold_gloo_back():
-    """8 NICs of 100 Gbit/s give what a CPU moves for each of them; one of 10 Gbit/s what TCP carries of it."""
-    slow = facts("A100-SXM4", 16, 2, "nvlink3-nvswitch", "1x10GbE (TCP sockets)")
-    assert gloo_time("allreduce", slow, "1GiB", tensors="cpu") == pytest.approx(
+    """One NIC of 100 Gbit/s gives what a CPU moves; one of 10 Gbit/s what TCP carries of it. 4.2 GB/s is more than what
+    is left where each 1 MiB is waited for, sent and added, two at once: (26 us + 250 + 291) / 2 while it reduces."""
+    ten, hundred = (
+        facts("A100-SXM4", 16, 2, "nvlink3-nvswitch", f"1x{rate}GbE (TCP sockets)") for rate in ("10", "100")
+    )
+    assert gloo_time("allreduce", ten, "1GiB", tensors="cpu") == pytest.approx(
         2 * 15 / 16 * 2**30 / (1.25e9 * 0.92), rel=0.01
     )
-    fast = facts("A100-SXM4", 16, 2, "nvlink3-nvswitch", "8x100GbE (TCP sockets)")
-    assert gloo_time("allreduce", fast, "1GiB", tensors="cpu") == pytest.approx(
-        2 * 15 / 16 * 2**30 / (8 * 4.1e9), rel=0.02
-    )  # and 0.8 ms of messages
+    turns, wire, add = 15 * 64, 2**20 / 4.2e9, 2**20 / 3.6e9
+    around = turns * max(wire, add, (26e-6 + wire + add) / 2), turns * wire
+    assert gloo_time("allreduce", hundred, "1GiB", tensors="cpu") == pytest.approx(sum(around), rel=0.01)
+
+
+def test_a_collective_of_gloo_runs_over_one_card_however_many_there_are():
+    one, eight = (facts("A100-SXM4", 16, 2, "nvlink3-nvswitch", f"{nics}x25GbE (TCP sockets)") for nics in (1, 8))
+    for collective in ("allreduce", "allgather", "broadcast", "alltoall", "reduce"):
+        assert gloo_time(collective, one, "64MiB") == gloo_time(collective, eight, "64MiB")
+
+
+def test_small_rings_of_gloo_wait_once_for_every_rank_and_half():
+    """2n segments, two on the way at once: n - 1 waits of 26 us each time around."""
+    for n in (2, 4, 8):
+        nodes = facts("A100-SXM4", n, n, "none", "1x25GbE (TCP sockets)")
+        assert gloo_time("allreduce", nodes, 8, tensors="cpu") == pytest.approx(2 * (n - 1) * 26e-6, rel=0.01)
+        assert gloo_time("allgather", nodes, 8, tensors="cpu") == pytest.approx((n - 1) * 26e-6, rel=0.01)
+
+
+def test_the_last_rounds_of_a_broadcast_share_the_card_of_their_node():
+    """Two nodes of 4: rounds over 1 and 2 ranks inside (1 and 2 flows over loopback), then 4 flows over one card."""
+    two = facts("A100-SXM4", 8, 2, "nvlink3-nvswitch", "1x25GbE (TCP sockets)")
+    seconds = 3 * 26e-6 + GIB * ((1 + 2) / 4e9 + 4 / (3.125e9 * 0.92))
+    assert gloo_time("broadcast", two, GIB, tensors="cpu") == pytest.approx(seconds)
+    assert cs.schedule(choose("broadcast", 8, GIB).algorithm, ranks=8).steps == 3
+
+
+def test_an_alltoall_of_gloo_posts_all_of_its_messages_at_once():
+    """4 nodes of 2: each sends 6/8 of the buffer of both ranks over its card; 7 messages, of which 6 cost a
+    microsecond."""
+    four = facts("A100-SXM4", 8, 4, "nvlink3-mesh4", "1x10GbE (TCP sockets)")
+    seconds = 26e-6 + 6e-6 + 2 * 6 / 8 * GIB / (1.25e9 * 0.92)
+    assert gloo_time("alltoall", four, GIB, tensors="cpu") == pytest.approx(seconds)
 
 
 def test_a_single_gpu_has_no_rule_about_versions():

@@ -103,7 +103,17 @@ def test_fewer_ranks_load_fewer_cables():
 def test_rails_that_nothing_joins_are_refused_where_a_hop_has_to_change_them():
     machine = cs.machine("dgx-h100", nodes=2, fabric="rail-only", pxn=False)
     assert predict("allreduce", machine, MANY, **RING).between.times == 1
-    with pytest.raises(CollsimError, match=r"nothing joins"):
+    with pytest.raises(CollsimError, match=r"nothing joins.*; join the rails \(fabric='rail'\)"):
+        predict("alltoall", machine, MANY)
+
+
+def test_rails_that_nothing_joins_do_where_the_channels_of_the_search_keep_to_them():
+    """Polaris' GPUs share no switch with their cards: the nearest card of one may be on another rail, but the search's
+    rings leave by the card that they enter by."""
+    machine = cs.machine("polaris", nodes=4, fabric="rail-only")
+    assert cs.nccl.search(machine).rings.crossings(4) == 0
+    assert predict("allreduce", machine, MANY, **RING).between == ONE_SWITCH
+    with pytest.raises(CollsimError, match="nothing joins"):
         predict("alltoall", machine, MANY)
 
 

@@ -4,11 +4,18 @@ memory.
 Sources: Gloo gloo/allreduce.cc (ring, bcube), allgather.cc, broadcast.cc, alltoall.cc and docs/algorithms.md
 (70dc3602); PyTorch ProcessGroupGloo (2.13): reduce_scatter is an allreduce of the whole input, of which every rank
 keeps its slice. Halving-doubling, ring_chunked and the ring that sends whole vectors are Gloo's older classes, which
-PyTorch does not call; no threshold of size chooses between algorithms. Seconds, bytes, B/s.
+PyTorch does not call; no threshold of size chooses between algorithms.
+
+Times count the algorithm's own rounds: of a ring the segments, of which two are on the way while a third is added
+(`_ring`); of a binomial broadcast the ranks of a node that send to other nodes at once (`_broadcast`). A collective
+runs over one network card of a node, however many there are: PyTorch deals whole operations out to the interfaces of
+GLOO_SOCKET_IFNAME in turn (torch.distributed, "Common environment variables"). Left out: the shared memory that newer
+Gloo has for an allreduce inside a host (gloo/allreduce_shm.cc). Seconds, bytes, B/s.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +27,7 @@ from ..machine.topology_facts import facts_of
 from ..model.links import CARRIES, TCP_PER_NIC
 from ..predict import collective_name
 from .backends import place_of
+from .loggp import WIRES, Host
 
 #: Bytes of a segment at most, and how many a rank has on the way at once (gloo/allreduce.h maxSegmentSize,
 #: gloo/allreduce.cc ring).
@@ -100,9 +108,9 @@ def _segments(n: int, size: int) -> int:
 def gloo_time(collective: str, machine: Facts | Topology, nbytes: Any, *, tensors: str = "gpu") -> float:
     """Seconds of a collective with Gloo over TCP, to the order of magnitude: no published runs stand behind it.
 
-    Ring algorithms in host memory: allreduce sends 2(n-1)/n of the buffer in 2(n-1) steps, of which the segments in
-    flight hide the rest; reduce_scatter is PyTorch's allreduce and slice; broadcast is binomial; sendrecv is a message,
-    over one card where it leaves the node; CUDA tensors cross PCIe twice.
+    Its rounds between buffers in host memory: allreduce is a ring of segments; reduce_scatter is PyTorch's allreduce
+    and slice; reduce half of that ring, then a gather; allgather a ring of half blocks; broadcast binomial; alltoall
+    all pairs at once; sendrecv a message. CUDA tensors cross PCIe twice.
 
     Args:
         tensors: `gpu` or `cpu`: where they live.
@@ -113,14 +121,68 @@ def gloo_time(collective: str, machine: Facts | Topology, nbytes: Any, *, tensor
     on_gpu = place_of(tensors, ("gpu", "cpu")) == "gpu"
     if name == "sendrecv" and on_gpu:
         raise CollsimError("Gloo cannot send or receive CUDA tensors; copy them to the CPU first, or use nccl")
-    n = facts.ranks
-    card = min(facts.nic_rate * CARRIES["tcp"], TCP_PER_NIC)
-    rate = LOOPBACK / facts.local if facts.nodes == 1 else card if name == "sendrecv" else facts.nics * card
     copies = 2 * size / (PCIE_GBPS[facts.pcie] * 1e9 * COPIES) if on_gpu else 0.0
-    if name == "sendrecv":
-        return TCP_MESSAGE + size / rate
-    if name in ("allreduce", "reduce_scatter", "reduce"):
-        return copies + 2 * (n - 1) * TCP_MESSAGE + 2 * (n - 1) / n * size / rate
-    if name == "broadcast":
-        return copies + (n - 1).bit_length() * (TCP_MESSAGE + size / rate)
-    return copies + (n - 1) * TCP_MESSAGE + (n - 1) / n * size / rate
+    return copies + (_TIMES[name](facts, size) if facts.ranks > 1 else 0.0)
+
+
+def card_rate(facts: Facts) -> float:
+    """B/s over the one network card of a node that a collective uses."""
+    return min(facts.nic_rate * CARRIES["tcp"], TCP_PER_NIC)
+
+
+def _hop_rate(facts: Facts) -> float:
+    """B/s from one rank to the next: over the card where nodes are several, of which one rank of a node sends."""
+    return LOOPBACK / facts.local if facts.nodes == 1 else card_rate(facts)
+
+
+def _ring(facts: Facts, segments: int, size: float, adds: bool) -> float:
+    """Once around, in segments: all but a rank's own are sent, `IN_FLIGHT` on the way at once, so that a segment's way
+    and its addition hide behind those of the others unless latency is longer (gloo/allreduce.cc, the loop of ring)."""
+    n, wire = facts.ranks, size / segments / _hop_rate(facts)
+    turns, adding = segments // n * (n - 1), size / segments / Host().add if adds else 0.0
+    busy = turns * max(wire, adding) + TCP_MESSAGE
+    return max(busy, turns * (TCP_MESSAGE + wire + adding) / IN_FLIGHT)
+
+
+def _allreduce(facts: Facts, size: float) -> float:
+    segments = _segments(facts.ranks, int(size))
+    return _ring(facts, segments, size, adds=True) + _ring(facts, segments, size, adds=False)
+
+
+def _allgather(facts: Facts, size: float) -> float:
+    return _ring(facts, IN_FLIGHT * facts.ranks, size, adds=False)
+
+
+def _reduce(facts: Facts, size: float) -> float:
+    """Half of an allreduce, then every rank's block to the root."""
+    gather = TCP_MESSAGE + (facts.ranks - 1) / facts.ranks * size / _hop_rate(facts)
+    return _ring(facts, _segments(facts.ranks, int(size)), size, adds=True) + gather
+
+
+def _broadcast(facts: Facts, size: float) -> float:
+    """Ranks 1, 2, 4 ... further on, all that have it at once: those of a node share its card, or loopback."""
+    found, far = 0.0, 1
+    while far < facts.ranks:
+        crosses = facts.nodes > 1 and far >= facts.local
+        rate = card_rate(facts) / facts.local if crosses else LOOPBACK / min(far, facts.local)
+        found, far = found + TCP_MESSAGE + size / rate, 2 * far
+    return found
+
+
+def _alltoall(facts: Facts, size: float) -> float:
+    """All messages are posted at once; those of a node's ranks to other nodes share its card."""
+    n, local = facts.ranks, facts.local
+    inside = (n - 1) / n * size * local / LOOPBACK
+    between = local * (n - local) / n * size / card_rate(facts) if facts.nodes > 1 else 0.0
+    return TCP_MESSAGE + (n - 2) * WIRES["tcp"].gap + (between or inside)
+
+
+_TIMES: dict[str, Callable[[Facts, float], float]] = {
+    "allreduce": _allreduce,
+    "reduce_scatter": _allreduce,
+    "reduce": _reduce,
+    "allgather": _allgather,
+    "broadcast": _broadcast,
+    "alltoall": _alltoall,
+    "sendrecv": lambda facts, size: TCP_MESSAGE + size / _hop_rate(facts),
+}

@@ -7,7 +7,8 @@ cables if all cards sat on one switch. So an oversubscribed leaf, a hop that cha
 flows that meet on one uplink cost what `simulate` says they do; a fabric that keeps up costs nothing, and one switch is
 not looked at. Rings, trees and heads are those of NCCL's search where there is one, else the topology's own orders.
 
-Left out: the latency of more switches on the way, since that of a step between nodes was found on runs over fabrics of
+A GPU that shares no switch with its channel's card takes its nearest card, as it does in a simulation. Left out: the
+latency of more switches on the way, since that of a step between nodes was found on runs over fabrics of
 all depths (`model.links`); and bytes that PXN adds to links inside a node, whose load counts every hop already.
 
 Inside: bytes as shares of the call's, seconds, B/s.
@@ -22,6 +23,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from ...errors import TopologyError
 from ...registry import schedule
 from ...topology import Topology
 from ...topology.cluster import ClusterRouter
@@ -70,7 +72,8 @@ def between(collective: str, algorithm: str, machine: Topology, facts: Facts, fo
     Args:
         algorithm: NCCL's. facts: of the machine with the ranks that take part. found: the search on it.
 
-    Raises TopologyError where a hop has no way, as `simulate` does.
+    Raises TopologyError where a hop has no way, as `simulate` does, unless NCCL's own channels keep to the cards that
+    have one.
     """
     router = machine.router
     if facts.nodes == 1 or not isinstance(router, ClusterRouter) or router.fabric is None:
@@ -81,8 +84,23 @@ def between(collective: str, algorithm: str, machine: Topology, facts: Facts, fo
     key = collective, algorithm, facts.ranks, None if found is None else (found.local, found.rules)
     if key not in known:
         place = with_ranks(_in_node_order(machine), facts)
-        known[key] = _between(collective, algorithm, place, facts, found)
+        try:
+            known[key] = _between(collective, algorithm, place, facts, found)
+        except TopologyError as error:
+            if collective in ("alltoall", "sendrecv") or not _keeps_rails(algorithm, found, facts.nodes):
+                why = "{error}; join the rails (fabric='rail'), or give all cards one switch (fabric='switch')"
+                raise TopologyError(why, error=error) from None
+            known[key] = ONE_SWITCH
     return known[key]
+
+
+def _keeps_rails(algorithm: str, found: Searched | None, nodes: int) -> bool:
+    """Do all channels of the search stay on one card from node to node? It may be another card than a GPU's nearest."""
+    if found is None or algorithm not in ("Ring", "Tree"):
+        return False
+    if algorithm == "Ring":
+        return not found.rings.crossings(nodes)
+    return all(channel.enters == channel.leaves for channel in found.trees.channels)
 
 
 def with_ranks(machine: Topology, facts: Facts) -> Topology:

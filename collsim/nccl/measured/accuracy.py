@@ -38,11 +38,14 @@ _LARGEST, _MOST_RANKS = 2**50, 2**24
 #: Columns of the ends of an interval.
 _ENDS = ("time_us_low", "time_us_high")
 _LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
+_NODES = "more nodes"
+#: Pairs that differ in another thing than the number of nodes, together.
+OTHER_THAN_NODES = "all but more nodes"
 _EFFECTS = {
     "P2P off, other wiring": "intra_link",
     "GPUDirect RDMA off": "gdr",
     "another algorithm": "algo",
-    "more nodes": "nodes",
+    _NODES: "nodes",
 }
 
 
@@ -73,6 +76,17 @@ class Accuracy:
     def kinds(self, library: str = "nccl") -> pd.DataFrame:
         """The same by kind of machine and band."""
         return _summary(self.cases[self.cases.library == library], ["kind", "band"])
+
+    def signs(self) -> pd.DataFrame:
+        """By effect, then of all pairs that differ in another thing than the number of nodes, then of all: pairs, share
+        predicted with the right sign, median `relative_error` of the predicted ratio of times."""
+        import pandas as pd
+
+        pairs = self.effects.astype({"sign": bool, "off": float})
+        groups = [(name, rows) for name, rows in pairs.groupby("effect")]
+        groups += [(OTHER_THAN_NODES, pairs[pairs.effect != _NODES]), ("all", pairs)]
+        rows = [(name, len(g), g.sign.mean(), g.off.median()) for name, g in groups if len(g)]
+        return pd.DataFrame(rows, columns=["effect", "pairs", "sign", "off"])
 
     def farthest(self, library: str | None = None) -> pd.DataFrame:
         """`cases`, the farthest off first: a run predicted ten times too fast is as far off as one predicted ten times
@@ -405,9 +419,9 @@ def _effect(a: pd.Series[Any], b: pd.Series[Any]) -> str:
         set(differ) == {"ranks", "nodes", "inter_link", "gdr"} and "1" in (a.nodes, b.nodes)
     ):
         per_node = {int(x.ranks) / int(x.nodes) for x in (a, b)}
-        return "more nodes" if len(per_node) == 1 else ""
+        return _NODES if len(per_node) == 1 else ""
     if set(differ) == {"ranks", "nodes", "inter_link"} and "1" in (a.nodes, b.nodes):
-        return "more nodes" if int(a.ranks) / int(a.nodes) == int(b.ranks) / int(b.nodes) else ""
+        return _NODES if int(a.ranks) / int(a.nodes) == int(b.ranks) / int(b.nodes) else ""
     return next((name for name, column in _EFFECTS.items() if differ == [column]), "")
 
 
@@ -437,7 +451,7 @@ def report(result: Accuracy) -> str:
             lines += [f"{title}: {runs.case_id.nunique()} runs", _bands_text(result.bands(key)), ""]
     lines += ["By kind of machine (NCCL and RCCL):", _kinds_text(result.kinds()), ""]
     if len(result.effects):
-        lines += ["Effects, pairs of runs that differ in one thing:", _effects_text(result.effects), ""]
+        lines += ["Effects, pairs of runs that differ in one thing:", _effects_text(result), ""]
     worst = result.farthest("nccl").head(15).itertuples()
     lines += ["Farthest off:"] + [
         f"  {r.case_id:42s} {r.band:18s} {r.ratio:5.2f} x measured ({r.algorithm})" for r in worst
@@ -471,11 +485,16 @@ def _kinds_text(kinds: pd.DataFrame) -> str:
     return "\n".join(sorted(found))
 
 
-def _effects_text(effects: pd.DataFrame) -> str:
-    found = []
-    for name, pairs in [*effects.groupby("effect"), ("all", effects)]:
-        found.append(
-            f"  {name!s:22s} {len(pairs):4d} pairs, right sign {pairs.sign.mean():5.0%}, ratio off by "
-            f"{pairs.off.median():6.1%}"
-        )
-    return "\n".join(found)
+def _effects_text(result: Accuracy) -> str:
+    lines = [
+        f"  {row.effect:22s} {row.pairs:4d} pairs, right sign {row.sign:5.0%}, ratio off by {row.off:6.1%}"
+        for row in result.signs().itertuples()
+    ]
+    wrong = result.effects[~result.effects.sign.astype(bool)].itertuples()
+    return "\n".join(
+        lines
+        + [
+            f"  wrong sign: {w.second} takes {w.measured:.2f} x the time of {w.first}, predicted {w.predicted:.2f} x"
+            for w in wrong
+        ]
+    )
