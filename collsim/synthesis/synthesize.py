@@ -101,7 +101,7 @@ def synthesize(
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class SynthesisOutcome:
     """What a search ends with.
 
     Attributes:
@@ -125,7 +125,7 @@ def searched(
     pieces: int | None = None,
     switches: bool = True,
     progress: Any = None,
-) -> Searched:
+) -> SynthesisOutcome:
     """What `synthesize` finds, and the runs that it was compared with. Takes and raises what that does."""
     kind = collective_name if isinstance(collective_name, Collective) else collective(collective_name)
     if not isinstance(topology, Topology):
@@ -143,7 +143,7 @@ def searched(
         found, said = search.run(method)
     verify(found)
     _reports[found] = said
-    return Searched(found, search.library)
+    return SynthesisOutcome(found, search.library)
 
 
 def _ranks_of(topology: Topology, ranks: Any, root: Any) -> tuple[int, int]:
