@@ -96,7 +96,7 @@ def synthesize(
     Raises CollsimError for a collective that no method knows, or a bad option; TopologyError where ranks cannot reach
     each other.
     """
-    given = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
+    given: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
     return searched(collective_name, topology, objective, effort, progress=progress, **given).schedule
 
 

@@ -166,6 +166,18 @@ def test_switches_that_reduce_can_be_left_out_and_the_address_and_the_code_say_s
     assert not again.toggle(key="w_synthesis_switches").value
 
 
+def test_switches_that_reduce_can_be_left_out_after_a_change_too():
+    box = {"machine": "dgx-h100", "nodes": "1", "nbytes": "64MiB", "algorithm": "allreduce_ring"}
+    at = AppTest.from_function(whatif, default_timeout=60)
+    for name, text in {**box, "scale": "nvlink", "factor": "half", "synthesize": "1", "switches": "0"}.items():
+        at.query_params[name] = text
+    fine(at.run())
+    assert not at.toggle(key="w_synthesis_switches").value
+    assert address(at)["switches"] == "0"
+    fine(at.toggle(key="w_synthesis_switches").set_value(True).run())
+    assert "switches" not in address(at)
+
+
 def test_a_place_without_such_switches_has_nothing_to_leave_out():
     at = fine(opened(explore, synthesize="1", **RUN))
     assert "w_synthesis_switches" not in [toggle.key for toggle in at.toggle]
