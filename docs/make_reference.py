@@ -60,7 +60,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     ),
     "synthesis": (
         "Synthesis",
-        "The best schedule for a machine; see [synthesis](../synthesis.md).",
+        "A schedule for a machine, found, and what is proved of it; see [synthesis](../synthesis.md).",
         "synthesize close_gap",
         ("synthesis",),
     ),

@@ -241,6 +241,11 @@ SAID = {
     "switches= is for collectives: compare('allreduce', machine, switches=False)": (
         "switches= 只用于集合通信：compare('allreduce', machine, switches=False)"
     ),
+    "The library's {name} takes {steps} steps; a reduce_scatter and then an allgather take at least {halves}. No "
+    "allreduce takes fewer than {least}: {why}.": (
+        "算法库中的 {name} 需要 {steps} 步；先 reduce_scatter 再 allgather 至少需要 {halves} 步。任何 allreduce "
+        "都不少于 {least} 步：{why}。"
+    ),
     "an allreduce is two halves: steps={steps} and rounds={rounds} must be even": (
         "allreduce 由两半组成：steps={steps} 和 rounds={rounds} 必须是偶数"
     ),

@@ -163,7 +163,7 @@ def close_gap(
     Raises as `synthesize` and `simulate`.
     """
     check_options([str(collective)], ())
-    from ..synthesis import searched
+    from ..synthesis.synthesize import searched
 
     given: dict[str, Any] = {"ranks": ranks, "root": root, "switches": switches, "progress": progress}
     search = searched(collective, topology, nbytes, effort, **given)

@@ -7,8 +7,7 @@ Three methods make ordinary Schedules, which are verified and timed as any other
 - `exact`: a solver finds the schedule of fewest steps and proves that there is none of fewer (small machines).
 """
 
-from .phases import PHASES
 from .solver import Answer, exact, least_steps
-from .synthesize import Report, Searched, report, searched, synthesize
+from .synthesize import Report, report, synthesize
 
-__all__ = ["PHASES", "Answer", "Report", "Searched", "exact", "least_steps", "report", "searched", "synthesize"]
+__all__ = ["Answer", "Report", "exact", "least_steps", "report", "synthesize"]

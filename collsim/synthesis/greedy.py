@@ -136,9 +136,10 @@ def greedy(
     """
     pairs = pairs_of(topology, ranks)
     chunks = per_block * ranks
-    if ranks * chunks * (ranks if kind.name in PERSONAL else 1) > MOST_CELLS:
+    in_all = chunks * (ranks if kind.name in PERSONAL else 1)
+    if ranks * in_all > MOST_CELLS:
         why = "{ranks} ranks with {chunks:,} chunks are too many to match; use fewer chunks or ranks"
-        raise CollsimError(why, ranks=ranks, chunks=chunks)
+        raise CollsimError(why, ranks=ranks, chunks=in_all)
     made: list[tuple[Matched, bool]] = []
     for name, reverse in _PHASES[kind.name]:
         toward = pairs.reversed if reverse else pairs

@@ -11,6 +11,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from ..collective import Collective
 from ..errors import CollsimError, Sentence
 from ..registry import Algorithm, algorithms, schedule
@@ -18,8 +20,10 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..simulate.variants import Search
 from ..topology import Topology
+from ..topology.places import HasMemory
 from . import phases
 from .personal import PERSONAL
+from .rates import pairs_of
 
 MOST_RANKS, MOST_ROWS = 256, 300_000
 WAYS = ("ring", "chain", "double_binary_tree", "tree", "pat", "binomial", "recursive_doubling", "bruck")
@@ -28,8 +32,9 @@ _SWITCH = Sentence(", whose data switches of the machine reduce or multicast")
 
 
 def reducing(topology: Topology) -> bool:
-    """Does the machine say that a switch of its own reduces? Of a generic network nobody knows."""
-    if topology.shape == "switch":
+    """Does the machine say that a switch of its own reduces? Of a generic network nobody knows; a helper there is one
+    more host."""
+    if not isinstance(topology.router, HasMemory):
         return False
     for count in {1, len(set(topology.devices.node[topology.endpoint_device[: topology.ranks]].tolist()))}:
         try:
@@ -89,6 +94,25 @@ def quickest(runs: Mapping[str, Trace]) -> tuple[Trace, Sentence]:
         helped=helped,
     )
     return best, says
+
+
+def shortest(kind: Collective, topology: Topology, ranks: int, steps: int) -> Schedule | None:
+    """The library's schedule of fewest steps, fewer than `steps`, whose transfers pass no other rank; or None."""
+    direct = pairs_of(topology, ranks)
+    pairs = np.zeros((ranks, ranks), bool)
+    pairs[direct.src, direct.dst] = True
+    best = None
+    for entry in algorithms(kind.name).values():
+        try:
+            made = schedule(entry, ranks=ranks, topology=topology)
+        except CollsimError:  # not for so many ranks, or no place for its helpers here
+            continue
+        if made.endpoints > ranks or made.steps >= steps or len(made) > MOST_ROWS:
+            continue
+        rows = made.transfers
+        if pairs[rows["src"], rows["dst"]].all():
+            best, steps = made, made.steps
+    return best
 
 
 def _made(entry: Algorithm, topology: Topology, ranks: int, root: int) -> Iterator[Schedule]:

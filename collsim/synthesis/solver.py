@@ -321,8 +321,8 @@ def quickest(
     for rounds in range(least, _MOST_ROUNDS, parts):
         answer = exact(kind, topology, least, rounds, ranks=ranks, root=root, seconds=seconds, told=told)
         if answer.schedule is not None:
-            proof = _PROOF if parts == 1 else _PROOF_OF_HALVES
-            return answer.schedule, Sentence(proof, least=least, why=why, refused=refused)
+            said: dict[str, Any] = {"least": least, "why": why, "refused": refused}
+            return answer.schedule, Sentence(_PROOF if parts == 1 else _PROOF_OF_HALVES, **said)
         if not answer.proved:
             break
         proved = " None of {least} steps takes fewer than {rounds} rounds: the solver proved it."

@@ -96,12 +96,12 @@ def synthesize(
     Raises CollsimError for a collective that no method knows, or a bad option; TopologyError where ranks cannot reach
     each other.
     """
-    given = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
+    given: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
     return searched(collective_name, topology, objective, effort, progress=progress, **given).schedule
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class SynthesisOutcome:
     """What a search ends with.
 
     Attributes:
@@ -125,7 +125,7 @@ def searched(
     pieces: int | None = None,
     switches: bool = True,
     progress: Any = None,
-) -> Searched:
+) -> SynthesisOutcome:
     """What `synthesize` finds, and the runs that it was compared with. Takes and raises what that does."""
     kind = collective_name if isinstance(collective_name, Collective) else collective(collective_name)
     if not isinstance(topology, Topology):
@@ -143,7 +143,7 @@ def searched(
         found, said = search.run(method)
     verify(found)
     _reports[found] = said
-    return Searched(found, search.library)
+    return SynthesisOutcome(found, search.library)
 
 
 def _ranks_of(topology: Topology, ranks: Any, root: Any) -> tuple[int, int]:
@@ -178,7 +178,8 @@ class _Search:
     def run(self, method: str | None) -> tuple[Schedule, Report]:
         methods = [method] if method is not None else self.methods()
         if len(methods) == 1 and (method is not None or methods[0] != "greedy"):
-            return self.by(methods[0])
+            found = [self.by(methods[0])]
+            return (found if method is not None else found + self.shorter(found[0][0]))[-1]
         found = self.tried(methods)
         if self.pieces is None:
             found += self.of_library()
@@ -221,6 +222,27 @@ class _Search:
         found = known.named(best.schedule, self.kind, self.options("known"))
         self.seconds[found] = best.time
         return [(found, Report("known", self.objective, says))]
+
+    def shorter(self, found: Schedule) -> list[tuple[Schedule, Report]]:
+        """An allreduce of the library with fewer steps than the solver's two halves; none where there is none."""
+        if self.objective != "latency" or self.kind.name != "allreduce":
+            return []
+        place = self.kind, self.topology, self.ranks
+        made = known.shortest(*place, found.steps)
+        if made is None:
+            return []
+        least, why = solver.least_steps(*place)
+        says = Sentence(
+            "The library's {name} takes {steps} steps; a reduce_scatter and then an allgather take at least {halves}. "
+            "No allreduce takes fewer than {least}: {why}.",
+            name=made.name,
+            steps=made.steps,
+            halves=found.steps,
+            least=least,
+            why=why,
+        )
+        named = known.named(made, self.kind, self.options("known"))
+        return [(named, Report("known", self.objective, says))]
 
     def methods(self) -> list[str]:
         """The methods to try, for one of them the only one."""

@@ -13,6 +13,7 @@ from test_pages import address, compare, explore, fine, messages, opened, player
 from test_whatif import sent, whatif
 
 import collsim as cs
+from collsim.app.jobs import pool
 from collsim.app.pages.whatif import edits
 from collsim.app.pages.whatif.cards import asked
 from collsim.app.pages.whatif.edits import Edit
@@ -21,9 +22,10 @@ from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import expected_compare
 from collsim.app.shell import results
 from collsim.app.synthesis import found
-from collsim.app.texts.catalogue import LANGUAGES
+from collsim.app.texts.catalogue import LANGUAGES, say
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.synthesis.greedy import MATCHED
+from collsim.synthesis.phases import PHASES
 
 MESH = {"network": "fully_connected", "ranks": "4", "bandwidth": "25GB/s", "alpha": "0us", "nbytes": "4MB"}
 RUN = {"collective": "allgather", "algorithm": "allgather_ring", **MESH}
@@ -128,6 +130,63 @@ def test_the_bar_goes_forward_while_it_is_looked_for():
     assert len(at) > 3
     assert at == sorted(at)
     assert 0 <= at[0] <= at[-1] <= 1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_bar_has_a_word_for_each_phase_of_a_search(language):
+    assert set(found.STAGES) == set(PHASES)
+    usual = say(language, "work.run")
+    assert all(say(language, f"work.{stage}") != usual for stage, _, _ in found.STAGES.values())
+    ends = [begin + width for _, begin, width in found.STAGES.values()]
+    assert max(ends) < 0.85, "what comes after the search has its share"
+
+
+def test_what_is_told_of_a_search_is_said_under_the_bar(monkeypatch):
+    monkeypatch.setattr(results, "t", lambda key, **values: say("en", key, **values))
+    job = pool.Computation(pool.key_of(found.of_run, (ONE_BOX, True)), found.of_run, True, 60.0)
+    job.began = pool.time.monotonic() - 10
+    found._reporter(lambda stage, share: setattr(job, "stage", stage))(1, 2, "timing trees")
+    assert results._said(job).startswith("Timing the trees, whole and in pieces: about 60")
+
+
+def test_switches_that_reduce_can_be_left_out_and_the_address_and_the_code_say_so():
+    box = {"machine": "dgx-h100", "nodes": "1", "nbytes": "64MiB", "algorithm": "allreduce_ring", "synthesize": "1"}
+    at = fine(opened(explore, **box))
+    with_them = sent(at)["runners"][0]["time"]
+    fine(at.toggle(key="w_synthesis_switches").set_value(False).run())
+    assert address(at)["switches"] == "0"
+    without = sent(at)["runners"][0]["time"]
+    assert without > 1.3 * with_them
+    at.session_state["w_synthesis_code"] = True
+    fine(at.run())
+    assert any("close_gap(switches=False)" in code.value for code in at.code)
+    assert any("--synthesize --no-switches" in code.value for code in at.code)
+    again = fine(opened(explore, **address(at)))
+    assert sent(again)["runners"][0]["time"] == without
+    assert not again.toggle(key="w_synthesis_switches").value
+
+
+def test_switches_that_reduce_can_be_left_out_after_a_change_too():
+    box = {"machine": "dgx-h100", "nodes": "1", "nbytes": "64MiB", "algorithm": "allreduce_ring"}
+    at = AppTest.from_function(whatif, default_timeout=60)
+    for name, text in {**box, "scale": "nvlink", "factor": "half", "synthesize": "1", "switches": "0"}.items():
+        at.query_params[name] = text
+    fine(at.run())
+    assert not at.toggle(key="w_synthesis_switches").value
+    assert address(at)["switches"] == "0"
+    fine(at.toggle(key="w_synthesis_switches").set_value(True).run())
+    assert "switches" not in address(at)
+
+
+def test_a_place_without_such_switches_has_nothing_to_leave_out():
+    at = fine(opened(explore, synthesize="1", **RUN))
+    assert "w_synthesis_switches" not in [toggle.key for toggle in at.toggle]
+
+
+def test_an_alltoall_is_synthesized_beside_those_that_it_has():
+    query = {**RUN, "network": "ring", "collective": "alltoall", "algorithm": "alltoall_pairwise"}
+    at = fine(opened(explore, synthesize="1", **query))
+    assert [one["name"] for one in sent(at)["runners"]][1:] == ["Pairwise", "Bruck"]
 
 
 def test_a_schedule_of_many_transfers_is_played_with_fewer_pieces_and_says_so(monkeypatch):

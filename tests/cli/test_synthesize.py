@@ -80,6 +80,54 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_looked_for(tm
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out"],
+        ["run", "allgather_ring", "--nbytes", "4MB", "--out"],
+        ["synthesize", "allgather", "-o"],
+    ],
+)
+def test_a_suffix_that_nothing_writes_is_said_before_anything_is_run(words, tmp_path, monkeypatch):
+    for name in ("simulate", "synthesize"):
+        monkeypatch.setattr(cs, name, lambda *a, **o: pytest.fail("it ran"))
+    done = told(*words, str(tmp_path / "x.foo"))
+    assert done.exit_code == 2, done.output
+    assert "no format writes a" in done.output
+    assert not list(tmp_path.iterdir())
+
+
+H100 = ["--machine", "dgx-h100", "--no-progress", "--json"]
+
+
+def test_without_switches_that_reduce_at_every_command():
+    """Eight H100: with NVLS 256 MiB take less than 0.7 ms, without at least 2 * 7/8 of them at 450 GB/s, 1.04 ms."""
+    most = 2 * 7 / 8 * 2**28 / 450e9
+
+    def found(*words):
+        return json.loads(CliRunner().invoke(app, [*words, *H100]).stdout)
+
+    asked = {
+        "synthesize": lambda *more: found("synthesize", "allreduce", "--objective", "256MiB", *more)["time"],
+        "run": lambda *more: next(
+            run["time"]
+            for run in found("run", "allreduce_ring", "--nbytes", "256MiB", "--synthesize", *more)["synthesis"]["runs"]
+            if run["run"] == "synthesized"
+        ),
+        "compare": lambda *more: next(
+            row["time"]
+            for row in found(
+                "compare", "--nbytes", "256MiB", "--algorithm", "allreduce_ring", "--engine", "event", "--synthesize",
+                *more,
+            )["rows"]
+            if row["algorithm"] == "synthesized"
+        ),
+    }  # fmt: skip
+    for name, time in asked.items():
+        assert time() < 0.7 * most, name
+        assert most <= time("--no-switches") < 1.05 * most, name
+
+
+@pytest.mark.parametrize(
     ("words", "says"),
     [
         (["run", "sendrecv_direct", "--synthesize"], "sendrecv cannot be synthesized"),

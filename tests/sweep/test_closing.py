@@ -132,6 +132,16 @@ def test_compare_and_sweep_list_what_is_synthesized():
     assert found["error"].isna().all()
 
 
+def test_compare_and_sweep_leave_switches_that_reduce_out_when_told_to():
+    """One DGX H100, 64 MiB: without NVLS at least 2 * 7/8 of them leave each GPU, at 450 GB/s."""
+    network, least = cs.machine("dgx-h100"), 2 * 7 / 8 * 2**26 / 450e9
+    asked = {"algorithm": [SYNTHESIZED], "engine": "event"}
+    times = [cs.compare("allreduce", network, "64MiB", **asked, switches=on)["time"][0] for on in (True, False)]
+    assert times[0] < least <= times[1]
+    pair = (SYNTHESIZED, {"switches": [True, False]})
+    assert list(cs.sweep("allreduce", [pair], network, "64MiB", engine="event")["time"]) == times
+
+
 def test_with_barriers_a_matching_does_not_stand_for_what_can_be_found():
     """Its steps are of unequal length; the trees are tried too, so the worse of both is never shown."""
     network = cs.topology.torus(4, 4)
@@ -148,6 +158,7 @@ def test_with_barriers_a_matching_does_not_stand_for_what_can_be_found():
         (lambda: cs.compare("sendrecv", cs.topology.ring(4), 64, algorithm=[SYNTHESIZED]), "cannot be synthesized"),
         (lambda: cs.sweep("allgather", [(SYNTHESIZED, {"chunk": 4})], "ring(4)", 64), "unknown option of synthesis"),
         (lambda: cs.close_gap("allgather", cs.topology.ring(4), 64, effort="huge"), "unknown effort"),
+        (lambda: cs.compare("resnet50", cs.machine("dgx-a100"), switches=False), "switches= is for collectives"),
         (lambda: cs.close_gap("allgather", cs.topology.ring(1), 64), "needs 2"),
     ],
 )  # fmt: skip

@@ -71,6 +71,18 @@ def boxes_of_mi250(nodes):
     return graph_of(edges + [(g, "network", 16e9) for g in range(16 * nodes)], 16 * nodes, alpha="1us")
 
 
+def tacos(kind, dims, latency, bandwidth):
+    """A mesh or torus as TACOS has it: latency in us, bandwidth in GiB/s; two rates make rows and columns differ."""
+    if len(bandwidth) == 1:
+        make = cs.topology.torus if kind == "torus" else cs.topology.mesh
+        return make(*dims, bandwidth=bandwidth[0] * 2**30, alpha=latency * 1e-6)
+    width, height = dims
+    across = [(r * width + c, r * width + c + 1, bandwidth[0]) for r in range(height) for c in range(width - 1)]
+    down = [(r * width + c, r * width + width + c, bandwidth[1]) for r in range(height - 1) for c in range(width)]
+    edges = [(a, b, rate * 2**30) for a, b, rate in across + down]
+    return graph_of(edges, width * height, alpha=latency * 1e-6)
+
+
 def random_network(seed):
     """4 to 9 ranks with one-way links of random rates (GB/s), every rank reachable from every other; sometimes a
     switch.

@@ -8,7 +8,7 @@ import collsim as cs
 from collsim.collective import collective
 from collsim.cuts import allgather_ratio
 from collsim.errors import CollsimError
-from collsim.synthesis.forests import plan, scheduled
+from collsim.synthesis.forests import TURNS, plan, scheduled
 from collsim.synthesis.packing import pack
 from collsim.synthesis.rates import highest, pairs_of, rates, shared
 from collsim.synthesis.units import fits, lossless, whole
@@ -105,6 +105,28 @@ def test_links_carry_no_more_than_their_bandwidth_when_all_pairs_have_their_rate
         assert (load <= network.links.bandwidth * (1 + 1e-9)).all()
         full = load >= network.links.bandwidth * (1 - 1e-9)
         assert all(full[found.routes[i]].any() for i in range(len(found))), "max-min: every pair meets a full link"
+
+
+@pytest.mark.parametrize("kind", ["allgather", "reduce_scatter"])
+def test_nodes_that_take_turns_leave_little_to_drain(kind):
+    """8 DGX A100 in 8 pieces b: a card carries 56 b at 25 GB/s. In turns the last piece is then spread, 7 b into each GPU
+    at 300 GB/s: 1.04 % more. Side by side the last pieces of 7 nodes are: 7.3 % more."""
+    network = cs.machine("dgx-a100", nodes=8)
+    made = plan(collective(kind), network, 64, 0, "normal", None)
+    for lanes, left in ((TURNS, 7), (0, 49)):
+        schedule = scheduled(made, collective(kind), 64, 0, 8, {}, lanes, 2**36)
+        cs.verify(schedule)
+        time = cs.simulate(schedule, network, 2**36, engine="event").time
+        assert time * made.reached * made.shares / 2**36 == pytest.approx(1 + left / 300 / (56 / 25), abs=2e-3)
+
+
+def test_a_card_carries_one_piece_at_a_time_when_nodes_take_turns():
+    made = plan(collective("allgather"), cs.machine("dgx-a100", nodes=4), 32, 0, "normal", None)
+    schedule = scheduled(made, collective("allgather"), 32, 0, 2, {}, TURNS)
+    rows = schedule.transfers
+    far = rows[rows["src"] // 8 != rows["dst"] // 8]
+    for end in ("src", "dst"):
+        assert len(set(zip(far[end].tolist(), far["step"].tolist(), strict=True))) == len(far)
 
 
 def test_what_the_trees_carry_is_what_was_promised():

@@ -3,7 +3,9 @@
 import pytest
 
 import collsim as cs
+from collsim.sweep import closing
 from collsim.synthesis import report
+from collsim.synthesis.known import reducing
 
 
 def timed(kind, network, size, **options):
@@ -47,6 +49,21 @@ def test_switches_that_reduce_make_an_allreduce_faster(nodes):
     assert with_switches < 0.9 * without
 
 
-def test_a_switch_that_says_nothing_of_itself_does_not_reduce():
-    made, _ = timed("allreduce", cs.topology.switch(4), "64MiB")
+@pytest.mark.parametrize("network", [cs.topology.switch(4), cs.topology.star(5), cs.topology.fully_connected(4)])
+def test_a_switch_that_says_nothing_of_itself_does_not_reduce(network):
+    """Nor is a host that nobody has put there, where a network has room for one more."""
+    assert not reducing(network)
+    made, _ = timed("allreduce", network, "64MiB")
     assert made.endpoints == made.ranks
+
+
+def test_an_algorithm_of_the_library_is_timed_once_for_the_search_and_the_race(monkeypatch):
+    """Runs of the event engine: those of the search, one of what was found, and one without alphas for each gap."""
+    run, timed = closing.simulate, []
+    monkeypatch.setattr(closing, "simulate", lambda made, *a, **o: (timed.append(made.name), run(made, *a, **o))[1])
+    race = cs.close_gap("allgather", cs.topology.torus(3, 3), "64MiB", effort="low")
+    assert set(race.runs) == {"synthesized", "ring", "tree"}
+    assert timed == ["synthesized_allgather"]
+    other = cs.close_gap("allgather", cs.topology.torus(3, 3), "64MiB", effort="low", dtype="float16")
+    assert len(timed) > 2, "elements of another size may be cut elsewhere: timed again"
+    assert other.runs["ring"].dtype == "float16"

@@ -35,16 +35,100 @@ def test_allgather_on_a_dgx1_has_the_published_points(steps, rounds, chunks, exi
         assert trace.time <= spent * (1 + 1e-9), "no step takes longer than its rounds"
 
 
+@pytest.mark.parametrize(
+    ("kind", "steps", "rounds", "chunks"),
+    [
+        ("broadcast", 4, 4, 12),
+        ("broadcast", 5, 5, 18),
+        ("gather", 3, 3, 2),
+        ("gather", 3, 7, 6),
+        ("scatter", 3, 7, 6),
+        ("reduce_scatter", 3, 7, 6),
+        ("reduce", 3, 3, 6),
+        ("alltoall", 2, 3, 1),
+        ("alltoall", 2, 8, 3),
+        ("allreduce", 4, 4, 1),
+        ("allreduce", 6, 14, 6),
+    ],
+)
+def test_the_other_collectives_have_schedules_that_keep_their_rounds(kind, steps, rounds, chunks):
+    """Each step takes its rounds on the real links: 25 GB/s and 0.7 us. In a broadcast of 12 chunks some come back
+    nearer to the root than they were, because its own links are the narrow ones."""
+    answer = exact(kind, dgx1(), steps, rounds, chunks)
+    cs.verify(answer.schedule)
+    assert answer.schedule.steps == steps
+    whole = chunks * (1 if kind in ("broadcast", "reduce") else 8)
+    trace = cs.simulate(answer.schedule, dgx1(), whole * 2**20)
+    assert trace.time <= (rounds * 2**20 / 25e9 + steps * 0.7e-6) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("steps", "rounds", "chunks"), [(2, 5, 4), (2, 6, 5), (2, 7, 6), (2, 2, 2)])
+def test_what_sccl_calls_unsatisfiable_is(steps, rounds, chunks):
+    """microsoft/msccl-tools examples/dgx1_allgather.ipynb: the cells' answers."""
+    answer = exact("allgather", dgx1(), steps, rounds, chunks)
+    assert (answer.schedule, answer.proved) == (None, True)
+
+
+def test_an_alltoall_needs_the_rounds_of_its_cut():
+    """16 blocks must cross the 6 links between the halves of a DGX-1: 8/3 rounds for each."""
+    answer = exact("alltoall", dgx1(), 2, 7, 3)
+    assert (answer.schedule, answer.proved) == (None, True)
+
+
+def test_every_question_on_small_networks_is_answered_as_by_looking_at_all_ways():
+    """A chunk may come back nearer to where it began: the long way round is free, the short one is not.
+
+    Broadcast from 0 over 0 -> 1 (one link), 0 -> 2 (two links) and 2 -> 1: three chunks into rank 1 in 3 rounds and
+    steps; two of them over rank 2, though rank 1 is next to rank 0 as well.
+    """
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    for rank in range(3):
+        graph.add_node(rank, kind="gpu")
+    for a, b, links in ((0, 1, 1), (0, 2, 2), (2, 1, 1), (1, 0, 1), (2, 0, 1)):
+        graph.add_edge(a, b, bandwidth=links * 1e9, alpha=0.0)
+    network = cs.Topology.from_networkx(graph)
+    assert exact("broadcast", network, 3, 3, 5).schedule is not None
+    # rank 1: one a round from 0, and from the second round on one from 2
+    refused = exact("broadcast", network, 3, 3, 6)
+    assert (refused.schedule, refused.proved) == (None, True)
+
+
+def test_an_allreduce_of_an_odd_number_of_steps_is_refused():
+    with pytest.raises(cs.CollsimError, match="must be even"):
+        exact("allreduce", dgx1(), 3, 4)
+
+
 def test_six_chunks_in_seven_rounds_are_the_bandwidth_bound():
     """7/6 rounds per chunk, as SCCL proves: no fewer rounds even with one more step."""
     assert exact("allgather", dgx1(), 3, 6, 6).schedule is None
 
 
-@pytest.mark.parametrize("kind", ["allgather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter"])
+@pytest.mark.parametrize(
+    "kind", ["allgather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter", "alltoall"]
+)
 def test_the_fewest_steps_are_found_and_the_proof_told(kind):
     made = cs.synthesize(kind, dgx1(), "latency", root=3 if cs.collective(kind).rooted else 0)
     assert made.steps == 2, "GPUs of a DGX-1 are at most two links apart"
     assert "No schedule of fewer than 2 steps exists" in report(made).says
+
+
+def test_of_an_allreduce_the_proof_is_of_its_two_halves():
+    made = cs.synthesize("allreduce", dgx1(), "latency", method="exact")
+    assert made.steps == 4
+    assert "No reduce_scatter followed by an allgather takes fewer than 4 steps" in report(made).says
+
+
+def test_an_allreduce_of_fewer_steps_than_two_halves_is_taken_from_the_library():
+    """Recursive doubling over the cables 0-1, 0-2, 0-4 ... of a DGX-1: lg 8 steps; its GPUs are at most two links
+    apart. In a ring of 4 its second partners are two cables away, so there the two halves of two steps stand."""
+    made = cs.synthesize("allreduce", dgx1(), "latency")
+    cs.verify(made)
+    assert (made.steps, report(made).method) == (3, "known")
+    assert "at least 4. No allreduce takes fewer than 2" in report(made).says
+    ring = cs.synthesize("allreduce", cs.topology.ring(4), "latency")
+    assert (ring.steps, report(ring).method) == (4, "exact")
 
 
 def test_least_steps_are_the_longest_way():

@@ -7,7 +7,8 @@ from networks import boxes_of_a100, dgx1
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.synthesis import report
+from collsim.synthesis import report, solver
+from collsim.synthesis.phases import PHASES
 
 
 def test_the_result_is_an_ordinary_schedule():
@@ -59,6 +60,27 @@ def test_progress_is_told_and_may_end_the_search():
 
     with pytest.raises(KeyboardInterrupt):
         cs.synthesize("allgather", boxes_of_a100(2), method="greedy", progress=stop)
+
+
+def test_an_alltoall_goes_to_msccl_and_comes_back(tmp_path):
+    made = cs.synthesize("alltoall", cs.topology.ring(4), method="greedy", pieces=1)
+    cs.write_msccl(made, tmp_path / "made.xml")
+    cs.verify(cs.read_msccl(tmp_path / "made.xml"))
+
+
+def test_every_phase_that_is_told_has_a_name():
+    told = set()
+
+    def tell(done, in_all, what):
+        told.add(what)
+
+    for kind in ("allgather", "reduce_scatter"):
+        cs.synthesize(kind, cs.topology.torus(3, 3), "1MiB", "low", progress=tell)
+    cs.synthesize("allgather", cs.machine("dgx-1v"), method="trees", effort="low", progress=tell)
+    if solver.installed():
+        cs.synthesize("allgather", cs.topology.ring(4), "latency", progress=tell)
+    assert told <= set(PHASES)
+    assert told >= {"trees", "reducing trees", "timing trees", "matching", "ring and tree"}
 
 
 @pytest.mark.parametrize(
