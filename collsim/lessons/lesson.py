@@ -17,6 +17,7 @@ from ..teach.language import Text
 from ..teach.questions.question import Alternative, Question
 from ..topology import Topology, switch
 from ..units import format_bytes, format_time
+from ..viz.splits.still import PipelinePicture
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,17 +69,28 @@ class RunWords:
 
 @dataclass(frozen=True, eq=False)
 class RunFacts:
-    """The run that a section plays, what its texts take from runs, by name, and rows of its table that runs make."""
+    """The run that a section plays, what its texts take from runs, by name, rows of its table that runs make, and
+    pipelines to show before the question and after it."""
 
     trace: Trace
     values: Mapping[str, Any]
     rows: tuple[tuple[str, ...], ...] = ()
+    lanes: tuple[PipelinePicture, ...] = ()
+    lanes_after: tuple[PipelinePicture, ...] = ()
 
 
-def shows(trace: Trace, /, rows: tuple[tuple[str, ...], ...] = (), **values: Any) -> RunFacts:
+def shows(
+    trace: Trace,
+    /,
+    rows: tuple[tuple[str, ...], ...] = (),
+    *,
+    lanes: tuple[PipelinePicture, ...] = (),
+    lanes_after: tuple[PipelinePicture, ...] = (),
+    **values: Any,
+) -> RunFacts:
     """The run to play, and values for the texts: runs, numbers, words, or a pair of words in English and Chinese."""
     said = {name: RunWords(value) if isinstance(value, Trace) else value for name, value in values.items()}
-    return RunFacts(trace, said, rows)
+    return RunFacts(trace, said, rows, lanes, lanes_after)
 
 
 @dataclass(frozen=True)
@@ -127,7 +139,8 @@ class Section:
         made = tuple(tuple((cell, cell) for cell in row) for row in facts.rows)
         table = (*(tuple(map(fill, row)) for row in self.table), *made)
         before, after = (tuple(map(fill, texts)) for texts in (self.before, self.after))
-        return Telling(facts.trace, before, question, after, table, self.view)
+        shown = facts.lanes, facts.lanes_after
+        return Telling(facts.trace, before, question, after, table, self.view, *shown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +153,8 @@ class Telling:
     after: tuple[Text, ...]
     table: tuple[tuple[Text, ...], ...]
     view: str
+    lanes: tuple[PipelinePicture, ...] = ()
+    lanes_after: tuple[PipelinePicture, ...] = ()
 
 
 @dataclass(frozen=True)

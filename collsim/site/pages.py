@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import Telling
 from ..teach.language import Text
+from ..viz.hosts.page import document, inline_json
+from ..viz.splits.still import PipelinePicture
 from .texts import TEXTS
 
 LANGUAGES = ("en", "zh")
@@ -17,17 +18,8 @@ _POLICY = (
     "default-src 'none'; script-src 'self' file: 'unsafe-inline'; style-src 'self' file: 'unsafe-inline'; img-src "
     "'self' file: data: blob:; base-uri 'none'; form-action 'none'"
 )
-_SHELL = """<!doctype html>
-<html lang="{code}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{title}</title>
-<link rel="stylesheet" href="{root}assets/site.css">
-</head>
-<body>
-<header><b>{name}</b>{links}<a class="other" href="{other}" hreflang="{othercode}">{othername}</a></header>
+_HEAD = '<link rel="stylesheet" href="{root}assets/site.css">'
+_BODY = """<header><b>{name}</b>{links}<a class="other" href="{other}" hreflang="{othercode}">{othername}</a></header>
 <main>
 {body}
 </main>
@@ -35,10 +27,7 @@ _SHELL = """<!doctype html>
 <noscript>{script}</noscript>
 <script type="application/json" id="page">{data}</script>
 <script src="{root}assets/player.js"></script>
-{scripts}<script src="{root}assets/site.js"></script>
-</body>
-</html>
-"""
+{scripts}<script src="{root}assets/site.js"></script>"""
 _MENU = (
     ("story.html", "story"),
     ("index.html", "lessons"),
@@ -67,10 +56,7 @@ def page(
         for file, key in _MENU
     )
     words = {key: say(key, lang) for key in ("reveal", "answer", "check", "right", "wrong", "unclear", "tally", "show")}
-    return _SHELL.format(
-        code="zh-CN" if lang == "zh" else "en",
-        policy=html.escape(_POLICY, quote=True),
-        title=html.escape(f"{title}, collsim"),
+    shown = _BODY.format(
         root="../",
         name=html.escape(say("name", lang)),
         links=links,
@@ -81,13 +67,9 @@ def page(
         made=html.escape(say("made", lang, version=version)),
         script=html.escape(say("script", lang)),
         scripts="".join(f'<script src="../assets/{script}"></script>\n' for script in scripts),
-        data=inline({"root": "../", "words": words, **data}),
+        data=inline_json({"root": "../", "words": words, **data}),
     )
-
-
-def inline(value: Any) -> str:
-    """JSON that may stand inside a script element."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    return document(lang, f"{title}, collsim", _POLICY, _HEAD.format(root="../"), shown)
 
 
 def lesson_file(key: str) -> str:
@@ -111,6 +93,7 @@ def lesson_body(key: str, told: Telling, lang: str) -> str:
         f"<h1>{html.escape(lesson_title(key, lang))}</h1>\n"
         + (f"<h2>{html.escape(title[k])}</h2>\n" if title else "")
         + _paragraphs(told.before, k, "lead")
+        + lanes(told.lanes, k)
         + f'<div id="player" class="player"></div>\n<h2>{html.escape(say("questions", lang))}</h2>'
         '<p class="tally" aria-live="polite"></p><div id="questions"></div>'
         + _following(key, told, lang)
@@ -122,10 +105,15 @@ def _paragraphs(texts: Sequence[Text], k: int, kind: str) -> str:
     return "".join(f'<p class="{kind}">{html.escape(text[k])}</p>\n' for text in texts)
 
 
+def lanes(shown: Sequence[PipelinePicture], k: int) -> str:
+    """Pipelines as rows of boxes, below each other."""
+    return "".join(f'<div class="lanes">{one.html(k)}</div>\n' for one in shown)
+
+
 def _following(key: str, told: Telling, lang: str) -> str:
     """What follows from the answer, to unfold; after the last section, the notebook."""
     k, (lesson, section) = LANGUAGES.index(lang), SECTIONS[key]
-    body = _paragraphs(told.after, k, "after")
+    body = _paragraphs(told.after, k, "after") + lanes(told.lanes_after, k)
     if told.table:
         rows = ["".join(f"<td>{html.escape(cell[k])}</td>" for cell in row) for row in told.table]
         body += "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"

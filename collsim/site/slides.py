@@ -21,23 +21,11 @@ from ..lessons.chapters import LESSONS
 from ..lessons.lesson import Lesson, Section, Telling
 from ..simulate import Trace
 from ..teach.language import LANGUAGES, Text, language
+from ..viz.hosts.page import document
 from ..viz.pictures.still import machine_figure
-from .pages import say
+from .pages import lanes, say
 
-_PAGE = """<!doctype html>
-<html lang="{code}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 @dataclass(frozen=True)
@@ -72,8 +60,7 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
     slides = [slide for number in chosen for slide in _lesson(LESSONS[number], lang)]
     title = LESSONS[chosen[0]].title[k] if len(chosen) == 1 else say("name", lang)
     style = (Path(__file__).parent / "slides.css").read_text(encoding="utf-8")
-    code, body = "zh-CN" if lang == "zh" else "en", "\n".join(slides)
-    write_text(target, _PAGE.format(code=code, title=escape(title), style=style, body=body))
+    write_text(target, document(lang, title, _POLICY, f"<style>{style}</style>", "\n".join(slides)))
     return SlideDeck(target, len(chosen), len(slides))
 
 
@@ -95,15 +82,22 @@ def _section(lesson: Lesson, section: Section, told: Telling, lang: str) -> Iter
     k = LANGUAGES.index(lang)
     head = f"<h2>{escape((section.title or lesson.title)[k])}</h2>"
     played = f"<p class=played>{escape(say('played', lang, number=lesson.number))}</p>"
-    yield (
-        head + _paragraphs(told.before, k) + _picture(_machine(told.trace, lang), told.trace.topology.name) + played,
-    )
+    yield (head + _paragraphs(told.before, k) + played,)
+    yield from _alone(head, _picture(_machine(told.trace, lang), told.trace.topology.name))
+    yield from _alone(head, lanes(told.lanes, k))
     ask = f"<h2>{escape(told.question.ask[k])}</h2>"
     yield ask + f"<ol type=A>{''.join(f'<li>{escape(c.text[k])}</li>' for c in told.question.choices)}</ol>", "ask"
     yield (ask + _answered(told, k) + f"<p>{escape(told.question.explanation[k])}</p>",)
-    yield (head + _paragraphs(told.after, k) + _picture(_run(told.trace, lang), str(told.trace.schedule.label)),)
-    if told.table:
-        yield (head + _table(told.table, k),)
+    yield from _alone(head, _paragraphs(told.after, k))
+    yield from _alone(head, _picture(_run(told.trace, lang), str(told.trace.schedule.label)))
+    yield from _alone(head, lanes(told.lanes_after, k))
+    yield from _alone(head, _table(told.table, k) if told.table else "")
+
+
+def _alone(head: str, body: str) -> Iterator[tuple[str, ...]]:
+    """A slide for a picture or a table by itself, as large as a screen: its letters are read from the last row."""
+    if body:
+        yield head + body, "large"
 
 
 def _answered(told: Telling, k: int) -> str:
@@ -148,6 +142,6 @@ def _picture(figure: Any, label: str) -> str:
     if figure is None:
         return ""
     out = BytesIO()
-    figure.savefig(out, format="png", dpi=120, metadata={"Software": "collsim"})
+    figure.savefig(out, format="png", dpi=200, metadata={"Software": "collsim"})
     data = base64.b64encode(out.getvalue()).decode("ascii")
     return f'<img alt="{escape(label)}" src="data:image/png;base64,{data}">'

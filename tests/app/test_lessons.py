@@ -164,3 +164,14 @@ def test_a_lesson_is_kept_small():
 
 def test_words_of_the_page_stand_in_both_languages():
     assert not [key for key, pair in LESSONS.items() if len(pair) != 2 or not all(text.strip() for text in pair)]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_rows_of_a_pipeline_stand_in_its_lesson_and_those_of_the_answer_come_with_it(lang):
+    def shown(**query):
+        bodies = "".join(e.proto.body for e in opened(lesson="orders", lang=lang, **query).get("html"))
+        return re.findall('<img alt="([^"]+)"', bodies)
+
+    told, k = MADE["orders"], int(lang == "zh")
+    assert shown() == [one.described(k) for one in told.lanes]
+    assert shown(answer="1") == [one.described(k) for one in (*told.lanes, *told.lanes_after)]

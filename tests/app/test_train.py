@@ -417,6 +417,12 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
     lost = cs.training.losses(now)
     assert troubles["lost"].tolist() == [format_time(seconds) for seconds in lost["lost"]]
     assert troubles["own"].tolist()[-1] == "–", "a cable computes nothing"
+    above = json.loads(at.get("vega_lite_chart")[1].proto.spec)["layer"]
+    assert all(layer["encoding"]["y"]["axis"] is None for layer in above), (
+        "no name beside a bar: a telephone has no room"
+    )
+    assert above[-1]["encoding"]["x"] == {"value": 0}, "but above it"
+    assert above[-1]["encoding"]["text"]["field"] == "name"
 
 
 def test_a_network_without_nodes_has_no_curve_but_losses(monkeypatch):

@@ -6,6 +6,7 @@ import test from "node:test";
 import { coordinates, groupsOfRank, nodesInColumns } from "../../collsim/viz/splits/groups.js";
 import { decimalBytes, placeOf } from "../../collsim/viz/splits/lanefigures.js";
 import { LANE_WORDS } from "../../collsim/viz/splits/lanewords.js";
+import { mapLayout, rankAt } from "../../collsim/viz/splits/nodemap.js";
 import { logTicks } from "../../collsim/viz/splits/scatter.js";
 import { reasonOf, shortWay } from "../../collsim/viz/splits/splitmap.js";
 import { SPLIT_WORDS } from "../../collsim/viz/splits/splitwords.js";
@@ -32,6 +33,23 @@ test("a column of the map is a stage where nodes have one, else nodes stand in r
   assert.deepEqual(made.places[42], { column: 5, row: 2 });
   const mixed = nodesInColumns({ ...MEGATRON, ways: [["pp", 16], ["tp", 8], ["cp", 1], ["dp", 8]] });
   assert.equal(mixed.stages, false);
+});
+
+test("a GPU of a thousand is a square that can be seen and hit, whatever the stages", () => {
+  for (const [pp, dp] of [[1, 128], [2, 64], [4, 32], [16, 8]]) {
+    const document = { ...MEGATRON, ways: [["tp", 8], ["cp", 1], ["dp", dp], ["pp", pp]] },
+      layout = mapLayout(document, 500);
+    assert.ok(layout.square >= 3, `pp ${pp}: ${layout.square} px`);
+    assert.ok(layout.high <= 460 && layout.columns * layout.wide <= 500);
+    for (const rank of [0, 7, 341, 1023]) {
+      const place = layout.places[Math.floor(rank / 8)],
+        step = layout.square + 1,
+        left = 30 + place.column * layout.wide + (layout.wide - layout.across * step - 3) / 2 + 2,
+        x = left + ((rank % 8) % layout.across) * step + layout.square / 2,
+        y = 20 + place.row * layout.boxHigh + layout.air / 3 + Math.floor((rank % 8) / layout.across) * step + layout.square / 2;
+      assert.equal(rankAt(document, layout, x, y), rank);
+    }
+  }
 });
 
 test("places are shared by those that took as long", () => {

@@ -12,8 +12,7 @@ import collsim as cs
 from collsim.lessons.chapters import SECTIONS
 from collsim.site import build, gallery, pages
 from collsim.site.build import classic
-from collsim.site.pages import inline
-from collsim.viz.hosts.page import player_source
+from collsim.viz.hosts.page import inline_json, player_source
 
 
 def test_a_site_has_pages_in_both_languages_and_every_link_leads_somewhere(site):
@@ -90,7 +89,7 @@ def test_the_player_becomes_a_plain_script_that_still_has_all_of_it():
 
 
 def test_text_cannot_leave_its_script_element():
-    assert "</script" not in inline({"name": "</script><script>alert(1)</script>"})
+    assert "</script" not in inline_json({"name": "</script><script>alert(1)</script>"})
 
 
 def test_every_section_of_a_lesson_has_a_page_with_its_own_question_first(site):
@@ -107,3 +106,5 @@ def test_every_section_of_a_lesson_has_a_page_with_its_own_question_first(site):
             assert [cell[k] for row in told.table for cell in row if f"<td>{cell[k]}</td>" not in text] == []
             hidden = text[text.index("<details>") : text.index("</details>")] if "<details>" in text else ""
             assert [p[k] for p in told.after if p[k] not in hidden] == [], "what gives the answer away is folded"
+            assert [one for one in told.lanes if one.described(k) not in text.replace(hidden, "")] == []
+            assert [one for one in told.lanes_after if one.described(k) not in hidden] == []

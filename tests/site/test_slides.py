@@ -2,7 +2,7 @@
 
 import base64
 import re
-from html import escape
+from html import escape, unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -61,9 +61,10 @@ def test_every_text_of_a_lesson_is_on_a_slide_and_the_answer_comes_after_its_que
             assert one.why[k] in slides[asked + 1]
             assert one.why[k] not in slides[asked]
         assert told.question.explanation[k] in slides[asked + 1]
-        assert all(text[k] in slides[asked - 1] for text in told.before)
+        assert all(text[k] in slides[asked - 2] for text in told.before), "then the machine, then the question"
         assert all(text[k] in slides[asked + 2] for text in told.after)
-        assert all(cell[k] in slides[asked + 3] for row in told.table for cell in row)
+        table = asked + 3 + bool(told.after)  # behind the picture of the run
+        assert all(cell[k] in slides[table] for row in told.table for cell in row)
         for early in slides[: asked + 1]:
             assert told.question.explanation[k] not in early
     assert all(name in slides[-1] for name in (lesson.notebook, *lesson.exercises))
@@ -88,9 +89,14 @@ def test_the_machine_is_shown_before_and_the_run_after_the_question(deck):
     assert all(base64.b64decode(data).startswith(b"\x89PNG") for _, data in pictures)
 
 
+def test_a_picture_has_a_slide_to_itself_so_that_its_letters_are_large(deck):
+    for body in re.findall("<section[^>]*>(.*?)</section>", deck[2]):
+        assert "<img" not in body or "<p" not in body
+
+
 def test_slides_have_no_script_and_ask_nothing_of_the_network(deck):
     assert "script" not in Read(deck[2]).tags
-    assert "default-src 'none'" in deck[2]
+    assert "default-src 'none'" in unescape(deck[2])
     assert not re.findall(r'(?:src|href)="(?!data:)', deck[2])
 
 

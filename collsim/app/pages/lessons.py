@@ -11,6 +11,7 @@ import streamlit as st
 
 from collsim.teach.language import Text
 from collsim.teach.questions.question import Question
+from collsim.viz.splits.still import PipelinePicture
 from collsim.viz.timeline.document import sent
 
 from ...lessons.chapters import LESSONS, SECTIONS
@@ -46,13 +47,16 @@ class Content:
     table: tuple[tuple[Text, ...], ...]
     view: str
     timeline: dict[str, Any]
+    lanes: tuple[PipelinePicture, ...] = ()
+    lanes_after: tuple[PipelinePicture, ...] = ()
 
 
 @st.cache_data(max_entries=len(NAMES), show_spinner=False)
 def kept_lesson(name: str) -> Content:
     """A section of a lesson, computed once for all sessions."""
     one = SECTIONS[name][1].told()
-    return Content(one.before, one.question, one.after, one.table, one.view, sent(one.trace))
+    drawn = sent(one.trace), one.lanes, one.lanes_after
+    return Content(one.before, one.question, one.after, one.table, one.view, *drawn)
 
 
 # ---- address -------------------------------------------------------------------------------------------------------
@@ -102,7 +106,7 @@ def draw() -> None:
     head.html(_title(reading))
     _turning(reading, back, following)
     lines = "".join(f"<p>{html.escape(_say(p))}</p>" for p in content.before)
-    st.html(f'<div class="cs-lesson">{lines}</div>')
+    st.html(f'<div class="cs-lesson">{lines}</div>{_lanes(content.lanes)}')
     complain(session().complaints)
     with st.container(key="lessonstage"):
         left, right = st.columns([2.2, 1], gap="medium")
@@ -111,6 +115,11 @@ def draw() -> None:
         player(content.timeline, reading.lesson, start, key=f"player_lesson_{reading.lesson}")
     with right, st.container(border=True, key="card_question"):
         _question(reading, content)
+
+
+def _lanes(shown: tuple[PipelinePicture, ...]) -> str:
+    """Pipelines as rows of boxes, below each other."""
+    return "".join(f'<div class="cs-lanes">{one.html(0 if language() == "en" else 1)}</div>' for one in shown)
 
 
 def _say(text: Text) -> str:
@@ -173,9 +182,13 @@ def _question(reading: Reading, content: Content) -> None:
     verdict = t("lessons.right" if given == question.answer else "lessons.wrong")
     body = f"<p><b>{html.escape(verdict)}</b> {html.escape(question.why)}</p>"
     body += "".join(f"<p>{html.escape(_say(p))}</p>" for p in content.after)
-    st.html(f'<div class="cs-after" role="status">{body}</div>{_table(content)}{_notebook(reading.lesson)}')
+    st.html(f'<div class="cs-after" role="status">{body}</div>{_lanes(content.lanes_after)}{_rest(reading, content)}')
     again = (reading.lesson, None)
     st.button(t("lessons.again"), key=f"again_{reading.lesson}", type="tertiary", on_click=_answer, args=again)
+
+
+def _rest(reading: Reading, content: Content) -> str:
+    return _table(content) + _notebook(reading.lesson)
 
 
 def _notebook(name: str) -> str:
@@ -245,6 +258,7 @@ def _marks(reading: Reading) -> str:
 _STYLE = """
 .cs-lesson small{display:block;font-size:14px;line-height:20px;font-weight:700;color:var(--cs-ink2)}
 .cs-lesson p{font-size:18px;line-height:27px;max-width:1120px;margin:6px 0 0;color:var(--cs-ink)}
+.cs-lanes{margin:12px 0 4px}
 .cs-lesson .cs-title{font-size:26px;line-height:34px}
 .st-key-lessonlist button>div{width:100%}
 .st-key-lessonlist button>div>span{display:flex;width:100%;justify-content:space-between;text-align:left}

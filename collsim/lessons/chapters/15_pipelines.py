@@ -6,6 +6,7 @@ from ...simulate import Trace
 from ...topology import line
 from ...training import PipelineTiming, pipeline
 from ...training.pipelines import SCHEDULES
+from ...viz.splits.still import PipelinePicture, pipeline_picture
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows
 
 _STAGES, _FEW, _MANY = 4, 8, 16
@@ -14,6 +15,11 @@ _STAGES, _FEW, _MANY = 4, 8, 16
 def _timing(schedule: str, microbatches: int = _FEW) -> PipelineTiming:
     """A backward pass takes as long as two forward passes; nothing to pay from GPU to GPU."""
     return pipeline(_STAGES, schedule).timing(microbatches, forward=1, backward=2)
+
+
+def _rows(schedule: str, microbatches: int = _FEW) -> PipelinePicture:
+    """The same as rows of boxes."""
+    return pipeline_picture(pipeline(_STAGES, schedule), microbatches)
 
 
 def _chain() -> Trace:
@@ -30,6 +36,8 @@ def _bubbles() -> RunFacts:
     chain = _chain()
     return shows(
         chain,
+        lanes=(_rows("gpipe"),),
+        lanes_after=(_rows("gpipe", _MANY),),
         chain=chain,
         stages=_STAGES,
         few=_FEW,
@@ -52,6 +60,8 @@ def _orders() -> RunFacts:
     return shows(
         _chain(),
         rows,
+        lanes=(_rows("gpipe"),),
+        lanes_after=(_rows("1f1b"), _rows("interleaved"), _rows("zero-bubble")),
         stages=_STAGES,
         few=_FEW,
         time=f"{all_first.time:g}",

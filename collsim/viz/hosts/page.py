@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import CollsimError
 from .bundle import joined
 
-__all__ = ["notebook_frame", "player_source", "standalone_page"]
+__all__ = ["document", "inline_json", "notebook_frame", "player_source", "standalone_page"]
 
 LANGUAGES = ("en", "zh")
 THEMES = (None, "light", "dark")
@@ -33,24 +33,25 @@ const player = createPlayer(document.getElementById("player"), {
 globalThis.player = player;
 """
 
-PAGE = """<!doctype html>
-<html lang="{lang}">
+DOCUMENT = """<!doctype html>
+<html lang="{code}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
-<style>{style}</style>
+{head}
 </head>
 <body>
-<main id="player"></main>
-<noscript>This page is an animation and needs JavaScript. Nothing is loaded from elsewhere.</noscript>
-<script type="application/json" id="timeline">{timeline}</script>
-<script type="application/json" id="options">{options}</script>
-<script type="module">{script}</script>
+{body}
 </body>
 </html>
 """
+BODY = """<main id="player"></main>
+<noscript>This page is an animation and needs JavaScript. Nothing is loaded from elsewhere.</noscript>
+<script type="application/json" id="timeline">{timeline}</script>
+<script type="application/json" id="options">{options}</script>
+<script type="module">{script}</script>"""
 
 LIGHT, DARK = "#F4F6F5", "#0E1316"
 
@@ -60,7 +61,14 @@ def player_source() -> str:
     return joined("viz/player/host.js")
 
 
-def _inline_json(value: Any) -> str:
+def document(lang: str, title: str, policy: str, head: str, body: str) -> str:
+    """Return one HTML page, with the content security policy that its caller needs; ``head`` and ``body`` are HTML."""
+    code = "zh-CN" if lang == "zh" else "en"
+    policy, title = html.escape(policy, quote=True), html.escape(title)
+    return DOCUMENT.format(code=code, policy=policy, title=title, head=head, body=body)
+
+
+def inline_json(value: Any) -> str:
     """Return JSON that may stand inside a script element: no ``</``, no ``<!--``, no NaN."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
@@ -125,15 +133,8 @@ def offline_page(script: str, data: Mapping[str, Any], title: str, options: Mapp
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; base-uri "
         "'none'; form-action 'none'"
     )
-    return PAGE.format(
-        lang="zh-CN" if lang == "zh" else "en",
-        policy=html.escape(policy, quote=True),
-        title=html.escape(title),
-        style=_background(theme) + style,
-        timeline=_inline_json(data),
-        options=_inline_json(dict(options)),
-        script=script,
-    )
+    body = BODY.format(timeline=inline_json(data), options=inline_json(dict(options)), script=script)
+    return document(lang, title, policy, f"<style>{_background(theme)}{style}</style>", body)
 
 
 def notebook_frame(

@@ -196,4 +196,4 @@ def _key(ax: Axes, entries: list[tuple[str, str, float]], top: float, family: li
     for i, (kind, text, width) in enumerate(entries):
         y = top + (i + 0.5) * _KEY
         ax.plot([16, 56], [y, y], color=_colour(kind), linewidth=width * scale, solid_capstyle="butt")
-        ax.text(66, y, text, fontsize=8 * scale, family=family, color=palette.INK2, va="center")
+        ax.text(66, y, text, fontsize=11 * scale, family=family, color=palette.INK2, va="center")

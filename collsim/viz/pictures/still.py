@@ -33,6 +33,7 @@ CHINESE = (
 )
 _ROW = 22.0  # height of a line of the table under the picture
 _HEAD = 64.0
+_LETTER = 1.25  # points of a font whose letters are a pixel wide on average
 
 
 def fonts(lang: str = "en") -> list[str]:
@@ -81,7 +82,7 @@ def machine_figure(trace: Trace, lang: str = "en") -> Figure:
     ax.set_ylim(height, 0)
     ax.axis("off")
     left = (wide - made["stage"]["w"]) / 2
-    _head(ax, made, lang, family)
+    _head(ax, made, lang, family, wide)
     _stage(ax, made, lang, family, left, _HEAD)
     _table(ax, made, lang, family, _HEAD + tall + 14, wide)
     return figure
@@ -92,7 +93,7 @@ def text_of(value: Any, lang: str) -> str:
     return str(value.get(lang, value.get("en", ""))) if isinstance(value, dict) else str(value)
 
 
-def _head(ax: Axes, made: dict[str, Any], lang: str, family: list[str]) -> None:
+def _head(ax: Axes, made: dict[str, Any], lang: str, family: list[str], wide: float) -> None:
     figures = made["figures"]
     ax.text(
         16, 26, text_of(made["meta"]["title"], lang), fontsize=12, fontweight="bold", family=family, color=palette.INK
@@ -104,7 +105,9 @@ def _head(ax: Axes, made: dict[str, Any], lang: str, family: list[str]) -> None:
     ]
     if made["bottleneck"]:
         parts.append(text_of(made["bottleneck"]["text"], lang))
-    ax.text(16, 48, " · ".join(parts), fontsize=8.5, family=family, color=palette.INK2)
+    said = " · ".join(parts)
+    size = max(8.5, min(11.0, _LETTER * (wide - 32) / len(said)))  # as large as it fits
+    ax.text(16, 48, said, fontsize=size, family=family, color=palette.INK2)
 
 
 def shares(made: dict[str, Any]) -> list[float]:
@@ -166,7 +169,7 @@ def name_box(
     letters = max(1, len(label))
     upright = box.h > 1.7 * box.w or (box.h > box.w and box.w < 6 * letters)
     room, deep = (box.h, box.w) if upright else (box.w, box.h)
-    size = scale * min(13 if rank else 9, 1.05 * room / letters, deep * 0.5)
+    size = scale * min(13 if rank else 11, 1.05 * room / letters, deep * 0.5)
     if size < 4.5 or not label:
         return
     ax.text(
@@ -243,14 +246,14 @@ def _table(ax: Axes, made: dict[str, Any], lang: str, family: list[str], top: fl
         ax.text(x, y, text, fontsize=size, fontweight=weight, family=family, color=color, ha=side)
 
     head = ("bytes, busiest link", "busy") if lang == "en" else ("字节（最忙的一条）", "占用")
-    put(right - 90, top + 14, head[0], 8, palette.INK3, side="right")
-    put(right, top + 14, head[1], 8, palette.INK3, side="right")
+    put(right - 90, top + 14, head[0], 10, palette.INK3, side="right")
+    put(right, top + 14, head[1], 10, palette.INK3, side="right")
     for number, row in enumerate(made["rows"], start=1):
         y = top + 14 + number * _ROW
         busiest = max(row["links"], key=lambda i: part[i])
         color = palette.USE[palette.use(part[busiest])]
         _number(ax, number, (24, y - 4), color)
-        put(42, y, text_of(row["label"], lang), 9, palette.INK, bold=row["hot"])
-        put(300, y, text_of(row["note"], lang), 8, palette.INK3)
-        put(right - 90, y, words.size(link_bytes[busiest]), 9, palette.INK, side="right")
-        put(right, y, words.percent(part[busiest]), 9, color, bold=True, side="right")
+        put(42, y, text_of(row["label"], lang), 11, palette.INK, bold=row["hot"])
+        put(300, y, text_of(row["note"], lang), 10, palette.INK3)
+        put(right - 90, y, words.size(link_bytes[busiest]), 11, palette.INK, side="right")
+        put(right, y, words.percent(part[busiest]), 11, color, bold=True, side="right")

@@ -1,11 +1,10 @@
 // collsim Lab: one clock, the prediction above, what every process did below, and how late each step came.
 
 import { el, segment, svg } from "../player/draw/elements.js";
-import { TOKENS } from "../player/model/look.js";
 import { niceStep, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { drawLateness, lightLab } from "./latebars.js";
-import { LAB_CSS } from "./labstyle.js";
+import { dressLab, labText, mountLab } from "./labmount.js";
 import { LAB_WORDS } from "./labwords.js";
 
 const LABELS = 150, // px of the names of rows
@@ -28,29 +27,13 @@ export function createLab(host) {
   lab.legend = el("div", { className: "legend" });
   const top = el("div", { className: "top" }, lab.says, lab.rows);
   const card = el("div", { className: "card" }, top, lab.stage, lab.legend);
-  root.append(el("style", { textContent: LAB_CSS }), card, lab.later);
-  host.append(root);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => drawLab(lab, false)) : null;
-  seen?.observe(root);
   root.addEventListener("keydown", (ev) => turnLabKey(lab, ev));
-  return {
-    root,
-    setData: (data) => setLab(lab, data),
-    destroy() {
-      seen?.disconnect();
-      root.remove();
-    },
-  };
+  return mountLab(host, lab, [card, lab.later], setLab, drawLab);
 }
 
 function setLab(lab, data) {
   if (lab.data?.id !== data.id) lab.at = 0.62 * data.document.predicted.time;
-  lab.data = data;
-  const theme = data.theme === "dark" ? "dark" : "light";
-  for (const name in TOKENS[theme]) lab.root.style.setProperty(`--${name}`, TOKENS[theme][name]);
-  lab.words = LAB_WORDS[data.lang === "zh" ? "zh" : "en"];
-  lab.root.lang = data.lang === "zh" ? "zh-CN" : "en";
-  lab.root.setAttribute("aria-label", lab.words.label);
+  dressLab(lab, data, LAB_WORDS);
   drawLab(lab, true);
 }
 
@@ -159,12 +142,6 @@ function labHatch() {
   const look = { id: "lb-hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
     part = (width, fill) => svg("rect", { width, height: 7, fill });
   return svg("defs", {}, svg("pattern", look, part(7, "var(--card)"), part(2.4, "var(--wait)")));
-}
-
-function labText(x, y, text, kind = "") {
-  const e = svg("text", { x, y, class: kind });
-  e.textContent = text;
-  return e;
 }
 
 function drawLabAxis(lab, pic) {

@@ -1,11 +1,10 @@
 // collsim Lab, a step of training: one clock, the prediction above, what every process did below, and bucket sizes.
 
 import { el, svg } from "../player/draw/elements.js";
-import { TOKENS } from "../player/model/look.js";
 import { NB, fmtBytes, fmtSpan, niceStep, threeDigits, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { BUCKET_HUES, hueOf } from "../transport/hues.js";
-import { LAB_CSS } from "./labstyle.js";
+import { dressLab, labText, mountLab } from "./labmount.js";
 import { LAB_STEP_WORDS } from "./labwords.js";
 
 const LABELS = 132, // px of the names of rows
@@ -22,32 +21,15 @@ export function createLabStep(host) {
     lab = { root, data: null, wide: 0, stage: el("div", {}), sizes: el("div", {}) };
   lab.legend = el("div", { className: "legend" });
   lab.says = el("p", { className: "says" });
-  root.append(
-    el("style", { textContent: LAB_CSS }),
+  const cards = [
     el("div", { className: "card" }, lab.says, lab.stage, lab.legend),
     el("div", { className: "card" }, lab.sizes),
-  );
-  host.append(root);
-  const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => drawLabStep(lab, false)) : null;
-  seen?.observe(root);
-  return {
-    root,
-    setData: (data) => setLabStep(lab, data),
-    destroy() {
-      seen?.disconnect();
-      root.remove();
-    },
-  };
+  ];
+  return mountLab(host, lab, cards, setLabStep, drawLabStep);
 }
 
 function setLabStep(lab, data) {
-  const theme = data.theme === "dark" ? "dark" : "light",
-    colours = { ...TOKENS[theme], ...BUCKET_HUES[theme] };
-  lab.data = data;
-  for (const name in colours) lab.root.style.setProperty(`--${name}`, colours[name]);
-  lab.words = LAB_STEP_WORDS[data.lang === "zh" ? "zh" : "en"];
-  lab.root.lang = data.lang === "zh" ? "zh-CN" : "en";
-  lab.root.setAttribute("aria-label", lab.words.label);
+  dressLab(lab, data, LAB_STEP_WORDS, BUCKET_HUES);
   drawLabStep(lab, true);
 }
 
@@ -94,13 +76,13 @@ function drawStepAxis(lab, pic, height) {
     every = niceStep(whole, Math.max(2, Math.floor(width / 110)));
   for (let t = 0; t < whole; t += every) {
     pic.append(svg("line", { x1: x(t), x2: x(t), y1: AXIS - 4, y2: height, stroke: "var(--grid)" }));
-    pic.append(stepText(x(t), 15, `${Number((t * unit.f).toPrecision(6))}${t ? "" : `${NB}${unit.unit}`}`, "s m"));
+    pic.append(labText(x(t), 15, `${Number((t * unit.f).toPrecision(6))}${t ? "" : `${NB}${unit.unit}`}`, "s m"));
   }
 }
 
 /** What one process does: computing above, the network below it. */
 function drawPair(lab, pic, boxes, y, name, look) {
-  pic.append(stepText(0, y + 15, name, look));
+  pic.append(labText(0, y + 15, name, look));
   for (const [network, bucket, begin, end, about] of boxes) {
     const { x } = lab.place,
       wide = Math.max(0.8, x(end) - x(begin)),
@@ -113,7 +95,7 @@ function drawPair(lab, pic, boxes, y, name, look) {
     told.textContent = `${about}: ${lab.unit.fmt(begin)} – ${lab.unit.fmt(end)}`;
     g.append(svg("rect", network ? box : { ...box, "fill-opacity": 0.45 }), told);
     if (network && wide > NARROW) {
-      const number = stepText(x(begin) + wide / 2, at + 13, String(bucket), "m b");
+      const number = labText(x(begin) + wide / 2, at + 13, String(bucket), "m b");
       number.setAttribute("style", `fill:${hue.text};font-size:12px`);
       g.append(number);
     }
@@ -132,7 +114,7 @@ function sizesOfBuckets(lab) {
     base = SIZES - 28,
     x = (k) => left + (Math.min(width, 900) * (k + 0.5)) / sizes.length,
     y = (t) => base - ((base - top) * t) / most;
-  pic.append(stepText(0, 16, lab.words.sizes, "b"));
+  pic.append(labText(0, 16, lab.words.sizes, "b"));
   pic.append(svg("line", { x1: left, x2: left + Math.min(width, 900), y1: base, y2: base, stroke: "var(--edge)" }));
   const points = sizes.map((one, k) => `${x(k)},${y(one.predicted)}`).join(" ");
   pic.append(
@@ -141,9 +123,9 @@ function sizesOfBuckets(lab) {
   sizes.forEach((one, k) => {
     const known = one.measured !== null,
       g = svg("g", { "data-size": one.nbytes });
-    g.append(stepText(x(k), base + 19, fmtBytes(one.nbytes), one.nbytes === chosen ? "m b" : "s m"));
+    g.append(labText(x(k), base + 19, fmtBytes(one.nbytes), one.nbytes === chosen ? "m b" : "s m"));
     const label = said(one, unit, lab.wide < 760);
-    g.append(stepText(x(k), y(Math.max(one.predicted, one.measured ?? 0)) - 10, label, "s m"));
+    g.append(labText(x(k), y(Math.max(one.predicted, one.measured ?? 0)) - 10, label, "s m"));
     if (known) g.append(svg("circle", { cx: x(k), cy: y(one.measured), r: 5, fill: "var(--ink)" }));
     pic.append(g);
   });
@@ -169,12 +151,6 @@ function drawStepLegend(lab) {
     swatch("background:var(--b0)", w.bucket),
     el("span", {}, el("i", { className: "dash" }), w.curve),
   );
-}
-
-function stepText(x, y, words, className) {
-  const text = svg("text", { x, y, class: className });
-  text.textContent = words;
-  return text;
 }
 
 export default component((box) => {

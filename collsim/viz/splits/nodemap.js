@@ -8,15 +8,20 @@ const MAP_LEFT = 30;
 const MAP_TOP = 20;
 const MOST_HIGH = 420;
 
-/** How a map of `width` pixels is laid out. */
+/** How a map of `width` pixels is laid out: the GPUs of a node in as many rows as make their squares largest. */
 export function mapLayout(document, width) {
   const made = nodesInColumns(document),
-    across = Math.min(document.per, 4),
-    down = Math.ceil(document.per / across),
     wide = Math.min(120, (width - MAP_LEFT) / made.columns),
-    square = Math.max(1, Math.min(14, (wide - 6) / across - 1, (MOST_HIGH / made.rows - 6) / down - 1)),
-    high = down * (square + 1) + 6;
-  return { ...made, across, down, square, wide, boxHigh: high, high: MAP_TOP + made.rows * high + 4 };
+    air = Math.min(6, MOST_HIGH / made.rows / 4), // between the squares of two nodes below one another
+    ways = [4, 2, 8, 16, 1].filter((across) => across <= Math.max(4, document.per)).map((most) => {
+      const across = Math.min(document.per, most),
+        down = Math.ceil(document.per / across),
+        square = Math.max(1, Math.min(14, (wide - 6) / across - 1, (MOST_HIGH / made.rows - air) / down - 1));
+      return { across, down, square };
+    }),
+    best = ways.reduce((a, b) => (b.square > a.square + 0.5 ? b : a)),
+    high = best.down * (best.square + 1) + air;
+  return { ...made, ...best, wide, air, boxHigh: high, high: MAP_TOP + made.rows * high + 4 };
 }
 
 /** Draw the map; `rank` is the one that was clicked. */
@@ -43,28 +48,30 @@ function stageNumbers(g, { columns, wide }, C) {
 }
 
 function nodeBox(g, { document, layout, C, fill, hit }, place, node) {
-  const { square, across, wide, boxHigh } = layout,
+  const { square, across, wide, air, boxHigh } = layout,
     inner = across * (square + 1) + 3,
     x = MAP_LEFT + place.column * wide + (wide - inner) / 2,
     y = MAP_TOP + place.row * boxHigh;
-  if (square > 3) {
+  if (square > 3 && air > 4) {
     g.strokeStyle = hit.has(node) ? C.ink2 : C.line;
     g.lineWidth = hit.has(node) ? 1.6 : 1;
     g.beginPath();
-    g.roundRect(x, y, inner, boxHigh - 2, 3);
+    g.roundRect(x, y, inner, boxHigh - air / 3, 3);
     g.stroke();
   }
   for (let k = 0; k < document.per; k++) {
     const rank = node * document.per + k;
     if (rank >= document.ranks) return;
     g.fillStyle = fill.get(rank) ?? C.casing;
-    g.fillRect(x + 2 + (k % across) * (square + 1), y + 2 + Math.floor(k / across) * (square + 1), square, square);
+    const left = x + 2 + (k % across) * (square + 1),
+      top = y + air / 3 + Math.floor(k / across) * (square + 1);
+    g.fillRect(left, top, square, square);
   }
 }
 
 /** The rank under a point of the map, or -1. */
 export function rankAt(document, layout, x, y) {
-  const { square, across, wide, boxHigh, places, columns } = layout,
+  const { square, across, wide, air, boxHigh, places, columns } = layout,
     column = Math.floor((x - MAP_LEFT) / wide),
     row = Math.floor((y - MAP_TOP) / boxHigh);
   if (column < 0 || column >= columns || row < 0) return -1;
@@ -73,7 +80,7 @@ export function rankAt(document, layout, x, y) {
   const inner = across * (square + 1) + 3,
     left = MAP_LEFT + column * wide + (wide - inner) / 2 + 2,
     k = Math.floor((x - left) / (square + 1)),
-    down = Math.floor((y - MAP_TOP - row * boxHigh - 2) / (square + 1)),
+    down = Math.floor((y - MAP_TOP - row * boxHigh - air / 3) / (square + 1)),
     at = Math.min(across - 1, Math.max(0, k)) + across * Math.max(0, down);
   const rank = node * document.per + Math.min(document.per - 1, at);
   return rank < document.ranks ? rank : -1;

@@ -77,12 +77,12 @@ export const SPLITS_CSS = `${shared(".sm")}
 .sm .counts b:last-child{color:var(--fulltext)}
 .sm .counts span{flex:1}
 .sm .wide{overflow-x:auto;margin-top:6px}
-.sm table{border-collapse:collapse;width:100%;font-size:14px;line-height:20px;white-space:nowrap}
-.sm th{font-weight:400;color:var(--ink2);text-align:right;padding:2px 6px}
+.sm table{border-collapse:collapse;width:100%;font-size:13px;line-height:19px;white-space:nowrap}
+.sm th{font-weight:400;color:var(--ink2);text-align:right;padding:2px 4px}
 .sm th:last-child,.sm td:last-child,.sm th:nth-child(7),.sm td:nth-child(7),.sm th:nth-child(8),.sm td:nth-child(8){
   text-align:left}
-.sm td{text-align:right;padding:3px 6px;border-top:1px solid var(--grid);cursor:pointer}
-.sm td:nth-child(9){font-weight:700}.sm td:last-child{white-space:normal;min-width:150px}
+.sm td{text-align:right;padding:3px 4px;border-top:1px solid var(--grid);cursor:pointer}
+.sm td:nth-child(9){font-weight:700}.sm td:last-child{white-space:normal;min-width:126px}
 .sm td button{border:1px solid var(--edge);border-radius:4px;background:none;min-width:26px;min-height:24px;
   padding:0 5px}
 .sm tr.open td{background:var(--ink);color:var(--card)}.sm tr.open button{color:var(--card)}

@@ -20,8 +20,9 @@ from . import growth
 from .asked import PLAIN, TrainingChoice
 from .growth import GrownStep
 
-_ROW = 46  # px of a bar with its name
-_AXIS = 84  # px of the axis below the bars and the names of their colours above
+_ROW = 64  # px of a trouble: its name, and two bars below it
+_AXIS = 104  # px of the axis below the bars and the names of their colours above
+_ROOM = 1.5  # of the longest bar, so that what is written behind it has room on a telephone
 #: One trouble's colour for what all lose, and for what the slow GPU takes longer itself.
 _HUES = {"lost": "full", "own": "room"}
 
@@ -144,21 +145,27 @@ def _troubles(lost: pd.DataFrame) -> pd.DataFrame:
 
 
 def _bars(frame: pd.DataFrame) -> charts.Picture:
+    """Bars with their trouble written above them and not beside: on a telephone there is no room beside."""
     dark = is_dark()
-    whose = [t(f"train.loss.{name}") for name in _HUES]
+    whose, names = [t(f"train.loss.{name}") for name in _HUES], list(dict.fromkeys(frame["name"]))
     hues = alt.Scale(domain=whose, range=[color(name, dark) for name in _HUES.values()])
+    y = alt.Y("name:N", sort=names, axis=None, scale=alt.Scale(paddingInner=0.12))
+    offset = alt.YOffset("whose:N", sort=["", *whose], scale=alt.Scale(domain=["", *whose]))
+    room = alt.Scale(domain=[0, _ROOM * max(float(frame["seconds"].max()), 1e-9)], nice=False)
     base = alt.Chart(frame).encode(
-        y=charts.labels_axis("name"),
-        yOffset=alt.YOffset("whose:N", sort=whose),
-        x=alt.X("seconds:Q", title=t("train.loss.seconds"), axis=alt.Axis(tickCount=6)),
+        y=y,
+        yOffset=offset,
+        x=alt.X("seconds:Q", title=t("train.loss.seconds"), scale=room, axis=alt.Axis(tickCount=5)),
         tooltip=[alt.Tooltip(f"{column}:N", title=None) for column in ("name", "whose", "said")],
     )
-    bars = base.mark_bar().encode(
-        color=alt.Color("whose:N", scale=hues, title=None, legend=alt.Legend(orient="top", labelLimit=400))
-    )
-    words = base.mark_text(align="left", dx=4, fontSize=13, color=color("ink2", dark)).encode(text=alt.Text("said:N"))
-    picture: charts.Picture = alt.layer(bars, words).properties(
-        height=_ROW * frame["name"].nunique() + _AXIS, description=t("train.loss"), padding=charts.ROOM
+    legend = alt.Legend(orient="top", direction="vertical", labelLimit=400)
+    bars = base.mark_bar().encode(color=alt.Color("whose:N", scale=hues, title=None, legend=legend))
+    look = {"align": "left", "fontSize": 13, "baseline": "middle"}
+    words = base.mark_text(dx=4, color=color("ink2", dark), **look).encode(text=alt.Text("said:N"))
+    titles = alt.Chart(pd.DataFrame({"name": names, "whose": ""})).encode(y=y, yOffset=offset, x=alt.value(0))
+    titles = titles.mark_text(color=color("ink", dark), **look).encode(text=alt.Text("name:N"))
+    picture: charts.Picture = alt.layer(bars, words, titles).properties(
+        height=_ROW * len(names) + _AXIS, description=t("train.loss"), padding=charts.ROOM
     )
     return picture
 

@@ -1,0 +1,67 @@
+"""Pipelines as still pictures: every pass is a box of its length, and who cannot see it reads the same."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from collsim.lessons.chapters import SECTIONS
+from collsim.training import pipeline
+from collsim.viz.splits.still import pipeline_picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(made, k=0):
+    """The SVG element."""
+    return ET.fromstring(made.svg(k))
+
+
+def said(made, k=0):
+    """What stands for the picture where it is not seen."""
+    (image,) = ET.fromstring(made.html(k).replace('">', '"/>').replace('auto"/>', 'auto">', 1))
+    assert image.get("src").startswith("data:image/svg+xml;base64,")
+    return image.get("alt")
+
+
+def test_every_pass_is_a_box_as_long_as_it_takes():
+    made = pipeline_picture(pipeline(4, schedule="gpipe"), 8)
+    assert made.runner["time"] == (8 + 4 - 1) * (1 + 2)  # (m + p - 1)(f + b)
+    boxes = [rect for rect in drawn(made) if rect.tag == f"{SVG}rect" and rect.get("stroke-width") == "1"]
+    idle = [float(rect.get("width")) for rect in boxes if rect.get("fill").startswith("url(")]
+    passes = [float(rect.get("width")) for rect in boxes if not rect.get("fill").startswith("url(")]
+    assert len(passes) == 2 * 4 * 8
+    assert sum(idle) / (sum(idle) + sum(passes)) == pytest.approx(3 / 11, rel=0.01)  # (p - 1) / (m + p - 1)
+    forward, backward = min(passes), max(passes)
+    assert backward == pytest.approx(2 * forward, rel=0.01)
+
+
+def test_the_text_says_what_is_drawn_in_both_languages():
+    made = pipeline_picture(pipeline(2, schedule="1f1b"), 3)
+    assert said(made) == (
+        "1f1b, 2 GPUs, 3 microbatches: 12 forward passes long, 25 % bubble. GPU 0: F0 F1 B0 F2 B1 B2, idle for 3. "
+        "GPU 1: F0 B0 F1 B1 F2 B2, idle for 3"
+    )
+    assert said(made, 1).startswith("1f1b，2 个 GPU，3 个微批：共 12 个前向的时间，气泡 25 %。GPU 0：F0 F1")
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_a_number_is_no_wider_than_its_box_and_nothing_leaves_the_picture(k):
+    for schedule, ranks, microbatches in (("1f1b", 16, 32), ("interleaved", 4, 8), ("zero-bubble", 4, 8)):
+        svg = drawn(pipeline_picture(pipeline(ranks, schedule=schedule), microbatches), k)
+        wide = float(svg.get("viewBox").split()[2])
+        before = None
+        for part in svg:
+            if part.tag == f"{SVG}text" and part.get("text-anchor") == "middle":
+                assert float(before.get("width")) >= 8 * len(part.text), part.text
+            if part.tag == f"{SVG}rect" and part.get("x"):
+                assert float(part.get("x")) + float(part.get("width")) <= wide
+            before = part
+
+
+@pytest.mark.parametrize("key", ["bubbles", "orders", "placement"])
+def test_lessons_on_pipelines_show_them(key):
+    told = SECTIONS[key][1].told()
+    assert told.lanes
+    if key == "orders":  # what is asked for is not shown before it is answered
+        assert [made.schedule for made in told.lanes] == ["gpipe"]
+        assert [made.schedule for made in told.lanes_after] == ["1f1b", "interleaved", "zero-bubble"]
