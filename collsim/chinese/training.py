@@ -228,6 +228,7 @@ SAID = {
     ),
     "schedule of a pipeline": "流水线调度",
     "sequence={sequence!r} must be True or False": "sequence={sequence!r} 必须是 True 或 False",
+    "scatter={scatter!r} must be True or False": "scatter={scatter!r} 必须是 True 或 False",
     "weight={weight!r} is a part of backward={backward!r}, and longer than it": (
         "weight={weight!r} 是 backward={backward!r} 的一部分，却比它长"
     ),

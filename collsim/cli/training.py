@@ -98,9 +98,9 @@ class StepOptions:
     network: Annotated[str, typer.Option(help="alone: each collective by itself; shared: all of them share links.")] = (
         "alone"
     )
-    recompute: Annotated[str, typer.Option(help="Activations that are computed again: none, selective or full.")] = (
-        "none"
-    )
+    recompute: Annotated[
+        str, typer.Option(help="Activations that are computed again: none, selective, alternate or full.")
+    ] = "none"
 
     def given(self) -> dict[str, Any]:
         """Keywords of `training_step`. Raises CollsimError without a number of samples."""

@@ -29,11 +29,12 @@ from .workload.transformer import transformer
 
 NEEDED = ("model", "batch", "gpus", "gpu_type", "mode", "value", "unit")
 #: What a GPU's name begins with: a machine, the GPU whose figures count, its own peak in 16 bits, memory and memory
-#: rate where they differ (NVIDIA GB200 and GB300 NVL72 data sheets, per GPU, dense; H100 96GB: HBM2e, torchtitan
-#: benchmarks).
+#: rate where they differ (NVIDIA GB200 and GB300 NVL72 data sheets, per GPU, dense; H100 96GB: HBM2e of 2.4 TB/s,
+#: pytorch/torchtitan docs/performance.md).
 _GPUS: tuple[tuple[str, str, str, dict[str, float]], ...] = (
     ("a100_40", "dgx-a100", "A100", {"capacity": 40e9, "memory_rate": 1.555e12}),
     ("a100", "dgx-a100", "A100", {}),
+    ("h100 96gb", "dgx-h100", "H100", {"capacity": 96e9, "memory_rate": 2.4e12}),
     ("h100", "dgx-h100", "H100", {}),
     ("h200", "hgx-h200", "H200", {}),
     ("gb200", "gb200-nvl72", "B200", {"peak": 2.5e15, "capacity": 186e9}),
@@ -44,6 +45,14 @@ _GPUS: tuple[tuple[str, str, str, dict[str, float]], ...] = (
 )
 #: Times the peak in 16 bits: 8 bits, and 4 bits where a GPU has them (data sheets, dense).
 _TIMES = {"fp8": 2.0, "mxfp8": 2.0, "float8": 2.0, "nvfp4": 4.0}
+#: Share of such a peak that products reach, against the share in 16 bits: on H100 1,280 of 1,979 Tflop/s, and 720 of
+#: 989.5 (SemiAnalysis, "MI300X vs H100 vs H200 Benchmark Part 1: Training", December 2024).
+_NARROW = (1280 / 1979) / (720 / 989.5)
+#: Operands are about half of what a product moves. They are read in 16 bits and written in 8, then read in 8: 4 bytes
+#: in place of 2, so that half as much again is moved.
+_CASTS = 0.5
+#: W that a GPU usually has (NVIDIA data sheets), where rows say that it had less.
+_WATTS = {"H100": 700.0, "H200": 700.0, "A100": 400.0}
 #: Models by their published name, where a row does not say how wide they are.
 _NAMES = {
     r"llama ?-?2-?7b": "llama2-7b",
@@ -151,6 +160,7 @@ def call_of(row: Mapping[str, str]) -> MeasuredStep:
     known = _model(row)
     box, ranks = _machine(name, gpus, int(_number(row, "nodes") or 0), _number(row, "nic_per_node_GBps"))
     fast, dtype = _speed(gpu, own, row.get("precision", ""))
+    fast = _as_run(fast, row)
     parallel, recompute = _parallel(row, gpus, box)
     batch = _count(row, "batch")
     call = {
@@ -257,7 +267,8 @@ def nic_rates(name: str) -> tuple[float, ...]:
 @cache
 def _priced(gpu: str, own: tuple[tuple[str, float], ...], times: float, dtype: str) -> Speed:
     found = replace(speed(gpu, dtype), **dict(own))  # type: ignore[arg-type]
-    return replace(found, peak=found.peak * times, attention=found.peak)
+    narrow = {"peak": found.peak * times * _NARROW, "casts": _CASTS} if times > 1 else {}
+    return replace(found, attention=found.peak, **narrow)  # type: ignore[arg-type]
 
 
 def _speed(gpu: str, own: dict[str, float], precision: str) -> tuple[Speed, str]:
@@ -268,6 +279,15 @@ def _speed(gpu: str, own: dict[str, float], precision: str) -> tuple[Speed, str]
     times = next((times for word, times in _TIMES.items() if low.removeprefix("amp_").startswith(word)), 1.0)
     dtype = "float16" if low.startswith("fp16") else "bfloat16"
     return _priced(gpu, tuple(own.items()), times, dtype), dtype
+
+
+def _as_run(fast: Speed, row: Mapping[str, str]) -> Speed:
+    """The GPU with the power that the row says ("(500 W)"), and with the attention of its model: MPT's biases need
+    Triton's kernel (llm-foundry scripts/train/benchmarking/submit_benchmarks.py, attn_impl)."""
+    watts = _found(r"\((\d+) W\)", row["gpu_type"])
+    if watts and fast.gpu in _WATTS:
+        fast = fast.limited(watts, _WATTS[fast.gpu])
+    return fast.with_triton() if row["model"].lower().startswith("mpt") else fast
 
 
 def _found(pattern: str, text: str) -> int | None:
@@ -288,20 +308,29 @@ def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[Paralle
     dp = gpus // (t * p * c)
     parts: list[Parallel] = []
     if t > 1:
-        parts.append(
-            tensor(t, sequence=("sequence parallelism" in mode and "no sequence" not in mode) or "VP=" in mode)
-        )
+        parts.append(tensor(t, sequence=_cuts_sequence(mode)))
     if c > 1:
         parts.append(context(c))
     if e > 1:
         parts.append(expert(e))
     if p > 1:
         v = _found(r"interleave (\d+)", mode) or _found(r"VP=(\d+)", mode) or (2 if "Interleaved" in mode else 1)
-        parts.append(pipeline(p, interleave=v))
+        parts.append(pipeline(p, interleave=v, scatter=t > 1 and not _cuts_sequence(mode)))
     if dp * c > 1 or not parts:
         parts.append(_data(mode, p, box))
     whole = reduce(mul, parts)
     return whole, _recomputed(mode, box)
+
+
+#: FSDP by name, or PyTorch's word for it with tensor parallelism (torch DeviceMesh's tutorial: "2D").
+_FSDP = r"FSDP(?!=)|FSDP=[1-9]|\b2D\b"
+
+
+def _cuts_sequence(mode: str) -> bool:
+    """Where it is said; in Megatron-Bridge, and in PyTorch's tensor parallelism with FSDP (torchtitan docs: norms and
+    dropout along the sequence) always."""
+    said = "sequence parallelism" in mode and "no sequence" not in mode
+    return said or "VP=" in mode or bool(re.search(_FSDP, mode))
 
 
 def _data(mode: str, p: int, box: Topology) -> Parallel:
@@ -309,7 +338,7 @@ def _data(mode: str, p: int, box: Topology) -> Parallel:
         return fsdp(replicate=int(box.facts.get("nodes", 1)))
     if "SHARD_GRAD_OP" in mode:
         return fsdp(False)
-    if re.search(r"FSDP(?!=)|FSDP=[1-9]", mode):
+    if re.search(_FSDP, mode):
         return fsdp(p == 1)
     if "bucket_cap_mb=1" in mode and "bucket_cap_mb=1 " not in mode and not mode.endswith("=25"):
         return ddp(bucket="1MiB")
@@ -317,13 +346,17 @@ def _data(mode: str, p: int, box: Topology) -> Parallel:
 
 
 def _recomputed(mode: str, box: Topology) -> str:
-    """Megatron-DeepSpeed's runs on one node say that they recompute, and take as long as runs that do not."""
+    """Megatron-DeepSpeed's runs on one node say that they recompute, and take as long as runs that do not. PyTorch's
+    selective checkpointing (FSDP) computes half of what is in blocks again, not what Megatron-LM's does: torchtitan
+    every second product, or block; foundation-model-stack/fms-fsdp docs/configurations.md every k-th block."""
     low = mode.lower()
     if "use_checkpoint true in its config" in low and int(box.facts.get("nodes", 1)) == 1:
         return "none"
     if "full recompute" in low or "full ac" in low or "checkpointing=true" in low:
         return "full"
-    return "selective" if "selective" in low or "sac" in low else "none"
+    if "selective" not in low and "sac" not in low:
+        return "none"
+    return "alternate" if re.search(_FSDP + "|HSDP", mode) else "selective"
 
 
 def _seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, call: Mapping[str, Any]) -> float:

@@ -115,8 +115,8 @@ class Estimating:
         layers = w.asked.model.layers
 
         def computing(part: Computed) -> float:
-            kinds = [(layers[k.layer].kind, layers[k.layer].width) for k in part.work]
-            return sum(self.fast.seconds(*k[1:], *kind) for k, kind in zip(part.work, kinds, strict=True))
+            kinds = [(layers[k.layer].kind, layers[k.layer].width, k.back) for k in part.work]
+            return sum(self.fast.seconds(*k[1:4], *kind) for k, kind in zip(part.work, kinds, strict=True))
 
         def sends(messages: Iterable[Message]) -> float:
             return sum(m.times * self.seconds(m.kind, m.nbytes, w.placed.streams[m.stream][0]) for m in messages)
@@ -138,7 +138,9 @@ class Estimating:
         if len(w.lanes) == 1:
             return 0.0
         unit = next(stage[-1] for stage in w.stages if stage)
-        return self.seconds("send", round(unit.arrives), w.placed.pairs(0, 1)[:1])
+        size = round(unit.arrives / w.parts)
+        gather = self.seconds("allgather", size * w.parts, w.placed.streams["tensor"][1]) if w.parts > 1 else 0.0
+        return self.seconds("send", size, w.placed.pairs(0, 1)[:1]) + gather
 
     def update(self, w: SplitWriting, lane: int) -> float:
         """The optimizer's step."""

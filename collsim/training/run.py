@@ -106,7 +106,8 @@ def training_step(
             state unless given.
         background: with `network="shared"`, other traffic: rows (src rank, dst rank, nbytes) or (..., start in s).
         recompute: activations that are not kept but computed again in the backward pass: none, selective (the scores of
-            attention) or full (of a block all but its input).
+            attention), full (of a block all but its input) or alternate (that of every second block, as PyTorch's
+            selective checkpointing does: torchtitan/distributed/activation_checkpoint.py).
         slow: stragglers: rank to how many times as long it computes. GPUs of its lane wait for it, so all of the lane
             takes as long: that is the replica that the others wait for.
         eager: with `network="shared"`, a send waits until the bytes before it have left, as in `simulate`.
@@ -465,6 +466,7 @@ def _with_options(parallel: Any, own: Mapping[str, Any]) -> Parallel:
     if isinstance(parallel, Pipeline):
         usual: dict[str, Any] = {"schedule": parallel.schedule} if "schedule" not in own else {}
         usual |= {"interleave": parallel.interleave} if "schedule" not in own else {}
+        usual["scatter"] = parallel.scatter
         return room.pipeline(parallel.size, **(usual | dict(own)))
     if isinstance(parallel, TensorParallel):
         return room.tensor(parallel.size, **own)

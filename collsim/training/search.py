@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 Candidate = tuple[Split, int, str]
 #: Microbatches of more samples than this are not tried: they hold more, and gain nothing that smaller ones do not.
 _MOST_SAMPLES = 16
+#: What Megatron-LM has words for.
+_RECOMPUTE = ("none", "selective", "full")
 _PARTS = {
     "computing": "computing",
     "layers": "tensor, context and expert collectives",
@@ -138,7 +140,7 @@ def _variants(
                     )
                     parts += [pipeline(p, interleave=v)] * (p > 1) + [way] * (way is not None)
                     split: Split = reduce(mul, parts) if len(parts) > 1 else Split(tuple(parts) or (ddp(),))
-                    for recompute in RECOMPUTE:
+                    for recompute in _RECOMPUTE:
                         yield split, micro, recompute
 
 

@@ -62,6 +62,56 @@ def test_words_of_the_mode_say_how_replicas_keep_together(mode, parallel):
     assert call_of(row).call["parallel"] == parallel
 
 
+@pytest.mark.parametrize(
+    ("mode", "sequence", "scatter"),
+    [
+        ("Megatron-DeepSpeed, 1F1B, full recompute", False, True),
+        ("1F1B, full recompute + sequence parallelism", True, False),
+        ("FSDP 2 + TP 2 + PP 2, 1F1B", True, False),
+        ("2D + AsyncTP", True, False),
+    ],
+)
+def test_words_of_the_mode_say_what_tensor_parallelism_cuts(mode, sequence, scatter):
+    """PyTorch's, with FSDP ("2D"), cuts norms along the sequence; where nothing does, stages send a part of each GPU."""
+    parallel = call_of({**ROW, "mode": mode}).call["parallel"]
+    assert parallel.part(type(cs.tensor(2))).sequence is sequence
+    assert parallel.pipe.scatter is scatter
+
+
+@pytest.mark.parametrize(
+    ("mode", "recompute"),
+    [
+        ("FSDP + compile, selective AC", "alternate"),
+        ("HSDP, selective AC", "alternate"),
+        ("FSDP 8, full AC", "full"),
+        ("selective recompute + sequence parallelism", "selective"),
+    ],
+)
+def test_selective_means_half_of_the_blocks_in_pytorch_and_attention_in_megatron(mode, recompute):
+    assert call_of({**ROW, "tp": "1", "pp": "1", "mode": mode}).call["recompute"] == recompute
+
+
+def test_a_gpu_that_is_said_to_have_less_power_has_a_slower_clock_and_the_memory_of_its_kind():
+    """700 to 500 W: the third root of 5/7; HBM2e of 2.4 TB/s in those of 96 GB."""
+    usual, less = (call_of({**ROW, "gpu_type": name}).call["compute"] for name in ("H100 80GB", "H100 96GB (500 W)"))
+    assert less.share / usual.share == pytest.approx((5 / 7) ** (1 / 3))
+    assert (usual.memory_rate, less.memory_rate, less.memory_share) == (3.35e12, 2.4e12, usual.memory_share)
+
+
+def test_products_in_8_bits_pay_for_their_casts_and_reach_less_of_their_peak():
+    """1,280 of 1,979 Tflop/s against 720 of 989.5; half as much again is moved."""
+    wide, narrow = (call_of({**ROW, "gpu_type": "H100", "precision": p}).call["compute"] for p in ("bf16", "float8"))
+    assert narrow.rate("gemm") / wide.rate("gemm") == pytest.approx(2 * (1280 / 1979) / (720 / 989.5))
+    assert narrow.rate("attention") == wide.rate("attention")
+    assert narrow.seconds(0, 1e9, 0) == pytest.approx(1.5 * wide.seconds(0, 1e9, 0))
+    assert narrow.seconds(0, 1e9, 0, "norm") == wide.seconds(0, 1e9, 0, "norm")
+
+
+def test_mpt_has_the_attention_of_triton():
+    row = {**ROW, "model": "MPT-1b", "gpu_type": "A100", "precision": "bf16"}
+    assert call_of(row).call["compute"] == call_of({**row, "model": "GPT"}).call["compute"].with_triton()
+
+
 def test_the_network_is_as_fast_as_the_row_says():
     row = {**ROW, "gpus": "16", "nodes": "2", "nic_per_node_GBps": "100"}
     assert cs.nccl.facts_of(call_of(row).call["machine"]).nic_rate == 12.5e9

@@ -1,6 +1,7 @@
 """How long computing takes: what was measured, a profiler's trace, and the catalogue against published steps."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -228,3 +229,65 @@ def test_what_is_no_json_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(cs.FormatError):
         read_profile(path)
+
+
+# ---- attention in one kernel ----------------------------------------------------------------------------------------
+
+
+def reached(fast, tokens, back):
+    """Tflop/s as papers on FlashAttention count them: half of the scores, 2.5 forward passes in a backward one."""
+    whole = 4.0 * tokens**2 * 2048 * (2 if back else 1)
+    spent = whole / fast.rate("flash", tokens, back)
+    return whole / 2 * (1.25 if back else 1) / spent / 1e12
+
+
+@pytest.mark.parametrize(
+    ("tokens", "forward", "back"), [(1024, 260, 260), (2048, 298, 291), (4096, 319, 310), (16384, 335, 322)]
+)
+def test_flash_attention_on_h100_is_as_fast_as_published(tokens, forward, back):
+    """Shah et al. 2024 (arXiv 2407.08608), figures 5 and 6, heads of 128: forward causal, backward not, which is 370/335
+    times as fast forward."""
+    fast = speed("H100", "bfloat16")
+    assert reached(fast, tokens, False) == pytest.approx(forward, rel=0.04)
+    assert reached(fast, tokens, True) == pytest.approx(back * 335 / 370, rel=0.05)
+
+
+@pytest.mark.parametrize(("tokens", "forward", "back"), [(1024, 84.3, 48.7), (4096, 112.9, 71.7), (16384, 122.2, 80.6)])
+def test_tritons_attention_on_a100_is_as_fast_as_published(tokens, forward, back):
+    """triton-lang/triton #1917, heads of 64, causal, before."""
+    fast = speed("A100", "float16").with_triton()
+    assert reached(fast, tokens, False) == pytest.approx(forward, rel=0.04)
+    assert reached(fast, tokens, True) == pytest.approx(back, rel=0.04)
+
+
+def test_a_backward_pass_of_flash_attention_computes_the_scores_again():
+    """Two products forward, five backward (Dao 2023): with equal rates 2.5 times as long; a block as one box takes what
+    its layers take."""
+    fast = replace(speed("A100", "float16"), flash=(0.5, 0.5), flash_half=(300, 300), op=0.0, host=0.0)
+    model = cs.transformer(1024, 2, 16, seq=1024, flash=True)
+    steps = [
+        cs.training_step(model, cs.topology.switch(n), parallel=way, batch=n, dtype="float16", compute=fast)
+        for way, n in ((cs.ddp(), 1), (cs.fsdp(), 8))
+    ]
+    alone = list(zip(steps[0].step.tasks, steps[0].costs.seconds, strict=True))
+    bare = {
+        task.kind: spent - task.moved / (fast.memory_rate * fast.memory_share)
+        for task, spent in alone
+        if task.layer >= 0 and model.layers[task.layer].kind == "flash"
+    }
+    assert bare["backward"] == pytest.approx(2.5 * bare["forward"])
+    for kind in ("forward", "backward"):
+        took = [
+            sum(s for s, task in zip(t.costs.seconds, t.step.tasks, strict=True) if task.kind == kind) for t in steps
+        ]
+        assert took[0] == pytest.approx(took[1])
+
+
+def test_with_less_power_the_clock_falls_by_the_third_root_and_memory_stays():
+    """An eighth of the power, half of the clock; more power than usual gains nothing."""
+    usual = speed("H100", "bfloat16")
+    less = usual.limited(700 / 8, 700)
+    for kind, width in (("gemm", 0), ("flash", 4096), ("attention", 0)):
+        assert less.rate(kind, width) == pytest.approx(usual.rate(kind, width) / 2)
+    assert less.seconds(0, 1e9, 0) == usual.seconds(0, 1e9, 0)
+    assert usual.limited(1400, 700) == usual

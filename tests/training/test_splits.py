@@ -5,6 +5,7 @@ import pytest
 import collsim as cs
 from collsim.training import Layer, Model
 from collsim.training.parallel.placement import Grid
+from collsim.training.workload.transformer import layer_activations
 
 SCHEDULES = ["gpipe", "1f1b", "interleaved", "zero-bubble", "zbv", "dualpipe-v"]
 FREE = cs.topology.switch(4, bandwidth="25GB/s", alpha="0us")
@@ -53,6 +54,33 @@ def test_a_hop_carries_what_a_layer_hands_on():
         split = cs.tensor(8, sequence=sequence) * cs.pipeline(2)
         step = cs.training_step(blocks(12288, 2, 96), **asked(split, 16, batch=2)).step
         assert {task.nbytes for task in step.tasks if task.kind == "send"} == {size}
+
+
+def test_with_scatter_a_hop_carries_a_part_of_each_gpu_and_is_gathered_on_arrival():
+    """An eighth of 50,331,648 B there and back, and two allgathers of all of it (Narayanan et al. 2021, section 4.1);
+    with sequence parallelism there is nothing to scatter."""
+    split = cs.tensor(8) * cs.pipeline(2, scatter=True)
+    step = cs.training_step(blocks(12288, 2, 96), **asked(split, 16, batch=1)).step
+    assert [task.nbytes for task in step.tasks if task.kind == "send"] == [6_291_456] * 2
+    assert [task.nbytes for task in step.tasks if task.kind == "allgather"] == [50_331_648] * 2
+    cut = cs.tensor(8, sequence=True)
+    both = [
+        cs.training_step(blocks(12288, 2, 96), **asked(cut * cs.pipeline(2, scatter=scatter), 16, batch=2))
+        for scatter in (False, True)
+    ]
+    assert both[0].time == both[1].time
+
+
+def test_every_second_block_computed_again_is_half_of_all_computed_again():
+    """Four blocks: twice as many FLOPs again in full; activations kept are the mean of none and full."""
+    found = {
+        what: cs.training_step(blocks(1024, 4, 16), **asked(cs.fsdp(), 8, batch=8, recompute=what))
+        for what in ("none", "alternate", "full")
+    }
+    assert found["full"].step.again == 2 * found["alternate"].step.again > 0
+    assert found["none"].time < found["alternate"].time < found["full"].time
+    kept = {what: layer_activations(1024, 16, 2048, recompute=what) for what in found}
+    assert kept["alternate"] == (kept["none"] + kept["full"]) / 2
 
 
 # ---- tensor, sequence, context, expert ------------------------------------------------------------------------------

@@ -10,9 +10,10 @@ structured sparsity.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 from ...errors import CollsimError, unknown
 
@@ -23,7 +24,19 @@ INTERFERENCE = 0.15
 #: Chosen on published steps of GPT on A100 (vTrain, MICRO 2024, every eighth row of data/ground_truth_single.csv, and
 #: ground_truth_multi.csv; Korthikanti et al. 2022, table 5; Narayanan et al. 2021, table 1; Megatron, fp16):
 #: docs/training.md says how near they come.
-_SHARE, _MEMORY_SHARE, _HOST, _OP = 0.8, 0.75, 4.5e-5, 5e-6
+_SHARE, _MEMORY_SHARE, _HOST, _OP = 0.8, 0.75, 4.3e-5, 5e-6
+#: FlashAttention-2, causal, heads of 128, forward and backward: share of a GPU's peak, each counting half of the scores
+#: and a backward pass 2.5 forward ones (it computes the scores again). Dao 2023 (arXiv 2307.08691): at most 73 % and
+#: 63 % on A100, not causal; Shah et al. 2024 (arXiv 2407.08608, figures 5 and 6) on H100: 335 causal of 370 not causal.
+_FLASH = (0.66, 0.57)
+#: On H100, whose own matrix instructions it does not use: 335 and 0.905 · 322 Tflop/s at 16,384 tokens (figures 5, 6).
+_FLASH_H100 = (0.35, 0.31)
+#: Sequences with which it reaches half of that, forward and backward (the same figures: 191 Tflop/s at 512 tokens, 298
+#: at 2,048; 214 and 291).
+_FLASH_HALF = (330, 300)
+#: FlashAttention as Triton had it in July 2023, against these shares and with its own sequences: 84 Tflop/s at 1,024
+#: tokens and 122 at 16,384, backward 49 and 81, on A100, causal, heads of 64 (triton-lang/triton #1917, "before").
+_TRITON, _TRITON_HALF = (0.61, 0.47), (500, 740)
 #: Fitted to what DDP adds on one GPU to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md).
 _KERNEL = 8e-6
 
@@ -39,6 +52,10 @@ class Speed:
         share, memory_share: of peak and rate that kernels reach. host: s in which the host launches one operation.
         kernel: s that each kernel of a copy takes by itself. op: s that every other operation takes beside that.
         attention: FLOP/s of attention's products, where another unit does them than the rest (which may be in 8 bits).
+        flash: shares of that which FlashAttention reaches, forward and backward. flash_half: tokens of a sequence with
+            which it reaches half of them.
+        casts: bytes of memory more for a byte that a product in 8 bits moves: its operands are read in 16 bits, and
+            written in 8.
         winograd: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
         interference: share of its speed that a GPU loses while it also communicates.
         source: of the data sheet's figures; the constants are explained in docs/training.md.
@@ -59,18 +76,41 @@ class Speed:
     source: str = ""
     op: float = 0.0
     attention: float | None = None
+    flash: tuple[float, float] = _FLASH
+    flash_half: tuple[float, float] = _FLASH_HALF
+    casts: float = 0.0
 
-    def seconds(self, flops: float, moved: float, ops: float, kind: str = "gemm", width: int = 0) -> float:
-        """Seconds of one task. A grouped convolution whose groups are narrower than a warp's 32 lanes leaves the rest
-        of them idle (a rule of thumb: nothing measured stands behind it)."""
-        peak = self.peak
-        if kind == "convolution":
-            peak = (self.convolution or self.peak) * self.winograd
-        elif kind == "attention":
-            peak = self.attention or self.peak
-        filled = min(1.0, width / 32) if width else 1.0
-        gpu = flops / (peak * self.share * filled) + moved / (self.memory_rate * self.memory_share)
+    def seconds(
+        self, flops: float, moved: float, ops: float, kind: str = "gemm", width: int = 0, back: bool = False
+    ) -> float:
+        """Seconds of one task; `back`: of a backward pass. A grouped convolution whose groups are narrower than a
+        warp's 32 lanes leaves the rest of them idle (a rule of thumb: nothing measured stands behind it)."""
+        if kind in ("gemm", "moe"):
+            moved *= 1 + self.casts
+        gpu = flops / self.rate(kind, width, back) + moved / (self.memory_rate * self.memory_share)
         return gpu + ops * self.kernel if kind == "copy" else max(gpu + ops * self.op, ops * self.host)
+
+    def rate(self, kind: str = "gemm", width: int = 0, back: bool = False) -> float:
+        """FLOP/s of a layer's kind, counted as the layer counts them: all of the scores, a backward pass twice."""
+        if kind == "flash":
+            full = (self.attention or self.peak) * self.flash[back] * (0.8 if back else 1.0)
+            return 2 * full / (1 + self.flash_half[back] / width)
+        if kind == "convolution":
+            filled = min(1.0, width / 32) if width else 1.0
+            return (self.convolution or self.peak) * self.winograd * self.share * filled
+        return ((self.attention or self.peak) if kind == "attention" else self.peak) * self.share
+
+    def limited(self, watts: float, usual: float) -> Speed:
+        """The same GPU held to less power than its usual one. Power goes with the clock and the square of the voltage,
+        which goes with the clock (dynamic power of CMOS): so the clock goes with the third root of power. Memory's
+        does not."""
+        slower = min(1.0, watts / usual) ** (1 / 3)
+        return replace(self, share=self.share * slower, flash=(self.flash[0] * slower, self.flash[1] * slower))
+
+    def with_triton(self) -> Speed:
+        """The same GPU, where Triton's kernel of 2023 does flash attention."""
+        forward, back = (own * part for own, part in zip(self.flash, _TRITON, strict=True))
+        return replace(self, flash=(forward, back), flash_half=_TRITON_HALF)
 
 
 @dataclass(frozen=True)
@@ -84,7 +124,7 @@ class _Gpu:
     memory: float
     capacity: float
     source: str
-    constants: Mapping[str, float] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
 
 #: Of V100: fitted to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md, 1 to 16 GPUs,
@@ -92,7 +132,7 @@ class _Gpu:
 _V100 = {"share": 0.9, "memory_share": 0.8, "interference": 1.0, "host": 4e-5, "op": 0.0}
 #: Of H100: chosen on every third published step of MPT on it (mosaicml/llm-foundry, scripts/train/benchmarking,
 #: bfloat16); under load its clock is below the one that the data sheet's peak is given for.
-_H100 = {"share": 0.6}
+_H100 = {"share": 0.6, "flash": _FLASH_H100}
 _V100_WINOGRAD = 1.25
 _GPUS = {
     "P100": _Gpu(10.6, 0, 21.2, 0.732, 16, "NVIDIA Tesla P100 data sheet (SXM2)"),

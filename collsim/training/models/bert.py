@@ -35,7 +35,7 @@ def _block(shape: Shape, at: str) -> list[Layer]:
             shape.linear(f"{at}.attention.{what}", h, h, kept=h if what == "query" else 0, cut="column")
             for what in ("query", "key", "value")
         ),
-        shape.attention(f"{at}.attention"),
+        shape.attention(f"{at}.attention", causal=False),
         shape.linear(f"{at}.attention.output", h, h, kept=h, cut="row", extra=3 * h, masks=drop, ops=4),
         shape.norm(f"{at}.attention.norm"),
         shape.linear(f"{at}.intermediate", h, f, kept=h, cut="column", extra=2 * f, ops=4),

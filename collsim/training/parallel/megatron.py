@@ -38,4 +38,6 @@ def options(parallel: Parallel | str, batch: int, micro_batch: int, recompute: s
         lines.append("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1")
     elif recompute == "selective":
         lines.append("--recompute-granularity selective")
+    elif recompute == "alternate":  # it has no such choice: half of a stage's blocks, one behind another
+        lines.append("--recompute-granularity full --recompute-method block --recompute-num-layers $((BLOCKS / 2))")
     return " \\\n".join(lines)

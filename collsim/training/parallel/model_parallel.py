@@ -77,12 +77,14 @@ class Pipeline(_Part):
     size: int = 1
     schedule: str = "1f1b"
     interleave: int = 1
+    scatter: bool = False
 
     @property
     def says(self) -> str:
         """The call."""
         usual = _STAGES.get(self.schedule)
         rest = f", interleave={self.interleave}" if self.interleave != usual else ""
+        rest += ", scatter=True" if self.scatter else ""
         return f"pipeline({self.size}{f', schedule={self.schedule!r}' if self.schedule != '1f1b' else ''}{rest})"
 
     def orders(self, microbatches: int) -> list[Order]:
@@ -139,12 +141,15 @@ def expert(e: int) -> ExpertParallel:
     return ExpertParallel(parse_count(e, "expert"))
 
 
-def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None) -> Pipeline:
+def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scatter: bool = False) -> Pipeline:
     """Pipeline parallelism: so many GPUs are stages of the model.
 
     Args:
         schedule: gpipe, 1f1b, interleaved, zero-bubble (torch's ScheduleInterleavedZeroBubble), zbv, dualpipe-v.
         interleave: stages that a GPU holds: 2 unless given where a schedule interleaves.
+        scatter: GPUs that share a layer send a part each of what they all have, and gather it on arrival (Narayanan et
+            al. 2021, section 4.1; Megatron-LM until 2022; DeepSpeed, deepspeed/runtime/pipe/engine.py,
+            is_pipe_partitioned). With sequence parallelism each has a part anyway.
 
     `pipeline(p, ...).timing(microbatches, forward=, backward=, hop=)` says when passes run by themselves. With one
     microbatch it is a model split by layers, in which one GPU works at a time. Raises CollsimError for unknown
@@ -163,7 +168,9 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None) -> P
             schedule=schedule,
             stages=Sentence("{count} stages" if usual > 1 else "{count} stage", count=usual),
         )
-    return Pipeline(size, schedule, many)
+    if not isinstance(scatter, bool):
+        raise CollsimError("scatter={scatter!r} must be True or False", scatter=scatter)
+    return Pipeline(size, schedule, many, scatter)
 
 
 def every_schedule(

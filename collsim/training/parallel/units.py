@@ -12,8 +12,8 @@ alltoalls of the tokens there and back. Context parallelism: keys and values go 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class LayerCut:
     Attributes:
         tensor, context, expert: how many GPUs share a layer, a sequence, a layer's experts. sequence: norms and dropout
             are cut along the sequence.
-        item: bytes of an element. micro: samples of a microbatch. recompute: none, selective or full.
+        item: bytes of an element. micro: samples of a microbatch. recompute: none, selective, alternate or full.
     """
 
     tensor: int = 1
@@ -131,10 +131,12 @@ class Unit:
     def computes(self, kind: str) -> tuple[LayerWork, ...]:
         """What a pass computes: F, B, or the halves of B (I gives the gradient of the input, W that of the
         weights)."""
-        if kind in ("F", "W"):
+        if kind == "F":
             return self.passed
+        if kind == "W":
+            return tuple(work._replace(back=True) for work in self.passed)
         times = 2 if kind == "B" else 1
-        out = tuple(LayerWork(w.layer, w.flops * times, w.moved * times, w.ops * times) for w in self.passed)
+        out = tuple(LayerWork(w.layer, w.flops * times, w.moved * times, w.ops * times, True) for w in self.passed)
         if self.full:
             return self.passed + out
         return self.attention + out if self.block and self.cut.recompute == "selective" else out
@@ -172,7 +174,15 @@ def units(model: Model, cut: LayerCut) -> tuple[Unit, ...]:
         else:
             out.append(Unit(name or layer.name, i, (layer,), name is not None, cut))
         last = name
-    return tuple(out)
+    return tuple(_in_turn(out)) if cut.recompute == "alternate" else tuple(out)
+
+
+def _in_turn(listed: Sequence[Unit]) -> Iterator[Unit]:
+    """The same, every second block computed again as a whole, the first one too, and the others not at all."""
+    blocks = 0
+    for unit in listed:
+        yield replace(unit, cut=replace(unit.cut, recompute="none" if blocks % 2 or not unit.block else "full"))
+        blocks += unit.block
 
 
 def copied(model: Model) -> int:

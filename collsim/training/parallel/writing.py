@@ -66,7 +66,7 @@ def box(units: Sequence[Unit], kind: str) -> PassBox:
     plain = computed(work for work, _ in works if work.layer not in ring)
     parts = [work for work, _ in works if work.layer in ring]
     behind, beside = (
-        computed(LayerWork(w.layer, w.flops * s, w.moved * s, w.ops) for w in parts) for s in (1 / c, (c - 1) / c)
+        computed(w._replace(flops=w.flops * s, moved=w.moved * s) for w in parts) for s in (1 / c, (c - 1) / c)
     )
     hops = [Message("context", "sendrecv", size, c - 1) for unit in units if unit.keys for size in _hops(unit, kind)]
     return PassBox(plain, beside, behind, together(hops), messages)
@@ -128,9 +128,22 @@ class SplitWriting:
                 self.hand_on(lane, action)
 
     def arrived(self, result: tuple[bool, int, int], lane: int) -> int:
-        """The task behind which a result is on a lane."""
+        """The task behind which a result is on a lane: what was sent in parts is gathered."""
         task, sent = self.results[result]
-        return task if self.stage_ranks[result[1]] == lane or sent is None else sent
+        if self.stage_ranks[result[1]] == lane or sent is None:
+            return task
+        parts = self.parts
+        if parts == 1:
+            return sent
+        behind = self.last[lane]
+        whole = Message("tensor", "allgather", self.out.tasks[sent].nbytes * parts)
+        return self.message(lane, whole, result[2], (sent,) if behind is None else (sent, behind))
+
+    @property
+    def parts(self) -> int:
+        """In how many parts GPUs that share a layer send its result."""
+        cut = next(stage[0].cut for stage in self.stages if stage)
+        return cut.tensor if self.split.pipe.scatter and not cut.sequence else 1
 
     def hand_on(self, lane: int, action: Action) -> None:
         """Send what the pass gives to the rank of the stage that reads it."""
@@ -139,7 +152,7 @@ class SplitWriting:
         assert done is not None
         if 0 <= to < len(self.stages) and (target := self.stage_ranks[to]) != lane:
             unit = self.stages[stage if forward else to][-1:]
-            size = round(unit[0].arrives) if unit else 0
+            size = round(unit[0].arrives / self.parts) if unit else 0
             pairs, name = self.placed.pairs(lane, target), "activations" if forward else "gradients"
             stream = f"pipeline {lane}-{target}{'' if forward else ' back'}"
             rest = {"stream": stream, "after": (done,), "micro": action.micro, "nbytes": size}

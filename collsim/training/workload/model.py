@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: How tensor parallelism cuts a layer: its columns (output), its rows (input; the result is summed), heads, words.
 CUTS = ("", "column", "row", "heads", "words")
-KINDS = ("gemm", "convolution", "attention", "norm", "embedding", "elementwise", "moe")
+KINDS = ("gemm", "convolution", "attention", "flash", "norm", "embedding", "elementwise", "moe")
 _MOST = 1e30  # of any figure of a layer: sums of such stay finite
 _MOST_LAYERS = 100_000
 
@@ -37,9 +37,11 @@ class Layer:
         kept: elements of activations kept for the backward pass per sample. masks: bytes kept per sample whatever the
             type.
         handed: elements handed to the next layer per sample.
-        kind: gemm, convolution, attention, norm, embedding, elementwise or moe.
+        kind: gemm, convolution, attention, flash (causal attention in one kernel that stores no scores), norm,
+            embedding, elementwise or moe.
         ops: operations that the forward pass launches, as eager PyTorch does.
-        width: channels of a group of a grouped convolution; 0 for everything else.
+        width: channels of a group of a grouped convolution, tokens of a sequence in flash attention; 0 for everything
+            else.
         dtype: of its parameters and their gradients.
         cut: how tensor parallelism cuts it: column, row, heads or words; empty where it does not.
         experts: of a mixture of experts: how many share its tensors evenly; 0 for none. top: of these each token goes

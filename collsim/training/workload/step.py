@@ -28,12 +28,13 @@ WORKING = ("forward", "backward", "dgrad", "wgrad", "copy", "optimizer")
 
 class LayerWork(NamedTuple):
     """What a box of several layers does of one of them, on each of its GPUs: the layer's number, floating point
-    operations, bytes of memory, kernels."""
+    operations, bytes of memory, kernels; and whether that is (part of) its backward pass."""
 
     layer: int
     flops: float
     moved: float
     ops: float
+    back: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ...errors import CollsimError, require_word
 from ...units import parse_count
 from .model import Layer, Model
 
-RECOMPUTE = ("none", "selective", "full")
+RECOMPUTE = ("none", "selective", "alternate", "full")
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ class Shape:
         size = self.seq * self.h
         return Layer(name, (self.h,) * (1 + self.bias), 0.0, 2 * size, size, size, 0, "norm", 2)
 
-    def attention(self, name: str) -> Layer:
+    def attention(self, name: str, causal: bool = True) -> Layer:
         """Scores, softmax, dropout and the weighted sum; with `flash` nothing of size seq² is written or kept (only a
-        row's sum)."""
+        row's sum), and where it is causal one kernel does it."""
         s, scores = self.seq, self.heads * self.seq**2
         width = self.h // self.heads * (self.heads + 2 * self.kv_heads)
         moved = s * (width + self.h) + (0 if self.flash else 6 * scores)
@@ -84,7 +84,8 @@ class Shape:
         masks, ops = (0, 4) if self.flash else (scores, 8)
         keys = 2 * s * self.h // self.heads * self.kv_heads
         size = s * self.h
-        return Layer(name, (), 4.0 * s * size, moved, kept, size, masks, "attention", ops, cut="heads", keys=keys)
+        kind, width = ("flash", s) if self.flash and causal else ("attention", 0)
+        return Layer(name, (), 4.0 * s * size, moved, kept, size, masks, kind, ops, width=width, cut="heads", keys=keys)
 
 
 def transformer(
@@ -222,12 +223,19 @@ def layer_activations(
 
     Args:
         tensor: how many GPUs share the block (tensor parallelism). sequence: they share norms and dropout too.
-        recompute: none; selective (attention's scores again); full (only the block's input is kept).
+        recompute: none; selective (attention's scores again); full (only the block's input is kept); alternate (that of
+            every second block: the mean of two).
     """
     require_word("recompute", recompute, RECOMPUTE)
     size = float(seq) * micro_batch * h
     if recompute == "full":
         return 2 * size
+    if recompute == "alternate":
+        one, other = (
+            layer_activations(h, heads, seq, micro_batch, tensor=tensor, sequence=sequence, recompute=kept)
+            for kept in ("none", "full")
+        )
+        return (one + other) / 2
     scores = 0.0 if recompute == "selective" else 5 * heads * seq / h
     if sequence:
         return size * (34 + scores) / tensor
