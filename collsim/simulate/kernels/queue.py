@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from .gates import end_of_job, open_gate, open_writes
+from .gates import RECEIVES, SENDS, end_of_job, open_gate, open_writes, pass_gate
 from .groups import end_front, set_ends
 from .heap import drop, push, single
 from .rates import attach, detach, share_out
@@ -27,7 +27,6 @@ from .tables import (
     TOGETHER,
     VISITED,
     WAITS,
-    Floats,
     Gates,
     Heap,
     Ints,
@@ -112,7 +111,6 @@ def set_off(
     sharing: int,
     overhead: float,
     rows: Rows,
-    delay: Floats,
     routes: Routes,
     seats: Seats,
     queue: Heap,
@@ -122,6 +120,7 @@ def set_off(
 
     An eager one (its start is when it got its data, not negative) waited for the bytes before it to leave; they did so
     a latency before they arrived, so its own latency, which begins at the earliest with its data, is over by then.
+    Until it has finished, `finish` is its extra delay.
     """
     s = seats[seat]
     row = rows[s["row"]]
@@ -130,7 +129,7 @@ def set_off(
     row["start"] = t
     s["first"], s["last"] = route["first"], route["last"]
     s["next"] = BEGINS
-    extra = delay[s["row"]] if len(delay) else 0.0
+    extra = row["finish"]
     at = t
     if s["first"] == s["last"]:  # a local copy, or a pause
         at += route["latency"]
@@ -154,7 +153,6 @@ def happen(
     sharing: int,
     overhead: float,
     rows: Rows,
-    delay: Floats,
     routes: Routes,
     route_link: Ints,
     links: Links,
@@ -174,7 +172,7 @@ def happen(
         row = rows[s["row"]]
         what = s["next"]
         if what == WAITS:
-            set_off(seat, t, sharing, overhead, rows, delay, routes, seats, queue, counters)
+            set_off(seat, t, sharing, overhead, rows, routes, seats, queue, counters)
         elif what >= ARRIVES:
             work[ARRIVED, arrived] = seat
             arrived += 1
@@ -245,10 +243,7 @@ def finish(
     done: int,
     t: float,
     rows: Rows,
-    pending: Ints,
-    sends: Gates,
-    receives: Gates,
-    writes: Gates,
+    gates: Gates,
     after_start: Longs,
     after: Ints,
     jobs: Gates,
@@ -269,17 +264,14 @@ def finish(
         counters[SPARE] += 1
         if len(after_start):
             for e in range(after_start[row], after_start[row + 1]):
-                pending[after[e]] -= 1
-                if pending[after[e]] == 0:
-                    ready[n] = after[e]
-                    n += 1
+                n = pass_gate(gates, after[e], ready, n)
         else:
-            n = open_gate(sends, row, pending, ready, n)
-            if len(receives):
-                n = open_gate(receives, row, pending, ready, n)
-        n = open_writes(writes, row, pending, ready, n, rows, t)
+            n = open_gate(gates, SENDS, row, ready, n)
+            if gates.shape[1] > RECEIVES:
+                n = open_gate(gates, RECEIVES, row, ready, n)
+        n = open_writes(gates, row, ready, n, rows, t)
         if len(jobs):
-            n = end_of_job(row, jobs, of_row, follows, pending, ready, n, rows, t)
+            n = end_of_job(row, jobs, of_row, follows, gates, ready, n, rows, t)
     counters[DONE] += done
     return n
 
@@ -291,7 +283,6 @@ def seat_ready(
     sharing: int,
     overhead: float,
     rows: Rows,
-    delay: Floats,
     routes: Routes,
     seats: Seats,
     queue: Heap,
@@ -309,7 +300,7 @@ def seat_ready(
             s["next"] = WAITS
             push(queue, counters, SIZE, joined, seat)
         else:
-            set_off(seat, t, sharing, overhead, rows, delay, routes, seats, queue, counters)
+            set_off(seat, t, sharing, overhead, rows, routes, seats, queue, counters)
 
 
 @compiled
@@ -320,15 +311,11 @@ def advance(
     gamma: float,
     overhead: float,
     rows: Rows,
-    delay: Floats,
     routes: Routes,
     route_link: Ints,
     links: Links,
     units: Units,
-    pending: Ints,
-    sends: Gates,
-    receives: Gates,
-    writes: Gates,
+    gates: Gates,
     after_start: Longs,
     after: Ints,
     jobs: Gates,
@@ -344,7 +331,7 @@ def advance(
 ) -> bool:
     """Run until `most` more transfers are done, rates were as much work, nothing is left, or the log is full; True
     while there is more to do. First the `fresh` rows in READY set off, at 0 s."""
-    seat_ready(fresh, 0.0, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
+    seat_ready(fresh, 0.0, sharing, overhead, rows, routes, seats, queue, work, counters)
     goal = counters[DONE] + most
     counters[VISITED] = 0
     batch = work[BATCH]
@@ -375,7 +362,6 @@ def advance(
             sharing,
             overhead,
             rows,
-            delay,
             routes,
             route_link,
             links,
@@ -398,10 +384,7 @@ def advance(
                 done,
                 t,
                 rows,
-                pending,
-                sends,
-                receives,
-                writes,
+                gates,
                 after_start,
                 after,
                 jobs,
@@ -411,7 +394,7 @@ def advance(
                 work,
                 counters,
             )
-            seat_ready(n, t, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
+            seat_ready(n, t, sharing, overhead, rows, routes, seats, queue, work, counters)
             if counters[SIZE] > 0 and queue[0]["key"] < 0.0:
                 drop(queue, counters, SIZE, queue[0]["item"])
             if counters[DIRTY] == 0 or (counters[SIZE] > 0 and queue[0]["key"] <= t):
