@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .tables import Gates, Ints, Parts, Rows, compiled, inlined, inner
+from .tables import Gates, Ints, Parts, Rows, compiled, fetch, inlined, inner
 
 #: Columns of the table of gates, a line of it to each row: how many gates the row waits for; the first row that reads
 #: what its group wrote, and of that row the next reader; its groups of writes, sends and receives begin at the others.
@@ -119,6 +119,17 @@ def pass_gate(gates: Gates, row: int, ready: Ints, n: int) -> int:
         ready[n] = row
         n += 1
     return n
+
+
+@inlined
+def fetch_behind(gates: Gates, row: int, rows: Rows) -> None:
+    """Fetch what the end of a row will open: nobody was there since it was made, and it comes from afar."""
+    if gates.shape[1] > SENDS and gates[row, SENDS + LEAD] == row:
+        fetch(gates, gates[row, SENDS + BEHIND])
+        fetch(rows, gates[row, SENDS + BEHIND])
+    if gates[row, WRITES + LEAD] == row:
+        fetch(gates, gates[row, READERS])
+        fetch(rows, gates[row, READERS])
 
 
 @inlined

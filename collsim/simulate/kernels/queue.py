@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from .gates import RECEIVES, SENDS, end_of_job, open_gate, open_writes, pass_gate
+from .gates import RECEIVES, SENDS, end_of_job, fetch_behind, open_gate, open_writes, pass_gate
 from .groups import end_front, set_ends
-from .heap import drop, push, single
+from .heap import drop, push, second
 from .rates import attach, detach, share_out
 from .tables import (
     ARRIVED,
@@ -39,6 +39,7 @@ from .tables import (
     Seats,
     Units,
     compiled,
+    fetch,
     inlined,
     inner,
     note,
@@ -111,6 +112,7 @@ def set_off(
     sharing: int,
     overhead: float,
     rows: Rows,
+    gates: Gates,
     routes: Routes,
     seats: Seats,
     queue: Heap,
@@ -144,6 +146,7 @@ def set_off(
         if row["nbytes"] == 0.0:
             s["next"] = ARRIVES
     push(queue, counters, SIZE, at, seat)
+    fetch_behind(gates, s["row"], rows)
 
 
 @inlined
@@ -153,6 +156,7 @@ def happen(
     sharing: int,
     overhead: float,
     rows: Rows,
+    gates: Gates,
     routes: Routes,
     route_link: Ints,
     links: Links,
@@ -172,7 +176,7 @@ def happen(
         row = rows[s["row"]]
         what = s["next"]
         if what == WAITS:
-            set_off(seat, t, sharing, overhead, rows, routes, seats, queue, counters)
+            set_off(seat, t, sharing, overhead, rows, gates, routes, seats, queue, counters)
         elif what >= ARRIVES:
             work[ARRIVED, arrived] = seat
             arrived += 1
@@ -283,6 +287,7 @@ def seat_ready(
     sharing: int,
     overhead: float,
     rows: Rows,
+    gates: Gates,
     routes: Routes,
     seats: Seats,
     queue: Heap,
@@ -300,7 +305,17 @@ def seat_ready(
             s["next"] = WAITS
             push(queue, counters, SIZE, joined, seat)
         else:
-            set_off(seat, t, sharing, overhead, rows, routes, seats, queue, counters)
+            set_off(seat, t, sharing, overhead, rows, gates, routes, seats, queue, counters)
+
+
+@inlined
+def fetch_event(seat: int, rows: Rows, gates: Gates, route_link: Ints, links: Links, seats: Seats) -> None:
+    """Fetch what the next event will look at: where no two are at one moment, it is scattered over all tables."""
+    s = seats[seat]
+    fetch(rows, s["row"])
+    fetch(gates, s["row"])
+    for hop in range(s["first"], s["last"]):
+        fetch(links, route_link[hop])
 
 
 @compiled
@@ -331,7 +346,7 @@ def advance(
 ) -> bool:
     """Run until `most` more transfers are done, rates were as much work, nothing is left, or the log is full; True
     while there is more to do. First the `fresh` rows in READY set off, at 0 s."""
-    seat_ready(fresh, 0.0, sharing, overhead, rows, routes, seats, queue, work, counters)
+    seat_ready(fresh, 0.0, sharing, overhead, rows, gates, routes, seats, queue, work, counters)
     goal = counters[DONE] + most
     counters[VISITED] = 0
     batch = work[BATCH]
@@ -344,8 +359,10 @@ def advance(
             return True
         t = queue[0]["key"]
         n = 0
-        if gamma == 0.0 and single(queue):  # its place is kept: its next event, or who follows in its seat, may take it
+        then = second(queue)
+        if gamma == 0.0 and queue[then]["key"] > t:  # its place is kept: its next event, or who follows it, may take it
             n = 1
+            fetch_event(queue[then]["item"], rows, gates, route_link, links, seats)
             batch[0] = queue[0]["item"]
             queue[0]["key"] = -1.0
             end_front(batch[0], t, route_link, links, seats, queue, counters)
@@ -362,6 +379,7 @@ def advance(
             sharing,
             overhead,
             rows,
+            gates,
             routes,
             route_link,
             links,
@@ -394,7 +412,7 @@ def advance(
                 work,
                 counters,
             )
-            seat_ready(n, t, sharing, overhead, rows, routes, seats, queue, work, counters)
+            seat_ready(n, t, sharing, overhead, rows, gates, routes, seats, queue, work, counters)
             if counters[SIZE] > 0 and queue[0]["key"] < 0.0:
                 drop(queue, counters, SIZE, queue[0]["item"])
             if counters[DIRTY] == 0 or (counters[SIZE] > 0 and queue[0]["key"] <= t):
