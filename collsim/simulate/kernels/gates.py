@@ -128,6 +128,7 @@ def fetch_behind(gates: Gates, row: int, rows: Rows) -> None:
         fetch(gates, gates[row, SENDS + BEHIND])
         fetch(rows, gates[row, SENDS + BEHIND])
     if gates[row, WRITES + LEAD] == row:
+        fetch(gates, gates[row, WRITES + BEHIND])
         fetch(gates, gates[row, READERS])
         fetch(rows, gates[row, READERS])
 

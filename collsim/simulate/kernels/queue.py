@@ -309,9 +309,12 @@ def seat_ready(
 
 
 @inlined
-def fetch_event(seat: int, rows: Rows, gates: Gates, route_link: Ints, links: Links, seats: Seats) -> None:
-    """Fetch what the next event will look at: where no two are at one moment, it is scattered over all tables."""
-    s = seats[seat]
+def fetch_next(queue: Heap, then: int, rows: Rows, gates: Gates, route_link: Ints, links: Links, seats: Seats) -> None:
+    """Fetch what the next event will look at, and the seats of those that may come after it: where no two events are at
+    one moment, it is scattered over all tables."""
+    s = seats[queue[then]["item"]]
+    for place in range(1, 5):
+        fetch(seats, queue[place]["item"])
     fetch(rows, s["row"])
     fetch(gates, s["row"])
     for hop in range(s["first"], s["last"]):
@@ -362,7 +365,7 @@ def advance(
         then = second(queue)
         if gamma == 0.0 and queue[then]["key"] > t:  # its place is kept: its next event, or who follows it, may take it
             n = 1
-            fetch_event(queue[then]["item"], rows, gates, route_link, links, seats)
+            fetch_next(queue, then, rows, gates, route_link, links, seats)
             batch[0] = queue[0]["item"]
             queue[0]["key"] = -1.0
             end_front(batch[0], t, route_link, links, seats, queue, counters)
