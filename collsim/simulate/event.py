@@ -185,9 +185,12 @@ class _Run:
         """Run the queue of events; with `log` the changes of rates."""
         with in_one_piece():
             from .kernels import heap, queue, tables
+            from .kernels.gates import PENDING
 
         self.rows["start"] = 0.0 if self.given.eager else -1.0
-        pending, gates, width = self._gates()
+        self.rows["finish"] = self.delay if len(self.delay) else 0.0  # until a row is done
+        gates, width = self._gates()
+        pending = gates[:, PENDING]
         order = orders(self.plan, pending)
         net, links = self.net, self.net.links.copy()
         hops = max(1, int((net.routes["last"] - net.routes["first"]).max(initial=1)))
@@ -202,13 +205,13 @@ class _Run:
         rules = self.sharing, self.gamma, self.given.overhead
         ready = np.flatnonzero(pending == 0)
         work[tables.READY, : len(ready)] = ready
-        network = self.rows, self.delay, net.routes, net.route_link, links, np.zeros(self.units, tables.UNIT)
+        network = self.rows, net.routes, net.route_link, links, np.zeros(self.units, tables.UNIT)
         space = nodes, seats, agenda, waiting, work, counters, changes
         written = []
         more, fresh = True, len(ready)
         while more:
             more = queue.advance(
-                _SLICE, fresh, *rules, *network, pending, *gates, *_turned(self.edges, self.plan.rows), *order, *space
+                _SLICE, fresh, *rules, *network, gates, *_turned(self.edges, self.plan.rows), *order, *space
             )
             fresh = 0
             self.visits += 0 if log else int(counters[tables.VISITED])
@@ -227,22 +230,20 @@ class _Run:
         ordered: npt.NDArray[Any] = found[np.argsort(found["row"], kind="stable")]
         return ordered
 
-    def _gates(self) -> tuple[Ints, tuple[Ints, Ints, Ints], int]:
-        """How many gates each row waits for, the gates, and how many transfers can be under way at once."""
+    def _gates(self) -> tuple[Ints, int]:
+        """The gates of each row (`kernels.gates`), and how many transfers can be under way at once."""
         from .kernels import gates
 
         n, explicit = self.plan.rows, len(self.edges.start) > 0
-        sends = np.empty((0 if explicit else n, 4), np.int32)
-        receives = np.empty((0 if explicit or self.given.eager else n, 4), np.int32)
-        pending, writes = np.empty(n, np.int32), np.empty((n, 6), np.int32)
+        made = gates.table(n, gates.WRITES if explicit else gates.SENDS if self.given.eager else gates.RECEIVES)
         newest = np.full((5, self.plan.queues), -1, np.int32)
         newest[4] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)
         for part, turned, first, last, row in self._slices():
-            gates.build(part, *turned, first, last, row, pending, sends, receives, writes, newest, newest_write)
+            gates.build(part, *turned, first, last, row, made, newest, newest_write)
         if explicit:
-            pending += np.diff(self.edges.start).astype(np.int32)
-        return pending, (sends, receives, writes), n if explicit else max(1, int(newest[4].sum()))
+            made[:, gates.PENDING] += np.diff(self.edges.start).astype(np.int32)
+        return made, n if explicit else max(1, int(newest[4].sum()))
 
 
 def _waits_for_later(before: Edges) -> bool:

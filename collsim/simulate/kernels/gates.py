@@ -4,30 +4,45 @@
 
 from __future__ import annotations
 
-from .tables import Gates, Ints, Parts, Rows, compiled, inner
+import numpy as np
 
-LEAD, NEXT_ROW, LEFT, BEHIND, READERS, NEXT_READER = 0, 1, 2, 3, 4, 5  # columns of a gate: see `build`
+from .tables import Gates, Ints, Parts, Rows, compiled, fetch, inlined, inner
+
+#: Columns of the table of gates, a line of it to each row: how many gates the row waits for; the first row that reads
+#: what its group wrote, and of that row the next reader; its groups of writes, sends and receives begin at the others.
+PENDING, READERS, NEXT_READER, WRITES, SENDS, RECEIVES = 0, 1, 2, 4, 8, 12
+LEAD, NEXT_ROW, LEFT, BEHIND, COLUMNS = 0, 1, 2, 3, 4  # columns of a group: see `build`
 ROWS, WAITED, FIRST, FOLLOW = 0, 1, 2, 3  # columns of a job, where jobs wait for others: see `end_of_job`
+_LINE = 16  # numbers in a line of the cache
+
+
+def table(rows: int, last: int) -> Gates:
+    """Gates of so many rows, the groups at `last` the last of them. A row of all of them is one line of the cache: what
+    a transfer needs is scattered, and fetching it takes longer than working with it."""
+    columns = last + COLUMNS
+    room = np.empty(rows * columns + _LINE, np.int32)
+    begin = -room.ctypes.data // room.itemsize % _LINE
+    return room[begin : begin + rows * columns].reshape(rows, columns)
 
 
 @inner
-def join(gate: Gates, row: int, begin: int, key: int, newest: Ints, before: Ints) -> int:
+def join(gates: Gates, at: int, row: int, begin: int, key: int, newest: Ints, before: Ints) -> int:
     """Put a row in the newest group of its queue, or open one behind it; the group it has to wait for, -1 for none."""
     lead = newest[key]
     if lead < begin:  # no row of this step yet
         before[key] = lead
         newest[key] = row
-        gate[row, LEAD] = row
-        gate[row, NEXT_ROW] = -1
-        gate[row, LEFT] = 1
-        gate[row, BEHIND] = -1
+        gates[row, at + LEAD] = row
+        gates[row, at + NEXT_ROW] = -1
+        gates[row, at + LEFT] = 1
+        gates[row, at + BEHIND] = -1
         if lead >= 0:
-            gate[lead, BEHIND] = row
+            gates[lead, at + BEHIND] = row
         return lead
-    gate[row, LEAD] = lead
-    gate[row, NEXT_ROW] = gate[lead, NEXT_ROW]
-    gate[lead, NEXT_ROW] = row
-    gate[lead, LEFT] += 1
+    gates[row, at + LEAD] = lead
+    gates[row, at + NEXT_ROW] = gates[lead, at + NEXT_ROW]
+    gates[lead, at + NEXT_ROW] = row
+    gates[lead, at + LEFT] += 1
     return before[key]
 
 
@@ -39,10 +54,7 @@ def build(
     first: int,
     last: int,
     row: int,
-    pending: Ints,
-    sends: Gates,
-    receives: Gates,
-    writes: Gates,
+    gates: Gates,
     queues: Gates,
     newest_write: Ints,
 ) -> None:
@@ -50,9 +62,10 @@ def build(
 
     A group is the rows of one step in one queue (sends of an endpoint on a channel, receives, writes of a slot); its
     first row stands for it. Columns: LEAD the first row of the row's group; of that row, NEXT_ROW the next in the
-    group, LEFT how many are not done, BEHIND the group behind; for writes READERS the first row that reads what they
-    wrote, NEXT_READER of that row the next reader. `pending` counts the gates of each row. `queues`: newest send group,
-    the one before, receives alike, largest send group. Explicit dependencies: `sends` is empty. Eager: `receives` is.
+    group, LEFT how many are not done, BEHIND the group behind; READERS of a group of writes the first row that reads
+    what they wrote, NEXT_READER of that row the next reader. PENDING counts the gates of each row. `queues`: newest
+    send group, the one before, receives alike, largest send group. Explicit dependencies: there are no columns of sends
+    and receives. Eager: none of receives.
     """
     m = len(part)
     for k in range(first, last):
@@ -64,19 +77,19 @@ def build(
                 turn -= modulus
             waits = 0
             source = newest_write[p["read"] + turn]
-            writes[me, READERS] = -1
-            writes[me, NEXT_READER] = -1
+            gates[me, READERS] = -1
+            gates[me, NEXT_READER] = -1
             if source >= 0:
                 waits += 1
-                writes[me, NEXT_READER] = writes[source, READERS]
-                writes[source, READERS] = me
-            if len(sends):
+                gates[me, NEXT_READER] = gates[source, READERS]
+                gates[source, READERS] = me
+            if gates.shape[1] > SENDS:
                 key = p["send"]
-                waits += join(sends, me, row, key, queues[0], queues[1]) >= 0
-                if len(receives):
-                    waits += join(receives, me, row, p["receive"], queues[2], queues[3]) >= 0
-                queues[4, key] = max(queues[4, key], sends[sends[me, LEAD], LEFT])
-            pending[me] = waits
+                waits += join(gates, SENDS, me, row, key, queues[0], queues[1]) >= 0
+                if gates.shape[1] > RECEIVES:
+                    waits += join(gates, RECEIVES, me, row, p["receive"], queues[2], queues[3]) >= 0
+                queues[4, key] = max(queues[4, key], gates[gates[me, SENDS + LEAD], SENDS + LEFT])
+            gates[me, PENDING] = waits
         for i in range(m):
             p, me = part[i], row + i
             turn = p["into"] + by
@@ -85,60 +98,76 @@ def build(
             slot = p["write"] + turn
             lead = newest_write[slot]
             if lead >= row:
-                writes[me, LEAD] = lead
-                writes[lead, LEFT] += 1
+                gates[me, WRITES + LEAD] = lead
+                gates[lead, WRITES + LEFT] += 1
                 continue
             newest_write[slot] = me
-            writes[me, LEAD] = me
-            writes[me, LEFT] = 1
-            writes[me, BEHIND] = -1
+            gates[me, WRITES + LEAD] = me
+            gates[me, WRITES + LEFT] = 1
+            gates[me, WRITES + BEHIND] = -1
             if lead >= 0:
-                writes[lead, BEHIND] = me
-                writes[me, LEFT] += 1
+                gates[lead, WRITES + BEHIND] = me
+                gates[me, WRITES + LEFT] += 1
         row += m
 
 
-@inner
-def open_gate(gate: Gates, row: int, pending: Ints, ready: Ints, n: int) -> int:
-    """One row of a group is done; after the last of them, rows of the group behind that wait for nothing else are
-    ready."""
-    lead = gate[row, LEAD]
-    gate[lead, LEFT] -= 1
-    if gate[lead, LEFT] == 0:
-        member = gate[lead, BEHIND]
-        while member >= 0:
-            pending[member] -= 1
-            if pending[member] == 0:
-                ready[n] = member
-                n += 1
-            member = gate[member, NEXT_ROW]
+@inlined
+def pass_gate(gates: Gates, row: int, ready: Ints, n: int) -> int:
+    """One of the gates that a row waits for is open; after the last of them it is the n-th that is ready."""
+    gates[row, PENDING] -= 1
+    if gates[row, PENDING] == 0:
+        ready[n] = row
+        n += 1
     return n
 
 
-@inner
+@inlined
+def fetch_behind(gates: Gates, row: int, rows: Rows) -> None:
+    """Fetch what the end of a row will open: nobody was there since it was made, and it comes from afar."""
+    if gates.shape[1] > SENDS and gates[row, SENDS + LEAD] == row:
+        fetch(gates, gates[row, SENDS + BEHIND])
+        fetch(rows, gates[row, SENDS + BEHIND])
+    if gates[row, WRITES + LEAD] == row:
+        fetch(gates, gates[row, WRITES + BEHIND])
+        fetch(gates, gates[row, READERS])
+        fetch(rows, gates[row, READERS])
+
+
+@inlined
+def open_gate(gates: Gates, at: int, row: int, ready: Ints, n: int) -> int:
+    """One row of a group is done; after the last of them, rows of the group behind that wait for nothing else are
+    ready."""
+    lead = gates[row, at + LEAD]
+    gates[lead, at + LEFT] -= 1
+    if gates[lead, at + LEFT] == 0:
+        member = gates[lead, at + BEHIND]
+        while member >= 0:
+            n = pass_gate(gates, member, ready, n)
+            member = gates[member, at + NEXT_ROW]
+    return n
+
+
+@inlined
 def has_data(rows: Rows, row: int, t: float) -> None:
     """Note when an eager row got all but its turn: its start is no longer negative then (see `set_off`)."""
     if rows[row]["start"] >= 0.0:
         rows[row]["start"] = t
 
 
-@inner
-def open_writes(writes: Gates, row: int, pending: Ints, ready: Ints, n: int, rows: Rows, t: float) -> int:
+@inlined
+def open_writes(gates: Gates, row: int, ready: Ints, n: int, rows: Rows, t: float) -> int:
     """What a group of writers wrote may be read when they and all writers before them are done."""
-    group = writes[row, LEAD]
-    writes[group, LEFT] -= 1
-    while group >= 0 and writes[group, LEFT] == 0:
-        reader = writes[group, READERS]
+    group = gates[row, WRITES + LEAD]
+    gates[group, WRITES + LEFT] -= 1
+    while group >= 0 and gates[group, WRITES + LEFT] == 0:
+        reader = gates[group, READERS]
         while reader >= 0:
             has_data(rows, reader, t)
-            pending[reader] -= 1
-            if pending[reader] == 0:
-                ready[n] = reader
-                n += 1
-            reader = writes[reader, NEXT_READER]
-        group = writes[group, BEHIND]
+            n = pass_gate(gates, reader, ready, n)
+            reader = gates[reader, NEXT_READER]
+        group = gates[group, WRITES + BEHIND]
         if group >= 0:
-            writes[group, LEFT] -= 1
+            gates[group, WRITES + LEFT] -= 1
     return n
 
 
@@ -148,7 +177,7 @@ def end_of_job(
     jobs: Gates,
     of_row: Gates,
     follows: Gates,
-    pending: Ints,
+    gates: Gates,
     ready: Ints,
     n: int,
     rows: Rows,
@@ -174,9 +203,6 @@ def end_of_job(
             first = jobs[behind, FIRST]
             while first >= 0:
                 has_data(rows, first, t)
-                pending[first] -= 1
-                if pending[first] == 0:
-                    ready[n] = first
-                    n += 1
+                n = pass_gate(gates, first, ready, n)
                 first = of_row[first, 1]
     return n

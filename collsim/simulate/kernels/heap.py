@@ -94,7 +94,8 @@ def drop(heap: Heap, counters: Longs, which: int, item: int) -> None:
 
 
 @inlined
-def single(heap: Heap) -> bool:
-    """Is the key of the first item its own, and of no other?"""
-    first = heap[0]["key"]
-    return min(min(heap[1]["key"], heap[2]["key"]), min(heap[3]["key"], heap[4]["key"])) > first
+def second(heap: Heap) -> int:
+    """The place of the item that follows the first."""
+    left = 1 + (heap[2]["key"] < heap[1]["key"])
+    right = 3 + (heap[4]["key"] < heap[3]["key"])
+    return left + (right - left) * (heap[right]["key"] < heap[left]["key"])

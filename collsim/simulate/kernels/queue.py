@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from .gates import end_of_job, open_gate, open_writes
+from .gates import RECEIVES, SENDS, end_of_job, fetch_behind, open_gate, open_writes, pass_gate
 from .groups import end_front, set_ends
-from .heap import drop, push, single
+from .heap import drop, push, second
 from .rates import attach, detach, share_out
 from .tables import (
     ARRIVED,
@@ -27,7 +27,6 @@ from .tables import (
     TOGETHER,
     VISITED,
     WAITS,
-    Floats,
     Gates,
     Heap,
     Ints,
@@ -40,6 +39,7 @@ from .tables import (
     Seats,
     Units,
     compiled,
+    fetch,
     inlined,
     inner,
     note,
@@ -112,7 +112,7 @@ def set_off(
     sharing: int,
     overhead: float,
     rows: Rows,
-    delay: Floats,
+    gates: Gates,
     routes: Routes,
     seats: Seats,
     queue: Heap,
@@ -122,6 +122,7 @@ def set_off(
 
     An eager one (its start is when it got its data, not negative) waited for the bytes before it to leave; they did so
     a latency before they arrived, so its own latency, which begins at the earliest with its data, is over by then.
+    Until it has finished, `finish` is its extra delay.
     """
     s = seats[seat]
     row = rows[s["row"]]
@@ -130,7 +131,7 @@ def set_off(
     row["start"] = t
     s["first"], s["last"] = route["first"], route["last"]
     s["next"] = BEGINS
-    extra = delay[s["row"]] if len(delay) else 0.0
+    extra = row["finish"]
     at = t
     if s["first"] == s["last"]:  # a local copy, or a pause
         at += route["latency"]
@@ -145,6 +146,7 @@ def set_off(
         if row["nbytes"] == 0.0:
             s["next"] = ARRIVES
     push(queue, counters, SIZE, at, seat)
+    fetch_behind(gates, s["row"], rows)
 
 
 @inlined
@@ -154,7 +156,7 @@ def happen(
     sharing: int,
     overhead: float,
     rows: Rows,
-    delay: Floats,
+    gates: Gates,
     routes: Routes,
     route_link: Ints,
     links: Links,
@@ -174,7 +176,7 @@ def happen(
         row = rows[s["row"]]
         what = s["next"]
         if what == WAITS:
-            set_off(seat, t, sharing, overhead, rows, delay, routes, seats, queue, counters)
+            set_off(seat, t, sharing, overhead, rows, gates, routes, seats, queue, counters)
         elif what >= ARRIVES:
             work[ARRIVED, arrived] = seat
             arrived += 1
@@ -245,10 +247,7 @@ def finish(
     done: int,
     t: float,
     rows: Rows,
-    pending: Ints,
-    sends: Gates,
-    receives: Gates,
-    writes: Gates,
+    gates: Gates,
     after_start: Longs,
     after: Ints,
     jobs: Gates,
@@ -269,17 +268,14 @@ def finish(
         counters[SPARE] += 1
         if len(after_start):
             for e in range(after_start[row], after_start[row + 1]):
-                pending[after[e]] -= 1
-                if pending[after[e]] == 0:
-                    ready[n] = after[e]
-                    n += 1
+                n = pass_gate(gates, after[e], ready, n)
         else:
-            n = open_gate(sends, row, pending, ready, n)
-            if len(receives):
-                n = open_gate(receives, row, pending, ready, n)
-        n = open_writes(writes, row, pending, ready, n, rows, t)
+            n = open_gate(gates, SENDS, row, ready, n)
+            if gates.shape[1] > RECEIVES:
+                n = open_gate(gates, RECEIVES, row, ready, n)
+        n = open_writes(gates, row, ready, n, rows, t)
         if len(jobs):
-            n = end_of_job(row, jobs, of_row, follows, pending, ready, n, rows, t)
+            n = end_of_job(row, jobs, of_row, follows, gates, ready, n, rows, t)
     counters[DONE] += done
     return n
 
@@ -291,7 +287,7 @@ def seat_ready(
     sharing: int,
     overhead: float,
     rows: Rows,
-    delay: Floats,
+    gates: Gates,
     routes: Routes,
     seats: Seats,
     queue: Heap,
@@ -309,7 +305,20 @@ def seat_ready(
             s["next"] = WAITS
             push(queue, counters, SIZE, joined, seat)
         else:
-            set_off(seat, t, sharing, overhead, rows, delay, routes, seats, queue, counters)
+            set_off(seat, t, sharing, overhead, rows, gates, routes, seats, queue, counters)
+
+
+@inlined
+def fetch_next(queue: Heap, then: int, rows: Rows, gates: Gates, route_link: Ints, links: Links, seats: Seats) -> None:
+    """Fetch what the next event will look at, and the seats of those that may come after it: where no two events are at
+    one moment, it is scattered over all tables."""
+    s = seats[queue[then]["item"]]
+    for place in range(1, 5):
+        fetch(seats, queue[place]["item"])
+    fetch(rows, s["row"])
+    fetch(gates, s["row"])
+    for hop in range(s["first"], s["last"]):
+        fetch(links, route_link[hop])
 
 
 @compiled
@@ -320,15 +329,11 @@ def advance(
     gamma: float,
     overhead: float,
     rows: Rows,
-    delay: Floats,
     routes: Routes,
     route_link: Ints,
     links: Links,
     units: Units,
-    pending: Ints,
-    sends: Gates,
-    receives: Gates,
-    writes: Gates,
+    gates: Gates,
     after_start: Longs,
     after: Ints,
     jobs: Gates,
@@ -344,7 +349,7 @@ def advance(
 ) -> bool:
     """Run until `most` more transfers are done, rates were as much work, nothing is left, or the log is full; True
     while there is more to do. First the `fresh` rows in READY set off, at 0 s."""
-    seat_ready(fresh, 0.0, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
+    seat_ready(fresh, 0.0, sharing, overhead, rows, gates, routes, seats, queue, work, counters)
     goal = counters[DONE] + most
     counters[VISITED] = 0
     batch = work[BATCH]
@@ -357,8 +362,10 @@ def advance(
             return True
         t = queue[0]["key"]
         n = 0
-        if gamma == 0.0 and single(queue):  # its place is kept: its next event, or who follows in its seat, may take it
+        then = second(queue)
+        if gamma == 0.0 and queue[then]["key"] > t:  # its place is kept: its next event, or who follows it, may take it
             n = 1
+            fetch_next(queue, then, rows, gates, route_link, links, seats)
             batch[0] = queue[0]["item"]
             queue[0]["key"] = -1.0
             end_front(batch[0], t, route_link, links, seats, queue, counters)
@@ -375,7 +382,7 @@ def advance(
             sharing,
             overhead,
             rows,
-            delay,
+            gates,
             routes,
             route_link,
             links,
@@ -398,10 +405,7 @@ def advance(
                 done,
                 t,
                 rows,
-                pending,
-                sends,
-                receives,
-                writes,
+                gates,
                 after_start,
                 after,
                 jobs,
@@ -411,7 +415,7 @@ def advance(
                 work,
                 counters,
             )
-            seat_ready(n, t, sharing, overhead, rows, delay, routes, seats, queue, work, counters)
+            seat_ready(n, t, sharing, overhead, rows, gates, routes, seats, queue, work, counters)
             if counters[SIZE] > 0 and queue[0]["key"] < 0.0:
                 drop(queue, counters, SIZE, queue[0]["item"])
             if counters[DIRTY] == 0 or (counters[SIZE] > 0 and queue[0]["key"] <= t):

@@ -207,6 +207,36 @@ def _made(function: Kernel, **options: bool) -> Kernel:
     return made  # type: ignore[no-any-return]
 
 
+def _fetch() -> Kernel:
+    """A kernel that brings entry i of a table into the cache, while others still work; of one that is not there, no
+    more than nothing comes."""
+    if not COMPILED:
+        return lambda table, i: None
+    from numba.core import cgutils, types
+    from numba.extending import intrinsic
+
+    def generated(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        table = context.make_array(kind)(context, builder, arguments[0])
+        zeros = [context.get_constant(types.intp, 0)] * (kind.ndim - 1)
+        where = cgutils.get_item_pointer(context, builder, kind, table, [arguments[1], *zeros], wraparound=False)
+        word = cgutils.int32_t
+        shape = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [cgutils.voidptr_t, word, word, word])
+        prefetch = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0i8")
+        # for writing, into all levels of the cache, data
+        builder.call(prefetch, [builder.bitcast(where, cgutils.voidptr_t), word(1), word(3), word(1)])
+        return context.get_dummy_value()
+
+    def fetch(context: Any, table: Any, i: Any) -> Any:
+        return types.none(table, types.intp), generated
+
+    made: Kernel = intrinsic(fetch)
+    return made
+
+
+fetch = _fetch()
+
+
 @cache
 def _written(folder: str) -> str:
     """What stands in all files of kernels together. A kernel holds those that it calls, also from other files, but
