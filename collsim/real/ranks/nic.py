@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from .network import Bucket, ImitatedNetwork
-from .wire import DATA, MOST_FRAME, Frame, PeerWire
+from .wire import DATA, Frame, PeerWire
 
 _AHEAD = 2  # pieces that the receiving bucket may be ahead of the clock before nothing more is read
 
@@ -46,7 +46,7 @@ class RankNic:
 
     def __init__(self, endpoint: int, wires: Mapping[int, PeerWire], network: ImitatedNetwork):
         self.wires, self.network = wires, network
-        self.piece = network.piece(endpoint)
+        self.piece, self.stretch = network.piece(endpoint), network.stretch(endpoint)
         self.out: Bucket
         self.into: Bucket
         self.out, self.into = network.cables(endpoint)
@@ -154,14 +154,14 @@ class RankNic:
         return math.inf
 
     def _size(self, one: Outgoing) -> int:
-        """Bytes that it hands over next: a turn's where it shares a cable at either end, else a whole frame."""
-        most = MOST_FRAME if one.alone and len(self.active) == 1 else self.piece
+        """Bytes that it hands over next: fewer where it shares a cable at either end."""
+        most = self.stretch if one.alone and len(self.active) == 1 else self.piece
         return min(most, len(one.data) - one.sent)
 
     def _hand_over(self, one: Outgoing, size: int) -> None:
         """The next bytes of the first transfer have left."""
         left = self.out.take(size)
-        one.wire.send(Frame(DATA, one.row, bytes(one.data[one.sent : one.sent + size]), left))
+        one.wire.send(Frame(DATA, one.row, one.data[one.sent : one.sent + size], left))
         one.sent += size
         if one.sent < len(one.data):
             self.active.rotate(-1)
