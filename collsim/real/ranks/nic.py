@@ -19,7 +19,8 @@ from itertools import count
 from .network import Bucket, ImitatedNetwork
 from .wire import DATA, Frame, PeerWire
 
-_AHEAD = 2  # pieces that the receiving bucket may be ahead of the clock before nothing more is read
+_AHEAD = 2  # stretches that the receiving bucket may be ahead of the clock before nothing more is read
+_TURNS = 16  # that a large transfer takes at most: each of them wakes a process
 
 
 def sleep_until(moment: float) -> None:
@@ -90,7 +91,7 @@ class RankNic:
 
     def _throttled(self, now: float) -> float:
         """When the receiving side will have caught up so far that more can be read; never if that is now."""
-        ahead = self.into.free - _AHEAD * self.piece * self.into.beta
+        ahead = self.into.free - _AHEAD * self.stretch * self.into.beta
         return ahead if ahead > now else math.inf
 
     def _wait(self, wake: float) -> None:
@@ -155,7 +156,9 @@ class RankNic:
 
     def _size(self, one: Outgoing) -> int:
         """Bytes that it hands over next: fewer where it shares a cable at either end."""
-        most = self.stretch if one.alone and len(self.active) == 1 else self.piece
+        most = self.stretch
+        if not one.alone or len(self.active) > 1:
+            most = min(most, max(self.piece, len(one.data) // _TURNS))
         return min(most, len(one.data) - one.sent)
 
     def _hand_over(self, one: Outgoing, size: int) -> None:
