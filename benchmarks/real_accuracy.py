@@ -1,6 +1,6 @@
 """How near the prediction is: seven allreduces on processes of this computer at 10 MB/s and 10 ms, the best of five.
 
-`python benchmarks/real_accuracy.py [nbytes]` prints, for docs/real.md: predicted as asked, predicted with what a message
+`python benchmarks/real_accuracy.py [nbytes [ranks]]` prints, for docs/real.md: predicted as asked, predicted with what a message
 and a byte were measured to cost, measured, and whether the order of the algorithms is the predicted one. It fails where
 the order is not, or an error after calibration is more than a tenth. Other work on the computer spoils it; the load
 stands beside each row.
@@ -23,13 +23,13 @@ NAMES = (
     "allreduce_swing",
     "allreduce_data_parallel",
 )
-RANKS, RUNS = 8, 5
+RUNS = 5
 
 
-def main(nbytes: str = "4MiB") -> int:
+def main(nbytes: str = "4MiB", ranks: str = "8") -> int:
     rows = []
     for name in NAMES:
-        t = cs.run_for_real(cs.schedule(name, ranks=RANKS), nbytes, repeat=RUNS, calibrate=True, time_limit="300s")
+        t = cs.run_for_real(cs.schedule(name, ranks=int(ranks)), nbytes, repeat=RUNS, calibrate=True, time_limit="300s")
         fitted = calibrated_prediction(t).time
         rows.append((name, t.predicted.time, fitted, t.best, float(np.median(t.times))))
         said = " ".join(f"{1e3 * x:9.1f}" for x in rows[-1][1:])

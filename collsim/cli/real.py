@@ -76,7 +76,7 @@ def real(
     time_limit: Annotated[str, typer.Option(help="For all of it; the processes are ended then.")] = "60s",
     load: Load = None,
     lang: Language = "en",
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Also write x.html, x.png, x.json, x.csv ...")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Also write x.html, x.png, x.json, x.gif ...")] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:

@@ -24,6 +24,8 @@ _HELD_SHARE, _HELD_TIMES = 0.05, 5.0
 #: A step is to blame that has more than this share of all that is late; a rank, that begins by this share of a run
 #: later than the others.
 _BLAME, _RANK = 0.5, 0.05
+#: What was measured beside a run explains it where it is at most this many times as late.
+_BUSIER = 1.5
 #: Below this share of the prediction nothing needs a cause.
 _NOTHING = 0.005
 
@@ -247,8 +249,16 @@ def _cause(trace: RealTrace) -> Pair:
             f"可能的原因：进程醒得晚（{cores} 个处理器上有 {processes} 个进程）；"
             "calibrate=True 可测出这里一条消息的开销。",
         )
-    explained, total = format_time(fitted.time - trace.predicted.time), format_time(trace.time - trace.predicted.time)
+    more, late = fitted.time - trace.predicted.time, trace.time - trace.predicted.time
+    explained, total = format_time(more), format_time(late)
     alpha, rate = format_time(found.alpha), f"{found.bandwidth / 1e6:.3g} MB/s"
+    if more > _BUSIER * late:
+        return (
+            f"Likely cause: a process wakes up late, and how late changes from moment to moment: measured beside it, a "
+            f"message cost {alpha} and bytes went at {rate}, which would be {explained} longer; the runs were {total}.",
+            f"可能的原因：进程醒得晚，而且时刻在变：在旁边测得一条消息要 {alpha}，字节以 {rate} 传送，按此要长 "
+            f"{explained}；而各次运行只长 {total}。",
+        )
     return (
         f"Likely cause: a message costs {alpha} here and bytes go at {rate}, because a process wakes up late; at these "
         f"the prediction is {explained} longer, of {total} that were measured.",

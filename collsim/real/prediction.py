@@ -47,7 +47,7 @@ class MessageCost:
     alpha: float
     bandwidth: float
 
-    RUNS: ClassVar[int] = 5
+    RUNS: ClassVar[int] = 9
     SMALL: ClassVar[int] = 4096
     SECONDS: ClassVar[float] = 0.03  # that the large one takes on the imitated cable
     LARGE: ClassVar[tuple[int, int]] = (65536, 4 * 2**20)  # its least and most bytes

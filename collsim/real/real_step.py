@@ -161,7 +161,7 @@ def sentences(real: RealStep) -> list[Pair]:
     if more <= 0:
         return found
     name, many = f"{task.name} ({task.kind})", max(other.micro for other in real.predicted.step.tasks)
-    of, of_zh = (f" of microbatch {task.micro + 1}", f"第 {task.micro + 1} 个微批的") if many else ("", "")
+    of, of_zh = (f" of microbatch {task.micro + 1}", f"第 {task.micro + 1} 个微批的 ") if many else ("", "")
     found.append(
         (
             f"Of all tasks {name}{of} takes most more than predicted: {format_time(more)}.",

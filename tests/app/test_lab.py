@@ -146,6 +146,45 @@ def test_a_measured_step_stands_below_its_prediction_and_every_size_is_measured(
     assert told[-1] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("split", "counted", "lanes", "sent"),
+    # gathered twice and reduced; activations and gradients of two microbatches between two stages
+    [("fsdp", "layer", 1, 8 * 3), ("gpipe", "microbatch", 2, 2 * 2), ("1f1b", "microbatch", 2, 2 * 2)],
+)
+def test_other_ways_to_split_a_step_are_measured_below_their_prediction(split, counted, lanes, sent):
+    choice = LabChoice(ranks=2, nbytes="4KiB", repeat=1, alpha="1ms", sheet="step", backward="4ms", split=split)
+    shown = steps.measured(choice, 1)
+    document = shown.document
+    assert document["number"] == counted
+    assert document["sizes"] == []
+    assert len(document["predicted"]["lanes"]) == lanes
+    assert len(document["measured"]["ranks"]) == 2
+    for rows in (document["predicted"]["lanes"], document["measured"]["ranks"]):
+        assert [sum(box[0] for box in boxes) for boxes in rows] == [sent] * len(rows)
+        assert all(box[1] >= 0 and box[3] > box[2] >= 0 for boxes in rows for box in boxes)
+    json.dumps(document, allow_nan=False)
+    assert shown.checked > 0
+
+
+@pytest.mark.parametrize("split", ["ddp", "fsdp", "gpipe", "1f1b"])
+def test_script_and_command_of_a_step_ask_for_the_same(split, monkeypatch):
+    asked = []
+
+    def remembered(model, ranks, **options):
+        asked.append(([(one.tensors, one.handed) for one in model.layers], ranks, options))
+        raise cs.CollsimError("enough")
+
+    monkeypatch.setattr(cs, "training_step_for_real", remembered, raising=False)
+    choice = LabChoice(ranks=4, nbytes="64KiB", repeat=3, sheet="step", backward="4ms", slow=1, split=split)
+    with pytest.raises(cs.CollsimError, match="enough"):
+        exec(page.script(choice), {})
+    CliRunner().invoke(commands, shlex.split(page.step_command(choice))[1:])
+    (layers, ranks, one), (other_layers, other_ranks, other) = asked
+    assert (layers, ranks) == (other_layers, other_ranks)
+    assert cs.parse_time(other.pop("compute")) == pytest.approx(sum(map(sum, one.pop("compute"))))
+    assert one == {name: other[name] for name in one}
+
+
 def test_gradients_that_do_not_make_eight_layers_are_refused():
     with pytest.raises(cs.CollsimError, match="use a multiple of 32 bytes"):
         steps.expected(LabChoice(nbytes="36", sheet="step"), 1)

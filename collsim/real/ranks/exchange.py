@@ -97,8 +97,8 @@ class Exchange:
         self.turns, self.receiving = ChannelTurns(program.sends), ChannelTurns(program.receives)
         self.held: dict[int, tuple[memoryview, float]] = {}  # read, to be sent, and since when
         self.clear: set[int] = set()  # their receivers wait for them
-        self.coming: dict[int, list[bytes]] = {}
-        self.there: dict[int, bytes] = {}  # arrived, and not written yet
+        self.coming: dict[int, bytearray] = {}
+        self.there: dict[int, bytes | bytearray] = {}  # arrived, and not written yet
         self.left_to_send, self.left_to_write = len(program.sends), len(program.receives)
         self.started = False
         self.there_at = 0.0  # when what has left so far will be there
@@ -168,7 +168,7 @@ class Exchange:
         array = self.slots[slot]
         data = np.frombuffer(self.there.pop(index), array.dtype)
         if self.program.receives[index].kind == REDUCE:
-            array[:] = self.combine(array, data)
+            self.combine(array, data, out=array)
         else:
             array[:] = data
         self.left_to_write -= 1
@@ -224,15 +224,15 @@ class Exchange:
         elif frame.kind == ARRIVED:
             self._sent(index, now)
 
-    def _data(self, index: int, data: bytes, came: float) -> None:
+    def _data(self, index: int, data: bytes | memoryview, came: float) -> None:
         """A piece came in; alpha after the last one the transfer is there."""
-        pieces = self.coming.setdefault(index, [])
-        pieces.append(data)
-        if sum(map(len, pieces)) == self.slots[self.program.receives[index].slot].nbytes:
+        have = self.coming.setdefault(index, bytearray())
+        have += data
+        if len(have) == self.slots[self.program.receives[index].slot].nbytes:
             self.moments.came[index] = came
-            self.nic.at(came + self.nic.network.alpha, lambda _: self._settle(index, b"".join(self.coming.pop(index))))
+            self.nic.at(came + self.nic.network.alpha, lambda _: self._settle(index, self.coming.pop(index)))
 
-    def _settle(self, index: int, data: bytes) -> None:
+    def _settle(self, index: int, data: bytes | bytearray) -> None:
         move = self.program.receives[index]
         self.moments.arrived[index] = time.perf_counter()
         self.there[index] = data

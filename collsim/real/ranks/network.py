@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 #: s of a piece on the cable: transfers that share it take turns after each.
 _TURN = 0.002
 _LEAST_PIECE, _MOST_PIECE = 1500, 1 << 18
+#: s of a cable's bytes that the system may hold on a wire, so that a process that wakes up late finds as much to go on
+#: with; a third of them go at once where nothing shares the cable.
+_HOLD = 0.03
+_LEAST_BUFFER, _MOST_BUFFER = 1 << 16, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,15 @@ class ImitatedNetwork:
         """Bytes after which another transfer has its turn."""
         beta = self.beta(endpoint)
         return _MOST_PIECE if not beta else int(min(_MOST_PIECE, max(_LEAST_PIECE, _TURN / beta)))
+
+    def buffer(self, endpoint: int) -> int:
+        """Bytes that the system holds on each of an endpoint's wires: a network has small buffers, too."""
+        beta = self.beta(endpoint)
+        return _MOST_BUFFER if not beta else int(min(_MOST_BUFFER, max(_LEAST_BUFFER, _HOLD / beta)))
+
+    def stretch(self, endpoint: int) -> int:
+        """Bytes that it hands over at once where nothing shares the cable."""
+        return max(self.piece(endpoint), min(_MOST_PIECE, self.buffer(endpoint) // 3))
 
 
 @dataclass

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from itertools import count
 
 from .network import Bucket, ImitatedNetwork
-from .wire import DATA, MOST_FRAME, Frame, PeerWire
+from .wire import DATA, Frame, PeerWire
 
-_AHEAD = 2  # pieces that the receiving bucket may be ahead of the clock before nothing more is read
+_AHEAD = 2  # stretches that the receiving bucket may be ahead of the clock before nothing more is read
+_TURNS = 16  # that a large transfer takes at most: each of them wakes a process
 
 
 def sleep_until(moment: float) -> None:
@@ -46,7 +47,7 @@ class RankNic:
 
     def __init__(self, endpoint: int, wires: Mapping[int, PeerWire], network: ImitatedNetwork):
         self.wires, self.network = wires, network
-        self.piece = network.piece(endpoint)
+        self.piece, self.stretch = network.piece(endpoint), network.stretch(endpoint)
         self.out: Bucket
         self.into: Bucket
         self.out, self.into = network.cables(endpoint)
@@ -90,7 +91,7 @@ class RankNic:
 
     def _throttled(self, now: float) -> float:
         """When the receiving side will have caught up so far that more can be read; never if that is now."""
-        ahead = self.into.free - _AHEAD * self.piece * self.into.beta
+        ahead = self.into.free - _AHEAD * self.stretch * self.into.beta
         return ahead if ahead > now else math.inf
 
     def _wait(self, wake: float) -> None:
@@ -154,14 +155,16 @@ class RankNic:
         return math.inf
 
     def _size(self, one: Outgoing) -> int:
-        """Bytes that it hands over next: a turn's where it shares a cable at either end, else a whole frame."""
-        most = MOST_FRAME if one.alone and len(self.active) == 1 else self.piece
+        """Bytes that it hands over next: fewer where it shares a cable at either end."""
+        most = self.stretch
+        if not one.alone or len(self.active) > 1:
+            most = min(most, max(self.piece, len(one.data) // _TURNS))
         return min(most, len(one.data) - one.sent)
 
     def _hand_over(self, one: Outgoing, size: int) -> None:
         """The next bytes of the first transfer have left."""
         left = self.out.take(size)
-        one.wire.send(Frame(DATA, one.row, bytes(one.data[one.sent : one.sent + size]), left))
+        one.wire.send(Frame(DATA, one.row, one.data[one.sent : one.sent + size], left))
         one.sent += size
         if one.sent < len(one.data):
             self.active.rotate(-1)

@@ -69,6 +69,11 @@ class RankTask:
     count: int = 0
     module: ClassVar[str] = "process"
 
+    @property
+    def endpoint(self) -> int:
+        """Its number."""
+        return self.program.endpoint
+
 
 class RankOutcome(NamedTuple):
     """What became of a run: its moments, elements that were compared, how many of them are not what they must be, and
@@ -98,10 +103,13 @@ def _differing(want: npt.NDArray[Any], got: npt.NDArray[Any]) -> int:
     return int(np.any(next(bits) != next(bits), axis=1).sum())
 
 
-def wired(me: int, peers: set[int], ports: dict[int, int], listening: Any, token: bytes) -> dict[int, PeerWire]:
+def wired(
+    me: int, peers: set[int], ports: dict[int, int], listening: Any, token: bytes, network: ImitatedNetwork
+) -> dict[int, PeerWire]:
     """A wire to each peer: the lower number calls."""
-    socks = {peer: connected(ports[peer], me, token) for peer in sorted(peers) if peer > me}
-    socks |= accepted(listening, {peer for peer in peers if peer < me}, token, CONNECT_SECONDS)
+    buffer = network.buffer(me)
+    socks = {peer: connected(ports[peer], me, token, buffer) for peer in sorted(peers) if peer > me}
+    socks |= accepted(listening, {peer for peer in peers if peer < me}, token, CONNECT_SECONDS, buffer)
     listening.close()
     return {peer: PeerWire(peer, sock) for peer, sock in socks.items()}
 
@@ -140,7 +148,7 @@ def _say(answers: BinaryIO, message: tuple[str, Any]) -> None:
 
 def _serve(told: queue.SimpleQueue[Any], answers: BinaryIO, prepare: Prepare) -> None:
     task = told.get()
-    listening = listener()
+    listening = listener(task.network.buffer(task.endpoint))
     port = listening.getsockname()[1]
     _say(answers, ("port", port))
     ports: dict[int, int] = told.get()
@@ -172,7 +180,7 @@ def _carried(task: RankTask, ports: dict[int, int], listening: Any) -> Callable[
     if task.on == "gloo":
         listening.close()
         return partial(by_messages, task, Gloo(task.program.endpoint, task.count, ports[0]))
-    wires = wired(task.program.endpoint, task.program.peers, ports, listening, task.token)
+    wires = wired(task.program.endpoint, task.program.peers, ports, listening, task.token, task.network)
     return lambda slots: Exchange(task.program, slots, RankNic(task.program.endpoint, wires, task.network), combine)
 
 

@@ -194,7 +194,7 @@ def main() -> None:
 
 
 def _prepared(task: RankStep, ports: dict[int, int], listening: Any) -> Callable[[], Once]:
-    wires = wired(task.endpoint, task.peers, ports, listening, task.token)
+    wires = wired(task.endpoint, task.peers, ports, listening, task.token, task.network)
 
     def once() -> Once:
         run = StepRun(task, wires)

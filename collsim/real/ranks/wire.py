@@ -14,6 +14,7 @@ import struct
 import time
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from ...errors import CollsimError
@@ -22,8 +23,9 @@ from ...errors import CollsimError
 DATA, CLEAR, ARRIVED = 0, 1, 2
 _HEAD = struct.Struct("<BIId")
 _HELLO = struct.Struct("<32sI")
-_BUFFER = 1 << 16  # bytes that the system may hold back on a wire: a network has small buffers, too
-MOST_FRAME = 1 << 18  # bytes of a transfer that one frame carries at most
+_BUFFER = 1 << 16  # bytes that the system may hold on a wire, unless said otherwise
+_READ, _VIEWS = 1 << 18, 64  # bytes that are read, and parts that are handed over, at once
+_MOST_FRAME = 1 << 18  # bytes of a transfer that one frame carries at most
 HOST = "127.0.0.1"
 _TOKEN_BYTES = 32
 _MOST_STRANGERS = 64  # that have said nothing yet; the one that has been silent for longest goes first
@@ -34,7 +36,7 @@ class Frame(NamedTuple):
 
     kind: int
     row: int
-    data: bytes
+    data: bytes | memoryview
     left: float
 
 
@@ -58,27 +60,38 @@ class PeerWire:
     def send(self, frame: Frame) -> None:
         """Hand a frame over, or as much of it as the system takes; the rest waits for `flush`."""
         head = _HEAD.pack(frame.kind, frame.row, len(frame.data), frame.left)
-        self.waiting.append(memoryview(head + frame.data))
+        self.waiting.append(memoryview(head))
+        if frame.data:
+            self.waiting.append(memoryview(frame.data))
         self.flush()
 
     def flush(self) -> None:
         """Hand over what waits. Raises CollsimError where the other end has gone."""
         try:
             while self.waiting:
-                taken = self.sock.send(self.waiting[0])
-                if taken < len(self.waiting[0]):
-                    self.waiting[0] = self.waiting[0][taken:]
-                    return
-                self.waiting.popleft()
+                self._drop(self._hand_over())
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
             raise _lost(self.peer) from error
 
+    def _hand_over(self) -> int:
+        """Bytes that the system took, of as many as it takes at once."""
+        if hasattr(self.sock, "sendmsg"):  # not on every system
+            return self.sock.sendmsg(list(islice(self.waiting, _VIEWS)))
+        return self.sock.send(self.waiting[0])
+
+    def _drop(self, taken: int) -> None:
+        """So many bytes wait no longer."""
+        while taken and taken >= len(self.waiting[0]):
+            taken -= len(self.waiting.popleft())
+        if taken:
+            self.waiting[0] = self.waiting[0][taken:]
+
     def receive(self) -> list[Frame]:
         """What has come since. Raises CollsimError where the other end has gone, or says what no rank says."""
         try:
-            data = self.sock.recv(_BUFFER)
+            data = self.sock.recv(_READ)
         except (BlockingIOError, InterruptedError):
             return []
         except OSError as error:
@@ -91,12 +104,13 @@ class PeerWire:
     def _frames(self) -> Iterator[Frame]:
         while len(self._come) >= _HEAD.size:
             kind, row, size, left = _HEAD.unpack_from(self._come)
-            if kind > ARRIVED or size > MOST_FRAME:
+            if kind > ARRIVED or size > _MOST_FRAME:
                 raise CollsimError("what came from endpoint {peer} is no frame of a rank", peer=self.peer)
             end = _HEAD.size + size
             if len(self._come) < end:
                 return
-            data = bytes(self._come[_HEAD.size : end])
+            with memoryview(self._come) as come:
+                data = bytes(come[_HEAD.size : end])
             del self._come[:end]
             yield Frame(kind, row, data, left)
 
@@ -114,31 +128,33 @@ def new_token() -> bytes:
     return secrets.token_bytes(_TOKEN_BYTES)
 
 
-def listener() -> socket.socket:
+def listener(buffer: int = _BUFFER) -> socket.socket:
     """A socket that listens on this computer's own address alone."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
     sock.bind((HOST, 0))
     sock.listen(64)
     return sock
 
 
-def connected(port: int, me: int, token: bytes) -> socket.socket:
+def connected(port: int, me: int, token: bytes, buffer: int = _BUFFER) -> socket.socket:
     """A socket to another rank, which knows us by the token."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
     sock.connect((HOST, port))
     sock.sendall(_HELLO.pack(token, me))
-    return _tuned(sock)
+    return _tuned(sock, buffer)
 
 
-def _tuned(sock: socket.socket) -> socket.socket:
+def _tuned(sock: socket.socket, buffer: int) -> socket.socket:
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
     return sock
 
 
-def accepted(listening: socket.socket, expected: set[int], token: bytes, seconds: float) -> dict[int, socket.socket]:
+def accepted(
+    listening: socket.socket, expected: set[int], token: bytes, seconds: float, buffer: int = _BUFFER
+) -> dict[int, socket.socket]:
     """The sockets of all that are expected. Whoever comes without the token, or a second time, is shown out; one that
     says nothing keeps nobody waiting. Raises CollsimError where they have not all come in time."""
     found: dict[int, socket.socket] = {}
@@ -161,7 +177,7 @@ def accepted(listening: socket.socket, expected: set[int], token: bytes, seconds
     finally:
         for sock in strangers:
             sock.close()
-    return found
+    return {who: _tuned(sock, buffer) for who, sock in found.items()}
 
 
 def _come(listening: socket.socket) -> socket.socket:
@@ -193,6 +209,6 @@ def _hear(
     del strangers[sock]
     given, who = _HELLO.unpack(said) if len(said) == _HELLO.size else (b"", -1)
     if hmac.compare_digest(given, token) and who in expected - found.keys():
-        found[who] = _tuned(sock)
+        found[who] = sock
     else:
         sock.close()

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...real.lateness import calibrated_prediction, ends, held_up
+from ...training import DDP
 from ..hosts.bundle import joined
 from ..training.document import bucket_of_layers
 
@@ -100,12 +101,14 @@ def lab_step_document(
 ) -> dict[str, Any]:
     """A step of training: the boxes of the prediction and, where it was measured, of every process; and for each
     bucket size (bytes, predicted s, measured s or None) the time."""
-    bucket_of = bucket_of_layers(predicted)
+    numbers, lanes = _numbers(predicted), predicted.step.lanes
     document: dict[str, Any] = {
         "schema": SCHEMA,
+        "number": _counted(predicted),
         "predicted": {
             "time": predicted.time,
-            "boxes": _step_boxes(predicted, predicted.begin, predicted.end, bucket_of),
+            "lanes": [_of_lane(predicted, lane, numbers) for lane in range(len(lanes))],
+            "names": [f"rank {ranks[0]}" if len(lanes) > 1 else "" for ranks in lanes],
         },
         "sizes": [{"nbytes": nbytes, "predicted": p, "measured": m} for nbytes, p, m in sizes],
         "chosen": chosen,
@@ -115,20 +118,45 @@ def lab_step_document(
         rows = zip(np.fmax(measured.begin[run], first), measured.end[run], strict=True)
         document["measured"] = {
             "time": measured.time,
-            "ranks": [_step_boxes(predicted, begin, end, bucket_of) for begin, end in rows],
+            "ranks": [_step_boxes(predicted, begin, end, numbers) for begin, end in rows],
         }
     return document
 
 
-def _step_boxes(trace: StepTrace, begin: Floats, end: Floats, bucket_of: dict[int, int]) -> list[list[Any]]:
-    """Of each task that takes time and that a rank takes part in: 1 on the network, its bucket (-1: none), begin, end,
+def _counted(trace: StepTrace) -> str:
+    """What the numbers in boxes count: microbatches where stages share the work, else buckets of gradients, or layers
+    where each has collectives of its own."""
+    if len(trace.step.lanes) > 1:
+        return "microbatch"
+    return "bucket" if isinstance(trace.request.parallel, DDP) else "layer"
+
+
+def _numbers(trace: StepTrace) -> list[int]:
+    """For each task its number, -1 for none."""
+    tasks, counted = trace.step.tasks, _counted(trace)
+    if counted == "microbatch":
+        return [task.micro for task in tasks]
+    if counted == "bucket":
+        of = bucket_of_layers(trace)
+        return [of.get(t.layer, -1) if t.kind == "backward" else -1 if t.computes else t.bucket for t in tasks]
+    layers = {task.name: task.layer for task in tasks if task.layer >= 0}
+    return [layers.get(task.name if task.computes else task.name.partition(" ")[2], -1) for task in tasks]
+
+
+def _of_lane(trace: StepTrace, lane: int, numbers: list[int]) -> list[list[Any]]:
+    """The boxes of the ranks of one lane as they are predicted."""
+    here = np.array([lane in task.lanes for task in trace.step.tasks])
+    return _step_boxes(trace, np.where(here, trace.begin, np.nan), trace.end, numbers)
+
+
+def _step_boxes(trace: StepTrace, begin: Floats, end: Floats, numbers: list[int]) -> list[list[Any]]:
+    """Of each task that takes time and that a rank takes part in: 1 on the network, its number (-1: none), begin, end,
     and what it is."""
     found = []
-    for task, a, b in zip(trace.step.tasks, begin.tolist(), end.tolist(), strict=True):
-        of_layer = bucket_of.get(task.layer, -1) if task.kind == "backward" else -1
+    for task, number, a, b in zip(trace.step.tasks, numbers, begin.tolist(), end.tolist(), strict=True):
         if b > a and (task.kind in _PASSES or not task.computes):
             about = f"{task.name}, {task.kind}"
-            found.append([int(not task.computes), of_layer if task.computes else task.bucket, a, b, about])
+            found.append([int(not task.computes), number, a, b, about])
     return found
 
 

@@ -47,7 +47,8 @@ function drawLabStep(lab, anew) {
     ? lab.words.both(fmtSpan(d.predicted.time), fmtSpan(d.measured.time))
     : lab.words.waits;
   lab.stage.replaceChildren(stageOfStep(lab));
-  lab.sizes.replaceChildren(sizesOfBuckets(lab));
+  lab.sizes.parentElement.hidden = !d.sizes.length;
+  lab.sizes.replaceChildren(...(d.sizes.length ? [sizesOfBuckets(lab)] : []));
   drawStepLegend(lab);
   Object.assign(lab.root.dataset, {
     predicted: String(d.predicted.time),
@@ -59,11 +60,15 @@ function drawLabStep(lab, anew) {
 function stageOfStep(lab) {
   const { document: d } = lab.data,
     ranks = d.measured?.ranks ?? [],
-    below = AXIS + PAIR + GAP,
+    { lanes, names } = d.predicted,
+    below = AXIS + lanes.length * PAIR + GAP,
     height = below + ranks.length * PAIR + 4,
     pic = svg("svg", { width: lab.wide, height, role: "img", "aria-label": lab.words.label });
   drawStepAxis(lab, pic, height);
-  drawPair(lab, pic, d.predicted.boxes, AXIS, lab.words.predicted, "b");
+  lanes.forEach((boxes, r) => {
+    const name = r ? names[r] : [lab.words.predicted, names[0]].filter(Boolean).join(", ");
+    drawPair(lab, pic, boxes, AXIS + r * PAIR, name, r ? "s" : "b");
+  });
   ranks.forEach((boxes, r) => {
     drawPair(lab, pic, boxes, below + r * PAIR, r ? `rank ${r}` : `${lab.words.measured}, rank 0`, r ? "s" : "b");
   });
@@ -94,7 +99,7 @@ function drawPair(lab, pic, boxes, y, name, look) {
       told = svg("title", {});
     told.textContent = `${about}: ${lab.unit.fmt(begin)} – ${lab.unit.fmt(end)}`;
     g.append(svg("rect", network ? box : { ...box, "fill-opacity": 0.45 }), told);
-    if (network && wide > NARROW) {
+    if (network && bucket >= 0 && wide > NARROW) {
       const number = labText(x(begin) + wide / 2, at + 13, String(bucket), "m b");
       number.setAttribute("style", `fill:${hue.text};font-size:12px`);
       g.append(number);
@@ -144,12 +149,13 @@ function drawStepLegend(lab) {
     i.style.cssText = style;
     return el("span", {}, i, words);
   };
-  const w = lab.words;
+  const { document: d } = lab.data,
+    w = { ...lab.words, ...lab.words[d.number] };
   lab.legend.replaceChildren(
     swatch("background:var(--idle);opacity:.6", w.forward),
     swatch("background:var(--b0);opacity:.45", w.backward),
-    swatch("background:var(--b0)", w.bucket),
-    el("span", {}, el("i", { className: "dash" }), w.curve),
+    swatch("background:var(--b0)", w.sent),
+    ...(d.sizes.length ? [el("span", {}, el("i", { className: "dash" }), w.curve)] : []),
   );
 }
 

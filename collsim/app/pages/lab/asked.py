@@ -17,6 +17,8 @@ REPEATS = (1, 3, 9, 25)
 #: What is on the sheet: one collective, or a step of training of so many layers, several of which fill a bucket.
 SHEETS = ("collective", "step")
 LAYERS, IN_A_BUCKET = 8, (1, 2, 4, 8)
+#: How such a step is split: DDP with buckets, FSDP with the next layer gathered meanwhile, a pipeline in two orders.
+SPLITS = ("ddp", "fsdp", "gpipe", "1f1b")
 #: How many times as long a straggler computes.
 STRAGGLES = 2.0
 #: How late a late rank is, in s, and by which factor a slow cable is slower.
@@ -28,7 +30,7 @@ _BYTES_OF_ELEMENT = 4
 @dataclass(frozen=True)
 class LabChoice:
     """One measurement, as asked for. late, slow: the rank, -1 for nobody; in a step of training the slow one computes
-    longer. backward: of one layer. layers: that fill a bucket."""
+    longer. backward: of one layer. layers: that fill a bucket of ddp. split: one of SPLITS."""
 
     algorithm: str = "allreduce_ring"
     nbytes: str = "1MiB"
@@ -41,6 +43,7 @@ class LabChoice:
     sheet: str = "collective"
     layers: int = 2
     backward: str = "50ms"
+    split: str = "ddp"
 
     @property
     def straggler(self) -> dict[int, float]:
@@ -107,5 +110,6 @@ ADDRESS = PageAddress(
         Word("sheet", one_of("sheet", lambda: list(SHEETS))),
         Word("layers", _read_layers),
         Word("backward", read_time),
+        Word("split", one_of("split", lambda: list(SPLITS))),
     ),
 )

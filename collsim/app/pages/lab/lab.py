@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +33,7 @@ _RATES = ["1MB/s", "5MB/s", "10MB/s", "25MB/s", "100MB/s"]
 _PASSES = ["5ms", "10ms", "20ms", "50ms", "100ms"]
 _TIMES = ["0s", "1ms", "5ms", "10ms", "20ms", "50ms"]
 _ASKED, _TURN = "lab_asked", "lab_turn"
+_ANY = ("ddp", "fsdp")  # ways for any number of ranks; a pipeline has no more stages than layers
 
 
 @page(PAGE, 75, address=asked.ADDRESS)
@@ -63,8 +65,7 @@ def _mount(shown: LabShown, of: LabChoice) -> None:
 
 
 def _shell(choice: LabChoice) -> list[CodePart]:
-    """A step of training has no command."""
-    return [] if choice.sheet == "step" else [CodePart(t("cli"), command(choice))]
+    return [CodePart(t("cli"), step_command(choice) if choice.sheet == "step" else command(choice))]
 
 
 def _controls(choice: LabChoice) -> LabChoice:
@@ -92,9 +93,12 @@ def _of_collective(choice: LabChoice) -> LabChoice:
 def _of_step(choice: LabChoice) -> LabChoice:
     size = quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.gradients"), asked.read_size)
     backward = quantity("lab_backward", _PASSES, choice.backward, t("lab.backward"), asked.read_time)
-    layers = segment("lab_layers", list(asked.IN_A_BUCKET), choice.layers, label=t("lab.layers"))
-    ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS, t("lab.ranks"))
-    return replace(choice, nbytes=size, backward=backward, layers=layers, ranks=ranks)
+    split = segment("lab_split", list(asked.SPLITS), choice.split, lambda one: t(f"lab.split.{one}"), t("lab.split"))
+    if split == "ddp":
+        layers = segment("lab_layers", list(asked.IN_A_BUCKET), choice.layers, label=t("lab.layers"))
+        choice = replace(choice, layers=layers)
+    ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS if split in _ANY else asked.LAYERS, t("lab.ranks"))
+    return replace(choice, nbytes=size, backward=backward, split=split, ranks=ranks)
 
 
 def _wrong(choice: LabChoice) -> LabChoice:
@@ -193,10 +197,11 @@ def _step_script(choice: LabChoice) -> str:
     backward = parse_time(choice.backward)
     return (
         "import collsim as cs\n\n"
-        f'layers = tuple(cs.Layer(f"layer {{i}}", ({elements},)) for i in range({asked.LAYERS}))\n'
+        f'layers = tuple(cs.Layer(f"layers.{{i}}.linear", ({elements},), handed={elements}) '
+        f"for i in range({asked.LAYERS}))\n"
         f'model = cs.Model("eight layers", layers)\n'
         "t = cs.training_step_for_real(\n"
-        f"    model, {choice.ranks}, parallel=cs.ddp({steps.bucket_bytes(choice, choice.layers)}, view=True),\n"
+        f"    model, {choice.ranks}, parallel=cs.{_spoken(choice)},\n"
         f"    compute=[({backward / 2:g}, {backward:g})] * {asked.LAYERS},  # s: forward and backward of a layer\n"
         f'    bandwidth="{choice.bandwidth}", alpha="{choice.alpha}", repeat={choice.repeat}{slow},\n'
         ")\n"
@@ -214,3 +219,26 @@ def command(choice: LabChoice) -> str:
         *wrong,
     ]
     return " ".join(words)
+
+
+def _spoken(choice: LabChoice) -> str:
+    """How the step is split, as it is written."""
+    if choice.split == "ddp":
+        return f"ddp({steps.bucket_bytes(choice, choice.layers)}, view=True)"
+    return "fsdp()" if choice.split == "fsdp" else f"pipeline({choice.ranks}, '{choice.split}')"
+
+
+def step_command(choice: LabChoice) -> str:
+    """A step of training from a shell: a forward pass takes half of its backward."""
+    size = steps.bucket_bytes(choice, 1)
+    way = (
+        f"ddp --bucket {steps.bucket_bytes(choice, choice.layers)} --view"
+        if choice.split == "ddp"
+        else (shlex.quote(_spoken(choice)))
+    )
+    slow = "".join(f" --slow {rank}={factor:g}" for rank, factor in choice.straggler.items())
+    return (
+        f"collsim real-step {asked.LAYERS}x{size} --activations {size} --ranks {choice.ranks} --parallel {way} "
+        f"--compute {1.5 * asked.LAYERS * parse_time(choice.backward):g} --alpha {choice.alpha} "
+        f"--bandwidth {choice.bandwidth} --repeat {choice.repeat}{slow}"
+    )

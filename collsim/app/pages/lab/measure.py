@@ -7,7 +7,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.real.lateness import calibrated_prediction, sentences
-from collsim.real.prediction import predict
+from collsim.real.prediction import MessageCost, predict
 from collsim.real.run import check
 from collsim.units import parse_bandwidth, parse_bytes, parse_time
 from collsim.viz.real.document import lab_document
@@ -83,5 +83,5 @@ def expected(choice: LabChoice, turn: int) -> float:
     Raises CollsimError for what cannot be run.
     """
     seconds = predicted(choice).figures["predicted"]
-    calibration = 6 * (choice.ranks - 1) * (2 * parse_time(choice.alpha) + 0.04)
+    calibration = (MessageCost.RUNS + 1) * (choice.ranks - 1) * (2 * parse_time(choice.alpha) + 0.04)
     return 3 * _START + (choice.repeat + 1) * (seconds + 0.1) + calibration

@@ -8,8 +8,8 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.real import RealStep
 from collsim.real.real_step import sentences
-from collsim.real.step import predicted_step
-from collsim.training import StepTrace
+from collsim.real.step import equal_layers, predicted_step
+from collsim.training import Parallel, StepTrace
 from collsim.units import format_bytes, parse_bytes, parse_time
 from collsim.viz.real.document import lab_step_document
 
@@ -22,13 +22,15 @@ _ELEMENT = 4
 
 
 def model_of(choice: LabChoice) -> cs.Model:
-    """Eight equal layers. Raises CollsimError where the gradients are no whole number of elements each."""
+    """Eight equal layers; in a pipeline one hands on as many bytes for a sample as it has gradients.
+
+    Raises CollsimError where the gradients are no whole number of elements each.
+    """
     nbytes = parse_bytes(choice.nbytes)
     if nbytes % (LAYERS * _ELEMENT) or not nbytes:
         why = "{size} of gradients do not make {layers} layers of whole float32; use a multiple of {least} bytes"
         raise CollsimError(why, size=format_bytes(nbytes), layers=LAYERS, least=LAYERS * _ELEMENT)
-    elements = nbytes // LAYERS // _ELEMENT
-    return cs.Model("eight layers", tuple(cs.Layer(f"layer {i}", (elements,)) for i in range(LAYERS)))
+    return equal_layers(LAYERS, nbytes // LAYERS, nbytes // LAYERS)
 
 
 def given(choice: LabChoice, layers: int) -> dict[str, Any]:
@@ -36,12 +38,24 @@ def given(choice: LabChoice, layers: int) -> dict[str, Any]:
     backward = parse_time(choice.backward)
     return {
         "ranks": choice.ranks,
-        "parallel": cs.ddp(bucket_bytes(choice, layers), view=True),
+        "parallel": way_of(choice, layers),
         "compute": [(backward / 2, backward)] * LAYERS,
         "alpha": choice.alpha,
         "bandwidth": choice.bandwidth,
         "slow": choice.straggler,
     }
+
+
+def way_of(choice: LabChoice, layers: int) -> Parallel:
+    """How the step is split."""
+    if choice.split == "ddp":
+        return cs.ddp(bucket_bytes(choice, layers), view=True)
+    return cs.fsdp() if choice.split == "fsdp" else cs.pipeline(choice.ranks, choice.split)
+
+
+def sizes_of(choice: LabChoice) -> tuple[int, ...]:
+    """Layers in a bucket that are tried; of a split without buckets the one that is chosen, which does not count."""
+    return IN_A_BUCKET if choice.split == "ddp" else (choice.layers,)
 
 
 def bucket_bytes(choice: LabChoice, layers: int) -> int:
@@ -52,7 +66,7 @@ def bucket_bytes(choice: LabChoice, layers: int) -> int:
 def _predictions(choice: LabChoice) -> dict[int, StepTrace]:
     """By layers in a bucket."""
     model = model_of(choice)
-    return {layers: predicted_step(model, **given(choice, layers)) for layers in IN_A_BUCKET}
+    return {layers: predicted_step(model, **given(choice, layers)) for layers in sizes_of(choice)}
 
 
 def predicted(choice: LabChoice, tell: Tell = lambda stage, share: None) -> LabShown:
@@ -66,6 +80,7 @@ def _document(choice: LabChoice, found: dict[int, StepTrace], ran: dict[int, Rea
     sizes = [
         (bucket_bytes(choice, layers), trace.time, ran[layers].time if layers in ran else None)
         for layers, trace in found.items()
+        if choice.split == "ddp"
     ]
     chosen = bucket_bytes(choice, choice.layers)
     return lab_step_document(found[choice.layers], ran.get(choice.layers), sizes, chosen)
@@ -77,11 +92,11 @@ def expected_prediction(choice: LabChoice) -> float:
 
 
 def measured(choice: LabChoice, turn: int, tell: Tell = lambda stage, share: None) -> LabShown:
-    """Run it with every bucket size; `turn` tells one measurement of the same from the next."""
-    whole = sum(_runs(choice, layers) + 1 for layers in IN_A_BUCKET)
+    """Run it, of DDP with every bucket size; `turn` tells one measurement of the same from the next."""
+    whole = sum(_runs(choice, layers) + 1 for layers in sizes_of(choice))
     ran: dict[int, RealStep] = {}
     before = 0
-    for layers in IN_A_BUCKET:
+    for layers in sizes_of(choice):
         runs = _runs(choice, layers)
 
         def told(done: int, total: int, before: int = before) -> None:
