@@ -16,6 +16,7 @@ from dataclasses import replace
 from ..topology.parts.sockets import usual_processor
 from .machine.facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
 from .machine.topology_facts import Searched
+from .model.rccl import architecture
 from .model.tuner import Communicator, Graph, doubled
 from .search import constants as c
 from .search.heads import Heads
@@ -66,6 +67,7 @@ def communicator(
         channels=running,
         free=free,
         pat=pat,
+        rccl=architecture(facts.gpu) if facts.amd else "",
     )
 
 

@@ -33,8 +33,9 @@ _RDMA, _SOFTWARE = ("ib", "roce"), ("efa", "tcp", "tcpx", "tcpxo")
 _NETWORKS = (*_RDMA, "slingshot", *_SOFTWARE)
 _NEAR = (*FABRICS, "pcie", "host")
 
-#: What is known without any run: NCCL's link speeds over nominal ones (src/graph/topo.h), its step latencies as they
-#: are, a NIC that carries its rate less headers, and round numbers for the rest.
+#: What is known without any run: NCCL's link speeds over nominal ones (src/graph/topo.h), between two AMD sockets 16 GB/s
+#: where a slot has 24, its step latencies as they are, what a channel moves (tuning.cc), a NIC that carries its rate
+#: less headers, AWS's own latency of EFA (see `links.SOFTWARE`), and round numbers for the rest.
 PRIOR = Parameters(
     carries={
         **{f"nvlink-{cc}": c.NVLINK[cc] / NVLINK_GBPS[g] for cc, g in ((70, 2), (80, 3), (90, 4), (100, 5))},
@@ -46,10 +47,12 @@ PRIOR = Parameters(
     },
     nvls_carries=dict.fromkeys(MEASURED.nvls_carries, 0.65),
     host_one_way=0.5,
-    crossing=0.8,
+    crossing=c.SOCKET["rome"] / c.PCIE_X16[4],
     without_gdr=0.6,
     host_bridge=0.7,
     tcp_per_nic=4e9,
+    net_p2p=dict.fromkeys(MEASURED.net_p2p, 0.85),
+    channel={"LL": 1e10, "LL128": 2e10, "Simple": 2e10},
     launch=5e-6,
     launch_p2p=8e-6,
     launch_per_gpu=2e-6,
@@ -57,17 +60,15 @@ PRIOR = Parameters(
     peer=2e-6,
     step=dict.fromkeys(MEASURED.step, 1.0),
     step_bulk=dict.fromkeys(MEASURED.step_bulk, 1.0),
+    software={"efa": 2e-5, **dict.fromkeys(("tcp", "tcpx", "tcpxo"), 3e-5)},
     step_without_gdr=1.0,
     rendezvous=1e-5,
     fill=dict.fromkeys(MEASURED.fill, 2.0),
+    fill_pcie=1.0,
     fade=dict.fromkeys(MEASURED.fade, 20.0),
     wait=dict.fromkeys(MEASURED.wait, 5e-6),
     chain=0.5,
 )
-
-
-def _both(kinds: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return (("step", kinds), ("step_bulk", kinds))
 
 
 #: Turned for all at once ...
@@ -83,15 +84,17 @@ _SINGLE: Knobs = {
             "step_without_gdr",
             "rendezvous",
             "chain",
+            "fill_pcie",
         )
     },
-    **{f"{name} {p}": ((name, (p,)),) for name in ("fill", "fade") for p in c.PROTOCOLS},
+    **{f"{name} {p}": ((name, (p,)),) for name in ("fill", "fade", "channel") for p in c.PROTOCOLS},
     "wait LL": (("wait", ("LL", "LL128")),),
     "wait Simple": (("wait", ("Simple",)),),
     **{f"nvls {cc}": (("nvls_carries", (cc,)),) for cc in MEASURED.nvls_carries},
     "steps of NVLS": (("step_bulk", ("nvls",)),),
     **{name: ((name, ()),) for name in ("host_one_way", "crossing")},
     **{name: ((name, ()),) for name in ("without_gdr", "host_bridge", "tcp_per_nic")},
+    "sends between": (("net_p2p", ()),),
 }
 #: ... for a family ...
 _FAMILY: Knobs = {
@@ -99,7 +102,7 @@ _FAMILY: Knobs = {
     "bulk steps inside": (("step_bulk", _NEAR),),
     "steps between": (("step", _NETWORKS),),
     "bulk steps between": (("step_bulk", _NETWORKS),),
-    "steps through software": _both(_SOFTWARE),
+    "software between": (("software", _SOFTWARE),),
     "NVLink and xGMI carry": (("carries", (*_NVLINK, "bridge", "xgmi")),),
     "PCIe carries": (("carries", ("pcie3", "pcie4", "pcie5", "pcie6")),),
     "networks carry": (("carries", (*_RDMA, "slingshot", "tcp", "tcpx", "tcpxo")),),
@@ -108,20 +111,35 @@ _FAMILY: Knobs = {
 _KIND: Knobs = {
     "steps over PCIe": (("step", ("pcie", "host")),),
     "bulk steps over PCIe": (("step_bulk", ("pcie", "host")),),
-    **{f"steps of {kinds[0]}": _both(kinds) for kinds in (("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))},
-    **{
-        f"bulk steps of {kinds[0]}": (("step_bulk", kinds),)
-        for kinds in (("slingshot",), ("efa",), ("tcp",), ("tcpx", "tcpxo"))
-    },
+    "steps of slingshot": (("step", ("slingshot",)), ("step_bulk", ("slingshot",))),
+    "bulk steps of slingshot": (("step_bulk", ("slingshot",)),),
+    **{f"software of {kinds[0]}": (("software", kinds),) for kinds in (("efa",), ("tcp",), ("tcpx", "tcpxo"))},
+    "sends to one peer": (("net_p2p", ("sendrecv",)),),
     **{
         f"{kinds[0]} carries": (("carries", kinds),)
         for kinds in (*((k,) for k in CARRIES if k not in (*_RDMA, "efa", "pcie6")), _RDMA)
     },
 }
 KNOBS: Knobs = {**_SINGLE, **_FAMILY, **_KIND}
-#: How strongly a knob is held at 1: families lightly, kinds inside them more than twice as strongly as what stands
-#: alone.
-PULL = {**dict.fromkeys(_SINGLE, 1.2), **dict.fromkeys(_FAMILY, 0.4), **dict.fromkeys(_KIND, 2.5)}
+#: What a launch costs, what a link carries, and the pipeline: few systems say the first (who launches is mostly not in
+#: the tables), what is published of the second is better than a handful of runs, and of the third nothing is published.
+_LAUNCH = ("launch", "launch_p2p", "launch_per_gpu", "blocks", "peer")
+_RATES = ("carries", "nvls_carries", "host_one_way", "crossing", "without_gdr", "host_bridge", "tcp_per_nic")
+_PIPELINE = ("fill", "fade", "wait")
+
+
+def _pull(name: str) -> float:
+    """How strongly a knob is held at 1: families lightly, kinds inside them more than twice as strongly as what stands
+    alone; launches three times, rates eight times, the pipeline half as strongly. Chosen among some twenty by systems
+    left out."""
+    fields = {field for field, _ in KNOBS[name]}
+    usual = 0.4 if name in _FAMILY else 1.2 if name in _SINGLE else 2.5
+    return usual * (
+        3.0 if fields & {*_LAUNCH} else 8.0 if fields & {*_RATES} else 0.5 if fields & {*_PIPELINE} else 1.0
+    )
+
+
+PULL = {name: _pull(name) for name in KNOBS}
 _ROWS = 5  # of a run and band that a fit looks at
 
 

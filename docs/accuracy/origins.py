@@ -30,12 +30,13 @@ ROOMS = tuple(
     import_module(f"collsim.nccl.{name}")
     for name in (
         *("search.constants", "machine.facts", "machine.words", "machine.topology_facts"),
-        *("search.ways", "search.orders", "search.heads", "graphs", "model.tuner", "model.timing"),
+        *("search.ways", "search.orders", "search.heads", "graphs", "model.tuner", "model.rccl", "model.timing"),
         *("predict", "simulated", "model.spread", "libraries.mpi", "libraries.loggp", "libraries.rounds"),
     )
 )
 _OSU = "12 OSU runs with buffers on GPUs, least squares (see mpi.py)"
 _OMPI = "Open MPI ompi/mca/coll"
+_RCCL = "ROCm/rccl src/graph/tuning.cc, tuning_model_5 and 6"
 #: What does not stand in `constants` (NCCL's own, all of it) or `links`, by room and name.
 ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "facts.NVLINK_GBPS": ("vendor", "NVIDIA's NVLink page: payload of one link"),
@@ -58,6 +59,9 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "words._RACK": ("vendor", "NVIDIA: GB200 NVL72"),
     "words._SLINGSHOT": ("vendor", "HPE: a port of Slingshot 11"),
     "words._NVLINK_OF": ("vendor", "NVIDIA's data sheets"),
+    **{f"rccl.{name}": ("vendor", _RCCL) for name in ("BASE_LATENCY", "STEP_LATENCY", "SHARE", "TUNING")},
+    **{f"rccl.{name}": ("vendor", _RCCL) for name in ("_TREE_LL", "_RING_LL", "_ROOTED_LL")},
+    "rccl._MANY_NODES": ("vendor", "ROCm/rccl src/rccl_wrap.cc"),
     "timing._CHUNK": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),
     "timing._SLICES": ("NCCL's own", f"{_NCCL} src/include/collectives.h"),
     "timing._PAYLOAD": (

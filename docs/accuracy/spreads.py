@@ -35,6 +35,9 @@ ROWS, REST, LEAN, LEVELS, PASSES, INNER = 5, 0.05, 2.0, (0.5, 0.6, 0.7, 0.8, 0.9
 #: Share of a variance that other sizes of the same run say nothing of: so that about four in five measurements lie
 #: inside once one's own smallest and largest are known (`bought`).
 OWN = 0.12
+#: How much less a run of a system with many runs counts for the widths: its number of runs to this power. 0 is every run
+#: the same, as the report counts, 1 every system the same; between, since systems are left out whole.
+SYSTEM = 0.25
 _POINTS = 3  # of one's own that `bought` tries
 _NORMAL = 1.2816  # standard deviations on either side that hold four in five of a normal distribution
 _PARTS = ("bytes", "fill", "latency")  # the part that decides each band, in the order of BANDS
@@ -117,7 +120,7 @@ def _weights(table: pd.DataFrame) -> Floats:
     yet those with many are not the whole world."""
     rows = table.groupby(["run", "band"])["run"].transform("size").to_numpy(float)
     runs = table.groupby(["system", "band"])["run"].transform("nunique").to_numpy(float)
-    found: Floats = 1 / rows / np.sqrt(runs)
+    found: Floats = 1 / rows / runs**SYSTEM
     return found
 
 

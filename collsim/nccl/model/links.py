@@ -21,30 +21,29 @@ FABRICS: Final = ("nvswitch", "mesh", "cube", "bridge", "xgmi")
 #: Fraction of the nominal rate that a ring of large transfers gets.
 CARRIES: Final[dict[str, float]] = {
     # 8x V100, allreduce 134.7 of 150 GB/s: github.com/Panlichen/nccl-tests test_scripts/v100_8card_para
-    "nvlink-70": 0.81,
+    "nvlink-70": 0.79,
     "nvlink-80": 0.78,  # 4x and 8x A100, 234.7 of 300: github.com/eugenesiow/LLM-Insights infrastructure/hardware
-    "nvlink-90": 0.83,  # 4 to 8 H200, 363 to 366 of 450: github.com/stas00/ml-engineering network
-    "nvlink-100": 0.76,  # 4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering network
-    "bridge": 0.83,  # A40 pair, 47.5 of 56.25: github.com/eugenesiow/LLM-Insights infrastructure/hardware
-    "xgmi": 0.77,  # 8x MI300X, 312.9 of 448: github.com/stas00/ml-engineering network
-    "pcie3": 0.77,  # NCCL's own constant is 12 of 15.75 (src/graph/topo.h)
-    "pcie4": 0.66,  # A100-PCIE under one switch, 19.7 of 31.5: github.com/thomaslie210/NCCL_Test_Results
-    # read off: one peer-to-peer copy gets 53.9 of 63, and no ring more: github.com/voipmonitor/rtx6kpro hardware
-    "pcie5": 0.85,
-    "pcie6": 0.85,  # read off: as PCIe 5, nothing measured is at hand
-    "ib": 0.93,  # B200 ring over 8 NDR, 388 of 400: github.com/togethercomputer/together-nccl-tests
-    "roce": 0.93,  # MI325X 350 of 400, H100 157 of 200 (github.com/hisohara/ai-scripts; NVIDIA/nccl issue 1411)
+    "nvlink-90": 0.82,  # 4 to 8 H200, 363 to 366 of 450: github.com/stas00/ml-engineering network
+    "nvlink-100": 0.78,  # 4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering network
+    "bridge": 0.79,  # A40 pair, 47.5 of 56.25: github.com/eugenesiow/LLM-Insights infrastructure/hardware
+    "xgmi": 0.74,  # 8x MI300X, 312.9 of 448: github.com/stas00/ml-engineering network
+    "pcie3": 0.75,  # NCCL's own constant is 12 of 15.75 (src/graph/topo.h)
+    "pcie4": 0.74,  # A100-PCIE under one switch, 19.7 of 31.5: github.com/thomaslie210/NCCL_Test_Results
+    "pcie5": 0.76,  # one peer-to-peer copy gets 53.9 of 63, and no ring more: github.com/voipmonitor/rtx6kpro hardware
+    "pcie6": 0.78,  # as its family: nothing measured is at hand
+    "ib": 0.91,  # B200 ring over 8 NDR, 388 of 400: github.com/togethercomputer/together-nccl-tests
+    "roce": 0.91,  # MI325X 350 of 400, H100 157 of 200 (github.com/hisohara/ai-scripts; NVIDIA/nccl issue 1411)
     "efa": 0.87,  # read off: p4d, 43.8 of 50: github.com/aws-samples/aws-efa-eks
-    "slingshot": 0.78,  # 36.1 of 50 (argonne-lcf/alcf-nccl-tests) and 92 of 100 (boeschf/nccl-benchmark-on-alps-2025)
-    "tcp": 0.92,  # 10 GbE, 1.17 of 1.25: github.com/dexhunter/allreduce-experiments
+    "slingshot": 0.88,  # 36.1 of 50 (argonne-lcf/alcf-nccl-tests) and 92 of 100 (boeschf/nccl-benchmark-on-alps-2025)
+    "tcp": 0.90,  # 10 GbE, 1.17 of 1.25: github.com/dexhunter/allreduce-experiments
     "tcpx": 0.52,  # read off, one system: A3 High, 50.2 of 100: github.com/dstackai/dstack
-    "tcpxo": 0.95,  # A3 Mega, 188.7 of 200: github.com/GoogleCloudPlatform/cluster-toolkit
+    "tcpxo": 0.90,  # A3 Mega, 188.7 of 200: github.com/GoogleCloudPlatform/cluster-toolkit
 }
 
 #: NVLink SHARP: fraction of a GPU's links that S(1+1/n) bytes get, by compute capability: H200 with 6 and 7 GPUs 435.6
 #: and 460.0, B200 with 7 and 8 GPUs 811 and 841 GB/s of busbw (github.com/stas00/ml-engineering network;
 #: together-nccl-tests).
-NVLS_CARRIES: Final[dict[int, float]] = {90: 0.66, 100: 0.59}
+NVLS_CARRIES: Final[dict[int, float]] = {90: 0.66, 100: 0.63}
 
 #: Through pinned host memory. The two directions share one path, so that each gets half when both are busy. One way:
 #: 18.2 of 31.5 GB/s between 2 RTX 4090 (github.com/Panlichen/nccl-tests test_scripts/4090_2card_para). Both at once, in
@@ -52,30 +51,37 @@ NVLS_CARRIES: Final[dict[int, float]] = {90: 0.66, 100: 0.59}
 #: between 4 A100 (github.com/eugenesiow/LLM-Insights). Across sockets, read off: 1.35 against 3.6 GB/s between 2 A40
 #: (NVIDIA/nccl-tests issue 74); over a PCIe fabric between two boxes 4.1 (github.com/thomaslie210/NCCL_Test_Results
 #: SmartIO).
-HOST_ONE_WAY, HOST_CROSSING = 0.63, 0.4
+HOST_ONE_WAY, HOST_CROSSING = 0.56, 0.4
 
-#: PCIe peer traffic over the inter-socket link: 14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results).
-CROSSING = 0.76
+#: PCIe peer traffic over the inter-socket link: 14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results);
+#: the fit starts from what NCCL plans with between AMD's sockets, 16 GB/s where a slot has 24 (src/graph/topo.h).
+CROSSING = 0.67
 
 #: TCP moves what a CPU moves per NIC: 35 Gbit/s single stream on a 200G wire (measured with iperf3), NCCL 9.45
 #: GB/s over two 200G NICs (github.com/argonne-lcf/alcf-nccl-tests).
-TCP_PER_NIC = 4.2e9
+TCP_PER_NIC = 4.0e9
 
 #: A NIC whose data are staged in host memory, GPUDirect RDMA off: 12.6 of 25 GB/s both ways at once, 22.7 one way
 #: (github.com/thomaslie210/NCCL_Test_Results GDR_Off).
-WITHOUT_GDR = 0.57
+WITHOUT_GDR = 0.61
 
 #: A PCIe card reaches its NIC through the host bridge, and send and receive meet there: 14.8 of 25 GB/s both ways, 24.1
 #: one way (GDR_On there).
-HOST_BRIDGE = 0.67
+HOST_BRIDGE = 0.72
 
-#: Read off: point-to-point traffic over the network against a ring's: sendrecv 24.9 to 26.2, alltoall 44.7 to 49.5 per
-#: GPU with a 50 GB/s NIC (github.com/xxrjun/nccl-tests-cluster). NCCL gives one peer few channels.
-NET_P2P: Final[dict[str, float]] = {"sendrecv": 0.54, "alltoall": 0.85}
+#: Point-to-point traffic over the network against a ring's, which NCCL gives few channels and sends in pieces of 128 KiB
+#: (src/init.cc, p2pNetChunkSize): sendrecv 24.9 to 26.2, alltoall 44.7 to 49.5 per GPU with a 50 GB/s NIC
+#: (github.com/xxrjun/nccl-tests-cluster), and others; the fit starts from 0.85 for both.
+NET_P2P: Final[dict[str, float]] = {"sendrecv": 0.61, "alltoall": 0.82}
 
-#: Read off: point-to-point inside a node: pieces up to this size stay on one channel, which moves this much per second:
-#: an A100 pair is flat at 12.5 GB/s up to 2 MiB (github.com/abhivijay96/nccl-tests exps/cw).
-P2P_SPLIT, CHANNEL_RATE = 2.0**21, 12.5e9
+#: Read off: pieces of sends and receives up to this size stay on one channel (an A100 pair is flat at 12.5 GB/s up to 2
+#: MiB: github.com/abhivijay96/nccl-tests exps/cw).
+P2P_SPLIT = 2.0**21
+
+#: What one channel moves per second, by protocol, of the GPUs before Hopper: calls of few bytes get few channels (NCCL
+#: src/enqueue.cc), and thread blocks of newer GPUs move more, as NCCL counts (constants.RING_LL128_MAX). The fit starts
+#: from NCCL's own: 20 GB/s (tuning.cc, perChMaxRingLL128Bws), and half of a line for LL.
+CHANNEL: Final[dict[str, float]] = {"LL": 1.8e10, "LL128": 2.0e10, "Simple": 1.7e10}
 
 #: What a tree gets of the rate that a ring gets: NCCL's own factor (tuning.cc); 556 of 686 GB/s on B200
 #: (together-nccl-tests).
@@ -83,7 +89,7 @@ TREE = 0.92
 
 #: Seconds of launch: per call, per call of grouped sends and receives, and per GPU of a node (one host process often
 #: launches for all).
-LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 3.5e-6, 8.1e-6, 2.1e-6
+LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 4.3e-6, 8.6e-6, 2.0e-6
 
 #: The same where somebody says who launches: seconds per call, and per GPU of the host. Read off few machines. One
 #: process that launches on all GPUs: the smallest allreduce of 2, 4 and 8 GPUs takes 6.2, 18.5 and 30.5 to 42.1 us (RTX
@@ -95,64 +101,60 @@ LAUNCH_EACH: Final[dict[str, float]] = {"one process": 3.3e-6, "process per gpu"
 #: Factor on that for allgather and reduce-scatter, where every rank has a block for every other and none is empty: the
 #: smallest call takes 14.0 and 27.8 us on 4 and 8 A100 where allreduce takes 11.8 and 23.2
 #: (github.com/abhivijay96/nccl-tests exps/cw).
-BLOCKS = 1.47
+BLOCKS = 1.3
 
 #: Seconds per peer of an alltoall.
-PEER = 2.4e-6
+PEER = 2.1e-6
 
-#: Factor on NCCL's step latency (tuning.cc, hwLatencies) of LL and LL128. Networks that a CPU drives take ten times as
-#: long as RDMA.
+#: Factor on the library's step latency (tuning.cc, hwLatencies) of LL and LL128.
 STEP: Final[dict[str, float]] = {
-    **dict.fromkeys(FABRICS, 0.15),
-    **dict.fromkeys(("pcie", "host"), 0.14),
-    **dict.fromkeys(("ib", "roce", "slingshot"), 1.2),
-    "efa": 11.0,
-    "tcp": 7.3,
-    **dict.fromkeys(("tcpx", "tcpxo"), 11.0),
+    **dict.fromkeys(FABRICS, 0.20),
+    **dict.fromkeys(("pcie", "host"), 0.18),
+    **dict.fromkeys(("ib", "roce", "slingshot", "efa", "tcp", "tcpx", "tcpxo"), 1.2),
 }
 
 #: The same for Simple; `nvls` for NVLS and the NVLS part of NVLSTree.
 STEP_BULK: Final[dict[str, float]] = {
-    **dict.fromkeys(FABRICS, 0.45),
-    "nvls": 0.57,
-    **dict.fromkeys(("pcie", "host"), 0.35),
-    **dict.fromkeys(("ib", "roce"), 1.15),
-    "slingshot": 1.1,
-    "efa": 11.0,
-    "tcp": 5.3,
-    **dict.fromkeys(("tcpx", "tcpxo"), 9.9),
+    **dict.fromkeys(FABRICS, 0.38),
+    "nvls": 0.46,
+    **dict.fromkeys(("pcie", "host"), 0.36),
+    **dict.fromkeys(("ib", "roce", "slingshot", "efa", "tcp", "tcpx", "tcpxo"), 1.35),
 }
 
+#: Seconds that a step over a network takes more, whatever the protocol, where software stands between GPU and card. The
+#: fit starts from 20 us of EFA, as AWS's own tuner has it (aws/aws-ofi-nccl src/tuner/nccl_ofi_model.cpp, net_lat of
+#: P5), and 30 us of sockets.
+SOFTWARE: Final[dict[str, float]] = {"efa": 4.0e-5, "tcp": 3.4e-5, "tcpx": 5.1e-5, "tcpxo": 5.1e-5}
+
 #: Factor on a network step that is staged through host memory.
-STEP_WITHOUT_GDR = 1.6
+STEP_WITHOUT_GDR = 1.7
 
 #: Slingshot's provider sends up to about this many bytes at once and negotiates beyond (libfabric 2.4 changes:
 #: rendezvous eager size 2K; buffers of LL are twice the data); a step then takes this much longer.
 EAGER: Final[dict[str, int]] = {"slingshot": 4096}
-RENDEZVOUS = 16e-6
+RENDEZVOUS = 18e-6
 
 #: Pipeline: share of sqrt(waiting x bytes) that cannot be hidden, and the ratio bytes/waiting at which it fades (many
 #: chunks in flight).
-FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.7, 16.0), "LL128": (2.9, 27.0), "Simple": (1.6, 13.0)}
+FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.3, 12.0), "LL128": (2.5, 33.0), "Simple": (2.1, 7.1)}
+
+#: Factor on that share where GPUs of a node are joined by PCIe or host memory: thread blocks are faster than such a link
+#: and seldom let it wait.
+FILL_PCIE = 0.48
 
 #: Waiting that even a ring of two has: filling and draining the buffers of a channel.
-WAIT: Final[dict[str, float]] = {"LL": 5.9e-6, "LL128": 5.9e-6, "Simple": 4.4e-6}
+WAIT: Final[dict[str, float]] = {"LL": 8.8e-6, "LL128": 8.8e-6, "Simple": 5.7e-6}
 
 #: Share of a chain's steps over which a broadcast or reduce has to fill its pipeline.
-CHAIN = 0.86
+CHAIN = 1.0
 
 
 #: What was not found by that fit, and from what it was read off; `origins` asks here.
 READ_OFF: Final[dict[str, str]] = {
-    "carries.pcie5": "one peer-to-peer copy, 53.9 of 63 GB/s (voipmonitor/rtx6kpro)",
-    "carries.pcie6": "as PCIe 5; nothing measured is at hand",
     "carries.efa": "43.8 of 50 GB/s (aws-samples/aws-efa-eks)",
     "carries.tcpx": "one system: 50.2 of 100 GB/s (dstackai/dstack)",
     "host_crossing": "1.35 against 3.6 GB/s between 2 A40 (NVIDIA/nccl-tests issue 74)",
-    "net_p2p.sendrecv": "24.9 to 26.2 of 50 GB/s (xxrjun/nccl-tests-cluster)",
-    "net_p2p.alltoall": "44.7 to 49.5 of 50 GB/s and a ring's rate there (xxrjun/nccl-tests-cluster)",
     "p2p_split": "an A100 pair (abhivijay96/nccl-tests)",
-    "channel_rate": "an A100 pair, flat at 12.5 GB/s (abhivijay96/nccl-tests)",
     **{f"launch_by.{how}": "smallest calls of the machines named there" for how in LAUNCH_BY},
     **{f"launch_each.{how}": "smallest calls of the machines named there" for how in LAUNCH_EACH},
     "eager.slingshot": "libfabric 2.4: rendezvous eager size",
@@ -176,7 +178,7 @@ class Parameters:
     host_bridge: float = HOST_BRIDGE
     net_p2p: Mapping[str, float] = field(default_factory=lambda: dict(NET_P2P))
     p2p_split: float = P2P_SPLIT
-    channel_rate: float = CHANNEL_RATE
+    channel: Mapping[str, float] = field(default_factory=lambda: dict(CHANNEL))
     tree: float = TREE
     launch: float = LAUNCH
     launch_p2p: float = LAUNCH_P2P
@@ -187,10 +189,12 @@ class Parameters:
     peer: float = PEER
     step: Mapping[str, float] = field(default_factory=lambda: dict(STEP))
     step_bulk: Mapping[str, float] = field(default_factory=lambda: dict(STEP_BULK))
+    software: Mapping[str, float] = field(default_factory=lambda: dict(SOFTWARE))
     step_without_gdr: float = STEP_WITHOUT_GDR
     eager: Mapping[str, int] = field(default_factory=lambda: dict(EAGER))
     rendezvous: float = RENDEZVOUS
     fill: Mapping[str, float] = field(default_factory=lambda: {p: share for p, (share, _) in FILL.items()})
+    fill_pcie: float = FILL_PCIE
     fade: Mapping[str, float] = field(default_factory=lambda: {p: fade for p, (_, fade) in FILL.items()})
     wait: Mapping[str, float] = field(default_factory=lambda: dict(WAIT))
     chain: float = CHAIN

@@ -7,7 +7,8 @@ The second opinion beside NCCL's tuner. Assumptions, each with its data in `link
   cannot hide.
 - Bytes are counted per link direction: 2(n-1)/n of the buffer for a ring, S(1+1/n) for NVLS, and so on (`loads`).
 - What a link carries is a fraction of its nominal rate per kind of link, found from large transfers only.
-- A step costs NCCL's latency for that protocol and kind of link, times one factor per kind.
+- A step costs the library's latency for that protocol and kind of link, times one factor per kind; where software
+  drives the network, a fixed time more.
 - Through host memory both directions share one path: a collective that sends and receives gets about half.
 - TCP carries what a CPU moves per NIC, whatever the wire.
 - Cables between switches that many hops share, and longer ways over them, cost what the topology's links say
@@ -26,8 +27,9 @@ from dataclasses import dataclass
 from ..machine.between import ONE_SWITCH, Between
 from ..machine.facts import Facts
 from ..search import constants as c
+from . import rccl
 from .links import FABRICS, MEASURED, Parameters
-from .tuner import Communicator, column
+from .tuner import Communicator, column, filled_channels
 
 _ROOTED = ("broadcast", "reduce")
 _BLOCKS = ("allgather", "reduce_scatter")
@@ -106,16 +108,24 @@ def step_time(call: Call, collective: str, protocol: str) -> float:
     p, nvls = c.PROTOCOLS.index(protocol), call.algorithm.startswith("NVLS")
     factors = k.step_bulk if protocol == "Simple" else k.step
     row = "NVLINK" if facts.inside in FABRICS or nvls else "PCI"
-    inside = c.STEP_LATENCY[row][call.algorithm][p] * factors.get("nvls" if nvls else facts.inside, 1.0)
+    inside = _latency(call, row, call.algorithm, p) * factors.get("nvls" if nvls else facts.inside, 1.0)
     table = "Tree" if facts.local == 1 and not nvls else call.algorithm
-    between = c.STEP_LATENCY["NET"][table][p] * factors.get(facts.net, 1.0)
+    between = _latency(call, "NET", table, p) * factors.get(facts.net, 1.0)
     if facts.nodes > 1 and facts.gdr is False and facts.net != "tcp":
         between *= k.step_without_gdr
     if protocol != "Simple" and call.nbytes >= k.eager.get(facts.net, math.inf):
         between += k.rendezvous * 1e6
     between += call.between.wait * 1e6
+    between += k.software.get(facts.net, 0.0) * 1e6
     own = c.PAT_PER_RANK * facts.ranks if call.algorithm == "PAT" else 0.0
     return (near * inside + far * between + own) * 1e-6
+
+
+def _latency(call: Call, row: str, algorithm: str, protocol: int) -> float:
+    """Microseconds of a step by the library's own table."""
+    if call.comm.rccl:
+        return rccl.step_latency(row, algorithm, protocol)
+    return c.STEP_LATENCY[row][algorithm][protocol]
 
 
 def hops(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
@@ -143,13 +153,24 @@ def fill_time(call: Call, steps: float, flow: float) -> float:
     k, facts = call.links, call.facts
     if call.collective in _POINT_TO_POINT:
         piece = call.nbytes / (facts.ranks if call.collective == "alltoall" else 1)
-        return min(piece, k.p2p_split) / k.channel_rate
-    slow = c.RING_LL128_MAX["Volta"][0] / c.RING_LL128_MAX[c.generation(facts.cc or 90)][0]
+        return min(piece, k.p2p_split) / channel_rate(call)
+    slow = _slower(facts)
     wait = steps + k.wait[call.protocol]
     if call.collective in _ROOTED:
         wait += k.chain * step_time(call, "allgather", "Simple")
-    pipeline = slow * k.fill[call.protocol] * math.sqrt(wait * flow) / (1 + flow / (wait * k.fade[call.protocol]))
+    share = k.fill[call.protocol] * (k.fill_pcie if facts.nodes == 1 and facts.inside in ("pcie", "host") else 1.0)
+    pipeline = slow * share * math.sqrt(wait * flow) / (1 + flow / (wait * k.fade[call.protocol]))
     return pipeline + drain_time(call, flow)
+
+
+def channel_rate(call: Call) -> float:
+    """B/s that one channel moves."""
+    return call.links.channel[call.protocol] / _slower(call.facts)
+
+
+def _slower(facts: Facts) -> float:
+    """How much slower the thread blocks of Volta and Ampere are than those of this GPU, as NCCL counts them."""
+    return c.RING_LL128_MAX["Volta"][0] / c.RING_LL128_MAX[c.generation(facts.cc or 90)][0]
 
 
 def drain_time(call: Call, flow: float) -> float:
@@ -255,8 +276,17 @@ def fabric_rate(call: Call) -> float:
 
 
 def channel_cap(call: Call) -> float:
-    """B/s that the thread blocks of all channels can move, by NCCL's own caps; inf for NVLS, where the switch moves
-    them.
+    """B/s that the thread blocks of all channels can move, by NCCL's own caps and by what a channel moves of those that
+    a call of this size fills; inf for NVLS, where the switch moves them.
+    """
+    if call.collective in _POINT_TO_POINT or call.algorithm.startswith("NVLS"):
+        return _nccls_cap(call)
+    filled = filled_channels(call.algorithm, call.protocol, call.comm, call.nbytes)
+    return min(_nccls_cap(call), filled * channel_rate(call))
+
+
+def _nccls_cap(call: Call) -> float:
+    """B/s of all channels by NCCL's own numbers.
 
     NCCL counts those of LL128 and of trees by the channels of its search, which run twice. A ring with Simple, sends
     and receives have no cap of NCCL's: one channel is taken to move what a channel of the search moves with LL128,

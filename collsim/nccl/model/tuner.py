@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from ...errors import CollsimError, Sentence, unknown
 from ..search import constants as c
-from . import releases
+from . import rccl, releases
 from .releases import Release
 
 
@@ -55,6 +55,7 @@ class Communicator:
         pat: None is NCCL's default (only with one GPU per node).
         collnet: the network reduces (SHARP plugin).
         release: of NCCL, where it is older than the one described here.
+        rccl: architecture whose tables of RCCL's are used (`rccl.ARCHITECTURES`); "" is NCCL.
     """
 
     ranks: int
@@ -70,6 +71,7 @@ class Communicator:
     pat: bool | None = None
     collnet: bool = False
     release: Release | None = None
+    rccl: str = ""
 
     @property
     def local(self) -> float:
@@ -172,6 +174,8 @@ def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "
         raise CollsimError(why, algorithms=algorithms, protocols=protocols, where=where)
     costs = {(e.algorithm, e.protocol): time_of(collective, e, comm, nbytes) for e in table}
     algorithm, protocol = min(costs, key=lambda key: costs[key])
+    if comm.rccl and not protocols:
+        protocol = rccl.protocol_of(collective, comm, nbytes, protocol)
     channels, threads = resources(algorithm, protocol, comm, nbytes)
     return TunerChoice(algorithm, protocol, channels, threads, costs[algorithm, protocol], MappingProxyType(costs))
 
@@ -200,6 +204,8 @@ def _canonical(name: str, known: tuple[str, ...], variable: str) -> str:
 
 def available(collective: str, algorithm: str, protocol: str, comm: Communicator, forced_ll128: bool = False) -> bool:
     """Does NCCL consider this pair at all on these ranks (tuning.cc, ncclTopoTuneModel)?"""
+    if comm.rccl:
+        return rccl.available(algorithm, protocol, comm)
     graph = comm.graph(algorithm)
     if not releases.has(comm.release, algorithm, protocol, graph, comm, forced_ll128):
         return False
@@ -229,6 +235,8 @@ def _ll128_allowed(graph: Graph, comm: Communicator) -> bool:
 
 def bandwidth_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
     """GB/s of nccl-tests' size that the tuner expects; 0 where the algorithm is not there."""
+    if comm.rccl:
+        return rccl.bandwidth_of(collective, algorithm, protocol, comm)
     if comm.release is not None:
         return releases.bandwidth(comm.release, collective, algorithm, protocol, comm)
     graph = comm.graph(algorithm)
@@ -273,6 +281,8 @@ def _capped(algorithm: str, protocol: str, bus: float, graph: Graph, comm: Commu
 
 def latency_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
     """Microseconds of a call without bytes, as the tuner counts them."""
+    if comm.rccl:
+        return rccl.latency_of(collective, algorithm, protocol, comm)
     if comm.release is not None:
         return releases.latency(comm.release, collective, algorithm, protocol, comm)
     graph = comm.graph(algorithm)
@@ -315,6 +325,8 @@ def _ring_latency(
 def time_of(collective: str, cost: TunerCost, comm: Communicator, nbytes: int) -> float:
     """Microseconds that the tuner believes a call of `nbytes` takes."""
     bandwidth, latency = cost.bandwidth, cost.latency
+    if comm.rccl:
+        return latency + nbytes / (1000 * bandwidth * rccl.corrected(cost.algorithm, cost.protocol, comm, nbytes))
     level = (nbytes >> 6).bit_length() - 1
     if collective == "allreduce":
         corrected = cost.algorithm == "Tree" or (
@@ -343,10 +355,7 @@ def resources(algorithm: str, protocol: str, comm: Communicator, nbytes: int) ->
         table = c.NVLS_CHANNELS[100 if comm.cc >= 100 else 90]
         return table[comm.nodes > 1], c.NVLS_THREADS
     channels = comm.running_channels
-    threads = c.THREADS[protocol]
-    if algorithm == "Ring" and protocol == "Simple" and comm.ring.bw_intra * comm.ring.channels <= c.SLOW_RING:
-        threads = c.SLOW_RING_THREADS
-    least = c.THREAD_THRESHOLD[protocol] * (comm.ranks if algorithm == "Ring" and protocol == "LL" else 1)
+    threads, least = _threads(algorithm, protocol, comm)
     while nbytes < channels * threads * least and channels >= 2:
         channels -= 1
     while nbytes < channels * threads * least and threads % c.THREADS_HALVED == 0:
@@ -354,6 +363,21 @@ def resources(algorithm: str, protocol: str, comm: Communicator, nbytes: int) ->
     if protocol == "Simple":
         threads = threads + c.RING_EXTRA_THREADS if algorithm == "Ring" else c.SIMPLE_THREADS
     return channels, max(threads, c.LEAST_THREADS)
+
+
+def _threads(algorithm: str, protocol: str, comm: Communicator) -> tuple[int, int]:
+    """Most threads of a channel, and bytes below which one of them is given up."""
+    threads = c.THREADS[protocol]
+    if algorithm == "Ring" and protocol == "Simple" and comm.ring.bw_intra * comm.ring.channels <= c.SLOW_RING:
+        threads = c.SLOW_RING_THREADS
+    return threads, c.THREAD_THRESHOLD[protocol] * (comm.ranks if algorithm == "Ring" and protocol == "LL" else 1)
+
+
+def filled_channels(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> float:
+    """Channels whose threads all have work in a call: those of `resources` without their steps, so that a byte more
+    never makes a call shorter."""
+    threads, least = _threads(algorithm, protocol, comm)
+    return min(float(comm.running_channels), max(1.0, nbytes / (threads * least)))
 
 
 def column(nodes: int) -> int:

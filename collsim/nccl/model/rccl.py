@@ -1,0 +1,182 @@
+"""RCCL's own tuner for AMD's accelerators, where it has tables: what it chooses, and what it believes a step takes.
+
+Source of all numbers: ROCm/rccl src/graph/tuning.cc (baseLat, tuning_model_5 and tuning_model_6, ncclTopoTuneModel,
+ncclTopoGetAlgoTime) and src/rccl_wrap.cc (rcclUpdateCollectiveProtocol). RCCL's topology models (src/graph/
+rome_models.cc) give the first to MI300X and its kin (gfx942), the second to MI350 and its kin (gfx950); accelerators
+before them are told NCCL's tables here. Microseconds, GB/s, bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ..search import constants as c
+
+if TYPE_CHECKING:
+    from .tuner import Communicator
+
+#: Architecture by what the name of an accelerator contains (AMD's data sheets).
+ARCHITECTURES: Final = {"MI300": "gfx942", "MI325": "gfx942", "MI350": "gfx950", "MI355": "gfx950"}
+
+#: Fixed microseconds per call, [LL, LL128, Simple] (baseLat): rings and trees the same.
+BASE_LATENCY: Final = (12.0, 12.0, 17.0)
+
+#: Microseconds per step, [LL, LL128, Simple] (hwLat, the same in both models).
+STEP_LATENCY: Final = {
+    "NVLINK": {"Tree": (0.9, 0.9, 2.3), "Ring": (0.8, 0.8, 2.1)},
+    "PCI": {"Tree": (2.2, 2.2, 5.7), "Ring": (2.2, 2.2, 5.7)},
+    "NET": {"Tree": (10.5, 10.5, 25.0), "Ring": (9.5, 9.5, 320.0)},
+}
+
+#: Share of the graph's bandwidth, [LL, LL128, Simple], up to two nodes and for more (bwRatio, the same in both models).
+SHARE: Final = {
+    "Tree": ((0.06, 0.06, 0.11), (0.06, 0.06, 0.59)),
+    "Ring": ((0.08, 0.08, 1.0), (0.08, 0.08, 1.0)),
+}
+
+_TREE_LL = (*(0.1,) * 6, *(1.0,) * 5, 0.6, 1.0, 0.9, 1.0, 1.0)
+_RING_LL = (*(0.1,) * 11, 1.0, 0.2, 1.0, 0.4, 0.4, 0.1, 0.2)
+
+#: What a broadcast and a reduce on one node get of a ring with LL (ncclTopoTuneModel).
+_ROOTED_LL = 1.65
+#: More than two nodes: LL128 for allreduce up to so many times the size (rcclUpdateCollectiveProtocol).
+_MANY_NODES = 3.8
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What differs between accelerators.
+
+    Attributes:
+        tree, ring: factor on the bandwidth by protocol for sizes from 64 * 2^i bytes on, the last for all above; a
+        ring's between nodes only.
+        ranges: protocol -> (above, up to) bytes, by collective, between nodes; per rank where every rank has a block.
+        What lies in neither is Simple.
+    """
+
+    tree: Mapping[str, tuple[float, ...]]
+    ring: Mapping[str, tuple[float, ...]]
+    ranges: Mapping[str, Mapping[str, tuple[int, int]]]
+
+
+TUNING: Final[dict[str, Tuning]] = {
+    "gfx942": Tuning(
+        tree={
+            **dict.fromkeys(("LL", "LL128"), (*_TREE_LL, *(0.1,) * 11)),
+            "Simple": (*(0.1,) * 15, 0.7, *(1.0,) * 5, 0.7, 0.7, 0.5, 0.6, 0.6, 0.6),
+        },
+        ring={
+            **dict.fromkeys(("LL", "LL128"), (*_RING_LL, 0.2, *(0.1,) * 8)),
+            "Simple": (*(0.1,) * 22, 1.0, 0.8, 1.0, 1.0, 1.0),
+        },
+        ranges={
+            "reduce_scatter": {"LL": (0, 655360), "LL128": (131072, 3211264)},
+            "allgather": {"LL": (0, 98304), "LL128": (98304, 5046272)},
+            "allreduce": {"LL": (0, 1048576), "LL128": (1048576, 9437184)},
+        },
+    ),
+    "gfx950": Tuning(
+        tree={
+            "LL": (*_TREE_LL, *(0.1,) * 11),
+            "LL128": (*_TREE_LL, *(1.0,) * 3, 2.0, *(0.1,) * 7),
+            "Simple": (*(0.1,) * 15, 0.7, 1.0, *(0.1,) * 3, 0.9, 0.9, 0.7, 0.8, 0.6, 0.6, 0.6),
+        },
+        ring={
+            "LL": (*_RING_LL, 0.2, *(0.1,) * 8),
+            "LL128": (*_RING_LL, *(0.1,) * 9),
+            "Simple": (*(0.1,) * 22, 1.0, 0.8, 0.8, 1.0, 1.0),
+        },
+        ranges={
+            "reduce_scatter": {"LL": (0, 131071), "LL128": (131071, 4194304)},
+            "allgather": {"LL": (0, 7), "LL128": (7, 8388608)},
+            "allreduce": {"LL": (0, 131071), "LL128": (131071, 17660227)},
+            "broadcast": {"LL": (0, 2048), "LL128": (2048, 16777216)},
+        },
+    ),
+}
+
+
+def architecture(gpu: str) -> str:
+    """The architecture of an accelerator for which RCCL has tables here; "" for all others."""
+    return next((found for name, found in ARCHITECTURES.items() if name in gpu.upper()), "")
+
+
+def step_latency(row: str, algorithm: str, protocol: int) -> float:
+    """Microseconds that a step takes. The 320 us of a ring with Simple between nodes only keep RCCL from rings below
+    256 MiB: a tree's step is as long as its chunk."""
+    name = "Tree" if row == "NET" and protocol == c.PROTOCOLS.index("Simple") else algorithm
+    return STEP_LATENCY[row].get(name, STEP_LATENCY[row]["Ring"])[protocol]
+
+
+def available(algorithm: str, protocol: str, comm: Communicator) -> bool:
+    """Does RCCL consider this pair? Trees with Simple are left to machines of several nodes, LL128 to direct links."""
+    graph = comm.graph(algorithm)
+    if algorithm not in SHARE or graph is None:
+        return False
+    if protocol == "LL128":
+        inter = comm.nodes == 1 or c.type_at_most(graph.type_inter, "PXB")
+        return inter and c.type_at_most(graph.type_intra, "NVL")
+    return not (algorithm == "Tree" and protocol == "Simple" and comm.nodes == 1)
+
+
+def bandwidth_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
+    """GB/s of nccl-tests' size that the tuner expects, before the correction by size."""
+    graph = comm.graph(algorithm)
+    assert graph is not None
+    n, rooted = comm.ranks, collective in ("broadcast", "reduce")
+    steps = n if rooted else 2 * (n - 1) if collective == "allreduce" else n - 1
+    bus = graph.channels * (graph.bw_intra if comm.nodes <= 2 else graph.bw_inter)
+    bus *= SHARE[algorithm][comm.nodes > 2][c.PROTOCOLS.index(protocol)]
+    if rooted and protocol == "LL" and comm.nodes == 1:
+        bus *= _ROOTED_LL
+    return bus * (0.5 if algorithm == "Tree" else n / steps)
+
+
+def latency_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
+    """Microseconds of a call without bytes, as the tuner counts them."""
+    graph = comm.graph(algorithm)
+    assert graph is not None
+    p, n, nodes = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes
+    row = "NVLINK" if graph.type_intra == "NVL" else "PCI"
+    intra, base = STEP_LATENCY[row][algorithm][p], BASE_LATENCY[p]
+    inter = STEP_LATENCY["NET"]["Tree" if comm.local == 1 else algorithm][p]
+    inter += graph.latency_inter * (2 if protocol == "Simple" else 1)
+    if algorithm == "Tree":
+        return base + 2 * ((n // nodes - 1) * intra + math.floor(math.log2(nodes)) * inter)
+    if collective in ("broadcast", "reduce"):
+        hw = "NET" if nodes > 1 else row
+        name = "Tree" if protocol == "Simple" and not graph.same_channels else "Ring"
+        return base + (1 if graph.same_channels else n) * STEP_LATENCY[hw][name][p]
+    rounds = 2 if collective == "allreduce" else 1
+    far = rounds * (nodes - 1)
+    if nodes > 1:
+        intra = max(intra, c.NET_OVERHEAD[comm.cpu] * (3 if protocol == "Simple" else 1))
+    return base + (rounds * (n - 1) - far) * intra + far * inter
+
+
+def corrected(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> float:
+    """Factor on the bandwidth for a call of `nbytes` (ncclTopoGetAlgoTime)."""
+    known = TUNING[comm.rccl]
+    if algorithm == "Ring" and comm.nodes == 1:
+        return 1.0
+    table = (known.tree if algorithm == "Tree" else known.ring)[protocol]
+    level = max(0, (nbytes >> 6).bit_length() - 1)
+    return table[min(level, len(table) - 1)]
+
+
+def protocol_of(collective: str, comm: Communicator, nbytes: int, believed: str) -> str:
+    """The protocol that RCCL takes between nodes by size, whatever its tuner `believed`; inside a node what it
+    believed."""
+    ranges = TUNING[comm.rccl].ranges.get(collective)
+    if comm.nodes < 2 or ranges is None:
+        return believed
+    size = nbytes if collective == "allreduce" else max(1, nbytes // comm.ranks)
+    found = "Simple"
+    for protocol, (above, most) in ranges.items():
+        far = _MANY_NODES if (collective, protocol) == ("allreduce", "LL128") and comm.nodes > 2 else 1
+        if above < size <= most * far and (protocol == "LL" or available("Ring", protocol, comm)):
+            found = protocol
+    return found
