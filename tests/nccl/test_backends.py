@@ -11,6 +11,8 @@ from collsim.errors import CollsimError
 from collsim.nccl import facts, predict
 from collsim.nccl.libraries.backends import backend, supports
 from collsim.nccl.libraries.gloo import choose, gloo_time
+from collsim.nccl.libraries.loggp import Host
+from collsim.nccl.model.links import CARRIES, TCP_PER_NIC
 
 #: The table of PyTorch's docs/source/distributed.md (2.13): gloo CPU, gloo GPU, mpi CPU, mpi GPU, nccl CPU, nccl GPU.
 DOCUMENTED = """
@@ -126,15 +128,15 @@ def test_bcube_only_where_it_is_asked_for():
 
 
 def test_a_slow_wire_and_a_busy_cpu_both_hold_gloo_back():
-    """One NIC of 100 Gbit/s gives what a CPU moves; one of 10 Gbit/s what TCP carries of it. 4.2 GB/s is more than what
-    is left where each 1 MiB is waited for, sent and added, two at once: (26 us + 250 + 291) / 2 while it reduces."""
+    """One NIC of 100 Gbit/s gives what a CPU moves; one of 10 Gbit/s what TCP carries of it. What a CPU moves is more
+    than what is left where each 1 MiB is waited for, sent and added, two at once: about (26 us + 260 + 291) / 2."""
     ten, hundred = (
         facts("A100-SXM4", 16, 2, "nvlink3-nvswitch", f"1x{rate}GbE (TCP sockets)") for rate in ("10", "100")
     )
     assert gloo_time("allreduce", ten, "1GiB", tensors="cpu") == pytest.approx(
-        2 * 15 / 16 * 2**30 / (1.25e9 * 0.92), rel=0.01
+        2 * 15 / 16 * 2**30 / (1.25e9 * CARRIES["tcp"]), rel=0.01
     )
-    turns, wire, add = 15 * 64, 2**20 / 4.2e9, 2**20 / 3.6e9
+    turns, wire, add = 15 * 64, 2**20 / TCP_PER_NIC, 2**20 / Host().add
     around = turns * max(wire, add, (26e-6 + wire + add) / 2), turns * wire
     assert gloo_time("allreduce", hundred, "1GiB", tensors="cpu") == pytest.approx(sum(around), rel=0.01)
 
@@ -156,7 +158,7 @@ def test_small_rings_of_gloo_wait_once_for_every_rank_and_half():
 def test_the_last_rounds_of_a_broadcast_share_the_card_of_their_node():
     """Two nodes of 4: rounds over 1 and 2 ranks inside (1 and 2 flows over loopback), then 4 flows over one card."""
     two = facts("A100-SXM4", 8, 2, "nvlink3-nvswitch", "1x25GbE (TCP sockets)")
-    seconds = 3 * 26e-6 + GIB * ((1 + 2) / 4e9 + 4 / (3.125e9 * 0.92))
+    seconds = 3 * 26e-6 + GIB * ((1 + 2) / 4e9 + 4 / (3.125e9 * CARRIES["tcp"]))
     assert gloo_time("broadcast", two, GIB, tensors="cpu") == pytest.approx(seconds)
     assert cs.schedule(choose("broadcast", 8, GIB).algorithm, ranks=8).steps == 3
 
@@ -165,7 +167,7 @@ def test_an_alltoall_of_gloo_posts_all_of_its_messages_at_once():
     """4 nodes of 2: each sends 6/8 of the buffer of both ranks over its card; 7 messages, of which 6 cost a
     microsecond."""
     four = facts("A100-SXM4", 8, 4, "nvlink3-mesh4", "1x10GbE (TCP sockets)")
-    seconds = 26e-6 + 6e-6 + 2 * 6 / 8 * GIB / (1.25e9 * 0.92)
+    seconds = 26e-6 + 6e-6 + 2 * 6 / 8 * GIB / (1.25e9 * CARRIES["tcp"])
     assert gloo_time("alltoall", four, GIB, tensors="cpu") == pytest.approx(seconds)
 
 
@@ -182,7 +184,7 @@ def test_gloo_reduce_scatter_is_an_allreduce():
 
 
 def test_a_message_of_gloo_is_one_message_over_one_card_however_many_nodes_there_are():
-    """12.5 GB/s of wire, of which a CPU moves 4.2: 26 us and 1 GiB. Inside a node eight ranks share loopback's 4
+    """12.5 GB/s of wire, of which a CPU moves some 4: 26 us and 1 GiB. Inside a node eight ranks share loopback's 4
     GB/s."""
     times = [
         gloo_time(
@@ -190,7 +192,7 @@ def test_a_message_of_gloo_is_one_message_over_one_card_however_many_nodes_there
         )
         for n in (2, 8)
     ]
-    assert times == [pytest.approx(26e-6 + GIB / 4.2e9)] * 2
+    assert times == [pytest.approx(26e-6 + GIB / TCP_PER_NIC)] * 2
     assert gloo_time("sendrecv", A100, GIB, tensors="cpu") == pytest.approx(26e-6 + GIB / (4e9 / 8))
 
 
