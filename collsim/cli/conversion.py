@@ -20,7 +20,7 @@ def unconverted(params: list[Any]) -> list[Any]:
 
 def _light(param: Any) -> Any:
     made = copy.copy(param)
-    made.__class__ = _light_class(type(param))
+    made.__class__ = _light_class(made.__class__)
     return made
 
 

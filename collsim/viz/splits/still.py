@@ -115,7 +115,7 @@ def _row(row: Mapping[str, Any], top: int, scale: float) -> str:
     return f"{name}{idle}{boxes}"
 
 
-def _pass(box: tuple[Any, ...], top: int, scale: float) -> str:
+def _pass(box: tuple[Any, ...], top: float, scale: float) -> str:
     a, b, micro, kind, stage, part = box
     *fills, ink = _FILLS[kind]
     high = (_ROW - 4) / (2 if part else 1)

@@ -160,7 +160,7 @@ def _bars(frame: pd.DataFrame) -> charts.Picture:
     )
     legend = alt.Legend(orient="top", direction="vertical", labelLimit=400)
     bars = base.mark_bar().encode(color=alt.Color("whose:N", scale=hues, title=None, legend=legend))
-    look = {"align": "left", "fontSize": 13, "baseline": "middle"}
+    look: dict[str, Any] = {"align": "left", "fontSize": 13, "baseline": "middle"}
     words = base.mark_text(dx=4, color=color("ink2", dark), **look).encode(text=alt.Text("said:N"))
     titles = alt.Chart(pd.DataFrame({"name": names, "whose": ""})).encode(y=y, yOffset=offset, x=alt.value(0))
     titles = titles.mark_text(color=color("ink", dark), **look).encode(text=alt.Text("name:N"))
