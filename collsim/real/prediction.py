@@ -61,7 +61,8 @@ class MessageCost:
 
     @classmethod
     def of(cls, network: ImitatedNetwork, times: list[float]) -> MessageCost:
-        """The line through both times; where the larger was not the slower, its bytes cost nothing."""
-        small, large = cls.sizes(network)
-        beta = max((times[1] - times[0]) / (large - small), 1 / _UNPACED)
-        return cls(max(0.0, times[0] - small * beta), 1 / beta)
+        """The line through both times. A byte takes no less than it is paced to, so where one time was disturbed the
+        other decides what a message costs."""
+        sizes = cls.sizes(network)
+        beta = max((times[1] - times[0]) / (sizes[1] - sizes[0]), 1 / (network.bandwidth or _UNPACED))
+        return cls(max(0.0, min(time - size * beta for time, size in zip(times, sizes, strict=True))), 1 / beta)

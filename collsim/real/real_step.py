@@ -65,14 +65,10 @@ class RealStep(RepeatedRuns):
         byte that is sent, and both end with the last rank."""
         run = self.median_run
         ready, sent, ended = (of[run] for of in (self.begin, self.sent, self.end))
-        began = np.fmin.reduce(np.fmax(ready, sent))
-        return replace(
-            self.predicted,
-            begin=np.where(np.isnan(first := np.fmin.reduce(sent)), began, first),
-            end=np.fmax.reduce(ended),
-            notes=(),
-            was=None,
-        )
+        began: Floats = np.fmin.reduce(sent)
+        none = np.isnan(began)
+        began[none] = np.fmin.reduce(ready)[none]
+        return replace(self.predicted, begin=began, end=np.fmax.reduce(ended), notes=(), was=None)
 
     @cached_property
     def beside(self) -> pd.DataFrame:

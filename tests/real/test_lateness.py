@@ -73,6 +73,22 @@ def test_what_a_message_costs_explains_it_where_it_was_measured():
     assert "prediction is 6 ms longer, of 6 ms" in text
 
 
+def test_a_cost_that_was_measured_while_the_computer_was_busier_explains_nothing():
+    text = said(made(np.arange(1, 7) * 1e-3, calibrated=MessageCost(ALPHA + 4e-3, RATE)))
+    assert "which would be 24 ms longer; the runs were 6 ms" in text
+    assert "prediction is" not in text
+
+
+def test_a_byte_costs_no_less_than_it_is_paced_to_and_a_disturbed_time_decides_nothing():
+    network = ImitatedNetwork(ALPHA, RATE)
+    small, large = MessageCost.sizes(network)
+    right = [ALPHA + size / RATE for size in (small, large)]
+    found = MessageCost.of(network, [t + 1e-3 for t in right])
+    assert (found.alpha, found.bandwidth) == pytest.approx((ALPHA + 1e-3, RATE))
+    held = MessageCost.of(network, [right[0] + 0.02, right[1] + 1e-3])
+    assert (held.alpha, held.bandwidth) == pytest.approx((ALPHA + 1e-3, RATE))
+
+
 def test_one_late_step_is_named():
     text = said(made([1e-4, 2e-4, 3e-4, 8e-3, 8.1e-3, 8.2e-3]))
     assert text.startswith("Step 4 is to blame: 7.7 ms of the 8.2 ms")
