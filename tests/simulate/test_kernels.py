@@ -11,8 +11,9 @@ import collsim
 
 pytest.importorskip("numba")
 TABLES = Path(collsim.__file__).parent / "simulate" / "kernels" / "tables.py"
-CALLED = "from .tables import inner\n\n@inner\ndef called(x: int) -> int:\n    return x + {}\n"
-CALLER = """from .called import called
+CALLED = "from __future__ import annotations\nfrom .tables import inner\n\n@inner\ndef called(x: int) -> int:\n    return x + {}\n"
+CALLER = """from __future__ import annotations
+from .called import called
 from .tables import compiled
 
 @compiled
