@@ -6,7 +6,8 @@ form a part; whenever one of them begins or ends, all of its part that still flo
 Those that cannot be told apart (equal latency, equal share, equal bytes) begin and end together. Beside each step flow
 background traffic and, for as many steps as it has, the largest step of each other schedule. With jitter a flow that
 begins or ends changes only rates above its own, so the part is taken between two: joined over the links that each flow
-has its rate from, and over all links that anybody has (the geometric mean of both; docs/performance.md).
+has its rate from, and over all links that anybody has (the geometric mean of both; docs/performance.md). Flows that
+meet others on a single link are not looked at: they follow it (`kernels.groups`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from .plan import Job, ways
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
+_FEW = 1.0  # visits of a begin or an end itself, whatever it changes
 
 
 class Effort(NamedTuple):
@@ -137,18 +139,23 @@ def _visits(
     latency: Floats = np.bincount(owner, weights=alpha[routes.link], minlength=n).astype(np.float64)
     moving = (nbytes > 0) & (routes.hops > 0)
 
+    shared = np.bincount(routes.link, minlength=links) > 1
+    noticed = np.bincount(owner[shared[routes.link]], minlength=n) > 1  # others follow the one link that they share
+
     def looked_at(over: npt.NDArray[np.bool_]) -> float:
         """Visits where flows change one another's rates over these links of their routes."""
         on, link = owner[over], routes.link[over].astype(np.int64)
         part = _parts(on, link, n, links)
-        flows, many = np.bincount(part[moving], weight[moving], n), np.bincount(part[moving], minlength=n)
-        cables = np.bincount(np.unique(part[on] * links + link) // links, minlength=n)
+        looked = moving & noticed
+        flows, many = np.bincount(part[looked], weight[looked], n), np.bincount(part[moving], minlength=n)
+        crowded = shared[link]
+        cables = np.bincount(np.unique(part[on[crowded]] * links + link[crowded]) // links, minlength=n)
         mine = np.flatnonzero(moving[:own])
         if given.jitter:
             moments = 2.0 * np.bincount(part[mine], minlength=n)
         else:
             moments = _different(part[mine], latency[mine], n) + _different(part[mine], latency[mine] + share[mine], n)
-        return float((moments * (flows + cables) / 2)[many > 1].sum())
+        return float((moments * ((flows + cables) / 2 + _FEW))[many > 1].sum())
 
     if not given.jitter:
         return looked_at(np.ones(len(owner), np.bool_))

@@ -62,7 +62,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _SLICE = 200_000  # transfers between two calls of progress
 _ENDLESS = 2**62  # what is simulated may fill the machine, unless `limits.within` says otherwise
-_ROW_BYTES, _GATE_BYTES = 32, 92  # per transfer: tables.ROW; the tables of `gates.build` and what they need
+_ROW_BYTES, _GATE_BYTES = 32, 96  # per transfer: tables.ROW; the tables of `gates.build` and what they need
 
 
 def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None) -> list[Timing]:

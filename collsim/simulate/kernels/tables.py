@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,7 +19,7 @@ Kernel: TypeAlias = Callable[..., Any]
 try:
     import numba
 
-    COMPILED = not numba.config.DISABLE_JIT
+    COMPILED = not getattr(numba.config, "DISABLE_JIT", 0)
 except ImportError:  # a browser: the same source, slower
     COMPILED = False
 
@@ -212,8 +213,10 @@ def _fetch() -> Kernel:
     more than nothing comes."""
     if not COMPILED:
         return lambda table, i: None
-    from numba.core import cgutils, types
+    from numba.core import types
     from numba.extending import intrinsic
+
+    cgutils: Any = import_module("numba.core.cgutils")  # which has no types
 
     def generated(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
