@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .collective import collective as find_collective
 from .errors import CollsimError, ScheduleError, Sentence, Words, require_path, require_word, shown, unknown
-from .plugins import into
+from .plugins import into, named_things
 from .plugins import load as load_plugins
 from .schedule import Schedule, Step, freeze
 from .topology.network import usual_channels
@@ -154,8 +154,7 @@ class Algorithm:
 
     def _priced(self, what: str, n: Any, options: dict[str, Any]) -> float | None:
         """The same where it must be a number."""
-        value = self._asked(what, n, options)
-        if value is not None and not isinstance(value, Real):
+        if (value := self._asked(what, n, options)) is not None and not isinstance(value, Real):
             why = "{name}: its {what}= gives {value!r} for n = {n}; it must be a number or None"
             raise CollsimError(why, name=self.name, what=what, value=value, n=n)
         return None if value is None else float(value)
@@ -397,18 +396,16 @@ def power_of_two(n: int) -> Sentence | None:
 def algorithms(collective: str | None = None) -> dict[str, Algorithm]:
     """All registered algorithms by name, or those of one collective; those of other packages too."""
     load_plugins("collsim.algorithms", _plugged)
-    if collective is None:
-        return dict(sorted(_REGISTRY.items()))
-    find_collective(collective)
-    return {name: a for name, a in sorted(_REGISTRY.items()) if a.collective == collective}
+    if collective is not None:
+        find_collective(collective)
+    return {name: a for name, a in sorted(_REGISTRY.items()) if collective in (None, a.collective)}
 
 
 def _plugged(entry: Callable[[], Any]) -> None:
     """Take what a package names: a module that registers algorithms, an Algorithm, or a list of them."""
 
     def add() -> None:
-        found = entry()
-        for one in () if inspect.ismodule(found) else found if isinstance(found, (list, tuple)) else (found,):
+        for one in named_things(entry()):
             if not isinstance(one, Algorithm):
                 why = "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made"
                 raise CollsimError(why, thing=one)
@@ -421,9 +418,7 @@ def find(name: str) -> Algorithm:
     """One algorithm by name. Raises CollsimError with the nearest names."""
     if isinstance(name, str) and name not in _REGISTRY:
         load_plugins("collsim.algorithms", _plugged)
-    if not isinstance(name, str) or name not in _REGISTRY:
-        raise CollsimError(unknown("algorithm", name, _REGISTRY))
-    return _REGISTRY[name]
+    return _REGISTRY[require_word("algorithm", name, _REGISTRY)]
 
 
 def algorithm_of(schedule: Schedule) -> Algorithm | None:

@@ -3,7 +3,6 @@ and content."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, Literal
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import read_head
 from ..limits import FILE_MEMORY, most_memory, within
-from ..plugins import into
+from ..plugins import into, named_things
 from ..plugins import load as load_plugins
 from ..registry import load as load_algorithm
 from ..schedule import Schedule
@@ -68,8 +67,7 @@ def _plugged(entry: Callable[[], Any]) -> None:
     """Take what a package names: a module that calls `register`, a Format, or a list of them."""
 
     def add() -> None:
-        found = entry()
-        for one in () if inspect.ismodule(found) else found if isinstance(found, (list, tuple)) else (found,):
+        for one in named_things(entry()):
             if not isinstance(one, Format):
                 raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=one)
             if _FORMATS.get(one.name) is not one:

@@ -126,6 +126,5 @@ def _require_parquet() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise CollsimError(
-            "writing .parquet needs pyarrow (pip install pyarrow); .csv and .sqlite need nothing more"
-        ) from None
+        why = "writing .parquet needs pyarrow (pip install pyarrow); .csv and .sqlite need nothing more"
+        raise CollsimError(why) from None

@@ -128,8 +128,7 @@ def _oversize(steps: list[Step], s: Schedule, random: Random) -> Text:
 
 def _repeat(steps: list[Step], s: Schedule, random: Random) -> Text:
     """One send happens a second time, in a step of its own at once after the first."""
-    adds = [k for k, step in enumerate(steps) if step.reduce.any()]
-    at, row = _pick(steps, random, adds)
+    at, row = _pick(steps, random, [k for k, step in enumerate(steps) if step.reduce.any()])
     told = _told(s, steps[at], row)
     steps.insert(at + 1, _kept(steps[at], np.arange(len(steps[at])) == row))
     return f"After step {at + 1} {told[0]} happens a second time.", f"第 {at + 1} 步之后，{told[1]} 又执行了一遍。"

@@ -131,8 +131,7 @@ def from_cables(name: str, nodes: Mapping[Any, Mapping[str, Any]], joined: Mappi
 
 def require_connected(topology: Topology, ways: Shortest) -> None:
     """Raises TopologyError naming ranks that cannot reach each other."""
-    groups = ways.cut_off(topology.endpoint_device.astype(np.int64))
-    if groups is not None:
+    if (groups := ways.cut_off(topology.endpoint_device.astype(np.int64))) is not None:
         one, other = (listed(group) for group in groups)
         why = "{name} is not connected: {one} and {other} cannot reach each other; add a link between them"
         raise TopologyError(why, name=topology.name, one=one, other=other)

@@ -34,8 +34,7 @@ def offered(place: cs.Topology | None) -> list[str]:
     """What can run beside on a place: groups need several nodes with several ranks each."""
     if place is None or place.ranks < 2:
         return [""]
-    nodes = _nodes(place)
-    sizes = np.unique(nodes, return_counts=True)[1]
+    sizes = np.unique(_nodes(place), return_counts=True)[1]
     return list(BESIDE) if len(sizes) > 1 and sizes.min() == sizes.max() > 1 else list(BESIDE[:2])
 
 

@@ -228,8 +228,7 @@ def _said(job: Computation) -> str:
 
 def _stop(request: Awaited) -> None:
     """Wait no more; what came to its end in the meantime is shown instead."""
-    job = request.job
-    if job is None or (job.key == request.key and job.over.is_set() and not job.stopped):
+    if (job := request.job) is None or (job.key == request.key and job.over.is_set() and not job.stopped):
         return
     workers().leave(requests().who, job)
     request.job, request.ended = None, Refused("work.stopped")

@@ -303,8 +303,7 @@ class _Machine:
 
     def sender(self, spot: Spot, gpu: int, receiver: int, channel: int) -> tuple[int, int]:
         """The thread block of `gpu` that should send what an instruction waits for."""
-        sender = self.unfinished(gpu, receiver, channel, "send")
-        if sender is None:
+        if (sender := self.unfinished(gpu, receiver, channel, "send")) is None:
             why = "unmatched receive: {type} waits for a message that gpu {gpu} never sends on channel {channel}"
             refuse(self.path, at(*spot), why, type=self.step(spot).type, gpu=gpu, channel=channel)
         return sender

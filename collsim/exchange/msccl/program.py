@@ -236,8 +236,7 @@ class _Builder:
         tb.steps.append(step)
 
     def _instruction(self, a: dict[str, str], where: Words) -> Instruction:
-        kind = a.get("type", "")
-        if kind not in TYPES:
+        if (kind := a.get("type", "")) not in TYPES:
             why = "type {kind!r} is unknown; expected one of {types}"
             refuse(self.path, where, why, kind=kind[:20], types=", ".join(TYPES))
         src, dst = (self._slot(a, side, where) for side in ("src", "dst"))
@@ -288,8 +287,7 @@ class _Builder:
         blocks = self.blocks[gpu]
         gap = next((k for k in range(len(blocks)) if k not in blocks), None)
         if gap is not None:
-            why = "thread blocks are numbered from 0 without gaps; there is no {gap}"
-            refuse(self.path, at(gpu), why, gap=gap)
+            refuse(self.path, at(gpu), "thread blocks are numbered from 0 without gaps; there is no {gap}", gap=gap)
         return [blocks[k] for k in range(len(blocks))]
 
     def _require_connections(self, g: int, gpu: GpuProgram) -> None:

@@ -128,8 +128,7 @@ class Result(CheckedAnswer):
 
     def animate(self) -> Any:
         """The failed (or the compared) schedule in the player."""
-        trace = self._shown
-        if trace is None:
+        if (trace := self._shown) is None:
             why = "{name}: there is no schedule to show; {reason}"
             raise CollsimError(why, name=self.exercise.name, reason=self.reason)
         return trace.animate(lang=self.exercise.lang)

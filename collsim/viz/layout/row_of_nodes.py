@@ -88,8 +88,7 @@ def ranks_of(node: NodeDevices) -> list[int]:
 
 def parent_of(node: NodeDevices, switch: int) -> int | None:
     """The device above a PCIe switch: its socket, or the switch that has more switches below it."""
-    sockets = [d for d in node.near[switch] if node.kind[d] == "cpu"]
-    if sockets:
+    if sockets := [d for d in node.near[switch] if node.kind[d] == "cpu"]:
         return sockets[0]
     above = [d for d in node.near[switch] if node.kind[d] == "pcie" and not node.hanging(d, "gpu")]
     return above[0] if above and node.hanging(switch, "gpu") else None

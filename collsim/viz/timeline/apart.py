@@ -72,8 +72,7 @@ def _levels(trace: Trace, links: Links) -> Pair | None:
 
 def _device(trace: Trace, device: int) -> Pair:
     devices = trace.topology.devices
-    kind = DEVICE_KINDS[devices.kind[device]]
-    if kind == "switch":  # by its level: edge, aggregation, core, leaf, spine
+    if (kind := DEVICE_KINDS[devices.kind[device]]) == "switch":  # by its level: edge, aggregation, core, leaf, spine
         word = str(devices.name[device]).removeprefix("fabric/").rstrip("0123456789")
         return DEVICES.get(word, (word, word))
     return DEVICES.get(kind, (kind.upper(), kind.upper()))

@@ -48,8 +48,7 @@ def named(trace: Trace, place: npt.NDArray[np.int64]) -> Pair:
 
 def _subject(number: int, part: Trace, place: npt.NDArray[np.int64]) -> Pair:
     """The letter before a sentence, and where the collective's own ranks sit, as the sentence counts those."""
-    ranks = place[: part.schedule.ranks].tolist()
-    if ranks == list(range(len(ranks))):
+    if (ranks := place[: part.schedule.ranks].tolist()) == list(range(len(ranks))):
         return letter(number), letter(number)
     listed = ", ".join(map(str, ranks if len(ranks) <= 4 else [*ranks[:2], "…", ranks[-1]]))
     return f"{letter(number)} (its ranks from 0 on: {listed})", f"{letter(number)}（其 rank 0 起依次为 {listed}）"

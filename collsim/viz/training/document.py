@@ -125,9 +125,7 @@ def _layout(trace: StepTrace) -> list[list[int]]:
     parallel = trace.request.parallel
     if isinstance(parallel, DDP):
         return parallel.layout(trace.step.model, trace.request.step)
-    if isinstance(parallel, ParameterServer):
-        return rebuilt(trace.step.model, parallel.bucket, parallel.bucket)
-    return []
+    return rebuilt(trace.step.model, parallel.bucket, parallel.bucket) if isinstance(parallel, ParameterServer) else []
 
 
 # ---- collectives ----------------------------------------------------------------------------------------------------

@@ -58,9 +58,8 @@ class StepAnimation:
         require_language(self.lang)
         for name in self.options:
             if name not in ("theme", "t", "height"):
-                raise CollsimError(
-                    "animate of a step has no option {name!r}; it has lang, theme, t and height", name=name
-                )
+                why = "animate of a step has no option {name!r}; it has lang, theme, t and height"
+                raise CollsimError(why, name=name)
 
     @cached_property
     def data(self) -> dict[str, Any]:

@@ -257,8 +257,7 @@ def run(choice: Choice) -> Runner:
 def _planned(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:
     topology = build_place(choice)
     options = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    plan = cs.schedule(choice.algorithm, topology=topology, **options)
-    if len(plan) > MOST_RACED:
+    if len(plan := cs.schedule(choice.algorithm, topology=topology, **options)) > MOST_RACED:
         raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MOST_RACED:,}")
     return topology, plan
 
