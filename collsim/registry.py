@@ -403,15 +403,15 @@ def algorithms(collective: str | None = None) -> dict[str, Algorithm]:
 
 def _plugged(entry: Callable[[], Any]) -> None:
     """Take what a package names: a module that registers algorithms, an Algorithm, or a list of them."""
+    into(_REGISTRY, lambda: _add(entry()))
 
-    def add() -> None:
-        for one in named_things(entry()):
-            if not isinstance(one, Algorithm):
-                why = "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made"
-                raise CollsimError(why, thing=one)
-            _REGISTRY[one.name] = one
 
-    into(_REGISTRY, add)
+def _add(found: Any) -> None:
+    for one in named_things(found):
+        if not isinstance(one, Algorithm):
+            why = "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made"
+            raise CollsimError(why, thing=one)
+        _REGISTRY[one.name] = one
 
 
 def find(name: str) -> Algorithm:

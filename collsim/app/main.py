@@ -79,8 +79,7 @@ def _entry(page: Page, first: str) -> st.Page:
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> threading.Thread:
-    """Have the event engine compiled while the first page is being read, once for the whole server, where its start
-    did not (`server.start`)."""
+    """Compile the event engine while the first page is being read, once, where `server.start` did not."""
     thread = threading.Timer(4.0, ENGINE.prepare)
     thread.daemon = True
     thread.start()

@@ -65,15 +65,15 @@ def _known() -> dict[str, Format]:
 
 def _plugged(entry: Callable[[], Any]) -> None:
     """Take what a package names: a module that calls `register`, a Format, or a list of them."""
+    into(_FORMATS, lambda: _add(entry()))
 
-    def add() -> None:
-        for one in named_things(entry()):
-            if not isinstance(one, Format):
-                raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=one)
-            if _FORMATS.get(one.name) is not one:
-                register(one)
 
-    into(_FORMATS, add)
+def _add(found: Any) -> None:
+    for one in named_things(found):
+        if not isinstance(one, Format):
+            raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=one)
+        if _FORMATS.get(one.name) is not one:
+            register(one)
 
 
 def formats() -> dict[str, Format]:
@@ -164,10 +164,8 @@ def _named(name: str) -> Format:
 def _by_suffix(path: Any) -> list[Format]:
     """Formats whose suffix the file has, the longest suffix first."""
     name = Path(name_of(path)).name.lower().removesuffix(".gz")
-    found = [
-        (max(len(s) for s in e.suffixes if name.endswith(s)), e) for e in _known().values() if name.endswith(e.suffixes)
-    ]
-    return [e for _, e in sorted(found, key=lambda pair: -pair[0])]
+    found = [entry for entry in _known().values() if name.endswith(entry.suffixes)]
+    return sorted(found, key=lambda entry: -max(len(s) for s in entry.suffixes if name.endswith(s)))
 
 
 def _guess(path: Any) -> Format:

@@ -138,12 +138,11 @@ def _refuse_too_much(shapes: list[list[int]], slots: int, endpoints: int, limits
 
 
 def _too_much(limits: Limits) -> ScheduleError:
-    return ScheduleError(
+    why = (
         "more than {transfers:,} transfers or {steps:,} steps, which is what is left of what may be yielded for "
-        "all numbers of ranks together",
-        transfers=limits.transfers,
-        steps=limits.steps,
+        "all numbers of ranks together"
     )
+    return ScheduleError(why, transfers=limits.transfers, steps=limits.steps)
 
 
 def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
@@ -173,10 +172,10 @@ def _frozen(shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, 
 
 
 def _steps(shapes: list[list[int]], table: np.ndarray) -> list[Step]:
-    steps, at = [], 0
-    for rows, times, shift, modulus in shapes:
-        part = table[:, at : at + rows]
-        src, dst, chunk, into, reduces, channel = (np.array(column, np.int32) for column in part)
-        steps.append(Step(src, dst, chunk, into, reduces != 0, channel, times, shift, modulus))
-        at += rows
-    return steps
+    ends = np.cumsum([rows for rows, *_ in shapes]).tolist()
+    return [_step(table[:, end - shape[0] : end], *shape[1:]) for shape, end in zip(shapes, ends, strict=True)]
+
+
+def _step(part: np.ndarray, times: int, shift: int, modulus: int) -> Step:
+    src, dst, chunk, into, reduces, channel = (np.array(column, np.int32) for column in part)
+    return Step(src, dst, chunk, into, reduces != 0, channel, times, shift, modulus)

@@ -153,12 +153,9 @@ def _named(collective: str, given: Sequence[str | Algorithm] | None) -> list[Alg
 
 def pairs(entries: Sequence[Algorithm | str], search: Search) -> list[tuple[Algorithm | str, dict[str, Any]]]:
     """Every algorithm with every choice of options to try, as `sweep` takes them; what is synthesized has none."""
-    tries: dict[str, list[dict[str, Any]]] = {SYNTHESIZED: [{}]}
-    return [
-        (entry, options)
-        for entry in entries
-        for options in (search.of(entry) if isinstance(entry, Algorithm) else tries[entry])
-    ]
+    none: dict[str, list[dict[str, Any]]] = {SYNTHESIZED: [{}]}
+    tries = [(one, search.of(one) if isinstance(one, Algorithm) else none[one]) for one in entries]
+    return [(entry, options) for entry, choices in tries for options in choices]
 
 
 def fastest(frame: pd.DataFrame) -> pd.DataFrame:

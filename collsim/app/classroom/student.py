@@ -159,11 +159,9 @@ def _cast(code: str, value: float, turn: int) -> None:
 
 def _cast_number(code: str, question: Question, turn: int, field: str) -> None:
     try:
-        value = question.value(str(st.session_state.get(field, "")))
+        _cast(code, question.value(str(st.session_state.get(field, ""))), turn)
     except CollsimError as error:
         st.session_state["vote_mistake"] = sentence(error, language())
-        return
-    _cast(code, value, turn)
 
 
 _STYLE = """

@@ -70,11 +70,9 @@ def transfers(plan: cs.Schedule, what: str, place: cs.Topology) -> int:
 
 def several(together: cs.Together) -> Several:
     """What the page shows of all at once."""
-    rows = tuple(
-        (t.schedule.name, t.schedule.ranks, alone.time, t.time, factor)
-        for t, alone, factor in zip(together, together.alone, together.slowdown.tolist(), strict=True)
-    )
-    return Several(sent(together), rows)
+    runs = zip(together, together.alone, together.slowdown.tolist(), strict=True)
+    rows = [(t.schedule.name, t.schedule.ranks, alone.time, t.time, factor) for t, alone, factor in runs]
+    return Several(sent(together), tuple(rows))
 
 
 def python(what: str, place: cs.Topology) -> str:

@@ -186,8 +186,7 @@ def _asked(
 
 
 def _ended(request: Awaited, kept: bool) -> None:
-    """Say why there is nothing new, and that what stands below is `kept` from before; what was stopped can be started
-    again."""
+    """Say why there is nothing new, and whether what stands below is `kept`; what was stopped can be started again."""
     assert request.ended is not None
     mistake(f"{sentence(request.ended, language())} {t('mistake.kept') if kept else ''}".strip())
     if isinstance(request.ended, Refused) and request.ended.key in ("work.stopped", "work.died", "work.many"):

@@ -337,30 +337,24 @@ def _lines(p: Program) -> Iterator[str]:
 def _head(p: Program) -> str:
     extra = "" if p.bytes is None else f' minBytes="{p.bytes[0]}" maxBytes="{p.bytes[1]}"'
     extra += f' root="{p.root}"' if p.root else ""
-    return (
-        f'<algo name={quoteattr(p.name)} proto="{p.protocol}" nchannels="{p.channels}" nchunksperloop="{p.chunks}" '
-        f'ngpus="{p.ranks}" '
-        f'coll="{p.collective}" inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"{extra}>'
-    )
+    size = f'nchannels="{p.channels}" nchunksperloop="{p.chunks}" ngpus="{p.ranks}"'
+    places = f'inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"'
+    return f'<algo name={quoteattr(p.name)} proto="{p.protocol}" {size} coll="{p.collective}" {places}{extra}>'
 
 
 def _step_line(number: int, step: Instruction) -> str:
     waits = step.waits or (-1, -1)
-    return (
-        f'      <step s="{number}" type="{step.type}" srcbuf="{step.src[0]}" srcoff="{step.src[1]}" '
-        f'dstbuf="{step.dst[0]}" dstoff="{step.dst[1]}" cnt="{step.count}" depid="{waits[0]}" deps="{waits[1]}" '
-        f'hasdep="{int(step.signals)}"/>'
-    )
+    ends = f'srcbuf="{step.src[0]}" srcoff="{step.src[1]}" dstbuf="{step.dst[0]}" dstoff="{step.dst[1]}"'
+    order = f'depid="{waits[0]}" deps="{waits[1]}" hasdep="{int(step.signals)}"'
+    return f'      <step s="{number}" type="{step.type}" {ends} cnt="{step.count}" {order}/>'
 
 
 def over_limits(program: Program, limits: ProgramLimits | None = None) -> Sentence | None:
     """The first limit of the runtime that a program exceeds, as a sentence, or None."""
     most = limits or ProgramLimits()
     if program.channels > most.channels:
-        why = "{channels} channels; the runtime has {most}"
-        return Sentence(why, channels=program.channels, most=most.channels)
-    found = (_gpu_over_limits(g, gpu, most) for g, gpu in enumerate(program.gpus))
-    return next((sentence for sentence in found if sentence is not None), None)
+        return Sentence("{channels} channels; the runtime has {most}", channels=program.channels, most=most.channels)
+    return next(filter(None, (_gpu_over_limits(g, gpu, most) for g, gpu in enumerate(program.gpus))), None)
 
 
 def _gpu_over_limits(g: int, gpu: GpuProgram, most: ProgramLimits) -> Sentence | None:

@@ -127,12 +127,16 @@ def _rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) -> _R
 def _columns(inside: _Inside) -> None:
     """A stretch of x for every device that is not above another."""
     node = inside.node
-    roots = node.of("cpu") or [p for p in node.of("pcie") if parent_of(node, p) is None]
-    for root in roots:
+    for root in node.of("cpu") or [p for p in node.of("pcie") if parent_of(node, p) is None]:
         _column(inside, root)
     for lost in [d for d in [*node.of("pcie"), *ranks_of(node)] if d not in inside.span]:
         _column(inside, lost)
-    for card in [d for d in node.of("nic") if d not in inside.cards]:
+    _lone_cards(inside)
+
+
+def _lone_cards(inside: _Inside) -> None:
+    """Room for the cards that are above no other device."""
+    for card in [d for d in inside.node.of("nic") if d not in inside.cards]:
         inside.cards[card] = inside.x + inside.pitch / 2
         inside.x += inside.pitch
 

@@ -33,10 +33,11 @@ def seated(ranks: npt.NDArray[np.int64]) -> Pair:
     first, last, n = int(ranks[0]), int(ranks[-1]), len(ranks)
     if n > 2 and np.array_equal(ranks, np.arange(first, last + 1)):
         return f"ranks {first}–{last}", f"rank {first}–{last}"
-    if n <= 3:
-        each = [str(r) for r in ranks.tolist()]
-        return f"rank{'s' * (n > 1)} {words.listed(each)}", f"rank {words.listed(each, True)}"
-    return f"{n} ranks", f"{n} 个 rank"
+    return _listed_ranks([str(r) for r in ranks.tolist()]) if n <= 3 else (f"{n} ranks", f"{n} 个 rank")
+
+
+def _listed_ranks(each: list[str]) -> Pair:
+    return f"rank{'s' * (len(each) > 1)} {words.listed(each)}", f"rank {words.listed(each, True)}"
 
 
 def named(trace: Trace, place: npt.NDArray[np.int64]) -> Pair:

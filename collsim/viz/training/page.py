@@ -83,9 +83,8 @@ class StepAnimation:
         """Write `x.html`. Raises CollsimError for another suffix."""
         place = require_path(path)
         if place.suffix.lower() != ".html":
-            raise CollsimError(
-                "{name!r}: an animation of a step is written as .html; StepTrace.save knows more", name=place.name
-            )
+            why = "{name!r}: an animation of a step is written as .html; StepTrace.save knows more"
+            raise CollsimError(why, name=place.name)
         with writing(place) as file:
             file.write(self.page.encode())
         return place

@@ -163,8 +163,7 @@ def place_of(shown: Selection) -> cs.Topology:
 
 
 def prepared(shown: Selection, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap]:
-    """A run with its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the
-    machine."""
+    """A run, its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the machine."""
     run = run_of(shown)
     table = against(run)
     tell("run", 0.1)

@@ -66,10 +66,7 @@ READY: dict[str, tuple[Choice, ...]] = {
 def ready_name(runners: tuple[Choice, ...]) -> str:
     """The ready race that these runners are, whatever the size, type and engine; `own` for any other."""
     first = runners[0]
-    for name, known in READY.items():
-        if runners == tuple(_with(c, first) for c in known):
-            return name
-    return "own"
+    return next((name for name, known in READY.items() if runners == tuple(_with(c, first) for c in known)), "own")
 
 
 def _with(one: Choice, first: Choice) -> Choice:
@@ -177,12 +174,10 @@ def shared(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ...]:
 
 def on(choice: Choice) -> tuple[Choice, ...]:
     """A race on one place: the first usual ways of the collective, those that pipeline with chunks enough to do so."""
+    own = choice.own if choice.place == OWN else ""
+    plain = replace(choice, options=(), algorithms=(), sizes=Choice.sizes, own=own)
     ways = usual_algorithms(choice.collective)[:LEAST]
-    chosen = [_pipelined(replace(choice, algorithm=name, options=())) for name in ways]
-    made = tuple(
-        replace(one, algorithms=(), sizes=Choice.sizes, own=one.own if one.place == OWN else "") for one in chosen
-    )
-    return resized(made, LEAST)
+    return resized(tuple(_pipelined(replace(plain, algorithm=name)) for name in ways), LEAST)
 
 
 def _pipelined(choice: Choice) -> Choice:
