@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
+from traceback import walk_tb
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -257,15 +258,8 @@ def called(claim: Callable[..., Any] | None, n: int, options: Mapping[str, Any])
 def _where(error: BaseException, function: Callable[..., Any]) -> Words:
     """The user's own line, not ours."""
     code = getattr(function, "__code__", None)
-    line = None
-    trace = error.__traceback__
-    while trace is not None:
-        if code is not None and trace.tb_frame.f_code is code:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    if line is None or code is None:
-        return ""
-    return Sentence(" at line {line} of {file}", line=line, file=Path(code.co_filename).name)
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code is code]
+    return Sentence(" at line {line} of {file}", line=lines[-1], file=Path(code.co_filename).name) if lines else ""
 
 
 _REGISTRY: dict[str, Algorithm] = {}

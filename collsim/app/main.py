@@ -68,13 +68,9 @@ def _menu(entries: dict[str, st.Page], named: st.Page) -> dict[str, list[st.Page
 def _entry(page: Page, first: str) -> st.Page:
     """One entry of the menu; a page that is not listed is reached by its address only."""
     seen: Literal["hidden", "visible"] = "visible" if page.listed else "hidden"
-    return st.Page(
-        _drawn(page),
-        title=t(f"page.{page.name}"),
-        url_path="first" if page.name == first else page.name,
-        default=page.name == first,
-        visibility=seen,
-    )
+    begins = page.name == first
+    path = "first" if begins else page.name
+    return st.Page(_drawn(page), title=t(f"page.{page.name}"), url_path=path, default=begins, visibility=seen)
 
 
 @st.cache_resource(show_spinner=False)

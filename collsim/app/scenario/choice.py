@@ -123,15 +123,15 @@ def _named(what: str, known: Callable[[], Any], text: str) -> str:
 
 def count(what: str, most: int, least: int = 1) -> Callable[[str], int]:
     """A reader for a whole number in a range."""
+    return partial(_counted, what, most, least)
 
-    def read(text: str) -> int:
-        number = parse_count(text, what, least)
-        if number > most:
-            why = "{what}={number} is too large; {what} is at most {most} here"
-            raise CollsimError(why, what=what, number=number, most=most)
-        return number
 
-    return read
+def _counted(what: str, most: int, least: int, text: str) -> int:
+    number = parse_count(text, what, least)
+    if number > most:
+        why = "{what}={number} is too large; {what} is at most {most} here"
+        raise CollsimError(why, what=what, number=number, most=most)
+    return number
 
 
 def quantity(parse: Callable[[str], Any]) -> Callable[[str], str]:

@@ -324,14 +324,22 @@ def write(program: Program, path: Any) -> None:
 def _lines(p: Program) -> Iterator[str]:
     yield _head(p)
     for g, gpu in enumerate(p.gpus):
-        sizes = " ".join(f'{b}_chunks="{gpu.sizes[b]}"' for b in BUFFERS)
-        yield f'  <gpu id="{g}" {sizes}>'
-        for b, block in enumerate(gpu.blocks):
-            yield f'    <tb id="{b}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">'
-            yield from (_step_line(s, step) for s, step in enumerate(block.steps))
-            yield "    </tb>"
-        yield "  </gpu>"
+        yield from _gpu_lines(g, gpu)
     yield "</algo>"
+
+
+def _gpu_lines(g: int, gpu: GpuProgram) -> Iterator[str]:
+    sizes = " ".join(f'{b}_chunks="{gpu.sizes[b]}"' for b in BUFFERS)
+    yield f'  <gpu id="{g}" {sizes}>'
+    for b, block in enumerate(gpu.blocks):
+        yield from _block_lines(b, block)
+    yield "  </gpu>"
+
+
+def _block_lines(b: int, block: Block) -> Iterator[str]:
+    yield f'    <tb id="{b}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">'
+    yield from (_step_line(s, step) for s, step in enumerate(block.steps))
+    yield "    </tb>"
 
 
 def _head(p: Program) -> str:

@@ -307,15 +307,10 @@ def _verticals(made: StageLayout) -> None:
 
 
 def _tree(what: Picture, facts: Facts = NO_FACTS) -> Placed:
-    """The root on top (the lowest rank, or the switches farthest from the ranks), children below, parents above their
-    middle."""
-    near = what.neighbours()
-    root = (
-        0
-        if what.kind[0] != "gpu" or len(near[0]) != 1 or len(what) < 3
-        else max(range(len(what)), key=lambda d: (len(near[d]), -d))
-    )
-    root = 0 if what.shape == "tree" else root
+    """Root on top (lowest rank, or the switch farthest from the ranks), children below, parents above their middle."""
+    near, root = what.neighbours(), 0
+    if what.shape != "tree" and what.kind[0] == "gpu" and len(near[0]) == 1 and len(what) >= 3:
+        root = max(range(len(what)), key=lambda d: (len(near[d]), -d))
     return tree_places(near, root), {}
 
 
