@@ -257,7 +257,7 @@ def called(claim: Callable[..., Any] | None, n: int, options: Mapping[str, Any])
 
 def _where(error: BaseException, function: Callable[..., Any]) -> Words:
     """The user's own line, not ours."""
-    code = getattr(function, "__code__", None)
+    code: Any = getattr(function, "__code__", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code is code]
     return Sentence(" at line {line} of {file}", line=lines[-1], file=Path(code.co_filename).name) if lines else ""
 

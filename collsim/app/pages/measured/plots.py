@@ -142,17 +142,13 @@ def _lines(base: alt.Chart, frame: pd.DataFrame, what: str, names: dict[str, str
     """The lines that there are values for."""
     ends = [f"{end}_busbw" if what == "busbw" else end for end in ("low", "high")]
     upwards = charts.axis(pd.concat([frame[c] for c in (what, *names.values(), *ends) if c in frame]).dropna(), 10)
-    look = {"scale": alt.Scale(type="log"), "title": title, "axis": upwards}
-    known = [(names[key], *stroke) for key, *stroke in _LINES if _has_values(frame, names[key])]
-    return [_line(base, token, dash, wide).encode(y=alt.Y(f"{name}:Q", **look)) for name, token, dash, wide in known]
-
-
-def _has_values(frame: pd.DataFrame, column: str) -> bool:
-    return column in frame and bool(frame[column].notna().any())
-
-
-def _line(base: alt.Chart, token: str, dash: list[int], wide: float) -> alt.Chart:
-    return base.mark_line(color=color(token, is_dark()), strokeWidth=wide, strokeDash=dash)
+    made = []
+    for key, token, dash, wide in _LINES:
+        if names[key] in frame and frame[names[key]].notna().any():
+            y = alt.Y(f"{names[key]}:Q", scale=alt.Scale(type="log"), title=title, axis=upwards)
+            line = base.mark_line(color=color(token, is_dark()), strokeWidth=wide, strokeDash=dash)
+            made.append(line.encode(y=y))
+    return made
 
 
 # ---- what was tried, and all runs ----------------------------------------------------------------------------------
