@@ -75,7 +75,7 @@ def _entry(page: Page, first: str) -> st.Page:
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> threading.Thread:
-    """Compile the event engine while the first page is being read, once, where `server.start` did not."""
+    """Compile the event engine while the first page is read, once for the server, where `server.start` did not."""
     thread = threading.Timer(4.0, ENGINE.prepare)
     thread.daemon = True
     thread.start()

@@ -159,9 +159,11 @@ def _cast(code: str, value: float, turn: int) -> None:
 
 def _cast_number(code: str, question: Question, turn: int, field: str) -> None:
     try:
-        _cast(code, question.value(str(st.session_state.get(field, ""))), turn)
+        value = question.value(str(st.session_state.get(field, "")))
     except CollsimError as error:
         st.session_state["vote_mistake"] = sentence(error, language())
+        return
+    _cast(code, value, turn)
 
 
 _STYLE = """
