@@ -155,9 +155,9 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
 
 
 def _half(path: Any, where: Words, tokens: list[str], prefix: str) -> dict[str, float]:
-    columns = zip(("time", "algbw", "busbw"), tokens, (_US, _GB, _GB), strict=False)
+    *figures, wrong = tokens
+    columns = zip(("time", "algbw", "busbw"), figures, (_US, _GB, _GB), strict=True)
     found = {f"{prefix}{column}": real(path, where, column, text) * unit for column, text, unit in columns}
-    wrong = tokens[3]
     return {**found, f"{prefix}wrong": math.nan if wrong == "N/A" else real(path, where, "#wrong", wrong)}
 
 

@@ -6,6 +6,7 @@ Nothing here fails, whatever the frames say: what is no table of transfers, or t
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,7 @@ def _frozen(shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, 
 
 
 def _steps(shapes: list[list[int]], table: np.ndarray) -> list[Step]:
-    ends = np.cumsum([rows for rows, *_ in shapes]).tolist()
+    ends = accumulate(rows for rows, *_ in shapes)
     return [_step(table[:, end - shape[0] : end], *shape[1:]) for shape, end in zip(shapes, ends, strict=True)]
 
 
