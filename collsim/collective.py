@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .errors import CollsimError, unknown
+from .errors import CollsimError, require_word
 
 Where = Literal["all", "own", "root", "peer", "neighbour"]
 
@@ -171,12 +171,9 @@ def collectives() -> dict[str, Collective]:
 def collective(name: str) -> Collective:
     """One collective by name. `a+b` is a followed by b: what holds before a and after b. Raises CollsimError if
     unknown."""
-    if isinstance(name, str) and name in _COLLECTIVES:
-        return _COLLECTIVES[name]
-    if isinstance(name, str) and "+" in name:
-        parts = [collective(p) for p in name.split("+")]
-        return _composed(parts)
-    raise CollsimError(unknown("collective", name, _COLLECTIVES))
+    if isinstance(name, str) and "+" in name and name not in _COLLECTIVES:
+        return _composed([collective(part) for part in name.split("+")])
+    return _COLLECTIVES[require_word("collective", name, _COLLECTIVES)]
 
 
 def _composed(parts: list[Collective]) -> Collective:

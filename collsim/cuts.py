@@ -244,8 +244,7 @@ class _Search:
 
     def ratio(self, side: Side) -> float:
         """|S| / B+(S) of one side, 0 where it holds all ranks or none."""
-        inside = int(side[self.device].sum())
-        if inside in (0, self.n):
+        if (inside := int(side[self.device].sum())) in (0, self.n):
             return 0.0
         out = float(self.bandwidth[self.leaving(side)].sum())
         return inside / out if out else np.inf

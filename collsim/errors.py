@@ -37,11 +37,9 @@ class Sentence:
     @classmethod
     def of(cls, words: Words | Exception, /, **values: object) -> Sentence:
         """A template with its values as a sentence, or what an error says; a sentence stays as it is."""
-        if isinstance(words, Sentence):
-            return words
         if isinstance(words, CollsimError):
             return words.sentence
-        return cls(words if isinstance(words, str) else str(words), **values)
+        return words if isinstance(words, Sentence) else cls(str(words), **values)
 
     def said(self, lang: str = "en") -> str:
         """The sentence in English (`en`) or Chinese (`zh`); a text that no catalogue has stays as it is."""
@@ -277,11 +275,11 @@ def _listed(names: list[str]) -> Words:
     return ", ".join(names) or Sentence("none")
 
 
-def require_word(what: Words, value: object, known: Collection[str]) -> str:
-    """The value, if it is one of the known words. Raises CollsimError with the nearest ones for anything else, of
-    whatever type."""
+def require_word(what: Words, value: object, known: Collection[str], error: type[CollsimError] = CollsimError) -> str:
+    """The value, if it is one of the known words. Raises `error` with the nearest ones for anything else, of whatever
+    type."""
     if not isinstance(value, str) or value not in known:
-        raise CollsimError(unknown(what, value, known))
+        raise error(unknown(what, value, known))
     return value
 
 

@@ -9,11 +9,12 @@ leaves out all; the processes around a stranger's code do so always, and a serve
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import CollsimError
@@ -59,6 +60,13 @@ def load(group: str, take: Callable[[Callable[[], Any]], None]) -> None:
             _done.add(group)
         finally:
             _begun.intersection_update(_done)  # Ctrl-C: the next who asks begins again
+
+
+def named_things(found: Any) -> Sequence[Any]:
+    """What an entry names: the things of a list, or one by itself; none of a module, which registers its own."""
+    if inspect.ismodule(found):
+        return ()
+    return found if isinstance(found, (list, tuple)) else (found,)
 
 
 def _taken(entry: EntryPoint, take: Callable[[Callable[[], Any]], None]) -> None:

@@ -15,12 +15,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
+from traceback import walk_tb
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .collective import collective as find_collective
 from .errors import CollsimError, ScheduleError, Sentence, Words, require_path, require_word, shown, unknown
-from .plugins import into
+from .plugins import into, named_things
 from .plugins import load as load_plugins
 from .schedule import Schedule, Step, freeze
 from .topology.network import usual_channels
@@ -156,8 +157,7 @@ class Algorithm:
 
     def _priced(self, what: str, n: Any, options: dict[str, Any]) -> float | None:
         """The same where it must be a number."""
-        value = self._asked(what, n, options)
-        if value is not None and not isinstance(value, Real):
+        if (value := self._asked(what, n, options)) is not None and not isinstance(value, Real):
             why = "{name}: its {what}= gives {value!r} for n = {n}; it must be a number or None"
             raise CollsimError(why, name=self.name, what=what, value=value, n=n)
         return None if value is None else float(value)
@@ -259,16 +259,9 @@ def called(claim: Callable[..., Any] | None, n: int, options: Mapping[str, Any])
 
 def _where(error: BaseException, function: Callable[..., Any]) -> Words:
     """The user's own line, not ours."""
-    code = getattr(function, "__code__", None)
-    line = None
-    trace = error.__traceback__
-    while trace is not None:
-        if code is not None and trace.tb_frame.f_code is code:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    if line is None or code is None:
-        return ""
-    return Sentence(" at line {line} of {file}", line=line, file=Path(code.co_filename).name)
+    code: Any = getattr(function, "__code__", None)
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code is code]
+    return Sentence(" at line {line} of {file}", line=lines[-1], file=Path(code.co_filename).name) if lines else ""
 
 
 _REGISTRY: dict[str, Algorithm] = {}
@@ -424,24 +417,22 @@ def power_of_two(n: int) -> Sentence | None:
 def algorithms(collective: str | None = None) -> dict[str, Algorithm]:
     """All registered algorithms by name, or those of one collective; those of other packages too."""
     _fetch_all()
-    if collective is None:
-        return dict(sorted(_REGISTRY.items()))
-    find_collective(collective)
-    return {name: a for name, a in sorted(_REGISTRY.items()) if a.collective == collective}
+    if collective is not None:
+        find_collective(collective)
+    return {name: a for name, a in sorted(_REGISTRY.items()) if collective in (None, a.collective)}
 
 
 def _plugged(entry: Callable[[], Any]) -> None:
     """Take what a package names: a module that registers algorithms, an Algorithm, or a list of them."""
+    into(_REGISTRY, lambda: _add(entry()))
 
-    def add() -> None:
-        found = entry()
-        for one in () if inspect.ismodule(found) else found if isinstance(found, (list, tuple)) else (found,):
-            if not isinstance(one, Algorithm):
-                why = "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made"
-                raise CollsimError(why, thing=one)
-            _REGISTRY[one.name] = one
 
-    into(_REGISTRY, add)
+def _add(found: Any) -> None:
+    for one in named_things(found):
+        if not isinstance(one, Algorithm):
+            why = "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made"
+            raise CollsimError(why, thing=one)
+        _REGISTRY[one.name] = one
 
 
 def find(name: str) -> Algorithm:
@@ -450,9 +441,7 @@ def find(name: str) -> Algorithm:
         _fetch(name)
         if name not in _REGISTRY:
             _fetch_all()
-    if not isinstance(name, str) or name not in _REGISTRY:
-        raise CollsimError(unknown("algorithm", name, _REGISTRY))
-    return _REGISTRY[name]
+    return _REGISTRY[require_word("algorithm", name, _REGISTRY)]
 
 
 def algorithm_of(schedule: Schedule) -> Algorithm | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import SupportsFloat
 
@@ -116,29 +117,26 @@ def parse_count(value: object, what: Words, least: int = 1) -> int:
 
 def format_bytes(nbytes: float) -> str:
     """Binary multiples with three significant digits: `16 MiB`, `1.5 KiB`, `8 B`."""
-    nbytes = _number(nbytes, "nbytes")
-    for unit, factor in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if abs(nbytes) >= factor:
-            return f"{_three(nbytes / factor)}\N{NO-BREAK SPACE}{unit}"
-    return f"{_three(nbytes)}\N{NO-BREAK SPACE}B"
+    units = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+    return _in_units(_number(nbytes, "nbytes"), units, ("B", 1), least=1.0)
 
 
 def format_time(seconds: float) -> str:
     """Three significant digits in s, ms, µs or ns."""
-    seconds = _number(seconds, "seconds")
-    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if abs(seconds) >= factor * 0.9995:
-            return f"{_three(seconds / factor)}\N{NO-BREAK SPACE}{unit}"
-    return f"{_three(seconds * 1e9)}\N{NO-BREAK SPACE}ns"
+    return _in_units(_number(seconds, "seconds"), (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)), ("ns", 1e9))
 
 
 def format_bandwidth(rate: float) -> str:
     """Three significant digits in decimal GB/s (MB/s and kB/s when small), as nccl-tests counts."""
-    rate = _number(rate, "rate")
-    for unit, factor in (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
-        if abs(rate) >= factor * 0.9995:
-            return f"{_three(rate / factor)}\N{NO-BREAK SPACE}{unit}"
-    return f"{_three(rate)}\N{NO-BREAK SPACE}B/s"
+    return _in_units(_number(rate, "rate"), (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)), ("B/s", 1))
+
+
+def _in_units(number: float, units: Iterable[tuple[str, float]], rest: tuple[str, float], least: float = 0.9995) -> str:
+    """In the first unit of which there is at least `least`, else in `rest`: a unit, and how many of it make one."""
+    for unit, factor in units:
+        if abs(number) >= factor * least:
+            return f"{_three(number / factor)}\N{NO-BREAK SPACE}{unit}"
+    return f"{_three(number * rest[1])}\N{NO-BREAK SPACE}{rest[0]}"
 
 
 def size_range(spec: str) -> list[int]:

@@ -10,12 +10,8 @@ from collsim.schedule import copy
 def _even(n):
     if n % 2 == 0 or n == 1:
         return None
-    below, above = n - 1, n + 1
-    return Sentence(
-        "it needs an even number; use {below} or {above}, or allgather_ring (as Open MPI does)",
-        below=below,
-        above=above,
-    )
+    why = "it needs an even number; use {below} or {above}, or allgather_ring (as Open MPI does)"
+    return Sentence(why, below=n - 1, above=n + 1)
 
 
 @algorithm(

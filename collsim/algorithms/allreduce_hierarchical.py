@@ -16,11 +16,8 @@ def _parts(n, inner, outer, per_node, topology):
     """(algorithm, ranks, part of the buffer it works on) of the three phases."""
     nodes = nodes_of(n, per_node, topology)
     g = n // nodes
-    return [
-        (find(f"reduce_scatter_{inner}"), g, 1),
-        (find(f"allreduce_{outer}"), nodes, 1 / g),
-        (find(f"allgather_{inner}"), g, 1),
-    ]
+    scatter, gather = find(f"reduce_scatter_{inner}"), find(f"allgather_{inner}")
+    return [(scatter, g, 1), (find(f"allreduce_{outer}"), nodes, 1 / g), (gather, g, 1)]
 
 
 def _steps(n, inner, outer, per_node, topology):

@@ -92,8 +92,7 @@ def _chain(trace: Trace) -> list[int]:
 
 
 def _before(start: Floats, ends: Floats, by_finish: Longs, moment: float, tolerance: float) -> Longs:
-    """Rows that end at a moment (`ends`: all ends, in order); where none does (launch, jitter), the latest that has
-    ended before."""
+    """Rows that end at a moment (`ends`: all ends, in order), or where none does (launch, jitter) the latest before."""
     low, high = np.searchsorted(ends, [moment - tolerance, moment + tolerance])
     there = by_finish[low:high]
     there = there[start[there] < moment - tolerance]

@@ -68,19 +68,14 @@ def _menu(entries: dict[str, st.Page], named: st.Page) -> dict[str, list[st.Page
 def _entry(page: Page, first: str) -> st.Page:
     """One entry of the menu; a page that is not listed is reached by its address only."""
     seen: Literal["hidden", "visible"] = "visible" if page.listed else "hidden"
-    return st.Page(
-        _drawn(page),
-        title=t(f"page.{page.name}"),
-        url_path="first" if page.name == first else page.name,
-        default=page.name == first,
-        visibility=seen,
-    )
+    begins = page.name == first
+    path = "first" if begins else page.name
+    return st.Page(_drawn(page), title=t(f"page.{page.name}"), url_path=path, default=begins, visibility=seen)
 
 
 @st.cache_resource(show_spinner=False)
 def warm_up() -> threading.Thread:
-    """Have the event engine compiled while the first page is being read, once for the whole server, where its start
-    did not (`server.start`)."""
+    """Compile the event engine while the first page is read, once for the server, where `server.start` did not."""
     thread = threading.Timer(4.0, ENGINE.prepare)
     thread.daemon = True
     thread.start()

@@ -100,8 +100,7 @@ def _lanes(endpoint: Any, channel: Any, start: Floats, finish: Floats) -> Longs:
 def _slices(trace: Trace, sides: dict[str, tuple[Longs, Longs]], flows: bool) -> Iterator[dict[str, Any]]:
     for word, (rows, thread) in sides.items():
         for k, tid in zip(rows.tolist(), thread.tolist(), strict=True):
-            event = _slice(trace, word, k, tid)
-            yield event
+            yield (event := _slice(trace, word, k, tid))
             if flows and word in ("send", "receive"):
                 yield _arrow(trace, word, k, event)
 

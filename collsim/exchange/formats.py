@@ -3,7 +3,6 @@ and content."""
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any, Literal
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import read_head, require_place
 from ..limits import FILE_MEMORY, most_memory, within
-from ..plugins import in_a_line, into
+from ..plugins import in_a_line, into, named_things
 from ..plugins import load as load_plugins
 from ..registry import load as load_algorithm
 from ..schedule import Schedule
@@ -67,16 +66,15 @@ def _known() -> dict[str, Format]:
 
 def _plugged(entry: Callable[[], Any]) -> None:
     """Take what a package names: a module that calls `register`, a Format, or a list of them."""
+    into(_FORMATS, lambda: _add(entry()))
 
-    def add() -> None:
-        found = entry()
-        for one in () if inspect.ismodule(found) else found if isinstance(found, (list, tuple)) else (found,):
-            if not isinstance(one, Format):
-                raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=one)
-            if _FORMATS.get(one.name) is not one:
-                register(one)
 
-    into(_FORMATS, add)
+def _add(found: Any) -> None:
+    for one in named_things(found):
+        if not isinstance(one, Format):
+            raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=one)
+        if _FORMATS.get(one.name) is not one:
+            register(one)
 
 
 def formats() -> dict[str, Format]:
@@ -176,10 +174,8 @@ def _named(name: str) -> Format:
 def _by_suffix(path: Any) -> list[Format]:
     """Formats whose suffix the file has, the longest suffix first."""
     name = Path(name_of(path)).name.lower().removesuffix(".gz")
-    found = [
-        (max(len(s) for s in e.suffixes if name.endswith(s)), e) for e in _known().values() if name.endswith(e.suffixes)
-    ]
-    return [e for _, e in sorted(found, key=lambda pair: -pair[0])]
+    found = [entry for entry in _known().values() if name.endswith(entry.suffixes)]
+    return sorted(found, key=lambda entry: -max(len(s) for s in entry.suffixes if name.endswith(s)))
 
 
 def _guess(path: Any) -> Format:

@@ -105,12 +105,9 @@ class NcclJob:
 
     def __str__(self) -> str:
         via = sorted({t.split("/")[0] + ("/GDRDMA" if "GDRDMA" in t else "") for t in self.transports.values()})
-        lines = [
-            f"{self.ranks} ranks, {len(self.rings)} rings, {len(self.trees)} trees, transports: "
-            f"{', '.join(via) or 'not logged'}"
-        ]
-        lines += [f"ring {c}: {' '.join(map(str, order))}" for c, order in sorted(self.rings.items())]
-        return "\n".join(lines)
+        counts = f"{self.ranks} ranks, {len(self.rings)} rings, {len(self.trees)} trees"
+        rings = [f"ring {c}: {' '.join(map(str, order))}" for c, order in sorted(self.rings.items())]
+        return "\n".join([f"{counts}, transports: {', '.join(via) or 'not logged'}", *rings])
 
 
 # ---- schedules

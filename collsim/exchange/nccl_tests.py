@@ -155,13 +155,10 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
 
 
 def _half(path: Any, where: Words, tokens: list[str], prefix: str) -> dict[str, float]:
-    time, algbw, busbw, wrong = tokens
-    return {
-        f"{prefix}time": real(path, where, "time", time) * _US,
-        f"{prefix}algbw": real(path, where, "algbw", algbw) * _GB,
-        f"{prefix}busbw": real(path, where, "busbw", busbw) * _GB,
-        f"{prefix}wrong": math.nan if wrong == "N/A" else real(path, where, "#wrong", wrong),
-    }
+    *figures, wrong = tokens
+    columns = zip(("time", "algbw", "busbw"), figures, (_US, _GB, _GB), strict=True)
+    found = {f"{prefix}{column}": real(path, where, column, text) * unit for column, text, unit in columns}
+    return {**found, f"{prefix}wrong": math.nan if wrong == "N/A" else real(path, where, "#wrong", wrong)}
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
@@ -359,10 +356,8 @@ def _bandwidths(row: dict[str, Any], prefix: str = "") -> tuple[float, float]:
 
 
 def write_nccl_tests_json(table: pd.DataFrame, path: Any) -> None:
-    """Write one table as `nccl-tests -J` does (version 3). Raises CollsimError for a table of several algorithms or
-    topologies."""
-    groups = list(_groups(_checked(table)))
-    if len(groups) > 1:
+    """Write one table as `nccl-tests -J` does (version 3). Raises CollsimError for several algorithms or topologies."""
+    if len(groups := list(_groups(_checked(table)))) > 1:
         why = "nccl-tests' JSON holds one table, this one has {groups} (of algorithms, topologies ...); filter it first"
         raise CollsimError(why, groups=len(groups))
     write_text(path, json.dumps(_document(*groups[0]), indent=2) + "\n")

@@ -165,8 +165,7 @@ def _simgrid(topology: Topology, speed: str) -> Iterator[str]:
 
 
 def _simgrid_routes(topology: Topology, ids: list[str]) -> Iterator[str]:
-    src, dst = np.divmod(np.arange(topology.endpoints**2), topology.endpoints)
-    src, dst = src[src != dst], dst[src != dst]
+    src, dst = np.nonzero(~np.eye(topology.endpoints, dtype=bool))
     routes = topology.routes(src, dst)
     for pair, (a, b) in enumerate(zip(src.tolist(), dst.tolist(), strict=True)):
         hops = "".join(f"<link_ctn id={ids[k]}/>" for k in routes[pair].tolist())

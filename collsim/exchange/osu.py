@@ -164,8 +164,7 @@ def _values(path: Any, where: Sentence, seen: _Table, tokens: list[str]) -> dict
     values = dict.fromkeys(("time", "min_time", "max_time", "algbw", "iterations"), math.nan)
     for kind, text in zip(seen.columns, tokens, strict=False):
         if kind:
-            scale = _MB if kind == "algbw" else 1.0 if kind == "iterations" else _US
-            values[kind] = real(path, where, kind, text) * scale
+            values[kind] = real(path, where, kind, text) * {"algbw": _MB, "iterations": 1.0}.get(kind, _US)
     return values
 
 

@@ -6,6 +6,7 @@ Nothing here fails, whatever the frames say: what is no table of transfers, or t
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -138,12 +139,11 @@ def _refuse_too_much(shapes: list[list[int]], slots: int, endpoints: int, limits
 
 
 def _too_much(limits: Limits) -> ScheduleError:
-    return ScheduleError(
+    why = (
         "more than {transfers:,} transfers or {steps:,} steps, which is what is left of what may be yielded for "
-        "all numbers of ranks together",
-        transfers=limits.transfers,
-        steps=limits.steps,
+        "all numbers of ranks together"
     )
+    return ScheduleError(why, transfers=limits.transfers, steps=limits.steps)
 
 
 def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
@@ -173,10 +173,10 @@ def _frozen(shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, 
 
 
 def _steps(shapes: list[list[int]], table: np.ndarray) -> list[Step]:
-    steps, at = [], 0
-    for rows, times, shift, modulus in shapes:
-        part = table[:, at : at + rows]
-        src, dst, chunk, into, reduces, channel = (np.array(column, np.int32) for column in part)
-        steps.append(Step(src, dst, chunk, into, reduces != 0, channel, times, shift, modulus))
-        at += rows
-    return steps
+    ends = accumulate(rows for rows, *_ in shapes)
+    return [_step(table[:, end - shape[0] : end], *shape[1:]) for shape, end in zip(shapes, ends, strict=True)]
+
+
+def _step(part: np.ndarray, times: int, shift: int, modulus: int) -> Step:
+    src, dst, chunk, into, reduces, channel = (np.array(column, np.int32) for column in part)
+    return Step(src, dst, chunk, into, reduces != 0, channel, times, shift, modulus)

@@ -159,12 +159,9 @@ def pairs(
     entries: Sequence[Algorithm | str], search: Search, switches: bool = True
 ) -> list[tuple[Algorithm | str, dict[str, Any]]]:
     """Every algorithm with every choice of options to try, as `sweep` takes them; what is synthesized has one."""
-    tries: dict[str, list[dict[str, Any]]] = {SYNTHESIZED: [{} if switches else {"switches": False}]}
-    return [
-        (entry, options)
-        for entry in entries
-        for options in (search.of(entry) if isinstance(entry, Algorithm) else tries[entry])
-    ]
+    own: dict[str, list[dict[str, Any]]] = {SYNTHESIZED: [{} if switches else {"switches": False}]}
+    tries = [(one, search.of(one) if isinstance(one, Algorithm) else own[one]) for one in entries]
+    return [(entry, options) for entry, choices in tries for options in choices]
 
 
 def fastest(frame: pd.DataFrame) -> pd.DataFrame:

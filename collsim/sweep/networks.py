@@ -36,14 +36,18 @@ def networks(given: Any) -> list[Topology]:
 
 
 def _one(entry: Any) -> Iterable[Topology]:
-    if isinstance(entry, Topology):
-        return [entry]
     if isinstance(entry, str):
         return [machine(entry) if entry in machines() else parse_topology(entry, NETWORKS)]
     if isinstance(entry, Mapping):
         return _from_mapping(dict(entry))
-    why = "topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'"
-    raise TopologyError(why, entry=entry)
+    return [_topology(entry)]
+
+
+def _topology(entry: Any) -> Topology:
+    if not isinstance(entry, Topology):
+        why = "topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'"
+        raise TopologyError(why, entry=entry)
+    return entry
 
 
 def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:

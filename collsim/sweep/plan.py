@@ -135,10 +135,15 @@ def _argument(key: str, value: Any) -> Any:
 
 def _named(key: str, entry: Any) -> Any:
     if isinstance(entry, dict):
-        rest = dict(entry)
-        if "name" not in rest:
-            raise CollsimError("{entry!r} has no name; write {{name: ..., option: value}}", entry=entry)
-        return rest.pop("name"), rest
+        return _with_options(entry)
     if not isinstance(entry, str):
         raise CollsimError("{entry!r} is not the name of an {key}", entry=entry, key=key)
     return entry
+
+
+def _with_options(entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The name, and the rest."""
+    rest = dict(entry)
+    if "name" not in rest:
+        raise CollsimError("{entry!r} has no name; write {{name: ..., option: value}}", entry=entry)
+    return rest.pop("name"), rest

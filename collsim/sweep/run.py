@@ -291,8 +291,13 @@ def _plan(work: Work) -> Schedule:
         return work.algorithm
     if isinstance(work.algorithm, CollsimError):
         raise work.algorithm
-    entry = work.algorithm if isinstance(work.algorithm, Algorithm) else find(work.algorithm)
-    if "topology" in entry.options or not isinstance(work.algorithm, str):
+    return _made(work, work.algorithm)
+
+
+def _made(work: Work, algorithm: Algorithm | str) -> Schedule:
+    """By an algorithm; one that knows only the number of ranks is made once for all networks."""
+    entry = algorithm if isinstance(algorithm, Algorithm) else find(algorithm)
+    if "topology" in entry.options or not isinstance(algorithm, str):
         return make_schedule(entry, topology=work.topology, **work.options)
     return _shared(entry.name, work.topology.ranks, tuple(sorted(work.options.items())))
 

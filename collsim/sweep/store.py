@@ -63,13 +63,9 @@ class Store:
 
     def _damaged(self, error: Exception) -> FormatError:
         """What cannot be read as the rows of a sweep."""
-        why = shown(str(error) or type(error).__name__, 200)
+        why = "{place} is not a store of results, or damaged: {why}; give another name, or remove it"
         place = self.place if self.part is None else self.part
-        return FormatError(
-            "{place} is not a store of results, or damaged: {why}; give another name, or remove it",
-            place=place,
-            why=why,
-        )
+        return FormatError(why, place=place, why=shown(str(error) or type(error).__name__, 200))
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
         """Append rows; one that is there already is replaced. Raises FormatError where the disk is full or another
@@ -126,6 +122,5 @@ def _require_parquet() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise CollsimError(
-            "writing .parquet needs pyarrow (pip install pyarrow); .csv and .sqlite need nothing more"
-        ) from None
+        why = "writing .parquet needs pyarrow (pip install pyarrow); .csv and .sqlite need nothing more"
+        raise CollsimError(why) from None

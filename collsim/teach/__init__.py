@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from ..errors import CollsimError, unknown
+from ..errors import require_word
 from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summary
@@ -56,9 +56,7 @@ def exercise(name: str, lang: str = "en") -> Exercise | SettingExercise:
     with the nearest names."""
     if name in SETTINGS:
         return settings(lang)[name]
-    if name not in TASKS:
-        raise CollsimError(unknown("exercise", name, [*TASKS, *SETTINGS]))
-    return Exercise(TASKS[name], language(lang))
+    return Exercise(TASKS[require_word("exercise", name, [*TASKS, *SETTINGS])], language(lang))
 
 
 def settings(lang: str = "en") -> dict[str, SettingExercise]:

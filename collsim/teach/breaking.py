@@ -128,8 +128,7 @@ def _oversize(steps: list[Step], s: Schedule, random: Random) -> Text:
 
 def _repeat(steps: list[Step], s: Schedule, random: Random) -> Text:
     """One send happens a second time, in a step of its own at once after the first."""
-    adds = [k for k, step in enumerate(steps) if step.reduce.any()]
-    at, row = _pick(steps, random, adds)
+    at, row = _pick(steps, random, [k for k, step in enumerate(steps) if step.reduce.any()])
     told = _told(s, steps[at], row)
     steps.insert(at + 1, _kept(steps[at], np.arange(len(steps[at])) == row))
     return f"After step {at + 1} {told[0]} happens a second time.", f"第 {at + 1} 步之后，{told[1]} 又执行了一遍。"
@@ -245,10 +244,8 @@ def _compared(before: Trace, after: Trace) -> Text:
     a, b, times = format_time(before.time), format_time(after.time), f"{after.time / before.time:.3g}"
     if times == "1":
         return f"The data still come out right, and it still takes {a}.", f"数据仍然正确，耗时仍是 {a}。"
-    return (
-        f"The data still come out right; it takes {b} instead of {a}, {times} times as long.",
-        f"数据仍然正确；耗时由 {a} 变为 {b}，是原来的 {times} 倍。",
-    )
+    en = f"The data still come out right; it takes {b} instead of {a}, {times} times as long."
+    return en, f"数据仍然正确；耗时由 {a} 变为 {b}，是原来的 {times} 倍。"
 
 
 _MACHINES: dict[str, Callable[[Trace, Random], Outcome]] = {"cut": _cut, "slow": _slow}

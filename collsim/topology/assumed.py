@@ -49,13 +49,11 @@ class Effect:
         return abs(self.factor - 1) < _SAME
 
     def __str__(self) -> str:
+        said = f"if {self.assumption.option} is {self.value}: "
         if self.none:
-            return f"if {self.assumption.option} is {self.value}: no difference"
-        slow = self.factor > 1
-        return (
-            f"if {self.assumption.option} is {self.value}: {max(self.factor, 1 / self.factor):.2g}x "
-            f"{'slower' if slow else 'faster'}"
-        )
+            return said + "no difference"
+        way = "slower" if self.factor > 1 else "faster"
+        return f"{said}{max(self.factor, 1 / self.factor):.2g}x {way}"
 
     @property
     def chinese(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..errors import TopologyError, unknown
+from ..errors import TopologyError, require_word
 from .network import Cable
 
 _NCCL = "NCCL src/graph/topo.h (5067397)"
@@ -362,11 +362,7 @@ NICS: dict[str, Nic] = {
 
 def nic(name: object) -> Nic:
     """A network card by name. Raises TopologyError with the nearest names."""
-    if isinstance(name, Nic):
-        return name
-    if name not in NICS:
-        raise TopologyError(unknown("NIC", name, NICS))
-    return NICS[str(name)]
+    return name if isinstance(name, Nic) else NICS[require_word("NIC", name, NICS, TopologyError)]
 
 
 def at(cable: Cable, rates: str) -> Cable:

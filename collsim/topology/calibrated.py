@@ -30,12 +30,8 @@ class LinkFigures:
     def __post_init__(self) -> None:
         for name, value, above in (("carries", self.carries, 0.0), ("alpha", self.alpha, -1.0)):
             if isinstance(value, bool) or not isinstance(value, Real) or not above < value < 1e3:
-                raise TopologyError(
-                    "{name}={value!r} must be a number {range}",
-                    name=name,
-                    value=value,
-                    range=Sentence("above 0") if above == 0 else Sentence("of seconds, 0 or more"),
-                )
+                within = Sentence("above 0") if above == 0 else Sentence("of seconds, 0 or more")
+                raise TopologyError("{name}={value!r} must be a number {range}", name=name, value=value, range=within)
 
 
 @dataclass(frozen=True)

@@ -197,21 +197,15 @@ def _changed_cable(old: Cable, rate: float, delay: float) -> Cable:
 def _named_by(old: Cable, rate: float, delay: float) -> str:
     """`NVLink 3 ×12 → 150 GB/s`: what the cable was, and what it carries now; its alpha where an edit changed that."""
     was, _, now = old.label.partition(" → ")
-    said = format_bandwidth(rate)
-    if "," in now or delay != old.alpha:
-        said += f", {format_time(delay)}"
-    return f"{was} → {said}".replace("\N{NO-BREAK SPACE}", " ")
+    latency = f", {format_time(delay)}" if "," in now or delay != old.alpha else ""
+    return f"{was} → {format_bandwidth(rate)}{latency}".replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _times(cable: Cable, by: float) -> Cable:
-    return replace(
-        cable,
-        label=_named_by(cable, cable.bandwidth * by, cable.alpha),
-        bandwidth=cable.bandwidth * by,
-        nominal=None if cable.nominal is None else cable.nominal * by,
-        effective=None if cable.effective is None else cable.effective * by,
-        source=f"×{by:g} by who asked; before: {cable.source}",
-    )
+    rates = {"bandwidth": cable.bandwidth, "nominal": cable.nominal, "effective": cable.effective}
+    scaled: dict[str, Any] = {key: None if rate is None else rate * by for key, rate in rates.items()}
+    label = _named_by(cable, cable.bandwidth * by, cable.alpha)
+    return replace(cable, label=label, source=f"×{by:g} by who asked; before: {cable.source}", **scaled)
 
 
 def _factor(bandwidth: object) -> float | None:

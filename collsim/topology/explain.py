@@ -35,8 +35,7 @@ def _crossed(hops: list[Hop]) -> str:
 
 def _limit(hops: list[Hop]) -> str:
     slowest = min(hops, key=lambda hop: hop.bandwidth)
-    latency = sum(hop.alpha for hop in hops)
+    latency = format_time(sum(hop.alpha for hop in hops))
     return (
-        f"Alone it is limited to {format_bandwidth(slowest.bandwidth)} by {slowest.label}, after "
-        f"{format_time(latency)} of latency."
+        f"Alone it is limited to {format_bandwidth(slowest.bandwidth)} by {slowest.label}, after {latency} of latency."
     )

@@ -378,12 +378,8 @@ def _dims(shape: str, dims: Sequence[object]) -> tuple[int, ...]:
 
 
 def _require_small(shape: str, devices: int, cables: int, advice: str, numbers: int = 0) -> None:
-    require(
-        Sentence("a {shape} of this size", shape=shape),
-        Extent(devices, 2 * cables, numbers=numbers),
-        advice,
-        TopologyError,
-    )
+    what = Sentence("a {shape} of this size", shape=shape)
+    require(what, Extent(devices, 2 * cables, numbers=numbers), advice, TopologyError)
 
 
 def _quantities(shape: str, bandwidth: object, alpha: object) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,14 +69,11 @@ class Shortest:
         answer[goal] = goal
         return answer
 
-    @property
+    @cached_property
     def _incoming(self) -> tuple[list[int], list[int]]:
-        if "incoming" not in self.__dict__:
-            order = np.argsort(self.dst, kind="stable")
-            start = np.concatenate([[0], np.cumsum(np.bincount(self.dst, minlength=self.devices))])
-            self.__dict__["incoming"] = (start.tolist(), self.src[order].tolist())
-        found: tuple[list[int], list[int]] = self.__dict__["incoming"]
-        return found
+        order = np.argsort(self.dst, kind="stable")
+        start = np.concatenate([[0], np.cumsum(np.bincount(self.dst, minlength=self.devices))])
+        return start.tolist(), self.src[order].tolist()
 
     def cut_off(self, places: Longs) -> tuple[Longs, Longs] | None:
         """Two groups of `places` of which the first cannot reach the second in both directions, or None."""
@@ -131,8 +129,7 @@ def from_cables(name: str, nodes: Mapping[Any, Mapping[str, Any]], joined: Mappi
 
 def require_connected(topology: Topology, ways: Shortest) -> None:
     """Raises TopologyError naming ranks that cannot reach each other."""
-    groups = ways.cut_off(topology.endpoint_device.astype(np.int64))
-    if groups is not None:
+    if (groups := ways.cut_off(topology.endpoint_device.astype(np.int64))) is not None:
         one, other = (listed(group) for group in groups)
         why = "{name} is not connected: {one} and {other} cannot reach each other; add a link between them"
         raise TopologyError(why, name=topology.name, one=one, other=other)

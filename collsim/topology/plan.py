@@ -116,8 +116,7 @@ class Machine:
 
 def kind_of(name: str) -> str:
     """`"gpu3"` is a gpu."""
-    kind = name.rstrip("0123456789")
-    if kind not in DEVICE_KINDS:
+    if (kind := name.rstrip("0123456789")) not in DEVICE_KINDS:
         why = "device {name!r}: a name is a kind and a number; kinds are {kinds}"
         raise TopologyError(why, name=name, kinds=", ".join(DEVICE_KINDS))
     return kind

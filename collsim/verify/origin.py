@@ -110,11 +110,9 @@ def _rows(step: Step) -> Counter[Row]:
 
 def _index(schedule: Schedule, step: int, row: Row) -> int:
     """The last row of the table that is this transfer of this step."""
-    t = schedule.transfers
-    same = t["step"] == step
-    for name, value in zip(("src", "dst", "chunk", "into", "reduce"), row, strict=True):
-        same &= t[name] == value
-    return int(np.flatnonzero(same)[-1])
+    t, columns = schedule.transfers, ("step", "src", "dst", "chunk", "into", "reduce")
+    same = [t[name] == value for name, value in zip(columns, (step, *row), strict=True)]
+    return int(np.flatnonzero(np.all(same, axis=0))[-1])
 
 
 def _resembled(schedule: Schedule) -> Schedule | None:

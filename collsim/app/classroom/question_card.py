@@ -34,11 +34,9 @@ def choices(question: Question, given: int | None, groups: Sequence[Group] = (),
 
 def plain_choices(question: Question) -> str:
     """The choices with their letters and nothing that tells which is right, to be read from a wall."""
-    cards = [
-        f'<div class="cs-choice"><i>{chr(65 + k)}</i><div><b>{html.escape(text)}</b></div></div>'
-        for k, text in enumerate(question.options)
-    ]
-    return f'<div class="cs-choices">{"".join(cards)}</div>'
+    texts = [f"<i>{chr(65 + k)}</i><div><b>{html.escape(text)}</b></div>" for k, text in enumerate(question.options)]
+    cards = "".join(f'<div class="cs-choice">{text}</div>' for text in texts)
+    return f'<div class="cs-choices">{cards}</div>'
 
 
 def numbers(question: Question, groups: Sequence[Group], others: int, words: tuple[str, str]) -> str:

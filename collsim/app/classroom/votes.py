@@ -145,8 +145,7 @@ class Rooms:
     def reveal(self, room: str) -> None:
         """Show everybody the votes and the answer; from now on no vote counts."""
         with self._lock:
-            one = self._led(room)
-            if one is not None and one.asked is not None and not one.revealed:
+            if (one := self._led(room)) is not None and one.asked is not None and not one.revealed:
                 one.revealed = True
                 one.told = [*one.told, Told(one.asked.question, _written(one))][-MOST_TOLD:]
 

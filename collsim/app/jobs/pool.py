@@ -224,8 +224,7 @@ class Workers:
     def join(self, who: str, key: Key) -> Computation | None:
         """Wait for a computation that somebody else waits for already; None where nobody does."""
         with self._lock:
-            job = self._jobs.get(key)
-            if job is not None:
+            if (job := self._jobs.get(key)) is not None:
                 job.waiting[who] = time.monotonic()
         return job
 

@@ -108,8 +108,7 @@ def _watch(nbytes: str) -> None:
 def _able(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """The rows of algorithms that could run, with their names; a sentence for each of the others."""
     for name, why in table.attrs["refusals"].items():
-        words = {"name": algorithm_label(name, choice.collective), "why": sentence(why, language())}
-        mistake(t("compare.failed", **words))
+        mistake(t("compare.failed", name=algorithm_label(name, choice.collective), why=sentence(why, language())))
     good = table[table["error"].isna()]
     return good.assign(name=[algorithm_label(name, choice.collective) for name in good["algorithm"]])
 
@@ -158,8 +157,7 @@ def _code(choice: Choice) -> None:
 def _cards() -> Iterator[tuple[str, Any]]:
     """The two cards side by side, each with its title."""
     for column, what in zip(st.columns(2, gap="small"), ("time", "busbw"), strict=True):
-        with column:
-            card = st.container(border=True, key=f"card_{what}")
+        card = column.container(border=True, key=f"card_{what}")
         card.markdown(f"**{t(f'compare.{what}')}**")
         yield what, card
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import collsim as cs
@@ -112,36 +112,36 @@ def flag(text: str) -> bool:
 
 def one_of(what: str, known: Callable[[], Any]) -> Callable[[str], str]:
     """A reader for a name out of a list that may still grow."""
+    return partial(_named, what, known)
 
-    def read(text: str) -> str:
-        if text not in known():
-            raise CollsimError(unknown(what, shortened(text), known()))
-        return text
 
-    return read
+def _named(what: str, known: Callable[[], Any], text: str) -> str:
+    if text not in known():
+        raise CollsimError(unknown(what, shortened(text), known()))
+    return text
 
 
 def count(what: str, most: int, least: int = 1) -> Callable[[str], int]:
     """A reader for a whole number in a range."""
+    return partial(_counted, what, most, least)
 
-    def read(text: str) -> int:
-        number = parse_count(text, what, least)
-        if number > most:
-            why = "{what}={number} is too large; {what} is at most {most} here"
-            raise CollsimError(why, what=what, number=number, most=most)
-        return number
 
-    return read
+def _counted(what: str, most: int, least: int, text: str) -> int:
+    number = parse_count(text, what, least)
+    if number > most:
+        why = "{what}={number} is too large; {what} is at most {most} here"
+        raise CollsimError(why, what=what, number=number, most=most)
+    return number
 
 
 def quantity(parse: Callable[[str], Any]) -> Callable[[str], str]:
     """A reader for a text with a unit; it stays as it was written."""
+    return partial(_as_written, parse)
 
-    def read(text: str) -> str:
-        parse(text)
-        return text
 
-    return read
+def _as_written(parse: Callable[[str], Any], text: str) -> str:
+    parse(text)
+    return text
 
 
 def option_reader(of: Option) -> Callable[[str], Any]:
@@ -186,13 +186,13 @@ def _names(text: str) -> tuple[str, ...]:
 
 def among(known: Collection[str]) -> Callable[[str], str]:
     """A reader for one of a few words."""
+    return partial(_word, known)
 
-    def read(text: str) -> str:
-        if text not in known:
-            raise CollsimError("unknown")
-        return text
 
-    return read
+def _word(known: Collection[str], text: str) -> str:
+    if text not in known:
+        raise CollsimError("unknown")
+    return text
 
 
 def _place_word(name: str, known: Callable[[], Any]) -> Word:
@@ -277,12 +277,9 @@ def shape_numbers(text: str) -> list[int]:
 
 def network_text(choice: Choice) -> str:
     """A generic network as the command line takes it: `ring(8, bandwidth=25GB/s, alpha=1us)`."""
-    size = (
-        [str(n) for n in shape_numbers(choice.shape or SHAPES[choice.place][0])]
-        if has_shape(choice.place)
-        else [str(choice.ranks)]
-    )
-    return f"{choice.place}({', '.join(size)}, bandwidth={choice.bandwidth}, alpha={choice.alpha})"
+    shape = shape_numbers(choice.shape or SHAPES[choice.place][0]) if has_shape(choice.place) else [choice.ranks]
+    size = ", ".join(map(str, shape))
+    return f"{choice.place}({size}, bandwidth={choice.bandwidth}, alpha={choice.alpha})"
 
 
 def usual_algorithm(collective: str) -> str:

@@ -34,8 +34,7 @@ def offered(place: cs.Topology | None) -> list[str]:
     """What can run beside on a place: groups need several nodes with several ranks each."""
     if place is None or place.ranks < 2:
         return [""]
-    nodes = _nodes(place)
-    sizes = np.unique(nodes, return_counts=True)[1]
+    sizes = np.unique(_nodes(place), return_counts=True)[1]
     return list(BESIDE) if len(sizes) > 1 and sizes.min() == sizes.max() > 1 else list(BESIDE[:2])
 
 
@@ -71,11 +70,9 @@ def transfers(plan: cs.Schedule, what: str, place: cs.Topology) -> int:
 
 def several(together: cs.Together) -> Several:
     """What the page shows of all at once."""
-    rows = tuple(
-        (t.schedule.name, t.schedule.ranks, alone.time, t.time, factor)
-        for t, alone, factor in zip(together, together.alone, together.slowdown.tolist(), strict=True)
-    )
-    return Several(sent(together), rows)
+    runs = zip(together, together.alone, together.slowdown.tolist(), strict=True)
+    rows = [(t.schedule.name, t.schedule.ranks, alone.time, t.time, factor) for t, alone, factor in runs]
+    return Several(sent(together), tuple(rows))
 
 
 def python(what: str, place: cs.Topology) -> str:

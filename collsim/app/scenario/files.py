@@ -277,12 +277,15 @@ def expected_converted(upload: Upload, choice: Choice, name: str, language: str)
 
 def converted(upload: Upload, choice: Choice, name: str, language: str, tell: Tell = quietly) -> tuple[str, bytes]:
     """A schedule from a file in another format, or its run as a picture, film or page."""
-    entry, plan = formats()[name], schedule_of(upload)
-    thing: Any = plan
-    if entry.holds != "schedule":
-        place = build_place(choice)
-        thing = (
-            place if entry.holds == "topology" else cs.simulate(plan, place, choice.nbytes, choice.dtype, choice.engine)
-        )
+    entry = formats()[name]
+    thing = _held(entry, schedule_of(upload), choice)
     known = {"nbytes": cs.parse_bytes(choice.nbytes), "lang": language}
     return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
+
+
+def _held(entry: Format, plan: Schedule, choice: Choice) -> Any:
+    """What a format holds: the schedule, where it runs, or its run there."""
+    if entry.holds == "schedule":
+        return plan
+    place = build_place(choice)
+    return place if entry.holds == "topology" else cs.simulate(plan, place, choice.nbytes, choice.dtype, choice.engine)

@@ -303,14 +303,8 @@ def links(trace: cs.Trace) -> pd.DataFrame:
 def endpoints(trace: cs.Trace) -> pd.DataFrame:
     """A row per endpoint: index, helper (not a rank), sent and received bytes."""
     count = trace.schedule.endpoints
-    return pd.DataFrame(
-        {
-            "endpoint": range(count),
-            "helper": [e >= trace.schedule.ranks for e in range(count)],
-            "sent": trace.sent_bytes,
-            "received": trace.received_bytes,
-        }
-    )
+    names = {"endpoint": range(count), "helper": [e >= trace.schedule.ranks for e in range(count)]}
+    return pd.DataFrame({**names, "sent": trace.sent_bytes, "received": trace.received_bytes})
 
 
 class _InThisProcess(Executor):
@@ -396,8 +390,7 @@ def swept(
 
 
 def compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict[str, Any]]]:
-    """The algorithms of a comparison with their options, one pair for each choice of channels and chunks that is
-    tried."""
+    """The algorithms of a comparison, each with its options for every choice of channels and chunks that is tried."""
     names = choice.algorithms or usual_algorithms(choice.collective)
     search = Search.on(topology)
     tries = {name: search.of(cs.algorithms()[name]) for name in names if name != SYNTHESIZED}

@@ -34,8 +34,7 @@ def single(choice: Choice) -> Choice:
     """The choice with one channel, where it names no number and could have more."""
     if "channels" not in own_options(choice.algorithm) or "channels" in dict(choice.options) or not choice.on_machine:
         return choice
-    place = build_place(choice)
-    used = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+    used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
     return replace(choice, options=(*choice.options, ("channels", 1))) if used.get("channels", 1) > 1 else choice
 
 

@@ -42,23 +42,17 @@ _DTYPES = {"float16": "half", "float32": "float", "float64": "double", "float8_e
 
 def python(choice: Choice, options: dict[str, Any]) -> str:
     """A script that prints the same figures. `options` are those used, channels included."""
-    return (
-        f"{_scheduled(choice, options, place(choice))}"
-        f"t = cs.simulate(s, m, {choice.nbytes!r}{_more(choice)})\n"
-        "print(t)\n"
-    ).replace("'", '"')
+    run = f"t = cs.simulate(s, m, {choice.nbytes!r}{_more(choice)})\nprint(t)\n"
+    return (_scheduled(choice, options, place(choice)) + run).replace("'", '"')
 
 
 def python_synthesis(choice: Choice, options: dict[str, Any], changed: str = "", switches: bool = True) -> str:
     """A script that races what is synthesized against a run, and writes it; `changed` builds a machine that is not the
     choice's. `switches`: those that reduce may be used."""
     given = "" if switches else "switches=False"
-    return (
-        f"{_scheduled(choice, options, changed or place(choice))}"
-        f"race = cs.simulate(s, m, {choice.nbytes!r}{_more(choice)}).close_gap({given})\n"
-        "print(race)\n"
-        "cs.save(race.schedule, 'synthesized.xml')\n"
-    ).replace("'", '"')
+    race = f"race = cs.simulate(s, m, {choice.nbytes!r}{_more(choice)}).close_gap({given})\nprint(race)\n"
+    save = "cs.save(race.schedule, 'synthesized.xml')\n"
+    return (_scheduled(choice, options, changed or place(choice)) + race + save).replace("'", '"')
 
 
 def _scheduled(choice: Choice, options: dict[str, Any], machine: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from ipaddress import ip_address
 
@@ -57,12 +58,10 @@ def addresses() -> list[str]:
 
 def _default() -> str:
     """Our address on the default route; empty without one. Nothing is sent: a UDP socket only looks the route up."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(_NOBODY)
-        except OSError:
-            return ""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        probe.connect(_NOBODY)
         return str(probe.getsockname()[0])
+    return ""
 
 
 def _url(host: str) -> str:

@@ -34,8 +34,7 @@ def choose(
 ) -> Any:
     """One of the values of `words`, each shown as its text."""
     key = start(name, current, words)
-    shown = words.__getitem__
-    return st.selectbox(label, list(words), format_func=shown, key=key, disabled=disabled, help=help)
+    return st.selectbox(label, list(words), format_func=words.__getitem__, key=key, disabled=disabled, help=help)
 
 
 def pick(name: str, options: Sequence[str], current: str, label: Callable[[str], str] = str) -> str:

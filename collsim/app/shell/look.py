@@ -164,12 +164,7 @@ def mark() -> str:
 
 def logo(dark: bool) -> str:
     """The name with its mark."""
-    words = (
-        'font-family="Segoe UI,Helvetica Neue,Arial,sans-serif" font-size="20" font-weight="700" '
-        f'fill="{color("ink", dark)}"'
-    )
-    name = f'<text x="38" y="22.5" {words}>collsim</text>'
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="120" height="32" viewBox="0 0 120 '
-        f'32">{_ring(dark)}{name}</svg>'
-    )
+    letters = 'font-family="Segoe UI,Helvetica Neue,Arial,sans-serif" font-size="20" font-weight="700"'
+    name = f'<text x="38" y="22.5" {letters} fill="{color("ink", dark)}">collsim</text>'
+    head = '<svg xmlns="http://www.w3.org/2000/svg" width="120" height="32" viewBox="0 0 120 32">'
+    return f"{head}{_ring(dark)}{name}</svg>"

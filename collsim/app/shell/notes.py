@@ -48,12 +48,13 @@ def mistake(text: str) -> None:
 
 def complain(complaints: list[Complaint]) -> None:
     """Say what an address asked for in vain."""
-    lines = []
-    for c in complaints:
-        why = t("url.unknown") if c.why == "unknown" else sentence(c.why, language())
-        lines.append(html.escape(t("url.bad", name=c.name, value=c.value, why=why, used=c.used)))
-    if lines:
-        st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(lines)}</div>')
+    if complaints:
+        st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(map(_in_vain, complaints))}</div>')
+
+
+def _in_vain(c: Complaint) -> str:
+    why = t("url.unknown") if c.why == "unknown" else sentence(c.why, language())
+    return html.escape(t("url.bad", name=c.name, value=c.value, why=why, used=c.used))
 
 
 def small(text: str, style: str = "", about: str = "") -> str:

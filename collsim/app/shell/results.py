@@ -186,8 +186,7 @@ def _asked(
 
 
 def _ended(request: Awaited, kept: bool) -> None:
-    """Say why there is nothing new, and that what stands below is `kept` from before; what was stopped can be started
-    again."""
+    """Say why there is nothing new, and whether what stands below is `kept`; what was stopped can be started again."""
     assert request.ended is not None
     mistake(f"{sentence(request.ended, language())} {t('mistake.kept') if kept else ''}".strip())
     if isinstance(request.ended, Refused) and request.ended.key in ("work.stopped", "work.died", "work.many"):
@@ -231,8 +230,7 @@ def _said(job: Computation) -> str:
 
 def _stop(request: Awaited) -> None:
     """Wait no more; what came to its end in the meantime is shown instead."""
-    job = request.job
-    if job is None or (job.key == request.key and job.over.is_set() and not job.stopped):
+    if (job := request.job) is None or (job.key == request.key and job.over.is_set() and not job.stopped):
         return
     workers().leave(requests().who, job)
     request.job, request.ended = None, Refused("work.stopped")

@@ -68,10 +68,7 @@ def sidebar(page: str) -> None:
     with st.sidebar:
         if page == "explore":
             st.page_link(menu()["lessons"], label=t("begin"), icon=":material/school:")
-        new = _what(session().choice, page)
-        new = where(new)
-        new = _how(new, page)
-    session().choice = new
+        session().choice = _how(where(_what(session().choice, page)), page)
 
 
 def _what(choice: Choice, page: str) -> Choice:
@@ -192,9 +189,8 @@ def _how(choice: Choice, page: str) -> Choice:
 def _options(choice: Choice) -> tuple[tuple[str, Any], ...]:
     """The algorithm's own options; one that stands at its default is not part of the choice."""
     ranks, offered = _place_facts(choice)
-    found = {
-        name: _one_option(choice, option, ranks, offered) for name, option in own_options(choice.algorithm).items()
-    }
+    own = own_options(choice.algorithm)
+    found = {name: _one_option(choice, option, ranks, offered) for name, option in own.items()}
     return tuple((name, value) for name, value in found.items() if value is not None)
 
 

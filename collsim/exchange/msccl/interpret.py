@@ -15,7 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ...collective import EVERY, NOTHING, Collective, collective
 from ...errors import FormatError, Sentence, Words, in_a_row
@@ -248,10 +248,12 @@ class _Machine:
         cells = self.cells(spot, step, operand, name)
         missing = next((k for k, cell in enumerate(cells) if cell not in self.value), None)
         if missing is not None:
-            where = self.named(operand[0], operand[1] + missing)
-            why = "undefined read: {type} reads {where}, in which nothing was written yet"
-            refuse(self.path, at(*spot), why, type=step.type, where=where)
+            self.refuse_unwritten(spot, step, self.named(operand[0], operand[1] + missing))
         return [self.value[cell] for cell in cells]
+
+    def refuse_unwritten(self, spot: Spot, step: Instruction, where: Words) -> NoReturn:
+        why = "undefined read: {type} reads {where}, in which nothing was written yet"
+        refuse(self.path, at(*spot), why, type=step.type, where=where)
 
     @staticmethod
     def named(buffer: str, chunk: int) -> Sentence:
@@ -303,8 +305,7 @@ class _Machine:
 
     def sender(self, spot: Spot, gpu: int, receiver: int, channel: int) -> tuple[int, int]:
         """The thread block of `gpu` that should send what an instruction waits for."""
-        sender = self.unfinished(gpu, receiver, channel, "send")
-        if sender is None:
+        if (sender := self.unfinished(gpu, receiver, channel, "send")) is None:
             why = "unmatched receive: {type} waits for a message that gpu {gpu} never sends on channel {channel}"
             refuse(self.path, at(*spot), why, type=self.step(spot).type, gpu=gpu, channel=channel)
         return sender
@@ -321,9 +322,8 @@ class _Machine:
     def owner(self, gpu: int, peer: int, channel: int, side: str) -> tuple[int, int] | None:
         """The thread block of `gpu` that has this connection."""
         if not self.owners:
-            self.owners = {
-                (end, g, peer, tb.channel): (g, b) for (g, b), tb in self.blocks.items() for end, peer in tb.ends()
-            }
+            blocks = self.blocks.items()
+            self.owners = {(end, g, peer, tb.channel): (g, b) for (g, b), tb in blocks for end, peer in tb.ends()}
         return self.owners.get((side, gpu, peer, channel))
 
     def require_result(self) -> None:

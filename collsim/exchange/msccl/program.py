@@ -236,8 +236,7 @@ class _Builder:
         tb.steps.append(step)
 
     def _instruction(self, a: dict[str, str], where: Words) -> Instruction:
-        kind = a.get("type", "")
-        if kind not in TYPES:
+        if (kind := a.get("type", "")) not in TYPES:
             why = "type {kind!r} is unknown; expected one of {types}"
             refuse(self.path, where, why, kind=kind[:20], types=", ".join(TYPES))
         src, dst = (self._slot(a, side, where) for side in ("src", "dst"))
@@ -288,8 +287,7 @@ class _Builder:
         blocks = self.blocks[gpu]
         gap = next((k for k in range(len(blocks)) if k not in blocks), None)
         if gap is not None:
-            why = "thread blocks are numbered from 0 without gaps; there is no {gap}"
-            refuse(self.path, at(gpu), why, gap=gap)
+            refuse(self.path, at(gpu), "thread blocks are numbered from 0 without gaps; there is no {gap}", gap=gap)
         return [blocks[k] for k in range(len(blocks))]
 
     def _require_connections(self, g: int, gpu: GpuProgram) -> None:
@@ -326,43 +324,45 @@ def write(program: Program, path: Any) -> None:
 def _lines(p: Program) -> Iterator[str]:
     yield _head(p)
     for g, gpu in enumerate(p.gpus):
-        sizes = " ".join(f'{b}_chunks="{gpu.sizes[b]}"' for b in BUFFERS)
-        yield f'  <gpu id="{g}" {sizes}>'
-        for b, block in enumerate(gpu.blocks):
-            yield f'    <tb id="{b}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">'
-            yield from (_step_line(s, step) for s, step in enumerate(block.steps))
-            yield "    </tb>"
-        yield "  </gpu>"
+        yield from _gpu_lines(g, gpu)
     yield "</algo>"
+
+
+def _gpu_lines(g: int, gpu: GpuProgram) -> Iterator[str]:
+    sizes = " ".join(f'{b}_chunks="{gpu.sizes[b]}"' for b in BUFFERS)
+    yield f'  <gpu id="{g}" {sizes}>'
+    for b, block in enumerate(gpu.blocks):
+        yield from _block_lines(b, block)
+    yield "  </gpu>"
+
+
+def _block_lines(b: int, block: Block) -> Iterator[str]:
+    yield f'    <tb id="{b}" send="{block.send}" recv="{block.recv}" chan="{block.channel}">'
+    yield from (_step_line(s, step) for s, step in enumerate(block.steps))
+    yield "    </tb>"
 
 
 def _head(p: Program) -> str:
     extra = "" if p.bytes is None else f' minBytes="{p.bytes[0]}" maxBytes="{p.bytes[1]}"'
     extra += f' root="{p.root}"' if p.root else ""
-    return (
-        f'<algo name={quoteattr(p.name)} proto="{p.protocol}" nchannels="{p.channels}" nchunksperloop="{p.chunks}" '
-        f'ngpus="{p.ranks}" '
-        f'coll="{p.collective}" inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"{extra}>'
-    )
+    size = f'nchannels="{p.channels}" nchunksperloop="{p.chunks}" ngpus="{p.ranks}"'
+    places = f'inplace="{int(True in p.layouts)}" outofplace="{int(False in p.layouts)}"'
+    return f'<algo name={quoteattr(p.name)} proto="{p.protocol}" {size} coll="{p.collective}" {places}{extra}>'
 
 
 def _step_line(number: int, step: Instruction) -> str:
     waits = step.waits or (-1, -1)
-    return (
-        f'      <step s="{number}" type="{step.type}" srcbuf="{step.src[0]}" srcoff="{step.src[1]}" '
-        f'dstbuf="{step.dst[0]}" dstoff="{step.dst[1]}" cnt="{step.count}" depid="{waits[0]}" deps="{waits[1]}" '
-        f'hasdep="{int(step.signals)}"/>'
-    )
+    ends = f'srcbuf="{step.src[0]}" srcoff="{step.src[1]}" dstbuf="{step.dst[0]}" dstoff="{step.dst[1]}"'
+    order = f'depid="{waits[0]}" deps="{waits[1]}" hasdep="{int(step.signals)}"'
+    return f'      <step s="{number}" type="{step.type}" {ends} cnt="{step.count}" {order}/>'
 
 
 def over_limits(program: Program, limits: ProgramLimits | None = None) -> Sentence | None:
     """The first limit of the runtime that a program exceeds, as a sentence, or None."""
     most = limits or ProgramLimits()
     if program.channels > most.channels:
-        why = "{channels} channels; the runtime has {most}"
-        return Sentence(why, channels=program.channels, most=most.channels)
-    found = (_gpu_over_limits(g, gpu, most) for g, gpu in enumerate(program.gpus))
-    return next((sentence for sentence in found if sentence is not None), None)
+        return Sentence("{channels} channels; the runtime has {most}", channels=program.channels, most=most.channels)
+    return next(filter(None, (_gpu_over_limits(g, gpu, most) for g, gpu in enumerate(program.gpus))), None)
 
 
 def _gpu_over_limits(g: int, gpu: GpuProgram, most: ProgramLimits) -> Sentence | None:

@@ -14,12 +14,17 @@ from ..lesson import Lesson, Section
 
 def _found() -> dict[int, Lesson]:
     """All lessons by number, as the names of their files say."""
+    files = {int(name.partition("_")[0]): name for name in _files()}
+    made = {number: import_module(f"{__name__}.{name}").LESSON for number, name in files.items()}
+    return {number: replace(lesson, number=number) for number, lesson in made.items()}
+
+
+def _files() -> list[str]:
+    """Their names in order. Raises ValueError for a number that two of them have."""
     files = sorted(module.name for module in iter_modules(__path__))
-    numbers = [int(name.partition("_")[0]) for name in files]
-    if len(set(numbers)) < len(numbers):
+    if len({int(name.partition("_")[0]) for name in files}) < len(files):
         raise ValueError(f"two lessons have the same number: {files}")
-    made = [import_module(f"{__name__}.{name}").LESSON for name in files]
-    return {number: replace(lesson, number=number) for number, lesson in zip(numbers, made, strict=True)}
+    return files
 
 
 LESSONS: dict[int, Lesson] = _found()

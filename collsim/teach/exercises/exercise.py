@@ -128,20 +128,17 @@ class Result(CheckedAnswer):
 
     def animate(self) -> Any:
         """The failed (or the compared) schedule in the player."""
-        trace = self._shown
-        if trace is None:
+        if (trace := self._shown) is None:
             why = "{name}: there is no schedule to show; {reason}"
             raise CollsimError(why, name=self.exercise.name, reason=self.reason)
         return trace.animate(lang=self.exercise.lang)
 
     @property
     def _shown(self) -> Trace | None:
-        if self.passed or self.schedule is None:
+        s, task = self.schedule, self.exercise.task
+        if self.passed or s is None or (s.ranks == task.at and self.trace is not None):
             return self.trace
-        if self.schedule.ranks == self.exercise.task.at and self.trace is not None:
-            return self.trace
-        n = self.schedule.ranks
-        return simulate(self.schedule, switch(n, bandwidth="25GB/s", alpha="1us"), self.exercise.task.nbytes)
+        return simulate(s, switch(s.ranks, bandwidth="25GB/s", alpha="1us"), task.nbytes)
 
     def _shown_lines(self) -> list[str]:
         lines = [self.picture] if self.picture else []
@@ -152,12 +149,14 @@ class Result(CheckedAnswer):
     def _repr_html_(self) -> str:
         import html
 
-        text = f"<pre>{html.escape(str(self))}</pre>"
-        shown, picture = self._shown, ""
-        if shown is not None and len(shown.schedule):  # with no steps there is nothing to play
-            with contextlib.suppress(CollsimError):  # too many for a picture
-                picture = self.animate()._repr_html_()
-        return text + str(picture)
+        return f"<pre>{html.escape(str(self))}</pre>{self._played()}"
+
+    def _played(self) -> str:
+        """The player; empty where there is no step to play, or too much for a picture."""
+        if (shown := self._shown) is not None and len(shown.schedule):
+            with contextlib.suppress(CollsimError):
+                return str(self.animate()._repr_html_())
+        return ""
 
 
 # ---- judging

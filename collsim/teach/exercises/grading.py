@@ -167,14 +167,8 @@ def _verdict(one: Submission, name: str, lang: str, ended: Ended, limits: Limits
 
 
 def _row(one: Submission, exercise: str, passed: bool, reason: str, gap: float | None) -> dict[str, Any]:
-    return {
-        "student": one.student,
-        "exercise": exercise,
-        "passed": passed,
-        "reason": reason,
-        "gap": gap,
-        "digest": one.digest,
-    }
+    found = {"exercise": exercise, "passed": passed, "reason": reason, "gap": gap}
+    return {"student": one.student, **found, "digest": one.digest}
 
 
 def _frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:

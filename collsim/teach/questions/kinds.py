@@ -353,14 +353,11 @@ def busiest_link(run: AskedRun, random: Random) -> Question | None:
 
 
 def _share_text(run: AskedRun, link: int) -> Text:
-    t = run.trace
-    share, rate = 100 * t.link_busy[link] / t.spent, format_bandwidth(t.topology.links.bandwidth[link])
-    if not t.link_bytes[link]:
+    carried, share = run.trace.link_bytes[link], f"{100 * run.trace.link_busy[link] / run.trace.spent:.3g} %"
+    if not carried:
         return "Nothing crosses it.", "没有数据经过它。"
-    return (
-        f"It carries {format_bytes(t.link_bytes[link])} at {rate}: busy {share:.3g} % of the run.",
-        f"它以 {rate} 传输 {format_bytes(t.link_bytes[link])}：占全程的 {share:.3g} %。",
-    )
+    size, rate = format_bytes(carried), format_bandwidth(run.trace.topology.links.bandwidth[link])
+    return f"It carries {size} at {rate}: busy {share} of the run.", f"它以 {rate} 传输 {size}：占全程的 {share}。"
 
 
 def hops(run: AskedRun, random: Random) -> Question | None:
@@ -380,13 +377,11 @@ def hops(run: AskedRun, random: Random) -> Question | None:
 
 def _why_hops(topology: Topology, route: Sequence[int]) -> Text:
     """The way, link by link, and its latency."""
-    names, links = topology.devices.name, topology.links
+    names, links, hops = topology.devices.name, topology.links, len(route)
     way = " → ".join([str(names[links.src[k]]) for k in route] + [str(names[links.dst[route[-1]]])])
     alpha = format_time(float(links.alpha[route].sum()))
-    return (
-        f"The way is {way}: {len(route)} links, and their alphas add up to {alpha}.",
-        f"路径是 {way}：共 {len(route)} 条链路，alpha 之和为 {alpha}。",
-    )
+    en = f"The way is {way}: {hops} links, and their alphas add up to {alpha}."
+    return en, f"路径是 {way}：共 {hops} 条链路，alpha 之和为 {alpha}。"
 
 
 # ---- time

@@ -39,8 +39,7 @@ class QuestionAtStep:
     def record(self) -> dict[str, Any]:
         """As plain JSON, for the page that asks."""
         made = self.question.record()
-        marks = self.ways or ((),) * len(self.question.choices)
-        for choice, pairs in zip(made["choices"], marks, strict=True):
+        for choice, pairs in zip(made["choices"], self.ways or ((),) * len(self.question.choices), strict=True):
             choice["marks"] = [list(pair) for pair in pairs]
         return {"step": self.step, **made}
 
@@ -245,7 +244,6 @@ def _value(one: Alternative, values: tuple[int, ...]) -> int:
 def _ways(pairs: Ways) -> Text:
     """`7 → 8 and 15 → 0`; how many more where they are many."""
     said = [f"{a} → {b}" for a, b in pairs[:_NAMED]]
-    more = len(pairs) - len(said)
-    if more:
+    if more := len(pairs) - len(said):
         return f"{', '.join(said)} and {more} more", f"{'、'.join(said)} 等 {len(pairs)} 块"
     return " and ".join(said), " 和 ".join(said)

@@ -48,11 +48,9 @@ def facts(trace: Trace, lang: str = "en") -> list[str]:
 def _rings(trace: Trace, lang: str) -> list[str]:
     orders = ring_orders(trace.schedule)
     whole = [" → ".join(map(str, [*order, order[0]])) for order in orders[:_MOST_RINGS]]
-    said = [
-        _in(lang, "Ring: ", "环：") if len(orders) == 1 else _in(lang, f"Ring of channel {k}: ", f"通道 {k} 的环：")
-        for k in range(len(whole))
-    ]
-    return [name + ring for name, ring in zip(said, whole, strict=True)]
+    if len(orders) == 1:
+        return [_in(lang, "Ring: ", "环：") + ring for ring in whole]
+    return [_in(lang, f"Ring of channel {k}: ", f"通道 {k} 的环：") + ring for k, ring in enumerate(whole)]
 
 
 def ring_orders(plan: Schedule) -> list[list[int]]:
@@ -119,9 +117,8 @@ def worksheet(trace: Trace, seed: int = 0, count: int = 8, lang: str = "en") -> 
     """The worksheet and the answer key of a run, both as Markdown. Another seed, other questions."""
     asked = questions(trace, seed, count, lang)
     given, plan = facts(trace, lang), plan_text(trace.schedule)
-    return markdown(asked, title(trace, seed, lang), given, plan=plan), markdown(
-        asked, title(trace, seed, lang, True), given, key=True, plan=plan
-    )
+    sheet = markdown(asked, title(trace, seed, lang), given, plan=plan)
+    return sheet, markdown(asked, title(trace, seed, lang, True), given, key=True, plan=plan)
 
 
 def _in(lang: str, en: str, zh: str) -> str:

@@ -378,8 +378,7 @@ def _gpu_link(tag: str, sm: int, count: int, gpu: Element | None) -> Cable:
 
 def _port_rate(net: Element, found: _Found) -> int:
     """Mbit/s of a port; some plugins give kbit/s. NCCL's own default is 10,000."""
-    rate = _whole(net.get("speed"), 0)
-    if rate > _FASTEST and rate // 1000 <= _FASTEST:
+    if (rate := _whole(net.get("speed"), 0)) > _FASTEST and rate // 1000 <= _FASTEST:
         found.notes.append(f"<net speed={rate}> is beyond any card in Mbit/s: taken for kbit/s")
         return rate // 1000
     return found.count(net, "speed", 10_000, most=_FASTEST)

@@ -72,13 +72,8 @@ class _Place:
         self.node, self.file, self.what = node, file, what
 
     def wrong(self, why: Words | Exception, /, **values: object) -> FormatError:
-        return FormatError(
-            "{file}, line {line}: {what}: {why}",
-            file=self.file,
-            line=self.node.start_mark.line + 1,
-            what=self.what,
-            why=Sentence.of(why, **values),
-        )
+        line, said = self.node.start_mark.line + 1, Sentence.of(why, **values)
+        return FormatError("{file}, line {line}: {what}: {why}", file=self.file, line=line, what=self.what, why=said)
 
     @property
     def form(self) -> str:

@@ -225,13 +225,9 @@ def _complain_of_asymmetry(matrix: _Matrix) -> None:
 
 def _seen(matrix: _Matrix) -> Seen:
     """What tells of the parts that are not in the text."""
-    return Seen(
-        links=max((_links_of(matrix, g) for g in matrix.gpus), default=0),
-        bridged=_pairs_of_four(matrix),
-        old=matrix.old,
-        cards=tuple(matrix.legend.get(c, c) for c in matrix.cards),
-        sockets=len(_sockets(matrix)),
-    )
+    links = max((_links_of(matrix, g) for g in matrix.gpus), default=0)
+    cards, sockets = tuple(matrix.legend.get(c, c) for c in matrix.cards), len(_sockets(matrix))
+    return Seen(links=links, bridged=_pairs_of_four(matrix), old=matrix.old, cards=cards, sockets=sockets)
 
 
 def _plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str]]:
@@ -286,8 +282,7 @@ def _links_of(matrix: _Matrix, gpu: str) -> int:
 
 
 def _switched(matrix: _Matrix) -> bool:
-    """NVSwitch: all pairs NV# with one number, and more than four GPUs or more links than a GPU has for a mesh of
-    them."""
+    """NVSwitch: all pairs NV# with one number, and more GPUs than four, or more links than a GPU has for a mesh."""
     words = {matrix.between(a, b) for a in matrix.gpus for b in matrix.gpus if a != b}
     if len(words) != 1 or not (word := next(iter(words))).startswith("NV"):
         return False
@@ -309,23 +304,15 @@ def _join_nvlinks(plan: Plan, matrix: _Matrix, local: dict[str, str], kind: str)
 
 def _nv_pairs(matrix: _Matrix) -> list[tuple[str, str, int]]:
     """GPUs with NV# between them, and the number."""
-    gpus = matrix.gpus
-    return [
-        (a, b, int(w[2:]))
-        for i, a in enumerate(gpus)
-        for b in gpus[i + 1 :]
-        if (w := matrix.between(a, b)).startswith("NV")
-    ]
+    words = [(a, b, matrix.between(a, b)) for a, b in itertools.combinations(matrix.gpus, 2)]
+    return [(a, b, int(word[2:])) for a, b, word in words if word.startswith("NV")]
 
 
 def _pairs_of_four(matrix: _Matrix) -> bool:
     """NV4 and no other, and no GPU in two pairs: the bridge of graphics cards."""
     pairs = _nv_pairs(matrix)
-    return (
-        bool(pairs)
-        and all(width == 4 for *_, width in pairs)
-        and len({g for a, b, _ in pairs for g in (a, b)}) == 2 * len(pairs)
-    )
+    joined = {g for a, b, _ in pairs for g in (a, b)}
+    return bool(pairs) and all(width == 4 for *_, width in pairs) and len(joined) == 2 * len(pairs)
 
 
 def _groups(names: list[str], same: Any) -> list[list[str]]:

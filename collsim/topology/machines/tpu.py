@@ -34,8 +34,7 @@ def _snake(dims: tuple[int, ...]) -> tuple[int, ...]:
     walk: Any = np.arange(dims[0])[:, None]
     for size in dims[1:]:
         walk = _inner(walk, size)
-    places: Any = np.ravel_multi_index(walk.T, dims)
-    return tuple(places.tolist())
+    return tuple(np.ravel_multi_index(walk.T, dims).tolist())
 
 
 def _inner(outer: Any, size: int) -> Any:

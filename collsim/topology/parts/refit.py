@@ -75,11 +75,9 @@ def cards_beside(plan: Machine) -> list[str]:
 
 def _distances(plan: Machine) -> dict[str, int]:
     """Path type from each card to the GPU nearest to it."""
-    paths, gpus = MachinePaths(plan), plan.of_kind("gpu")
-    return {
-        plan.devices[card]: min((path.type for g in gpus if (path := paths.best(g, card))), default=len(plan.devices))
-        for card in plan.of_kind("nic")
-    }
+    paths, gpus, none = MachinePaths(plan), plan.of_kind("gpu"), len(plan.devices)
+    found = {card: [path.type for g in gpus if (path := paths.best(g, card))] for card in plan.of_kind("nic")}
+    return {plan.devices[card]: min(types, default=none) for card, types in found.items()}
 
 
 def training_cards(plan: Machine) -> list[str]:

@@ -106,12 +106,8 @@ def _options(suffix: str) -> list[str]:
     """Names of the options that the registry of formats lists for a picture of this suffix."""
     from ...exchange import formats
 
-    return [
-        name
-        for entry in formats().values()
-        if entry.holds == "trace" and suffix in entry.suffixes
-        for name, _ in entry.options
-    ]
+    entries = [entry for entry in formats().values() if entry.holds == "trace" and suffix in entry.suffixes]
+    return [name for entry in entries for name, _ in entry.options]
 
 
 def _written(writer: Callable[..., None], trace: Trace, path: Path, options: dict[str, Any]) -> None:

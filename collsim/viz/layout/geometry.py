@@ -44,12 +44,8 @@ class Box:
 
     def overlaps(self, other: Box, slack: float = 0.01) -> bool:
         """Do the two share more than a border?"""
-        return (
-            self.x + slack < other.right
-            and other.x + slack < self.right
-            and self.y + slack < other.bottom
-            and other.y + slack < self.bottom
-        )
+        across = self.x + slack < other.right and other.x + slack < self.right
+        return across and self.y + slack < other.bottom and other.y + slack < self.bottom
 
 
 def centred(cx: float, cy: float, w: float, h: float) -> Box:
@@ -60,8 +56,6 @@ def centred(cx: float, cy: float, w: float, h: float) -> Box:
 def leave(box: Box, towards: Point) -> Point:
     """Where a straight line from the middle of a box to a point crosses the border of the box."""
     dx, dy = towards[0] - box.cx, towards[1] - box.cy
-    if dx == 0 and dy == 0:
-        return (box.cx, box.cy)
     scale = min(box.w / 2 / abs(dx) if dx else 1e9, box.h / 2 / abs(dy) if dy else 1e9)
     return (box.cx + dx * scale, box.cy + dy * scale)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...topology import Topology
-from .geometry import Box
+from .geometry import Box, Point
 from .levels import fabric_on_top, levels_of
 from .reduction import Picture
 from .shapes import StageLayout
@@ -55,8 +55,11 @@ def _beside_columns(sheet: Sheet, nodes: list[int]) -> None:
     """In a grid cables leave a node at its side and climb the lane beside its column."""
     for (low, high), way in list(sheet.bends.items()):
         if low in nodes and high not in nodes:
-            box = sheet.boxes[low]
-            lane = box.right + 11
-            end = sheet.boxes[high]
-            x = min(max(lane, end.x + 4), end.right - 4)
-            sheet.bends[(low, high)] = [(box.right, box.cy), (lane, box.cy), (lane, -14.0), (x, way[-1][1])]
+            sheet.bends[(low, high)] = _by_the_lane(sheet.boxes[low], sheet.boxes[high], way[-1][1])
+
+
+def _by_the_lane(box: Box, end: Box, y: float) -> list[Point]:
+    """Out of `box`, up its lane, and to `end` at the height y."""
+    lane = box.right + 11
+    x = min(max(lane, end.x + 4), end.right - 4)
+    return [(box.right, box.cy), (lane, box.cy), (lane, -14.0), (x, y)]

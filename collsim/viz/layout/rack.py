@@ -11,13 +11,10 @@ _TRAY, _SLOT = 122.0, 28.0
 
 def is_rack(nodes: list[NodeDevices]) -> bool:
     """One node whose GPUs all hang on a socket and on one NVSwitch."""
-    node = nodes[0]
-    bars = node.of("nvswitch")
-    return (
-        len(nodes) == 1
-        and len(bars) == 1
-        and all(node.home(g) in node.of("cpu") and bars[0] in node.near[g] for g in node.of("gpu"))
-    )
+    node, bars = nodes[0], nodes[0].of("nvswitch")
+    if len(nodes) != 1 or len(bars) != 1:
+        return False
+    return all(node.home(g) in node.of("cpu") and bars[0] in node.near[g] for g in node.of("gpu"))
 
 
 def rack(sheet: Sheet, node: NodeDevices, title: str) -> None:

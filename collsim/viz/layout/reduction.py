@@ -161,13 +161,10 @@ def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) 
 
 def _idle_switches(topology: Topology, touched: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Switches of the fabric that carry nothing while others do, if no NIC hangs on them (spines)."""
-    switch = topology.devices.kind == DEVICE_KINDS.index("switch")
-    if not (touched & switch).any():
-        return np.zeros(len(switch), bool)
-    links = topology.links
+    switch, links = topology.devices.kind == DEVICE_KINDS.index("switch"), topology.links
     holds = np.zeros(len(switch), bool)
     holds[links.dst[~switch[links.src]]] = True
-    idle: npt.NDArray[np.bool_] = switch & ~touched & ~holds
+    idle: npt.NDArray[np.bool_] = switch & ~touched & ~holds & (touched & switch).any()
     return idle
 
 

@@ -88,8 +88,7 @@ def ranks_of(node: NodeDevices) -> list[int]:
 
 def parent_of(node: NodeDevices, switch: int) -> int | None:
     """The device above a PCIe switch: its socket, or the switch that has more switches below it."""
-    sockets = [d for d in node.near[switch] if node.kind[d] == "cpu"]
-    if sockets:
+    if sockets := [d for d in node.near[switch] if node.kind[d] == "cpu"]:
         return sockets[0]
     above = [d for d in node.near[switch] if node.kind[d] == "pcie" and not node.hanging(d, "gpu")]
     return above[0] if above and node.hanging(switch, "gpu") else None
@@ -128,12 +127,16 @@ def _rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) -> _R
 def _columns(inside: _Inside) -> None:
     """A stretch of x for every device that is not above another."""
     node = inside.node
-    roots = node.of("cpu") or [p for p in node.of("pcie") if parent_of(node, p) is None]
-    for root in roots:
+    for root in node.of("cpu") or [p for p in node.of("pcie") if parent_of(node, p) is None]:
         _column(inside, root)
     for lost in [d for d in [*node.of("pcie"), *ranks_of(node)] if d not in inside.span]:
         _column(inside, lost)
-    for card in [d for d in node.of("nic") if d not in inside.cards]:
+    _lone_cards(inside)
+
+
+def _lone_cards(inside: _Inside) -> None:
+    """Room for the cards that are above no other device."""
+    for card in [d for d in inside.node.of("nic") if d not in inside.cards]:
         inside.cards[card] = inside.x + inside.pitch / 2
         inside.x += inside.pitch
 

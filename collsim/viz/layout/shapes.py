@@ -188,13 +188,14 @@ Placed = tuple[list[Point], dict[tuple[int, int], list[Point]]]
 
 def _ring(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """A circle; with many ranks a stadium, which uses a wide screen better. Rank 0 at the top left, clockwise."""
-    n = len(what)
-    if n <= 8:
-        radius = max(110.0, n * 118 / (2 * pi)) if n > 2 else 80.0
-        turn = 0.5 if n % 4 == 0 else 0.0  # a flat top where that is more legible
-        angles = [2 * pi * (r + turn) / n - (pi / 2 if turn == 0 else pi / 2 + 2 * pi / n) for r in range(n)]
-        return [(radius * cos(a), radius * sin(a)) for a in angles], {}
-    return _stadium(n), {}
+    return (_small_ring(len(what)) if len(what) <= 8 else _stadium(len(what))), {}
+
+
+def _small_ring(n: int) -> list[Point]:
+    radius = max(110.0, n * 118 / (2 * pi)) if n > 2 else 80.0
+    turn = 0.5 if n % 4 == 0 else 0.0  # a flat top where that is more legible
+    angles = [2 * pi * (r + turn) / n - (pi / 2 if turn == 0 else pi / 2 + 2 * pi / n) for r in range(n)]
+    return [(radius * cos(a), radius * sin(a)) for a in angles]
 
 
 def _stadium(n: int) -> list[Point]:
@@ -235,15 +236,17 @@ def _line(what: Picture, facts: Facts = NO_FACTS) -> Placed:
 
 def _star(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """The device with most links in the middle, the others round it."""
-    degree = np.bincount(what.src, minlength=len(what))
-    hub = int(np.argmax(degree))
+    hub = int(np.argmax(np.bincount(what.src, minlength=len(what))))
     others = [d for d in range(len(what)) if d != hub]
-    radius = max(130.0, len(others) * 64 / (2 * pi))
-    place: list[Point] = [(0.0, 0.0)] * len(what)
-    for i, d in enumerate(others):
-        a = 2 * pi * i / len(others) - pi / 2
-        place[d] = (1.3 * radius * cos(a), radius * sin(a))
-    return place, {}
+    around = dict(zip(others, _around(len(others)), strict=True))
+    return [around.get(d, (0.0, 0.0)) for d in range(len(what))], {}
+
+
+def _around(count: int) -> list[Point]:
+    """Places on an ellipse, from the top clockwise."""
+    radius = max(130.0, count * 64 / (2 * pi))
+    angles = [2 * pi * i / count - pi / 2 for i in range(count)]
+    return [(1.3 * radius * cos(a), radius * sin(a)) for a in angles]
 
 
 def _switch(what: Picture, facts: Facts = NO_FACTS) -> Placed:
@@ -304,15 +307,10 @@ def _verticals(made: StageLayout) -> None:
 
 
 def _tree(what: Picture, facts: Facts = NO_FACTS) -> Placed:
-    """The root on top (the lowest rank, or the switches farthest from the ranks), children below, parents above their
-    middle."""
-    near = what.neighbours()
-    root = (
-        0
-        if what.kind[0] != "gpu" or len(near[0]) != 1 or len(what) < 3
-        else max(range(len(what)), key=lambda d: (len(near[d]), -d))
-    )
-    root = 0 if what.shape == "tree" else root
+    """Root on top (lowest rank, or the switch farthest from the ranks), children below, parents above their middle."""
+    near, root = what.neighbours(), 0
+    if what.shape != "tree" and what.kind[0] == "gpu" and len(near[0]) == 1 and len(what) >= 3:
+        root = max(range(len(what)), key=lambda d: (len(near[d]), -d))
     return tree_places(near, root), {}
 
 
@@ -462,13 +460,16 @@ def _dragonfly(what: Picture, facts: Facts = NO_FACTS) -> Placed:
 
 def _graph(what: Picture, facts: Facts = NO_FACTS) -> Placed:
     """Any network: by layers where ranks hang on switches, else by springs."""
-    leaves = [d for d in range(len(what)) if what.endpoint[d] >= 0]
-    near = what.neighbours()
-    if len(leaves) < len(what) and all(
-        len(near[d]) <= 2 and all(what.endpoint[c] < 0 for c in near[d]) for d in leaves
-    ):
+    if _on_switches(what):
         return _layered(what)
     return _circle(what) if len(what) > 300 else (_by_springs(what), {})
+
+
+def _on_switches(what: Picture) -> bool:
+    """Does every rank hang on one or two switches, and on nothing else?"""
+    leaves, near = [d for d in range(len(what)) if what.endpoint[d] >= 0], what.neighbours()
+    hang = (len(near[d]) <= 2 and all(what.endpoint[c] < 0 for c in near[d]) for d in leaves)
+    return len(leaves) < len(what) and all(hang)
 
 
 def _by_springs(what: Picture) -> list[Point]:

@@ -215,13 +215,10 @@ def crossover(found: Crossover, ax: Axes | None = None, lang: str = "en") -> Axe
 
 
 def _needs(table: Any, columns: set[str], maker: str) -> None:
-    missing = columns - set(getattr(table, "columns", ()))
+    missing, what = columns - set(getattr(table, "columns", ())), Sentence("the table has no row")
+    if missing:
+        what = Sentence("the table has no column {missing}", missing=", ".join(sorted(missing)))
     if missing or not len(table):
-        what = (
-            Sentence("the table has no column {missing}", missing=", ".join(sorted(missing)))
-            if missing
-            else Sentence("the table has no row")
-        )
         raise CollsimError("{what}; give what collsim.nccl.{maker}(...) returns", what=what, maker=maker)
 
 

@@ -333,12 +333,8 @@ def _clean(ax: Axes, grid: Literal["both", "x", "y"], lang: str) -> Axes:
 
 def _title(trace: Trace, lang: str, more: tuple[str, str] = ("", "")) -> str:
     """What ran where, in as many lines as it needs."""
-    what, where, size, took = (
-        trace.schedule.label,
-        trace.topology.name,
-        format_bytes(trace.nbytes),
-        words.time(trace.time),
-    )
+    what, where = trace.schedule.label, trace.topology.name
+    size, took = format_bytes(trace.nbytes), words.time(trace.time)
     said = _in(lang, f"{what} on {where}, {size}: {took}{more[0]}", f"{what}，{where}，{size}：{took}{more[1]}")
     return textwrap.fill(said, _LONGEST_LINE)
 

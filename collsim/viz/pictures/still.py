@@ -41,8 +41,7 @@ def fonts(lang: str = "en") -> list[str]:
     from matplotlib import font_manager
 
     have = {font.name for font in font_manager.fontManager.ttflist}
-    wanted = LATIN + CHINESE if lang == "zh" else LATIN
-    return [name for name in wanted if name in have] or ["DejaVu Sans"]
+    return [name for name in (LATIN + CHINESE if lang == "zh" else LATIN) if name in have] or ["DejaVu Sans"]
 
 
 def language(lang: str) -> str:
@@ -128,8 +127,7 @@ def _stage(ax: Axes, made: dict[str, Any], lang: str, family: list[str], dx: flo
 
 def _panel(ax: Axes, p: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
     """What stands around the devices of a node, with its name."""
-    box = Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"])
-    _box(ax, box, palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1)
+    _box(ax, Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]), palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1)
     down = p["h"] - 11 if p["foot"] else 19
     look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "family": family, "color": palette.INK, "zorder": 5}
     ax.text(p["x"] + 14 + dx, p["y"] + down + dy, text_of(p["label"], lang), **look)

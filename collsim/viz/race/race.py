@@ -46,14 +46,10 @@ def runner(trace: Trace) -> Runner:
 
 def why(trace: Trace) -> Pair:
     """Why this run takes as long as it does: the bytes that the busiest endpoint sends, and the bottleneck."""
-    found = bottleneck(trace)
-    if found is None:
+    if (found := bottleneck(trace)) is None:
         return "Nothing has to move.", "没有数据需要移动。"
-    en, zh = _sends(trace)
-    return (
-        f"{en} {found['text']['en']} {found['more']['en']}".strip(),
-        f"{zh}{found['text']['zh']}{found['more']['zh']}",
-    )
+    (en, zh), text, more = _sends(trace), found["text"], found["more"]
+    return f"{en} {text['en']} {more['en']}".strip(), f"{zh}{text['zh']}{more['zh']}"
 
 
 def _sends(trace: Trace) -> Pair:

@@ -38,11 +38,8 @@ def endpoint_name(schedule: Schedule, endpoint: int) -> Pair:
     """`rank 3`, `the server`, `server 1`, in English and Chinese."""
     if endpoint < schedule.ranks:
         return f"rank {endpoint}", f"rank {endpoint}"
-    en, zh = helper_noun(schedule)
-    if schedule.endpoints - schedule.ranks == 1:
-        return f"the {en}", zh
-    number = endpoint - schedule.ranks
-    return f"{en} {number}", f"{zh} {number}"
+    (en, zh), number = helper_noun(schedule), endpoint - schedule.ranks
+    return (f"the {en}", zh) if schedule.endpoints - schedule.ranks == 1 else (f"{en} {number}", f"{zh} {number}")
 
 
 def plural_ranks(schedule: Schedule, endpoints: list[int]) -> Pair:

@@ -51,20 +51,14 @@ def split_document(trace: StepTrace) -> dict[str, Any]:
 
 def _memory(trace: StepTrace) -> dict[str, Any]:
     """What the fullest GPU holds in its fullest moment, and what it has."""
-    fast = trace.costs.speed
-    held = trace.memory.peak()
-    return {
-        "kinds": [[kind, size] for kind, size in held.items() if size],
-        "total": sum(held.values()),
-        "room": None if fast is None else fast.capacity,
-    }
+    fast, held = trace.costs.speed, trace.memory.peak()
+    kinds = [[kind, size] for kind, size in held.items() if size]
+    return {"kinds": kinds, "total": sum(held.values()), "room": None if fast is None else fast.capacity}
 
 
 def splits_table(frame: pd.DataFrame) -> dict[str, Any]:
     """A search as columns of plain values, the calls that make its splits, and the parts of their time."""
-    out: dict[str, Any] = {name: frame[name].tolist() for name in COLUMNS}
-    out["recompute"] = frame["recompute"].tolist()
+    out: dict[str, Any] = {name: frame[name].tolist() for name in (*COLUMNS, "recompute", "parallel")}
     out["data"] = frame["data_parallel"].tolist()
-    out["parallel"] = frame["parallel"].tolist()
     out["parts"] = [[round(value, 6) for value in row] for row in frame[list(PARTS)].to_numpy().tolist()]
     return out

@@ -62,9 +62,11 @@ def _levels(trace: Trace, links: Links) -> Pair | None:
     """`core and aggregation`, where all join two kinds of device, in either direction."""
     table = trace.topology.links
     ends = {frozenset(_device(trace, int(d)) for d in (table.src[i], table.dst[i])) for i in links}
-    if len(ends) != 1:
-        return None
-    names = sorted(ends.pop())
+    return _joined(sorted(ends.pop())) if len(ends) == 1 else None
+
+
+def _joined(names: list[Pair]) -> Pair:
+    """Two kinds of device, or one that is joined to its like."""
     if len(names) == 1:
         return f"{names[0][0]} to {names[0][0]}", f"{names[0][1]}之间"
     return f"{names[0][0]} and {names[1][0]}", f"{names[0][1]} 与 {names[1][1]}"
@@ -72,8 +74,7 @@ def _levels(trace: Trace, links: Links) -> Pair | None:
 
 def _device(trace: Trace, device: int) -> Pair:
     devices = trace.topology.devices
-    kind = DEVICE_KINDS[devices.kind[device]]
-    if kind == "switch":  # by its level: edge, aggregation, core, leaf, spine
+    if (kind := DEVICE_KINDS[devices.kind[device]]) == "switch":  # by its level: edge, aggregation, core, leaf, spine
         word = str(devices.name[device]).removeprefix("fabric/").rstrip("0123456789")
         return DEVICES.get(word, (word, word))
     return DEVICES.get(kind, (kind.upper(), kind.upper()))
@@ -104,10 +105,8 @@ def _parity(trace: Trace, links: Links) -> Pair | None:
 def _distance(trace: Trace, links: Links) -> Pair | None:
     """`ranks 8 or 56 apart`, between ranks."""
     ends = _ranks(trace, links)
-    if min(min(pair) for pair in ends) < 0:
-        return None
     far = sorted({abs(a - b) for a, b in ends})
-    if len(far) > 2:
+    if min(map(min, ends)) < 0 or len(far) > 2:
         return None
     return f"ranks {' or '.join(map(str, far))} apart", f"相距 {' 或 '.join(map(str, far))} 的 rank"
 

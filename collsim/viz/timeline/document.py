@@ -120,8 +120,7 @@ def _whole(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: 
 
 def encode(made: dict[str, Any]) -> dict[str, Any]:
     """The timeline as a host sends it: itself, or `{"schema", "z"}` with base64 of gzipped JSON where it is large."""
-    text = _text_of(made)
-    if len(text) <= _LARGE:
+    if len(text := _text_of(made)) <= _LARGE:
         return made
     packed = gzip.compress(text.encode(), compresslevel=6, mtime=0)
     return {"schema": made["schema"], "z": base64.b64encode(packed).decode("ascii")}

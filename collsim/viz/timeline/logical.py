@@ -76,13 +76,10 @@ def _cycle(near: list[list[int]], n: int) -> list[int] | None:
 
 def _on_circle(order: list[int], n: int) -> list[tuple[float, float]]:
     """Clockwise; four stand in the corners, two side by side."""
-    place = [(0.5, 0.5)] * n
-    turn = {2: -0.25, 4: -0.125}.get(n, 0.0)
-    reach = 0.5 * sqrt(2) if n == 4 else 0.5
-    for i, e in enumerate(order):
-        a = 2 * pi * (i / n + turn)
-        place[e] = (0.5 + reach * sin(a), 0.5 - reach * cos(a))
-    return place
+    turn, reach = {2: -0.25, 4: -0.125}.get(n, 0.0), 0.5 * sqrt(2) if n == 4 else 0.5
+    angle = {e: 2 * pi * (i / n + turn) for i, e in enumerate(order)}
+    around = {e: (0.5 + reach * sin(a), 0.5 - reach * cos(a)) for e, a in angle.items()}
+    return [around.get(e, (0.5, 0.5)) for e in range(n)]
 
 
 _MOST_ON_CIRCLE = 32
@@ -113,11 +110,9 @@ def _on_snake(order: list[int], base: int) -> list[tuple[float, float]]:
 
 def _round_hub(hub: int, n: int) -> list[tuple[float, float]]:
     others = [e for e in range(n) if e != hub]
-    place = [(0.5, 0.5)] * n
-    for i, e in enumerate(others):
-        a = 2 * pi * i / len(others)
-        place[e] = (0.5 + 0.5 * sin(a), 0.5 - 0.5 * cos(a))
-    return place
+    turn = {e: 2 * pi * i / len(others) for i, e in enumerate(others)}
+    around = {e: (0.5 + 0.5 * sin(a), 0.5 - 0.5 * cos(a)) for e, a in turn.items()}
+    return [around.get(e, (0.5, 0.5)) for e in range(n)]
 
 
 def _levels(near: list[list[int]], root: int) -> list[tuple[float, float]] | None:

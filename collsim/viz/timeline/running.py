@@ -46,9 +46,13 @@ def same(short: Callable[..., Any], schedule: Schedule) -> bool:
         made = freeze(schedule.name, schedule.collective, schedule.ranks, short(schedule.ranks), chunks=schedule.chunks)
     except CollsimError:
         return False
-    if made.steps != schedule.steps or len(made) != len(schedule):
+    return _alike(made, schedule)
+
+
+def _alike(one: Schedule, other: Schedule) -> bool:
+    if one.steps != other.steps or len(one) != len(other):
         return False
-    return all(np.array_equal(a, b) for a, b in zip(_sorted(made), _sorted(schedule), strict=True))
+    return all(np.array_equal(a, b) for a, b in zip(_sorted(one), _sorted(other), strict=True))
 
 
 def _sorted(schedule: Schedule) -> list[np.ndarray[Any, Any]]:

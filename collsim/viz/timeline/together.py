@@ -33,10 +33,11 @@ def seated(ranks: npt.NDArray[np.int64]) -> Pair:
     first, last, n = int(ranks[0]), int(ranks[-1]), len(ranks)
     if n > 2 and np.array_equal(ranks, np.arange(first, last + 1)):
         return f"ranks {first}–{last}", f"rank {first}–{last}"
-    if n <= 3:
-        each = [str(r) for r in ranks.tolist()]
-        return f"rank{'s' * (n > 1)} {words.listed(each)}", f"rank {words.listed(each, True)}"
-    return f"{n} ranks", f"{n} 个 rank"
+    return _listed_ranks([str(r) for r in ranks.tolist()]) if n <= 3 else (f"{n} ranks", f"{n} 个 rank")
+
+
+def _listed_ranks(each: list[str]) -> Pair:
+    return f"rank{'s' * (len(each) > 1)} {words.listed(each)}", f"rank {words.listed(each, True)}"
 
 
 def named(trace: Trace, place: npt.NDArray[np.int64]) -> Pair:
@@ -48,8 +49,7 @@ def named(trace: Trace, place: npt.NDArray[np.int64]) -> Pair:
 
 def _subject(number: int, part: Trace, place: npt.NDArray[np.int64]) -> Pair:
     """The letter before a sentence, and where the collective's own ranks sit, as the sentence counts those."""
-    ranks = place[: part.schedule.ranks].tolist()
-    if ranks == list(range(len(ranks))):
+    if (ranks := place[: part.schedule.ranks].tolist()) == list(range(len(ranks))):
         return letter(number), letter(number)
     listed = ", ".join(map(str, ranks if len(ranks) <= 4 else [*ranks[:2], "…", ranks[-1]]))
     return f"{letter(number)} (its ranks from 0 on: {listed})", f"{letter(number)}（其 rank 0 起依次为 {listed}）"

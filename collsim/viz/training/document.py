@@ -6,7 +6,7 @@ backward pass of a bucket's layers) are one box. Only the last microbatch's coll
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,9 +125,7 @@ def _layout(trace: StepTrace) -> list[list[int]]:
     parallel = trace.request.parallel
     if isinstance(parallel, DDP):
         return parallel.layout(trace.step.model, trace.request.step)
-    if isinstance(parallel, ParameterServer):
-        return rebuilt(trace.step.model, parallel.bucket, parallel.bucket)
-    return []
+    return rebuilt(trace.step.model, parallel.bucket, parallel.bucket) if isinstance(parallel, ParameterServer) else []
 
 
 # ---- collectives ----------------------------------------------------------------------------------------------------
@@ -265,12 +263,17 @@ def held(trace: StepTrace) -> list[dict[str, Any]]:
     """For each GPU, in the order of ranks, what it holds in its fullest moment, in groups."""
     out = []
     for lane, ranks in enumerate(trace.step.lanes):
-        peak = trace.memory.peak(ranks[0])
-        groups = dict.fromkeys(KINDS, 0)
-        for kind, nbytes in peak.items():
-            groups[GROUPS.get(kind, "other")] += nbytes
+        groups = _in_groups(trace.memory.peak(ranks[0]))
         out += [{"rank": int(rank), "lane": lane, **groups} for rank in ranks]
     return sorted(out, key=lambda row: row["rank"])
+
+
+def _in_groups(peak: Mapping[str, int]) -> dict[str, int]:
+    """Bytes of each group of what a GPU holds."""
+    groups = dict.fromkeys(KINDS, 0)
+    for kind, nbytes in peak.items():
+        groups[GROUPS.get(kind, "other")] += nbytes
+    return groups
 
 
 # ---- the modules ----------------------------------------------------------------------------------------------------

@@ -58,9 +58,8 @@ class StepAnimation:
         require_language(self.lang)
         for name in self.options:
             if name not in ("theme", "t", "height"):
-                raise CollsimError(
-                    "animate of a step has no option {name!r}; it has lang, theme, t and height", name=name
-                )
+                why = "animate of a step has no option {name!r}; it has lang, theme, t and height"
+                raise CollsimError(why, name=name)
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -84,9 +83,8 @@ class StepAnimation:
         """Write `x.html`. Raises CollsimError for another suffix."""
         place = require_path(path)
         if place.suffix.lower() != ".html":
-            raise CollsimError(
-                "{name!r}: an animation of a step is written as .html; StepTrace.save knows more", name=place.name
-            )
+            why = "{name!r}: an animation of a step is written as .html; StepTrace.save knows more"
+            raise CollsimError(why, name=place.name)
         with writing(place) as file:
             file.write(self.page.encode())
         return place

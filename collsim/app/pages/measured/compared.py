@@ -17,7 +17,7 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence
-from collsim.exchange import formats, load, save
+from collsim.exchange import formats, save
 from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
 from collsim.nccl.model.relative import relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
@@ -27,6 +27,7 @@ from ...scenario.address import Complaint, PageAddress, Word, shortened
 from ...scenario.choice import MOST_NODES, count, flag, one_of
 from ...scenario.outcome import Refused, quietly
 from . import nccl_log, osu
+from .reading import loaded
 
 OWN = "own"
 #: Rows of a log that are looked at; more would be no sweep of sizes.
@@ -190,8 +191,7 @@ def release_of(run: Run, shown: Selection) -> Sentence:
 
 
 def prepared(shown: Selection, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap]:
-    """A run with its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the
-    machine."""
+    """A run, its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the machine."""
     run = run_of(shown)
     table = against(run)
     tell("run", 0.1)
@@ -288,10 +288,7 @@ def read_log(text: str) -> pd.DataFrame:
     kind = _kind(text)
     if kind == "nccl-tests" and not formats()[kind].looks(text):
         raise Refused("measured.nolog")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / _FILES[kind]
-        path.write_text(text, encoding="utf-8")
-        table: pd.DataFrame = load(path, format=kind)
+    table: pd.DataFrame = loaded(text, _FILES[kind], format=kind)
     return table
 
 

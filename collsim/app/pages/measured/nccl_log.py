@@ -3,18 +3,17 @@ knows Streamlit."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.exchange import formats, load
+from collsim.exchange import formats
 from collsim.exchange.nccl_log import NcclJob
 from collsim.nccl import communicator, facts_of, search
 
 from ...scenario.outcome import Refused
+from .reading import loaded
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,7 @@ def looks(text: str) -> bool:
 
 def job_of(text: str) -> NcclJob:
     """What the log says of its largest communicator. Raises CollsimError for a damaged log."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "nccl.log"
-        path.write_text(text, encoding="utf-8")
-        job: NcclJob = load(path, format="nccl-log")
+    job: NcclJob = loaded(text, "nccl.log", format="nccl-log")
     return job
 
 

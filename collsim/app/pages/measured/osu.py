@@ -4,18 +4,17 @@ Streamlit."""
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
 from collsim.errors import CollsimError
-from collsim.exchange import formats, load
+from collsim.exchange import formats
 from collsim.nccl import Facts
 from collsim.nccl.libraries import mpi
 
 from ...scenario.outcome import Refused
+from .reading import loaded
 
 #: Titles of tables with buffers on GPUs: `# OSU MPI-CUDA Allreduce Latency Test v7.4`.
 _ON_GPUS = re.compile(r"OSU MPI-(CUDA|ROCM)\b", re.IGNORECASE)
@@ -41,10 +40,7 @@ def looks(text: str) -> bool:
 
 def read(text: str, ranks: int) -> pd.DataFrame:
     """The rows of all tables. Raises CollsimError for a log that is damaged."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "osu.txt"
-        path.write_text(text, encoding="utf-8")
-        table: pd.DataFrame = load(path, format="osu", ranks=ranks)
+    table: pd.DataFrame = loaded(text, "osu.txt", format="osu", ranks=ranks)
     return table
 
 

@@ -66,10 +66,7 @@ READY: dict[str, tuple[Choice, ...]] = {
 def ready_name(runners: tuple[Choice, ...]) -> str:
     """The ready race that these runners are, whatever the size, type and engine; `own` for any other."""
     first = runners[0]
-    for name, known in READY.items():
-        if runners == tuple(_with(c, first) for c in known):
-            return name
-    return "own"
+    return next((name for name, known in READY.items() if runners == tuple(_with(c, first) for c in known)), "own")
 
 
 def _with(one: Choice, first: Choice) -> Choice:
@@ -177,12 +174,10 @@ def shared(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ...]:
 
 def on(choice: Choice) -> tuple[Choice, ...]:
     """A race on one place: the first usual ways of the collective, those that pipeline with chunks enough to do so."""
+    own = choice.own if choice.place == OWN else ""
+    plain = replace(choice, options=(), algorithms=(), sizes=Choice.sizes, own=own)
     ways = usual_algorithms(choice.collective)[:LEAST]
-    chosen = [_pipelined(replace(choice, algorithm=name, options=())) for name in ways]
-    made = tuple(
-        replace(one, algorithms=(), sizes=Choice.sizes, own=one.own if one.place == OWN else "") for one in chosen
-    )
-    return resized(made, LEAST)
+    return resized(tuple(_pipelined(replace(plain, algorithm=name)) for name in ways), LEAST)
 
 
 def _pipelined(choice: Choice) -> Choice:
@@ -257,8 +252,7 @@ def run(choice: Choice) -> Runner:
 def _planned(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:
     topology = build_place(choice)
     options = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    plan = cs.schedule(choice.algorithm, topology=topology, **options)
-    if len(plan) > MOST_RACED:
+    if len(plan := cs.schedule(choice.algorithm, topology=topology, **options)) > MOST_RACED:
         raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MOST_RACED:,}")
     return topology, plan
 

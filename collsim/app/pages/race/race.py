@@ -236,13 +236,10 @@ def _race(runners: tuple[Choice, ...], seconds: float | None) -> None:
 
 def _started(shown: lineup.Field, names: list[str]) -> Mapping[int, Runner]:
     """Those that can start, by their place; a sentence for each that cannot."""
-    started = {}
-    for n, one in enumerate(shown.runners):
-        if isinstance(one, Runner):
-            started[n] = one
-        else:
-            mistake(t("race.failed", name=names[n], why=sentence(one, language())))
-    return started
+    for name, one in zip(names, shown.runners, strict=False):
+        if not isinstance(one, Runner):
+            mistake(t("race.failed", name=name, why=sentence(one, language())))
+    return {n: one for n, one in enumerate(shown.runners) if isinstance(one, Runner)}
 
 
 def _facts(one: Choice) -> tuple[Choice, dict[str, Any], int]:

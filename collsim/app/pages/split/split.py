@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -75,14 +76,14 @@ def _where(choice: SplitChoice) -> SplitChoice:
 def _memory(current: str) -> str:
     """Bytes of a GPU, or its own."""
     own = t("split.memory.own")
-
-    def read(text: str) -> str:
-        return text if text == own else str(text) if parse_bytes(text, "memory") else own
-
-    made = quantity(
-        "split_memory", [own, "16GB", "24GB", "40GB", "80GB", "141GB"], current or own, t("split.memory"), read
-    )
+    sizes, read = [own, "16GB", "24GB", "40GB", "80GB", "141GB"], partial(_bytes_or, own)
+    made = quantity("split_memory", sizes, current or own, t("split.memory"), read)
     return "" if made == own else made
+
+
+def _bytes_or(own: str, text: str) -> str:
+    """What was typed, if it is a number of bytes above 0, else `own`."""
+    return text if text == own or parse_bytes(text, "memory") else own
 
 
 def _open(choice: SplitChoice) -> SplitChoice:

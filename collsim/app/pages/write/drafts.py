@@ -127,8 +127,7 @@ def started(draft: Draft, name: str) -> Draft:
 def topology(draft: Draft) -> cs.Topology:
     """Where it runs: as many machines as it takes, or the generic network with its cables of 25 GB/s and 1 µs."""
     if draft.place not in MACHINES:
-        made: cs.Topology = cs.topology.NETWORKS[draft.place](draft.ranks, bandwidth="25GB/s", alpha="1us")
-        return made
+        return cs.topology.NETWORKS[draft.place](draft.ranks, bandwidth="25GB/s", alpha="1us")
     one: cs.Topology = cs.machine(draft.place)
     return one if draft.ranks <= one.ranks else cs.machine(draft.place, nodes=-(-draft.ranks // one.ranks))
 

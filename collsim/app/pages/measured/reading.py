@@ -1,0 +1,17 @@
+"""A log that comes as text, read as the file that it was. Nothing here knows Streamlit."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from collsim.exchange import load
+
+
+def loaded(text: str, name: str, **options: Any) -> Any:
+    """What `load` makes of a file of this name with this text. Raises CollsimError for a log that is damaged."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text(text, encoding="utf-8")
+        return load(path, **options)
