@@ -38,9 +38,7 @@ def test_a_correction_by_size_is_read_at_its_power_of_two():
     """Ring with Simple on two nodes: a tenth below 256 MiB (64 x 2^22), the whole from there on; inside a node always
     the whole."""
     for comm, share in ((accelerators(2), 0.1), (accelerators(1), 1.0)):
-        cost = next(
-            e for e in cost_table("allreduce", comm) if (e.algorithm, e.protocol) == ("Ring", "Simple")
-        )
+        cost = next(e for e in cost_table("allreduce", comm) if (e.algorithm, e.protocol) == ("Ring", "Simple"))
         below, at = 256 * MIB - 1, 256 * MIB
         assert time_of("allreduce", cost, comm, below) == pytest.approx(
             cost.latency + below / 1000 / cost.bandwidth / share
