@@ -99,8 +99,8 @@ What is known about why:
   on PCIe 4): sockets, memory placement and virtual machines are not in the tables.
 - **Clouds** with a disturbed or misconfigured network stay far above the prediction at all sizes below 1 GiB.
 - **Middle sizes**: NCCL's versions choose LL, LL128 and Simple at different sizes; the model follows NCCL 2.30.
-- **AMD**: MI300 and MI350 and their kin have RCCL's own tables ([rccl.py](../collsim/nccl/model/rccl.py)), with the step
-  latencies of NVIDIA's links otherwise scaled alike; MI250 and cards without xGMI are told NCCL's.
+- **AMD**: MI300 and MI350 and their kin have RCCL's own tables ([rccl.py](../collsim/nccl/model/rccl.py)), whose step
+  latencies are scaled as NCCL's are; MI250 and cards without xGMI are told NCCL's.
 - EFA is known from three systems, TCPX/TCPXO from two, and B200 over Ethernet from two. On 32 EFA cards of 100 Gbit/s
   large allreduces of 2 to 32 nodes are predicted within 10 %, allgather up to 1.3 times too slow, alltoall 0.8 to 1.2;
   four older cards of 100 Gbit/s take 1.8 times as long as is said. AWS's tuner plugin chooses what NCCL would not, and
@@ -109,8 +109,8 @@ What is known about why:
   read off, and the interval is wide.
 - **Alltoall over Slingshot** on 8 nodes takes twice as long as predicted, and below 4 KiB (450 us, then 130 us) four
   times: no published rule of its provider explains the step.
-- **Trees over partitions of GB200** are predicted 1.5 times too slow on the one system that published them: the bound is
-  NCCL's own on what a channel of a tree moves (`TREE_MAX`), and nothing at hand says by how much to exceed it.
+- **Trees over partitions of GB200** are predicted 1.5 times too slow on the one system that published them: the bound
+  is NCCL's own on what a channel of a tree moves (`TREE_MAX`), and nothing at hand says by how much to exceed it.
 - **GPUs of no table** (RTX 4070 Ti SUPER, Radeon AI PRO R9700, Strix Halo) are predicted from their slot alone.
 - **P2P off**: all nine pairs are one system; in six of them two GPUs were lent from another box over a PCIe fabric,
   which the model treats as another socket.
@@ -144,9 +144,10 @@ left out are predicted (ten times, so that each is left out once); `make accurac
 adds the same by GPU and by source, which takes long. Each fit starts
 from NCCL's own step latencies and link speeds ([crossval.py](accuracy/crossval.py)). Not left out is the shape of the
 model: which terms it has, and the few constants marked "read off" below, were settled with all runs in view; so were
-the loss of the fit and its last term (`blocks`), chosen among some twenty candidates by these very tables. Truly
-unseen runs may be worse than these tables in that respect. Another division into tenths of systems and of GPUs moved
-the median errors by up to 5 points and the shares by up to 10.
+the loss of the fit, how strongly it is held near what is published, and its last terms (`blocks`, `software`,
+`channel`, `fill_pcie`), chosen among some forty candidates by these very tables. Truly unseen runs may be worse than
+these tables in that respect. Another division into tenths of systems and of GPUs moved the median errors by up to 5
+points and the shares by up to 10.
 
 {tables}"""
 _MPI_BLIND = """### MPI left out

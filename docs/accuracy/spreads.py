@@ -35,8 +35,8 @@ ROWS, REST, LEAN, LEVELS, PASSES, INNER = 5, 0.05, 2.0, (0.5, 0.6, 0.7, 0.8, 0.9
 #: Share of a variance that other sizes of the same run say nothing of: so that about four in five measurements lie
 #: inside once one's own smallest and largest are known (`bought`).
 OWN = 0.12
-#: How much less a run of a system with many runs counts for the widths: its number of runs to this power. 0 is every run
-#: the same, as the report counts, 1 every system the same; between, since systems are left out whole.
+#: How much less a run of a system with many runs counts for the widths: by its number of runs to this power. 0 is every
+#: run the same, as the report counts, 1 every system the same; between, since systems are left out whole.
 SYSTEM = 0.25
 _POINTS = 3  # of one's own that `bought` tries
 _NORMAL = 1.2816  # standard deviations on either side that hold four in five of a normal distribution

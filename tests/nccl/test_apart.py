@@ -26,8 +26,8 @@ def test_the_rate_of_data_staged_through_the_host_is_named_with_its_measurements
     found = nccl.apart(ring(machine, "1GiB"))
     assert found.term == "rate"
     assert found.predicted == nccl.predict("allreduce", machine, "1GiB").time
-    # 1.75 GiB at 31.5 GB/s x 0.63 x 0.4 one way, half of that both ways, less the same at 31.5 (twice without P2P)
-    rate = 31.5e9 * 0.63 * 0.4 * (1 if p2p else 0.5)
+    # 1.75 GiB at 31.5 GB/s x 0.56 x 0.4 one way, half of that both ways, less the same at 31.5 (twice without P2P)
+    rate = 31.5e9 * 0.56 * 0.4 * (1 if p2p else 0.5)
     assert found.seconds == pytest.approx(1.75 * 2**30 * (1 / rate - 1 / 31.5e9), rel=1e-6)
     assert "staged through host memory between sockets" in str(found)
     assert "2 RTX 4090" in str(found)
@@ -77,7 +77,7 @@ def test_run_and_predict_say_it():
     place = ["--machine", "pcie-8gpu", "--nbytes", "1GiB"]
     run = CliRunner().invoke(app, ["run", "allreduce_ring", *place])
     predicted = CliRunner().invoke(app, ["predict", "allreduce", *place])
-    line = "predict 237\N{NO-BREAK SPACE}ms (NCCL's Ring), simulate 59.7\N{NO-BREAK SPACE}ms: predict is 3.97 times simulate"
+    line = "predict 267\N{NO-BREAK SPACE}ms (NCCL's Ring), simulate 59.7\N{NO-BREAK SPACE}ms: predict is 4.47 times simulate"
     assert line in run.stdout
     assert line in predicted.stderr
 

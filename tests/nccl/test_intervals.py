@@ -18,7 +18,7 @@ TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "sh
 BOX = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 #: Median |log(measured / predicted)| of systems left out that no later change may lose: by family and band (large,
 #: middle, small), as an error; a margin of two points is added below.
-LEFT_OUT = {"nccl": (0.12, 0.29, 0.30), "mpi": (0.27, 0.46, 0.54), "mpi full": (0.48, 1.14, 0.61)}
+LEFT_OUT = {"nccl": (0.10, 0.27, 0.24), "mpi": (0.27, 0.46, 0.54), "mpi full": (0.48, 1.14, 0.61)}
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_a_measurement_moves_what_it_is_about_and_narrows_it():
     """40 us for 8 B say that launching takes long: nothing of 1 GiB."""
     before, after = (predict("allreduce", BOX, "1KiB", measured=m) for m in (None, {"8B": "40us"}))
     assert before.time < after.time < 42e-6
-    assert after.high / after.low < 0.6 * before.high / before.low
+    assert after.high / after.low < 0.65 * before.high / before.low
     large, same = (predict("allreduce", BOX, "1GiB", measured=m) for m in (None, {"8B": "40us"}))
     assert same.time == pytest.approx(large.time, rel=0.01)
     assert any("8" in note and "moved by" in note for note in after.notes)

@@ -53,8 +53,8 @@ NVLS_CARRIES: Final[dict[int, float]] = {90: 0.66, 100: 0.63}
 #: SmartIO).
 HOST_ONE_WAY, HOST_CROSSING = 0.56, 0.4
 
-#: PCIe peer traffic over the inter-socket link: 14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results);
-#: the fit starts from what NCCL plans with between AMD's sockets, 16 GB/s where a slot has 24 (src/graph/topo.h).
+#: PCIe peer traffic over the inter-socket link: 14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results).
+#: The fit starts from what NCCL plans with between AMD's sockets, 16 GB/s where a slot has 24 (src/graph/topo.h).
 CROSSING = 0.67
 
 #: TCP moves what a CPU moves per NIC: 35 Gbit/s single stream on a 200G wire (measured with iperf3), NCCL 9.45
@@ -69,8 +69,8 @@ WITHOUT_GDR = 0.61
 #: one way (GDR_On there).
 HOST_BRIDGE = 0.72
 
-#: Point-to-point traffic over the network against a ring's, which NCCL gives few channels and sends in pieces of 128 KiB
-#: (src/init.cc, p2pNetChunkSize): sendrecv 24.9 to 26.2, alltoall 44.7 to 49.5 per GPU with a 50 GB/s NIC
+#: Point-to-point traffic over the network against a ring's: NCCL gives it few channels and sends in pieces of 128 KiB
+#: (src/init.cc, p2pNetChunkSize). Sendrecv 24.9 to 26.2, alltoall 44.7 to 49.5 per GPU with a 50 GB/s NIC
 #: (github.com/xxrjun/nccl-tests-cluster), and others; the fit starts from 0.85 for both.
 NET_P2P: Final[dict[str, float]] = {"sendrecv": 0.61, "alltoall": 0.82}
 
@@ -138,8 +138,8 @@ RENDEZVOUS = 18e-6
 #: chunks in flight).
 FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.3, 12.0), "LL128": (2.5, 33.0), "Simple": (2.1, 7.1)}
 
-#: Factor on that share where GPUs of a node are joined by PCIe or host memory: thread blocks are faster than such a link
-#: and seldom let it wait.
+#: Factor on that share where GPUs of a node are joined by PCIe or host memory: thread blocks are faster than such a
+#: link and seldom let it wait.
 FILL_PCIE = 0.48
 
 #: Waiting that even a ring of two has: filling and draining the buffers of a channel.
