@@ -1,11 +1,15 @@
 """Greedy matching: right on any network, near the bound where TACOS is, and the same twice."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from networks import boxes_of_a100, dgx1, random_network, tacos
 
 import collsim as cs
 from collsim.synthesis.greedy import MATCHED, distances, greedy
+
+PAGE = (Path(__file__).parents[2] / "docs" / "synthesis.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", MATCHED)
@@ -52,6 +56,7 @@ def test_an_allgather_takes_what_tacos_reports(kind, dims, latency, bandwidth, p
     made = cs.synthesize("allgather", network, nbytes, method="greedy", pieces=pieces)
     time = cs.simulate(made, network, nbytes, engine="event").time
     assert time <= microseconds * 1e-6 * (1.02 if len(bandwidth) == 2 else 1.0001)
+    assert f"| {microseconds:.0f} | {time * 1e6:.0f} |" in PAGE
 
 
 def test_an_alltoall_is_brought_over_ranks_on_the_way():
