@@ -34,8 +34,8 @@ _NETWORKS = (*_RDMA, "slingshot", *_SOFTWARE)
 _NEAR = (*FABRICS, "pcie", "host")
 
 #: What is known without any run: NCCL's link speeds over nominal ones (src/graph/topo.h), between two AMD sockets 16
-#: GB/s where a slot has 24, its step latencies as they are, what a channel moves (tuning.cc), a NIC that carries its rate
-#: less headers, AWS's own latency of EFA (see `links.SOFTWARE`), and round numbers for the rest.
+#: GB/s where a slot has 24, its step latencies as they are, what a channel moves (tuning.cc), a NIC that carries its
+#: rate less headers, AWS's own latency of EFA (see `links.SOFTWARE`), and round numbers for the rest.
 PRIOR = Parameters(
     carries={
         **{f"nvlink-{cc}": c.NVLINK[cc] / NVLINK_GBPS[g] for cc, g in ((70, 2), (80, 3), (90, 4), (100, 5))},
