@@ -213,6 +213,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "knob.latency inside a node, Simple": ("latency in a node, Simple", "节点内延迟（Simple）"),
     "knob.latency between nodes, LL and LL128": ("latency between nodes, LL and LL128", "节点间延迟（LL、LL128）"),
     "knob.latency between nodes, Simple": ("latency between nodes, Simple", "节点间延迟（Simple）"),
+    "knob.latency of software between nodes": ("latency of software between nodes", "节点间软件延迟"),
     "knob.bandwidth inside a node": ("bandwidth in a node", "节点内带宽"),
     "knob.bandwidth between nodes": ("bandwidth between nodes", "节点间带宽"),
     "knob.bandwidth of a channel": ("bandwidth of a channel", "单个 channel 的带宽"),
