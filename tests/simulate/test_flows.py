@@ -134,6 +134,15 @@ def test_fair_flows_of_three_sizes_into_one_cable():
     assert ends == close(np.array([3, 5, 7]) * unit, rel=1e-12)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("k", [2, 3, 7, 40])
+def test_flows_that_begin_as_others_end_have_the_cable_for_themselves(k, turned):
+    """Flow i comes to the cable in the moment in which flow i-1 leaves it: a second each, after a latency of one."""
+    starts = np.arange(float(k))[:: -1 if turned else 1]
+    pair = network("line", 2, bandwidth=MIB, alpha=1.0)
+    assert finish(pair, [0] * k, [1] * k, MIB, "fair", starts) == close(starts + 2, rel=1e-12)
+
+
 def test_a_start_delays_a_flow_by_itself():
     starts = np.array([0, 1e-3, 5e-3])
     for sharing in ("fair", "fifo", "none"):

@@ -152,10 +152,12 @@ def next_front(seat: int, t: float, here: int, links: Links, seats: Seats, queue
 
 @inlined
 def end_front(seat: int, t: float, route_link: Ints, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
-    """A flow that comes out of the queue ends: if it was in a group, the next of the group is its front."""
+    """A flow that comes out of the queue ends: if it is the front of a group, the next of the group is."""
     s = seats[seat]
     if s["next"] == FLOWS and s["hop"] >= 0:
-        next_front(seat, t, route_link[s["first"] + s["hop"]], links, seats, queue, counters)
+        here = route_link[s["first"] + s["hop"]]
+        if links[here]["front"] == seat:
+            next_front(seat, t, here, links, seats, queue, counters)
 
 
 @inner

@@ -181,6 +181,7 @@ def happen(
             work[ARRIVED, arrived] = seat
             arrived += 1
         elif what == FLOWS:
+            end_front(seat, t, route_link, links, seats, queue, counters)  # it may have got company in this moment
             detach(seat, seats, route_link, links, nodes, heap, counters)
             note(log, counters, s["row"], t, 0.0)
             s["next"] = ARRIVES
