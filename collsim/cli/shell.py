@@ -29,7 +29,7 @@ EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 COMMANDS = {
     **dict.fromkeys(("list", "show", "verify"), "schedules"),
     **dict.fromkeys(("run", "compare", "sweep"), "runs"),
-    **dict.fromkeys(("real", "real-library"), "real"),
+    **dict.fromkeys(("real", "real-step", "real-library"), "real"),
     **dict.fromkeys(("train", "train-search", "train-accuracy", "train-pipeline"), "training"),
     "synthesize": "synthesis",
     **dict.fromkeys(("convert", "plan-schema"), "files"),
