@@ -8,6 +8,7 @@ when its input ends, it goes by itself.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import pickle
@@ -49,11 +50,13 @@ def main(folder: str, row: str = "long") -> None:
     if hasattr(os, "nice") and row != "alone":  # what measures this computer would measure its own politeness
         os.nice(10)  # a class that clicks about goes first
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(requests, waiting, folder), daemon=True).start()
-    while True:
-        function, arguments = waiting.get()
-        pickle.dump(answer(function, arguments, lambda *at: _say(answers, ("at", *at))), answers)
-        answers.flush()
+    reader = threading.Thread(target=_read, args=(requests, waiting, folder), daemon=True)
+    reader.start()
+    with contextlib.suppress(BrokenPipeError):  # nobody listens any longer
+        while True:
+            function, arguments = waiting.get()
+            _say(answers, answer(function, arguments, lambda *at: _say(answers, ("at", *at))))
+    reader.join()  # its input ends as well: it tidies up and ends the process
 
 
 def _read(requests: BinaryIO, waiting: queue.SimpleQueue[Any], folder: str) -> None:
