@@ -19,7 +19,7 @@ from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
 from .matching import Network, Queue, match
-from .personal import PERSONAL, asked, own_blocks, slots
+from .personal import PERSONAL, SEARCHED_AS, asked, own_blocks, slots
 from .pipelined import colours
 from .rates import Pairs, pairs_of, rates, shared
 
@@ -141,7 +141,7 @@ def greedy(
         why = "{ranks} ranks with {chunks:,} chunks are too many to match; use fewer chunks or ranks"
         raise CollsimError(why, ranks=ranks, chunks=in_all)
     made: list[tuple[Matched, bool]] = []
-    for name, reverse in _PHASES[kind.name]:
+    for name, reverse in SEARCHED_AS[kind.name]:
         toward = pairs.reversed if reverse else pairs
         at = None if name == "allgather" else root
         rate = _rates(pairs, name, at, reverse)
@@ -155,20 +155,6 @@ def _rates(pairs: Pairs, name: str, root: int | None, reverse: bool) -> Floats:
     if name in PERSONAL:
         return shared(pairs, np.ones(len(pairs)))
     return rates(pairs, root if name == "broadcast" else None, reverse)[0]
-
-
-#: What each collective is matched as: the same or the opposite in time.
-_PHASES = {
-    "allgather": (("allgather", False),),
-    "reduce_scatter": (("allgather", True),),
-    "allreduce": (("allgather", True), ("allgather", False)),
-    "broadcast": (("broadcast", False),),
-    "reduce": (("broadcast", True),),
-    "scatter": (("scatter", False),),
-    "gather": (("scatter", True),),
-    "alltoall": (("alltoall", False),),
-}
-MATCHED = tuple(_PHASES)
 
 
 def _frozen(

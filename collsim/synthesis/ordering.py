@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..maxflow.kernels import compiled
 from ..steps import Step
 from .matching import pop, push
-from .pipelined import Forest, colours
+from .pipelined import Forest, colours, in_steps
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -110,22 +110,15 @@ def ordered(plan: Forest, pieces: int, share: float, lanes: int) -> Iterator[Ste
     Args:
         share: bytes of each unit of demand.
     """
-    src, dst = (plan.dst, plan.src) if plan.reverse else (plan.src, plan.dst)
     parent, tail = above(plan)
     have = np.where(parent < 0, pieces, 0).astype(np.int64)
     table = np.zeros((len(parent), pieces, 2), np.int64)
     _clock(
         (*_edges(plan), *_below(parent), _AHEAD * tail), _lanes(plan, share / (plan.trees * pieces), lanes), have, table
     )
-    last = int(table[..., 0].max(initial=-1))
-    late = (last - table[..., 0] if plan.reverse else table[..., 0]).ravel()
-    channel = (colours(src, dst)[:, None] * (1 + table[..., 1].max(initial=0)) + table[..., 1]).ravel().astype(np.int32)
-    chunk = (plan.unit[:, None] * pieces + np.arange(pieces)).ravel().astype(np.int32)
-    sender, receiver = (np.repeat(ends, pieces).astype(np.int32) for ends in (src, dst))
-    order = np.argsort(late, kind="stable")
-    for part in np.split(order, np.cumsum(np.bincount(late, minlength=last + 1))[:-1]):
-        reducing = np.full(len(part), plan.reverse)
-        yield Step(sender[part], receiver[part], chunk[part], chunk[part], reducing, channel[part])
+    step, lane = table[..., 0], table[..., 1]
+    channel = colours(*plan.ends)[:, None] * (1 + lane.max(initial=0)) + lane
+    yield from in_steps(plan, pieces, step, channel.ravel())
 
 
 def _below(parent: Longs) -> tuple[Longs, Longs]:

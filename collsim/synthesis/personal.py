@@ -17,6 +17,17 @@ Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int32]
 PERSONAL = ("alltoall",)
+#: What greedy matching and the solver search each collective as, one after the other; and is it played backwards?
+SEARCHED_AS = {
+    "allgather": (("allgather", False),),
+    "reduce_scatter": (("allgather", True),),
+    "allreduce": (("allgather", True), ("allgather", False)),
+    "broadcast": (("broadcast", False),),
+    "reduce": (("broadcast", True),),
+    "scatter": (("scatter", False),),
+    "gather": (("scatter", True),),
+    "alltoall": (("alltoall", False),),
+}
 
 
 def demands(ranks: int, per_block: int) -> tuple[Flags, Flags]:

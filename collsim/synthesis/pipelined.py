@@ -47,6 +47,11 @@ class Forest:
     alone: npt.NDArray[np.bool_]
     group: int
 
+    @property
+    def ends(self) -> tuple[Longs, Longs]:
+        """Of each edge the rank that sends and the one that receives."""
+        return (self.dst, self.src) if self.reverse else (self.src, self.dst)
+
 
 def forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, rooted: bool, reverse: bool) -> Forest:
     """The trees numbered: those of one root are its share (`rooted`: there is one share, the whole buffer)."""
@@ -104,7 +109,7 @@ def colours(src: Longs, dst: Longs) -> Longs:
 
 def steps(plan: Forest, pieces: int) -> Iterator[Step]:
     """`height + pieces - 1` steps; chunk `unit * pieces + piece`."""
-    src, dst = (plan.dst, plan.src) if plan.reverse else (plan.src, plan.dst)
+    src, dst = plan.ends
     late = plan.height - plan.depth if plan.reverse else plan.depth - 1
     order = np.argsort(late, kind="stable")
     src, dst, late, unit = (a[order] for a in (src, dst, late, plan.unit))
@@ -116,6 +121,24 @@ def steps(plan: Forest, pieces: int) -> Iterator[Step]:
         chunk = (unit[part] * pieces + t - late[part]).astype(np.int32)
         ends = src[part].astype(np.int32), dst[part].astype(np.int32)
         yield Step(*ends, chunk, chunk, np.full(len(chunk), plan.reverse), channel[part])
+
+
+def in_steps(plan: Forest, pieces: int, step: Longs, channel: Longs) -> Iterator[Step]:
+    """The same transfers where each has a step of its own.
+
+    Args:
+        step: (edges, pieces) counted from the root, so that a plan in reverse begins with the last. channel: (edges *
+        pieces,).
+    """
+    last = int(step.max(initial=-1))
+    late = (last - step if plan.reverse else step).ravel()
+    chunk = (plan.unit[:, None] * pieces + np.arange(pieces)).ravel().astype(np.int32)
+    sender, receiver = (np.repeat(ends, pieces).astype(np.int32) for ends in plan.ends)
+    narrow = channel.astype(np.int32)
+    order = np.argsort(late, kind="stable")
+    for part in np.split(order, np.cumsum(np.bincount(late, minlength=last + 1))[:-1]):
+        reducing = np.full(len(part), plan.reverse)
+        yield Step(sender[part], receiver[part], chunk[part], chunk[part], reducing, narrow[part])
 
 
 def pieces_for(plan: Forest, share: float, most: int) -> int:

@@ -24,7 +24,7 @@ from ..errors import CollsimError, Sentence, Words
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
-from .personal import asked, own_blocks, slots
+from .personal import SEARCHED_AS, asked, own_blocks, slots
 from .pipelined import colours
 from .rates import Pairs, pairs_of
 
@@ -122,10 +122,10 @@ def exact(
     """
     require_solver()
     kind = collective(kind) if isinstance(kind, str) else kind
-    if kind.name not in _AS:
-        raise CollsimError("exact synthesis knows {known}; got {name!r}", known=", ".join(_AS), name=kind.name)
+    if kind.name not in SEARCHED_AS:
+        raise CollsimError("exact synthesis knows {known}; got {name!r}", known=", ".join(SEARCHED_AS), name=kind.name)
     n = topology.ranks if ranks is None else ranks
-    pairs, parts = pairs_of(topology, n), _AS[kind.name]
+    pairs, parts = pairs_of(topology, n), SEARCHED_AS[kind.name]
     if steps % len(parts) or rounds % len(parts):
         why = "an allreduce is two halves: steps={steps} and rounds={rounds} must be even"
         raise CollsimError(why, steps=steps, rounds=rounds)
@@ -140,20 +140,6 @@ def exact(
         made.append((sent, reverse))
     options = {"steps": steps, "rounds": rounds, "chunks": chunks}
     return Answer(steps, rounds, chunks, _frozen(kind, pairs, made, root, options), True)
-
-
-#: What each collective is asked as, one after the other, and whether it is played backwards.
-_AS = {
-    "allgather": (("allgather", False),),
-    "reduce_scatter": (("allgather", True),),
-    "allreduce": (("allgather", True), ("allgather", False)),
-    "broadcast": (("broadcast", False),),
-    "reduce": (("broadcast", True),),
-    "scatter": (("scatter", False),),
-    "gather": (("scatter", True),),
-    "alltoall": (("alltoall", False),),
-}
-EXACT = tuple(_AS)
 
 
 class _Question:
@@ -297,7 +283,7 @@ def _frozen(
                 step = Step(*ends, read[part], written[part], reducing, channel[pair])
                 yield step + own_blocks(n, per_block) if kind.apart and s == 0 else step
 
-    chunks = per_block * (n if collective(_AS[kind.name][0][0]).blocks else 1)
+    chunks = per_block * (n if collective(SEARCHED_AS[kind.name][0][0]).blocks else 1)
     block, name = n if kind.blocks else 1, f"synthesized_{kind.name}"
     return freeze(name, kind.name, n, each(), chunks=chunks, block=block, root=root, options=options)
 
@@ -315,7 +301,7 @@ def quickest(
     Raises CollsimError where the solver does not find one in time.
     """
     least, why = least_steps(kind, topology, ranks, root)
-    parts = len(_AS[kind.name]) if kind.name in _AS else 1
+    parts = len(SEARCHED_AS[kind.name]) if kind.name in SEARCHED_AS else 1
     least *= parts
     refused: Words = ""
     for rounds in range(least, _MOST_ROUNDS, parts):

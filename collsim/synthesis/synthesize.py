@@ -18,7 +18,7 @@ from ..topology import Topology
 from ..units import format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
 from . import choosing, forests, greedy, known, phases, solver
-from .personal import PERSONAL
+from .personal import PERSONAL, SEARCHED_AS
 
 Told = Callable[..., None] | None
 METHODS = ("trees", "greedy", "exact")
@@ -250,7 +250,7 @@ class _Search:
         if self.objective == "latency":
             if "exact" not in known:
                 why = "objective='latency' knows {known}; got {name!r}"
-                raise CollsimError(why, known=", ".join(solver.EXACT), name=self.kind.name)
+                raise CollsimError(why, known=", ".join(SEARCHED_AS), name=self.kind.name)
             return ["exact"]
         if self.objective == "bandwidth":
             return [m for m in known if m != "exact" and (m != "trees" or self.ranks <= _TREE_RANKS)]
@@ -259,15 +259,15 @@ class _Search:
 
     def _known(self) -> list[str]:
         """The methods that make schedules of this collective. Raises CollsimError where none does."""
-        name, made = self.kind.name, (forests.FORESTS, greedy.MATCHED, solver.EXACT)
+        name, made = self.kind.name, (forests.FORESTS, SEARCHED_AS, SEARCHED_AS)
         known = [method for method, names in zip(METHODS, made, strict=True) if name in names]
         if not known:
             why = "{name} cannot be synthesized; known: {known}"
-            raise CollsimError(why, name=name, known=", ".join(greedy.MATCHED))
+            raise CollsimError(why, name=name, known=", ".join(SEARCHED_AS))
         return known
 
     def by(self, method: str) -> tuple[Schedule, Report]:
-        known = {"trees": forests.FORESTS, "greedy": greedy.MATCHED, "exact": solver.EXACT}[method]
+        known = {"trees": forests.FORESTS, "greedy": SEARCHED_AS, "exact": SEARCHED_AS}[method]
         if self.kind.name not in known:
             why = "method {method!r} knows {known}; got {name!r}"
             raise CollsimError(why, method=method, known=", ".join(known), name=self.kind.name)

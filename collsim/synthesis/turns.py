@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..steps import Step
 from .ordering import above
-from .pipelined import Forest, colours
+from .pipelined import Forest, colours, in_steps
 
 Longs = npt.NDArray[np.int64]
 
@@ -29,19 +29,10 @@ def able(plan: Forest) -> bool:
 
 def taken(plan: Forest, pieces: int) -> Iterator[Step]:
     """The same transfers as `pipelined.steps`; what leaves a group is on channel 0, one after another."""
-    src, dst = (plan.dst, plan.src) if plan.reverse else (plan.src, plan.dst)
     first = _begin(plan, pieces)
-    step = (first[:, None] + np.arange(pieces)).ravel()
-    last = int(step.max(initial=-1))
-    late = last - step if plan.reverse else step
     far = plan.src // plan.group != plan.dst // plan.group
-    channel = np.repeat(np.where(far, 0, 1 + colours(src, dst)), pieces).astype(np.int32)
-    chunk = (plan.unit[:, None] * pieces + np.arange(pieces)).ravel().astype(np.int32)
-    sender, receiver = (np.repeat(ends, pieces).astype(np.int32) for ends in (src, dst))
-    order = np.argsort(late, kind="stable")
-    for part in np.split(order, np.cumsum(np.bincount(late, minlength=last + 1))[:-1]):
-        reducing = np.full(len(part), plan.reverse)
-        yield Step(sender[part], receiver[part], chunk[part], chunk[part], reducing, channel[part])
+    channel = np.where(far, 0, 1 + colours(*plan.ends))
+    yield from in_steps(plan, pieces, first[:, None] + np.arange(pieces), np.repeat(channel, pieces))
 
 
 def _begin(plan: Forest, pieces: int) -> Longs:
