@@ -193,7 +193,7 @@ def real_step(
     count, times, size = model.partition("x")
     equal = count.isdigit() and times
     real = cs.training_step_for_real(
-        equal_layers(int(count), size, activations) if equal else model_of(model),
+        equal_layers(count, size, activations) if equal else model_of(model),
         ranks,
         parallel=splitting.way(),
         batch=batch,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..bar import told
-from ..errors import CollsimError
+from ..errors import CollsimError, shown
 from ..topology import Topology
 from ..training import Parallel, StepTrace, ddp, training_step
 from ..training.workload.model import Layer, Model
@@ -22,6 +22,8 @@ from .real_step import RealStep
 from .run import ALPHA, BANDWIDTH, MOST_BYTES, MOST_RANKS, TIME_LIMIT, processors, require_often, require_time
 
 _COMPUTE, _ITEM = "20ms", 4
+#: Equal layers of a model that is made up: far more than a real step of a minute sends one by one.
+MOST_LAYERS = 1000
 
 
 def training_step_for_real(
@@ -77,21 +79,24 @@ def training_step_for_real(
     return RealStep(predicted, begin, sent, end, network, cores, checked)
 
 
-def equal_layers(count: int, nbytes: Any, activations: Any = 0) -> Model:
+def equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
     """A model of so many equal blocks: bytes of gradients of each, and bytes that it hands on for a sample, float32.
 
-    Raises CollsimError for no layer, and for bytes that are no whole number of elements.
+    Raises CollsimError for no layer or more than `MOST_LAYERS`, and for bytes that are no whole number of elements.
     """
+    count = parse_count(count, "layers")
+    if count > MOST_LAYERS:
+        why = "{what}={value} is too large; {what} is at most {most:,}"
+        raise CollsimError(why, what="layers", value=shown(count), most=MOST_LAYERS)
     sizes = parse_bytes(nbytes), parse_bytes(activations, "activations")
     for size in sizes:
         if size % _ITEM:
             why = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
             raise CollsimError(why, size=size, dtype="float32", item=_ITEM)
     parameters, handed = (size // _ITEM for size in sizes)
-    layers = range(parse_count(count, "layers"))
     return Model(
         f"{count} layers of {format_bytes(sizes[0])}",
-        tuple(Layer(f"layers.{i}.linear", (parameters,), handed=handed) for i in layers),
+        tuple(Layer(f"layers.{i}.linear", (parameters,), handed=handed) for i in range(count)),
     )
 
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import collsim as cs
+from collsim.cli import app
 from collsim.real import launch, rank_steps, step
 from collsim.real.ranks.exchange import Exchange
 from collsim.real.ranks.network import ImitatedNetwork
@@ -130,6 +132,23 @@ def test_a_product_of_ways_runs_its_groups_at_the_same_time():
     assert len(buckets) == 4
     took_part = ~np.isnan(real.end[0][:, buckets])
     assert took_part.sum(axis=0).tolist() == [2, 2, 2, 2]  # each stage's two replicas
+
+
+@pytest.mark.parametrize(
+    ("layers", "says"),
+    [
+        ("²", "layers='²' is not a whole number"),
+        ("9" * 5000, "layers='9+…' of 5,000 characters is not a whole number"),
+        ("99999999", "layers=99999999 is too large; layers is at most 1,000"),
+        ("0", "layers='0' is too small"),
+    ],
+    ids=["superscript", "digits", "many", "none"],
+)
+def test_a_number_of_layers_that_nobody_means_is_a_sentence_before_anything_is_made(layers, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        step.equal_layers(layers, "1KiB")
+    run = CliRunner().invoke(app, ["real-step", f"{layers}x1KiB", "--ranks", "2"])
+    assert isinstance(run.exception, (cs.CollsimError, SystemExit)), run.exception
 
 
 def test_computing_that_waits_for_another_rank_without_a_message_is_refused():
