@@ -4,7 +4,8 @@
 
 A hundred times a second it looks at every thread of its own: the processor time that the thread has used since the last
 look counts for the page that it draws, and there for what it is at: the innermost room of collsim or library on its
-stack. What a worker uses counts for the function that it computes. At the end all of it goes into the file, in seconds.
+stack. What a worker uses counts for the function that it computes. At the end all of it goes into the file, in seconds,
+with what the looking itself took.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Sampler(threading.Thread):
 
     Attributes:
         seconds: of processor time, by page and by what it was at; stacks: the same by whole stacks.
-        jobs: seconds of workers, by function.
+        jobs: seconds of workers, by function. own: seconds of the looking itself.
     """
 
     def __init__(self) -> None:
@@ -39,6 +40,7 @@ class Sampler(threading.Thread):
         self.seconds: Counter[tuple[str, str]] = Counter()
         self.stacks: Counter[tuple[str, str]] = Counter()
         self.jobs: Counter[str] = Counter()
+        self.own = 0.0
         self._used: dict[int, float] = {}
         self._end = threading.Event()
 
@@ -46,6 +48,7 @@ class Sampler(threading.Thread):
         while not self._end.wait(LOOK):
             self._threads()
             self._workers()
+            self.own = time.thread_time()
 
     def write(self, path: Path) -> None:
         """Stop, and write what was seen."""
@@ -55,7 +58,7 @@ class Sampler(threading.Thread):
         for (page, at), spent in self.seconds.items():
             pages.setdefault(page, {})[at] = spent
         stacks = [[page, stack, spent] for (page, stack), spent in self.stacks.most_common(20_000)]
-        said = {"pages": pages, "jobs": dict(self.jobs), "stacks": stacks}
+        said = {"pages": pages, "jobs": dict(self.jobs), "own": self.own, "stacks": stacks}
         path.write_text(json.dumps(said, indent=1))
 
     def _threads(self) -> None:

@@ -376,13 +376,14 @@ def table(notes: Notes, spent: dict[str, Any], all_seconds: float) -> str:
     """Where processor time went: in all, by page, and of each page by what it was at."""
     reruns = len(notes.reruns)
     lines = [f"{all_seconds / reruns:.3f} s of processor time a rerun ({all_seconds:.0f} s in all, workers' included)"]
-    lines += ["page: reruns; median s; KiB; processor s of a rerun's script, and of it in"]
+    lines += ["page: reruns; median s, 95 % within s; KiB; processor s of a rerun's script, and of it in"]
     for page, parts in sorted(spent["pages"].items(), key=lambda item: -sum(item[1].values())):
         mine = notes.pages.get(page, [])
         times = len(mine) or reruns
-        seconds, sizes = [[one[k] for one in mine] or [0] for k in (0, 1)]
+        seconds, sizes = [sorted(one[k] for one in mine) or [0] for k in (0, 1)]
         where = ", ".join(f"{at} {s / times:.3f}" for at, s in sorted(parts.items(), key=lambda i: -i[1])[:7])
-        seen = f"{len(mine):5d} {statistics.median(seconds):6.2f} {statistics.median(sizes) / 1024:6.0f}"
+        times_of = f"{statistics.median(seconds):6.2f} {seconds[int(0.95 * len(seconds))]:6.2f}"
+        seen = f"{len(mine):5d} {times_of} {statistics.median(sizes) / 1024:6.0f}"
         lines.append(f"{page:>16} {seen} {sum(parts.values()) / times:6.3f}  {where}")
     jobs = sorted(spent["jobs"].items(), key=lambda item: -item[1])
     return "\n".join([*lines, "workers: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in jobs)])
@@ -402,7 +403,8 @@ def main() -> None:
         idle = processor_time(pid)
         notes, rows = asyncio.run(walk(given, port, pid))
         seconds = processor_time(pid) - idle
-    print(table(notes, json.loads(spent.read_text()), seconds))
+    sampled = json.loads(spent.read_text())
+    print(table(notes, sampled, seconds - sampled["own"]))
     times = sorted(notes.reruns)
     print(
         f"{len(times)} reruns, median {statistics.median(times):.2f} s, 95 % within "

@@ -1,17 +1,23 @@
 """Whose rerun comes next, where more are asked for than run at a time: the clients take turns.
 
 The scripts of all pages compute in one process, under one lock, so what one client asks for too often or too dearly is
-paid by all. Here few run at a time, of each client one; a free place goes to the client that waits and has used least
-of late, and those that have used much never hold more than half of the places. Somebody with twelve pages that never
-rest therefore gets what the others leave.
+paid by all. Here few run at a time, of each client one. A free place goes to the client whose turn it is by start-time
+fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): each client has a clock that goes on by what its reruns have used
+and never stands behind that of the last one that began, and the one that is behind most comes next. Somebody with
+twelve pages that never rest therefore gets a share like anybody's, whoever asks now and then comes at once, and nobody
+waits for ever. Those that have used much of late never hold more than half of the places.
+
+What a rerun has used is its share of the lock, not the time on the wall: two that take a second side by side have used
+half a second each. By the wall a modest client beside a greedy one would seem to use as much.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from google.protobuf.message import DecodeError
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -21,19 +27,32 @@ from .use import Use
 
 #: Reruns at a time of all clients: they share one lock, so more of them would not be faster, each only later.
 MOST = 3
-#: Seconds of reruns, those of the last minute counting most, beyond which a client has used much. Who clicks every six
-#: seconds, each rerun taking one, comes to 14: 10 in a minute, times the 1 / ln 2 minutes over which they count.
-MUCH = 25.0
+#: Seconds of the lock, those of the last minute counting most, beyond which a client has used much. Who clicks every
+#: six seconds, each rerun using half a second, comes to 7: 10 in a minute, times the 1 / ln 2 minutes that they count.
+MUCH = 8.0
 #: And so many times what clients use on average: where all wait long, a student whose runs are dear is no attacker.
 TIMES_THE_MEAN = 1.5
 #: Pages from which a client is taken for a class behind one address, each such number with a rerun of its own.
 PAGES_OF_ONE = 12
-#: Seconds after which a rerun no longer counts as running, whatever became of it.
+#: Seconds after which a rerun's place is given to the next one, while its client waits on: who does not read what the
+#: app says never says that it has ended. What takes longer than ON_THE_SPOT is done by a worker.
+HELD = 6.0
+#: Seconds after which it no longer counts as running, whatever became of it.
 LONGEST = 60.0
 #: Seconds for which it still counts when its page is closed: Streamlit stops a script at its next element only.
 STOPPING = 3.0
 #: Bytes of the longest message that says that a script has ended.
 _SHORT = 1024
+
+
+@dataclass(eq=False)
+class Place:
+    """A place that a client has: `began` by the seconds that each rerun has had of the lock; `lapsed`, where somebody
+    else has it by now while the rerun still counts as this client's."""
+
+    who: str
+    began: float
+    lapsed: bool = False
 
 
 class Turns:
@@ -45,46 +64,85 @@ class Turns:
     """
 
     def __init__(self, most: int = MOST, of_one: int = 1, clock: Callable[[], float] = time.monotonic):
-        self.most, self.of_one, self._use = most, of_one, Use(clock)
-        self._running: Counter[str] = Counter()
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self.most, self.of_one, self._use, self._clock = most, of_one, Use(clock), clock
+        self._shared, self._counted = 0.0, clock()
+        self._latest, self._clocks = 0.0, dict[str, float]()
+        self._places: set[Place] = set()
+        self._waiting: dict[str, deque[asyncio.Future[Place]]] = {}
 
-    async def take(self, who: str) -> None:
+    async def take(self, who: str) -> Place:
         """Wait for a place."""
-        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        mine: asyncio.Future[Place] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(who, deque()).append(mine)
         self._fill()
         try:
-            await mine
+            return await mine
         except asyncio.CancelledError:
             if mine.done() and not mine.cancelled():
-                self.give_back(who, 0.0)
+                self.give_back(mine.result())
             raise
 
-    def give_back(self, who: str, seconds: float) -> None:
-        """A rerun has ended, so long after it began."""
-        self._use.ends((who,), seconds)
-        self._running[who] -= 1
-        self._running += Counter()  # forgets those at zero
+    def lapse(self, place: Place) -> None:
+        """Others may have this place; until it is given back, its client has no other one in its stead."""
+        self._charge(place)
+        place.lapsed = True
         self._fill()
+
+    def give_back(self, place: Place) -> None:
+        """A rerun has ended."""
+        if not place.lapsed:
+            self._charge(place)
+        self._places.discard(place)
+        self._fill()
+
+    def running(self, who: str) -> int:
+        """Reruns of a client that have not ended."""
+        return sum(place.who == who for place in self._places)
+
+    def _held(self) -> list[Place]:
+        return [place for place in self._places if not place.lapsed]
+
+    def _work(self) -> float:
+        """Seconds that a rerun has had of the lock by now which has run all the time."""
+        now = self._clock()
+        if held := len(self._held()):
+            self._shared += (now - self._counted) / held
+        self._counted = now
+        return self._shared
+
+    def _charge(self, place: Place) -> None:
+        seconds = self._work() - place.began
+        self._use.ends((place.who,), seconds)
+        self._clocks[place.who] += seconds / self.of_one
+
+    def _begins(self, who: str) -> float:
+        """Where the clock of a client stands when it begins now."""
+        return max(self._latest, self._clocks.get(who, 0.0))
 
     def _fill(self) -> None:
         """Give free places to those that wait."""
-        while self._running.total() < self.most and (who := self._next()) is not None:
+        while len(self._held()) < self.most and (who := self._next()) is not None:
             mine = self._waiting[who].popleft()
             if not self._waiting[who]:
                 del self._waiting[who]
             if not mine.done():
-                self._running[who] += 1
-                self._use.begins((who,))
-                mine.set_result(None)
+                mine.set_result(self._given(who))
+
+    def _given(self, who: str) -> Place:
+        place = Place(who, self._work())
+        self._places.add(place)
+        self._use.begins((who,))
+        self._latest = self._begins(who)
+        ahead = {other: at for other, at in self._clocks.items() if at > self._latest or self.running(other)}
+        self._clocks = {**ahead, who: self._latest}
+        return place
 
     def _next(self) -> str | None:
-        """The client that gets the next free place."""
-        spent = sum(count for who, count in self._running.items() if self._has_used_much(who))
-        free = (who for who in self._waiting if self._running[who] < self.of_one)
-        may = [who for who in free if 2 * spent < self.most or not self._has_used_much(who)]
-        return min(may, key=self._use.seconds, default=None)
+        """The client that gets the next free place; of equals the one that has waited longest."""
+        much = sum(self._has_used_much(place.who) for place in self._held())
+        free = (who for who in self._waiting if self.running(who) < self.of_one)
+        may = [who for who in free if much < max(1, self.most // 2) or not self._has_used_much(who)]
+        return min(may, key=self._begins, default=None)
 
     def _has_used_much(self, who: str) -> bool:
         return self._use.seconds(who) > max(MUCH * self.of_one, TIMES_THE_MEAN * self._use.mean())
@@ -96,14 +154,12 @@ class PageTurn:
     def __init__(self, turns: Turns, who: str):
         self._turns, self._who = turns, who
         self._alarm: asyncio.TimerHandle | None = None
-        self._began = 0.0
 
     async def asked(self, message: bytes) -> None:
         """The page sent this; a rerun that is asked for while one runs becomes part of it."""
         if self._alarm is None and _asks_for_rerun(message):
-            await self._turns.take(self._who)
-            self._began = time.monotonic()
-            self._end_after(LONGEST)
+            self._place = await self._turns.take(self._who)
+            self._after(HELD, self._lapse)
 
     def answered(self, message: bytes) -> None:
         """The app sent this to the page."""
@@ -115,14 +171,18 @@ class PageTurn:
         """The page is closed."""
         if self._alarm is not None:
             self._alarm.cancel()
-            self._end_after(STOPPING)
+            self._after(STOPPING, self._end)
 
-    def _end_after(self, seconds: float) -> None:
-        self._alarm = asyncio.get_running_loop().call_later(seconds, self._end)
+    def _after(self, seconds: float, act: Callable[[], None]) -> None:
+        self._alarm = asyncio.get_running_loop().call_later(seconds, act)
+
+    def _lapse(self) -> None:
+        self._turns.lapse(self._place)
+        self._after(LONGEST - HELD, self._end)
 
     def _end(self) -> None:
         self._alarm = None
-        self._turns.give_back(self._who, time.monotonic() - self._began)
+        self._turns.give_back(self._place)
 
 
 def _asks_for_rerun(message: bytes) -> bool:

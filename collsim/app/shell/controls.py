@@ -241,7 +241,7 @@ def choose_place(name: str, current: str) -> str:
     key = start(name, current if current in words else next(iter(places())), words)
 
     def skip_headings() -> None:
-        if isinstance(st.session_state[key], Heading):
+        if isinstance(st.session_state.get(key), Heading):  # gone, where what it belongs to has just gone
             st.session_state[key] = current
 
     chosen = st.selectbox(

@@ -23,60 +23,137 @@ def ended(how=ForwardMsg.FINISHED_SUCCESSFULLY):
     return ForwardMsg(script_finished=how).SerializeToString()
 
 
-def test_one_with_a_hundred_wishes_gets_what_one_with_one_gets():
-    async def run():
-        places, order = Turns(most=2, clock=lambda: 0.0), []
+def used(places, **seconds):
+    """What clients have used of late."""
+    for who, spent in seconds.items():
+        places._use.begins((who,))
+        places._use.ends((who,), spent)
 
-        async def work(who):
-            await places.take(who)
+
+def order_of(wishes, most=1):
+    """Who runs after whom, where each wish is (client, seconds); the clock goes on by what runs."""
+
+    async def run():
+        now, order = [0.0], []
+        places = Turns(most=most, clock=lambda: now[0])
+
+        async def work(who, seconds):
+            place = await places.take(who)
             order.append(who)
             await asyncio.sleep(0)
-            places.give_back(who, 1.0)
+            now[0] += seconds
+            places.give_back(place)
 
-        greedy = [asyncio.create_task(work("greedy")) for _ in range(100)]
-        await asyncio.sleep(0)
-        others = [asyncio.create_task(work(f"student {i}")) for i in range(20)]
-        await asyncio.gather(*greedy, *others)
+        await asyncio.gather(*(work(*wish) for wish in wishes))
+        assert not places._places
         return order
 
-    order = asyncio.run(run())
+    return asyncio.run(run())
+
+
+def test_one_with_a_hundred_wishes_gets_what_one_with_one_gets():
+    order = order_of([("greedy", 1.0)] * 100 + [(f"student {i}", 1.0) for i in range(20)], most=2)
     assert len(order) == 120
     assert (
         max(order.index(f"student {i}") for i in range(20)) <= 42
-    )  # at most every second place went to the greedy one
+    )  # at most every second place goes to the greedy one
 
 
-def test_those_who_used_much_hold_half_of_the_places_at_most_and_the_others_come_first():
+def test_of_two_that_never_rest_each_gets_half_of_the_time_whatever_a_rerun_takes():
+    order = order_of([("dear", 3.0)] * 30 + [("cheap", 1.0)] * 90)
+    for k in range(4, 120, 4):
+        assert order[:k].count("cheap") == pytest.approx(3 * order[:k].count("dear"), abs=3)
+
+
+def test_nobody_waits_for_ever_because_others_ask_for_less():
+    many = [(f"student {i}", 0.1) for _ in range(50) for i in range(10)]
+    order = order_of([("dear", 2.0), ("dear", 2.0), *many])
+    # 2 s are twenty reruns of each of the ten others
+    assert order[201:].index("dear") <= 1
+
+
+def test_who_comes_after_a_rest_comes_next_and_has_saved_nothing():
+    async def run():
+        now, order = [0.0], []
+        places = Turns(most=1, clock=lambda: now[0])
+
+        async def work(who):
+            place = await places.take(who)
+            order.append(who)
+            now[0] += 1.0
+            await asyncio.sleep(0)
+            places.give_back(place)
+
+        busy = [asyncio.create_task(work(who)) for _ in range(20) for who in ("a", "b")]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        before = len(order)
+        rested = [asyncio.create_task(work("rested")) for _ in range(5)]
+        await asyncio.gather(*busy, *rested)
+        return order[before:]
+
+    order = asyncio.run(run())
+    assert "rested" in order[:2]
+    assert order[:12].count("rested") <= 5  # a third of the time, not all of it
+
+
+def test_those_who_used_much_hold_half_of_the_places_at_most():
     async def run():
         now = [0.0]
         places = Turns(most=4, clock=lambda: now[0])
-        for who, seconds in (("x", 100.0), ("y", 100.0), ("z", 100.0), ("a", 2.0), ("b", 2.0), ("c", 2.0)):
-            await places.take(who)
-            places.give_back(who, seconds)
+        used(places, x=100.0, y=100.0, z=100.0, a=2.0, b=2.0, c=2.0)
         waits = {who: asyncio.create_task(places.take(who)) for who in ("x", "y", "z")}
         await asyncio.sleep(0)
         assert [task.done() for task in waits.values()] == [True, True, False]
         waits |= {who: asyncio.create_task(places.take(who)) for who in ("a", "b", "c")}
         await asyncio.sleep(0)
         assert [who for who, task in waits.items() if task.done()] == ["x", "y", "a", "b"]
-        places.give_back("x", 1.0)
+        places.give_back(waits["a"].result())
         await asyncio.sleep(0)
         assert waits["c"].done()
         assert not waits["z"].done()
         now[0] = 3600.0  # long ago
-        places.give_back("a", 1.0)
+        places.give_back(waits["b"].result())
         await asyncio.sleep(0)
         assert waits["z"].done()
 
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(("most", "held"), [(1, 1), (2, 1), (3, 1), (4, 2), (5, 2)])
+def test_of_an_odd_number_of_places_the_smaller_half_goes_to_those_who_used_much(most, held):
+    async def run():
+        places = Turns(most=most, clock=lambda: 0.0)
+        used(places, x=100.0, y=100.0, z=100.0, a=1.0, b=1.0, c=1.0)
+        waits = [asyncio.create_task(places.take(who)) for who in "xyz"]
+        await asyncio.sleep(0)
+        return sum(task.done() for task in waits)
+
+    assert asyncio.run(run()) == held
+
+
+def test_a_rerun_is_charged_its_share_of_the_lock_and_not_the_time_beside_others():
+    async def run():
+        now = [0.0]
+        places = Turns(most=3, clock=lambda: now[0])
+        pages = {who: PageTurn(places, who) for who in "abc"}
+        await pages["a"].asked(rerun())
+        now[0] = 4.0  # alone
+        await pages["b"].asked(rerun())
+        now[0] = 6.0  # one of two
+        await pages["c"].asked(rerun())
+        now[0] = 9.0  # one of three
+        for page in pages.values():
+            page.answered(ended())
+        return [places._use.seconds(who) for who in "abc"]
+
+    assert asyncio.run(run()) == pytest.approx([4 + 1 + 1, 1 + 1, 1], rel=0.1)  # the half-life of a minute in 9 s
+
+
 def test_where_all_use_much_nobody_is_held_back_for_it():
     async def run():
         places = Turns(most=4, clock=lambda: 0.0)
-        for who in "abcd":
-            await places.take(who)
-            places.give_back(who, 100.0)
+        used(places, a=100.0, b=100.0, c=100.0, d=100.0)
         for who in "abcd":
             await asyncio.wait_for(places.take(who), 1)
 
@@ -89,14 +166,14 @@ def test_never_more_run_than_there_are_places_and_in_the_end_none():
         rng = random.Random(0)
 
         async def work(who):
-            await places.take(who)
+            place = await places.take(who)
             running[who] += 1
             most[:] = max(most[0], running[who]), max(most[1], sum(running.values()))
             try:
                 await asyncio.sleep(0.0001 * rng.random())
             finally:
                 running[who] -= 1
-                places.give_back(who, 1.0)
+                places.give_back(place)
 
         tasks = [asyncio.create_task(work(rng.choice("abcdefg"))) for _ in range(400)]
         await asyncio.sleep(0.003)
@@ -108,16 +185,16 @@ def test_never_more_run_than_there_are_places_and_in_the_end_none():
     most, places = asyncio.run(run())
     assert most == [2, 5]
     assert not places._waiting
-    assert not places._running
+    assert not places._places
 
 
 def test_a_turn_that_came_to_somebody_who_has_gone_is_passed_on():
     async def run():
         places = Turns(most=1)
-        await places.take("a")
+        place = await places.take("a")
         gone, waits = asyncio.create_task(places.take("b")), asyncio.create_task(places.take("c"))
         await asyncio.sleep(0)
-        places.give_back("a", 1.0)  # b's turn has come, but b does not know yet
+        places.give_back(place)  # b's turn has come, but b does not know yet
         gone.cancel()
         await asyncio.wait_for(waits, 1)
 
@@ -130,22 +207,23 @@ def test_a_rerun_ends_where_the_script_says_so_and_not_before(monkeypatch):
         page = PageTurn(places, "a")
         await page.asked(b"\xff not a message")
         await page.asked(BackMsg(clear_cache=True).SerializeToString())
-        assert not places._running
+        assert not places._places
         await page.asked(rerun())
         await page.asked(rerun())  # a click while it runs becomes part of it
-        assert places._running == {"a": 1}
+        assert [place.who for place in places._places] == ["a"]
         for said in (b"", b"\xff\xff", ended(ForwardMsg.FINISHED_EARLY_FOR_RERUN), b"x" * 5000):
             page.answered(said)
-        assert places._running == {"a": 1}
+        assert [place.who for place in places._places] == ["a"]
         page.answered(ended(ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY))
         page.answered(ended())
-        assert not places._running
+        assert not places._places
 
     asyncio.run(run())
 
 
 @pytest.mark.parametrize("how", ["closed", "silent"])
 def test_a_page_that_closes_or_never_ends_keeps_its_place_only_for_a_while(how, monkeypatch):
+    monkeypatch.setattr(turns, "HELD", 0.01 if how == "silent" else 6)
     monkeypatch.setattr(turns, "LONGEST", 0.05 if how == "silent" else 60)
     monkeypatch.setattr(turns, "STOPPING", 0.02)
 
@@ -155,10 +233,30 @@ def test_a_page_that_closes_or_never_ends_keeps_its_place_only_for_a_while(how, 
         await page.asked(rerun())
         if how == "closed":
             page.left()
-        assert places._running == {"a": 1}, "its script may still run"
+        assert [place.who for place in places._places] == ["a"], "its script may still run"
         await asyncio.wait_for(places.take("b"), 5)
         page.answered(ended())
-        assert places._running == {"b": 1}
+        assert [place.who for place in places._places] == ["b"]
+
+    asyncio.run(run())
+
+
+def test_who_never_says_that_a_rerun_has_ended_blocks_nobody_else_and_gets_no_other_one(monkeypatch):
+    monkeypatch.setattr(turns, "HELD", 0.02)
+
+    async def run():
+        places = Turns(most=2)
+        deaf = [PageTurn(places, who) for who in ("x", "y")]
+        for page in deaf:
+            await page.asked(rerun())
+        more = asyncio.create_task(places.take("x"))
+        for who in "abcd":  # one after another, as places come free
+            places.give_back(await asyncio.wait_for(places.take(who), 5))
+        assert not more.done()
+        deaf[0].answered(ended())
+        await asyncio.wait_for(more, 5)
+        assert len(places._held()) == 1
+        assert places._use.seconds("x") > 0
 
     asyncio.run(run())
 
