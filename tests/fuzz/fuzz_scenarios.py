@@ -301,8 +301,9 @@ def warm():
     import collsim.maxflow.kernels
     import collsim.simulate.kernels.walk  # noqa: F401  (both compile when they are imported)
 
-    run(case)
-    attempt(case)
+    trace = run(case)
+    for law in LAWS:  # unwatched: what is compiled here may take longer than a case
+        law(case, trace)
 
 
 if __name__ == "__main__":

@@ -46,9 +46,9 @@ _SHORT = 1024
 
 
 @dataclass(eq=False)
-class Place:
-    """A place that a client has: `began` by the seconds that each rerun has had of the lock; `lapsed`, where somebody
-    else has it by now while the rerun still counts as this client's."""
+class Turn:
+    """What a client has when its rerun runs: `began` by the seconds that each rerun has had of the lock; `lapsed`, where
+    somebody else has its place by now while the rerun still counts as this client's."""
 
     who: str
     began: float
@@ -67,12 +67,12 @@ class Turns:
         self.most, self.of_one, self._use, self._clock = most, of_one, Use(clock), clock
         self._shared, self._counted = 0.0, clock()
         self._latest, self._clocks = 0.0, dict[str, float]()
-        self._places: set[Place] = set()
-        self._waiting: dict[str, deque[asyncio.Future[Place]]] = {}
+        self._places: set[Turn] = set()
+        self._waiting: dict[str, deque[asyncio.Future[Turn]]] = {}
 
-    async def take(self, who: str) -> Place:
+    async def take(self, who: str) -> Turn:
         """Wait for a place."""
-        mine: asyncio.Future[Place] = asyncio.get_running_loop().create_future()
+        mine: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(who, deque()).append(mine)
         self._fill()
         try:
@@ -82,13 +82,13 @@ class Turns:
                 self.give_back(mine.result())
             raise
 
-    def lapse(self, place: Place) -> None:
+    def lapse(self, place: Turn) -> None:
         """Others may have this place; until it is given back, its client has no other one in its stead."""
         self._charge(place)
         place.lapsed = True
         self._fill()
 
-    def give_back(self, place: Place) -> None:
+    def give_back(self, place: Turn) -> None:
         """A rerun has ended."""
         if not place.lapsed:
             self._charge(place)
@@ -99,7 +99,7 @@ class Turns:
         """Reruns of a client that have not ended."""
         return sum(place.who == who for place in self._places)
 
-    def _held(self) -> list[Place]:
+    def _held(self) -> list[Turn]:
         return [place for place in self._places if not place.lapsed]
 
     def _work(self) -> float:
@@ -110,7 +110,7 @@ class Turns:
         self._counted = now
         return self._shared
 
-    def _charge(self, place: Place) -> None:
+    def _charge(self, place: Turn) -> None:
         seconds = self._work() - place.began
         self._use.ends((place.who,), seconds)
         self._clocks[place.who] += seconds / self.of_one
@@ -128,8 +128,8 @@ class Turns:
             if not mine.done():
                 mine.set_result(self._given(who))
 
-    def _given(self, who: str) -> Place:
-        place = Place(who, self._work())
+    def _given(self, who: str) -> Turn:
+        place = Turn(who, self._work())
         self._places.add(place)
         self._use.begins((who,))
         self._latest = self._begins(who)
