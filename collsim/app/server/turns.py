@@ -47,8 +47,8 @@ _SHORT = 1024
 
 @dataclass(eq=False)
 class Turn:
-    """What a client has when its rerun runs: `began` by the seconds that each rerun has had of the lock; `lapsed`, where
-    somebody else has its place by now while the rerun still counts as this client's."""
+    """A rerun of a client that runs: since when, by the seconds that each rerun has had of the lock; `lapsed`, where
+    somebody else has its place by now while it still counts as this client's."""
 
     who: str
     began: float
