@@ -1,5 +1,6 @@
 """What all tests share: the registry as shipped, and one headless Chromium (without it they skip on a desk and fail in CI)."""
 
+import gc
 import os
 import shutil
 from importlib import import_module
@@ -20,6 +21,13 @@ ARGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+def pytest_collection_finish():
+    """What is loaded by now stays to the end: looking through thirteen thousand tests at every collection of garbage
+    (Streamlit's is after each rerun) takes longer than many a test."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,10 @@ from collsim.lessons.chapters import LESSONS as CHAPTERS
 from collsim.lessons.chapters import SECTIONS
 
 NAMES = list(SECTIONS)
-MADE = {name: section.told() for name, (_, section) in SECTIONS.items()}
+
+
+def made(name):
+    return SECTIONS[name][1].told()
 
 
 def lessons() -> None:
@@ -46,7 +49,7 @@ def test_every_lesson_opens_asks_and_answers(name, lang):
     at = opened(lesson=name, lang=lang)
     assert not at.exception
     assert messages(at) == []
-    told = MADE[name]
+    told = made(name)
     zh = lang == "zh"
     assert played(at)["timeline"]["schema"] == "collsim.timeline/1"
     import html
@@ -69,17 +72,17 @@ def test_every_lesson_opens_asks_and_answers(name, lang):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_question_has_one_right_answer_and_a_reason_for_each(name):
     for lang in (0, 1):
-        question = MADE[name].question
+        question = made(name).question
         texts = [c.text[lang] for c in question.choices]
         assert len(set(texts)) == len(texts) >= 3
         assert 0 <= question.answer < len(texts)
         assert all(c.why[lang].strip() for c in question.choices)
-        assert all(p[lang].strip() for p in (*MADE[name].before, *MADE[name].after))
+        assert all(p[lang].strip() for p in (*made(name).before, *made(name).after))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_english_holds_no_chinese_and_chinese_is_not_english(name):
-    one = MADE[name]
+    one = made(name)
     lesson, section = SECTIONS[name]
     pairs = [
         lesson.title,
@@ -95,11 +98,11 @@ def test_english_holds_no_chinese_and_chinese_is_not_english(name):
 
 def test_the_numbers_are_those_of_the_runs():
     # a parameter server: n-1 buffers into one cable and n-1 out of it
-    assert "448\N{NO-BREAK SPACE}MiB" in MADE["server"].after[0][0]
-    assert MADE["server"].question.explanation[0].startswith("7 workers send through one cable, then 15: 2.14")
+    assert "448\N{NO-BREAK SPACE}MiB" in made("server").after[0][0]
+    assert made("server").question.explanation[0].startswith("7 workers send through one cable, then 15: 2.14")
     # 2(N-1)/N for 2, 4, 8, 16 and 64 ranks
-    assert [row[3][0] for row in MADE["volume"].table[1:]] == [f"{2 * (n - 1) / n:.4g}" for n in (2, 4, 8, 16, 64)]
-    assert MADE["ring"].question.choices[int(MADE["ring"].question.answer)].text[0] == "step 7"
+    assert [row[3][0] for row in made("volume").table[1:]] == [f"{2 * (n - 1) / n:.4g}" for n in (2, 4, 8, 16, 64)]
+    assert made("ring").question.choices[int(made("ring").question.answer)].text[0] == "step 7"
 
 
 def test_the_story_is_read_in_order_and_answers_are_remembered():
@@ -172,6 +175,6 @@ def test_rows_of_a_pipeline_stand_in_its_lesson_and_those_of_the_answer_come_wit
         bodies = "".join(e.proto.body for e in opened(lesson="orders", lang=lang, **query).get("html"))
         return re.findall('<img alt="([^"]+)"', bodies)
 
-    told, k = MADE["orders"], int(lang == "zh")
+    told, k = made("orders"), int(lang == "zh")
     assert shown() == [one.described(k) for one in told.lanes]
     assert shown(answer="1") == [one.described(k) for one in (*told.lanes, *told.lanes_after)]

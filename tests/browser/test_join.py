@@ -24,13 +24,13 @@ SLOW = 120_000
 RUN = "?collective=allreduce&algorithm=allreduce_ring&network=switch&ranks=4&bandwidth=25GB/s&alpha=1us&nbytes=64MiB"
 
 
-@pytest.fixture
-def room(tmp_path):
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
     """The port of an app that is open to a room; it ends with a signal to the command, also while pages are open."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    log = tmp_path / "log.txt"
+    log = tmp_path_factory.mktemp("room") / "log.txt"
     with log.open("w") as out:
         command = [sys.executable, "-m", "collsim", "app", "--class", "--headless", f"--port={port}"]
         process = subprocess.Popen(
