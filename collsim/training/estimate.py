@@ -8,7 +8,7 @@ Computing, collectives and memory are those of the step itself; tests hold the t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .compute.speeds import Speed
@@ -106,7 +106,9 @@ class Estimating:
         """A key that units have in common whose layers differ in their names only."""
         known = self.alike.get(id(unit.layers[0]))
         if known is None:
-            known = tuple(replace(layer, name="-") for layer in unit.layers)
+            known = tuple(
+                tuple(said for field, said in vars(layer).items() if field != "name") for layer in unit.layers
+            )
             self.alike[id(unit.layers[0])] = known = self.alike.setdefault(hash(known), known)
         return id(known)
 

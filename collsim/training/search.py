@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import groupby
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
@@ -87,15 +88,21 @@ def every_legal(request: Request, contexts: tuple[int, ...], experts: tuple[int,
 
 def estimates(request: Request, listed: Sequence[Candidate]) -> list[dict[str, float]]:
     """Of each split: time, memory, and the parts of the time, by estimate."""
-    fast = speed_on(request.topology, request.dtype, request.compute)
-    if fast is None:
+    estimating = _estimating(request)
+    if estimating is None:
         raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
-    estimating, out = Estimating(network_of(request), fast), []
-    for split, micro, recompute in listed:
-        found = estimating.of(split, workload_of(_of(request, split, micro, recompute)))
-        parts = {name: getattr(found, name) for name in _PARTS}
-        out.append({"time": found.time, "memory": found.memory, **parts})
-    return out
+    return [_estimate(estimating, request, one) for one in listed]
+
+
+def _estimating(request: Request) -> Estimating | None:
+    """What estimates splits of a request, each faster than the one before; None where the GPU is unknown."""
+    fast = speed_on(request.topology, request.dtype, request.compute)
+    return None if fast is None else Estimating(network_of(request), fast)
+
+
+def _estimate(estimating: Estimating, request: Request, one: Candidate) -> dict[str, float]:
+    found = estimating.of(one[0], workload_of(_of(request, *one)))
+    return {"time": found.time, "memory": found.memory, **{name: getattr(found, name) for name in _PARTS}}
 
 
 def _of(request: Request, split: Split, micro: int, recompute: str) -> Request:
@@ -218,20 +225,26 @@ def _reason(row: dict[str, Any], best: dict[str, Any], room: float) -> str:
 
 
 def nearest(request: Request, room: float) -> dict[str, Any] | None:
-    """Of what fits, the split that is nearest to the one that was asked for: fewest doublings along all ways."""
-    if speed_on(request.topology, request.dtype, request.compute) is None or not any(legal(request)):
+    """Of what fits, the split that is nearest to the one that was asked for: fewest doublings along all ways; of those
+    as near as each other the fastest."""
+    if (estimating := _estimating(request)) is None:
         return None
-    rows = [row for row in estimated(request) if row["memory"] <= room]
-    return min(rows, key=lambda row: (_away(row, request), row["time"]), default=None)
+    by_distance = sorted(legal(request), key=lambda one: _away(one, request))
+    for _, near in groupby(by_distance, key=lambda one: _away(one, request)):
+        rows = [row_of(request, one, _estimate(estimating, request, one)) for one in near]
+        if fitting := [row for row in rows if row["memory"] <= room]:
+            return min(fitting, key=lambda row: float(row["time"]))
+    return None
 
 
-def _away(row: dict[str, Any], request: Request) -> float:
+def _away(one: Candidate, request: Request) -> float:
+    split, micro, recompute = one
     own = request.parallel
     now = own if isinstance(own, Split) else Split((own,))
-    wanted = {**now.sizes, "micro_batch": request.micro_batch}
-    steps = sum(abs(math.log2(row[name] / wanted[name])) for name in wanted)
-    other = type(now.data) is not type(row["split"].data)
-    return steps + other + abs(RECOMPUTE.index(row["recompute"]) - RECOMPUTE.index(request.recompute))
+    steps = sum(abs(math.log2(split.sizes[name] / size)) for name, size in now.sizes.items())
+    steps += abs(math.log2(micro / request.micro_batch))
+    other = type(now.data) is not type(split.data)
+    return steps + other + abs(RECOMPUTE.index(recompute) - RECOMPUTE.index(request.recompute))
 
 
 def _nothing_fits(request: Request, rows: list[dict[str, Any]], room: float) -> CollsimError:

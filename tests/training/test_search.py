@@ -1,9 +1,11 @@
 """The search over splits: everything legal is there, estimates are near the steps, and the best is the best."""
 
+import math
+
 import pytest
 
 import collsim as cs
-from collsim.training.search import estimated, legal
+from collsim.training.search import estimated, legal, nearest
 from collsim.training.search import search_request as request_of
 
 BOX = cs.machine("dgx-a100", nodes=2)
@@ -43,6 +45,27 @@ def test_each_of_them_runs():
         )
         assert row["estimate"] == pytest.approx(step.time, rel=0.15), row
         assert row["memory"] == pytest.approx(step.memory.max(), rel=0.1), row
+
+
+@pytest.mark.parametrize("room", [2e9, 8e9, 40e9])
+def test_the_nearest_split_is_the_one_that_all_splits_say(room):
+    """Fewest doublings from plain DDP with microbatches of 1 and nothing recomputed; then the fastest."""
+
+    def away(row):
+        doublings = sum(math.log2(row[way]) for way in ("tp", "cp", "ep", "pp", "interleave", "micro_batch"))
+        return doublings + (row["data_parallel"] != "ddp()") + ["none", "selective", "full"].index(row["recompute"])
+
+    rows = [row for row in estimated(asked()) if row["memory"] <= room]
+    best, found = min(rows, key=lambda row: (away(row), row["time"])), nearest(asked(), room)
+    assert (found["split"], found["micro_batch"], found["recompute"]) == (
+        best["split"],
+        best["micro_batch"],
+        best["recompute"],
+    )
+
+
+def test_where_nothing_fits_no_split_is_the_nearest():
+    assert nearest(asked(), 1e6) is None
 
 
 def test_the_best_fits_and_is_timed_and_the_others_say_why_not():
