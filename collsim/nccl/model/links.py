@@ -63,11 +63,11 @@ TCP_PER_NIC = 4.0e9
 
 #: A NIC whose data are staged in host memory, GPUDirect RDMA off: 12.6 of 25 GB/s both ways at once, 22.7 one way
 #: (github.com/thomaslie210/NCCL_Test_Results GDR_Off).
-WITHOUT_GDR = 0.61
+WITHOUT_GDR = 0.4
 
 #: A PCIe card reaches its NIC through the host bridge, and send and receive meet there: 14.8 of 25 GB/s both ways, 24.1
 #: one way (GDR_On there).
-HOST_BRIDGE = 0.72
+HOST_BRIDGE = 0.48
 
 #: Point-to-point traffic over the network against a ring's: NCCL gives it few channels and sends in pieces of 128 KiB
 #: (src/init.cc, p2pNetChunkSize). Sendrecv 24.9 to 26.2, alltoall 44.7 to 49.5 per GPU with a 50 GB/s NIC
