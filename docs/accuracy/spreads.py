@@ -82,8 +82,8 @@ def calibrated(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _pooled(table: pd.DataFrame, kin: Mapping[str, Any]) -> dict[str, Any]:
-    """Widths of a family of few systems: its kin's, all by the factor that its systems say, each the same, and its kin as
-    `LEAN` systems more; so that its levels are those of Student's t with as many degrees of freedom (a normal
+    """Widths of a family of few systems: its kin's, times one factor that its systems say, each the same, and its kin
+    as `LEAN` systems more; so that its levels are those of Student's t with as many degrees of freedom (a normal
     prediction whose variance has a scaled inverse chi-squared prior: Gelman et al., Bayesian Data Analysis, 2.6)."""
     like = {**kin, "widths": np.array(kin["widths"]) * kin["quantiles"][f"{spread.LEVEL:g}"] / _NORMAL, "classes": {}}
     scores = (table.off / _deviations(table, like)) ** 2

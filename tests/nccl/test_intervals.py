@@ -44,6 +44,18 @@ def test_intervals_are_no_wider_than_factors_that_say_something(held):
     assert held.high_over_low["nccl", 2] < 4.0
 
 
+@pytest.mark.parametrize("band", [1, 2])
+def test_a_family_of_few_systems_leans_on_its_kin_and_still_covers(held, band):
+    """One of seven is 200 times off; alone it made the interval a factor of 70,000."""
+    assert held.covered["mpi full", band] == pytest.approx(0.8, abs=0.06)
+    assert held.high_over_low["mpi full", band] < 100
+
+
+@pytest.mark.parametrize(("level", "freedom", "wanted"), [(0.8, 8, 1.397), (0.9, 11, 1.796), (0.98, 5, 3.365)])
+def test_levels_of_few_systems_are_those_of_students_table(level, freedom, wanted):
+    assert spreads._student(level, freedom) == pytest.approx(wanted, abs=0.001)
+
+
 def test_what_is_kept_is_what_the_table_of_residuals_says(kept):
     assert spread._known() == spreads.calibrated(kept)
 

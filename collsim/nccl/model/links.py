@@ -61,12 +61,14 @@ CROSSING = 0.67
 #: GB/s over two 200G NICs (github.com/argonne-lcf/alcf-nccl-tests).
 TCP_PER_NIC = 4.0e9
 
-#: A NIC whose data are staged in host memory, GPUDirect RDMA off: 12.6 of 25 GB/s both ways at once, 22.7 one way
-#: (github.com/thomaslie210/NCCL_Test_Results GDR_Off).
+#: Fraction of a slot that send and receive each get to a NIC whose data are staged in host memory, GPUDirect RDMA off:
+#: 12.6 of 31.5 GB/s both ways at once where one way alone has 22.7 of the card's 25 (github.com/thomaslie210/
+#: NCCL_Test_Results GDR_Off), 5.4 to 6.0 of 15.75 (github.com/dexhunter/allreduce-experiments); a card of 12.5 GB/s
+#: is not held back: 10.8 (ROCm/ROCm issue 5571).
 WITHOUT_GDR = 0.4
 
-#: A PCIe card reaches its NIC through the host bridge, and send and receive meet there: 14.8 of 25 GB/s both ways, 24.1
-#: one way (GDR_On there).
+#: The same where a PCIe card reaches its NIC through the host bridge: send and receive meet there, so that the fit
+#: starts from half. 14.8 of 31.5 GB/s both ways, 24.1 one way (GDR_On there).
 HOST_BRIDGE = 0.48
 
 #: Point-to-point traffic over the network against a ring's: NCCL gives it few channels and sends in pieces of 128 KiB

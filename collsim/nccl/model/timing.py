@@ -13,6 +13,10 @@ The second opinion beside NCCL's tuner. Assumptions, each with its data in `link
   drives the network, a fixed time more.
 - Through host memory both directions share one path: a collective that sends and receives gets about half.
 - TCP carries what a CPU moves per NIC, whatever the wire.
+- Sends and receives that meet in the host bridge of a slot share it: a card slower than half of its slot is not held
+  back.
+- Two trees load the busiest of two, three and more nodes with 1, 1.5 and 2 buffers (`tree_load`).
+- A send has ten of the warps where a ring has sixteen, and a small one has one channel (`_piece_time`).
 - Cables between switches that many hops share, and longer ways over them, cost what the topology's links say
   (`machine.between`); facts from words have one switch between all cards.
 - The last rank of a ring can finish only when its last slice has been copied out: half a chunk of every channel
@@ -43,6 +47,10 @@ _CHUNK, _SLICES = 2**21, 2
 #: Share of the bytes on the wire that is data: flags take half of LL's lines and 1 in 16 of LL128's (NCCL counts 0.92;
 #: tuning.cc).
 _PAYLOAD = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
+#: Buffers that the busiest of so many nodes sends for the two trees (NCCL src/graph/trees.cc, ncclGetDtree). Of two,
+#: half to its parent in one tree and half to its child in the other. Three are chains: up and down where it stands
+#: between, half in the other. From four on a node with two children sends three halves, and one as a leaf: 2.
+_TREE_LOADS = {1: 0.0, 2: 1.0, 3: 1.5}
 #: Share of a ring's warps that sends have: 10 of the 20 of a block of 640 threads, 9 receive and 1 is left, where a
 #: ring's copies with 16 (NCCL src/device/sendrecv.h, nSendWarpPerWork; NCCL_MAX_NTHREADS, NCCL_SIMPLE_MAX_NTHREADS).
 _SENDING = 10 / 16
@@ -259,13 +267,8 @@ def loads(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
 
 
 def tree_load(nodes: int) -> float:
-    """Buffers that the busiest node of two binary trees sends, each tree with half of the buffer up and down again.
-
-    Two nodes: half to its parent in one tree, half to its child in the other. Three are chains: up and down in the one
-    whose middle it is, half in the other. From four on a node with two children sends three halves, and one as a leaf
-    (NCCL src/graph/trees.cc, ncclGetDtree).
-    """
-    return {1: 0.0, 2: 1.0, 3: 1.5}.get(nodes, 2.0)
+    """Buffers that the busiest node sends over the network for two trees, each of half of the buffer, up and down."""
+    return _TREE_LOADS.get(nodes, 2.0)
 
 
 def inside_rate(call: Call) -> float:
@@ -298,12 +301,12 @@ def net_rate(call: Call) -> float:
     if facts.net == "tcp":
         rate = min(rate, k.tcp_per_nic)
     elif call.collective not in _ROOTED:  # one way alone is not held back
-        rate = min(rate, _bridge_rate(call))
+        rate = min(rate, bridge_rate(call))
     rate *= k.net_p2p.get(call.collective, 1.0)
     return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local)
 
 
-def _bridge_rate(call: Call) -> float:
+def bridge_rate(call: Call) -> float:
     """B/s that send and receive each get where they meet on the way to a NIC, in its slot's host bridge or in host
     memory; inf where a NIC sits on the GPU's own switch."""
     k, facts = call.links, call.facts
