@@ -85,8 +85,8 @@ P2P_SPLIT = 2.0**21
 #: from NCCL's own: 20 GB/s (tuning.cc, perChMaxRingLL128Bws), and half of a line for LL.
 CHANNEL: Final[dict[str, float]] = {"LL": 1.9e10, "LL128": 2.0e10, "Simple": 1.6e10}
 
-#: What a tree gets of the rate that a ring gets: NCCL's own factor (tuning.cc); 556 of 686 GB/s on B200
-#: (together-nccl-tests).
+#: What a tree gets inside a node of the rate that a ring gets: NCCL's own factor (tuning.cc); 556 of 686 GB/s on B200
+#: (together-nccl-tests). Between nodes trees fill the wire as rings do: 192 of 200 GB/s (NVIDIA/nccl issue 1801).
 TREE = 0.92
 
 #: Seconds that a process needs to launch: per call, per call of grouped sends and receives, and per GPU of a node where

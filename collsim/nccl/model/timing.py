@@ -237,10 +237,11 @@ def byte_time(call: Call) -> tuple[float, str]:
     """Seconds that the bytes need on the tightest link, and which that is."""
     facts, tree = call.facts, call.algorithm == "Tree"
     near, far = loads(call.collective, call.algorithm, facts)
-    share = _PAYLOAD[call.protocol] * (call.links.tree if tree else 1.0)
+    share = _PAYLOAD[call.protocol]
     times: dict[str, float] = {}
     if facts.local > 1:
-        times[facts.inside] = near * call.nbytes / (inside_rate(call) * share)
+        inside = share * (call.links.tree if tree else 1.0)
+        times[facts.inside] = near * call.nbytes / (inside_rate(call) * inside)
     if facts.nodes > 1:
         times[facts.net] = far * call.nbytes / (net_rate(call) * share)
     if facts.nodes > 1 and call.between.times > 1:
