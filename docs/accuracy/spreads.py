@@ -40,6 +40,7 @@ OWN = 0.12
 SYSTEM = 0.0
 #: Family that another leans on while it has fewer than so many systems: one of them that is far off would decide alone.
 KIN, ENOUGH = {"mpi full": "mpi"}, 10
+_GUESSED = "unknown gpu"  # a class of `spread.class_of`
 _POINTS = 3  # of one's own that `bought` tries
 _NORMAL = 1.2816  # standard deviations on either side that hold four in five of a normal distribution
 _PARTS = ("bytes", "fill", "latency")  # the part that decides each band, in the order of BANDS
@@ -180,6 +181,8 @@ def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, 
 
     def keep(name: str, mine: npt.NDArray[np.bool_], lean: Floats) -> Floats:
         own = _widths(arrays, mine, lean)
+        if name.startswith(_GUESSED):  # what is guessed of the next GPU is another thing: no better known than all are
+            own = np.maximum(own, base)
         count = len(set(arrays.system[mine].tolist()))
         classes[name] = {"widths": (own * scales).round(4).tolist(), "systems": count}
         return own

@@ -18,7 +18,7 @@ TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "sh
 BOX = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 #: Median |log(measured / predicted)| of systems left out that no later change may lose: by family and band (large,
 #: middle, small), as an error; a margin of two points is added below.
-LEFT_OUT = {"nccl": (0.085, 0.27, 0.21), "mpi": (0.27, 0.46, 0.54), "mpi full": (0.48, 1.14, 0.61)}
+LEFT_OUT = {"nccl": (0.08, 0.24, 0.21), "mpi": (0.27, 0.46, 0.54), "mpi full": (0.48, 1.14, 0.61)}
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_every_point_of_a_run_buys_something():
     assert table.points.tolist() == [0, 1, 2, 3]
     assert table.added.tolist() == [0, 2**10, 2**30, 2**20]
     assert table.error[0] == pytest.approx(0.5)
-    assert table.error[3] < table.error[2] < table.error[0]
+    assert max(table.error[2], table.error[3]) < 0.04 < table.error[1] < table.error[0]
     assert max(table.wide[2], table.wide[3]) < table.wide[1] * 1.05 < 0.9 * table.wide[0]
 
 
