@@ -140,8 +140,8 @@ Terms with a reason that made systems left out no better, and are not in the mod
 - The date of a run for NCCL's version where nobody says it: 0.1 to 0.7 points of the median error, with release dates
   that were not checked.
 - Systems counted the same in the fit, whatever their number of runs: worse at small sizes.
-- Hop latency of broadcast and reduce with LL by one in eight, as a channel has eight slots and the root may be that many
-  calls ahead: nothing at small sizes, a run less at middle ones.
+- An eighth of the hop latency of broadcast and reduce with LL, as a channel has eight slots and the root may be that
+  many calls ahead: nothing at small sizes, a run less at middle ones.
 - Pipelines held more or less strongly near round numbers, another width of the loss: one band gains what another loses.
 
 ## Constants
