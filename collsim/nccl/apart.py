@@ -19,7 +19,7 @@ from .graphs import communicator
 from .machine.facts import Facts
 from .model.calibrated import links_of
 from .model.links import READ_OFF, Parameters
-from .model.timing import Call, byte_time, inside_kind, inside_rate, net_rate, time_of
+from .model.timing import Call, bridge_rate, byte_time, inside_kind, inside_rate, net_rate, time_of
 from .predict import BUSBW, Prediction, predict
 from .simulated import trace as simulated
 
@@ -66,8 +66,8 @@ SHOWN: Final = {
     "(github.com/eugenesiow/LLM-Insights)",
     "host one way": "18.2 of 31.5 GB/s between 2 RTX 4090 (github.com/Panlichen/nccl-tests)",
     "crossing": "14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results)",
-    "host bridge": "14.8 of 25 GB/s both ways (github.com/thomaslie210/NCCL_Test_Results)",
-    "without gdr": "12.6 of 25 GB/s both ways at once (github.com/thomaslie210/NCCL_Test_Results GDR_Off)",
+    "host bridge": "14.8 of a slot's 31.5 GB/s both ways (github.com/thomaslie210/NCCL_Test_Results)",
+    "without gdr": "12.6 of a slot's 31.5 GB/s both ways at once (github.com/thomaslie210/NCCL_Test_Results GDR_Off)",
 }
 
 
@@ -209,8 +209,8 @@ def _stated_bytes(call: Call) -> float:
         host_crossing=1.0,
         crossing=1.0,
         tcp_per_nic=math.inf,
-        without_gdr=1.0,
-        host_bridge=1.0,
+        without_gdr=math.inf,
+        host_bridge=math.inf,
         tree=1.0,
     )
     return byte_time(replace(call, protocol="Simple", links=stated))[0]
@@ -251,13 +251,12 @@ def _rate_words(call: Call) -> tuple[str, str]:
     return (
         f"the {facts.nics:g} cards of a node ({limit}) carry {format_bandwidth(net_rate(call))} of "
         f"{format_bandwidth(full)}",
-        _net_evidence(facts),
+        _net_evidence(call),
     )
 
 
-def _net_evidence(facts: Facts) -> str:
-    if facts.gdr is False and facts.net in ("ib", "roce", "efa"):
-        return SHOWN["without gdr"]
-    if facts.card and facts.net != "tcp":
-        return SHOWN["host bridge"]
+def _net_evidence(call: Call) -> str:
+    facts = call.facts
+    if facts.net != "tcp" and bridge_rate(call) < facts.nic_rate * call.links.carries[facts.net]:
+        return SHOWN["without gdr" if facts.gdr is False else "host bridge"]
     return SHOWN.get(facts.net) or READ_OFF.get(f"carries.{facts.net}", _FIT)

@@ -47,6 +47,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "facts._SERIES": ("vendor", "NVIDIA's list of CUDA GPUs; AMD's data sheets"),
     "facts._BY_NVLINK": ("vendor", "the GPUs that NVLink generation came with (NVIDIA's NVLink page)"),
     "facts._BY_PCIE": ("read off", "the newest card of GPUS with that slot; only where a name says nothing"),
+    "facts._APU_LANES": ("vendor", "Framework Desktop (Ryzen AI Max): its slot (kyuz0/amd-strix-halo-vllm-toolboxes)"),
     "facts.GPUS": ("vendor", "data sheets of NVIDIA and AMD"),
     "graphs.XGMI_PER_LINK": ("read off", "RCCL's log, ROCm/rccl issue 1210"),
     "graphs._NIC_COUNTS": ("NCCL's own", f"{_NCCL} src/graph/topo.h: 12 GB/s for 100 Gbit/s"),
@@ -72,6 +73,10 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
         "NCCL's own",
         f"{_NCCL} src/graph/tuning.cc: share of a line that is data, LL128 as measured by NCCL",
     ),
+    "timing._TREE_LOADS": ("NCCL's own", f"{_NCCL} src/graph/trees.cc: edges of its two trees, counted"),
+    "timing._SENDING": ("NCCL's own", f"{_NCCL} src/device/sendrecv.h: warps that send; 16 copy in a ring"),
+    "timing._NVLINK_CHUNK": ("NCCL's own", f"{_NCCL} src/init.cc"),
+    "timing._CHUNK_ELSEWHERE": ("NCCL's own", f"{_NCCL} src/init.cc"),
     "timing._PEERS": (
         "read off",
         "129 us on 32 ranks, the most of any small alltoall measured (argonne-lcf/alcf-nccl-tests)",
@@ -104,7 +109,8 @@ _NO_CONSTANT = {
         "spread.FEW",
         "graphs._ROUNDING",
         "topology_facts._ALIKE",
-        "words._LANES",
+        "facts.LANES",
+        "facts._APU",
     ),
     *(f"orders.{name}" for name in ("_STEPS", "_STEPS_ALL", "MOST_GPUS", "_FREE", "_PCI", "_REPLAY", "_TREES")),
 }

@@ -38,6 +38,9 @@ OWN = 0.12
 #: How much less a run of a system with many runs counts for the widths: by its number of runs to this power. 0 is every
 #: run the same, as the report counts, 1 every system the same.
 SYSTEM = 0.0
+#: Family that another leans on while it has fewer than so many systems: one of them that is far off would decide alone.
+KIN, ENOUGH = {"mpi full": "mpi"}, 10
+_GUESSED = "unknown gpu"  # a class of `spread.class_of`
 _POINTS = 3  # of one's own that `bought` tries
 _NORMAL = 1.2816  # standard deviations on either side that hold four in five of a normal distribution
 _PARTS = ("bytes", "fill", "latency")  # the part that decides each band, in the order of BANDS
@@ -73,7 +76,32 @@ def described_by(p: Prediction | MpiTime) -> tuple[str, str, spread.Shares]:
 def calibrated(table: pd.DataFrame) -> dict[str, Any]:
     """Widths by class and group, and how many of them cover which share, by family."""
     families = table.groupby(table.kind.map(spread.family_of))
-    return {str(name): _calibrated(part.reset_index(drop=True)) for name, part in families}
+    parts = {str(name): part.reset_index(drop=True) for name, part in families}
+    few = {name for name, part in parts.items() if KIN.get(name) in parts and part.system.nunique() < ENOUGH}
+    found = {name: _calibrated(part) for name, part in parts.items() if name not in few}
+    return found | {name: _pooled(parts[name], found[KIN[name]]) for name in sorted(few)}
+
+
+def _pooled(table: pd.DataFrame, kin: Mapping[str, Any]) -> dict[str, Any]:
+    """Widths of a family of few systems: its kin's, times one factor that its systems say, each the same, and its kin
+    as `LEAN` systems more; so that its levels are those of Student's t with as many degrees of freedom (a normal
+    prediction whose variance has a scaled inverse chi-squared prior: Gelman et al., Bayesian Data Analysis, 2.6)."""
+    like = {**kin, "widths": np.array(kin["widths"]) * kin["quantiles"][f"{spread.LEVEL:g}"] / _NORMAL, "classes": {}}
+    scores = (table.off / _deviations(table, like)) ** 2
+    each = scores.groupby([table.system, table.run, table.band]).mean().groupby("system").mean()
+    freedom = len(each) + LEAN
+    widths = (like["widths"] * math.sqrt((LEAN + each.sum()) / freedom)).round(4).tolist()
+    systems = table.groupby("kind").system.nunique()
+    classes = {str(kind): {"widths": widths, "systems": int(count)} for kind, count in systems.items()}
+    quantiles = {f"{level:g}": round(_student(level, freedom), 4) for level in LEVELS}
+    return {"rest": REST, "own": OWN, "widths": widths, "classes": classes, "quantiles": quantiles}
+
+
+def _student(level: float, freedom: float) -> float:
+    """Standard deviations on either side that hold this share of Student's t, by summing its density."""
+    x = np.linspace(0, 400, 400_001)
+    held = np.cumsum((1 + x**2 / freedom) ** (-(freedom + 1) / 2))
+    return float(np.interp(level, held / held[-1], x))
 
 
 def _calibrated(table: pd.DataFrame) -> dict[str, Any]:
@@ -153,6 +181,8 @@ def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, 
 
     def keep(name: str, mine: npt.NDArray[np.bool_], lean: Floats) -> Floats:
         own = _widths(arrays, mine, lean)
+        if name.startswith(_GUESSED):  # what is guessed of the next GPU is another thing: no better known than all are
+            own = np.maximum(own, base)
         count = len(set(arrays.system[mine].tolist()))
         classes[name] = {"widths": (own * scales).round(4).tolist(), "systems": count}
         return own

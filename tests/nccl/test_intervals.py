@@ -18,7 +18,7 @@ TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "sh
 BOX = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 #: Median |log(measured / predicted)| of systems left out that no later change may lose: by family and band (large,
 #: middle, small), as an error; a margin of two points is added below.
-LEFT_OUT = {"nccl": (0.085, 0.27, 0.21), "mpi": (0.27, 0.46, 0.54), "mpi full": (0.48, 1.14, 0.61)}
+LEFT_OUT = {"nccl": (0.08, 0.24, 0.21), "mpi": (0.27, 0.46, 0.54), "mpi full": (0.48, 1.14, 0.61)}
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,18 @@ def test_intervals_are_no_wider_than_factors_that_say_something(held):
     assert held.high_over_low["nccl", 0] < 2.4
     assert held.high_over_low["nccl", 1] < 3.2
     assert held.high_over_low["nccl", 2] < 4.0
+
+
+@pytest.mark.parametrize("band", [1, 2])
+def test_a_family_of_few_systems_leans_on_its_kin_and_still_covers(held, band):
+    """One of seven is 200 times off; alone it made the interval a factor of 70,000."""
+    assert held.covered["mpi full", band] == pytest.approx(0.8, abs=0.06)
+    assert held.high_over_low["mpi full", band] < 100
+
+
+@pytest.mark.parametrize(("level", "freedom", "wanted"), [(0.8, 8, 1.397), (0.9, 11, 1.796), (0.98, 5, 3.365)])
+def test_levels_of_few_systems_are_those_of_students_table(level, freedom, wanted):
+    assert spreads._student(level, freedom) == pytest.approx(wanted, abs=0.001)
 
 
 def test_what_is_kept_is_what_the_table_of_residuals_says(kept):
@@ -117,7 +129,7 @@ def test_every_point_of_a_run_buys_something():
     assert table.points.tolist() == [0, 1, 2, 3]
     assert table.added.tolist() == [0, 2**10, 2**30, 2**20]
     assert table.error[0] == pytest.approx(0.5)
-    assert table.error[3] < table.error[2] < table.error[0]
+    assert max(table.error[2], table.error[3]) < 0.04 < table.error[1] < table.error[0]
     assert max(table.wide[2], table.wide[3]) < table.wide[1] * 1.05 < 0.9 * table.wide[0]
 
 

@@ -174,6 +174,14 @@ def test_a_gpu_that_no_table_knows_is_what_the_other_words_make_of_it(gpu, intra
     assert facts("H100", 2, 1, "nvlink4-nvswitch", "none").gpu_known
 
 
+def test_a_network_card_beside_an_apu_has_four_lanes():
+    """Of PCIe 4: 31.5 GB/s / 4, whatever the card; there is no slot between GPU and CPU where both ways would meet."""
+    fast, slow = (facts("Strix Halo", 2, 2, "none", f"1x{rate}GbE RoCE") for rate in (100, 25))
+    assert (fast.nic_rate, slow.nic_rate) == (31.5e9 / 4, 25e9 / 8)
+    assert not fast.card
+    assert facts("Radeon AI PRO R9700", 2, 2, "none", "1x100GbE RoCE").card
+
+
 @pytest.mark.parametrize(
     ("said", "means"),
     [

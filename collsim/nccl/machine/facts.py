@@ -28,16 +28,26 @@ INSIDE: tuple[Inside, ...] = ("none", "nvswitch", "mesh", "cube", "bridge", "pci
 NETS: tuple[Net, ...] = ("none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx", "tcpxo")
 
 
+#: Lanes of a full slot.
+LANES = 16
+
+
 @dataclass(frozen=True)
 class Gpu:
     """A GPU as collectives see it: compute capability (80 is 8.0; AMD 0), NVLinks or xGMI links, PCIe generation, GPUs
-    in its usual box."""
+    in its usual box; `lanes` of the slot that its boards leave for a network card."""
 
     cc: int
     links: int
     pcie: int
     box: int
     source: str
+    lanes: int = LANES
+
+    @property
+    def apu(self) -> bool:
+        """GPU and CPU are one chip: there is no slot between the two."""
+        return self.lanes < LANES
 
 
 _NV = "NVIDIA data sheet and NVLink page"
@@ -220,6 +230,11 @@ _BY_NVLINK: dict[int, tuple[int, int]] = {1: (60, 4), 2: (70, 6), 3: (80, 12), 4
 _BY_PCIE: dict[int, int] = {3: 75, 4: 89, 5: 120, 6: 120}
 
 
+#: APUs of AMD's, whose boards have slots of four lanes for all but memory: two of them with 100 Gbit/s cards in such
+#: slots move 50.6 Gbit/s by RDMA (github.com/kyuz0/amd-strix-halo-vllm-toolboxes rdma_cluster/setup_guide.md).
+_APU, _APU_LANES = r"strix|ryzen", 4
+
+
 def knows(name: str) -> bool:
     """Does the table have a GPU of this name?"""
     return any(known.lower() in name.lower() for known in GPUS)
@@ -236,4 +251,5 @@ def guessed(name: str, intra_link: str) -> Gpu:
     if nvlink and int(nvlink[1]) in _BY_NVLINK and (series is None or series[0]):
         cc, links = _BY_NVLINK[int(nvlink[1])]
         return Gpu(series[0] if series else cc, links, min(6, max(3, int(nvlink[1]) + 1)), 8, "its words")
-    return Gpu(series[0] if series else _BY_PCIE.get(slot, 89), 0, slot, 4, "its words")
+    lanes = _APU_LANES if re.search(_APU, low) else LANES
+    return Gpu(series[0] if series else _BY_PCIE.get(slot, 89), 0, slot, 4, "its words", lanes)

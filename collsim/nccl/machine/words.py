@@ -6,6 +6,7 @@ which.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from ...errors import CollsimError
 from .facts import (
     GA102_LINK_GBPS,
     GPUS,
+    LANES,
     NVLINK_GBPS,
     PCIE_GBPS,
     USUAL_NIC,
@@ -29,8 +31,6 @@ from .facts import (
 
 #: Links of three bridges between two cards (product briefs of A100 and H100 PCIe).
 _BRIDGE_LINKS = 12
-#: Lanes of the slots that `facts.PCIE_GBPS` is of.
-_LANES = 16
 #: GPUs of one NVLink 5 domain in a GB200 rack, and what HPE sells as one Slingshot port, Gbit/s.
 _RACK, _SLINGSHOT = 72, 200.0
 
@@ -89,7 +89,7 @@ def facts(
         nics=nics,
         nic_rate=rate,
         net=net,  # type: ignore[arg-type]
-        card="PCI" in gpu_name.upper() or card.cc in (75, 86, 89, 120, 121) or not (listed or card.links),
+        card="PCI" in gpu_name.upper() or card.cc in (75, 86, 89, 120, 121) or not (listed or card.links or card.apu),
         gdr=False if _no_gdr(gpu_name, card.cc, net) else {"yes": True, "no": False}.get(gdr.strip().lower()),
         cpu="amd" if card.cc in (0, 80) else "arm" if gpu_name.upper().startswith(("GH", "GB")) else "intel",
         hosts=nodes,
@@ -177,7 +177,7 @@ def _pcie(generation: int, wiring: str) -> _Wires:
     if generation not in PCIE_GBPS:
         why = "PCIe generation {generation} is not known; known: {known}"
         raise CollsimError(why, generation=generation, known=", ".join(map(str, PCIE_GBPS)))
-    width = int(m[1]) if (m := re.search(r"x(\d+)", wiring)) else _LANES
+    width = int(m[1]) if (m := re.search(r"x(\d+)", wiring)) else LANES
     switches = (
         int(m[1])
         if (m := re.search(r"(\d+)switch", wiring))
@@ -189,7 +189,7 @@ def _pcie(generation: int, wiring: str) -> _Wires:
     sockets = int(m[1]) if (m := re.search(r"(\d+)socket", wiring)) else 2 if "crosssocket" in wiring else 1
     apart = sockets > 1 or "fabric" in wiring  # a PCIe fabric between boxes is as far as another socket, or farther
     staged = "nop2p" in wiring or "shm" in wiring
-    rate = PCIE_GBPS[generation] * 1e9 * width / _LANES
+    rate = PCIE_GBPS[generation] * 1e9 * width / LANES
     return _Wires(
         "host" if staged else "pcie",
         rate,
@@ -219,7 +219,8 @@ def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
     speed = float(rated[1]) if rated and float(rated[1]) >= 5 else _SLINGSHOT if slingshot else float(usual)
     unsaid = counted is None and (slingshot or _NOT_STATED.search(text) is not None)
     count = float(local) if "per gpu" in text.lower() or unsaid else float(counted[1]) if counted else 1.0
-    return count, speed * 1e9 / 8, _net(text)
+    slot = PCIE_GBPS[card.pcie] * card.lanes / LANES if card.apu else math.inf
+    return count, min(speed / 8, slot) * 1e9, _net(text)
 
 
 def network(word: str, ranks_per_node: int = 1) -> tuple[float, float, Net]:

@@ -21,29 +21,29 @@ FABRICS: Final = ("nvswitch", "mesh", "cube", "bridge", "xgmi")
 #: Fraction of the nominal rate that a ring of large transfers gets.
 CARRIES: Final[dict[str, float]] = {
     # 8x V100, allreduce 134.7 of 150 GB/s: github.com/Panlichen/nccl-tests test_scripts/v100_8card_para
-    "nvlink-70": 0.79,
-    "nvlink-80": 0.78,  # 4x and 8x A100, 234.7 of 300: github.com/eugenesiow/LLM-Insights infrastructure/hardware
+    "nvlink-70": 0.78,
+    "nvlink-80": 0.77,  # 4x and 8x A100, 234.7 of 300: github.com/eugenesiow/LLM-Insights infrastructure/hardware
     "nvlink-90": 0.81,  # 4 to 8 H200, 363 to 366 of 450: github.com/stas00/ml-engineering network
-    "nvlink-100": 0.78,  # 4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering network
-    "bridge": 0.79,  # A40 pair, 47.5 of 56.25: github.com/eugenesiow/LLM-Insights infrastructure/hardware
+    "nvlink-100": 0.77,  # 4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering network
+    "bridge": 0.78,  # A40 pair, 47.5 of 56.25: github.com/eugenesiow/LLM-Insights infrastructure/hardware
     "xgmi": 0.74,  # 8x MI300X, 312.9 of 448: github.com/stas00/ml-engineering network
-    "pcie3": 0.75,  # NCCL's own constant is 12 of 15.75 (src/graph/topo.h)
-    "pcie4": 0.74,  # A100-PCIE under one switch, 19.7 of 31.5: github.com/thomaslie210/NCCL_Test_Results
-    "pcie5": 0.76,  # one peer-to-peer copy gets 53.9 of 63, and no ring more: github.com/voipmonitor/rtx6kpro hardware
-    "pcie6": 0.78,  # as its family: nothing measured is at hand
-    "ib": 0.91,  # B200 ring over 8 NDR, 388 of 400: github.com/togethercomputer/together-nccl-tests
-    "roce": 0.91,  # MI325X 350 of 400, H100 157 of 200 (github.com/hisohara/ai-scripts; NVIDIA/nccl issue 1411)
+    "pcie3": 0.74,  # NCCL's own constant is 12 of 15.75 (src/graph/topo.h)
+    "pcie4": 0.73,  # A100-PCIE under one switch, 19.7 of 31.5: github.com/thomaslie210/NCCL_Test_Results
+    "pcie5": 0.75,  # one peer-to-peer copy gets 53.9 of 63, and no ring more: github.com/voipmonitor/rtx6kpro hardware
+    "pcie6": 0.77,  # as its family: nothing measured is at hand
+    "ib": 0.90,  # B200 ring over 8 NDR, 388 of 400: github.com/togethercomputer/together-nccl-tests
+    "roce": 0.90,  # MI325X 350 of 400, H100 157 of 200 (github.com/hisohara/ai-scripts; NVIDIA/nccl issue 1411)
     "efa": 0.87,  # read off: p4d, 43.8 of 50: github.com/aws-samples/aws-efa-eks
-    "slingshot": 0.88,  # 36.1 of 50 (argonne-lcf/alcf-nccl-tests) and 92 of 100 (boeschf/nccl-benchmark-on-alps-2025)
-    "tcp": 0.90,  # 10 GbE, 1.17 of 1.25: github.com/dexhunter/allreduce-experiments
+    "slingshot": 0.87,  # 36.1 of 50 (argonne-lcf/alcf-nccl-tests) and 92 of 100 (boeschf/nccl-benchmark-on-alps-2025)
+    "tcp": 0.89,  # 10 GbE, 1.17 of 1.25: github.com/dexhunter/allreduce-experiments
     "tcpx": 0.52,  # read off, one system: A3 High, 50.2 of 100: github.com/dstackai/dstack
-    "tcpxo": 0.90,  # A3 Mega, 188.7 of 200: github.com/GoogleCloudPlatform/cluster-toolkit
+    "tcpxo": 0.89,  # A3 Mega, 188.7 of 200: github.com/GoogleCloudPlatform/cluster-toolkit
 }
 
 #: NVLink SHARP: fraction of a GPU's links that S(1+1/n) bytes get, by compute capability: H200 with 6 and 7 GPUs 435.6
 #: and 460.0, B200 with 7 and 8 GPUs 811 and 841 GB/s of busbw (github.com/stas00/ml-engineering network;
 #: together-nccl-tests).
-NVLS_CARRIES: Final[dict[int, float]] = {90: 0.66, 100: 0.63}
+NVLS_CARRIES: Final[dict[int, float]] = {90: 0.65, 100: 0.63}
 
 #: Through pinned host memory. The two directions share one path, so that each gets half when both are busy. One way:
 #: 18.2 of 31.5 GB/s between 2 RTX 4090 (github.com/Panlichen/nccl-tests test_scripts/4090_2card_para). Both at once, in
@@ -61,18 +61,20 @@ CROSSING = 0.67
 #: GB/s over two 200G NICs (github.com/argonne-lcf/alcf-nccl-tests).
 TCP_PER_NIC = 4.0e9
 
-#: A NIC whose data are staged in host memory, GPUDirect RDMA off: 12.6 of 25 GB/s both ways at once, 22.7 one way
-#: (github.com/thomaslie210/NCCL_Test_Results GDR_Off).
-WITHOUT_GDR = 0.61
+#: Fraction of a slot that send and receive each get to a NIC whose data are staged in host memory, GPUDirect RDMA off:
+#: 12.6 of 31.5 GB/s both ways at once where one way alone has 22.7 of the card's 25 (github.com/thomaslie210/
+#: NCCL_Test_Results GDR_Off), 5.4 to 6.0 of 15.75 (github.com/dexhunter/allreduce-experiments); a card of 12.5 GB/s
+#: is not held back: 10.8 (ROCm/ROCm issue 5571).
+WITHOUT_GDR = 0.4
 
-#: A PCIe card reaches its NIC through the host bridge, and send and receive meet there: 14.8 of 25 GB/s both ways, 24.1
-#: one way (GDR_On there).
-HOST_BRIDGE = 0.72
+#: The same where a PCIe card reaches its NIC through the host bridge: send and receive meet there, so that the fit
+#: starts from half. 14.8 of 31.5 GB/s both ways, 24.1 one way (GDR_On there).
+HOST_BRIDGE = 0.5
 
 #: Point-to-point traffic over the network against a ring's: NCCL gives it few channels and sends in pieces of 128 KiB
 #: (src/init.cc, p2pNetChunkSize). Sendrecv 24.9 to 26.2, alltoall 44.7 to 49.5 per GPU with a 50 GB/s NIC
 #: (github.com/xxrjun/nccl-tests-cluster), and others; the fit starts from 0.85 for both.
-NET_P2P: Final[dict[str, float]] = {"sendrecv": 0.61, "alltoall": 0.82}
+NET_P2P: Final[dict[str, float]] = {"sendrecv": 0.61, "alltoall": 0.83}
 
 #: Read off: pieces of sends and receives up to this size stay on one channel (an A100 pair is flat at 12.5 GB/s up to 2
 #: MiB: github.com/abhivijay96/nccl-tests exps/cw).
@@ -81,15 +83,15 @@ P2P_SPLIT = 2.0**21
 #: What one channel moves per second, by protocol, of the GPUs before Hopper: calls of few bytes get few channels (NCCL
 #: src/enqueue.cc), and thread blocks of newer GPUs move more, as NCCL counts (constants.RING_LL128_MAX). The fit starts
 #: from NCCL's own: 20 GB/s (tuning.cc, perChMaxRingLL128Bws), and half of a line for LL.
-CHANNEL: Final[dict[str, float]] = {"LL": 1.9e10, "LL128": 2.0e10, "Simple": 1.6e10}
+CHANNEL: Final[dict[str, float]] = {"LL": 1.9e10, "LL128": 2.0e10, "Simple": 2.0e10}
 
-#: What a tree gets of the rate that a ring gets: NCCL's own factor (tuning.cc); 556 of 686 GB/s on B200
-#: (together-nccl-tests).
+#: What a tree gets inside a node of the rate that a ring gets: NCCL's own factor (tuning.cc); 556 of 686 GB/s on B200
+#: (together-nccl-tests). Between nodes trees fill the wire as rings do: 192 of 200 GB/s (NVIDIA/nccl issue 1801).
 TREE = 0.92
 
 #: Seconds that a process needs to launch: per call, per call of grouped sends and receives, and per GPU of a node where
 #: nobody says how many of them a process has (one host process often launches for all).
-LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 2.6e-6, 6.0e-6, 2.0e-6
+LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 2.6e-6, 5.9e-6, 2.0e-6
 
 #: Seconds per GPU of the process where somebody says who launches: the smallest allreduce of 2, 4 and 8 GPUs of one
 #: process takes 6.2, 18.5 and 30.5 to 42.1 us (RTX 4070 Ti, RTX 4090, H200, A100 and MI350X); a process per GPU 13.1 us
@@ -98,7 +100,7 @@ LAUNCH_EACH = 3.4e-6
 
 #: Seconds that a kernel needs to start and to end, whoever launched it, and one of sends and receives: 8 MI300X take
 #: 6.0 us from a captured graph (there).
-KERNEL, KERNEL_P2P = 4.0e-6, 6.0e-6
+KERNEL, KERNEL_P2P = 4.0e-6, 5.9e-6
 
 #: Launching a call overlaps with the kernel before: the power of the norm that joins the two (1: their sum; infinity:
 #: the longer one). 8 H200 of one process take 31 us from 4 KiB to 512 KiB of NVLS and 35 at 1 MiB (Azure, see
@@ -112,11 +114,11 @@ OVERLAP = 1.25
 BLOCKS = 1.3
 
 #: Seconds per peer of an alltoall.
-PEER = 2.1e-6
+PEER = 2.2e-6
 
 #: Factor on the library's step latency (tuning.cc, hwLatencies) of LL and LL128.
 STEP: Final[dict[str, float]] = {
-    **dict.fromkeys(FABRICS, 0.23),
+    **dict.fromkeys(FABRICS, 0.22),
     **dict.fromkeys(("pcie", "host"), 0.21),
     **dict.fromkeys(("ib", "roce", "efa", "tcp", "tcpx", "tcpxo"), 1.4),
     "slingshot": 1.3,
@@ -125,15 +127,16 @@ STEP: Final[dict[str, float]] = {
 #: The same for Simple; `nvls` for NVLS and the NVLS part of NVLSTree.
 STEP_BULK: Final[dict[str, float]] = {
     **dict.fromkeys(FABRICS, 0.43),
-    "nvls": 0.51,
+    "nvls": 0.52,
     **dict.fromkeys(("pcie", "host"), 0.41),
-    **dict.fromkeys(("ib", "roce", "slingshot", "efa", "tcp", "tcpx", "tcpxo"), 1.4),
+    **dict.fromkeys(("ib", "roce", "efa", "tcp", "tcpx", "tcpxo"), 1.35),
+    "slingshot": 1.3,
 }
 
 #: Seconds that a step over a network takes more, whatever the protocol, where software stands between GPU and card. The
 #: fit starts from 20 us of EFA, as AWS's own tuner has it (aws/aws-ofi-nccl src/tuner/nccl_ofi_model.cpp, net_lat of
 #: P5), and 30 us of sockets.
-SOFTWARE: Final[dict[str, float]] = {"efa": 3.0e-5, "tcp": 3.3e-5, "tcpx": 5.0e-5, "tcpxo": 5.0e-5}
+SOFTWARE: Final[dict[str, float]] = {"efa": 3.1e-5, "tcp": 3.3e-5, "tcpx": 5.1e-5, "tcpxo": 5.1e-5}
 
 #: Factor on a network step that is staged through host memory.
 STEP_WITHOUT_GDR = 1.5
@@ -141,21 +144,21 @@ STEP_WITHOUT_GDR = 1.5
 #: Slingshot's provider sends up to about this many bytes at once and negotiates beyond (libfabric 2.4 changes:
 #: rendezvous eager size 2K; buffers of LL are twice the data); a step then takes this much longer.
 EAGER: Final[dict[str, int]] = {"slingshot": 4096}
-RENDEZVOUS = 19e-6
+RENDEZVOUS = 18e-6
 
 #: Pipeline: share of sqrt(waiting x bytes) that cannot be hidden, and the ratio bytes/waiting at which it fades (many
 #: chunks in flight).
-FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.3, 15.0), "LL128": (2.3, 28.0), "Simple": (2.6, 6.0)}
+FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.4, 16.0), "LL128": (2.3, 29.0), "Simple": (2.6, 5.3)}
 
 #: Factor on that share where GPUs of a node are joined by PCIe or host memory: thread blocks are faster than such a
 #: link and seldom let it wait.
-FILL_PCIE = 0.44
+FILL_PCIE = 0.43
 
 #: Waiting that even a ring of two has: filling and draining the buffers of a channel.
-WAIT: Final[dict[str, float]] = {"LL": 12e-6, "LL128": 12e-6, "Simple": 5.3e-6}
+WAIT: Final[dict[str, float]] = {"LL": 11e-6, "LL128": 11e-6, "Simple": 5.4e-6}
 
 #: Share of a chain's steps over which a broadcast or reduce has to fill its pipeline.
-CHAIN = 0.96
+CHAIN = 0.92
 
 
 #: What was not found by that fit, and from what it was read off; `origins` asks here.

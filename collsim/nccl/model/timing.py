@@ -13,6 +13,10 @@ The second opinion beside NCCL's tuner. Assumptions, each with its data in `link
   drives the network, a fixed time more.
 - Through host memory both directions share one path: a collective that sends and receives gets about half.
 - TCP carries what a CPU moves per NIC, whatever the wire.
+- Sends and receives that meet in the host bridge of a slot share it: a card slower than half of its slot is not held
+  back.
+- Two trees load the busiest of two, three and more nodes with 1, 1.5 and 2 buffers (`tree_load`).
+- A send has ten of the warps where a ring has sixteen, and a small one has one channel (`_piece_time`).
 - Cables between switches that many hops share, and longer ways over them, cost what the topology's links say
   (`machine.between`); facts from words have one switch between all cards.
 - The last rank of a ring can finish only when its last slice has been copied out: half a chunk of every channel
@@ -27,7 +31,7 @@ import math
 from dataclasses import dataclass
 
 from ..machine.between import ONE_SWITCH, Between
-from ..machine.facts import Facts
+from ..machine.facts import PCIE_GBPS, Facts
 from ..search import constants as c
 from . import rccl
 from .links import FABRICS, MEASURED, Parameters
@@ -43,6 +47,16 @@ _CHUNK, _SLICES = 2**21, 2
 #: Share of the bytes on the wire that is data: flags take half of LL's lines and 1 in 16 of LL128's (NCCL counts 0.92;
 #: tuning.cc).
 _PAYLOAD = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
+#: Buffers that the busiest of so many nodes sends for the two trees (NCCL src/graph/trees.cc, ncclGetDtree). Of two,
+#: half to its parent in one tree and half to its child in the other. Three are chains: up and down where it stands
+#: between, half in the other. From four on a node with two children sends three halves, and one as a leaf: 2.
+_TREE_LOADS = {1: 0.0, 2: 1.0, 3: 1.5}
+#: Share of a ring's warps that sends have: 10 of the 20 of a block of 640 threads, 9 receive and 1 is left, where a
+#: ring's copies with 16 (NCCL src/device/sendrecv.h, nSendWarpPerWork; NCCL_MAX_NTHREADS, NCCL_SIMPLE_MAX_NTHREADS).
+_SENDING = 10 / 16
+#: Bytes that a send hands over at once (NCCL src/init.cc: NCCL_P2P_NVL_CHUNKSIZE, NCCL_P2P_PCI_CHUNKSIZE and
+#: NCCL_P2P_NET_CHUNKSIZE).
+_NVLINK_CHUNK, _CHUNK_ELSEWHERE = 2**19, 2**17
 #: Peers of an alltoall up to which its launch grows: no alltoall of less than 32 MiB measured has more than 32 ranks
 #: (`origins`).
 _PEERS = 32
@@ -168,8 +182,7 @@ def fill_time(call: Call, steps: float, flow: float) -> float:
     """
     k, facts = call.links, call.facts
     if call.collective in _POINT_TO_POINT:
-        piece = call.nbytes / (facts.ranks if call.collective == "alltoall" else 1)
-        return min(piece, k.p2p_split) / channel_rate(call)
+        return _piece_time(call, flow)
     slow = _slower(facts)
     wait = steps + k.wait[call.protocol]
     if call.collective in _ROOTED:
@@ -177,6 +190,15 @@ def fill_time(call: Call, steps: float, flow: float) -> float:
     share = k.fill[call.protocol] * (k.fill_pcie if facts.nodes == 1 and facts.inside in ("pcie", "host") else 1.0)
     pipeline = slow * share * math.sqrt(wait * flow) / (1 + flow / (wait * k.fade[call.protocol]))
     return pipeline + drain_time(call, flow)
+
+
+def _piece_time(call: Call, flow: float) -> float:
+    """What sends and receives add to `flow`: a small piece goes over one channel, which is slower than the link; of a
+    large one, whose parts go over many at once, the last chunk."""
+    facts, rate = call.facts, channel_rate(call) * _SENDING
+    piece = call.nbytes / (facts.ranks if call.collective == "alltoall" else 1)
+    chunk = _NVLINK_CHUNK if facts.nodes == 1 and facts.inside in FABRICS else _CHUNK_ELSEWHERE
+    return max(min(piece, call.links.p2p_split) / rate - flow, min(piece, chunk) / rate)
 
 
 def channel_rate(call: Call) -> float:
@@ -215,16 +237,17 @@ def byte_time(call: Call) -> tuple[float, str]:
     """Seconds that the bytes need on the tightest link, and which that is."""
     facts, tree = call.facts, call.algorithm == "Tree"
     near, far = loads(call.collective, call.algorithm, facts)
-    share = _PAYLOAD[call.protocol] * (call.links.tree if tree else 1.0)
+    share = _PAYLOAD[call.protocol]
     times: dict[str, float] = {}
     if facts.local > 1:
-        times[facts.inside] = near * call.nbytes / (inside_rate(call) * share)
+        inside = share * (call.links.tree if tree else 1.0)
+        times[facts.inside] = near * call.nbytes / (inside_rate(call) * inside)
     if facts.nodes > 1:
         times[facts.net] = far * call.nbytes / (net_rate(call) * share)
     if facts.nodes > 1 and call.between.times > 1:
         times["fabric"] = far * call.nbytes / (fabric_rate(call) * share)
     if (cap := channel_cap(call)) < math.inf:
-        times["channels"] = near * call.nbytes / cap
+        times["channels"] = (far if tree and facts.nodes > 2 else near) * call.nbytes / cap
     limit = max(times, key=lambda name: times[name])
     return times[limit], limit
 
@@ -237,11 +260,16 @@ def loads(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
     if collective == "sendrecv" or collective in _ROOTED:
         return 1.0, 1.0
     if algorithm == "Tree":
-        return (1.0 if n == 2 else 2.0), (1.0 if nodes == 2 else 2.0)
+        return (1.0 if n == 2 else 2.0), tree_load(nodes)
     if algorithm in ("NVLS", "NVLSTree"):
-        return (1 + 1 / local if collective == "allreduce" else (n - 1) / n), (1.0 if nodes == 2 else 2.0)
+        return (1 + 1 / local if collective == "allreduce" else (n - 1) / n), tree_load(nodes)
     rounds = 2 if collective == "allreduce" else 1
     return rounds * (n - 1) / n, rounds * (n - 1) / n
+
+
+def tree_load(nodes: int) -> float:
+    """Buffers that the busiest node sends over the network for two trees, each of half of the buffer, up and down."""
+    return _TREE_LOADS.get(nodes, 2.0)
 
 
 def inside_rate(call: Call) -> float:
@@ -273,13 +301,20 @@ def net_rate(call: Call) -> float:
     rate = facts.nic_rate * k.carries[facts.net]
     if facts.net == "tcp":
         rate = min(rate, k.tcp_per_nic)
-    elif (
-        call.collective not in _ROOTED
-    ):  # where send and receive meet on the way to the NIC, one way alone is not held back
-        staged = facts.gdr is False and facts.net in ("ib", "roce", "efa")
-        rate *= k.without_gdr if staged else k.host_bridge if facts.card else 1.0
+    elif call.collective not in _ROOTED:  # one way alone is not held back
+        rate = min(rate, bridge_rate(call))
     rate *= k.net_p2p.get(call.collective, 1.0)
     return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local)
+
+
+def bridge_rate(call: Call) -> float:
+    """B/s that send and receive each get where they meet on the way to a NIC, in its slot's host bridge or in host
+    memory; inf where a NIC sits on the GPU's own switch."""
+    k, facts = call.links, call.facts
+    slot = PCIE_GBPS[facts.pcie] * 1e9
+    if facts.gdr is False and facts.net in ("ib", "roce", "efa"):
+        return slot * k.without_gdr
+    return slot * k.host_bridge if facts.card else math.inf
 
 
 def fabric_rate(call: Call) -> float:
