@@ -145,7 +145,7 @@ def transformer(
     Raises CollsimError where heads do not divide h or kv_heads do not divide heads, and for figures below 1.
     """
     more = {"experts": experts or None, "top": top if experts else None, "head": head, "window": window}
-    shape = replace(_shape(h, layers, heads, seq, vocab, ffn, kv_heads, more, gated, bias, flash), padded=padded)
+    shape = _shape(h, layers, heads, seq, vocab, ffn, kv_heads, more, gated, bias, flash, padded)
     said = name or f"transformer(h={h}, layers={layers}, heads={heads})"
     body = [layer for i in range(shape.layers) for layer in block(shape, f"h.{i}", 0 if i % 2 else shape.window)]
     whole = (words(shape, positions), *body, shape.norm("norm"), output(shape, tied))
@@ -170,7 +170,7 @@ def _shape(
     if (n["h"] % n["heads"] and "head" not in rest) or n["heads"] % kv:
         why = "h={h} must be a multiple of heads={heads}, and heads of kv_heads={kv}"
         raise CollsimError(why, h=h, heads=heads, kv=kv)
-    gated, biased, flashed = flags
+    gated, biased, flashed, padded = flags
     return Shape(
         n["h"],
         n["layers"],
@@ -182,6 +182,7 @@ def _shape(
         gated,
         biased,
         flashed,
+        padded=padded,
         **rest,
     )
 
