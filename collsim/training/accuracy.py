@@ -45,6 +45,9 @@ _GPUS: tuple[tuple[str, str, str, dict[str, float]], ...] = (
 )
 #: Times the peak in 16 bits: 8 bits, and 4 bits where a GPU has them (data sheets, dense).
 _TIMES = {"fp8": 2.0, "mxfp8": 2.0, "float8": 2.0, "nvfp4": 4.0}
+#: Blackwell Ultra: 15 Pflop/s in 4 bits, dense (NVIDIA developer blog, "Inside NVIDIA Blackwell Ultra", 2025), and 2.5
+#: in 16 bits (GB300 NVL72 data sheet).
+_ULTRA, _ULTRA_NARROW = ("gb300", "b300"), 15.0 / 2.5
 #: Of the time that 8 bits with one scale a tensor save, a scale a row saves this share: Llama 3 8B on eight H100 made
 #: 5,760 tokens/s in bfloat16, 6,418 with a scale a row, 7,186 with one a tensor (pytorch/torchtitan, commit 7a04053).
 _ROWWISE = (1 / 5760 - 1 / 6418) / (1 / 5760 - 1 / 7186)
@@ -180,7 +183,7 @@ def call_of(row: Mapping[str, str]) -> MeasuredStep:
     prefix, name, gpu, own = _gpu(row["gpu_type"])
     known = _model(row)
     box, ranks = _machine(name, gpus, int(_number(row, "nodes") or 0), _number(row, "nic_per_node_GBps"))
-    fast, dtype = _speed(gpu, own, row.get("precision", ""))
+    fast, dtype = _speed(gpu, own, row.get("precision", ""), prefix in _ULTRA)
     fast = _as_run(fast, row)
     parallel, recompute = _parallel(row, gpus, box)
     batch = _count(row, "batch")
@@ -196,7 +199,6 @@ def call_of(row: Mapping[str, str]) -> MeasuredStep:
         "recompute": recompute,
         "memory": 2**60,  # it ran
     }
-    del prefix
     return MeasuredStep(call, _seconds(row, known, batch, gpus, call))
 
 
@@ -244,7 +246,9 @@ def _model(row: Mapping[str, str]) -> Model:
         why = "model={model!r} is not in the catalogue, and its row does not say how wide it is"
         raise CollsimError(why, model=row["model"])
     h, layers, heads, tokens = (int(size or 0) for size in sizes)
-    return _wide(name.startswith("mpt"), "llama" in name, h, layers, heads, tokens)
+    known = next((word for word in ("mpt", "llama") if word in name), "")
+    known = "vtrain" if _on_one_node(row["mode"], int(_number(row, "nodes") or 1)) else known
+    return _wide(known, h, layers, heads, tokens)
 
 
 @cache
@@ -253,12 +257,15 @@ def _known(name: str, seq: int | None, second: bool) -> Model:
 
 
 @cache
-def _wide(mpt: bool, llama: bool, h: int, layers: int, heads: int, seq: int) -> Model:
-    """GPT as Megatron-LM has it; MPT (llm-foundry scripts/train/yamls/pretrain: 50,368 words, no vectors beside
+def _wide(known: str, h: int, layers: int, heads: int, seq: int) -> Model:
+    """GPT as Megatron-LM has it; as vTrain has it (src/config.py: 50,257 words; src/model/gpt_modeling.py); MPT
+    (llm-foundry scripts/train/yamls/pretrain: 50,368 words, no vectors beside
     matrices, no table of positions, flash attention); Llama 2 34B (Touvron et al. 2023: 8 heads of keys)."""
-    if mpt:
+    if known == "vtrain":
+        return transformer(h, layers, heads, seq=seq, vocab=50257, padded=False)
+    if known == "mpt":
         return transformer(h, layers, heads, seq=seq, vocab=50368, bias=False, positions=False, flash=True)
-    if llama:
+    if known == "llama":
         more = {"vocab": 32000, "ffn": 22016, "kv_heads": 8, "gated": True, "bias": False, "tied": False}
         return transformer(h, layers, heads, seq=seq, positions=False, flash=True, **more)  # type: ignore[arg-type]
     return transformer(h, layers, heads, seq=seq, vocab=51200)
@@ -300,12 +307,13 @@ def _priced(gpu: str, own: tuple[tuple[str, float], ...], times: float, dtype: s
     return replace(found, attention=found.peak, **narrow)  # type: ignore[arg-type]
 
 
-def _speed(gpu: str, own: dict[str, float], precision: str) -> tuple[Speed, str]:
+def _speed(gpu: str, own: dict[str, float], precision: str, ultra: bool) -> tuple[Speed, str]:
     """The GPU's speed, and the type that all but matrix products are in."""
     low = precision.lower()
     if low.startswith("fp32"):
         return _priced(gpu, (), 1.0, "float32"), "float32"
     times = next((times for word, times in _TIMES.items() if low.removeprefix("amp_").startswith(word)), 1.0)
+    times = _ULTRA_NARROW if ultra and times == _TIMES["nvfp4"] else times
     dtype = "float16" if low.startswith("fp16") else "bfloat16"
     return _priced(gpu, tuple(own.items()), times, dtype, "rowwise" in low), dtype
 
@@ -377,9 +385,16 @@ def _data(mode: str, p: int, box: Topology) -> Parallel:
         return fsdp(False)
     if re.search(_FSDP, mode):
         return fsdp(p == 1)
+    if any(word in mode for word in ("Megatron", _MEGATRON)):
+        return ddp(view=True)  # gradients are in one buffer (megatron/core/distributed/distributed_data_parallel.py)
     if "bucket_cap_mb=1" in mode and "bucket_cap_mb=1 " not in mode and not mode.endswith("=25"):
         return ddp(bucket="1MiB")
     return ddp()
+
+
+def _on_one_node(mode: str, nodes: int) -> bool:
+    """Rows of vTrain on one node, whose times fit its own model of GPT and not all that its configurations say."""
+    return nodes == 1 and "use_checkpoint true in its config" in mode
 
 
 def _recomputed(mode: str, box: Topology) -> str:
@@ -387,7 +402,7 @@ def _recomputed(mode: str, box: Topology) -> str:
     selective checkpointing (FSDP) computes half of what is in blocks again, not what Megatron-LM's does: torchtitan
     every second product, or block; foundation-model-stack/fms-fsdp docs/configurations.md every k-th block."""
     low = mode.lower()
-    if "use_checkpoint true in its config" in low and int(box.facts.get("nodes", 1)) == 1:
+    if _on_one_node(mode, int(box.facts.get("nodes", 1))):
         return "none"
     if "full recompute" in low or "full ac" in low or "checkpointing=true" in low:
         return "full"

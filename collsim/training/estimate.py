@@ -117,7 +117,7 @@ class Estimating:
         layers = w.asked.model.layers
 
         def computing(part: Computed) -> float:
-            kinds = [(layers[k.layer].kind, layers[k.layer].width, k.back) for k in part.work]
+            kinds = [(layers[k.layer].kind, k.width, k.back) for k in part.work]
             return sum(self.fast.seconds(*k[1:4], *kind) for k, kind in zip(part.work, kinds, strict=True))
 
         def sends(messages: Iterable[Message]) -> float:

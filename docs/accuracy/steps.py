@@ -9,10 +9,15 @@ table: how often the split of a model that is predicted to be the fastest was me
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import mean, median
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from collsim.errors import CollsimError
 from collsim.training.accuracy import call_of
@@ -149,6 +154,40 @@ def choices(measured: str | Path, *alike: Sequence[str]) -> list[list[float]]:
     return [[cost_of_choice(times[id(row)] for row in group) for group in groups] for groups in told]
 
 
+class Cell(NamedTuple):
+    """What measured steps have in common that differ in their layers and microbatches only.
+
+    Attributes:
+        rows: how many they are. more: that follow from the others. worst: relative distance from the sum of a constant,
+            a time for each layer, each microbatch, and each layer of each microbatch. block: s of the last; nan where
+            it cannot be told.
+    """
+
+    rows: int
+    more: int
+    worst: float
+    block: float
+
+
+def cells(rows: Iterable[Mapping[str, str]]) -> dict[tuple[int, ...], Cell]:
+    """Of vTrain's rows on one node, by hidden, micro_batch, tp, pp and dp: a sum of so few times is no run of each."""
+    found: dict[tuple[int, ...], list[tuple[float, float, float]]] = {}
+    for row in rows:
+        if row["source"].startswith(_SPLITS) and row["nodes"] == "1":
+            key = tuple(int(row[column] or 1) for column in ("hidden", "micro_batch", "tp", "pp", "dp"))
+            many = int(row["batch"]) / key[4] / key[1]
+            found.setdefault(key, []).append((int(row["layers"]), many, float(row["value"])))
+    return {key: _cell(np.array(listed)) for key, listed in found.items()}
+
+
+def _cell(listed: npt.NDArray[np.float64]) -> Cell:
+    layers, many, seconds = listed.T
+    terms = np.stack([np.ones_like(layers), layers, many, layers * many], axis=1)
+    sizes, _, rank, _ = np.linalg.lstsq(terms, seconds, rcond=None)
+    worst = float(np.abs(terms @ sizes / seconds - 1).max())
+    return Cell(len(listed), len(listed) - int(rank), worst, float(sizes[3]) if rank == 4 else math.nan)
+
+
 def said(costs: Sequence[float]) -> str:
     """How often the choice is right, and how often near it."""
     right, near = sum(cost == 0 for cost in costs), sum(cost <= NEAR for cost in costs)
@@ -164,3 +203,6 @@ if __name__ == "__main__":
     print("Megatron-Bridge:", by_model(rows["Megatron-Bridge"]))
     for costs in choices(sys.argv[1], (), ("micro_batch",)):
         print(said(costs))
+    many = cells(_read(sys.argv[1])).values()
+    follow, exact = sum(cell.more for cell in many), sum(cell.more for cell in many if cell.worst < 1e-12)
+    print(f"vTrain, one node: of {sum(c.rows for c in many)} rows {follow} follow from the others, {exact} to 1e-12")

@@ -222,6 +222,36 @@ def test_what_is_no_json_is_refused(tmp_path, text):
         read_profile(path)
 
 
+# ---- columns that are no multiple of 8 -------------------------------------------------------------------------------
+
+
+def seconds_a_token(words, dtype="bfloat16"):
+    """Of three passes of GPT-2's head on an A100."""
+    return speed("A100", dtype).seconds(6 * 768 * 50257 * 1e6, 0, 0, "gemm", words) / 1e6
+
+
+def test_words_that_are_no_multiple_of_8_cost_as_much_as_published():
+    """rasbt/LLMs-from-scratch, ch05/10_llm-training-speed, step 9: 112,046 tokens/s with 50,257 words, 127,345 with
+    50,304: 1.07 µs a token. In float32 nothing."""
+    assert seconds_a_token(50257) - seconds_a_token(50304) == pytest.approx(1 / 112046 - 1 / 127345)
+    assert seconds_a_token(50257) - seconds_a_token(0) == pytest.approx(1.07e-6, rel=0.005)
+    assert seconds_a_token(50257, "float32") == seconds_a_token(50304, "float32")
+
+
+@pytest.mark.parametrize(("t", "slower"), [(1, True), (2, False), (4, True)])
+def test_each_gpus_part_of_the_words_counts(t, slower):
+    """50,257 words: on two GPUs 25,128 = 8 · 3,141 each, on four 12,564 = 4 · 3,141."""
+    box, parallel = cs.machine("dgx-a100"), cs.tensor(t) * cs.pipeline(2)
+    padded, own = (
+        cs.training_step(
+            cs.transformer(1024, 2, 16, padded=on), box, ranks=range(2 * t), parallel=parallel, batch=2, dtype="float16"
+        ).time
+        for on in (True, False)
+    )
+    assert (own > padded) is slower
+    assert slower or own == padded
+
+
 # ---- attention in one kernel ----------------------------------------------------------------------------------------
 
 

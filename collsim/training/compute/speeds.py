@@ -42,6 +42,13 @@ _TRITON, _TRITON_HALF = (0.61, 0.47), (500, 740)
 _CUDNN, _CUDNN_HALF = (0.55, 0.485), (290, 340)
 #: GPUs whose own matrix instructions it uses, and FlashAttention-2 does not.
 _HOPPER = "H100", "H200", "H800"
+#: Elements of 16 bits in the 16 bytes that a row of a matrix should be a multiple of (NVIDIA, Matrix Multiplication
+#: Background User's Guide, section 2.2).
+_ALIGNED = 8
+#: Times as long that products take whose rows are not: GPT-2 (768 wide) on an A100 in bfloat16 made 112,046 tokens/s
+#: with 50,257 words, and 127,345 with 50,304 (rasbt/LLMs-from-scratch, ch05/10_llm-training-speed, step 9). Three
+#: passes of the head take 6 · 768 · words / (peak · share) a token; all of the difference is theirs.
+_UNALIGNED = 1 + (1 / 112046 - 1 / 127345) * 312e12 * _SHARE / (6 * 768 * 50257)
 #: Fitted to what DDP adds on one GPU to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md).
 _KERNEL = 8e-6
 
@@ -59,6 +66,7 @@ class Speed:
         attention: FLOP/s of attention's products, where another unit does them than the rest (which may be in 8 bits).
         flash: shares of that which FlashAttention reaches, forward and backward. flash_half: tokens of a sequence with
             which it reaches half of them.
+        unaligned: times as long that products in 16 bits take whose columns are no multiple of 8.
         casts: bytes of memory more for a byte that a product in 8 bits moves: its operands are read in 16 bits, and
             written in 8.
         winograd: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
@@ -83,6 +91,7 @@ class Speed:
     attention: float | None = None
     flash: tuple[float, float] = _FLASH
     flash_half: tuple[float, float] = _FLASH_HALF
+    unaligned: float = _UNALIGNED
     casts: float = 0.0
 
     def seconds(
@@ -103,7 +112,8 @@ class Speed:
         if kind == "convolution":
             filled = min(1.0, width / 32) if width else 1.0
             return (self.convolution or self.peak) * self.winograd * self.share * filled
-        return ((self.attention or self.peak) if kind == "attention" else self.peak) * self.share
+        slower = self.unaligned if kind == "gemm" and width % _ALIGNED and self.dtype != "float32" else 1.0
+        return ((self.attention or self.peak) if kind == "attention" else self.peak) * self.share / slower
 
     def limited(self, watts: float, usual: float) -> Speed:
         """The same GPU held to less power than its usual one. Power goes with the clock and the square of the voltage,
@@ -144,7 +154,7 @@ _V100 = {"share": 0.9, "memory_share": 0.8, "interference": 1.0, "host": 4e-5, "
 _H100 = {"share": 0.6, "flash": _FLASH_H100}
 _V100_WINOGRAD = 1.25
 _GPUS = {
-    "P100": _Gpu(10.6, 0, 21.2, 0.732, 16, "NVIDIA Tesla P100 data sheet (SXM2)"),
+    "P100": _Gpu(10.6, 0, 21.2, 0.732, 16, "NVIDIA Tesla P100 data sheet (SXM2)", {"unaligned": 1.0}),
     "V100": _Gpu(15.7, 0, 125, 0.9, 32, "NVIDIA V100 data sheet (SXM2, 32 GB)", _V100),
     "A100": _Gpu(19.5, 156, 312, 2.039, 80, "NVIDIA A100 data sheet (SXM, 80 GB)"),
     "A100 PCIe": _Gpu(19.5, 156, 312, 1.935, 80, "NVIDIA A100 data sheet (PCIe, 80 GB)"),

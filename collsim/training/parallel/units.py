@@ -136,7 +136,9 @@ class Unit:
         if kind == "W":
             return tuple(work._replace(back=True) for work in self.passed)
         times = 2 if kind == "B" else 1
-        out = tuple(LayerWork(w.layer, w.flops * times, w.moved * times, w.ops * times, True) for w in self.passed)
+        out = tuple(
+            w._replace(flops=w.flops * times, moved=w.moved * times, ops=w.ops * times, back=True) for w in self.passed
+        )
         if self.full:
             return self.passed + out
         return self.attention + out if self.block and self.cut.recompute == "selective" else out
@@ -228,7 +230,8 @@ def worked(number: int, layer: Layer, cut: LayerCut) -> LayerWork:
     whole = min(whole, layer.moved)
     moved = (whole + (layer.moved - whole) / t) * samples
     share = t if layer.cut else 1
-    return LayerWork(number, layer.flops * samples / share, (moved + held(layer, cut)) * cut.item, layer.ops)
+    nbytes, width = (moved + held(layer, cut)) * cut.item, layer.width // (t if layer.cut == "words" else 1)
+    return LayerWork(number, layer.flops * samples / share, nbytes, layer.ops, width=width)
 
 
 def sent(layer: Layer, cut: LayerCut, back: bool = False) -> list[Message]:

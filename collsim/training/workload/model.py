@@ -40,8 +40,8 @@ class Layer:
         kind: gemm, convolution, attention, flash (causal attention in one kernel that stores no scores), norm,
             embedding, elementwise or moe.
         ops: operations that the forward pass launches, as eager PyTorch does.
-        width: channels of a group of a grouped convolution, tokens of a sequence in flash attention; 0 for everything
-            else.
+        width: channels of a group of a grouped convolution, tokens of a sequence in flash attention, columns of a
+            matrix that may be no multiple of what is read at once; 0 for everything else.
         dtype: of its parameters and their gradients.
         cut: how tensor parallelism cuts it: column, row, heads or words; empty where it does not.
         experts: of a mixture of experts: how many share its tensors evenly; 0 for none. top: of these each token goes

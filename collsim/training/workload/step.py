@@ -28,13 +28,14 @@ WORKING = ("forward", "backward", "dgrad", "wgrad", "copy", "optimizer")
 
 class LayerWork(NamedTuple):
     """What a box of several layers does of one of them, on each of its GPUs: the layer's number, floating point
-    operations, bytes of memory, kernels; and whether that is (part of) its backward pass."""
+    operations, bytes of memory, kernels; whether that is (part of) its backward pass; and its width there."""
 
     layer: int
     flops: float
     moved: float
     ops: float
     back: bool = False
+    width: int = 0
 
 
 @dataclass(frozen=True)

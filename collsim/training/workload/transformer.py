@@ -28,6 +28,7 @@ class Shape:
             scores are not stored.
         experts: in place of the MLP, each as wide; 0 for none. top: experts that each token goes to.
         head: width of a head; 0: h / heads. window: tokens that every second block's attention sees; 0: all.
+        padded: the head has as many more columns as products want (`Layer.width`).
     """
 
     h: int
@@ -44,6 +45,7 @@ class Shape:
     top: int = 0
     head: int = 0
     window: int = 0
+    padded: bool = True
 
     @property
     def heads_width(self) -> int:
@@ -121,6 +123,7 @@ def transformer(
     top: int = 0,
     head: int | None = None,
     window: int | None = None,
+    padded: bool = True,
     name: str | None = None,
     source: str = "",
 ) -> Model:
@@ -136,11 +139,13 @@ def transformer(
         experts: a mixture of so many in place of the MLP, each `ffn` wide; top: of these each token goes to so many.
         head: width of a head, h / heads unless given. window: every second block, the first one too, sees only so many
             tokens before each.
+        padded: the head's matrix has columns up to a multiple that products want (Megatron-LM: of 128 on each GPU);
+            False: as many as there are words (huggingface transformers), on each of t GPUs a t-th, rounded down.
 
     Raises CollsimError where heads do not divide h or kv_heads do not divide heads, and for figures below 1.
     """
     more = {"experts": experts or None, "top": top if experts else None, "head": head, "window": window}
-    shape = _shape(h, layers, heads, seq, vocab, ffn, kv_heads, more, gated, bias, flash)
+    shape = _shape(h, layers, heads, seq, vocab, ffn, kv_heads, more, gated, bias, flash, padded)
     said = name or f"transformer(h={h}, layers={layers}, heads={heads})"
     body = [layer for i in range(shape.layers) for layer in block(shape, f"h.{i}", 0 if i % 2 else shape.window)]
     whole = (words(shape, positions), *body, shape.norm("norm"), output(shape, tied))
@@ -165,7 +170,7 @@ def _shape(
     if (n["h"] % n["heads"] and "head" not in rest) or n["heads"] % kv:
         why = "h={h} must be a multiple of heads={heads}, and heads of kv_heads={kv}"
         raise CollsimError(why, h=h, heads=heads, kv=kv)
-    gated, biased, flashed = flags
+    gated, biased, flashed, padded = flags
     return Shape(
         n["h"],
         n["layers"],
@@ -177,6 +182,7 @@ def _shape(
         gated,
         biased,
         flashed,
+        padded=padded,
         **rest,
     )
 
@@ -226,7 +232,8 @@ def output(shape: Shape, tied: bool = False) -> Layer:
     """From the last token's vectors to words, with the loss: logits are kept in float32."""
     s, h, v = shape.seq, shape.h, shape.vocab
     tensors = () if tied else (v * h,)
-    return Layer("head", tensors, 2.0 * s * h * v, s * (h + 4 * v), s * h, s, 4 * s * v, "gemm", 6, cut="words")
+    moved, width = s * (h + 4 * v), 0 if shape.padded else v
+    return Layer("head", tensors, 2.0 * s * h * v, moved, s * h, s, 4 * s * v, "gemm", 6, width=width, cut="words")
 
 
 def causal(shape: Shape, name: str, queries: int, values: int) -> Layer:
