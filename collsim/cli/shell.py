@@ -98,11 +98,16 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
 
         run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
         run.__annotations__ = {option.name: option.annotation for option in options.values()}
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.__name__, run.__doc__ = function.__name__, _flowing(function.__doc__ or "")
         app.command(name, cls=Command, **settings)(run)
         return run
 
     return register
+
+
+def _flowing(text: str) -> str:
+    """A docstring whose paragraphs break where the terminal does, not where the source does."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
 
 
 def _fields(kind: Any) -> list[inspect.Parameter]:
