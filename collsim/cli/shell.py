@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -162,8 +163,14 @@ def main_options(
     """See collective communication move, check it, and trust the numbers."""
 
 
+def _warning(message: Warning | str, *where: Any) -> str:
+    """A warning as a sentence: the line of code that gave it says nothing to who typed a command."""
+    return f"collsim: {message}\n"
+
+
 def main() -> None:
     """Entry point of the `collsim` command."""
+    warnings.formatwarning = _warning
     try:
         app(prog_name="collsim")
     except SystemExit as end:
