@@ -163,7 +163,9 @@ def main_options(
     """See collective communication move, check it, and trust the numbers."""
 
 
-def _warning(message: Warning | str, *where: Any) -> str:
+def _warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
     """A warning as a sentence: the line of code that gave it says nothing to who typed a command."""
     return f"collsim: {message}\n"
 
