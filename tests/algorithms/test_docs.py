@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 
 import collsim as cs
@@ -9,10 +10,12 @@ import collsim as cs
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
 
+@cache
 def maker():
     spec = importlib.util.spec_from_file_location("make_algorithms", DOCS / "make_algorithms.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    module.page = cache(module.page)  # a second each
     return module
 
 
