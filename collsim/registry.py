@@ -57,7 +57,7 @@ class Algorithm:
         network: the generic topology on which the formula is exact: `switch` (one port per rank) unless said otherwise.
         when: one sentence in English and one in Chinese: when it is the best choice.
         source: paper and section, or repository and file.
-        doc: first line of its docstring.
+        doc: first paragraph of its docstring, on one line.
         says: one line each in English and Chinese on what one step does; the app narrates with it.
         most_ranks: more are refused before memory runs out.
         phases: what the steps that add and the steps that copy are called: `reduce-scatter` and `allgather`, `push` and
@@ -335,7 +335,7 @@ def algorithm(
             why = "@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}"
             raise CollsimError(why, function=function)
         label, options = name or function.__name__, MappingProxyType(_options(function))
-        claims = steps, sent, source, _first_line(function), says, chunks, helpers, helpers_on, ranks
+        claims = steps, sent, source, _first_paragraph(function), says, chunks, helpers, helpers_on, ranks
         prices = cost, formula, network, when, most_ranks, phases
         made = Algorithm(label, collective, function, *claims, *prices, options)
         if function.__module__ != _BUILT_IN.get(label):
@@ -364,12 +364,12 @@ def _require_functions(**claims: object) -> None:
             raise CollsimError(why, what=what, given=given)
 
 
-def _first_line(function: Callable[..., Any]) -> str:
+def _first_paragraph(function: Callable[..., Any]) -> str:
     """Of a function's docstring; of its module's where it is alone in a file of `algorithms/`."""
     module = sys.modules.get(function.__module__)
     alone = module is not None and function.__module__.startswith("collsim.algorithms")
     doc = inspect.getdoc(function) or (module.__doc__ if module and alone else "") or ""
-    return doc.strip().split("\n")[0]
+    return " ".join(doc.strip().split("\n\n")[0].split())
 
 
 def _options(function: Callable[..., Any]) -> dict[str, Option]:

@@ -325,6 +325,18 @@ def test_a_machine_from_a_file_takes_the_options_of_a_machine(tmp_path):
     assert list(names.values()) == ["dgx-a100(p2p=False)", "dgx-a100", "dgx-a100(nodes=2, p2p=False)"]
 
 
+def test_a_warning_is_a_sentence_without_the_line_of_code_that_gave_it():
+    code = "import warnings, collsim.cli.shell as s; s.app = lambda **_: warnings.warn('mind this'); s.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "collsim: mind this\n"
+
+
+def test_help_breaks_its_lines_where_the_terminal_does():
+    """Not where the source does, as rich's markup would."""
+    said = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "300"}).output
+    assert "the fastest of a size marked with *, the best at the largest first." in said
+
+
 def test_help_says_which_extra_the_app_needs():
     done = CliRunner().invoke(app, ["app", "--help"], env={"COLUMNS": "200"})
     assert "pip install 'collsim[app]'" in done.stdout

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
+from collsim.app.texts.catalogue import TEXTS as LABELS
 
 ROOT = Path(__file__).parent.parent
 ROWS = [
@@ -17,7 +18,15 @@ TERMS = {name.strip().lower() for row in ROWS for name in row[0].split(",")}
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 TEXTS = [
     path
-    for pattern in ("collsim/**/*.py", "collsim/**/*.js", "notebooks/zh/*.ipynb", "docs/**/*.zh.md", "README.zh.md")
+    for pattern in (
+        "collsim/**/*.py",
+        "collsim/**/*.js",
+        "notebooks/zh/*.ipynb",
+        "docs/**/*.zh.md",
+        "docs/*.py",
+        "*.md",
+        "mkdocs.yml",
+    )
     for path in ROOT.glob(pattern)
     if CHINESE.search(path.read_text(encoding="utf-8"))
 ]
@@ -53,3 +62,24 @@ def test_each_noun_of_the_design_is_in_the_glossary():
 def test_chinese_texts_use_the_words_of_the_glossary(path):
     text = path.read_text(encoding="utf-8")
     assert not [word for word in refused_words() if word in text]
+
+
+def chinese_words():
+    """Of each term the words that stand for it, a synonym in brackets too."""
+    found = {}
+    for names, words, *_ in ROWS:
+        for name in names.split(","):
+            found.setdefault(name.strip().lower(), set()).update(filter(None, re.split("[、（）]", words)))
+    return found
+
+
+def test_a_label_of_the_app_that_is_a_term_of_the_glossary_has_its_chinese_word():
+    words, asked, wrong = chinese_words(), 0, {}
+    for key, (english, chinese) in LABELS.items():
+        term = english.strip().lower()
+        for name in {term, term.removesuffix("s")} & set(words):
+            asked += 1
+            if name not in chinese.lower() and not any(word in chinese for word in words[name]):
+                wrong[key] = chinese
+    assert asked > 30
+    assert wrong == {}

@@ -82,6 +82,8 @@ def test_the_wheel_holds_all_data_the_types_and_the_configuration_and_nothing_el
     with tarfile.open(built[0]) as sdist:
         held = {name.partition("/")[2] for name in sdist.getnames()}
     assert {"README.md", "LICENSE", "app.py", ".streamlit/config.toml", "tests/test_package.py"} <= held
+    assert {path.relative_to(ROOT).as_posix() for path in ROOT.glob("*.md")} <= held
+    assert {".ci/run", ".github/workflows/ci.yml", ".pre-commit-config.yaml", ".binder/runtime.txt"} <= held
     assert {f"examples/{path.name}" for path in (ROOT / "examples").iterdir() if path.is_file()} <= held
 
 

@@ -23,7 +23,7 @@ from collsim.schedule import copy, reduce, repeat
     when=(
         "Large messages on a true ring of full-duplex cables: twice the speed of one ring; behind a switch it gains "
         "nothing.",
-        "真正的全双工环形连线、消息大时：速度是单向 ring 的两倍；若经交换机则没有好处。",
+        "真正的全双工线缆环、消息大时：速度是单向 ring 的两倍；若经交换机则没有好处。",
     ),
     chunks=lambda n: 2 * n,
     most_ranks=2**24,

@@ -56,7 +56,7 @@ def reduce_scatters(side, order, sign, first):
     ),
     when=(
         "Tori such as TPU pods: the ring's bytes in 2·Σ(n_i−1) steps, neighbours only; all_ports uses every cable.",
-        "环面网络（如 TPU pod）：字节数与 ring 相同，只需 2·Σ(n_i−1) 步且只与邻居通信；all_ports 用上所有连线。",
+        "环面网络（如 TPU pod）：字节数与 ring 相同，只需 2·Σ(n_i−1) 步且只与邻居通信；all_ports 用上所有线缆。",
     ),
     phases=("reduce-scatter", "allgather"),
 )

@@ -22,7 +22,7 @@ from collsim.topology.network import ring_orders
     ),
     when=(
         "Large messages: with many chunks it nears S·β, the least possible.",
-        "消息大时：chunk 足够多时接近下限 S·β。",
+        "消息大时：chunk 足够多时接近下界 S·β。",
     ),
     chunks=lambda n, chunks, channels: chunks * channels,
 )

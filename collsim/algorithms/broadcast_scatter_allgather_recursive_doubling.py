@@ -18,7 +18,7 @@ from .scatter_binomial import scatter_binomial
     "scatter_allgather",
     says=(
         "First the root's blocks spread down a tree; then partners swap all that they have.",
-        "先沿树把根的各块分散出去，每步送出剩余的一半；然后伙伴之间交换各自拥有的全部块。",
+        "先沿树把根的各块散发出去，每步送出剩余的一半；然后伙伴之间交换各自拥有的全部块。",
     ),
     when=(
         "Medium messages, powers of two: the ring variant's bytes in 2·lg n steps.",

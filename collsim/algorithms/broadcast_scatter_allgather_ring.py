@@ -18,11 +18,11 @@ from .scatter_binomial import scatter_binomial
     "Open MPI bcast scatter_allgather_ring",
     says=(
         "First the root's blocks spread down a tree; then every rank passes blocks on around the ring.",
-        "先沿树把根的各块分散出去，每步送出剩余的一半；然后各 rank 沿环传递这些块。",
+        "先沿树把根的各块散发出去，每步送出剩余的一半；然后各 rank 沿环传递这些块。",
     ),
     when=(
         "Large messages without chunking, any number of ranks: twice the least bytes, whatever n.",
-        "不分 chunk 的大消息、任意 rank 数：流量为下限的两倍，与 n 无关。",
+        "不分 chunk 的大消息、任意 rank 数：流量为下界的两倍，与 n 无关。",
     ),
     chunks=lambda n: n,
 )

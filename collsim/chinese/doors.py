@@ -72,7 +72,7 @@ SAID = {
     ),
     "option --{name} needs a value": "选项 --{name} 需要一个值",
     "--beside needs --engine event, got {engine!r}: a barrier after each step would tie them together": (
-        "--beside 需要 --engine event，现在是 {engine!r}：每步之后的同步会把它们绑在一起"
+        "--beside 需要 --engine event，现在是 {engine!r}：每步之后的屏障会把它们绑在一起"
     ),
     "{name} has ranks 0 to {last}": "{name} 的 rank 为 0 到 {last}",
     "--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8": (

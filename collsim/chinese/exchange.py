@@ -178,7 +178,7 @@ SAID = {
     "visits {visited} of {ranks} ranks": "经过 {ranks} 个 rank 中的 {visited} 个",
     " (not {missing})": "（没有 {missing}）",
     "is not a tree: one rank has no parent, and every other one leads there": (
-        "不是树：应有且只有一个 rank 没有父节点，其余都通向它"
+        "不是树：应有且只有一个 rank 没有父结点，其余都通向它"
     ),
     # tables of nccl-tests and OSU
     "no row of an nccl-tests table; expected lines of size, count, type, redop, root, time, algbw, busbw, #wrong "

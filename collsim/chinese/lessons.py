@@ -26,7 +26,7 @@ SAID = {
     ),
     "{chunks} chunks do not fit {collective} with {n} ranks": "{chunks} 个 chunk 不适合 {n} 个 rank 的 {collective}",
     "{name} holds steps of a schedule that was made before; write the steps yourself": (
-        "{name} 里是事先做好的调度的步骤；请自己写出各步"
+        "{name} 里是事先做好的调度的各步；请自己写出每一步"
     ),
     "{name}() reads a schedule that was made before; write the steps yourself": (
         "{name}() 读取的是事先做好的调度；请自己写出各步"

@@ -9,7 +9,7 @@ SAID = {
     ),
     "{who} got an empty list; give at least one schedule": "{who} 得到的是空列表；请至少给出一个调度",
     "several schedules at once need engine='event': a barrier after each step would tie them together": (
-        "同时运行几个调度需要 engine='event'：每步之后的同步会把它们绑在一起"
+        "同时运行几个调度需要 engine='event'：每步之后的屏障会把它们绑在一起"
     ),
     "engine 'lockstep' has no option {name!r}; it is one of engine='event'": (
         "引擎 'lockstep' 没有选项 {name!r}；它属于 engine='event'"
@@ -310,7 +310,7 @@ SAID = {
         "最窄的割：{needed} 必须经 {links} 条链路（合计 {rate}）离开 {ranks}，需 {time}。"
     ),
     "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)": (
-        "{what}= 用于切分模型的方式：compare('resnet50', machine, batch=4096)"
+        "{what}= 用于划分模型的方式：compare('resnet50', machine, batch=4096)"
     ),
     "a sweep needs at least one {name}; the list given is empty": "批量实验至少需要一个 {name}；给出的列表是空的",
     "a sweep needs at least one model; the list given is empty": "批量实验至少需要一个模型；给出的列表是空的",

@@ -62,7 +62,7 @@ SAID = {
     "{name}={text!r} is no number from {least} to {most}": "{name}={text!r} 不是 {least} 到 {most} 之间的数",
     "--{key}: write it inside --parallel {name!r}": "--{key}：请写在 --parallel {name!r} 里面",
     "{text!r} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'": (
-        "{text!r} 不是一种切分方式；请写成 'tensor(8) * pipeline(4) * ddp()'"
+        "{text!r} 不是一种划分方式；请写成 'tensor(8) * pipeline(4) * ddp()'"
     ),
     "slow={{{rank!r}: {factor!r}}}: name a rank that takes part, and how many times as long it computes (1.5)": (
         "slow={{{rank!r}: {factor!r}}}：请写出参与的 rank，以及它的计算时间是几倍（例如 1.5）"
@@ -204,11 +204,11 @@ SAID = {
     "layers of {experts} experts": "含 {experts} 个专家的层",
     "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} "
     "({memory} by estimate)": (
-        "最接近且放得下的切分是 {parallel}，micro_batch={micro_batch}，recompute={recompute!r}（估计 {memory}）"
+        "最接近且放得下的划分是 {parallel}，micro_batch={micro_batch}，recompute={recompute!r}（估计 {memory}）"
     ),
-    "no split over {count} GPUs fits: use more of them": "{count} 块 GPU 的任何切分都放不下：请用更多的 GPU",
+    "no split over {count} GPUs fits: use more of them": "{count} 块 GPU 的任何划分都放不下：请用更多的 GPU",
     "even without activations it does not fit: the model has to be split over GPUs; {split}": (
-        "即使没有激活值也放不下：模型必须切分到多块 GPU；{split}"
+        "即使没有激活值也放不下：模型必须划分到多块 GPU；{split}"
     ),
     "{where}: {what}": "{where}：{what}",
     "gpu_type={text!r} is no GPU that the catalogue has a machine of": "gpu_type={text!r} 不是目录中有机器的 GPU",
@@ -250,7 +250,7 @@ SAID = {
         "context({c})：{name} 没有一层有可传递的 key 和 value（Layer.keys）"
     ),
     "context({c}): sequences of {tokens} tokens cannot be shared evenly": (
-        "context({c})：{tokens} 个 token 的序列不能平均切分"
+        "context({c})：{tokens} 个词元的序列不能平均切分"
     ),
     "expert({e}): {name} has {has}; their number has to be a multiple": (
         "expert({e})：{name} 有 {has}；其个数必须是倍数"
@@ -290,10 +290,10 @@ SAID = {
     ),
     "{name} does not say which GPU it has; give compute='A100'": "{name} 没有说明是哪种 GPU；请给出 compute='A100'",
     "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples": (
-        "batch={batch}：{ranks} 块 GPU 的任何切分都不能给各副本同样多的样本"
+        "batch={batch}：{ranks} 块 GPU 的任何划分都不能给各副本同样多的样本"
     ),
     "{where}: top={top} of {experts} experts: a token goes to fewer than there are": (
-        "{where}：{experts} 个专家中 top={top}：一个 token 去往的专家应少于总数"
+        "{where}：{experts} 个专家中 top={top}：一个词元去往的专家应少于总数"
     ),
     "cut of layer ({where})": "层的 cut（{where}）",
     "{name} fits on {ranks} GPUs of {room} in none of {ways} ways; the one that needs least, {split} with "

@@ -97,5 +97,5 @@ SAID = {
     "variable of calibrate": " calibrate 的变量",
     "way to break a run": "破坏方式",
     "model or collective": "模型或集合通信",
-    "way of splitting": "切分方式",
+    "way of splitting": "划分方式",
 }

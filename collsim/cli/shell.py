@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -98,11 +99,16 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
 
         run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
         run.__annotations__ = {option.name: option.annotation for option in options.values()}
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.__name__, run.__doc__ = function.__name__, _flowing(function.__doc__ or "")
         app.command(name, cls=Command, **settings)(run)
         return run
 
     return register
+
+
+def _flowing(text: str) -> str:
+    """A docstring whose paragraphs break where the terminal does, not where the source does."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
 
 
 def _fields(kind: Any) -> list[inspect.Parameter]:
@@ -157,8 +163,16 @@ def main_options(
     """See collective communication move, check it, and trust the numbers."""
 
 
+def _warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """A warning as a sentence: the line of code that gave it says nothing to who typed a command."""
+    return f"collsim: {message}\n"
+
+
 def main() -> None:
     """Entry point of the `collsim` command."""
+    warnings.formatwarning = _warning
     try:
         app(prog_name="collsim")
     except SystemExit as end:

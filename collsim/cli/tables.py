@@ -16,17 +16,56 @@ if TYPE_CHECKING:
     from ..sweep.closing import SynthesisRace
 
 
+#: Cells of a terminal: a column that is no wider is never broken, so that names and figures stay whole.
+_WHOLE = 40
+#: Of a table that is not for a terminal, unless its columns need more: whoever searches a row in it finds all of it.
+_ON_PAPER = 160
+#: Between two columns.
+_GAP = 2
+
+
 def show(rows: list[dict[str, Any]], title: str) -> None:
-    """A table with a column for each key of the first row."""
+    """A table with a column for each key of the first row; of columns that do not fit beside one another the rest
+    follows below, after the first column again."""
     from rich.console import Console
+
+    columns = [(name, [str(row[name]) for row in rows]) for name in (rows[0] if rows else ())]
+    least = [_least(name, cells) for name, cells in columns]
+    needed = sum(least) + _GAP * len(least)
+    console = Console(width=None if sys.stdout.isatty() else max(_ON_PAPER, needed), markup=False, emoji=False)
+    for number, part in enumerate(_parts(least, console.width)):
+        if number:
+            console.print()
+        console.print(_table([(*columns[at], least[at]) for at in part], "" if number else title))
+
+
+def _least(name: str, cells: list[str]) -> int:
+    """The width below which a column is not read well: all of it, but sentences may break."""
+    from rich.cells import cell_len
+
+    return min(max(map(cell_len, (name, *cells))), max(_WHOLE, cell_len(name)))
+
+
+def _parts(least: list[int], room: int) -> list[list[int]]:
+    """Numbers of the columns that stand beside one another in that room, each part with the first one."""
+    parts = [[0] if least else []]
+    for at in range(1, len(least)):
+        if len(parts[-1]) > 1 and sum(least[one] + _GAP for one in parts[-1]) + least[at] > room:
+            parts.append([0])
+        parts[-1].append(at)
+    return parts
+
+
+def _table(columns: list[tuple[str, list[str], int]], title: str) -> Any:
+    """Columns, each with its cells and its least width, as rich draws them."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for name in rows[0] if rows else []:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
-    Console(width=None if sys.stdout.isatty() else 160, markup=False, emoji=False).print(table)
+    for name, _, width in columns:
+        table.add_column(name, overflow="fold", min_width=width)
+    for row in zip(*(cells for _, cells, _ in columns), strict=True):
+        table.add_row(*row)
+    return table
 
 
 def print_json(value: Any) -> None:

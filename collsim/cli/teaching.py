@@ -59,7 +59,8 @@ def slides(
     if as_json:
         print_json(made)
         return
-    print(f"{made.path}: {made.slides} slides of {made.lessons} lessons; print them from the browser, for PDF too")
+    lessons = "one lesson" if made.lessons == 1 else f"{made.lessons} lessons"
+    print(f"{made.path}: {made.slides} slides of {lessons}; print them from the browser, for PDF too")
 
 
 @command()

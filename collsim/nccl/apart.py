@@ -39,7 +39,7 @@ _NCCL_ALGO: Final = {
 }
 _CHINESE: Final = {
     "launch": "内核启动",
-    "steps": "NCCL 的步骤",
+    "steps": "NCCL 的各步",
     "protocol": "协议占用的字节",
     "rate": "链路实测能达到的速率",
     "fill": "流水线的填充与排空",

@@ -17,10 +17,10 @@ PLAN = {
 
 
 def main():
-    words = argparse.ArgumentParser()
-    words.add_argument("--dask", help="address of the scheduler")
-    words.add_argument("--mpi", action="store_true")
-    words.add_argument("--out", default="study.sqlite")
+    words = argparse.ArgumentParser(description="A study of 12 scenarios; the same call goes on where it was.")
+    words.add_argument("--dask", help="address of a Dask scheduler")
+    words.add_argument("--mpi", action="store_true", help="under mpiexec, with -m mpi4py.futures")
+    words.add_argument("--out", default="study.sqlite", help="file of the results (%(default)s), or .parquet")
     given = words.parse_args()
     if given.dask:
         from distributed import Client
@@ -33,7 +33,7 @@ def main():
             frame = cs.sweep(**PLAN, executor=executor, out=given.out)
     else:
         frame = cs.sweep(**PLAN, out=given.out)
-    print(len(frame), "scenarios,", frame.error.notna().sum(), "failed")
+    print(len(frame), "scenarios,", frame.error.notna().sum(), "failed; written to", given.out)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ import numpy as np, collsim as cs
 libc = ctypes.CDLL(None, use_errno=True)
 ARM = os.uname().machine == "aarch64"
 def call(numbers, *arguments):
-    found = libc.syscall(numbers[ARM] if isinstance(numbers, tuple) else numbers, *arguments)
+    whole = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]  # an int alone is half a register
+    found = libc.syscall(numbers[ARM] if isinstance(numbers, tuple) else numbers, *whole)
     if found < 0:
         raise OSError(ctypes.get_errno(), "refused")
     return found

@@ -8,19 +8,18 @@ import collsim as cs
 from collsim.site import write_worksheet
 from collsim.teach.questions.worksheet import plan_text, ring_orders
 from collsim.viz.pictures import worksheet
+from collsim.viz.pictures.still import CHINESE, fonts
 from collsim.viz.pictures.worksheet import Item, pdf, wrapped
 
 TRACE = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8), "64MiB")
 
 
 def has_chinese():
-    from matplotlib import font_manager
-
-    return bool({f.name for f in font_manager.fontManager.ttflist} & set(worksheet._CHINESE))
+    return bool(set(fonts("zh")) & set(CHINESE))
 
 
 def test_without_a_chinese_font_the_way_out_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(worksheet, "_CHINESE", ("No Such Font",))
+    monkeypatch.setattr(worksheet, "CHINESE", ("No Such Font",))
     with pytest.raises(cs.CollsimError, match="Markdown"):
         write_worksheet(TRACE, tmp_path / "x.pdf", lang="zh")
 

@@ -18,7 +18,7 @@ def study(out, *words, before=(), how=()):
     command = [*map(str, before), sys.executable, *how, str(EXAMPLE / "study.py"), *words, "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "12 scenarios, 0 failed\n"
+    assert done.stdout == f"12 scenarios, 0 failed; written to {out}\n"
     return pd.read_csv(out).set_index("scenario").sort_index()
 
 

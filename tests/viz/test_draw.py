@@ -104,6 +104,22 @@ def test_chinese_words():
         assert any("节点" in text for text in texts(cards))
 
 
+def test_a_font_that_was_installed_after_matplotlib_wrote_its_list_is_found(monkeypatch):
+    from matplotlib import font_manager
+
+    from collsim.viz.pictures import still
+
+    late = next(f for f in font_manager.fontManager.ttflist if f.name == "DejaVu Serif")
+    before = [f for f in font_manager.fontManager.ttflist if f.name != late.name]
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", before)
+    monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [late.fname, __file__])
+    monkeypatch.setattr(still, "CHINESE", (late.name,))
+    still._look_again.cache_clear()
+    assert late.name not in still.fonts("en")
+    assert late.name in still.fonts("zh")
+    still._look_again.cache_clear()
+
+
 def test_another_language_is_refused():
     with pytest.raises(CollsimError, match="language"):
         cs.topology.switch(4).draw(lang="fr")

@@ -65,7 +65,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "train.exposed": ("Exposed", "暴露的通信"),
     "train.exposed.note": ("{share} of the step", "占一步的 {share}"),
     "train.exposed.idle": ("and {idle} idle", "另有 {idle} 空闲"),
-    "train.overlapped": ("Overlapped", "被掩盖"),
+    "train.overlapped": ("Overlapped", "被掩盖的通信"),
     "train.overlapped.note": ("of {whole} of network", "网络共 {whole}"),
     "train.memory": ("Memory", "显存"),
     "train.memory.note": ("of the fullest GPU, at its peak", "占用最多的 GPU 的峰值"),

@@ -26,7 +26,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "whatif.placement": ("Rank order", "Rank 顺序"),
     "whatif.placement.same": ("as it is", "不变"),
     "whatif.placement.round-robin": ("round-robin over the nodes", "在节点间轮转"),
-    "whatif.oversubscription": ("Oversubscription", "超订比"),
+    "whatif.oversubscription": ("Oversubscription", "收敛比"),
     "whatif.oversubscription.help": (
         "Ports down over capacity up, in a leaf-spine fabric or a fat tree.",
         "叶脊或胖树结构中，下行端口与上行容量之比。",
@@ -52,7 +52,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "In a ring {before} of {all} neighbours are in different nodes before, {after} after.",
         "环上 {all} 对相邻 rank 中，之前有 {before} 对跨节点，之后有 {after} 对。",
     ),
-    "whatif.straggler": ("Straggler", "掉队者"),
+    "whatif.straggler": ("Straggler", "掉队的 rank"),
     "whatif.straggler.help": (
         "One slow rank: all cables of its GPU are slower, or it joins late.",
         "一个慢 rank：它的 GPU 的所有线缆变慢，或者它晚到。",
@@ -108,7 +108,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "whatif.event": (
         "With trouble there is no barrier after a step: both runs are of the event engine.",
-        "有故障或干扰时，各步之后没有 barrier：两次运行都用 event 引擎。",
+        "有故障或干扰时，各步之后没有屏障：两次运行都用 event 引擎。",
     ),
     "whatif.spread": (
         "{runs} runs, seeds 0 to {last}: median {median}, nine in ten between {low} and {high}; before, {before}",

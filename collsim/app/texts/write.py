@@ -52,9 +52,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "write.sent.note": ("{share} of its buffer", "缓冲区的 {share} 倍"),
     "write.steps": ("Steps", "步数"),
     "write.steps.note": ("{transfers} transfers", "共 {transfers} 次传输"),
-    "write.cannot": ("These steps cannot be played: {why}", "这些步骤无法播放：{why}"),
+    "write.cannot": ("These steps cannot be played: {why}", "这些步无法播放：{why}"),
     "write.kept": ("The picture still shows the last code that ran.", "图中仍是上一次能运行的代码。"),
-    "write.nosteps": ("As soon as the code yields steps, they play here.", "代码一旦产生步骤，就会在这里播放。"),
+    "write.nosteps": ("As soon as the code yields steps, they play here.", "代码一旦给出步，就会在这里播放。"),
     # safety
     "write.safe": ("What runs here, what may not, and why that is safe", "这里能运行什么、不能运行什么、为什么安全"),
     "write.safe.text": (
@@ -141,7 +141,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "write.import": (
         "{name} cannot be imported here; there are numpy and collsim's step functions.",
-        "这里不能 import {name}；可用的有 numpy 和 collsim 的步骤函数。",
+        "这里不能 import {name}；可用的有 numpy 和 collsim 写步的函数。",
     ),
     "write.name": ("{name} cannot be used here.", "这里不能使用 {name}。"),
     "write.statement": ("a {name} statement cannot be used here.", "这里不能使用 {name} 语句。"),

@@ -166,7 +166,7 @@ LESSON = Lesson(
                 (
                     "In one tree a leaf sends everything once, an inner rank once to its parent and once more to each "
                     "of its children: {one.time} with {one.chunks} chunks.",
-                    "单棵树中，叶子把所有数据发一遍，内部 rank 向父节点发一遍，再向每个子节点各发一遍："
+                    "单棵树中，叶子把所有数据发一遍，内部 rank 向父结点发一遍，再向每个子结点各发一遍："
                     "切成 {one.chunks} 个 chunk 时耗时 {one.time}。",
                 ),
             ),

@@ -45,20 +45,20 @@ LESSON = Lesson(
                     "cables slow enough for a computer to keep up with, {ring.ranks} processes need {ring.time} for a "
                     "ring of {ring.size}, says the prediction; over a parameter server {server.time}.",
                     "调度就是数据，所以进程可以真的执行它：每个 rank 一个进程，套接字被限制在给定的带宽和延迟上。"
-                    "每次运行都逐位核对，并放在预测的下面。在计算机跟得上的慢速网线上，预测 {ring.ranks} 个进程"
+                    "每次运行都逐位核对，并放在预测的下面。在计算机跟得上的慢速线缆上，预测 {ring.ranks} 个进程"
                     "对 {ring.size} 做 ring 需要 {ring.time}，经参数服务器需要 {server.time}。",
                 ),
             ),
             ask=(
                 "The cable of rank {rank} becomes {slower} times slower, each way. Whose time changes?",
-                "rank {rank} 的网线在两个方向上都慢到 {slower} 分之一。谁的时间会变？",
+                "rank {rank} 的线缆在两个方向上都慢到 {slower} 分之一。谁的时间会变？",
             ),
             choices=(
                 choice(
                     ("both", "两者都变"),
                     (
                         "The server's own cable carries what all ranks send; beside that, one slow cable has time.",
-                        "服务器自己的网线要承载所有 rank 发来的数据；与之相比，一根慢线还有余地。",
+                        "服务器自己的线缆要承载所有 rank 发来的数据；与之相比，一根慢线还有余地。",
                     ),
                 ),
                 choice(
@@ -82,7 +82,7 @@ LESSON = Lesson(
                 "server: {same.time}, {unchanged} times as long: its own cable is the bottleneck. The Lab says "
                 "whether processes agree.",
                 "ring：{late.time}，是原来的 {more} 倍，因为每一步都以最慢的传输结束。"
-                "参数服务器：{same.time}，是原来的 {unchanged} 倍：瓶颈是它自己的网线。进程是否同意，请看“实验”页。",
+                "参数服务器：{same.time}，是原来的 {unchanged} 倍：瓶颈是它自己的线缆。进程是否同意，请看“实验”页。",
             ),
             after=(
                 (

@@ -18,7 +18,7 @@ _WAYS: dict[str, Text] = {
     "pipeline": ("the next stages (pipeline)", "相邻的阶段（流水线）"),
     "data": ("weights and gradients (data parallelism)", "权重和梯度（数据并行）"),
     "context": ("keys and values (context parallelism)", "键和值（上下文并行）"),
-    "expert": ("tokens for experts (expert parallelism)", "给专家的 token（专家并行）"),
+    "expert": ("tokens for experts (expert parallelism)", "给专家的词元（专家并行）"),
 }
 
 

@@ -4,6 +4,8 @@ busy share."""
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
+from functools import cache
 from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +28,10 @@ CHINESE = (
     "Noto Sans CJK SC",
     "Noto Sans SC",
     "Source Han Sans SC",
+    "Noto Serif CJK SC",
     "PingFang SC",
     "Microsoft YaHei",
+    "SimHei",
     "WenQuanYi Zen Hei",
     "Noto Sans CJK JP",
 )
@@ -38,10 +42,29 @@ _LETTER = 1.25  # points of a font whose letters are a pixel wide on average
 
 def fonts(lang: str = "en") -> list[str]:
     """Families that are installed, for a text in this language."""
+    have = _families()
+    if lang == "zh" and not have & set(CHINESE):
+        _look_again()
+        have = _families()
+    return [name for name in (LATIN + CHINESE if lang == "zh" else LATIN) if name in have] or ["DejaVu Sans"]
+
+
+def _families() -> set[str]:
     from matplotlib import font_manager
 
-    have = {font.name for font in font_manager.fontManager.ttflist}
-    return [name for name in (LATIN + CHINESE if lang == "zh" else LATIN) if name in have] or ["DejaVu Sans"]
+    return {font.name for font in font_manager.fontManager.ttflist}
+
+
+@cache
+def _look_again() -> None:
+    """Fonts that were installed after matplotlib wrote its list of them, which it does once."""
+    from matplotlib import font_manager
+
+    known = {font.fname for font in font_manager.fontManager.ttflist}
+    for path in font_manager.findSystemFonts():
+        if path not in known:
+            with suppress(OSError, RuntimeError):  # not one that it can read
+                font_manager.fontManager.addfont(path)
 
 
 def language(lang: str) -> str:

@@ -13,21 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError
+from .still import CHINESE, fonts
 
 if TYPE_CHECKING:
     from ...topology import Topology
 
 _WIDTH, _HEIGHT = 8.27, 11.69  # inches, A4
 _COLUMNS, _TOP, _BOTTOM, _LINE = 92, 0.94, 0.06, 0.0185
-_CHINESE = (
-    "Noto Sans CJK SC",
-    "Source Han Sans SC",
-    "Noto Serif CJK SC",
-    "PingFang SC",
-    "Microsoft YaHei",
-    "SimHei",
-    "WenQuanYi Zen Hei",
-)
 
 
 @dataclass(frozen=True)
@@ -73,16 +65,13 @@ def pdf(
 
 
 def _fonts(text: str) -> list[str]:
-    from matplotlib import font_manager
-
     usual = ["DejaVu Sans"]
     if not any("\u4e00" <= c <= "\u9fff" for c in text):
         return usual
-    known = {f.name for f in font_manager.fontManager.ttflist}
-    found = [name for name in _CHINESE if name in known]
+    found = [name for name in fonts("zh") if name in CHINESE]
     if not found:
         why = "no font on this machine has Chinese; install one of {fonts}, or write the worksheet as Markdown"
-        raise CollsimError(why, fonts=", ".join(_CHINESE))
+        raise CollsimError(why, fonts=", ".join(CHINESE))
     return found + usual
 
 

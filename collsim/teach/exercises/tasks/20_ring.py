@@ -117,7 +117,7 @@ TASKS = (
         hints=(
             (
                 "Print the schedule of the starter for n=3. In the first half, does anything ever leave a rank?",
-                "打印 n=3 时草稿的步骤表。前半段里，有数据离开过任何一个 rank 吗？",
+                "打印 n=3 时草稿的调度。前半段里，有数据离开过任何一个 rank 吗？",
             ),
             (
                 "A sum over ranks needs chunk c of every rank, not all chunks of one rank; and n-1 steps are enough "
