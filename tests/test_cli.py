@@ -236,7 +236,7 @@ def test_predict_says_what_nccl_would_choose():
     small, large = json.loads(done.stdout)
     assert small["protocol"] == "LL"
     assert large["algorithm"] == "NVLS"
-    assert large["busbw"] == pytest.approx(477e9, rel=0.05)
+    assert large["busbw"] == pytest.approx(477e9, rel=0.06)
 
 
 LOG = """

@@ -61,6 +61,6 @@ def test_processor_time_is_said_by_page_and_by_what_it_was_at(script):
     }
     first, _, explore, write, workers = script.table(notes, spent, 3.0).splitlines()
     assert first.startswith("1.000 s of processor time a rerun")  # 3 s of 3 reruns
-    assert explore.split() == ["explore", "2", "2.00", "3", "0.300", "streamlit", "0.200,", "pandas", "0.100"]
-    assert write.split() == ["write", "1", "0.50", "1", "0.100", "python", "0.100"]
+    assert explore.split() == ["explore", "2", "2.00", "3.00", "3", "0.300", "streamlit", "0.200,", "pandas", "0.100"]
+    assert write.split() == ["write", "1", "0.50", "0.50", "1", "0.100", "python", "0.100"]
     assert workers == "workers: compare 2.0 s"

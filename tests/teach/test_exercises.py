@@ -342,7 +342,7 @@ def test_steps_taken_from_a_schedule_are_not_an_answer_however_they_are_kept(fun
     result = exercise("ring-allreduce").check(function)
     assert not result.passed
     assert f"{said}; write the steps yourself" in result.reason
-    assert "请自己写出各步" in cs.exercise("ring-allreduce", "zh").check(function).reason
+    assert "请自己写出每一步" in cs.exercise("ring-allreduce", "zh").check(function).reason
 
 
 def test_a_helper_that_the_task_does_not_have_is_nobody():
