@@ -298,5 +298,6 @@ register(
         None,
         write_chakra,
         options=(("nbytes", "size of the operation, for example 64MiB"),),
+        chinese="Chakra 执行轨迹，即 ASTRA-sim 的自定义集合通信；每个 rank 一个文件（需要 protobuf 包）",
     )
 )

@@ -188,5 +188,6 @@ register(
             ("counters", "number of busiest links whose rate is shown"),
             ("flows", "arrows from sends to receives"),
         ),
+        chinese="一次模拟的 Chrome trace 事件，用 ui.perfetto.dev 打开",
     )
 )

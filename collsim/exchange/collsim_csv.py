@@ -249,5 +249,6 @@ register(
         write_csv,
         _looks,
         (("collective", "what the schedule is for, where the file does not say"),),
+        chinese="每次传输一行：step,src,dst,chunk,into,op,channel",
     )
 )

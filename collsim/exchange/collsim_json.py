@@ -108,5 +108,6 @@ register(
         read_collsim_json,
         write_collsim_json,
         lambda head: f'"{_NAME}"' in head,
+        chinese="整个调度，重复的步保持简短",
     )
 )

@@ -50,4 +50,14 @@ def _name(schedule: Schedule, endpoint: int) -> str:
     return f"rank {endpoint}" if endpoint < schedule.ranks else f"helper {endpoint - schedule.ranks}"
 
 
-register(Format("dot", (".dot", ".gv"), "schedule", "Graphviz picture of a schedule", None, write_dot))
+register(
+    Format(
+        "dot",
+        (".dot", ".gv"),
+        "schedule",
+        "Graphviz picture of a schedule",
+        None,
+        write_dot,
+        chinese="调度的 Graphviz 图",
+    )
+)

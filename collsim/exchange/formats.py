@@ -36,7 +36,7 @@ class Format:
         write: `write(thing, path, **options)`, or None.
         looks: does the beginning of a file (at most 1 MiB, as text) look like this format?
         options: keywords of `write` (or `read`) that people may give, with what they mean.
-        chinese: `about` in Chinese, for the app.
+        chinese: `about` in Chinese, for the app and the page of formats; where it is empty, `about` stands there.
     """
 
     name: str

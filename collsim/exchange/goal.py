@@ -235,5 +235,6 @@ register(
             ("nbytes", "size of the operation, for example 64MiB"),
             ("reduce_rate", "bytes per second of an addition"),
         ),
+        chinese="供 LogGOPSim 和 ATLAHS 使用的 GOAL",
     )
 )

@@ -291,5 +291,6 @@ register(
         read_msccl_tools,
         None,
         lambda head: '"msccl_type"' in head or '"sccl_type"' in head,
+        chinese="由 SCCL、msccl-tools（*.msccl.json）和 TACCL 合成的算法",
     )
 )

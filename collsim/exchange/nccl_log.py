@@ -331,5 +331,6 @@ register(
         read_nccl_log,
         None,
         _looks,
+        chinese="NCCL_DEBUG=INFO 的日志：作业的环、树和传输方式",
     )
 )

@@ -432,6 +432,7 @@ register(
         write_nccl_tests,
         _looks_text,
         _ABOUT,
+        chinese="all_reduce_perf 及同类程序打印的表格",
     )
 )
 register(
@@ -443,6 +444,7 @@ register(
         read_nccl_tests_json,
         write_nccl_tests_json,
         lambda head: ('"results"' in head and '"args"' in head) or '"out_of_place"' in head,
+        chinese="nccl-tests 用 -J 写出的内容",
     )
 )
 assert set(TESTS.values()) <= set(collectives())

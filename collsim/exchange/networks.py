@@ -194,7 +194,9 @@ def _looks_topo_m(head: str) -> bool:
     )
 
 
-register(Format("topology-yaml", (".yaml", ".yml"), "topology", "our YAML", read_yaml, write_yaml))
+register(
+    Format("topology-yaml", (".yaml", ".yml"), "topology", "our YAML", read_yaml, write_yaml, chinese="collsim 的 YAML")
+)
 register(
     Format(
         "astra-sim",
@@ -204,8 +206,41 @@ register(
         read_yaml,
         write_astra,
         _looks_astra,
+        chinese="ASTRA-sim 的网络（可写：ring、switch、全连接、torus、hypercube）",
     )
 )
-register(Format("nccl-topology", (".xml",), "topology", "NCCL_TOPO_FILE, also RCCL's", read_topology, None, _looks_xml))
-register(Format("topo-m", (".txt",), "topology", "nvidia-smi topo -m as pasted", read_topology, None, _looks_topo_m))
-register(Format("simgrid", (".simgrid.xml", ".platform.xml"), "topology", "SimGrid platform", None, write_simgrid))
+register(
+    Format(
+        "nccl-topology",
+        (".xml",),
+        "topology",
+        "NCCL_TOPO_FILE, also RCCL's",
+        read_topology,
+        None,
+        _looks_xml,
+        chinese="NCCL_TOPO_FILE，RCCL 的也可以",
+    )
+)
+register(
+    Format(
+        "topo-m",
+        (".txt",),
+        "topology",
+        "nvidia-smi topo -m as pasted",
+        read_topology,
+        None,
+        _looks_topo_m,
+        chinese="粘贴的 nvidia-smi topo -m 输出",
+    )
+)
+register(
+    Format(
+        "simgrid",
+        (".simgrid.xml", ".platform.xml"),
+        "topology",
+        "SimGrid platform",
+        None,
+        write_simgrid,
+        chinese="SimGrid 平台",
+    )
+)

@@ -206,5 +206,6 @@ register(
         None,
         _looks,
         _OPTIONS,
+        chinese="OSU micro-benchmarks：osu_allreduce 及同类程序",
     )
 )

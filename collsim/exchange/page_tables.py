@@ -103,8 +103,26 @@ def _escaped(text: str) -> str:
 
 _OPTIONS = (("columns", "names of the columns to show, in order"),)
 register(
-    Format("markdown", (".md",), "table", "a comparison as a Markdown table", None, write_markdown, options=_OPTIONS)
+    Format(
+        "markdown",
+        (".md",),
+        "table",
+        "a comparison as a Markdown table",
+        None,
+        write_markdown,
+        options=_OPTIONS,
+        chinese="一次比较，写成 Markdown 表格",
+    )
 )
 register(
-    Format("latex", (".tex",), "table", "a comparison as a LaTeX table (booktabs)", None, write_latex, options=_OPTIONS)
+    Format(
+        "latex",
+        (".tex",),
+        "table",
+        "a comparison as a LaTeX table (booktabs)",
+        None,
+        write_latex,
+        options=_OPTIONS,
+        chinese="一次比较，写成 LaTeX 表格（booktabs）",
+    )
 )

@@ -31,10 +31,37 @@ register(
             ("view", "physical or logical"),
             ("t", "the moment to open at, in seconds"),
         ),
+        chinese="内含这次运行的播放器，一个文件，无需联网",
     )
 )
-register(_picture("gif", (".gif",), about="a film of the run", options=(_LANG, _FRAMES)))
-register(_picture("mp4", (".mp4",), about="a film of the run (needs ffmpeg)", options=(_LANG, _FRAMES)))
-register(_picture("png", (".png",), about="the machine with the bytes on every link", options=(_LANG, _DPI)))
-register(_picture("svg", (".svg",), about="the machine with the bytes on every link, to scale", options=(_LANG, _DPI)))
-register(_picture("timeline", (".json",), about="what the player plays", options=(_LANG,)))
+register(_picture("gif", (".gif",), about="a film of the run", chinese="运行的动画", options=(_LANG, _FRAMES)))
+register(
+    _picture(
+        "mp4",
+        (".mp4",),
+        about="a film of the run (needs ffmpeg)",
+        chinese="运行的影片（需要 ffmpeg）",
+        options=(_LANG, _FRAMES),
+    )
+)
+register(
+    _picture(
+        "png",
+        (".png",),
+        about="the machine with the bytes on every link",
+        chinese="机器图，标出每条链路的字节",
+        options=(_LANG, _DPI),
+    )
+)
+register(
+    _picture(
+        "svg",
+        (".svg",),
+        about="the machine with the bytes on every link, to scale",
+        chinese="机器图，标出每条链路的字节，矢量图",
+        options=(_LANG, _DPI),
+    )
+)
+register(
+    _picture("timeline", (".json",), about="what the player plays", chinese="播放器所播放的内容", options=(_LANG,))
+)

@@ -276,5 +276,6 @@ register(
         read_teccl,
         None,
         lambda head: "Epoch_Duration" in head or "traveled over" in head or "Demand at" in head,
+        chinese="TE-CCL 的调度（allgather、alltoall）",
     )
 )

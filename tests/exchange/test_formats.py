@@ -511,15 +511,28 @@ def test_a_schedule_with_helpers_keeps_what_they_are(tmp_path):
     assert load(tmp_path / "a.json").helpers_on == schedule.helpers_on == "switch"
 
 
-def test_the_documentation_names_every_format_and_is_current():
-    text = (DOCS / "formats.md").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def maker():
     spec = importlib.util.spec_from_file_location("make_formats", DOCS / "make_formats.py")
-    maker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(maker)
-    assert text == maker.page(), "run: make docs"
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+@pytest.mark.parametrize(("lang", "page"), [(0, "formats.md"), (1, "formats.zh.md")])
+def test_the_documentation_names_every_format_and_is_current(maker, lang, page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    assert text == maker.page(lang), "run: make docs"
     for name, entry in formats().items():
         assert f"`{name}`" in text, name
         assert all(f"`{s}`" in text for s in entry.suffixes[:1]), entry.suffixes
+
+
+def test_a_format_without_chinese_words_is_on_the_chinese_page_with_its_english_ones(maker):
+    mine = Format("mine", (".mine",), "table", "mine, *.mine", print)
+    assert maker.row(mine, 1) == "| `mine` | `.mine` | 表 | ✓ |  | mine, \\*.mine |  |"
+    assert maker.row(replace(mine, chinese="我的"), 1) == "| `mine` | `.mine` | 表 | ✓ |  | 我的 |  |"
+    assert maker.row(replace(mine, chinese="我的"), 0) == "| `mine` | `.mine` | table | ✓ |  | mine, \\*.mine |  |"
 
 
 def stumbles(head):

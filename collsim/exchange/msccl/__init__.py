@@ -191,5 +191,6 @@ register(
             ("inplace", "send and receive buffer are one"),
             ("name", "name of the algorithm"),
         ),
+        chinese="MSCCL XML 算法，由 MSCCL 和 RCCL 运行",
     )
 )
