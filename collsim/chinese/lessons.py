@@ -31,7 +31,9 @@ SAID = {
     "{name}() reads a schedule that was made before; write the steps yourself": (
         "{name}() 读取的是事先做好的调度；请自己写出每一步"
     ),
-    "sys.setprofile hides steps from the check; write the steps yourself": "sys.setprofile 会避开检查；请自己写出每一步",
+    "sys.setprofile hides steps from the check; write the steps yourself": (
+        "sys.setprofile 会避开检查；请自己写出每一步"
+    ),
     "{borrowed} is an algorithm of the library; write the steps yourself": "{borrowed} 是库里的算法；请自己写出每一步",
     "check() wants a function of n that yields steps, got {function}; give its name without calling it": (
         "check() 需要一个关于 n 并产生各步的函数，现在是 {function}；请给出函数名，不要调用它"
