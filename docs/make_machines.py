@@ -1,12 +1,21 @@
-"""Write the tables of docs/machines.md from the catalogue: `make docs`. A test checks that they are current."""
+"""Write the tables of docs/machines.md and docs/machines.zh.md from the catalogue: `make docs`. A test checks that they
+are current."""
 
 from pathlib import Path
 
 from collsim.topology.files.tables import machine_tables
 
-PAGE = Path(__file__).with_name("machines.md")
+#: A page for each language.
+PAGES = {lang: Path(__file__).with_name(name) for lang, name in (("en", "machines.md"), ("zh", "machines.zh.md"))}
 MARK = "<!-- catalogue -->\n"
 
+
+def page(lang: str = "en") -> str:
+    """The page, in English (`en`) or Chinese (`zh`), with the tables made anew."""
+    before = PAGES[lang].read_text(encoding="utf-8").split(MARK)[0]
+    return f"{before}{MARK}{machine_tables(lang).strip()}\n"
+
+
 if __name__ == "__main__":
-    text = PAGE.read_text(encoding="utf-8").split(MARK)[0]
-    PAGE.write_text(f"{text}{MARK}{machine_tables().strip()}\n", encoding="utf-8")
+    for lang, path in PAGES.items():
+        path.write_text(page(lang), encoding="utf-8")

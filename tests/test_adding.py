@@ -125,6 +125,7 @@ def test_the_documents_that_are_generated_have_them(copy):
 
     assert "### allreduce_paired_ring" in page("algorithms.md")
     assert "| `two-a100` | 2 A100 with a bridge." in page("machines.md")
+    assert "| `two-a100` | 2 块 A100，由 NVLink 桥连接。" in page("machines.zh.md")
     assert "| `arrows` | `.arrows` | schedule |" in page("formats.md")
     assert f"| {NUMBER} | [A chain]" in page("teaching.md")
     assert f"| {NUMBER} | [链]" in page("teaching.zh.md")

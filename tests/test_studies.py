@@ -15,8 +15,10 @@ def test_a_study_is_at_most_15_lines(script):
     assert len(lines) <= 15
 
 
-def test_the_page_of_studies_is_current(tmp_path):
+def test_the_pages_of_studies_are_current_in_both_languages(tmp_path):
     spec = importlib.util.spec_from_file_location("make_studies", DOCS / "make_studies.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert (DOCS / "studies.md").read_text(encoding="utf-8") == module.page(tmp_path), "run python docs/make_studies.py"
+    there = [path.read_text(encoding="utf-8") for path in module.PAGES]
+    assert [path.name for path in module.PAGES] == ["studies.md", "studies.zh.md"]
+    assert there == module.pages(tmp_path), "run python docs/make_studies.py"

@@ -182,6 +182,24 @@ SAID = {
         "switches={a}、cables={h} 的 dragonfly 可接 {cards:,} 块网卡，不够 {ports:,} 块；请增加交换机"
     ),
     "fabric {name!r} has no option {left}; {name}: {options}": "网络结构 {name!r} 没有选项 {left}；{name}：{options}",
+    # what a fabric is, for the error above and for the page of machines
+    "one switch for all cards, non-blocking": "所有网卡接在一台交换机上，无阻塞",
+    "two layers; options oversubscription, radix, nodes_per_leaf": (
+        "两层；选项 oversubscription、radix、nodes_per_leaf"
+    ),
+    "three layers (k-ary); options oversubscription, radix": "三层（k-ary）；选项 oversubscription、radix",
+    "card i of every node of a unit on leaf i, spines above; options oversubscription, unit": (
+        "同一单元内各节点的网卡 i 都接在叶交换机 i 上，其上是 spine 交换机；选项 oversubscription、unit"
+    ),
+    "card i of every node on switch i, nothing above": "各节点的网卡 i 都接在交换机 i 上，其上没有交换机",
+    "card i on plane i mod planes, planes not joined; option planes": (
+        "网卡 i 接在平面 i mod planes 上，平面互不相连；选项 planes"
+    ),
+    "a router per node, a ring along each dimension; option dims": "每个节点一个路由器，每一维连成环；选项 dims",
+    "a router per node, a line along each dimension; option dims": "每个节点一个路由器，每一维连成线；选项 dims",
+    "groups of switches, a cable between any two groups; options ports_per_switch, switches, cables": (
+        "交换机分组，任意两组之间一根线缆；选项 ports_per_switch、switches、cables"
+    ),
     # what was measured
     "{name}={value!r} must be a number {range}": "{name}={value!r} 必须是{range}的数",
     "above 0": "大于 0 ",

@@ -332,8 +332,8 @@ _BUILDERS: dict[str, Callable[[_Asked], Fabric]] = {
     "mesh": _grid,
     "dragonfly": _dragonfly,
 }
-#: Fabrics by name, with a sentence each.
-FABRICS: dict[str, str] = {
+#: Fabrics by name, with a sentence each; `collsim.chinese` has it in Chinese.
+FABRICS = {
     "switch": "one switch for all cards, non-blocking",
     "leaf-spine": "two layers; options oversubscription, radix, nodes_per_leaf",
     "fat-tree": "three layers (k-ary); options oversubscription, radix",
@@ -357,7 +357,7 @@ def fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> F
     left = {k: v for k, v in asked.options.items() if v is not None and not (k == "oversubscription" and v == 1)}
     if left:
         why = "fabric {name!r} has no option {left}; {name}: {options}"
-        raise TopologyError(why, name=name, left=", ".join(map(repr, left)), options=FABRICS[name])
+        raise TopologyError(why, name=name, left=", ".join(map(repr, left)), options=Sentence(FABRICS[name]))
     return built
 
 

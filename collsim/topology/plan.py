@@ -57,6 +57,7 @@ class Machine:
         dims: sizes of the torus that the ranks' own links make, where they do.
         words: nvidia-smi's word for pairs of local devices, where a file has said it.
         source: where the wiring comes from.
+        chinese: `about` in Chinese, for the app and the page of machines; where it is empty, `about` stands there.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Machine:
     nvswitches: int = 0
     dims: tuple[int, ...] = ()
     words: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    chinese: str = ""
 
     @classmethod
     def drawn(cls, plan: Plan, **facts: object) -> Machine:

@@ -1,4 +1,7 @@
-"""What does losing one InfiniBand rail cost?"""
+"""What does losing one InfiniBand rail cost?
+
+断掉一条 InfiniBand 轨道（rail），代价有多大？
+"""
 
 import collsim as cs
 from collsim.viz import plots

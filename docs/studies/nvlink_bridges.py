@@ -1,4 +1,7 @@
-"""Should I buy NVLink bridges or a second NIC?"""
+"""Should I buy NVLink bridges or a second NIC?
+
+该买 NVLink 桥，还是第二块网卡？
+"""
 
 import collsim as cs
 from collsim.viz import plots

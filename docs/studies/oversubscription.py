@@ -1,4 +1,7 @@
-"""2:1 or 1:1 fabric at 1,024 GPUs?"""
+"""2:1 or 1:1 fabric at 1,024 GPUs?
+
+1,024 个 GPU，网络结构的收敛比取 2:1 还是 1:1？
+"""
 
 import numpy as np
 

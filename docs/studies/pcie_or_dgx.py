@@ -1,4 +1,7 @@
-"""PCIe box against DGX for a 7B model's gradients."""
+"""PCIe box against DGX for a 7B model's gradients.
+
+7B 模型的梯度：PCIe 服务器与 DGX 对比。
+"""
 
 import collsim as cs
 from collsim.viz import plots

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import address, fine, messages
+from test_pages import address, fine, messages, unfolded
 
 import collsim as cs
 from collsim.app.pages.machines import pair
@@ -47,6 +47,15 @@ def test_every_machine_is_drawn_in_both_languages(name, language):
     assert not at.exception
     assert len(messages(at)) <= 1  # where P2P is off and there is no other way, one sentence says so
     assert sent(at)["cards"][0]["rows"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_machine_is_stands_there_in_the_language_of_the_page(language):
+    at = fine(unfolded(opened(machine="polaris", lang=language), "about"))
+    plan = cs.topology.machines()["polaris"]
+    shown = " ".join(e.proto.body for e in at.get("html"))
+    assert [text in shown for text in (plan.about, plan.chinese)] == [language == "en", language == "zh"]
+    assert plan.source in shown
 
 
 def test_the_first_page_shows_p2p_on_and_off_side_by_side():

@@ -299,6 +299,19 @@ def test_who_asks_for_little_does_not_wait_behind_all_that_another_asked_for(sta
     assert sum(job.began is not None for job in jobs) <= 2
 
 
+def test_of_two_workers_those_who_used_much_hold_one(staff):
+    workers = staff(count=2, client=lambda who: who[0])
+    for client, seconds in {"a": 100.0, "c": 100.0, "b": 1.0, "d": 1.0, "e": 1.0}.items():
+        workers._use.begins({client})
+        workers._use.ends({client}, seconds)
+    greedy = [workers.ask(who, chores.count, (10**6, 0.01 + k / 1000), 1.0) for k, who in enumerate(("a1", "c1"))]
+    assert eventually(lambda: greedy[0].began is not None)
+    assert workers.ask("b1", chores.count, (1, 0.0), 1.0).over.wait(40)
+    assert greedy[1].began is None
+    workers.leave("a1", greedy[0])
+    assert eventually(lambda: greedy[1].began is not None)
+
+
 def test_code_that_never_ends_keeps_nobody_elses_runs_waiting(staff):
     workers = staff(client=lambda who: who[0])
     codes = [workers.ask(f"a{k}", chores.count, (10**6, 0.01 + k / 1000), 0.0) for k in range(4)]

@@ -144,7 +144,7 @@ def test_every_page_for_readers_is_in_both_languages():
     ours = [p for p in DOCS.rglob("*.md") if p.parent.name in ("howto", "explained")]
     ours += [DOCS / f"{name}.md" for name in ("index", "tutorial", "teaching", "training", "synthesis", "sweeps")]
     ours += [DOCS / f"{name}.md" for name in ("timeline", "tables", "performance", "where", "real")]
-    ours += [DOCS / f"{name}.md" for name in ("algorithms", "formats")]
+    ours += [DOCS / f"{name}.md" for name in ("algorithms", "formats", "machines", "studies")]
     english = [path for path in ours if ".zh." not in path.name]
     assert len(english) >= 20
     assert [str(path) for path in english if not path.with_suffix(".zh.md").exists()] == []

@@ -276,6 +276,13 @@ def test_mistakes_are_told_with_the_value_and_the_way_out(options, says):
         machine("dgx-a100", nodes=4, **options)
 
 
+def test_the_options_of_a_fabric_are_told_in_both_languages():
+    with pytest.raises(cs.TopologyError) as caught:
+        machine("dgx-a100", nodes=4, fabric="rail-only", radix=4)
+    assert str(caught.value).endswith("rail-only: card i of every node on switch i, nothing above")
+    assert caught.value.said("zh").endswith("rail-only：各节点的网卡 i 都接在交换机 i 上，其上没有交换机")
+
+
 def test_a_million_gpus_are_index_arithmetic():
     topology = machine("dgx-h100", nodes=131_072, fabric="fat-tree")
     assert topology.ranks == 1_048_576

@@ -42,6 +42,9 @@ SHORT = 4.0
 #: this computer, which nothing of its kind may disturb.
 ROWS = ("short", "long", "unknown", "alone")
 ONE_AT_A_TIME = ("unknown", "alone")
+#: Seconds of work, those of the last minute counting most, beyond which a client has used much: of the workers of a row
+#: those who have hold half at most, so that a glance of anybody else finds one free.
+MUCH = 10.0
 #: Computations of one client that stand in the rows or are under way, and of all clients.
 MOST_EACH, MOST_JOBS = 6, 60
 #: Seconds after which somebody who has not asked again is taken to have gone: a closed tab.
@@ -175,6 +178,8 @@ class Workers:
         self._jobs: dict[Key, Computation] = {}
         self._arrived = threading.Condition(self._lock)
         self._rows: dict[str, list[Computation]] = {row: [] for row in ROWS}
+        self._at_work: dict[str, list[Computation]] = {row: [] for row in ROWS}
+        self._count = count
         self._use = Use()
         self._staff: set[Worker] = set()
         self._closed = False
@@ -299,7 +304,7 @@ class Workers:
         worker: Worker | None = None
         while True:
             with self._arrived:
-                self._arrived.wait_for(lambda: bool(self._rows[row]))
+                self._arrived.wait_for(lambda: self._next(row) is not None)
             if worker is None or worker.gone:
                 worker = self._started(worker, row)
             with self._lock:
@@ -309,18 +314,31 @@ class Workers:
             self._see_through(job, worker.process)
             with self._lock:
                 self._use.ends(job.clients, job.seconds)
+                self._at_work[row].remove(job)
+                self._arrived.notify_all()
             if worker.gone or job.stopped:
                 worker = self._started(worker, row)
 
     def _taken(self, row: str, worker: Worker) -> Computation | None:
         """With the lock held: the next computation of a row, which begins now; None where another worker was faster."""
-        if not self._rows[row]:
+        job = self._next(row)
+        if job is None:
             return None
-        job = self._in_turn(row)[0]
         self._rows[row].remove(job)
+        self._at_work[row].append(job)
         job.worker, job.began, job.stage, job.clients = worker, time.monotonic(), "start", self._clients(job)
         self._use.begins(job.clients)
         return job
+
+    def _next(self, row: str) -> Computation | None:
+        """With the lock held: the computation of a row that may begin now, if there is one."""
+        much = sum(map(self._of_much, self._at_work[row]))
+        may = much < max(1, self._count // 2)
+        return next((job for job in self._in_turn(row) if may or not self._of_much(job)), None)
+
+    def _of_much(self, job: Computation) -> bool:
+        """Whether all that wait for it have used much."""
+        return all(self._use.much(client, MUCH) for client in job.clients or self._clients(job))
 
     def _started(self, old: Worker | None, row: str) -> Worker:
         if old is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence, unknown
-from collsim.registry import Option
+from collsim.registry import Option, find
 from collsim.simulate import ENGINES, SHARING
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.topology.fabrics import FABRICS
@@ -318,7 +318,7 @@ def found_ways(collective: str) -> list[str]:
 
 def own_options(algorithm: str) -> dict[str, Option]:
     """The options of an algorithm that a person can set."""
-    return {name: o for name, o in cs.algorithms()[algorithm].options.items() if o.kind != "topology"}
+    return {name: o for name, o in find(algorithm).options.items() if o.kind != "topology"}
 
 
 def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
@@ -363,14 +363,14 @@ def _agreed(
     """Collective and algorithm that belong together; where they do not, the collective wins if the address names it."""
     collective, algorithm = found.get("collective"), found.get("algorithm")
     if collective is None and algorithm is not None:
-        return {"collective": cs.algorithms()[algorithm].collective, "algorithm": algorithm}
+        return {"collective": find(algorithm).collective, "algorithm": algorithm}
     collective = collective or base.collective
     algorithm = algorithm or base.algorithm
     if algorithm in cs.algorithms(collective):
         return {"collective": collective, "algorithm": algorithm}
     usual = usual_algorithm(collective)
     if "algorithm" in found:
-        its = cs.algorithms()[algorithm].collective
+        its = find(algorithm).collective
         why = Sentence("it is an algorithm for {its}, not for {collective}", its=its, collective=collective)
         complaints.append(Complaint("algorithm", shortened(query["algorithm"]), why, usual))
     return {"collective": collective, "algorithm": usual}

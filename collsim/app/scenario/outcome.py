@@ -18,6 +18,7 @@ import collsim as cs
 from collsim.analysis.standing import counted
 from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
+from collsim.registry import find
 from collsim.simulate.conditions import Progress
 from collsim.simulate.variants import Search
 from collsim.sweep.compare import fastest
@@ -288,7 +289,7 @@ def figures(trace: cs.Trace) -> Figures:
 
 def claimed(trace: cs.Trace, algorithm: str, options: dict[str, Any]) -> tuple[float | None, float | None]:
     """Steps and bytes sent by the busiest endpoint, as the algorithm claims them for this run."""
-    entry = cs.algorithms()[algorithm]
+    entry = find(algorithm)
     given = {**options, "topology": trace.topology} if "topology" in entry.options else options
     sent = entry.claim("sent", trace.schedule.ranks, **given)
     return entry.claim("steps", trace.schedule.ranks, **given), None if sent is None else sent * trace.nbytes
@@ -393,7 +394,7 @@ def compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict[str,
     """The algorithms of a comparison, each with its options for every choice of channels and chunks that is tried."""
     names = choice.algorithms or usual_algorithms(choice.collective)
     search = Search.on(topology)
-    tries = {name: search.of(cs.algorithms()[name]) for name in names if name != SYNTHESIZED}
+    tries = {name: search.of(find(name)) for name in names if name != SYNTHESIZED}
     return [(name, options) for name in names for options in tries.get(name, [{}])]
 
 

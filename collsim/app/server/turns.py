@@ -5,7 +5,8 @@ paid by all. Here few run at a time, of each client one. A free place goes to th
 fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): each client has a clock that goes on by what its reruns have used
 and never stands behind that of the last one that began, and the one that is behind most comes next. Somebody with
 twelve pages that never rest therefore gets a share like anybody's, whoever asks now and then comes at once, and nobody
-waits for ever. Those that have used much of late never hold more than half of the places.
+waits for ever. Those that have used much of late never hold more than half of the places, and begin while nobody else
+runs: beside one that never rests, everybody's rerun would take twice as long.
 
 What a rerun has used is its share of the lock, not the time on the wall: two that take a second side by side have used
 half a second each. By the wall a modest client beside a greedy one would seem to use as much.
@@ -17,6 +18,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from google.protobuf.message import DecodeError
@@ -28,10 +30,10 @@ from .use import Use
 #: Reruns at a time of all clients: they share one lock, so more of them would not be faster, each only later.
 MOST = 3
 #: Seconds of the lock, those of the last minute counting most, beyond which a client has used much. Who clicks every
-#: six seconds, each rerun using half a second, comes to 7: 10 in a minute, times the 1 / ln 2 minutes that they count.
-MUCH = 8.0
-#: And so many times what clients use on average: where all wait long, a student whose runs are dear is no attacker.
-TIMES_THE_MEAN = 1.5
+#: twelve seconds, each rerun using half a second, comes to 3.6: 5 in a minute, times the 1 / ln 2 minutes that count.
+MUCH = 4.0
+#: Seconds that somebody who has used much waits for the others to rest; after them it comes as its clock says.
+PATIENCE = 10.0
 #: Pages from which a client is taken for a class behind one address, each such number with a rerun of its own.
 PAGES_OF_ONE = 12
 #: Seconds after which a rerun's place is given to the next one, while its client waits on: who does not read what the
@@ -39,6 +41,8 @@ PAGES_OF_ONE = 12
 HELD = 6.0
 #: Seconds after which it no longer counts as running, whatever became of it.
 LONGEST = 60.0
+#: Seconds in which the app begins to answer where it answers at all: a part that has gone from the page is not run.
+STARTING = 2.0
 #: Seconds for which it still counts when its page is closed: Streamlit stops a script at its next element only.
 STOPPING = 3.0
 #: Bytes of the longest message that says that a script has ended.
@@ -68,12 +72,12 @@ class Turns:
         self._shared, self._counted = 0.0, clock()
         self._latest, self._clocks = 0.0, dict[str, float]()
         self._places: set[Turn] = set()
-        self._waiting: dict[str, deque[asyncio.Future[Turn]]] = {}
+        self._waiting: dict[str, deque[tuple[float, asyncio.Future[Turn]]]] = {}  # since when
 
     async def take(self, who: str) -> Turn:
         """Wait for a place."""
         mine: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(who, deque()).append(mine)
+        self._waiting.setdefault(who, deque()).append((self._clock(), mine))
         self._fill()
         try:
             return await mine
@@ -122,7 +126,7 @@ class Turns:
     def _fill(self) -> None:
         """Give free places to those that wait."""
         while len(self._held()) < self.most and (who := self._next()) is not None:
-            mine = self._waiting[who].popleft()
+            _, mine = self._waiting[who].popleft()
             if not self._waiting[who]:
                 del self._waiting[who]
             if not mine.done():
@@ -139,13 +143,18 @@ class Turns:
 
     def _next(self) -> str | None:
         """The client that gets the next free place; of equals the one that has waited longest."""
-        much = sum(self._has_used_much(place.who) for place in self._held())
         free = (who for who in self._waiting if self.running(who) < self.of_one)
-        may = [who for who in free if much < max(1, self.most // 2) or not self._has_used_much(who)]
+        may = [who for who in free if not self._has_used_much(who) or self._may_though_much(who)]
         return min(may, key=self._begins, default=None)
 
+    def _may_though_much(self, who: str) -> bool:
+        held = [place.who for place in self._held()]
+        much = sum(map(self._has_used_much, held))
+        waited = self._clock() - self._waiting[who][0][0]
+        return much < max(1, self.most // 2) and (much == len(held) or waited >= PATIENCE)
+
     def _has_used_much(self, who: str) -> bool:
-        return self._use.seconds(who) > max(MUCH * self.of_one, TIMES_THE_MEAN * self._use.mean())
+        return self._use.much(who, MUCH * self.of_one)
 
 
 class PageTurn:
@@ -153,22 +162,46 @@ class PageTurn:
 
     def __init__(self, turns: Turns, who: str):
         self._turns, self._who = turns, who
+        self._place: Turn
         self._alarm: asyncio.TimerHandle | None = None
+        self._starts = self._gone = False
+        self._ended = asyncio.Event()
 
     async def asked(self, message: bytes) -> None:
-        """The page sent this; a rerun that is asked for while one runs becomes part of it."""
-        if self._alarm is None and _asks_for_rerun(message):
-            self._place = await self._turns.take(self._who)
-            self._after(HELD, self._lapse)
+        """The page sent this; a rerun that is asked for while one runs becomes part of it. Where that has gone on for
+        HELD, the next one waits for its end and its turn: who asks without a pause would never need another turn."""
+        if self._alarm is not None and not self._place.lapsed:
+            return
+        of = _rerun_of(message)
+        if of is None or not await self._free():
+            return
+        self._place = await self._turns.take(self._who)
+        self._ended.clear()
+        self._starts = bool(of)
+        self._after(STARTING if self._starts else HELD, self._end if self._starts or self._gone else self._lapse)
+
+    async def _free(self) -> bool:
+        """Whether no rerun runs any more, waiting as long as one may that does as it should."""
+        if self._alarm is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), HELD)
+        return self._alarm is None
 
     def answered(self, message: bytes) -> None:
         """The app sent this to the page."""
-        if self._alarm is not None and len(message) <= _SHORT and _says_ended(message):
+        if self._alarm is None:
+            return
+        if self._starts:
+            self._starts = False
+            self._alarm.cancel()
+            self._after(HELD, self._lapse)
+        if len(message) <= _SHORT and _says_ended(message):
             self._alarm.cancel()
             self._end()
 
     def left(self) -> None:
         """The page is closed."""
+        self._gone = True
         if self._alarm is not None:
             self._alarm.cancel()
             self._after(STOPPING, self._end)
@@ -183,13 +216,16 @@ class PageTurn:
     def _end(self) -> None:
         self._alarm = None
         self._turns.give_back(self._place)
+        self._ended.set()
 
 
-def _asks_for_rerun(message: bytes) -> bool:
+def _rerun_of(message: bytes) -> str | None:
+    """The part of the page, "" for all of it, that a message asks to be run again; None where it asks for none."""
     try:
-        return bool(BackMsg.FromString(message).WhichOneof("type") == "rerun_script")
+        said = BackMsg.FromString(message)
     except DecodeError:  # Streamlit says so itself
-        return False
+        return None
+    return said.rerun_script.fragment_id if said.WhichOneof("type") == "rerun_script" else None
 
 
 def _says_ended(message: bytes) -> bool:

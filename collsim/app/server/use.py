@@ -10,6 +10,8 @@ from typing import TypeVar
 HALF_LIFE = 60.0
 #: Seconds that a computation counts while nobody knows yet what it takes.
 AT_FIRST = 1.0
+#: Where all wait long, somebody whose computations are dear is no attacker: much is so many times what others use.
+TIMES_THE_MEAN = 1.5
 #: Less than this is forgotten, s.
 _NOTHING = 1e-3
 
@@ -34,7 +36,12 @@ class Use:
         seconds, at = self._seconds.get(client, (0.0, 0.0))
         return seconds * 0.5 ** ((self._clock() - at) / HALF_LIFE) if seconds else 0.0
 
-    def mean(self) -> float:
+    def much(self, client: str, seconds: float) -> bool:
+        """Whether a client has used more than so many seconds of late, and than TIMES_THE_MEAN what others do."""
+        mine = self.seconds(client)
+        return mine > seconds and mine > TIMES_THE_MEAN * self._mean()
+
+    def _mean(self) -> float:
         """What those who used anything of late have used on average, s."""
         return sum(map(self.seconds, self._seconds)) / len(self._seconds) if self._seconds else 0.0
 

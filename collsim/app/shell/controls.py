@@ -11,6 +11,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.registry import find
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.parts.gpus import announced
 
@@ -191,7 +192,7 @@ def algorithms_offered(collective: str) -> list[str]:
 def algorithm_choice(name: str, collective: str) -> str:
     """An algorithm in a list: its name, and of the well-known ones when to use it, in a few words."""
     label = algorithm_label(name, collective)
-    when = getattr(cs.algorithms()[name], "when", ("", ""))[0 if language() == "en" else 1]
+    when = getattr(find(name), "when", ("", ""))[0 if language() == "en" else 1]
     short = re.split(r"[:;.,：；。，]", when)[0]
     if name not in usual_algorithms(collective) or not short:
         return label

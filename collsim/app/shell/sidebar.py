@@ -11,7 +11,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.registry import Option
+from collsim.registry import Option, find
 from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
 from collsim.topology.network import channels_offered
@@ -121,7 +121,7 @@ def _algorithm(choice: Choice) -> Choice:
 
 def _when(algorithm: str) -> str:
     """The algorithm's own line on when to use it, where it has one, else what a step does."""
-    entry = cs.algorithms()[algorithm]
+    entry = find(algorithm)
     lines = getattr(entry, "when", ("", ""))
     return (lines if any(lines) else entry.says)[0 if language() == "en" else 1]
 

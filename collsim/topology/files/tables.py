@@ -1,48 +1,67 @@
-"""The catalogue as Markdown: every machine, every link with its figures and source. `docs/machines.md` holds it; a test
-compares."""
+"""The catalogue as Markdown, in English and Chinese: every machine, every link with its figures and source.
+`docs/machines.md` and `docs/machines.zh.md` hold it; a test compares."""
 
 from __future__ import annotations
 
+from ...errors import Sentence
 from ..cables import NICS
 from ..fabrics import FABRICS
 from ..machines import machines
 from ..network import Cable
+from ..plan import Machine
+
+#: Title and heads of each table, in English and Chinese.
+_MACHINES = (
+    ("Machines", "name", "what", "ranks", "cards", "source of the wiring"),
+    ("机器", "名称", "是什么", "rank 数", "网卡", "布线的出处"),
+)
+_FIGURES = (
+    ("link", "nominal GB/s", "effective GB/s", "alpha µs"),
+    ("链路", "标称 GB/s", "有效 GB/s", "α（延迟）µs"),
+)
+_LINKS = (
+    ("Links, per direction", *_FIGURES[0], "in", "source of the figures"),
+    ("链路，单向", *_FIGURES[1], "所在机器", "数字的出处"),
+)
+_CARDS = (
+    ("Network cards, per direction", "name", *_FIGURES[0], "RDMA", "source of the figures"),
+    ("网卡，单向", "名称", *_FIGURES[1], "RDMA", "数字的出处"),
+)
+_FABRICS = (("Fabrics", "name", "what"), ("网络结构", "名称", "是什么"))
+_ABLE = (("no", "yes"), ("否", "是"))
 
 
-def machine_tables() -> str:
-    """Tables of machines, of the links in them, of network cards, and of fabrics."""
-    plans = machines()
-    links: dict[Cable, list[str]] = {}
-    for name, plan in plans.items():
-        for cable in dict.fromkeys(cable for *_, cable in plan.joints):
-            links.setdefault(cable, []).append(name)
-    rows = [
-        [
-            f"`{n}`",
-            p.about,
-            f"{len(p.ranks)}",
-            f"{len(p.of_kind('nic'))} × {p.nic}" if p.of_kind("nic") else "",
-            p.source,
-        ]
-        for n, p in plans.items()
-    ]
-    cables = [
-        [*_figures(c), ", ".join(names), c.source]
-        for c, names in sorted(links.items(), key=lambda item: (item[0].kind, item[0].label))
-    ]
-    cards = [
-        [f"`{nic.name}`", *_figures(nic.cable), "yes" if nic.rdma else "no", nic.cable.source] for nic in NICS.values()
-    ]
-    fabrics = [[f"`{name}`", about] for name, about in FABRICS.items()]
-    figures = ["link", "nominal GB/s", "effective GB/s", "alpha µs"]
+def machine_tables(lang: str = "en") -> str:
+    """Tables of machines, of the links in them, of network cards, and of fabrics; `lang` is `en` or `zh`. Sources stand
+    as they are written, in English."""
+    chinese = lang == "zh"
+    cards = [[f"`{n.name}`", *_figures(n.cable), _ABLE[chinese][n.rdma], n.cable.source] for n in NICS.values()]
+    fabrics = [[f"`{name}`", Sentence(about).said(lang)] for name, about in FABRICS.items()]
     return "\n\n".join(
         (
-            "### Machines\n\n" + _table(["name", "what", "ranks", "cards", "source of the wiring"], rows),
-            "### Links, per direction\n\n" + _table([*figures, "in", "source of the figures"], cables),
-            "### Network cards, per direction\n\n" + _table(["name", *figures, "RDMA", "source of the figures"], cards),
-            "### Fabrics\n\n" + _table(["name", "what"], fabrics),
+            _table(_MACHINES[chinese], [_machine(plan, chinese) for plan in machines().values()]),
+            _table(_LINKS[chinese], _links()),
+            _table(_CARDS[chinese], cards),
+            _table(_FABRICS[chinese], fabrics),
         )
     )
+
+
+def _machine(plan: Machine, chinese: bool) -> list[str]:
+    """A row of the first table; what a machine says of itself is English where it has no Chinese."""
+    cards = len(plan.of_kind("nic"))
+    about = plan.chinese or plan.about if chinese else plan.about
+    return [f"`{plan.name}`", about, f"{len(plan.ranks)}", f"{cards} × {plan.nic}" if cards else "", plan.source]
+
+
+def _links() -> list[list[str]]:
+    """A row for each cable of the catalogue, by kind and label, with the machines that have it."""
+    found: dict[Cable, list[str]] = {}
+    for name, plan in machines().items():
+        for cable in dict.fromkeys(cable for *_, cable in plan.joints):
+            found.setdefault(cable, []).append(name)
+    ordered = sorted(found.items(), key=lambda item: (item[0].kind, item[0].label))
+    return [[*_figures(cable), ", ".join(names), cable.source] for cable, names in ordered]
 
 
 def _figures(cable: Cable) -> list[str]:
@@ -50,6 +69,8 @@ def _figures(cable: Cable) -> list[str]:
     return [cable.label, *rates, f"{cable.alpha * 1e6:g}"]
 
 
-def _table(head: list[str], rows: list[list[str]]) -> str:
+def _table(words: tuple[str, ...], rows: list[list[str]]) -> str:
+    title, *head = words
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    cells = ("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return f"### {title}\n\n" + "\n".join(cells)

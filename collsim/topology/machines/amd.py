@@ -29,6 +29,7 @@ MACHINES = [
         name="mi300x-8gpu",
         title="MI300X, 8 GPUs",
         about="8 MI300X, a link of 64 GB/s between any two; a 400 Gbit/s card to each GPU. Paths by NCCL's rules.",
+        chinese="8 块 MI300X，任意两块之间一条 64 GB/s 的链路；每块 GPU 一块 400 Gbit/s 网卡。路径按 NCCL 的规则。",
         gpu="MI300X",
         sm=94,
         nic="ib-ndr",

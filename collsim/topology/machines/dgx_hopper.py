@@ -19,10 +19,20 @@ def _hopper(nvlinks: Cable) -> Plan:
 _WIRING = "NVIDIA DGX H100 user guide: 4 NVSwitches, 18 NVLinks per GPU, a ConnectX-7 and its GPU under one PCIe switch"
 
 
-def _machine(name: str, title: str, about: str, nvlinks: Cable, source: str, nic: str = "ib-ndr") -> Machine:
-    gpu = title.split()[-1]
+def _machine(name: str, title: str, says: tuple[str, str], nvlinks: Cable, source: str, nic: str = "ib-ndr") -> Machine:
+    """`says`: the sentence about it, in English and in Chinese."""
+    about, chinese = says
     return Machine.drawn(
-        _hopper(nvlinks), name=name, title=title, about=about, gpu=gpu, sm=90, nic=nic, nvswitches=4, source=source
+        _hopper(nvlinks),
+        name=name,
+        title=title,
+        about=about,
+        chinese=chinese,
+        gpu=title.split()[-1],
+        sm=90,
+        nic=nic,
+        nvswitches=4,
+        source=source,
     )
 
 
@@ -30,21 +40,30 @@ MACHINES = [
     _machine(
         "dgx-h100",
         "DGX H100",
-        "8 H100 on NVSwitch, 18 NVLinks each; a 400 Gbit/s card to each GPU.",
+        (
+            "8 H100 on NVSwitch, 18 NVLinks each; a 400 Gbit/s card to each GPU.",
+            "8 块 H100 接在 NVSwitch 上，每块 18 条 NVLink；每块 GPU 一块 400 Gbit/s 网卡。",
+        ),
         nvlink(4, 18),
         _WIRING,
     ),
     _machine(
         "hgx-h200",
         "HGX H200",
-        "8 H200 on NVSwitch; the links of H100.",
+        (
+            "8 H200 on NVSwitch; the links of H100.",
+            "8 块 H200 接在 NVSwitch 上；链路与 H100 相同。",
+        ),
         nvlink(4, 18),
         f"{_WIRING}; the same board with H200",
     ),
     _machine(
         "hgx-h800",
         "HGX H800",
-        "8 H800: H100 with 8 NVLinks each, 400 GB/s both directions together.",
+        (
+            "8 H800: H100 with 8 NVLinks each, 400 GB/s both directions together.",
+            "8 块 H800：每块只有 8 条 NVLink 的 H100，双向合计 400 GB/s。",
+        ),
         nvlink(4, 8),
         f"{_WIRING}; H800's NVLink is 400 GB/s both directions (philisun.com, H800 vs H100; NV8 in NVIDIA/nccl "
         "issue 933): 8 links of 25",
@@ -52,14 +71,20 @@ MACHINES = [
     _machine(
         "azure-ndv5",
         "Azure NDv5 H100",
-        "8 H100 on NVSwitch, 8 NDR InfiniBand cards.",
+        (
+            "8 H100 on NVSwitch, 8 NDR InfiniBand cards.",
+            "8 块 H100 接在 NVSwitch 上，8 块 NDR InfiniBand 网卡。",
+        ),
         nvlink(4, 18),
         f"{_WIRING}; Azure: 8 × NDR",
     ),
     _machine(
         "aws-p5",
         "AWS p5.48xlarge H100",
-        "8 H100 on NVSwitch; 32 EFA cards of 100 Gbit/s, four to each GPU, shown as one of 400.",
+        (
+            "8 H100 on NVSwitch; 32 EFA cards of 100 Gbit/s, four to each GPU, shown as one of 400.",
+            "8 块 H100 接在 NVSwitch 上；32 块 100 Gbit/s 的 EFA 网卡，每块 GPU 四块，合并显示为一块 400 Gbit/s 的。",
+        ),
         nvlink(4, 18),
         "AWS p5: 3200 Gbit/s EFA, 8 H100; wiring: aws/aws-ofi-nccl topology/p5.48xl-topo.xml (a GPU and four cards "
         "behind each of eight switches)",

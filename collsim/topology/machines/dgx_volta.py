@@ -61,6 +61,8 @@ MACHINES = [
         title="DGX-1V",
         about="8 V100 in a hybrid cube mesh: 6 NVLinks each, 12 of the 28 pairs without a direct one. Also AWS "
         "p3.16xlarge.",
+        chinese="8 块 V100 按混合立方网格互连：每块 6 条 NVLink，28 对中有 12 对没有直接相连。AWS p3.16xlarge "
+        "也是这样。",
         gpu="V100",
         sm=70,
         nic="ib-edr",
@@ -75,6 +77,7 @@ MACHINES = [
         name="dgx-1p",
         title="DGX-1P",
         about="8 P100 in a hybrid cube mesh of single NVLinks, 4 each.",
+        chinese="8 块 P100 按混合立方网格互连，相连的两块之间只有一条 NVLink，每块 4 条。",
         gpu="P100",
         sm=60,
         nic="ib-edr",
@@ -88,6 +91,7 @@ MACHINES = [
         name="dgx-2",
         title="DGX-2",
         about="16 V100 on two NVSwitch boards: any pair 6 NVLinks.",
+        chinese="16 块 V100 接在两块 NVSwitch 板上：任意一对之间 6 条 NVLink。",
         gpu="V100",
         sm=70,
         nvswitches=12,

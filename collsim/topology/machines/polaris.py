@@ -22,6 +22,7 @@ MACHINES = [
         name="polaris",
         title="Polaris node",
         about="4 A100 with 4 NVLinks between any two, each on a root port of one EPYC; 2 Slingshot cards.",
+        chinese="4 块 A100，任意两块之间 4 条 NVLink，各接在同一颗 EPYC 的一个根端口上；2 块 Slingshot 网卡。",
         gpu="A100",
         sm=80,
         nic="slingshot",

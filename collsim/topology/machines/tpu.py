@@ -45,12 +45,14 @@ def _inner(outer: Any, size: int) -> Any:
 
 def _slice(name: str, title: str, dims: tuple[int, ...], cable: Cable, source: str) -> Machine:
     ring = _snake(dims)
-    shape = " × ".join(map(str, dims))
+    shape, chips, links = " × ".join(map(str, dims)), prod(dims), 2 * len(dims)
+    rate = f"{cable.bandwidth / 1e9:g} GB/s"
     return Machine.drawn(
         _torus(dims, cable),
         name=name,
         title=title,
-        about=f"{prod(dims)} chips in a {shape} torus, {2 * len(dims)} links of {cable.bandwidth / 1e9:g} GB/s each.",
+        about=f"{chips} chips in a {shape} torus, {links} links of {rate} each.",
+        chinese=f"{chips} 个芯片组成 {shape} 的 torus，每个芯片 {links} 条链路，每条 {rate}。",
         gpu=title.split(",")[0],
         dims=dims,
         rings=(ring, (ring[0], *ring[:0:-1])),

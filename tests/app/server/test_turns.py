@@ -13,9 +13,9 @@ from collsim.app.server.door import Door
 from collsim.app.server.turns import PageTurn, Turns
 
 
-def rerun():
+def rerun(part=""):
     message = BackMsg()
-    message.rerun_script.query_string = "a=b"
+    message.rerun_script.query_string, message.rerun_script.fragment_id = "a=b", part
     return message.SerializeToString()
 
 
@@ -116,6 +116,30 @@ def test_those_who_used_much_hold_half_of_the_places_at_most():
         places.give_back(waits["b"].result())
         await asyncio.sleep(0)
         assert waits["z"].done()
+
+    asyncio.run(run())
+
+
+def test_who_used_much_begins_while_nobody_else_runs_or_after_ten_seconds():
+    async def run():
+        now = [0.0]
+        places = Turns(most=3, clock=lambda: now[0])
+        used(places, x=100.0, y=100.0, a=1.0, b=1.0, c=1.0)
+        modest = await places.take("a")
+        greedy = [asyncio.create_task(places.take(who)) for who in "xy"]
+        await asyncio.sleep(0)
+        assert not greedy[0].done()
+        now[0] = 1.0
+        places.give_back(modest)
+        await asyncio.sleep(0)
+        assert [task.done() for task in greedy] == [True, False]
+        await asyncio.wait_for(places.take("b"), 1)  # the others begin at once all the same
+        places.give_back(greedy[0].result())
+        await asyncio.sleep(0)
+        assert not greedy[1].done()
+        now[0] = 10.0
+        await asyncio.wait_for(places.take("c"), 1)  # whatever happens next
+        await asyncio.wait_for(greedy[1], 1)
 
     asyncio.run(run())
 
@@ -294,5 +318,78 @@ def test_the_door_lets_a_second_rerun_of_a_client_through_when_the_first_has_end
         ends.set()
         await asyncio.gather(*pages)
         assert reached == ["/1", "/3", "/2"]
+
+    asyncio.run(run())
+
+
+def test_who_asks_again_and_again_needs_another_turn_when_its_place_has_gone_to_others(monkeypatch):
+    monkeypatch.setattr(turns, "HELD", 0.02)
+
+    async def run():
+        places = Turns(most=1)
+        storm = PageTurn(places, "storm")
+        await storm.asked(rerun())
+        await storm.asked(rerun())  # part of it
+        student = await asyncio.wait_for(places.take("student"), 5)  # as the storm's place has lapsed
+        await storm.asked(BackMsg(clear_cache=True).SerializeToString())  # what asks for no rerun passes
+        again = asyncio.create_task(storm.asked(rerun()))
+        await asyncio.sleep(0)
+        assert not again.done()
+        storm.answered(ended(ForwardMsg.FINISHED_EARLY_FOR_RERUN))
+        storm.answered(ended())
+        await asyncio.sleep(0)
+        assert not again.done(), "the student's rerun has the place"
+        places.give_back(student)
+        await asyncio.wait_for(again, 5)
+        assert [place.who for place in places._held()] == ["storm"]
+
+    asyncio.run(run())
+
+
+def test_a_part_that_has_gone_from_the_page_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(turns, "STARTING", 0.02)
+
+    async def run():
+        places = Turns(most=1)
+        page = PageTurn(places, "a")
+        await page.asked(rerun("gone"))  # Streamlit runs nothing and says nothing
+        await asyncio.sleep(0.05)
+        assert not places._places
+        await page.asked(rerun("there"))
+        page.answered(ForwardMsg(new_session={}).SerializeToString())
+        await asyncio.sleep(0.05)
+        assert len(places._held()) == 1
+        page.answered(ended(ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY))
+        assert not places._places
+
+    asyncio.run(run())
+
+
+def test_an_end_that_nobody_hears_of_holds_a_page_up_for_a_while_only(monkeypatch):
+    monkeypatch.setattr(turns, "HELD", 0.02)
+
+    async def run():
+        page = PageTurn(Turns(most=1), "a")
+        await page.asked(rerun())
+        await asyncio.sleep(0.05)
+        await asyncio.wait_for(page.asked(rerun()), 5)
+
+    asyncio.run(run())
+
+
+def test_a_turn_that_comes_to_a_page_that_has_closed_does_not_stay_with_it(monkeypatch):
+    monkeypatch.setattr(turns, "HELD", 0.02)
+
+    async def run():
+        places = Turns(most=1)
+        first = await places.take("a")
+        page = PageTurn(places, "b")
+        late = asyncio.create_task(page.asked(rerun()))
+        await asyncio.sleep(0)
+        page.left()
+        places.give_back(first)
+        await late
+        await asyncio.sleep(0.05)
+        assert not places._places
 
     asyncio.run(run())

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-import collsim as cs
+from collsim.registry import find
 from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.viz.timeline.document import MOST_TRANSFERS
 
@@ -221,7 +221,7 @@ def _steps(shown: Outcome, _choice: Choice) -> None:
 
 def _about(shown: Outcome, choice: Choice) -> None:
     """What the algorithm does, what it claims to cost and who says so, beside what this run did."""
-    entry = cs.algorithms()[choice.algorithm]
+    entry = find(choice.algorithm)
     chinese = language() == "zh"
     note(entry.says[chinese])
     steps, sent = shown.claimed

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from collsim.real import MOST_RANKS
+from collsim.registry import find
 from collsim.units import format_time, parse_time
 from collsim.viz.real.document import lab_source, lab_step_source
 
@@ -113,9 +114,8 @@ def _wrong(choice: LabChoice) -> LabChoice:
 
 
 def _named(name: str) -> str:
-    import collsim as cs
 
-    collective = cs.algorithms()[name].collective
+    collective = find(name).collective
     return f"{collective}, {algorithm_label(name, collective)}"
 
 

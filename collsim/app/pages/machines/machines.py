@@ -299,10 +299,10 @@ def _keep(of: Pair) -> None:
 
 
 def _about(of: Pair, shown: Look) -> None:
-    """Where the numbers come from."""
+    """What the machine is, and where its wiring comes from."""
     if of.text:
         note(shown.name)
         return
     plan = cs.topology.machines()[of.machine]
-    for text in (str(plan.about), str(plan.source)):
-        note(text)
+    note(plan.chinese if language() == "zh" and plan.chinese else plan.about)
+    note(plan.source)

@@ -9,6 +9,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.registry import find
 from collsim.schedule import Schedule
 from collsim.training import DDP, StepTrace
 from collsim.training.explain import reason, sentences
@@ -258,7 +259,7 @@ def _in_explore(choice: TrainingChoice, plan: Schedule, nbytes: int, topology: c
         return None
     known = own_options(plan.name)
     given = tuple((k, v) for k, v in plan.options.items() if k in known and v != known[k].default and k != "per_node")
-    entry = cs.algorithms()[plan.name]
+    entry = find(plan.name)
     made = replace(
         choice.where,
         collective=entry.collective,
