@@ -37,7 +37,9 @@ from thirty_students import ROOT, Notes, Student, server
 
 CODE, SERVER = "bcdfghjk", "10.99.0.200"
 #: The others' median and 95th percentile may grow by so much: three more clients of thirty take a tenth of the turns.
-MOST_GROWTH = 1.5
+#: A growth in seconds that nobody notices after a click is none, however short the time was before (Dabrowski and
+#: Munson, "Is 100 milliseconds too fast?", CHI 2001: 0.15 s after a key, 0.195 s after the mouse).
+MOST_GROWTH, UNNOTICED = 1.5, 0.15
 CODES = (
     "def f(n):\n    while True:\n        pass\n",
     "def f(n):\n    held = [0] * 10**8\n    for step in range(10**9):\n        yield [send(0, 1, 0)]\n",
@@ -274,7 +276,7 @@ def main() -> None:
     wrong = sorted({*calm.wrong, *attacked.wrong})
     if wrong:
         raise SystemExit("\n".join(wrong[:20]))
-    if attacked.lost or during[0] > MOST_GROWTH * before[0] or during[1] > MOST_GROWTH * before[1]:
+    if attacked.lost or any(now > max(MOST_GROWTH * then, then + UNNOTICED) for now, then in zip(during, before)):
         raise SystemExit("the others noticed")
 
 

@@ -5,8 +5,9 @@ paid by all. Here few run at a time, of each client one. A free place goes to th
 fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): each client has a clock that goes on by what its reruns have used
 and never stands behind that of the last one that began, and the one that is behind most comes next. Somebody with
 twelve pages that never rest therefore gets a share like anybody's, whoever asks now and then comes at once, and nobody
-waits for ever. Those that have used much of late never hold more than half of the places, and begin while nobody else
-runs: beside one that never rests, everybody's rerun would take twice as long.
+waits for ever. Those that have used much of late never hold more than half of the places, begin while nobody else
+runs, and leave the lock to others for twice the time that they had it: beside one that never rests, everybody's rerun
+would take twice as long.
 
 What a rerun has used is its share of the lock, not the time on the wall: two that take a second side by side have used
 half a second each. By the wall a modest client beside a greedy one would seem to use as much.
@@ -32,8 +33,11 @@ MOST = 3
 #: Seconds of the lock, those of the last minute counting most, beyond which a client has used much. Who clicks every
 #: twelve seconds, each rerun using half a second, comes to 3.6: 5 in a minute, times the 1 / ln 2 minutes that count.
 MUCH = 4.0
-#: Seconds that somebody who has used much waits for the others to rest; after them it comes as its clock says.
+#: Seconds that somebody who has used much waits for the others to rest, counted from its last turn too; after them it
+#: comes as its clock says.
 PATIENCE = 10.0
+#: Times what a rerun of somebody who has used much took of the lock, for which no other such one begins.
+REST = 2.0
 #: Pages from which a client is taken for a class behind one address, each such number with a rerun of its own.
 PAGES_OF_ONE = 12
 #: Seconds after which a rerun's place is given to the next one, while its client waits on: who does not read what the
@@ -71,6 +75,8 @@ class Turns:
         self.most, self.of_one, self._use, self._clock = most, of_one, Use(clock), clock
         self._shared, self._counted = 0.0, clock()
         self._latest, self._clocks = 0.0, dict[str, float]()
+        self._last = dict[str, float]()  # when a client's latest rerun began, those of the last PATIENCE seconds
+        self._rested, self._wakes = clock(), False  # from when on those who used much may begin
         self._places: set[Turn] = set()
         self._waiting: dict[str, deque[tuple[float, asyncio.Future[Turn]]]] = {}  # since when
 
@@ -118,6 +124,8 @@ class Turns:
         seconds = self._work() - place.began
         self._use.ends((place.who,), seconds)
         self._clocks[place.who] += seconds / self.of_one
+        if self._has_used_much(place.who):
+            self._rested = self._clock() + REST * seconds
 
     def _begins(self, who: str) -> float:
         """Where the clock of a client stands when it begins now."""
@@ -131,6 +139,14 @@ class Turns:
                 del self._waiting[who]
             if not mine.done():
                 mine.set_result(self._given(who))
+        left = self._rested - self._clock()
+        if self._waiting and left > 0 and not self._wakes:
+            self._wakes = True
+            asyncio.get_running_loop().call_later(left, self._wake)
+
+    def _wake(self) -> None:
+        self._wakes = False
+        self._fill()
 
     def _given(self, who: str) -> Turn:
         place = Turn(who, self._work())
@@ -139,6 +155,8 @@ class Turns:
         self._latest = self._begins(who)
         ahead = {other: at for other, at in self._clocks.items() if at > self._latest or self.running(other)}
         self._clocks = {**ahead, who: self._latest}
+        now = self._clock()
+        self._last = {**{other: at for other, at in self._last.items() if now - at < PATIENCE}, who: now}
         return place
 
     def _next(self) -> str | None:
@@ -150,8 +168,9 @@ class Turns:
     def _may_though_much(self, who: str) -> bool:
         held = [place.who for place in self._held()]
         much = sum(map(self._has_used_much, held))
-        waited = self._clock() - self._waiting[who][0][0]
-        return much < max(1, self.most // 2) and (much == len(held) or waited >= PATIENCE)
+        now, since = self._clock(), self._waiting[who][0][0]
+        patient = now - max(since, self._last.get(who, since)) >= PATIENCE
+        return much < max(1, self.most // 2) and ((much == len(held) and now >= self._rested) or patient)
 
     def _has_used_much(self, who: str) -> bool:
         return self._use.much(who, MUCH * self.of_one)

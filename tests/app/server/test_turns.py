@@ -30,6 +30,12 @@ def used(places, **seconds):
         places._use.ends((who,), spent)
 
 
+@pytest.fixture
+def no_rest(monkeypatch):
+    """The clock of these tests goes on by what runs only, so that nobody would come to the end of a rest."""
+    monkeypatch.setattr(turns, "REST", 0.0)
+
+
 def order_of(wishes, most=1):
     """Who runs after whom, where each wish is (client, seconds); the clock goes on by what runs."""
 
@@ -51,6 +57,7 @@ def order_of(wishes, most=1):
     return asyncio.run(run())
 
 
+@pytest.mark.usefixtures("no_rest")
 def test_one_with_a_hundred_wishes_gets_what_one_with_one_gets():
     order = order_of([("greedy", 1.0)] * 100 + [(f"student {i}", 1.0) for i in range(20)], most=2)
     assert len(order) == 120
@@ -59,12 +66,14 @@ def test_one_with_a_hundred_wishes_gets_what_one_with_one_gets():
     )  # at most every second place goes to the greedy one
 
 
+@pytest.mark.usefixtures("no_rest")
 def test_of_two_that_never_rest_each_gets_half_of_the_time_whatever_a_rerun_takes():
     order = order_of([("dear", 3.0)] * 30 + [("cheap", 1.0)] * 90)
     for k in range(4, 120, 4):
         assert order[:k].count("cheap") == pytest.approx(3 * order[:k].count("dear"), abs=3)
 
 
+@pytest.mark.usefixtures("no_rest")
 def test_nobody_waits_for_ever_because_others_ask_for_less():
     many = [(f"student {i}", 0.1) for _ in range(50) for i in range(10)]
     order = order_of([("dear", 2.0), ("dear", 2.0), *many])
@@ -72,6 +81,7 @@ def test_nobody_waits_for_ever_because_others_ask_for_less():
     assert order[201:].index("dear") <= 1
 
 
+@pytest.mark.usefixtures("no_rest")
 def test_who_comes_after_a_rest_comes_next_and_has_saved_nothing():
     async def run():
         now, order = [0.0], []
@@ -120,6 +130,7 @@ def test_those_who_used_much_hold_half_of_the_places_at_most():
     asyncio.run(run())
 
 
+@pytest.mark.usefixtures("no_rest")
 def test_who_used_much_begins_while_nobody_else_runs_or_after_ten_seconds():
     async def run():
         now = [0.0]
@@ -142,6 +153,49 @@ def test_who_used_much_begins_while_nobody_else_runs_or_after_ten_seconds():
         await asyncio.wait_for(greedy[1], 1)
 
     asyncio.run(run())
+
+
+def test_those_who_used_much_leave_the_lock_to_others_for_twice_the_time_that_they_had_it():
+    async def run():
+        now = [0.0]
+        places = Turns(most=3, clock=lambda: now[0])
+        used(places, x=100.0, y=100.0, a=1.0, b=1.0, c=1.0)
+        first = await places.take("x")
+        now[0] = 0.02
+        places.give_back(first)
+        greedy = asyncio.create_task(places.take("y"))
+        await asyncio.sleep(0)
+        assert not greedy.done()
+        places.give_back(await asyncio.wait_for(places.take("a"), 1))  # the others need no rest
+        assert not greedy.done()
+        now[0] = 0.02 + turns.REST * 0.02
+        await asyncio.wait_for(greedy, 1)  # nobody asks for anything: it comes by itself
+
+    asyncio.run(run())
+
+
+def test_who_asks_without_a_pause_has_a_turn_beside_others_every_ten_seconds_however_long_its_pages_wait():
+    async def run():
+        now = [0.0]
+        places = Turns(most=3, clock=lambda: now[0])
+        used(places, x=1000.0, a=1.0, b=1.0, c=1.0)
+        await places.take("a")  # somebody else runs all the time
+        waits = [asyncio.create_task(places.take("x")) for _ in range(4)]
+        await asyncio.sleep(0)
+        for second in range(1, 41):
+            now[0] = float(second)
+            for task in waits:
+                if task.done() and task.result() in places._places:
+                    places.give_back(task.result())
+            places._fill()
+            await asyncio.sleep(0)
+            yield second, sum(task.done() for task in waits)
+
+    async def counted():
+        return [count async for _, count in run()]
+
+    counts = asyncio.run(counted())
+    assert [counts[second - 1] for second in (9, 10, 19, 20, 29, 30, 39, 40)] == [0, 1, 1, 2, 2, 3, 3, 4]
 
 
 @pytest.mark.parametrize(("most", "held"), [(1, 1), (2, 1), (3, 1), (4, 2), (5, 2)])
