@@ -10,6 +10,7 @@ Origin (`net_util.get_external_ip`); those end here.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -30,6 +31,9 @@ _UPLOAD = "/_stcore/upload_file/"
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 _COOKIE = "collsim_join"
 _WEEK = 7 * 24 * 3600
+#: Seconds after which a page that may not open is told so, and of how many of one client they are waited for: who tries
+#: again whenever it is refused, as Streamlit's own page does, costs the others little.
+REFUSED_AFTER, REFUSED_AT_A_TIME = 2.0, 40
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,7 @@ class Door:
     def __init__(self, app: ASGIApp, admission: Admission | None, clients: Clients, base: str = ""):
         self.app, self.admission, self.clients, self.health = app, admission, clients, base + HEALTH
         self.turns = Turns(of_one=max(1, clients.limits.tabs // PAGES_OF_ONE))
+        self._refused = Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, ask for the join code, or refuse."""
@@ -164,6 +169,7 @@ class Door:
     async def _page(self, who: str, scope: Scope, receive: Receive, send: Send) -> None:
         """One page of a client from the room, for as long as it is open: each rerun it asks for comes in its turn."""
         if not self.clients.enter(who):
+            await self._after_a_while(who)
             await _say(PlainTextResponse("too many pages are open, or opened too often\n", 429), scope, receive, send)
             return
 
@@ -187,6 +193,17 @@ class Door:
         finally:
             turn.left()
             self.clients.leave(who)
+
+    async def _after_a_while(self, who: str) -> None:
+        if self._refused[who] >= REFUSED_AT_A_TIME:
+            return
+        self._refused[who] += 1
+        try:
+            await asyncio.sleep(REFUSED_AFTER)
+        finally:
+            self._refused[who] -= 1
+            if not self._refused[who]:
+                del self._refused[who]
 
 
 def _read(scope: Scope) -> Visit | None:

@@ -2,10 +2,12 @@
 
 import asyncio
 import re
+import time
 from urllib.parse import urlencode
 
 import pytest
 
+from collsim.app.server import door as door_module
 from collsim.app.server.admission import Admission
 from collsim.app.server.clients import ClientLimits, Clients
 from collsim.app.server.door import Door
@@ -177,7 +179,8 @@ def test_a_request_that_no_browser_sends_is_refused_without_a_fault(door, behind
 # ---- limits ------------------------------------------------------------------------------------------------------
 
 
-def test_a_client_with_all_its_pages_open_gets_no_more_and_is_told(behind):
+def test_a_client_with_all_its_pages_open_gets_no_more_and_is_told(behind, monkeypatch):
+    monkeypatch.setattr(door_module, "REFUSED_AFTER", 0.01)
     clients = Clients(ClientLimits(tabs=2))
     door = Door(behind, Admission("bcdfgh"), clients)
     cookie = joined(door)
@@ -190,6 +193,32 @@ def test_a_client_with_all_its_pages_open_gets_no_more_and_is_told(behind):
     clients.leave(PHONE)
     assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 101
     assert clients.tabs == 1, "a page that ended is not counted any more"
+
+
+def test_a_page_that_may_not_open_is_told_after_a_while_and_of_many_only_some_are_waited_for(behind, monkeypatch):
+    monkeypatch.setattr(door_module, "REFUSED_AFTER", 0.2)
+    monkeypatch.setattr(door_module, "REFUSED_AT_A_TIME", 3)
+
+    async def run():
+        told, began = [], time.monotonic()
+        door = Door(behind, Admission("bcdfgh"), Clients(ClientLimits(tabs=1)))
+        assert door.clients.enter(PHONE)
+
+        async def page():
+            async def receive():
+                return {"type": "websocket.connect"}
+
+            async def send(message):
+                told.append((message["type"], time.monotonic() - began > 0.15))
+
+            await door._page(PHONE, {"type": "websocket", "path": "/"}, receive, send)
+
+        await asyncio.gather(*(page() for _ in range(5)))
+        return told, door._refused
+
+    told, refused = asyncio.run(run())
+    assert told == [("websocket.close", late) for late in (False, False, True, True, True)]
+    assert not refused
 
 
 def test_reruns_beyond_the_pace_are_late_and_a_message_too_long_ends_the_page(behind, monkeypatch):
