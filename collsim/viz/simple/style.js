@@ -26,7 +26,7 @@ export const SIMPLE_CSS = `
   border-top:1px solid var(--edge);
   padding-top:3px;min-width:100%}
 .sp .cards{display:grid;gap:5px;padding:12px 22px;border:0;border-radius:10px;background:var(--ink);color:var(--card);
-  width:500px;text-align:left;position:relative}
+  flex:1 1 430px;max-width:500px;text-align:left;position:relative}
 .sp .cards .act{font-size:22px;line-height:28px;font-weight:700;display:flex;justify-content:space-between}
 .sp kbd{font:13px/22px ${FONT};border:1px solid currentColor;border-radius:4px;padding:0 7px;opacity:.75;height:24px}
 .sp .cards .bar{display:grid;grid-template-columns:96px 1fr;align-items:center;font-size:14px;line-height:20px;
@@ -83,7 +83,8 @@ export const SIMPLE_CSS = `
 .sp .error:empty{display:none}.sp .error{font-size:18px;padding:12px}
 .sp.small .what{font-size:31px;line-height:44px}.sp.small .big{font-size:28px;height:44px}
 .sp.small .sign{font-size:26px;line-height:44px}.sp.small .frac{font-size:20px;line-height:21px}
-.sp.small .product{gap:4px 10px}.sp.small .factor{max-width:112px}.sp.small .cards{width:380px;padding:10px 18px}
+.sp.small .product{gap:4px 10px}.sp.small .factor{max-width:112px}.sp.small .cards{flex-basis:340px;max-width:380px;
+  padding:10px 18px}
 .sp.small .says{font-size:20px;line-height:28px;min-height:56px}.sp.small .key{font-size:12.5px;line-height:16px}
 .sp.small .asks{font-size:28px;line-height:35px}.sp.small.asking .top{min-height:70px}
 .sp.small .answer b{font-size:18px;line-height:24px}
@@ -93,7 +94,7 @@ export const SIMPLE_CSS = `
 .sp.stack .time,.sp.stack.asking .time{grid-template-columns:auto minmax(0,1fr)}.sp.stack .key{grid-column:1/-1}
 .sp.slim{display:flex;flex-direction:column}.sp.slim .top{order:2;padding:12px 0 0;flex-direction:column-reverse;
   align-items:stretch}
-.sp.slim .cards{width:auto}.sp.slim .card{border:0;background:none;padding:0;display:flex;flex-direction:column}
+.sp.slim .cards{flex:none;max-width:none}.sp.slim .card{border:0;background:none;padding:0;display:flex;flex-direction:column}
 .sp.slim .stage{order:-1;margin:0 0 10px}.sp.slim .says{font-size:17px;line-height:24px;min-height:72px}
 .sp.slim .time,.sp.slim.asking .time{display:flex;flex-direction:column-reverse;align-items:stretch;border:0;
   padding:0;gap:8px}
