@@ -51,6 +51,9 @@ SAID = {
     "{ranks} ranks on {nodes} nodes: each node needs at least one rank": (
         "{nodes} 个节点上有 {ranks} 个 rank：每个节点至少需要一个"
     ),
+    "{word}={value!r} has {letters} letters; write at most {most}": (
+        "{word}={value!r} 有 {letters} 个字符；最多写 {most} 个"
+    ),
     "ranks={ranks} on nodes={nodes}: each node needs at least one rank": (
         "nodes={nodes} 上 ranks={ranks}：每个节点至少需要一个 rank"
     ),

@@ -259,7 +259,7 @@ def _note(path: Any, number: int, text: str, job: _Lines) -> None:
 
 def _largest(text: str) -> int:
     """The largest rank of a line (text in brackets are channels and devices)."""
-    plain = re.sub(r"\[[^\]]*\]|via .*|^.*? :", " ", text)
+    plain = re.sub(r"\[[^][]*\]|via .*|^.*? :", " ", text)
     return max((int(x) for x in re.findall(r"\d{1,8}", plain)), default=0)
 
 

@@ -1,5 +1,7 @@
 """Files of other tools that nobody wrote in good faith: a sentence, at once."""
 
+import time
+
 import pytest
 
 import collsim as cs
@@ -18,6 +20,14 @@ def test_a_parent_that_is_no_rank_makes_no_tree(tmp_path):
         path.write_text(TREE.format(*parents))
         with pytest.raises(cs.FormatError, match="is not a tree"):
             load(path, "nccl-log")
+
+
+def test_brackets_of_a_log_that_do_not_close_are_read_once(tmp_path):
+    path = tmp_path / "x.log"
+    path.write_text(TREE.format(-1, 0) + f"h:1:1 [0] NCCL INFO Channel 00/0 : 0[{'[' * 500_000} -> 1[1] via P2P\n")
+    begin = time.monotonic()
+    assert load(path, "nccl-log").trees == {0: (-1, 0)}
+    assert time.monotonic() - begin < 5
 
 
 def test_comments_of_goal_that_do_not_end_are_read_once(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from collsim.errors import CollsimError
 from collsim.nccl import facts, predict
 from collsim.nccl.machine.facts import launch_of
+from collsim.nccl.machine.words import network
 from collsim.nccl.predict import BUSBW
 
 
@@ -211,3 +212,13 @@ def test_a_small_call_is_the_longer_the_more_one_process_launches():
     assert large[1] / large[0] == pytest.approx(1, abs=0.01)
     with pytest.raises(CollsimError, match="two processes"):
         predict("allreduce", box, 1024, launch="two processes")
+
+
+@pytest.mark.parametrize("column", ["gpu_name", "intra_link", "inter_link"])
+def test_words_longer_than_any_machine_needs_are_refused_before_they_are_read(column):
+    words = {"gpu_name": "A100", "intra_link": "pcie4-x16-p2p", "inter_link": "8xHDR200 IB"}
+    said = r"(gpu|intra_link|inter_link)='.{40}\.\.\.' has 1001 letters; write at most 1000"
+    with pytest.raises(CollsimError, match=said):
+        facts(ranks=16, nodes=2, **(words | {column: "1" * 1001}))
+    with pytest.raises(CollsimError, match="has 1001 letters"):
+        network("(" * 1001)

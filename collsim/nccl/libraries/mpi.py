@@ -252,7 +252,7 @@ def _other(library: str) -> bool:
 
 def _release(case: Any) -> tuple[int, int] | None:
     """Of Open MPI, as a table says it, or by the year: 4.1 was published in December 2020."""
-    release = re.search(r"(\d+)\.(\d+)", str(getattr(case, "nccl_version", "")))
+    release = re.search(r"(\d{1,3})\.(\d{1,3})", str(getattr(case, "nccl_version", "")))
     if release:
         return int(release[1]), int(release[2])
     year = re.match(r"(\d{4})", str(getattr(case, "date", "")))

@@ -45,6 +45,8 @@ _NETWORK = re.compile(
 )
 _NOT_STATED = re.compile(r"not stated|^nic rate", re.I)
 _RATE = re.compile(r"(?:EDR|HDR|NDR|XDR|FDR|Slingshot|)\s*(\d+)\s*(?:G|GbE|Gb|)\b", re.I)
+#: Letters of the longest words: patterns are searched in them, which takes the square of their length.
+_LONGEST = 1_000
 _COUNT = re.compile(r"^(\d+)\s*(?:x|NICs?\b)\s*", re.I)
 
 
@@ -64,6 +66,8 @@ def facts(
 ) -> Facts:
     """Facts of a machine in the words of a table's columns; a GPU that no table knows is what the other words make of
     it. Raises CollsimError naming the word that is not understood."""
+    for word, value in (("gpu", gpu_name), ("intra_link", intra_link), ("inter_link", inter_link)):
+        _not_too_long(word, value)
     listed = knows(gpu_name)
     card = gpu(gpu_name) if listed else guessed(gpu_name, intra_link)
     if ranks < 1 or nodes < 1 or ranks < nodes:
@@ -96,6 +100,12 @@ def facts(
         launch=launch_of(launch),
         gpu_known=listed,
     )
+
+
+def _not_too_long(word: str, value: str) -> None:
+    if len(value) > _LONGEST:
+        why = "{word}={value!r} has {letters} letters; write at most {most}"
+        raise CollsimError(why, word=word, value=f"{value[:40]}...", letters=len(value), most=_LONGEST)
 
 
 def _domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> int:
@@ -212,7 +222,7 @@ def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
             word=word,
         )
     slingshot = "slingshot" in text.lower()
-    plain = re.sub(r"\(.*?\)", "", text)
+    plain = re.sub(r"\([^()]*\)", "", text)
     counted = _COUNT.match(plain)
     rated = _RATE.search(plain[counted.end() :] if counted else plain)
     usual = max(v for k, v in USUAL_NIC.items() if (card.cc or 90) >= k)
@@ -225,6 +235,7 @@ def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
 
 def network(word: str, ranks_per_node: int = 1) -> tuple[float, float, Net]:
     """(NICs per node, B/s of one, what they speak) for a word such as `4xHDR200 IB`, where the GPU does not matter."""
+    _not_too_long("inter_link", word)
     return _nics(word, gpu("A100"), ranks_per_node)
 
 

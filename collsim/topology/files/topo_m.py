@@ -32,7 +32,7 @@ _TAIL = re.compile(
 )  # also cut by a screen
 _GPU = re.compile(r"GPU\d+")
 _OLD = {"SOC": "SYS", "PSB": "PIX"}  # drivers before 384, and the switch on a board of two GPUs
-_COLUMN = re.compile(r"[A-Za-z][\w.:-]*\d[\w.:-]*")  # GPU0, NIC3, mlx5_0, mlx5_bond_0, ibp26s0 ...
+_COLUMN = re.compile(r"[A-Za-z][A-Za-z_.:-]*\d[\w.:-]*")  # GPU0, NIC3, mlx5_0, mlx5_bond_0, ibp26s0 ...
 _GLUED = re.compile(r"(?<=\d)(?=GPU\d|NIC\d|mlx\d|CPU[\s_-]*Affinity)")  # tabs that a copy has eaten
 _AMD = re.compile(r"ROCm System Management Interface|Link Type between two GPUs|\bamd-smi topology\b")
 _P2P_STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"}  # the cells of nvidia-smi topo -p2p
@@ -161,7 +161,7 @@ def _read_line(matrix: _Matrix, line: str, number: int, name: str, block: str) -
     if block == "rows" and first in matrix.names:
         _read_row(matrix, first, cells, number, name)
         return "rows", True
-    if block == "NIC Legend" and re.fullmatch(r"(\S+):\s*(\S+)", line):
+    if block == "NIC Legend" and re.fullmatch(r"[^\s:]+:\s*\S+", line):
         key, _, value = line.partition(":")
         matrix.legend[key.strip()] = value.strip()
         return block, True

@@ -3,7 +3,6 @@ switches."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import pairwise
 from math import ceil
@@ -49,7 +48,7 @@ def levels_of(what: Picture, lowest: list[int]) -> list[list[int]]:
 
 def _word(what: Picture, switch: int) -> str:
     """`leaf` of `fabric/leaf3`."""
-    return re.sub(r"^fabric/|\d+$", "", what.name[switch])
+    return what.name[switch].removeprefix("fabric/").rstrip("0123456789")
 
 
 def fabric_on_top(sheet: Sheet, cards: list[int], left: float, right: float) -> None:

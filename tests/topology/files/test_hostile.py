@@ -1,5 +1,7 @@
 """Topology files that nobody wrote in good faith: a sentence with the line, at once, and nothing built."""
 
+import time
+
 import pytest
 
 import collsim as cs
@@ -41,3 +43,18 @@ def test_who_asks_for_it_gets_a_large_network_from_a_file():
         parse_topology_text(text)
     with cs.limits.within("1GiB"):
         assert parse_topology_text(text).ranks == 4_000_000
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "line",
+    ["NIC0: mlx5_0 " + '{"a":' * 100_000, "a:" * 200_000 + " b c", "GPU0 a" + "1" * 400_000 + "!"],
+    ids=lambda line: line[:12],
+)
+def test_a_line_of_half_a_megabyte_in_what_nvidia_smi_prints_is_read_once(line):
+    matrix = "\tGPU0\tGPU1\nGPU0\t X \tNV1\nGPU1\tNV1\t X \n\nNIC Legend:\n\n"
+    begin = time.monotonic()
+    assert parse_topology_text(f"{matrix}  {line}\n").ranks == 2
+    with pytest.raises(cs.CollsimError):
+        parse_topology_text(f"{line}\n{matrix.splitlines()[1]}\n")
+    assert time.monotonic() - begin < 5
