@@ -94,7 +94,8 @@ export const SIMPLE_CSS = `
 .sp.stack .time,.sp.stack.asking .time{grid-template-columns:auto minmax(0,1fr)}.sp.stack .key{grid-column:1/-1}
 .sp.slim{display:flex;flex-direction:column}.sp.slim .top{order:2;padding:12px 0 0;flex-direction:column-reverse;
   align-items:stretch}
-.sp.slim .cards{flex:none;max-width:none}.sp.slim .card{border:0;background:none;padding:0;display:flex;flex-direction:column}
+.sp.slim .cards{flex:none;max-width:none}
+.sp.slim .card{border:0;background:none;padding:0;display:flex;flex-direction:column}
 .sp.slim .stage{order:-1;margin:0 0 10px}.sp.slim .says{font-size:17px;line-height:24px;min-height:72px}
 .sp.slim .time,.sp.slim.asking .time{display:flex;flex-direction:column-reverse;align-items:stretch;border:0;
   padding:0;gap:8px}
