@@ -111,6 +111,8 @@ _NO_CONSTANT = {
         "topology_facts._ALIKE",
         "facts.LANES",
         "facts._APU",
+        "words._LONGEST",
+        "words._SHOWN",
     ),
     *(f"orders.{name}" for name in ("_STEPS", "_STEPS_ALL", "MOST_GPUS", "_FREE", "_PCI", "_REPLAY", "_TREES")),
 }

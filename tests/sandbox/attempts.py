@@ -206,7 +206,8 @@ HELD: dict[str, str] = {
     "reads memory before an array": """
         held = np.arange(8); at = held.__array_interface__['data'][0]
         near = np.frombuffer((ctypes.c_char * 65536).from_address(at - 4096), np.uint8).tobytes()
-        print(near.split(b'SECRET-')[1:2])""",
+        for one in near.split(b'SECRET-')[1:]:
+            if one[:32].isalnum(): escaped(one[:32])  # a secret, and not this text, which lies there too""",
     "makes an object of an address": """
         target = object(); text = struct.pack('P', id(target))
         made = np.ndarray((1,), 'O', text * 2, 0)[0]; assert made is target

@@ -45,8 +45,9 @@ _NETWORK = re.compile(
 )
 _NOT_STATED = re.compile(r"not stated|^nic rate", re.I)
 _RATE = re.compile(r"(?:EDR|HDR|NDR|XDR|FDR|Slingshot|)\s*(\d+)\s*(?:G|GbE|Gb|)\b", re.I)
-#: Letters of the longest words: patterns are searched in them, which takes the square of their length.
-_LONGEST = 1_000
+#: Letters of the longest words, as patterns are searched in them, which takes the square of their length; and how many
+#: of longer ones an error repeats.
+_LONGEST, _SHOWN = 1_000, 40
 _COUNT = re.compile(r"^(\d+)\s*(?:x|NICs?\b)\s*", re.I)
 
 
@@ -105,7 +106,7 @@ def facts(
 def _not_too_long(word: str, value: str) -> None:
     if len(value) > _LONGEST:
         why = "{word}={value!r} has {letters} letters; write at most {most}"
-        raise CollsimError(why, word=word, value=f"{value[:40]}...", letters=len(value), most=_LONGEST)
+        raise CollsimError(why, word=word, value=f"{value[:_SHOWN]}...", letters=len(value), most=_LONGEST)
 
 
 def _domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> int:
