@@ -24,7 +24,7 @@ from .model.calibrated import beyond, calibration_of, links_of, poor, residue_of
 from .model.links import FABRICS, Parameters
 from .model.releases import Release, minor_of, release_of, sentence_of
 from .model.spread import LEVEL, Interval, Point, Shares, class_of, interval, shares
-from .model.timing import Call, Time, launch_time, time_of
+from .model.timing import Call, Time, launch_time, time_of, unaligned
 from .model.tuner import TunerChoice, allowed, choose
 from .search import constants as c
 
@@ -315,6 +315,9 @@ def _timed(call: Call, choice: TunerChoice | None, notes: tuple[str, ...], found
     else:
         run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
         call = replace(call, algorithm=choice.algorithm, protocol=choice.protocol)
+        if unaligned(call.collective, call.protocol, call.nbytes, call.facts.ranks):
+            block = call.nbytes // call.facts.ranks
+            notes += (f"blocks of {block:,} B are no multiple of 16: NCCL copies them more slowly; pad them",)
     made = _prediction(call.collective, call.nbytes, call.facts, time_of(call), choice, run, notes, found)
     return replace(made, between=call.between)
 

@@ -21,10 +21,10 @@ FABRICS: Final = ("nvswitch", "mesh", "cube", "bridge", "xgmi")
 #: Fraction of the nominal rate that a ring of large transfers gets.
 CARRIES: Final[dict[str, float]] = {
     # 8x V100, allreduce 134.7 of 150 GB/s: github.com/Panlichen/nccl-tests test_scripts/v100_8card_para
-    "nvlink-70": 0.78,
+    "nvlink-70": 0.79,
     "nvlink-80": 0.77,  # 4x and 8x A100, 234.7 of 300: github.com/eugenesiow/LLM-Insights infrastructure/hardware
     "nvlink-90": 0.81,  # 4 to 8 H200, 363 to 366 of 450: github.com/stas00/ml-engineering network
-    "nvlink-100": 0.77,  # 4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering network
+    "nvlink-100": 0.78,  # 4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering network
     "bridge": 0.78,  # A40 pair, 47.5 of 56.25: github.com/eugenesiow/LLM-Insights infrastructure/hardware
     "xgmi": 0.74,  # 8x MI300X, 312.9 of 448: github.com/stas00/ml-engineering network
     "pcie3": 0.74,  # NCCL's own constant is 12 of 15.75 (src/graph/topo.h)
@@ -80,10 +80,17 @@ NET_P2P: Final[dict[str, float]] = {"sendrecv": 0.61, "alltoall": 0.83}
 #: MiB: github.com/abhivijay96/nccl-tests exps/cw).
 P2P_SPLIT = 2.0**21
 
+#: Read off: what is left of a link's rate with LL128 and Simple where the block of a rank in an allgather or
+#: reduce-scatter is no multiple of 16 bytes. NCCL copies 16 bytes at a time only where all is aligned to them (src/
+#: collectives/device/common_kernel.h), and nccl-tests trims its blocks to that (commit 29f4114). 12 V100 of a DGX-2
+#: with blocks of 8 bytes more: 73.8 and 64.2 GB/s where reduce has 122.7 (github.com/wohlbier/nccl-tests). Others saw
+#: about as much, in pictures or as times alone: NVIDIA/nccl issue 413, horovod pull request 3727, pytorch issue 195450.
+UNALIGNED = 0.6
+
 #: What one channel moves per second, by protocol, of the GPUs before Hopper: calls of few bytes get few channels (NCCL
 #: src/enqueue.cc), and thread blocks of newer GPUs move more, as NCCL counts (constants.RING_LL128_MAX). The fit starts
 #: from NCCL's own: 20 GB/s (tuning.cc, perChMaxRingLL128Bws), and half of a line for LL.
-CHANNEL: Final[dict[str, float]] = {"LL": 1.9e10, "LL128": 2.0e10, "Simple": 2.0e10}
+CHANNEL: Final[dict[str, float]] = {"LL": 1.8e10, "LL128": 2.0e10, "Simple": 2.0e10}
 
 #: What a tree gets inside a node of the rate that a ring gets: NCCL's own factor (tuning.cc); 556 of 686 GB/s on B200
 #: (together-nccl-tests). Between nodes trees fill the wire as rings do: 192 of 200 GB/s (NVIDIA/nccl issue 1801).
@@ -91,7 +98,7 @@ TREE = 0.92
 
 #: Seconds that a process needs to launch: per call, per call of grouped sends and receives, and per GPU of a node where
 #: nobody says how many of them a process has (one host process often launches for all).
-LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 2.6e-6, 5.9e-6, 2.0e-6
+LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 2.7e-6, 5.9e-6, 2.0e-6
 
 #: Seconds per GPU of the process where somebody says who launches: the smallest allreduce of 2, 4 and 8 GPUs of one
 #: process takes 6.2, 18.5 and 30.5 to 42.1 us (RTX 4070 Ti, RTX 4090, H200, A100 and MI350X); a process per GPU 13.1 us
@@ -100,7 +107,7 @@ LAUNCH_EACH = 3.4e-6
 
 #: Seconds that a kernel needs to start and to end, whoever launched it, and one of sends and receives: 8 MI300X take
 #: 6.0 us from a captured graph (there).
-KERNEL, KERNEL_P2P = 4.0e-6, 5.9e-6
+KERNEL, KERNEL_P2P = 4.1e-6, 5.9e-6
 
 #: Launching a call overlaps with the kernel before: the power of the norm that joins the two (1: their sum; infinity:
 #: the longer one). 8 H200 of one process take 31 us from 4 KiB to 512 KiB of NVLS and 35 at 1 MiB (Azure, see
@@ -118,9 +125,9 @@ PEER = 2.2e-6
 
 #: Factor on the library's step latency (tuning.cc, hwLatencies) of LL and LL128.
 STEP: Final[dict[str, float]] = {
-    **dict.fromkeys(FABRICS, 0.22),
-    **dict.fromkeys(("pcie", "host"), 0.21),
-    **dict.fromkeys(("ib", "roce", "efa", "tcp", "tcpx", "tcpxo"), 1.4),
+    **dict.fromkeys(FABRICS, 0.21),
+    **dict.fromkeys(("pcie", "host"), 0.19),
+    **dict.fromkeys(("ib", "roce", "efa", "tcp", "tcpx", "tcpxo"), 1.45),
     "slingshot": 1.3,
 }
 
@@ -129,7 +136,7 @@ STEP_BULK: Final[dict[str, float]] = {
     **dict.fromkeys(FABRICS, 0.43),
     "nvls": 0.52,
     **dict.fromkeys(("pcie", "host"), 0.41),
-    **dict.fromkeys(("ib", "roce", "efa", "tcp", "tcpx", "tcpxo"), 1.35),
+    **dict.fromkeys(("ib", "roce", "efa", "tcp", "tcpx", "tcpxo"), 1.37),
     "slingshot": 1.3,
 }
 
@@ -144,22 +151,26 @@ STEP_WITHOUT_GDR = 1.5
 #: Slingshot's provider sends up to about this many bytes at once and negotiates beyond (libfabric 2.4 changes:
 #: rendezvous eager size 2K; buffers of LL are twice the data); a step then takes this much longer.
 EAGER: Final[dict[str, int]] = {"slingshot": 4096}
-RENDEZVOUS = 18e-6
+RENDEZVOUS = 19e-6
 
 #: Pipeline: share of sqrt(waiting x bytes) that cannot be hidden, and the ratio bytes/waiting at which it fades (many
 #: chunks in flight).
-FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.4, 16.0), "LL128": (2.3, 29.0), "Simple": (2.6, 5.3)}
+FILL: Final[dict[str, tuple[float, float]]] = {"LL": (1.4, 16.0), "LL128": (2.2, 30.0), "Simple": (2.6, 5.0)}
 
 #: Factor on that share where GPUs of a node are joined by PCIe or host memory: thread blocks are faster than such a
 #: link and seldom let it wait.
-FILL_PCIE = 0.43
+FILL_PCIE = 0.44
 
 #: Waiting that even a ring of two has: filling and draining the buffers of a channel.
-WAIT: Final[dict[str, float]] = {"LL": 11e-6, "LL128": 11e-6, "Simple": 5.4e-6}
+WAIT: Final[dict[str, float]] = {"LL": 11e-6, "LL128": 11e-6, "Simple": 5.3e-6}
 
 #: Share of a chain's steps over which a broadcast or reduce has to fill its pipeline.
-CHAIN = 0.92
+CHAIN = 0.98
 
+#: Read off: bytes from which on a broadcast or reduce with LL waits for the call before over all of its hops. Calls of
+#: up to 2 KiB take 5.2 to 7.1 us on V100 and 7.5 to 9.3 us on A100, of 2 nodes as of 8 and 32; at 16 KiB 12, 32 and 33
+#: us on 2, 8 and 32 nodes (github.com/aistabci/abci2.0benchmark).
+AHEAD = 8192
 
 #: What was not found by that fit, and from what it was read off; `origins` asks here.
 READ_OFF: Final[dict[str, str]] = {
@@ -167,6 +178,8 @@ READ_OFF: Final[dict[str, str]] = {
     "carries.tcpx": "one system: 50.2 of 100 GB/s (dstackai/dstack)",
     "host_crossing": "1.35 against 3.6 GB/s between 2 A40 (NVIDIA/nccl-tests issue 74)",
     "p2p_split": "an A100 pair (abhivijay96/nccl-tests)",
+    "unaligned": "12 V100 (wohlbier/nccl-tests)",
+    "ahead": "broadcasts of 2, 8 and 32 nodes (aistabci/abci2.0benchmark)",
     "overlap": "among seven powers, by systems left out",
     "eager.slingshot": "libfabric 2.4: rendezvous eager size",
 }
@@ -189,6 +202,7 @@ class Parameters:
     host_bridge: float = HOST_BRIDGE
     net_p2p: Mapping[str, float] = field(default_factory=lambda: dict(NET_P2P))
     p2p_split: float = P2P_SPLIT
+    unaligned: float = UNALIGNED
     channel: Mapping[str, float] = field(default_factory=lambda: dict(CHANNEL))
     tree: float = TREE
     launch: float = LAUNCH
@@ -211,6 +225,7 @@ class Parameters:
     fade: Mapping[str, float] = field(default_factory=lambda: {p: fade for p, (_, fade) in FILL.items()})
     wait: Mapping[str, float] = field(default_factory=lambda: dict(WAIT))
     chain: float = CHAIN
+    ahead: int = AHEAD
 
 
 #: What collsim predicts with unless a calibration says otherwise.

@@ -17,6 +17,8 @@ The second opinion beside NCCL's tuner. Assumptions, each with its data in `link
   back.
 - Two trees load the busiest of two, three and more nodes with 1, 1.5 and 2 buffers (`tree_load`).
 - A send has ten of the warps where a ring has sixteen, and a small one has one channel (`_piece_time`).
+- Small calls of a broadcast or reduce with LL run ahead of one another, as its root waits for nobody (`_filled`).
+- Blocks that are no multiple of 16 bytes are copied more slowly (`unaligned`).
 - Cables between switches that many hops share, and longer ways over them, cost what the topology's links say
   (`machine.between`); facts from words have one switch between all cards.
 - The last rank of a ring can finish only when its last slice has been copied out: half a chunk of every channel
@@ -40,6 +42,9 @@ from .tuner import Communicator, column, filled_channels
 _ROOTED = ("broadcast", "reduce")
 _BLOCKS = ("allgather", "reduce_scatter")
 _POINT_TO_POINT = ("alltoall", "sendrecv")
+#: Slots of a channel's buffer: so many calls may be on their way (NCCL src/include/device.h NCCL_STEPS). Bytes that a
+#: thread copies at a time.
+_SLOTS, _AT_A_TIME = 8, 16
 #: Bytes of a chunk of a channel with Simple, and the slices it is cut in: half of the 4 MiB buffer, sent in two (NCCL
 #: src/include/device.h NCCL_STEPS, collectives.h ALLREDUCE_CHUNKSTEPS and ALLREDUCE_SLICESTEPS; allgather and
 #: reduce-scatter the same).
@@ -147,6 +152,9 @@ def step_time(call: Call, collective: str, protocol: str) -> float:
         between += k.rendezvous * 1e6
     between += call.between.wait * 1e6
     between += k.software.get(facts.net, 0.0) * 1e6
+    if collective in _ROOTED:  # a slot is free when word of it has come back, after two hops
+        waited = min(1.0, 2 * max(_filled(call), 1 / _SLOTS))
+        between, inside = between * waited, inside * waited
     own = c.PAT_PER_RANK * facts.ranks if call.algorithm == "PAT" else 0.0
     return (near * inside + far * between + own) * 1e-6
 
@@ -186,10 +194,16 @@ def fill_time(call: Call, steps: float, flow: float) -> float:
     slow = _slower(facts)
     wait = steps + k.wait[call.protocol]
     if call.collective in _ROOTED:
-        wait += k.chain * step_time(call, "allgather", "Simple")
+        wait += k.chain * _filled(call) * step_time(call, "allgather", "Simple")
     share = k.fill[call.protocol] * (k.fill_pcie if facts.nodes == 1 and facts.inside in ("pcie", "host") else 1.0)
     pipeline = slow * share * math.sqrt(wait * flow) / (1 + flow / (wait * k.fade[call.protocol]))
     return pipeline + drain_time(call, flow)
+
+
+def _filled(call: Call) -> float:
+    """Share of the slots of its way that a broadcast or reduce fills, 1 where it waits for the call before: with LL the
+    root goes on while small calls are on their way; with Simple all wait for their neighbours at the end of a call."""
+    return min(1.0, call.nbytes / call.links.ahead) if call.protocol == "LL" else 1.0
 
 
 def _piece_time(call: Call, flow: float) -> float:
@@ -246,10 +260,19 @@ def byte_time(call: Call) -> tuple[float, str]:
         times[facts.net] = far * call.nbytes / (net_rate(call) * share)
     if facts.nodes > 1 and call.between.times > 1:
         times["fabric"] = far * call.nbytes / (fabric_rate(call) * share)
+    if unaligned(call.collective, call.protocol, call.nbytes, facts.ranks):
+        times = {name: seconds / call.links.unaligned for name, seconds in times.items()}
     if (cap := channel_cap(call)) < math.inf:
         times["channels"] = (far if tree and facts.nodes > 2 else near) * call.nbytes / cap
     limit = max(times, key=lambda name: times[name])
     return times[limit], limit
+
+
+def unaligned(collective: str, protocol: str, nbytes: int, ranks: int) -> bool:
+    """Whether ranks' blocks do not begin where a thread can copy 16 bytes at a time. LL copies 8 whatever comes; a size
+    that ranks do not divide is rounded to 16 bytes each, as nccl-tests does."""
+    block, rest = divmod(nbytes, ranks)
+    return collective in _BLOCKS and protocol != "LL" and rest == 0 and block % _AT_A_TIME != 0
 
 
 def loads(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
