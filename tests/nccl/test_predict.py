@@ -142,6 +142,49 @@ def test_without_p2p_the_data_go_through_host_memory():
     )
 
 
+DGX2 = facts("V100-SXM3-32GB", 12, 1, "nvlink2-nvswitch", "none")
+
+
+@pytest.mark.parametrize(("collective", "measured"), [("allgather", 73.75), ("reduce_scatter", 64.16)])
+def test_blocks_that_are_no_multiple_of_16_bytes_are_slower_on_a_dgx2_as_measured(collective, measured):
+    """busbw, GB/s, of 12 V100 with 8 GiB (github.com/wohlbier/nccl-tests); a reduce of theirs has 122.7."""
+    odd = predict(collective, DGX2, 8589934560)
+    assert 8589934560 // 12 % 16 == 8
+    assert odd.busbw / 1e9 == pytest.approx(measured, rel=0.15)
+    even = predict(collective, DGX2, 8589934560 - 12 * 8)
+    assert even.busbw / odd.busbw == pytest.approx(1 / MEASURED.unaligned, rel=0.02)
+    assert [note for note in odd.notes if "no multiple of 16" in note]
+    assert not [note for note in even.notes if "no multiple of 16" in note]
+
+
+@pytest.mark.parametrize(
+    ("collective", "nbytes", "settings"),
+    [
+        ("allgather", 12 * 715827880, {"NCCL_PROTO": "LL"}),  # copies 8 bytes at a time anyway
+        ("allreduce", 12 * 715827880, {}),  # NCCL cuts it where it likes
+        ("allgather", 8 * 2**30, {}),  # 12 do not divide it: rounded, as nccl-tests does
+    ],
+)
+def test_where_no_block_is_out_of_step_nothing_is_slower(collective, nbytes, settings):
+    here, next_to_it = (predict(collective, DGX2, size, **settings) for size in (nbytes, nbytes - nbytes % 192))
+    assert here.time == pytest.approx(next_to_it.time, rel=1e-3)
+    assert not [note for note in here.notes if "no multiple of 16" in note]
+
+
+@pytest.mark.parametrize("gpu", ["V100-SXM2-16GB", "A100-SXM4-40GB"])
+def test_small_broadcasts_take_as_long_over_many_nodes_as_over_two(gpu):
+    """The root does not wait: 5.2 to 7.1 us of V100 up to 2 KiB (github.com/aistabci/abci2.0benchmark), of 2 nodes as
+    of 32; with Simple at 64 KiB, and with LL at 256, more nodes take longer."""
+    inside = "nvlink2-mesh4" if gpu.startswith("V100") else "nvlink3-mesh4"
+    few, many = (facts(gpu, 4 * nodes, nodes, inside, "4xHDR200 IB") for nodes in (2, 32))
+    for size in (4, 256, 1024):
+        two, more = (predict("broadcast", at, size, NCCL_PROTO="LL").time for at in (few, many))
+        assert 4.5e-6 < two < more < 1.6 * two
+    for size, protocol in ((64 * KIB, "Simple"), (256 * KIB, "LL")):
+        two, more = (predict("broadcast", at, size, NCCL_PROTO=protocol).time for at in (few, many))
+        assert more > 1.6 * two
+
+
 def test_the_last_slice_of_a_ring_is_half_of_a_short_allgather_between_two():
     """One step of S/2, cut in two slices: the second is copied out alone, half of the wire time; from two rounds of
     chunks on it fades."""

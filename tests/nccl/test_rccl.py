@@ -80,5 +80,5 @@ def test_small_calls_over_two_nodes_take_the_longer_steps_of_rccl():
     two = facts("MI300X", 16, 2, "xgmi-mi300x", "8x400G RoCE")
     same = facts("MI250X", 16, 2, "xgmi-mi300x", "8x400G RoCE")
     ours, nccls = (predict("allreduce", machine, 8, NCCL_ALGO="tree", NCCL_PROTO="LL") for machine in (two, same))
-    inside = 2 * 7 * (0.9 - 0.6) * 0.22e-6
-    assert ours.parts.steps - nccls.parts.steps == pytest.approx(2 * (10.5 - 5.0) * 1.4e-6 + inside)
+    inside = 2 * 7 * (0.9 - 0.6) * 0.21e-6
+    assert ours.parts.steps - nccls.parts.steps == pytest.approx(2 * (10.5 - 5.0) * 1.45e-6 + inside)

@@ -153,8 +153,7 @@ def step_time(call: Call, collective: str, protocol: str) -> float:
     between += call.between.wait * 1e6
     between += k.software.get(facts.net, 0.0) * 1e6
     if collective in _ROOTED:  # a slot is free when word of it has come back, after two hops
-        waited = min(1.0, 2 * max(_filled(call), 1 / _SLOTS))
-        between, inside = between * waited, inside * waited
+        between *= min(1.0, 2 * max(_filled(call), 1 / _SLOTS))
     own = c.PAT_PER_RANK * facts.ranks if call.algorithm == "PAT" else 0.0
     return (near * inside + far * between + own) * 1e-6
 
