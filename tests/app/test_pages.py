@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -86,6 +87,16 @@ def test_every_collective_is_compared_in_both_languages(collective, language):
     at = fine(opened(compare, collective=collective, lang=language, sizes="1KiB:1MiB:32", **NETWORK))
     assert len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart")) == 2
     assert say(language, "compare.title") in "".join(e.proto.body for e in at.get("html"))
+
+
+def test_an_algorithm_that_cannot_run_is_said_once_and_leaves_no_warning_in_the_servers_log():
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        names = "allreduce_ring,allreduce_swing"
+        at = opened(compare, algorithms=names, network="switch", ranks="6", sizes="1KiB:1MiB:32")
+    assert not at.exception
+    assert len(messages(at)) == 1
+    assert [str(one.message) for one in found if "attrs" in str(one.message)] == []
 
 
 @pytest.mark.parametrize("place", [*cs.topology.machines(), *cs.topology.NETWORKS])

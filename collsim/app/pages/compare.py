@@ -110,6 +110,7 @@ def _able(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     for name, why in table.attrs["refusals"].items():
         mistake(t("compare.failed", name=algorithm_label(name, choice.collective), why=sentence(why, language())))
     good = table[table["error"].isna()]
+    good.attrs = {}  # said above; Arrow would warn of sentences that it cannot write
     return good.assign(name=[algorithm_label(name, choice.collective) for name in good["algorithm"]])
 
 

@@ -173,10 +173,12 @@ class Door:
             await _say(PlainTextResponse("too many pages are open, or opened too often\n", 429), scope, receive, send)
             return
 
-        turn = PageTurn(self.turns, who)
+        turn, gone = PageTurn(self.turns, who), False
 
         async def paced() -> Message:
+            nonlocal gone
             message = await receive()
+            gone = gone or message["type"] == "websocket.disconnect"
             if message["type"] == "websocket.receive":
                 if len(message.get("bytes") or message.get("text") or b"") > self.clients.limits.message_bytes:
                     return {"type": "websocket.disconnect", "code": 1009}
@@ -185,11 +187,21 @@ class Door:
             return message
 
         async def told(message: Message) -> None:
+            nonlocal gone
+            if gone:
+                return
+            gone = message["type"] == "websocket.close"
             turn.answered(message.get("bytes") or b"")
-            await send(message)
+            try:
+                await send(message)
+            except RuntimeError:  # it closed, and its word of that waits behind what it said before
+                gone = True
 
         try:
             await self.app(scope, paced, told)
+        except RuntimeError:  # Starlette's, where Streamlit reads from or closes what is closed already
+            if not gone:
+                raise
         finally:
             turn.left()
             self.clients.leave(who)

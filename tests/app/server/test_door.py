@@ -240,6 +240,60 @@ def test_reruns_beyond_the_pace_are_late_and_a_message_too_long_ends_the_page(be
     assert len(behind.messages) == 5
 
 
+@pytest.mark.parametrize("first", ["the client", "the app"])
+def test_a_goodbye_to_a_page_that_has_gone_is_no_error(first):
+    """Streamlit's loop closes, and its sender writes to, what the other side or they themselves have closed."""
+    sent = []
+
+    async def app(scope, receive, send):
+        if first == "the client":
+            await receive()
+        await send({"type": "websocket.close", "code": 1000})
+        await send({"type": "websocket.send", "bytes": b"late"})
+        raise RuntimeError("WebSocket is not connected")
+
+    async def receive():
+        return {"type": "websocket.disconnect", "code": 1001}
+
+    async def send(message):
+        sent.append(message["type"])
+
+    door = Door(app, Admission("bcdfgh"), Clients(ClientLimits(tabs=1)))
+    asyncio.run(door._page(PHONE, {"type": "websocket", "path": "/"}, receive, send))
+    assert sent == ([] if first == "the client" else ["websocket.close"])
+    assert door.clients.tabs == 0
+
+
+def test_what_cannot_be_sent_any_more_is_dropped_and_the_app_learns_of_it_when_it_reads():
+    tried, heard = [], []
+
+    async def app(scope, receive, send):
+        for _ in range(2):
+            await send({"type": "websocket.send", "bytes": b"late"})
+        heard.append(await receive())
+
+    async def receive():
+        return {"type": "websocket.disconnect", "code": 1001}
+
+    async def send(message):
+        tried.append(message)
+        raise RuntimeError("Unexpected ASGI message 'websocket.send', after sending 'websocket.close'.")
+
+    door = Door(app, Admission("bcdfgh"), Clients(ClientLimits(tabs=1)))
+    asyncio.run(door._page(PHONE, {"type": "websocket", "path": "/"}, receive, send))
+    assert len(tried) == 1
+    assert heard == [{"type": "websocket.disconnect", "code": 1001}]
+
+
+def test_a_mistake_of_the_app_in_an_open_page_is_an_error():
+    async def app(scope, receive, send):
+        raise RuntimeError("a mistake")
+
+    door = Door(app, Admission("bcdfgh"), Clients(ClientLimits(tabs=1)))
+    with pytest.raises(RuntimeError, match="a mistake"):
+        asyncio.run(door._page(PHONE, {"type": "websocket", "path": "/"}, None, None))
+
+
 def test_uploads_beyond_what_a_client_may_hold_are_refused_before_they_are_read(behind):
     door = Door(behind, Admission("bcdfgh"), Clients(ClientLimits(upload_bytes=100)))
     cookie = joined(door)
