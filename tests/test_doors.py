@@ -120,9 +120,9 @@ OF_RUNS = [
 ]
 #: Of NCCL: the collective, the place, the size, what is asked, and the answer.
 OF_NCCL = [
-    ("allreduce", Run("", "dgx-h100", nodes=2), "1GiB", "time", "4.28 ms"),
+    ("allreduce", Run("", "dgx-h100", nodes=2), "1GiB", "time", "4.27 ms"),
     ("allreduce", Run("", "dgx-h100", nodes=2), "1GiB", "algorithm", "NVLSTree"),
-    ("allreduce", Run("", "dgx-a100", nodes=2), "1MiB", "time", "106 µs"),
+    ("allreduce", Run("", "dgx-a100", nodes=2), "1MiB", "time", "105 µs"),
     ("allreduce", Run("", "dgx-a100", nodes=2), "1MiB", "note", "fill"),
     ("allreduce", Run("", "pcie-8gpu"), "1GiB", "time", "267 ms"),
     ("allreduce", Run("", "pcie-8gpu"), "1GiB", "note", "rate"),
