@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import mean, median
@@ -169,15 +169,31 @@ class Cell(NamedTuple):
     block: float
 
 
-def cells(rows: Iterable[Mapping[str, str]]) -> dict[tuple[int, ...], Cell]:
-    """Of vTrain's rows on one node, by hidden, micro_batch, tp, pp and dp: a sum of so few times is no run of each."""
+def cells(
+    rows: Iterable[Mapping[str, str]], seconds: Callable[[Mapping[str, str]], float] = lambda row: float(row["value"])
+) -> dict[tuple[int, ...], Cell]:
+    """Of vTrain's rows on one node, by hidden, micro_batch, tp, pp and dp: a sum of so few times is no run of each.
+
+    `seconds`: of a row; as measured, unless said.
+    """
     found: dict[tuple[int, ...], list[tuple[float, float, float]]] = {}
     for row in rows:
         if row["source"].startswith(_SPLITS) and row["nodes"] == "1":
             key = tuple(int(row[column] or 1) for column in ("hidden", "micro_batch", "tp", "pp", "dp"))
             many = int(row["batch"]) / key[4] / key[1]
-            found.setdefault(key, []).append((int(row["layers"]), many, float(row["value"])))
+            found.setdefault(key, []).append((int(row["layers"]), many, seconds(row)))
     return {key: _cell(np.array(listed)) for key, listed in found.items()}
+
+
+def blocks(rows: Sequence[Mapping[str, str]]) -> dict[tuple[int, ...], tuple[float, float]]:
+    """Seconds of a layer of a microbatch on all stages together, measured and predicted, by hidden, micro_batch and tp:
+    the median over pp and dp of what `cells` finds."""
+    pairs: dict[tuple[int, ...], list[tuple[float, float]]] = {}
+    ours = cells(rows, lambda row: times_of(row)[0])
+    for key, cell in cells(rows).items():
+        if not math.isnan(cell.block):
+            pairs.setdefault(key[:3], []).append((cell.block * key[3], ours[key].block * key[3]))
+    return {key: (median(a for a, _ in found), median(b for _, b in found)) for key, found in pairs.items()}
 
 
 def _cell(listed: npt.NDArray[np.float64]) -> Cell:
@@ -203,6 +219,9 @@ if __name__ == "__main__":
     print("Megatron-Bridge:", by_model(rows["Megatron-Bridge"]))
     for costs in choices(sys.argv[1], (), ("micro_batch",)):
         print(said(costs))
+    for (hidden, samples, tp), (measured, ours) in sorted(blocks(_read(sys.argv[1])).items()):
+        off = f"{measured * 1e3:.2f} ms, predicted {ours / measured - 1:+.0%}"
+        print(f"hidden size of {hidden}, {samples} samples, TP {tp}: {off}")
     many = cells(_read(sys.argv[1])).values()
     follow, exact = sum(cell.more for cell in many), sum(cell.more for cell in many if cell.worst < 1e-12)
     print(f"vTrain, one node: of {sum(c.rows for c in many)} rows {follow} follow from the others, {exact} to 1e-12")

@@ -97,6 +97,26 @@ def test_as_many_rows_on_one_node_follow_from_others_as_the_page_says():
     assert "{:.2f} ms for one sample, {:.2f} for two, {:.2f} for four".format(*blocks) in text
 
 
+OFF = re.compile(r"[+−]\d+ %")
+
+
+@pytest.mark.skipif(not MEASURED.is_file(), reason="the measured steps are not here")
+def test_blocks_on_one_node_are_as_far_off_as_the_page_says():
+    """Of a hidden size of 2,048, on one stage and of the fewest microbatches, as all of the others follow."""
+    with MEASURED.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["hidden"] == "2048" and row["nodes"] == "1"]
+    one, other = ((DOCS / page).read_text("utf-8") for page in ("training.md", "training.zh.md"))
+    whole, rest = (
+        text[text.index(at) :] for text, at in ((one, "In this order\nof samples"), (other, "没有 TP 时预测"))
+    )
+    said, same = OFF.findall(whole)[:12], OFF.findall(rest)[:12]
+    assert said == same
+    found = steps.blocks([row for row in rows if row["tp"] in "48"])
+    for tp, figures in ((4, said[6:9]), (8, said[9:])):
+        off = [found[2048, samples, tp] for samples in (1, 2, 4)]
+        assert [f"{ours / measured - 1:+.0%}".replace("-", "−").replace("%", " %") for measured, ours in off] == figures
+
+
 def test_rows_that_are_sums_are_told_from_runs():
     """Three layers by three microbatches: four times make all nine, so five follow; a run that took 1 % longer does
     not."""
