@@ -56,10 +56,13 @@ def test_a_lesson_plays_from_a_file(visit, lang):
     assert shown.get_attribute("data-lang") == lang
     before = float(shown.get_attribute("data-t"))
     shown.focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Space")
     later = "t => Number(document.querySelector('#player [role=group][data-t]').dataset.t) > t"
+    page.keyboard.press("Space")
     page.wait_for_function(later, arg=before)
+    page.keyboard.press("Space")  # it stands still
+    here = float(shown.get_attribute("data-t"))
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(later, arg=here)
     assert page.locator("p.lead").count() == len(SECTIONS["ring"][1].before)
     card = page.locator(".question").first
     assert card.inner_text().startswith("1. " + SECTIONS["ring"][1].ask[lang == "zh"])
