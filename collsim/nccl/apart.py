@@ -42,6 +42,7 @@ _CHINESE: Final = {
     "steps": "NCCL 的各步",
     "protocol": "协议占用的字节",
     "rate": "链路实测能达到的速率",
+    "alignment": "没有按 16 字节对齐的数据块",
     "fill": "流水线的填充与排空",
     "latency": "每一步都要等待的链路延迟",
     "shared": "多个传输共用的链路",
@@ -77,8 +78,8 @@ class Apart:
 
     Attributes:
         algorithm: of NCCL, that the prediction is for.
-        term: launch, steps, protocol, rate or fill, the largest of those that the simulation does not know; `latency`
-        or `shared` (a link that transfers wait for) where the simulation is the slower.
+        term: launch, steps, protocol, alignment, rate or fill, the largest of those that the simulation does not know;
+        `latency` or `shared` (a link that transfers wait for) where the simulation is the slower.
         seconds: of that term. why: what it is. rests: what it is known from.
     """
 
@@ -186,11 +187,13 @@ def terms(call: Call) -> dict[str, float]:
     """Seconds of a call that links as they are stated do not explain, by term; with `_stated_bytes` their sum is the
     time."""
     parts = time_of(call)
-    plain = replace(call, protocol="Simple")
+    even = replace(call, links=replace(call.links, unaligned=1.0))
+    plain = replace(even, protocol="Simple")
     return {
         "launch": parts.launch,
         "steps": parts.steps,
-        "protocol": parts.bytes - byte_time(plain)[0],
+        "alignment": parts.bytes - byte_time(even)[0],
+        "protocol": byte_time(even)[0] - byte_time(plain)[0],
         "rate": byte_time(plain)[0] - _stated_bytes(call),
         "fill": parts.fill,
     }
@@ -212,6 +215,7 @@ def _stated_bytes(call: Call) -> float:
         without_gdr=math.inf,
         host_bridge=math.inf,
         tree=1.0,
+        unaligned=1.0,
     )
     return byte_time(replace(call, protocol="Simple", links=stated))[0]
 
@@ -222,6 +226,8 @@ def _words(call: Call, term: str) -> tuple[str, str]:
         return _rate_words(call)
     if term == "protocol":
         return f"{call.protocol} fills its lines only in part with data", "NCCL's own constants (src/graph/tuning.cc)"
+    if term == "alignment":
+        return "ranks' blocks are no multiple of 16 bytes, and are copied in smaller pieces", READ_OFF["unaligned"]
     said = {
         "launch": "the kernels are launched and the hosts work before anything moves",
         "steps": f"NCCL's steps with {call.protocol} wait for one another",

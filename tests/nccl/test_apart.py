@@ -12,7 +12,7 @@ from collsim import nccl
 from collsim.cli import app
 from collsim.nccl.apart import FAR, SHOWN, _call, _explained, _stated_bytes, terms
 from collsim.nccl.model import links
-from collsim.nccl.model.timing import time_of
+from collsim.nccl.model.timing import byte_time, time_of
 from collsim.nccl.simulated import trace as simulated
 
 
@@ -55,6 +55,20 @@ def test_the_terms_and_the_bytes_as_stated_add_up_to_the_time():
         machine = cs.machine(name, nodes=nodes)
         call = _call(nccl.predict("allreduce", machine, nbytes), links.MEASURED)
         assert sum(terms(call).values()) + _stated_bytes(call) == pytest.approx(time_of(call).total)
+
+
+def test_blocks_that_are_not_aligned_are_the_term_where_they_are_what_makes_the_difference():
+    """0.6 of the rate: two thirds of the aligned time more."""
+    machine = cs.machine("dgx-2")
+    odd, even = (nccl.beside_simulation("allgather", machine, 16 * (2**26 + more)) for more in (8, 0))
+    assert even.time < odd.time / 1.5
+    said = [note for note in odd.notes if "most of it the term alignment" in note]
+    assert len(said) == 1
+    assert said[0].endswith("rests on 12 V100 (wohlbier/nccl-tests)")
+    assert not [note for note in even.notes if "alignment" in note]
+    call = _call(odd, links.MEASURED)
+    assert terms(call)["alignment"] == pytest.approx(byte_time(call)[0] * 0.4)
+    assert sum(terms(call).values()) + _stated_bytes(call) == pytest.approx(time_of(call).total)
 
 
 def test_a_small_call_is_launch_or_steps():
