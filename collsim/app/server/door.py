@@ -188,10 +188,10 @@ class Door:
 
         async def told(message: Message) -> None:
             nonlocal gone
+            turn.answered(message.get("bytes") or b"")  # a rerun ends, whether or not somebody still hears of it
             if gone:
                 return
             gone = message["type"] == "websocket.close"
-            turn.answered(message.get("bytes") or b"")
             try:
                 await send(message)
             except RuntimeError:  # it closed, and its word of that waits behind what it said before

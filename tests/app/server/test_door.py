@@ -264,8 +264,9 @@ def test_a_goodbye_to_a_page_that_has_gone_is_no_error(first):
     assert door.clients.tabs == 0
 
 
-def test_what_cannot_be_sent_any_more_is_dropped_and_the_app_learns_of_it_when_it_reads():
-    tried, heard = [], []
+def test_what_cannot_be_sent_any_more_is_dropped_and_the_app_learns_of_it_when_it_reads(monkeypatch):
+    tried, heard, answered = [], [], []
+    monkeypatch.setattr(door_module.PageTurn, "answered", lambda turn, said: answered.append(said))
 
     async def app(scope, receive, send):
         for _ in range(2):
@@ -282,6 +283,7 @@ def test_what_cannot_be_sent_any_more_is_dropped_and_the_app_learns_of_it_when_i
     door = Door(app, Admission("bcdfgh"), Clients(ClientLimits(tabs=1)))
     asyncio.run(door._page(PHONE, {"type": "websocket", "path": "/"}, receive, send))
     assert len(tried) == 1
+    assert answered == [b"late"] * 2, "its turn ends with its rerun all the same"
     assert heard == [{"type": "websocket.disconnect", "code": 1001}]
 
 
