@@ -40,8 +40,8 @@ from thirty_students import ROOT, Notes, Student, server
 CODE, SERVER = "bcdfghjk", "10.99.0.200"
 #: The others' median and 95th percentile may grow by so much: three more clients of thirty take a tenth of the turns.
 #: A growth in seconds that nobody notices after a click is none, however short the time was before (Dabrowski and
-#: Munson, "Is 100 milliseconds too fast?", CHI 2001: 0.15 s after a key, 0.195 s after the mouse; who is asked to watch for
-#: a delay sees less: Forch et al., CHI 2017, 34 to 137 ms).
+#: Munson, "Is 100 milliseconds too fast?", CHI 2001: 0.15 s after a key, 0.195 s after the mouse; who is asked to watch
+#: for a delay sees less: Forch et al., CHI 2017, 34 to 137 ms).
 MOST_GROWTH, UNNOTICED = 1.5, 0.15
 CODES = (
     "def f(n):\n    while True:\n        pass\n",

@@ -188,13 +188,13 @@ def terms(call: Call) -> dict[str, float]:
     time."""
     parts = time_of(call)
     even = replace(call, links=replace(call.links, unaligned=1.0))
-    plain = replace(even, protocol="Simple")
+    aligned, plain = byte_time(even)[0], byte_time(replace(even, protocol="Simple"))[0]
     return {
         "launch": parts.launch,
         "steps": parts.steps,
-        "alignment": parts.bytes - byte_time(even)[0],
-        "protocol": byte_time(even)[0] - byte_time(plain)[0],
-        "rate": byte_time(plain)[0] - _stated_bytes(call),
+        "alignment": parts.bytes - aligned,
+        "protocol": aligned - plain,
+        "rate": plain - _stated_bytes(call),
         "fill": parts.fill,
     }
 

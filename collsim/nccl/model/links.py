@@ -83,8 +83,9 @@ P2P_SPLIT = 2.0**21
 #: Read off: what is left of a link's rate with LL128 and Simple where the block of a rank in an allgather or
 #: reduce-scatter is no multiple of 16 bytes. NCCL copies 16 bytes at a time only where all is aligned to them (src/
 #: collectives/device/common_kernel.h), and nccl-tests trims its blocks to that (commit 29f4114). 12 V100 of a DGX-2
-#: with blocks of 8 bytes more: 73.8 and 64.2 GB/s where reduce has 122.7 (github.com/wohlbier/nccl-tests). Others saw
-#: about as much, in pictures or as times alone: NVIDIA/nccl issue 413, horovod pull request 3727, pytorch issue 195450.
+#: with blocks of 8 bytes more: 73.8 and 64.2 GB/s where reduce has 122.7 (github.com/wohlbier/nccl-tests). Others
+#: report it, too: NVIDIA/nccl issue 413, pytorch issue 195450, and horovod pull request 3727 (6.3 MB in over 7 ms,
+#: where a size that is aligned takes under 2).
 UNALIGNED = 0.6
 
 #: What one channel moves per second, by protocol, of the GPUs before Hopper: calls of few bytes get few channels (NCCL
