@@ -358,7 +358,9 @@ def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[Paralle
         v = _found(r"interleave (\d+)", mode) or _found(r"VP=(\d+)", mode) or (2 if "Interleaved" in mode else 1)
         parts.append(pipeline(p, interleave=v, scatter=t > 1 and not _cuts_sequence(mode)))
     if dp * c > 1 or not parts:
-        parts.append(_data(mode, p, box))
+        if _in_16_bits(row) and not parts:
+            parts.append(tensor(1))  # a product's gradients are in their buckets: nothing is copied or cast
+        parts.append(ddp(view=True, overlap=False, hook="fp16") if _in_16_bits(row) else _data(mode, p, box))
     whole = reduce(mul, parts)
     return whole, _recomputed(mode, box)
 
@@ -376,6 +378,13 @@ def _cuts_sequence(mode: str) -> bool:
     dropout along the sequence) always."""
     said = "sequence parallelism" in mode and "no sequence" not in mode
     return said or _MEGATRON in mode or bool(re.search(_FSDP, mode))
+
+
+def _in_16_bits(row: Mapping[str, str]) -> bool:
+    """Does Megatron-LM, with DDP, reduce gradients in 16 bits, all at the end? In float16 unless told otherwise
+    (megatron/training/arguments.py: accumulate_allreduce_grads_in_fp32 is for bfloat16, overlap_grad_reduce off)."""
+    mode, low = row["mode"], row.get("precision", "").lower()
+    return low.startswith("fp16") and bool(re.search(r"Megatron|1F1B|recompute", mode)) and "FSDP" not in mode
 
 
 def _data(mode: str, p: int, box: Topology) -> Parallel:

@@ -117,8 +117,7 @@ class Estimating:
         layers = w.asked.model.layers
 
         def computing(part: Computed) -> float:
-            kinds = [(layers[k.layer].kind, k.width, k.back) for k in part.work]
-            return sum(self.fast.seconds(*k[1:4], *kind) for k, kind in zip(part.work, kinds, strict=True))
+            return sum(self.fast.of_layer(work, layers[work.layer]) for work in part.work)
 
         def sends(messages: Iterable[Message]) -> float:
             return sum(m.times * self.seconds(m.kind, m.nbytes, w.placed.streams[m.stream][0]) for m in messages)

@@ -12,6 +12,8 @@ import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from typing import NamedTuple
@@ -20,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from collsim.errors import CollsimError
-from collsim.training.accuracy import call_of
+from collsim.training.accuracy import MeasuredStep, call_of
 
 #: What a source is called, what its name in the measurements begins with, and which of its rows: each, or every sixth.
 SOURCES = (
@@ -133,15 +135,18 @@ def cost_of_choice(times: Iterable[tuple[float, float]]) -> float:
     return min(listed)[1] / min(measured for _, measured in listed) - 1
 
 
-def times_of(row: Mapping[str, str]) -> tuple[float, float]:
-    """Predicted and measured seconds of a split."""
+def times_of(row: Mapping[str, str], wait: float | None = None) -> tuple[float, float]:
+    """Predicted and measured seconds of a split; `wait`: s that a pass loses at each collective that it waits for, the
+    GPU's own unless given."""
     call = call_of(row)
+    if wait is not None:
+        call = MeasuredStep({**call.call, "compute": replace(call.call["compute"], wait=wait)}, call.seconds)
     return call.predicted(), call.seconds
 
 
-def choice(group: Iterable[Mapping[str, str]]) -> float:
+def choice(group: Iterable[Mapping[str, str]], wait: float | None = None) -> float:
     """The same of measured splits."""
-    return cost_of_choice(map(times_of, group))
+    return cost_of_choice(times_of(row, wait) for row in group)
 
 
 def choices(measured: str | Path, *alike: Sequence[str]) -> list[list[float]]:
@@ -152,6 +157,25 @@ def choices(measured: str | Path, *alike: Sequence[str]) -> list[list[float]]:
     with ProcessPoolExecutor() as pool:
         times = dict(zip(splits, pool.map(times_of, splits.values()), strict=True))
     return [[cost_of_choice(times[id(row)] for row in group) for group in groups] for groups in told]
+
+
+#: s that a pass might lose at each collective that it waits for.
+WAITS = (0.0, 40e-6, 80e-6, 120e-6, 160e-6)
+
+
+def waiting(measured: str | Path) -> list[tuple[float, int, float]]:
+    """For each of WAITS in how many jobs the choice is near the best, and the mean error of vTrain's rows on one
+    node."""
+    rows = [row for row in _read(measured) if row["source"].startswith(_SPLITS)]
+    groups, out = jobs(rows), []
+    with ProcessPoolExecutor() as pool:
+        for wait in WAITS:
+            pairs = list(pool.map(partial(times_of, wait=wait), rows, chunksize=8))
+            times = {id(row): pair for row, pair in zip(rows, pairs, strict=True)}
+            near = sum(cost_of_choice(times[id(row)] for row in group) <= NEAR for group in groups)
+            one = [abs(a / b - 1) for row, (a, b) in zip(rows, pairs, strict=True) if row["nodes"] == "1"]
+            out.append((wait, near, mean(one)))
+    return out
 
 
 class Cell(NamedTuple):
@@ -222,6 +246,9 @@ if __name__ == "__main__":
     for (hidden, samples, tp), (measured, ours) in sorted(blocks(_read(sys.argv[1])).items()):
         off = f"{measured * 1e3:.2f} ms, predicted {ours / measured - 1:+.0%}"
         print(f"hidden size of {hidden}, {samples} samples, TP {tp}: {off}")
+    for wait, near, mean_error in waiting(sys.argv[1]):
+        lost = f"{wait * 1e6:.0f} us lost at each collective that a pass waits for"
+        print(f"{lost}: within 4% in {near}, vTrain on one node {mean_error:.1%}")
     many = cells(_read(sys.argv[1])).values()
     follow, exact = sum(cell.more for cell in many), sum(cell.more for cell in many if cell.worst < 1e-12)
     print(f"vTrain, one node: of {sum(c.rows for c in many)} rows {follow} follow from the others, {exact} to 1e-12")

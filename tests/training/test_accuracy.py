@@ -33,7 +33,8 @@ ROW = {
 
 def test_a_row_is_a_call():
     found = call_of(ROW)
-    assert found.call["parallel"] == cs.tensor(2, sequence=True) * cs.pipeline(2, interleave=3) * cs.ddp()
+    data = cs.ddp(view=True, overlap=False, hook="fp16")
+    assert found.call["parallel"] == cs.tensor(2, sequence=True) * cs.pipeline(2, interleave=3) * data
     assert found.call["recompute"] == "selective"
     assert (found.call["dtype"], found.call["compute"].gpu) == ("float16", "A100")
     assert (found.call["batch"], found.call["micro_batch"], found.seconds) == (32, 2, 0.5)
@@ -61,8 +62,30 @@ def test_units_become_seconds_of_a_step():
     ],
 )
 def test_words_of_the_mode_say_how_replicas_keep_together(mode, parallel):
-    row = {**ROW, "gpus": "16", "nodes": "2", "tp": "1", "pp": "1", "mode": mode}
+    row = {**ROW, "gpus": "16", "nodes": "2", "tp": "1", "pp": "1", "mode": mode, "precision": "bf16"}
     assert call_of(row).call["parallel"] == parallel
+
+
+@pytest.mark.parametrize(
+    ("mode", "way"),
+    [
+        ("Megatron-DeepSpeed, 1F1B", cs.tensor(1) * cs.ddp(view=True, overlap=False, hook="fp16")),
+        ("1F1B, full recompute", cs.tensor(1) * cs.ddp(view=True, overlap=False, hook="fp16")),
+        ("FSDP, full recompute", cs.fsdp()),
+        ("DDP, bucket_cap_mb=25", cs.ddp()),
+    ],
+)
+def test_megatrons_gradients_are_in_float16_and_reduced_at_the_end_where_the_model_is(mode, way):
+    """megatron/training/arguments.py: only bfloat16 makes it reduce them in float32; overlap is asked for."""
+    row = {**ROW, "tp": "1", "pp": "1", "mode": mode}
+    found = call_of(row).call
+    assert found["parallel"] == way
+    step = cs.training_step(**found).step
+    last = max(i for i, task in enumerate(step.tasks) if task.kind == "backward")
+    reduced = [(i, task.nbytes) for i, task in enumerate(step.tasks) if task.kind == "allreduce"]
+    if "hook='fp16'" in way.says:
+        assert all(i > last for i, _ in reduced)
+        assert sum(nbytes for _, nbytes in reduced) == 2 * found["model"].parameters
 
 
 @pytest.mark.parametrize(

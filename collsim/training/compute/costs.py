@@ -123,9 +123,7 @@ def _modelled(step: TrainingStep, fast: Speed | None) -> Floats:
     def seconds(task: StepTask) -> float:
         if task.work:  # equal boxes share one tuple of work, which lives as long as the step
             if id(task.work) not in known:
-                known[id(task.work)] = sum(
-                    fast.seconds(w.flops, w.moved, w.ops, layers[w.layer].kind, w.width, w.back) for w in task.work
-                )
+                known[id(task.work)] = sum(fast.of_layer(w, layers[w.layer]) for w in task.work)
             return known[id(task.work)]
         of = (layers[task.layer].kind, layers[task.layer].width) if task.layer >= 0 else (task.kind, 0)
         return fast.seconds(task.flops, task.moved, task.ops, *of, task.kind != "forward")
@@ -185,7 +183,7 @@ def _of_box(
         first.add(w.layer)
         if names[w.layer] not in given:
             assert fast is not None
-            total += fast.seconds(w.flops, w.moved, w.ops, layer.kind, w.width, w.back)
+            total += fast.of_layer(w, layer)
             continue
         forward, backward = given[names[w.layer]]
         whole = layer.flops * step.micro_batch * (1.0 if again else halves)

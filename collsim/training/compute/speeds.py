@@ -13,9 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError, unknown
+
+if TYPE_CHECKING:
+    from ..workload.model import Layer
+    from ..workload.step import LayerWork
 
 DTYPES = ("float32", "float16", "bfloat16")
 #: Calculon's systems/a100_80g.json books 15 % of the multiprocessors for communication over NVLink; NCCL's kernels are
@@ -23,8 +27,13 @@ DTYPES = ("float32", "float16", "bfloat16")
 INTERFERENCE = 0.15
 #: Chosen on published steps of GPT on A100 (vTrain, MICRO 2024, every eighth row of data/ground_truth_single.csv, and
 #: ground_truth_multi.csv; Korthikanti et al. 2022, table 5; Narayanan et al. 2021, table 1; Megatron, fp16):
-#: docs/training.md says how near they come.
-_SHARE, _MEMORY_SHARE, _HOST, _OP = 0.8, 0.75, 4.3e-5, 5e-6
+#: docs/training.md says how near they come. What the host needs for an operation is what a block takes in vTrain's rows
+#: that has next to nothing to compute (hidden 1,024, one sample, no TP): 2.998 ms for 78 of them.
+_SHARE, _MEMORY_SHARE, _HOST, _OP = 0.82, 0.73, 3.84e-5, 4e-6
+#: s that a pass loses at each collective that it waits for, beside what that takes: hosts of its GPUs are not in step,
+#: and streams wait for each other. Chosen on vTrain's rows on one node: from 117 us on the best split is found in nine
+#: of ten of their groups, with any of the constants above that were tried; the times alone come nearest with 80 us.
+_WAIT = 1.2e-4
 #: FlashAttention-2, causal, heads of 128, forward and backward: share of a GPU's peak, each counting half of the scores
 #: and a backward pass 2.5 forward ones (it computes the scores again). Dao 2023 (arXiv 2307.08691): at most 73 % and
 #: 63 % on A100, not causal; Shah et al. 2024 (arXiv 2407.08608, figures 5 and 6) on H100: 335 causal of 370 not causal.
@@ -45,10 +54,11 @@ _HOPPER = "H100", "H200", "H800"
 #: Elements of 16 bits in the 16 bytes that a row of a matrix should be a multiple of (NVIDIA, Matrix Multiplication
 #: Background User's Guide, section 2.2).
 _ALIGNED = 8
-#: Times as long that products take whose rows are not: GPT-2 (768 wide) on an A100 in bfloat16 made 112,046 tokens/s
-#: with 50,257 words, and 127,345 with 50,304 (rasbt/LLMs-from-scratch, ch05/10_llm-training-speed, step 9). Three
-#: passes of the head take 6 · 768 · words / (peak · share) a token; all of the difference is theirs.
-_UNALIGNED = 1 + (1 / 112046 - 1 / 127345) * 312e12 * _SHARE / (6 * 768 * 50257)
+#: Times as long that products take whose rows are not, in eager PyTorch: such words triple the time of a head (Netflix
+#: Technology Blog 2026-02-13, Scaling LLM Post-Training at Netflix). torch.compile pads some of them: 2.2 times remain
+#: of GPT-2's on A100 (112,046 tokens/s with 50,257 words, 127,345 with 50,304: rasbt/LLMs-from-scratch,
+#: ch05/10_llm-training-speed, steps 8 and 9).
+_UNALIGNED = 3.0
 #: Fitted to what DDP adds on one GPU to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md).
 _KERNEL = 8e-6
 
@@ -63,6 +73,7 @@ class Speed:
         memory_rate: B/s of its memory. capacity: bytes of it.
         share, memory_share: of peak and rate that kernels reach. host: s in which the host launches one operation.
         kernel: s that each kernel of a copy takes by itself. op: s that every other operation takes beside that.
+        wait: s that a pass loses at each collective that it waits for, beside what that takes.
         attention: FLOP/s of attention's products, where another unit does them than the rest (which may be in 8 bits).
         flash: shares of that which FlashAttention reaches, forward and backward. flash_half: tokens of a sequence with
             which it reaches half of them.
@@ -88,6 +99,7 @@ class Speed:
     winograd: float = 1.0
     source: str = ""
     op: float = 0.0
+    wait: float = _WAIT
     attention: float | None = None
     flash: tuple[float, float] = _FLASH
     flash_half: tuple[float, float] = _FLASH_HALF
@@ -95,14 +107,28 @@ class Speed:
     casts: float = 0.0
 
     def seconds(
-        self, flops: float, moved: float, ops: float, kind: str = "gemm", width: int = 0, back: bool = False
+        self,
+        flops: float,
+        moved: float,
+        ops: float,
+        kind: str = "gemm",
+        width: int = 0,
+        back: bool = False,
+        waits: int = 0,
     ) -> float:
-        """Seconds of one task; `back`: of a backward pass. A grouped convolution whose groups are narrower than a
-        warp's 32 lanes leaves the rest of them idle (a rule of thumb: nothing measured stands behind it)."""
+        """Seconds of one task; `back`: of a backward pass; `waits`: collectives that it waits for. A grouped
+        convolution whose groups are narrower than a warp's 32 lanes leaves the rest of them idle (a rule of thumb:
+        nothing measured stands behind it)."""
         if kind in ("gemm", "moe"):
             moved *= 1 + self.casts
         gpu = flops / self.rate(kind, width, back) + moved / (self.memory_rate * self.memory_share)
-        return gpu + ops * self.kernel if kind == "copy" else max(gpu + ops * self.op, ops * self.host)
+        if kind == "copy":
+            return gpu + ops * self.kernel
+        return max(gpu + ops * self.op, ops * self.host) + waits * self.wait
+
+    def of_layer(self, work: LayerWork, layer: Layer) -> float:
+        """Seconds of what a box does of a layer."""
+        return self.seconds(work.flops, work.moved, work.ops, layer.kind, work.width, work.back, work.waits)
 
     def rate(self, kind: str = "gemm", width: int = 0, back: bool = False) -> float:
         """FLOP/s of a layer's kind, counted as the layer counts them: all of the scores, a backward pass twice."""

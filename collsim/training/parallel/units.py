@@ -134,10 +134,17 @@ class Unit:
         if kind == "F":
             return self.passed
         if kind == "W":
-            return tuple(work._replace(back=True) for work in self.passed)
+            return tuple(work._replace(back=True, waits=0) for work in self.passed)
         times = 2 if kind == "B" else 1
         out = tuple(
-            w._replace(flops=w.flops * times, moved=w.moved * times, ops=w.ops * times, back=True) for w in self.passed
+            w._replace(
+                flops=w.flops * times,
+                moved=w.moved * times,
+                ops=w.ops * times,
+                back=True,
+                waits=waited(layer, self.cut, back=True),
+            )
+            for w, layer in zip(self.passed, self.layers, strict=True)
         )
         if self.full:
             return self.passed + out
@@ -231,7 +238,7 @@ def worked(number: int, layer: Layer, cut: LayerCut) -> LayerWork:
     moved = (whole + (layer.moved - whole) / t) * samples
     share = t if layer.cut else 1
     nbytes, width = (moved + held(layer, cut)) * cut.item, layer.width // (t if layer.cut == "words" else 1)
-    return LayerWork(number, layer.flops * samples / share, nbytes, layer.ops, width=width)
+    return LayerWork(number, layer.flops * samples / share, nbytes, layer.ops, width=width, waits=waited(layer, cut))
 
 
 def sent(layer: Layer, cut: LayerCut, back: bool = False) -> list[Message]:
@@ -248,6 +255,11 @@ def sent(layer: Layer, cut: LayerCut, back: bool = False) -> list[Message]:
     if cut.tensor > 1 and layer.cut == "words":
         out += _of_words(layer, cut, back, size, round(layer.kept * tokens))
     return out
+
+
+def waited(layer: Layer, cut: LayerCut, back: bool = False) -> int:
+    """How many collectives of a layer a pass waits for."""
+    return sum(message.times for message in sent(layer, cut, back))
 
 
 def _of_words(layer: Layer, cut: LayerCut, back: bool, handed: int, taken: int) -> list[Message]:

@@ -28,7 +28,8 @@ WORKING = ("forward", "backward", "dgrad", "wgrad", "copy", "optimizer")
 
 class LayerWork(NamedTuple):
     """What a box of several layers does of one of them, on each of its GPUs: the layer's number, floating point
-    operations, bytes of memory, kernels; whether that is (part of) its backward pass; and its width there."""
+    operations, bytes of memory, kernels; whether that is (part of) its backward pass; its width there; and how many
+    collectives it waits for."""
 
     layer: int
     flops: float
@@ -36,6 +37,7 @@ class LayerWork(NamedTuple):
     ops: float
     back: bool = False
     width: int = 0
+    waits: int = 0
 
 
 @dataclass(frozen=True)
