@@ -12,9 +12,9 @@ import numpy as np
 from ..errors import CollsimError, Sentence, in_a_row, require_word, unknown
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
-from ..units import format_bytes, parse_bytes, parse_count
+from ..units import format_bytes, format_time, parse_bytes, parse_count
 from .compute import costs
-from .compute.costs import with_interference
+from .compute.costs import Costs, with_interference
 from .compute.speeds import DTYPES
 from .models import model as model_named
 from .parallel import DataParallel, Parallel, ParameterServer, Pipeline, Split, TensorParallel, Workload
@@ -283,7 +283,7 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
     if request.slow:
         cost = replace(cost, seconds=cost.seconds * _longer(step, request.slow))
     seconds = cost.seconds + network.of_step(step)
-    more: dict[str, Any] = {"was": was, "notes": _notes(request, network, step)}
+    more: dict[str, Any] = {"was": was, "notes": _notes(request, network, cost, step)}
     if request.network == "alone":
         begin, end = alone(step, seconds, slower)
     else:
@@ -321,12 +321,16 @@ def _longer(step: TrainingStep, slow: Mapping[int, float]) -> Any:
     return np.array([max(lanes[lane] for lane in task.lanes) if task.computes else 1.0 for task in step.tasks])
 
 
-def _notes(request: Request, network: Collectives, step: TrainingStep) -> tuple[str, ...]:
+def _notes(request: Request, network: Collectives, cost: Costs, step: TrainingStep) -> tuple[str, ...]:
     if not step.collectives:
         return ()
+    taken = "collectives take what the links alone take: no launch, no protocol"
     if any(network.predicted(step.group(task), task) for task in network.different(step)):
-        return ("collectives take what NCCL's model says of this machine",)
-    return ("collectives take what the links alone take: no launch, no protocol",)
+        taken = "collectives take what NCCL's model says of this machine"
+    if not cost.wait:
+        return (taken,)
+    lost = f"a pass loses {format_time(cost.wait)} at each collective that it waits for, beside what that takes"
+    return taken, lost
 
 
 def _require_memory(trace: StepTrace) -> None:

@@ -281,6 +281,8 @@ def test_a_pass_loses_time_at_each_collective_that_it_waits_for(model, parallel,
     assert slow.time - ideal.time == pytest.approx(waits * usual.wait, abs=1e-12)
     sent = [t for t in slow.step.tasks if t.stream in ("tensor", "expert")]
     assert sum(task.times for task in sent) == waits
+    assert all("loses 120\xa0µs at each collective" in note for note in slow.notes[1:])
+    assert (len(slow.notes), len(ideal.notes)) == (1 + (waits > 0), 1)
 
 
 @pytest.mark.parametrize("schedule", ["1f1b", "zero-bubble", "interleaved"])
@@ -295,6 +297,7 @@ def test_stages_wait_for_as_many_collectives_as_they_have(schedule):
 def test_seconds_that_were_measured_have_their_waiting_in_them():
     t = cs.training_step(GPT, "dgx-a100", parallel=cs.tensor(2), batch=2, dtype="float16", ranks=2, compute="97ms")
     assert computing(t) == pytest.approx(97e-3)
+    assert not any("loses" in note for note in t.notes)
 
 
 # ---- attention in one kernel ----------------------------------------------------------------------------------------

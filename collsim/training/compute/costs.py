@@ -27,11 +27,13 @@ _KINDS = {"forward": ("forward",), "backward": ("backward", "dgrad", "wgrad"), "
 @dataclass(frozen=True, eq=False)
 class Costs:
     """Seconds of each task of a step with nothing beside it (0 for collectives); the GPU they are for, where that is
-    known; and where they come from, in words."""
+    known; where they come from, in words; and s in them of each collective that a pass waits for, 0 where there is none
+    or where they were measured."""
 
     seconds: Floats
     speed: Speed | None
     says: str
+    wait: float = 0.0
 
 
 def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
@@ -54,7 +56,8 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
         if fast is None:
             why = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
             raise CollsimError(why, name=topology.name)
-        return Costs(modelled, fast, f"{fast.gpu}, {fast.dtype}")
+        waited = any(work.waits for task in step.tasks for work in task.work)
+        return Costs(modelled, fast, f"{fast.gpu}, {fast.dtype}", fast.wait * waited)
     if isinstance(compute, float):
         return Costs(_scaled(step, modelled, fast, PASSES, compute), fast, f"{compute:.6g} s, as measured")
     if isinstance(compute, dict) and not set(compute) - set(PASSES):
