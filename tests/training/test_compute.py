@@ -264,22 +264,23 @@ MIXTURE = cs.transformer(1024, 4, 16, seq=1024, experts=4, top=2)
     [
         (GPT, cs.ddp(), "none", 0),
         (GPT, cs.tensor(2), "none", 4 * 4 + 2),  # of the words and of the head one each
-        (GPT, cs.tensor(2, sequence=True), "none", 8 * 4 + 4),
+        (GPT, cs.tensor(2, sequence=True), "none", 4 * 4 + 2),
         (GPT, cs.tensor(2), "full", 6 * 4 + 2),
         (GPT, cs.tensor(2), "selective", 4 * 4 + 2),
         (MIXTURE, cs.expert(2) * cs.ddp(), "none", 4 * 4),
     ],
 )
 def test_a_pass_loses_time_at_each_collective_that_it_waits_for(model, parallel, recompute, waits):
-    """Two allreduces a block and pass (Shoeybi et al. 2019, figure 4), with sequence parallelism an allgather and a
-    reduce-scatter each (Korthikanti et al. 2022); what is computed again sends again. Experts: two alltoalls."""
+    """Two allreduces a block and pass (Shoeybi et al. 2019, figure 4), with sequence parallelism a reduce-scatter each,
+    and an allgather at which GPUs are in step (Korthikanti et al. 2022); what is computed again sends again. Experts:
+    two alltoalls."""
     usual, own = speed("A100", "float16"), {"batch": 2, "dtype": "float16", "ranks": 2, "recompute": recompute}
     slow, ideal = (
         cs.training_step(model, "dgx-a100", parallel=parallel, compute=fast, interference=0.0, **own)
         for fast in (usual, replace(usual, wait=0.0))
     )
     assert slow.time - ideal.time == pytest.approx(waits * usual.wait, abs=1e-12)
-    sent = [t for t in slow.step.tasks if t.stream in ("tensor", "expert")]
+    sent = [t for t in slow.step.tasks if t.stream in ("tensor", "expert") and t.kind != "allgather"]
     assert sum(task.times for task in sent) == waits
     assert all("loses 120\xa0µs at each collective" in note for note in slow.notes[1:])
     assert (len(slow.notes), len(ideal.notes)) == (1 + (waits > 0), 1)
