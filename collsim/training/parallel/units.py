@@ -258,8 +258,8 @@ def sent(layer: Layer, cut: LayerCut, back: bool = False) -> list[Message]:
 
 
 def waited(layer: Layer, cut: LayerCut, back: bool = False) -> int:
-    """How many collectives of a layer a pass waits for its GPUs to come to. The allgather of sequence parallelism is the
-    other half of an allreduce: they are in step there; a layer took 3 % less with it (Korthikanti et al. 2022,
+    """At how many collectives of a layer a pass waits for all of its GPUs. The allgather of sequence parallelism is the
+    other half of an allreduce: they are in step there, and a layer takes 3 % less with it (Korthikanti et al. 2022,
     table 4)."""
     return sum(message.times for message in sent(layer, cut, back) if message.kind != "allgather")
 
