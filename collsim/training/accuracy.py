@@ -358,9 +358,10 @@ def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[Paralle
         v = _found(r"interleave (\d+)", mode) or _found(r"VP=(\d+)", mode) or (2 if "Interleaved" in mode else 1)
         parts.append(pipeline(p, interleave=v, scatter=t > 1 and not _cuts_sequence(mode)))
     if dp * c > 1 or not parts:
-        if _in_16_bits(row) and not parts:
+        data = _data(row, p, box)
+        if data == _MEGATRON_FP16 and not parts:
             parts.append(tensor(1))  # a product's gradients are in their buckets: nothing is copied or cast
-        parts.append(ddp(view=True, overlap=False, hook="fp16") if _in_16_bits(row) else _data(mode, p, box))
+        parts.append(data)
     whole = reduce(mul, parts)
     return whole, _recomputed(mode, box)
 
@@ -380,20 +381,21 @@ def _cuts_sequence(mode: str) -> bool:
     return said or _MEGATRON in mode or bool(re.search(_FSDP, mode))
 
 
-def _in_16_bits(row: Mapping[str, str]) -> bool:
-    """Does Megatron-LM, with DDP, reduce gradients in 16 bits, all at the end? In float16 unless told otherwise
-    (megatron/training/arguments.py: accumulate_allreduce_grads_in_fp32 is for bfloat16, overlap_grad_reduce off)."""
-    mode, low = row["mode"], row.get("precision", "").lower()
-    return low.startswith("fp16") and bool(re.search(r"Megatron|1F1B|recompute", mode)) and "FSDP" not in mode
+#: How Megatron-LM, in float16, keeps replicas together unless told otherwise: gradients in 16 bits, all at the end
+#: (megatron/training/arguments.py: accumulate_allreduce_grads_in_fp32 is for bfloat16, overlap_grad_reduce is off).
+_MEGATRON_FP16 = ddp(view=True, overlap=False, hook="fp16")
 
 
-def _data(mode: str, p: int, box: Topology) -> Parallel:
+def _data(row: Mapping[str, str], p: int, box: Topology) -> Parallel:
+    mode = row["mode"]
     if "HSDP" in mode:
         return fsdp(replicate=int(box.facts.get("nodes", 1)))
     if "SHARD_GRAD_OP" in mode:
         return fsdp(False)
     if re.search(_FSDP, mode):
         return fsdp(p == 1)
+    if row.get("precision", "").lower().startswith("fp16") and re.search(r"Megatron|1F1B|recompute", mode):
+        return _MEGATRON_FP16
     if any(word in mode for word in ("Megatron", _MEGATRON)):
         return ddp(view=True)  # gradients are in one buffer (megatron/core/distributed/distributed_data_parallel.py)
     if "bucket_cap_mb=1" in mode and "bucket_cap_mb=1 " not in mode and not mode.endswith("=25"):

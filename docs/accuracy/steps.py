@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from collsim.errors import CollsimError
-from collsim.training.accuracy import MeasuredStep, call_of
+from collsim.training.accuracy import call_of
 
 #: What a source is called, what its name in the measurements begins with, and which of its rows: each, or every sixth.
 SOURCES = (
@@ -140,7 +140,7 @@ def times_of(row: Mapping[str, str], wait: float | None = None) -> tuple[float, 
     GPU's own unless given."""
     call = call_of(row)
     if wait is not None:
-        call = MeasuredStep({**call.call, "compute": replace(call.call["compute"], wait=wait)}, call.seconds)
+        call = replace(call, call={**call.call, "compute": replace(call.call["compute"], wait=wait)})
     return call.predicted(), call.seconds
 
 
@@ -149,13 +149,18 @@ def choice(group: Iterable[Mapping[str, str]], wait: float | None = None) -> flo
     return cost_of_choice(times_of(row, wait) for row in group)
 
 
+def timed(rows: Sequence[Mapping[str, str]], wait: float | None = None) -> dict[int, tuple[float, float]]:
+    """`times_of` each split, by its id."""
+    with ProcessPoolExecutor() as pool:
+        pairs = pool.map(partial(times_of, wait=wait), rows, chunksize=8)
+        return {id(row): pair for row, pair in zip(rows, pairs, strict=True)}
+
+
 def choices(measured: str | Path, *alike: Sequence[str]) -> list[list[float]]:
     """What the choice costs in each job, for each list of what else its splits have in common (see `jobs`)."""
     rows = _read(measured)
     told = [jobs(rows, *more) for more in alike]
-    splits = {id(row): row for groups in told for group in groups for row in group}
-    with ProcessPoolExecutor() as pool:
-        times = dict(zip(splits, pool.map(times_of, splits.values()), strict=True))
+    times = timed([row for row in rows if row["source"].startswith(_SPLITS)])
     return [[cost_of_choice(times[id(row)] for row in group) for group in groups] for groups in told]
 
 
@@ -163,18 +168,16 @@ def choices(measured: str | Path, *alike: Sequence[str]) -> list[list[float]]:
 WAITS = (0.0, 40e-6, 80e-6, 120e-6, 160e-6)
 
 
-def waiting(measured: str | Path) -> list[tuple[float, int, float]]:
+def waiting(path: str | Path) -> list[tuple[float, int, float]]:
     """For each of WAITS in how many jobs the choice is near the best, and the mean error of vTrain's rows on one
     node."""
-    rows = [row for row in _read(measured) if row["source"].startswith(_SPLITS)]
+    rows = [row for row in _read(path) if row["source"].startswith(_SPLITS)]
     groups, out = jobs(rows), []
-    with ProcessPoolExecutor() as pool:
-        for wait in WAITS:
-            pairs = list(pool.map(partial(times_of, wait=wait), rows, chunksize=8))
-            times = {id(row): pair for row, pair in zip(rows, pairs, strict=True)}
-            near = sum(cost_of_choice(times[id(row)] for row in group) <= NEAR for group in groups)
-            one = [abs(a / b - 1) for row, (a, b) in zip(rows, pairs, strict=True) if row["nodes"] == "1"]
-            out.append((wait, near, mean(one)))
+    for wait in WAITS:
+        times = timed(rows, wait)
+        near = sum(cost_of_choice(times[id(row)] for row in group) <= NEAR for group in groups)
+        one = (times[id(row)] for row in rows if row["nodes"] == "1")
+        out.append((wait, near, mean(abs(ours / measured - 1) for ours, measured in one)))
     return out
 
 

@@ -72,6 +72,7 @@ def test_words_of_the_mode_say_how_replicas_keep_together(mode, parallel):
         ("Megatron-DeepSpeed, 1F1B", cs.tensor(1) * cs.ddp(view=True, overlap=False, hook="fp16")),
         ("1F1B, full recompute", cs.tensor(1) * cs.ddp(view=True, overlap=False, hook="fp16")),
         ("FSDP, full recompute", cs.fsdp()),
+        ("HSDP, full recompute", cs.fsdp(replicate=1)),
         ("DDP, bucket_cap_mb=25", cs.ddp()),
     ],
 )

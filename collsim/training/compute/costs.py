@@ -56,7 +56,8 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
         if fast is None:
             why = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
             raise CollsimError(why, name=topology.name)
-        waited = any(work.waits for task in step.tasks for work in task.work)
+        boxes = {id(task.work): task.work for task in step.tasks}.values()  # equal ones share one tuple of work
+        waited = any(work.waits for box in boxes for work in box)
         return Costs(modelled, fast, f"{fast.gpu}, {fast.dtype}", fast.wait * waited)
     if isinstance(compute, float):
         return Costs(_scaled(step, modelled, fast, PASSES, compute), fast, f"{compute:.6g} s, as measured")

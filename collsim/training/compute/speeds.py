@@ -1,4 +1,4 @@
-"""Speeds of GPUs: their data sheets, and four constants that say how much of it a training step gets.
+"""Speeds of GPUs: their data sheets, and five constants that say how much of it a training step gets.
 
 A task takes flops / (peak · share) + bytes / (memory rate · memory share): arithmetic and memory traffic of one kernel
 do overlap, those of the many kernels of a step mostly not (Calculon, calculon-ai/calculon, processor.py, adds them for
@@ -107,28 +107,19 @@ class Speed:
     casts: float = 0.0
 
     def seconds(
-        self,
-        flops: float,
-        moved: float,
-        ops: float,
-        kind: str = "gemm",
-        width: int = 0,
-        back: bool = False,
-        waits: int = 0,
+        self, flops: float, moved: float, ops: float, kind: str = "gemm", width: int = 0, back: bool = False
     ) -> float:
-        """Seconds of one task; `back`: of a backward pass; `waits`: collectives that it waits for. A grouped
-        convolution whose groups are narrower than a warp's 32 lanes leaves the rest of them idle (a rule of thumb:
-        nothing measured stands behind it)."""
+        """Seconds of one task; `back`: of a backward pass. A grouped convolution whose groups are narrower than a
+        warp's 32 lanes leaves the rest of them idle (a rule of thumb: nothing measured stands behind it)."""
         if kind in ("gemm", "moe"):
             moved *= 1 + self.casts
         gpu = flops / self.rate(kind, width, back) + moved / (self.memory_rate * self.memory_share)
-        if kind == "copy":
-            return gpu + ops * self.kernel
-        return max(gpu + ops * self.op, ops * self.host) + waits * self.wait
+        return gpu + ops * self.kernel if kind == "copy" else max(gpu + ops * self.op, ops * self.host)
 
     def of_layer(self, work: LayerWork, layer: Layer) -> float:
-        """Seconds of what a box does of a layer."""
-        return self.seconds(work.flops, work.moved, work.ops, layer.kind, work.width, work.back, work.waits)
+        """Seconds of what a box does of a layer, with what is lost at the collectives that it waits for."""
+        spent = self.seconds(work.flops, work.moved, work.ops, layer.kind, work.width, work.back)
+        return spent + work.waits * self.wait
 
     def rate(self, kind: str = "gemm", width: int = 0, back: bool = False) -> float:
         """FLOP/s of a layer's kind, counted as the layer counts them: all of the scores, a backward pass twice."""
