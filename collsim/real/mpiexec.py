@@ -81,7 +81,12 @@ def _talked(process: subprocess.Popen[bytes], door: socket.socket, token: bytes,
         found: list[Any] = []
         reader = threading.Thread(target=_read, args=(talk, found), daemon=True)
         reader.start()
-        _heard(process, lambda seconds: _over(reader, seconds), until)
+        try:
+            _heard(process, lambda seconds: _over(reader, seconds), until)
+        finally:
+            with contextlib.suppress(OSError):  # the other side may have closed it
+                rank0.shutdown(socket.SHUT_RDWR)
+            reader.join()  # it reads until now; what it reads from is closed below
         if not found:
             raise _ended(process)
         return found[0]

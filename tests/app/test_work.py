@@ -16,6 +16,7 @@ import pytest
 
 from collsim.app.jobs import pool
 from collsim.app.jobs.pool import HIDDEN, MOST_EACH, MOST_JOBS, Died, Kept, TooMany, Workers, key_of
+from collsim.app.jobs.worker import remove
 from collsim.app.pages.write.drafts import Draft
 from collsim.app.pages.write.verdict import verdict
 from collsim.app.scenario.choice import Choice
@@ -264,6 +265,45 @@ def test_a_worker_and_its_folder_go_when_its_server_is_killed(staff, tmp_path):
     server.send_signal(signal.SIGKILL)
     server.wait()
     eventually(lambda: not alive(pid), 5.0)
+    assert not folder.exists()
+
+
+def test_once_all_is_closed_no_process_and_no_folder_comes_after(staff, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    started = []
+
+    class Slow(pool.Worker):
+        def __init__(self, row):
+            super().__init__(row)
+            started.append(row)
+            time.sleep(0.5)
+
+    monkeypatch.setattr(pool, "Worker", Slow)
+    workers = staff()
+    job = workers.ask("a", chores.count, (10**6, 0.01), 1.0)
+    eventually(lambda: job.share)
+    workers.ask("a", chores.count, (1, 0.01), 10.0)
+    eventually(lambda: len(started) == 2)  # and it is still being started
+    workers.close()
+    assert not list(tmp_path.iterdir())
+    time.sleep(1.0)
+    assert len(started) == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_goes_though_a_file_comes_at_the_last_moment(tmp_path, monkeypatch):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    real, late = os.rmdir, [folder / "late"]
+
+    def rmdir(path, **given):
+        if late:
+            late.pop().touch()
+        real(path, **given)
+
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    remove(str(folder))
+    assert not late
     assert not folder.exists()
 
 

@@ -11,7 +11,6 @@ import atexit
 import gc
 import os
 import pickle
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +27,7 @@ from cachetools import LRUCache
 
 from ..server import at_end, client_of
 from ..server.use import Use
-from .worker import prepare
+from .worker import prepare, remove
 
 #: Results of all sessions together and what they were made from, in bytes as pickled; the least recently used goes
 #: first.
@@ -157,7 +156,7 @@ class Worker:
         except ProcessLookupError:
             pass
         self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove(self.folder)
 
 
 class Workers:
@@ -175,6 +174,7 @@ class Workers:
         self.patience, self.kept, self.here, self.client = patience, keep or Kept(), here, client
         self.pace = 1.0  # what computations took here over what was expected, lately
         self._lock = threading.Lock()
+        self._starts = threading.Lock()  # held while a process is started; taken before `_lock` where both are
         self._jobs: dict[Key, Computation] = {}
         self._arrived = threading.Condition(self._lock)
         self._rows: dict[str, list[Computation]] = {row: [] for row in ROWS}
@@ -267,6 +267,7 @@ class Workers:
             self._closed = True
             for job in list(self._jobs.values()):
                 self._stop(job)
+        with self._starts, self._lock:  # one that is being started is waited for; after it there is no other
             for worker in list(self._staff):
                 worker.kill()
 
@@ -305,8 +306,8 @@ class Workers:
         while True:
             with self._arrived:
                 self._arrived.wait_for(lambda: self._next(row) is not None)
-            if worker is None or worker.gone:
-                worker = self._started(worker, row)
+            if (worker is None or worker.gone) and (worker := self._started(worker, row)) is None:
+                return
             with self._lock:
                 job = self._taken(row, worker)
             if job is None:
@@ -316,8 +317,8 @@ class Workers:
                 self._use.ends(job.clients, job.seconds)
                 self._at_work[row].remove(job)
                 self._arrived.notify_all()
-            if worker.gone or job.stopped:
-                worker = self._started(worker, row)
+            if (worker.gone or job.stopped) and (worker := self._started(worker, row)) is None:
+                return
 
     def _taken(self, row: str, worker: Worker) -> Computation | None:
         """With the lock held: the next computation of a row, which begins now; None where another worker was faster."""
@@ -340,16 +341,18 @@ class Workers:
         """Whether all that wait for it have used much."""
         return all(self._use.much(client, MUCH) for client in job.clients or self._clients(job))
 
-    def _started(self, old: Worker | None, row: str) -> Worker:
+    def _started(self, old: Worker | None, row: str) -> Worker | None:
+        """A new process in place of the old one; None once all is closed, as nobody would stop it."""
         if old is not None:
             old.kill()
             with self._lock:
                 self._staff.discard(old)
-        worker = Worker(row)
-        with self._lock:
-            self._staff.add(worker)
+        with self._starts:
             if self._closed:
-                worker.kill()
+                return None
+            worker = Worker(row)
+            with self._lock:
+                self._staff.add(worker)
         return worker
 
     def _see_through(self, job: Computation, process: subprocess.Popen[bytes]) -> None:

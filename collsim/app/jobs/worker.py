@@ -18,6 +18,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
@@ -67,10 +68,21 @@ def _read(requests: BinaryIO, waiting: queue.SimpleQueue[Any], folder: str) -> N
         pass
     except Exception:  # a request that cannot be read must not wait for ever
         logging.getLogger(__name__).exception("a request could not be read")
-    shutil.rmtree(folder, ignore_errors=True)  # nobody else will, where the server was killed
+    remove(folder)  # nobody else will, where the server was killed
     if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
         os.killpg(0, signal.SIGKILL)  # with the processes of a sweep
     os._exit(0)
+
+
+def remove(folder: str, seconds: float = 2.0) -> None:
+    """Remove a folder in which a process that is about to end may still be writing: again, for so many seconds, until
+    it is gone."""
+    until = time.monotonic() + seconds
+    while os.path.isdir(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        if time.monotonic() > until:
+            break
+        time.sleep(0.01)
 
 
 def _say(answers: BinaryIO, message: tuple[Any, ...]) -> None:
