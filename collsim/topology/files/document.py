@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from yaml.nodes import Node
 
 _MOST_DEPTH, _MOST_VALUES = 32, 500_000
+#: libyaml from 0.2.6 on stops at 1,000 brackets itself, which it has read ahead before it gives the first event.
+_LIBRARYS_DEPTH = "exceeded maximum nesting depth"
 _LONGEST_NUMBER = 100
 _NUMBERS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
 _MERGE = "tag:yaml.org,2002:merge"
@@ -29,9 +31,7 @@ def compose(text: str, name: str, expected: str) -> Node | None:
     depth = values = 0
     try:
         for event in yaml.parse(text, Loader=loader):
-            where = (
-                Sentence("{name}, line {line}", name=name, line=event.start_mark.line + 1) if event.start_mark else name
-            )
+            where = _line(name, event.start_mark) if event.start_mark else name
             if isinstance(event, yaml.AliasEvent):
                 why = "{where}: refused, aliases (*name) are not taken here; write the value out"
                 raise FormatError(why, where=where)
@@ -40,13 +40,23 @@ def compose(text: str, name: str, expected: str) -> Node | None:
             if values > _MOST_VALUES:
                 raise FormatError("{where}: refused, more than {most:,} values", where=where, most=_MOST_VALUES)
             if depth > _MOST_DEPTH:
-                raise FormatError("{where}: refused, nested more than {most} deep", where=where, most=_MOST_DEPTH)
+                raise _too_deep(where)
         return yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = Sentence(", line {line}", line=mark.line + 1) if mark else ""
+        if mark and _LIBRARYS_DEPTH in (getattr(error, "problem", None) or ""):
+            raise _too_deep(_line(name, mark)) from None
         why = "{name}{line} is not {expected}: {error}"
         raise FormatError(why, name=name, line=line, expected=expected, error=str(error).splitlines()[0]) from None
+
+
+def _line(name: str, mark: Any) -> Sentence:
+    return Sentence("{name}, line {line}", name=name, line=mark.line + 1)
+
+
+def _too_deep(where: Words) -> FormatError:
+    return FormatError("{where}: refused, nested more than {most} deep", where=where, most=_MOST_DEPTH)
 
 
 def value_of(node: Node) -> Any:
