@@ -21,6 +21,7 @@ from .lockstep import Timing
 from .plan import Job, flow_job, pause_job, schedule_job
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 
@@ -77,9 +78,8 @@ def simulate_ordered(
     """
     if not launches:
         return OrderedRun(np.zeros(0), np.zeros(0), [], topology)
-    wide, hosts, switches = _with_helpers(
-        topology, [entry.schedule for entry in launches if entry.schedule is not None]
-    )
+    on = [None if e.schedule is None else _ranks(e, e.schedule, topology) for e in launches]
+    places = Places.of(topology, [(e.schedule, e.ranks) for e in launches if e.schedule is not None])
     jobs: list[Job] = []
     pieces: list[tuple[int, int | None]] = []  # of each entry the numbers of its pause and its schedule
     for number, entry in enumerate(launches):
@@ -90,23 +90,29 @@ def simulate_ordered(
         jobs.append(pause_job(seconds, tuple(pieces[a][1] or pieces[a][0] for a in entry.after)))
         pause, job = len(jobs) - 1, None
         if entry.schedule is not None and len(entry.schedule):
-            first = switches if entry.schedule.helpers_on == "switch" else hosts
-            jobs.append(_placed(entry, entry.schedule, topology, first, dtype, pause))
+            jobs.append(_placed(entry, entry.schedule, on[number], places, dtype, pause))
             job = len(jobs) - 1
         pieces.append((pause, job))
-    given = conditions(wide, {"background": background, "eager": eager})
+    given = conditions(places.topology, {"background": background, "eager": eager})
     other = [] if given.background is None else [flow_job(given.background)]
-    timings = event([*jobs, *other], wide, replace(given, shortcuts=False))
+    timings = event([*jobs, *other], places.topology, replace(given, shortcuts=False))
     begin = [timings[pause].step_start[0] for pause, _ in pieces]
     end = [timings[pause if job is None else job].step_end.max() for pause, job in pieces]
     own = [None if job is None else timings[job] for _, job in pieces]
-    return OrderedRun(np.array(begin), np.array(end), own, wide)
+    return OrderedRun(np.array(begin), np.array(end), own, places.topology)
 
 
-def _placed(entry: Launch, schedule: Schedule, topology: Topology, helper: int, dtype: Any, pause: int) -> Job:
+def _placed(entry: Launch, schedule: Schedule, ranks: Any, places: Places, dtype: Any, pause: int) -> Job:
     """The job of an entry's schedule, behind its pause."""
     from .run import chunk_bytes
 
+    sizes = chunk_bytes(schedule, parse_bytes(entry.nbytes), itemsize(dtype))
+    place = np.concatenate([ranks, places.helpers(schedule, entry.ranks)])
+    return replace(schedule_job(schedule, sizes, place), after=(pause,))
+
+
+def _ranks(entry: Launch, schedule: Schedule, topology: Topology) -> Longs:
+    """The ranks of the topology that an entry's schedule is on. Raises CollsimError."""
     ranks = np.arange(schedule.ranks) if entry.ranks is None else np.array(entry.ranks, np.int64)
     if (
         len(ranks) != schedule.ranks
@@ -115,22 +121,57 @@ def _placed(entry: Launch, schedule: Schedule, topology: Topology, helper: int, 
     ):
         why = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}"
         raise CollsimError(why, ranks=entry.ranks, schedule_ranks=schedule.ranks, name=topology.name)
-    place = np.concatenate([ranks, helper + np.arange(schedule.endpoints - schedule.ranks)]).astype(np.int64)
-    sizes = chunk_bytes(schedule, parse_bytes(entry.nbytes), itemsize(dtype))
-    return replace(schedule_job(schedule, sizes, place), after=(pause,))
+    return ranks
 
 
-def _with_helpers(topology: Topology, schedules: Sequence[Schedule]) -> tuple[Topology, int, int]:
-    """The topology with as many helpers of each kind as any schedule needs; the first host's endpoint, the first
-    switch's."""
-    most = {
-        on: max((s.endpoints - s.ranks for s in schedules if s.helpers_on == on), default=0)
-        for on in ("host", "switch")
-    }
-    switched = topology.with_helpers(most["switch"], on="switch") if most["switch"] else topology
-    if len(switched.devices) > len(topology.devices):  # no switch here that reduces: hosts do it
-        return topology.with_helpers(max(most.values())), topology.ranks, topology.ranks
-    wide = topology.with_helpers(most["host"])
-    first = topology.ranks + most["host"]
-    devices = np.concatenate([wide.endpoint_device[:first], switched.endpoint_device[topology.ranks :]])
-    return replace(wide, endpoint_device=devices.astype(np.int32)), topology.ranks, first
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where the helpers of several schedules sit that may run at the same time.
+
+    Attributes:
+        topology: with all of them. hosts: the first endpoint of those on hosts, which all share.
+        switches: the first endpoint of those on switches, by how many they are and the ranks that they serve.
+    """
+
+    topology: Topology
+    hosts: int
+    switches: dict[tuple[int, tuple[int, ...] | None], int]
+
+    @classmethod
+    def of(cls, topology: Topology, placed: Sequence[tuple[Schedule, tuple[int, ...] | None]]) -> Places:
+        """Places for schedules, each on ranks of the topology (its first ones where None). Raises TopologyError where a
+        helper has no place."""
+        hosts, served = 0, dict[tuple[int, tuple[int, ...] | None], Ints]()
+        for schedule, ranks in placed:
+            many = schedule.endpoints - schedule.ranks
+            if many and schedule.helpers_on == "switch":
+                if (many, ranks) not in served:
+                    listed = np.arange(schedule.ranks) if ranks is None else ranks
+                    wide = topology.with_helpers(many, "switch", listed)
+                    if len(wide.devices) > len(topology.devices):  # no switch here that reduces: hosts do it
+                        return cls._on_hosts(topology, placed)
+                    served[many, ranks] = wide.endpoint_device[topology.ranks :][:many]
+            else:
+                hosts = max(hosts, many)
+        wide, first = topology.with_helpers(hosts), topology.ranks + hosts
+        devices, switches, known = [wide.endpoint_device[:first]], {}, dict[bytes, int]()
+        for key, own in served.items():
+            if own.tobytes() not in known:
+                known[own.tobytes()] = first
+                devices.append(own)
+                first += len(own)
+            switches[key] = known[own.tobytes()]
+        return cls(replace(wide, endpoint_device=np.concatenate(devices).astype(np.int32)), topology.ranks, switches)
+
+    @classmethod
+    def _on_hosts(cls, topology: Topology, placed: Sequence[tuple[Schedule, tuple[int, ...] | None]]) -> Places:
+        """The same where no switch reduces."""
+        switched = {(s.endpoints - s.ranks, ranks) for s, ranks in placed if s.helpers_on == "switch"}
+        most = max(schedule.endpoints - schedule.ranks for schedule, _ in placed)
+        return cls(topology.with_helpers(most), topology.ranks, dict.fromkeys(switched, topology.ranks))
+
+    def helpers(self, schedule: Schedule, ranks: tuple[int, ...] | None) -> Longs:
+        """(helpers,) endpoints of a schedule's helpers."""
+        many = schedule.endpoints - schedule.ranks
+        first = self.hosts if not many or schedule.helpers_on == "host" else self.switches[many, ranks]
+        return np.arange(first, first + many)

@@ -199,20 +199,22 @@ def _work(schedules: list[Schedule], topology: Topology, nbytes: Any, dtype: Any
     begins = [moment("begin", b) for b in _each("begin", begin, n)]
     groups = [_group(s, topology, r) for s, r in zip(schedules, _each("ranks", ranks, n), strict=True)]
     helpers = [s.endpoints - s.ranks for s in schedules]
-    wide = _with_helpers(topology, schedules, helpers)
+    wide = _with_helpers(topology, schedules, helpers, groups)
     first = wide.ranks + np.concatenate([[0], np.cumsum(helpers)])
     place = [np.concatenate([g, first[i] + np.arange(h)]) for i, (g, h) in enumerate(zip(groups, helpers, strict=True))]
     slots = [chunk_bytes(s, size, itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]
     return _Work(schedules, wide, sizes, slots, groups, place, begins)
 
 
-def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[int]) -> Topology:
+def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[int], groups: list[Longs]) -> Topology:
     """The topology with places for the helpers of all schedules, in their order: hosts of their own, but a switch may
     reduce for many."""
     if len(schedules) == 1:
-        return topology.with_helpers(helpers[0], on=schedules[0].helpers_on)
+        return topology.with_helpers(helpers[0], schedules[0].helpers_on, groups[0])
     switches = {
-        i: topology.with_helpers(helpers[i], on="switch") for i, s in enumerate(schedules) if s.helpers_on == "switch"
+        i: topology.with_helpers(helpers[i], "switch", groups[i])
+        for i, s in enumerate(schedules)
+        if s.helpers_on == "switch"
     }
     switches = {
         i: wide for i, wide in switches.items() if len(wide.devices) == len(topology.devices)

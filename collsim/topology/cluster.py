@@ -110,21 +110,22 @@ class ClusterRouter:
         device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
         return np.asarray(device, np.int32)
 
-    def reducing_switches(self, count: int) -> Ints:
+    def reducing_switches(self, count: int, nodes: Longs | None = None) -> Ints:
         """Devices for `count` helpers that are switches which reduce: the NVSwitches of the nodes (NVLS), one each, or
-        for a single helper of several nodes the one switch between them (SHARP). Raises TopologyError where there is no
-        such switch.
+        for a single helper of several nodes the one switch between them (SHARP). `nodes`: those that they serve; all
+        unless given. Raises TopologyError where there is no such switch.
         """
+        served = np.arange(self.nodes) if nodes is None else nodes
         size = len(self.machine.devices)
         local = self.machine.of_kind("nvswitch")
-        if count == self.nodes:
+        if count == len(served):
             if not local or self.machine.sm < _NVLS_SM:
                 raise TopologyError(
                     "{name} has no switch that reduces or multicasts: NVLink SHARP needs NVSwitch of the third "
                     "generation (dgx-h100 and later)",
                     name=self.machine.name,
                 )
-            return (np.arange(count) * size + local[0]).astype(np.int32)
+            return (served * size + local[0]).astype(np.int32)
         alone = self.fabric is not None and self.fabric.switches == ((1, "switch"),) and not len(self.fabric.a)
         if count != 1 or not alone or not self.machine.nic or nic(self.machine.nic).cable.kind != "infiniband":
             raise TopologyError(

@@ -426,18 +426,19 @@ class Topology:
     # ---- what if
     # -----------------------------------------------------------------------------------------------------------
 
-    def with_helpers(self, count: int, on: str = "host") -> Topology:
+    def with_helpers(self, count: int, on: str = "host", ranks: Sequence[int] | Longs | None = None) -> Topology:
         """This network with a place for `count` helper endpoints (itself where it has enough already).
 
         A helper on a `host` (a parameter server): networks around a switch, a hub or a root get extra hosts with the
         same cable, on machines it lives in host memory. A helper on a `switch` that reduces (NVLS, SHARP): the switch
         of `switch(n)`, the NVSwitch of each node, or the one InfiniBand switch between the nodes; other generic
-        networks give it a host.
+        networks give it a host. `ranks`: those that switches reduce for, which are on the nodes that count; all unless
+        given.
         Raises TopologyError where there is no natural place.
         """
         from .places import with_helpers
 
-        return with_helpers(self, count, on)
+        return with_helpers(self, count, on, ranks)
 
     def with_link(self, a: str | int, b: str | int, *, bandwidth: object = None, alpha: object = None) -> Topology:
         """The same with another cable between devices a and b, both directions. Routes stay as they are.

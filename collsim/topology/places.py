@@ -12,7 +12,7 @@ from ..errors import Sentence, TopologyError, unknown
 from ..limits import Extent, require
 from ..units import parse_count
 from .graph import Shortest
-from .network import DEVICE_KINDS, Devices, Ints, Links, Topology
+from .network import DEVICE_KINDS, Devices, Ints, Links, Longs, Topology
 
 _MOST_HELPERS = 2**15
 
@@ -25,8 +25,8 @@ class HasMemory(Protocol):
         """Devices for `count` helpers: the memories of node 0, 1, ..., then the second ones."""
         ...
 
-    def reducing_switches(self, count: int) -> Ints:
-        """Devices for `count` helpers that are switches which reduce."""
+    def reducing_switches(self, count: int, nodes: Longs | None = None) -> Ints:
+        """Devices for `count` helpers that are switches which reduce for these nodes, or for all."""
         ...
 
 
@@ -46,7 +46,9 @@ class _Joined(Sequence[str]):
         return self.first[at] if at < len(self.first) else self.second[at - len(self.first)]
 
 
-def with_helpers(topology: Topology, count: int, on: str = "host") -> Topology:
+def with_helpers(
+    topology: Topology, count: int, on: str = "host", ranks: Sequence[int] | Longs | None = None
+) -> Topology:
     """The topology with at least `count` helper endpoints. Raises TopologyError where they have no natural place."""
     count = parse_count(count, "helpers", least=0)
     more = count - (topology.endpoints - topology.ranks)
@@ -58,13 +60,21 @@ def with_helpers(topology: Topology, count: int, on: str = "host") -> Topology:
     if more <= 0:
         return topology
     if isinstance(topology.router, HasMemory):
-        place = topology.router.reducing_switches(count) if on == "switch" else topology.router.memories(count)
+        router = topology.router
+        place = router.memories(count) if on == "host" else router.reducing_switches(count, _nodes(topology, ranks))
         devices = np.concatenate([topology.endpoint_device[: topology.ranks], place]).astype(np.int32)
         return replace(topology, endpoint_device=devices)
     if on == "switch" and topology.shape == "switch":
         middle = np.full(more, topology.ranks, np.int32)
         return replace(topology, endpoint_device=np.concatenate([topology.endpoint_device, middle]))
     return _with_hosts(topology, more)
+
+
+def _nodes(topology: Topology, ranks: Sequence[int] | Longs | None) -> Longs | None:
+    """The nodes that these ranks are on."""
+    if ranks is None:
+        return None
+    return np.unique(topology.devices.node[topology.endpoint_device[np.asarray(ranks, np.int64)]]).astype(np.int64)
 
 
 def _joins(topology: Topology) -> list[int]:

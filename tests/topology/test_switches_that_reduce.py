@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
+from collsim.simulate import Launch, simulate_ordered
 
 GIB = 2**30
 
@@ -41,6 +42,29 @@ def test_many_pairs_at_once_give_the_routes_of_each_alone():
 def test_nvls_tree_helpers_are_the_nvswitches_of_the_nodes():
     two = cs.machine("dgx-h100", nodes=2).with_helpers(2, on="switch")
     assert [two.devices.name[d] for d in two.endpoint_device[16:]] == ["node0/nvswitch", "node1/nvswitch"]
+
+
+@pytest.mark.parametrize("node", [0, 2])
+def test_gpus_of_one_node_of_several_reduce_in_the_switch_of_their_node(node):
+    """Each direction of 8 GPUs' NVLinks carries S(1 + 1/8), together 18 S, and no other link anything; and it takes as
+    long as on one node by itself."""
+    four, plan, group = (
+        cs.machine("dgx-h100", nodes=4),
+        cs.schedule("allreduce_nvls", ranks=8),
+        range(8 * node, 8 * node + 8),
+    )
+    alone = cs.simulate(plan, cs.machine("dgx-h100"), "8MiB", engine="event")
+    t = cs.simulate(plan, four, "8MiB", engine="event", ranks=list(group))
+    both = cs.simulate([plan, plan], four, "8MiB", ranks=[list(group), list(range(8, 16))])
+    ordered = simulate_ordered(
+        [Launch((), 0.0, plan, 2**23, tuple(group)), Launch((), 0.0, plan, 2**23, tuple(range(8, 16)))], four
+    )
+    assert t.time == pytest.approx(alone.time, rel=1e-12)
+    assert both.time == pytest.approx(alone.time, rel=1e-12)
+    assert ordered.end == pytest.approx([alone.time, alone.time], rel=1e-12)
+    kinds = t.links.groupby("kind").bytes.sum()
+    assert kinds.get("nvlink") == 18 * 2**23
+    assert kinds.drop("nvlink").sum() == 0
 
 
 def test_a_reducing_switch_beats_the_speed_of_its_links():
