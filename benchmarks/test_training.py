@@ -42,14 +42,36 @@ def test_a_u_curve_of_bucket_sizes(benchmark):
     assert len(traces) == 30
 
 
+SPLIT = {
+    "parallel": cs.tensor(8) * cs.pipeline(16) * cs.ddp(),
+    "micro_batch": 1,
+    "dtype": "bfloat16",
+    "recompute": "full",
+}
+
+
 def test_1024_gpus_with_three_ways_of_splitting(benchmark):
     """The bar is 2 s: GPT-3 on 128 nodes, 192 microbatches through 16 stages."""
     box = cs.machine("dgx-a100", nodes=128)
-    split = cs.tensor(8) * cs.pipeline(16) * cs.ddp()
-    ask = {"parallel": split, "batch": 1536, "micro_batch": 1, "dtype": "bfloat16", "recompute": "full"}
-    cs.training_step("gpt3-175b", box, **ask)
-    trace = benchmark.pedantic(lambda: cs.training_step("gpt3-175b", box, **ask), rounds=3)
+    cs.training_step("gpt3-175b", box, batch=1536, **SPLIT)
+    trace = benchmark.pedantic(lambda: cs.training_step("gpt3-175b", box, batch=1536, **SPLIT), rounds=3)
     assert sum(task.kind in ("forward", "backward") for task in trace.step.tasks) >= 2 * 16 * 192
+
+
+def test_the_same_1024_gpus_on_one_shared_network(benchmark):
+    """What meets no other collective on a link is not written out."""
+    box = cs.machine("dgx-a100", nodes=128)
+    run = lambda: cs.training_step("gpt3-175b", box, batch=1536, network="shared", **SPLIT)  # noqa: E731
+    run()
+    trace = benchmark.pedantic(run, rounds=3)
+    assert len(trace.step.collectives) > 10_000
+
+
+def test_16384_gpus_with_three_ways_of_splitting(benchmark):
+    """The bar is 20 s."""
+    box = cs.machine("dgx-a100", nodes=2048)
+    trace = benchmark.pedantic(lambda: cs.training_step("gpt3-175b", box, batch=16384, **SPLIT), rounds=1)
+    assert trace.step.ranks == 16384
 
 
 def test_the_search_over_1024_gpus(benchmark):

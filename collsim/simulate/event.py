@@ -78,6 +78,27 @@ def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: 
         and (timing := in_step(jobs[0], topology, given)) is not None
     ):
         return [timing]
+    run, how = _ran(jobs, topology, given, progress)
+    return [_timing(run, number, how) for number in range(len(jobs))]
+
+
+def spans(jobs: Sequence[Job], topology: Topology, given: Conditions) -> tuple[Floats, Floats]:
+    """(jobs,) s, when each job's first transfer starts and its last one arrives; 0 for those without any. Raises as
+    `event`."""
+    run, _ = _ran(jobs, topology, given)
+    many = np.array([job.rows for job in jobs], np.int64)
+    first = np.array([base.row for base in run.plan.bases], np.int64)[many > 0]
+    out = np.zeros((2, len(jobs)))
+    if len(first):
+        out[0, many > 0] = np.minimum.reduceat(run.rows["start"], first)
+        out[1, many > 0] = np.maximum.reduceat(run.rows["finish"], first)
+    return out[0], out[1]
+
+
+def _ran(
+    jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None
+) -> tuple[_Run, str]:
+    """Jobs, run; and the way in which."""
     _require_room(jobs, _ROW_BYTES)
     plan = lay(jobs)
     if progress is not None:
@@ -91,7 +112,7 @@ def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: 
         _require_room(jobs, _ROW_BYTES + _GATE_BYTES)
         run.events()
     run.progress = None
-    return [_timing(run, number, how) for number in range(len(jobs))]
+    return run, how
 
 
 def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:

@@ -16,9 +16,8 @@ from ..schedule import Schedule
 from ..topology import Topology
 from ..units import parse_bytes
 from .conditions import conditions, moment
-from .event import event
-from .lockstep import Timing
-from .plan import Job, flow_job, pause_job, schedule_job
+from .event import spans
+from .plan import Job, flow_job, pause_job, schedule_job, schedule_shape
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -49,13 +48,11 @@ class OrderedRun:
 
     Attributes:
         begin, end: (entries,) s; an entry's pause is part of it.
-        timings: of each entry's schedule; None for a pause alone.
         topology: with the helpers in their places.
     """
 
     begin: Floats
     end: Floats
-    timings: list[Timing | None]
     topology: Topology
 
 
@@ -76,10 +73,14 @@ def simulate_ordered(
 
     Raises CollsimError for entries that wait for later ones, and as `simulate`.
     """
+    from .run import chunk_bytes
+
     if not launches:
-        return OrderedRun(np.zeros(0), np.zeros(0), [], topology)
+        return OrderedRun(np.zeros(0), np.zeros(0), topology)
     on = [None if e.schedule is None else _ranks(e, e.schedule, topology) for e in launches]
-    places = Places.of(topology, [(e.schedule, e.ranks) for e in launches if e.schedule is not None])
+    placed = [(e.schedule, e.ranks) for e in launches if e.schedule is not None]
+    places = Places.of(topology, placed)
+    shapes = {id(schedule): schedule_shape(schedule) for schedule, _ in placed}
     jobs: list[Job] = []
     pieces: list[tuple[int, int | None]] = []  # of each entry the numbers of its pause and its schedule
     for number, entry in enumerate(launches):
@@ -90,25 +91,18 @@ def simulate_ordered(
         jobs.append(pause_job(seconds, tuple(pieces[a][1] or pieces[a][0] for a in entry.after)))
         pause, job = len(jobs) - 1, None
         if entry.schedule is not None and len(entry.schedule):
-            jobs.append(_placed(entry, entry.schedule, on[number], places, dtype, pause))
+            place = np.concatenate([on[number], places.helpers(entry.schedule, entry.ranks)])
+            sizes = chunk_bytes(entry.schedule, parse_bytes(entry.nbytes), itemsize(dtype))
+            made = schedule_job(entry.schedule, sizes, place, shape=shapes[id(entry.schedule)])
+            jobs.append(replace(made, after=(pause,)))
             job = len(jobs) - 1
         pieces.append((pause, job))
     given = conditions(places.topology, {"background": background, "eager": eager})
     other = [] if given.background is None else [flow_job(given.background)]
-    timings = event([*jobs, *other], places.topology, replace(given, shortcuts=False))
-    begin = [timings[pause].step_start[0] for pause, _ in pieces]
-    end = [timings[pause if job is None else job].step_end.max() for pause, job in pieces]
-    own = [None if job is None else timings[job] for _, job in pieces]
-    return OrderedRun(np.array(begin), np.array(end), own, places.topology)
-
-
-def _placed(entry: Launch, schedule: Schedule, ranks: Any, places: Places, dtype: Any, pause: int) -> Job:
-    """The job of an entry's schedule, behind its pause."""
-    from .run import chunk_bytes
-
-    sizes = chunk_bytes(schedule, parse_bytes(entry.nbytes), itemsize(dtype))
-    place = np.concatenate([ranks, places.helpers(schedule, entry.ranks)])
-    return replace(schedule_job(schedule, sizes, place), after=(pause,))
+    start, finish = spans([*jobs, *other], places.topology, replace(given, shortcuts=False))
+    begin = start[[pause for pause, _ in pieces]]
+    end = finish[[pause if job is None else job for pause, job in pieces]]
+    return OrderedRun(begin, end, places.topology)
 
 
 def _ranks(entry: Launch, schedule: Schedule, topology: Topology) -> Longs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,28 +22,11 @@ Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
-    """One schedule of a run, or flows that nothing waits for.
-
-    Attributes:
-        place: the topology's endpoint of each endpoint of the job.
-        slot_bytes: bytes of each slot (of each row for flows).
-        begin: s, when it is launched.
-        schedule: None for flows.
-        after: numbers of jobs of the run, all before this one, that must have ended before it begins.
-        pause: s, how long its only row takes, where it is one that only takes time.
-    """
+class JobShape:
+    """What jobs of one schedule have in common, wherever they sit and whatever they carry."""
 
     patterns: tuple[Step, ...]
     endpoints: int
-    slots: int
-    channels: int
-    place: Longs
-    slot_bytes: Longs
-    begin: float | Floats = 0.0
-    schedule: Schedule | None = None
-    after: tuple[int, ...] = ()
-    pause: float = 0.0
 
     @cached_property
     def rows(self) -> int:
@@ -62,12 +45,80 @@ class Job:
         sizes = np.concatenate([np.full(p.times, len(p) * p.width) for p in self.patterns])
         return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
+    @cached_property
+    def distinct(self) -> tuple[list[Ints], Longs, Longs]:
+        """For each pattern the route ids of its rows; and the pairs that the ids stand for."""
+        seen: dict[bytes, int] = {}
+        keys: list[Longs] = []
+        which = []
+        for p in self.singles:
+            name = p.src.tobytes() + p.dst.tobytes()
+            if name not in seen:
+                seen[name] = len(keys)
+                keys.append(p.src.astype(np.int64) * self.endpoints + p.dst)
+            which.append(seen[name])
+        if not keys:
+            return [], np.zeros(0, np.int64), np.zeros(0, np.int64)
+        pairs, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+        parts = np.split(inverse.ravel().astype(np.int32), np.cumsum([len(k) for k in keys])[:-1])
+        return [parts[w] for w in which], pairs // self.endpoints, pairs % self.endpoints
 
-def schedule_job(schedule: Schedule, slot_bytes: Longs, place: Longs, begin: float = 0.0) -> Job:
-    """A schedule with its ranks on the endpoints `place`."""
-    return Job(
-        schedule.patterns, schedule.endpoints, schedule.slots, schedule.channels, place, slot_bytes, begin, schedule
-    )
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One schedule of a run, or flows that nothing waits for.
+
+    Attributes:
+        place: the topology's endpoint of each endpoint of the job.
+        slot_bytes: bytes of each slot (of each row for flows).
+        begin: s, when it is launched.
+        schedule: None for flows.
+        after: numbers of jobs of the run, all before this one, that must have ended before it begins.
+        pause: s, how long its only row takes, where it is one that only takes time.
+    """
+
+    shape: JobShape
+    slots: int
+    channels: int
+    place: Longs
+    slot_bytes: Longs
+    begin: float | Floats = 0.0
+    schedule: Schedule | None = None
+    after: tuple[int, ...] = ()
+    pause: float = 0.0
+
+    @property
+    def patterns(self) -> tuple[Step, ...]:
+        return self.shape.patterns
+
+    @property
+    def endpoints(self) -> int:
+        return self.shape.endpoints
+
+    @property
+    def rows(self) -> int:
+        return self.shape.rows
+
+    @property
+    def singles(self) -> tuple[Step, ...]:
+        return self.shape.singles
+
+    @property
+    def step_rows(self) -> Longs:
+        return self.shape.step_rows
+
+
+def schedule_shape(schedule: Schedule) -> JobShape:
+    """What jobs of a schedule have in common."""
+    return JobShape(schedule.patterns, schedule.endpoints)
+
+
+def schedule_job(
+    schedule: Schedule, slot_bytes: Longs, place: Longs, begin: float = 0.0, shape: JobShape | None = None
+) -> Job:
+    """A schedule with its ranks on the endpoints `place`; `shape`: its own, where that is known."""
+    shape = shape or schedule_shape(schedule)
+    return Job(shape, schedule.slots, schedule.channels, place, slot_bytes, begin, schedule)
 
 
 def flow_job(flows: Flows) -> Job:
@@ -77,15 +128,20 @@ def flow_job(flows: Flows) -> Job:
     zero = np.zeros(n, np.int32)
     step = Step(i, i + np.int32(n), zero, zero, np.zeros(n, bool), zero)
     place = np.concatenate([flows.src, flows.dst])
-    return Job((step,) if n else (), 2 * n, 1, 1, place, flows.nbytes, np.concatenate([flows.start, flows.start]))
+    shape = JobShape((step,) if n else (), 2 * n)
+    return Job(shape, 1, 1, place, flows.nbytes, np.concatenate([flows.start, flows.start]))
+
+
+@cache
+def _pause_shape() -> JobShape:
+    zero = np.zeros(1, np.int32)
+    return JobShape((Step(zero, zero, zero, zero, np.zeros(1, bool), zero),), 1)
 
 
 def pause_job(seconds: float, after: tuple[int, ...] = ()) -> Job:
     """A job of one row that crosses no link and takes so long."""
-    zero = np.zeros(1, np.int32)
-    step = Step(zero, zero, zero, zero, np.zeros(1, bool), zero)
     nothing = np.zeros(1, np.int64)
-    return Job((step,), 1, 1, 1, nothing, nothing, after=after, pause=seconds)
+    return Job(_pause_shape(), 1, 1, nothing, nothing, after=after, pause=seconds)
 
 
 class Bases(NamedTuple):
@@ -122,7 +178,7 @@ def lay(jobs: Sequence[Job]) -> NumberedJobs:
     sources, goals = [], []
     for job in jobs:
         bases.append(Bases(row, endpoint, queue, slot))
-        ids, src, dst = _distinct(job)
+        ids, src, dst = job.shape.distinct
         route_of.append([i + np.int32(routes) for i in ids])
         sources.append(src + endpoint)
         goals.append(dst + endpoint)
@@ -136,24 +192,6 @@ def lay(jobs: Sequence[Job]) -> NumberedJobs:
     place = join([*(j.place for j in jobs), *empty]).astype(np.int64)
     src, dst = join([*sources, *empty]), join([*goals, *empty])
     return NumberedJobs(jobs, bases, endpoint, queue, slot, row, route_of, src, dst, place)
-
-
-def _distinct(job: Job) -> tuple[list[Ints], Longs, Longs]:
-    """For each pattern the route ids of its rows; and the pairs that the ids stand for."""
-    seen: dict[bytes, int] = {}
-    keys: list[Longs] = []
-    which = []
-    for p in job.singles:
-        name = p.src.tobytes() + p.dst.tobytes()
-        if name not in seen:
-            seen[name] = len(keys)
-            keys.append(p.src.astype(np.int64) * job.endpoints + p.dst)
-        which.append(seen[name])
-    if not keys:
-        return [], np.zeros(0, np.int64), np.zeros(0, np.int64)
-    pairs, inverse = np.unique(np.concatenate(keys), return_inverse=True)
-    parts = np.split(inverse.ravel().astype(np.int32), np.cumsum([len(k) for k in keys])[:-1])
-    return [parts[w] for w in which], pairs // job.endpoints, pairs % job.endpoints
 
 
 @dataclass(frozen=True, eq=False)

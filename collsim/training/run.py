@@ -287,7 +287,7 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
     if request.network == "alone":
         begin, end = alone(step, seconds, slower)
     else:
-        from .shared import Part, shared
+        from .timing import Part, shared
 
         ran = shared([Part(step, seconds, slower)], network, request.background, request.eager)[0]
         begin, end, more["link_bytes"] = ran.begin, ran.end, ran.link_bytes

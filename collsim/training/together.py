@@ -14,7 +14,7 @@ from ..errors import CollsimError, require_word
 from ..topology import Topology
 from ..units import format_time
 from .run import network_of
-from .shared import Part, shared
+from .timing import Part, shared
 from .trace import StepTrace
 
 if TYPE_CHECKING:

@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..simulate.paths import Slots
-from ..simulate.run import chunk_bytes
 from .run import network_of
+from .timing.footprints import sent_by, sent_by_pairs
 from .workload.collectives import Collectives
 from .workload.step import StepTask, TrainingStep
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..schedule import Schedule
     from ..topology import Topology
     from .run import Request
     from .trace import StepTrace
 
 
-Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 
 
@@ -42,26 +39,6 @@ def sent(step: TrainingStep, topology: Topology, request: Request) -> dict[int, 
             for rank, nbytes in zip(group, sent_by(network.plan(group, task), task.nbytes), strict=False):
                 out[rank] += times * nbytes
     return out
-
-
-def sent_by(plan: Schedule, nbytes: int, item: int = 4) -> list[int]:
-    """Bytes that each endpoint of a schedule sends, of a buffer of so many bytes."""
-    src, _, moved = sent_by_pairs(plan, nbytes, item)
-    return [round(v) for v in np.bincount(src, weights=moved, minlength=plan.endpoints)]
-
-
-def sent_by_pairs(plan: Schedule, nbytes: int, item: int = 4) -> tuple[Longs, Longs, Floats]:
-    """(pairs,) senders, receivers and bytes: each pair of endpoints once."""
-    slots, ends = Slots(chunk_bytes(plan, nbytes, item)), plan.endpoints
-    total: dict[int, float] = {}
-    for step in plan.each_step():
-        away = step.src != step.dst
-        moved = np.broadcast_to(slots.moved(step), len(step))[away]
-        pairs, place = np.unique(step.src[away].astype(np.int64) * ends + step.dst[away], return_inverse=True)
-        for pair, size in zip(pairs.tolist(), np.bincount(place, weights=moved).tolist(), strict=True):
-            total[pair] = total.get(pair, 0.0) + size
-    listed = np.array(list(total), dtype=np.int64)
-    return listed // ends, listed % ends, np.array(list(total.values()))
 
 
 # ---- which links they cross ----------------------------------------------------------------------------------------

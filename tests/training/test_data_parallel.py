@@ -11,7 +11,7 @@ BOX = cs.machine("dgx-a100")
 
 def sent(trace, kinds, rank=0):
     """Bytes that a rank sends in collectives of some kinds, of parameters and gradients only."""
-    from collsim.training.traffic import sent_by
+    from collsim.training.timing.footprints import sent_by
     from collsim.training.workload.collectives import Collectives
 
     network = Collectives(trace.topology)

@@ -6,6 +6,8 @@ import pytest
 
 import collsim as cs
 from collsim.training import Layer
+from collsim.training.timing.meeting import Meeting
+from collsim.training.timing.shared import _Shared
 
 MACHINES = [
     cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"),
@@ -117,3 +119,60 @@ def test_what_cannot_run_together_gets_a_sentence():
         cs.training_step(
             "resnet18", a100, parallel=cs.parameter_server(synchronous=False), micro_batch=8, network="shared"
         )
+
+
+# ---- what is written out --------------------------------------------------------------------------------------------
+
+
+def random_product(seed):
+    """A product of ways on machines whose GPUs share cards, or do not."""
+    rng = np.random.default_rng(seed)
+    box = cs.machine(str(rng.choice(["dgx-a100", "aws-p4d", "dgx-h100", "dgx-1v"])), nodes=int(rng.choice([1, 2, 4])))
+    t = int(rng.choice([1, 2, 4]))
+    p = min(int(rng.choice([1, 2, 4])), box.ranks // t)
+    ways = [cs.tensor(t, sequence=bool(rng.random() < 0.5))] * (t > 1)
+    ways += [cs.pipeline(p, interleave=int(rng.choice([1, 2])) if p > 1 else 1)] * (p > 1)
+    ways += [rng.choice([cs.ddp(), cs.zero(1), cs.zero(2), *([cs.fsdp()] if p == 1 else [])])]
+    product = ways[0]
+    for way in ways[1:]:
+        product = product * way
+    model = cs.transformer(256, 8, 8, seq=128, vocab=1024)
+    asked = {"parallel": product, "batch": box.ranks // (t * p) * 4, "micro_batch": 1, "dtype": "float16"}
+    asked |= {"interference": float(rng.choice([0.0, 0.15])), "recompute": str(rng.choice(["none", "full"]))}
+    return model, box, asked
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_what_meets_nothing_takes_as_long_as_when_it_is_written_out(block, monkeypatch):
+    """24 random products of ways, each run again with every collective on the event engine."""
+    every = Meeting.always
+    met = 0
+    for seed in range(12 * block, 12 * block + 12):
+        model, box, asked = random_product(seed)
+        few = cs.training_step(model, box, network="shared", **asked)
+        monkeypatch.setattr(Meeting, "always", lambda self, background: set(self.places))
+        whole = cs.training_step(model, box, network="shared", **asked)
+        monkeypatch.setattr(Meeting, "always", every)
+        assert few.begin == pytest.approx(whole.begin, rel=1e-9, abs=1e-12), (seed, box.name, asked)
+        assert few.end == pytest.approx(whole.end, rel=1e-9, abs=1e-12), (seed, box.name, asked)
+        met += few.time > 1.0001 * cs.training_step(model, box, **asked).time
+    assert met, "nothing met in any of them: the comparison says nothing"
+
+
+def test_a_shared_step_of_a_thousand_gpus_writes_out_the_few_that_meet(monkeypatch):
+    """GPT-3 over 1,024 GPUs has 12,084 collectives of 64 GPUs each; only gradients at the end meet the last of what
+    the pipeline sends."""
+    written = []
+    write = _Shared.write
+    monkeypatch.setattr(_Shared, "write", lambda self, places: written.append(write(self, places) or len(self.written)))
+    split = cs.tensor(8) * cs.pipeline(16) * cs.ddp()
+    asked = {"parallel": split, "batch": 1536, "micro_batch": 1, "dtype": "bfloat16", "recompute": "full"}
+    shared = cs.training_step("gpt3-175b", cs.machine("dgx-a100", nodes=128), network="shared", **asked)
+    assert 0 < written[-1] < 100
+    assert len(shared.step.collectives) > 10_000
+    assert 1 < shared.time / shared.what_if(network="alone").time < 1.01
+
+
+def test_more_than_memory_holds_is_refused_before_it_is_tried():
+    with cs.limits.within("64KiB"), pytest.raises(cs.CollsimError, match="collectives that meet on a link would take"):
+        cs.training_step("resnet18", "aws-p4d", parallel=cs.ddp(), micro_batch=4, network="shared", eager=True)

@@ -105,7 +105,7 @@ class Collectives:
         out = np.zeros(len(step.tasks))
         for i in step.collectives:
             task = step.tasks[i]
-            key = self._like(step, task)
+            key = self.like(step, task)
             if key not in known:
                 known[key] = self.slowest(step.groups(task), task)
             out[i] = task.times * known[key]
@@ -114,11 +114,12 @@ class Collectives:
     def different(self, step: TrainingStep) -> list[StepTask]:
         """A step's collectives, one of each group, kind and size."""
         tasks = [step.tasks[i] for i in step.collectives]
-        return list({self._like(step, task): task for task in tasks}.values())
+        return list({self.like(step, task): task for task in tasks}.values())
 
     @staticmethod
-    def _like(step: TrainingStep, task: StepTask) -> tuple[Any, ...]:
-        """Groups are compared by identity: they are large, and a step has few of them, many times."""
+    def like(step: TrainingStep, task: StepTask) -> tuple[Any, ...]:
+        """A key that equal collectives have in common. Groups are compared by identity: they are large, and a step has
+        few of them, many times."""
         group = id(task.groups) if task.groups else step.group(task)
         return group, task.kind, task.nbytes, task.algorithm, task.options
 

@@ -1,4 +1,4 @@
-"""When every task of a step runs, where each collective takes as long as by itself."""
+"""Times in which something goes on, as spans (begin, end) in order that do not overlap."""
 
 from __future__ import annotations
 
@@ -6,35 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
 
-import numpy as np
-import numpy.typing as npt
-
-from .workload.step import COMPUTE, Spans, TrainingStep
-
-Floats = npt.NDArray[np.float64]
-
-
-def alone(step: TrainingStep, seconds: Floats, interference: float) -> tuple[Floats, Floats]:
-    """Begin and end of each task, s. Each starts when all it waits for have ended; while a lane communicates, it
-    computes by `interference` slower.
-
-    Args:
-        seconds: (tasks,) of each with nothing beside it.
-    """
-    begin: list[float] = []
-    end: list[float] = []
-    busy: list[Spans] = [[] for _ in step.lanes]
-    for task, before, spent in zip(step.tasks, step.before, seconds.tolist(), strict=True):
-        start = max([end[b] for b in before]) if before else 0.0
-        stop = start + spent
-        if interference and task.stream == COMPUTE:
-            stop = max(slower(start, spent, busy[lane], interference) for lane in task.lanes)
-        elif interference and task.communicates and spent:
-            for lane in task.lanes:
-                add(busy[lane], start, stop)
-        begin.append(start)
-        end.append(stop)
-    return np.array(begin), np.array(end)
+from ..workload.step import Spans
 
 
 def add(busy: Spans, start: float, end: float) -> None:
@@ -68,9 +40,6 @@ def slower(start: float, work: float, busy: Sequence[tuple[float, float]], inter
         left -= (b - at) * rate
         at = b
     return at + left
-
-
-# ---- spans ----------------------------------------------------------------------------------------------------------
 
 
 def joined(spans: Sequence[tuple[float, float]]) -> Spans:
