@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -196,19 +197,52 @@ def _value(text: str) -> Any:
     return text
 
 
+#: A collective, and s when it begins and ends.
+_Ran = tuple[cs.training.StepTask, float, float]
+#: So many collectives are listed one by one; more than that by what they have in common.
+_LISTED = 24
+
+
 def _collectives(trace: cs.StepTrace) -> list[dict[str, Any]]:
-    """A row for each collective of the last microbatch."""
+    """A row for each collective of the last microbatch; where they are many, for those that are alike: of one kind and
+    size, and one name up to its numbers."""
     last = max(task.micro for task in trace.step.tasks)
-    return [
-        {
-            "collective": f"{task.name} {task.kind}",
-            "bytes": cs.format_bytes(task.nbytes),
-            "begin": cs.format_time(float(begin)),
-            "time": cs.format_time(float(end - begin)),
-        }
+    listed = [
+        (task, float(begin), float(end))
         for task, begin, end in zip(trace.step.tasks, trace.begin, trace.end, strict=True)
         if not task.computes and task.micro == last
     ]
+    if len(listed) <= _LISTED:
+        return [
+            {"collective": f"{t.name} {t.kind}", **_figures(t.nbytes, begin), "time": cs.format_time(end - begin)}
+            for t, begin, end in listed
+        ]
+    alike: dict[tuple[str, str, int], list[_Ran]] = {}
+    for one in listed:
+        task = one[0]
+        alike.setdefault((re.sub(r"\d+", "", task.name), task.kind, task.nbytes), []).append(one)
+    return [_row(same) for same in alike.values()]
+
+
+def _row(same: list[_Ran]) -> dict[str, Any]:
+    """A row for collectives that are alike: how many they are, when the first begins, and the least and most that one
+    takes."""
+    names = sorted({task.name for task, _, _ in same}, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
+    task, many = same[0][0], sum(task.times for task, _, _ in same)
+    each = [(end - begin) / task.times for task, begin, end in same]
+    least, most = cs.format_time(min(each)), cs.format_time(max(each))
+    name = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+    figures = _figures(task.nbytes, min(begin for _, begin, _ in same))
+    return {
+        "collective": f"{name} {task.kind}",
+        "times": many,
+        **figures,
+        "each": least if least == most else f"{least} to {most}",
+    }
+
+
+def _figures(nbytes: int, begin: float) -> dict[str, str]:
+    return {"bytes": cs.format_bytes(nbytes), "begin": cs.format_time(begin)}
 
 
 @command()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .run import Request
 
 Floats = npt.NDArray[np.float64]
+#: Part of a step's time that is no time but rounding.
+_ROUNDED = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +106,8 @@ class StepTrace:
     @property
     def bubble(self) -> float:
         """Seconds in which a GPU neither computes nor communicates, on average over GPUs."""
-        return max(0.0, self.time - self.computing - self.exposed)
+        left = self.time - self.computing - self.exposed
+        return left if left > _ROUNDED * self.time else 0.0
 
     @cached_property
     def slowed(self) -> float:

@@ -56,6 +56,26 @@ def test_the_first_step_a_shared_network_and_both_languages():
     assert "bucket 0 allreduce" in done.output
 
 
+def test_many_collectives_are_listed_by_what_they_have_in_common():
+    """FSDP gathers each of 32 blocks (218,112,000 elements in 16 bits) in both passes, and reduces it once."""
+    words = ["--batch", "8", "--parallel", "fsdp()", "--dtype", "bfloat16", "--recompute", "full"]
+    done = CliRunner().invoke(app, ["train", "llama3-8b", "--machine", "dgx-h100", *words])
+    rows = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    assert [row.split(" MiB")[0] for row in rows if " MiB" in row] == [
+        "gather h.0 … gather h.31 allgather 64 416",
+        "reduce h.0 … reduce h.31 reduce_scatter 32 416",
+    ]
+    few = CliRunner().invoke(app, ["train", "resnet50", "--machine", "dgx-a100", "--batch", "64"]).stdout
+    assert few.count("allreduce") == 5, "few are listed one by one"
+
+
+def test_a_step_without_idle_gpus_says_so():
+    """What is left of a step that always computes or communicates is rounding, and no time."""
+    words = ["--parallel", "fsdp()", "--dtype", "bfloat16", "--recompute", "full", "--network", "shared"]
+    done = CliRunner().invoke(app, ["train", "llama3-8b", "--machine", "dgx-h100", "--batch", "64", *words, "--json"])
+    assert json.loads(done.stdout)["bubble"] == 0
+
+
 def test_a_table_of_layers_and_a_file(tmp_path):
     (tmp_path / "two.csv").write_text("name,tensors,flops\na,1000,5\nb,2000 10,7\n")
     done = CliRunner().invoke(
