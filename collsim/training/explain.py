@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ..errors import require_word
 from ..units import format_bytes, format_time
-from .parallel import DDP, DataParallel
-from .timing import common, length
+from .parallel import DDP, DataParallel, Split
 from .trace import StepTrace
+from .waiting import Waited, waited
 
 LANGUAGES = ("en", "zh")
 Pair = tuple[str, str]
@@ -25,6 +26,14 @@ KINDS = {
     "shard": "分片",
     "gathered": "聚合来的参数",
     "whole gradients": "未分片的梯度",
+}
+#: Ways of splitting, in a sentence.
+WAYS = {
+    "data": ("data parallelism", "数据并行"),
+    "tensor": ("tensor parallelism", "张量并行"),
+    "context": ("context parallelism", "上下文并行"),
+    "expert": ("expert parallelism", "专家并行"),
+    "pipeline": ("sends between stages", "阶段之间的发送"),
 }
 _SAID = {
     "computing": ("Computing", "计算"),
@@ -149,10 +158,11 @@ def _exposed(trace: StepTrace) -> Pair:
 def _why(trace: StepTrace) -> Pair:
     if isinstance(trace.request.parallel, DataParallel):
         return _of_data_parallel(trace)
-    task = _most_exposed(trace)
+    found = waited(trace)
+    task = found[0].tasks[-1]
     buckets = [i for i, t in enumerate(trace.step.tasks) if t.bucket >= 0 and not t.computes]
-    if trace.step.tasks[task].bucket < 0 or not buckets:
-        return _of_other(trace, task)
+    if isinstance(trace.request.parallel, Split) or trace.step.tasks[task].bucket < 0 or not buckets:
+        return _of_kind(trace, found)
     many, last = len(buckets), buckets[-1]
     if isinstance(trace.request.parallel, DDP) and not trace.request.parallel.overlap:
         return (
@@ -168,27 +178,24 @@ def _why(trace: StepTrace) -> Pair:
     return _of_last_bucket(trace, last, many, size)
 
 
-def _most_exposed(trace: StepTrace) -> int:
-    """The collective beside which GPUs wait longest."""
-    beside = [
-        (length(common(trace.waits[trace.step.tasks[i].lanes[0]], [(trace.begin[i], trace.end[i])])), i)
-        for i in trace.step.collectives
-    ]
-    return max(beside)[1]
-
-
-def _of_other(trace: StepTrace, number: int) -> Pair:
-    """Of what is no bucket: buffers, a map of unused parameters."""
-    task = trace.step.tasks[number]
-    took, size = format_time(trace.end[number] - trace.begin[number]), format_bytes(task.nbytes)
+def _of_kind(trace: StepTrace, found: Sequence[Waited]) -> Pair:
+    """What GPUs wait for most, by the way of splitting that it is of, and the collective that comes most of it."""
+    way = max(WAYS, key=lambda name: math.fsum(w.seconds for w in found if w.way == name))
+    seconds = math.fsum(w.seconds for w in found if w.way == way)
+    most = next(w for w in found if w.way == way)
+    task = trace.step.tasks[most.tasks[-1]]
+    size, each = format_bytes(task.nbytes), format_time(most.each)
+    en, zh = (f"{format_time(seconds)} of that for", f"占 {format_time(seconds)}")
+    if seconds > (1 - 5e-4) * trace.exposed:
+        en, zh = "all of that for", "占全部"
     if task.name == "buffers":
         return (
-            f"most of that for the broadcast of buffers ({size}, {took}), for which the forward pass waits",
-            f"主要是前向传播之前的 buffers 广播（{size}，{took}）",
+            f"{en} the broadcast of buffers ({size}), for which the forward pass waits",
+            f"其中前向传播之前的 buffers 广播（{size}）{zh}",
         )
     return (
-        f"most of that for the {task.kind} of the {task.name} ({size}, {took})",
-        f"主要是 {task.name} 的 {task.kind}（{size}，{took}）",
+        f"{en} {WAYS[way][0]}, above all {task.kind} of {size} ({each} each)",
+        f"其中{WAYS[way][1]}{zh}，主要是 {size} 的 {task.kind}（每次 {each}）",
     )
 
 

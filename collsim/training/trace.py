@@ -293,7 +293,7 @@ class StepTrace:
         lines = [
             f"{self.step.model.name}, {self.step.says} on {self.topology.name}",
             f"batch    {self.step.samples:,}, {self.step.micro_batch} on a GPU at a time; computing: {self.costs.says}",
-            f"time     {format_time(self.time)}, {self.samples_per_second:,.0f} samples/s",
+            f"time     {format_time(self.time)}, {_rate(self.samples_per_second)} samples/s",
             f"exposed  {format_time(self.exposed)} of {format_time(self.communication)} of communication",
             f"bubble   {format_time(self.bubble)}",
             f"memory   {format_bytes(sum(held.values()))} on the fullest GPU",
@@ -302,3 +302,8 @@ class StepTrace:
             else "mfu      not known",
         ]
         return "\n".join(lines)
+
+
+def _rate(per_second: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{per_second:,.0f}" if per_second >= 100 else f"{per_second:.3g}"

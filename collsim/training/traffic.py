@@ -43,14 +43,6 @@ def sent(step: TrainingStep, topology: Topology, request: Request) -> dict[int, 
 
 # ---- which links they cross ----------------------------------------------------------------------------------------
 
-#: Ways of splitting by the stream of their collectives; all others keep replicas together.
-_WAYS = {"tensor": "tensor", "context": "context", "expert": "expert"}
-
-
-def way_of(task: StepTask) -> str:
-    """The way of splitting that a collective is of: tensor, context, expert, pipeline or data."""
-    return "pipeline" if task.stream.startswith("pipeline") else _WAYS.get(task.stream, "data")
-
 
 def crossings(trace: StepTrace) -> pd.DataFrame:
     """Bytes that a GPU of each lane sends in a step: a row for each lane, way and kind of link, with the mean over the
@@ -72,11 +64,11 @@ def crossings(trace: StepTrace) -> pd.DataFrame:
         key = id(task.groups) if task.groups else step.group(task), task.stream, task.kind, task.nbytes
         often[key] = task, task.times + (often[key][1] if key in often else 0)
         for lane in task.lanes:
-            seconds[lane, way_of(task)] = seconds.get((lane, way_of(task)), 0.0) + float(took[i])
+            seconds[lane, task.way] = seconds.get((lane, task.way), 0.0) + float(took[i])
     for task, times in often.values():
         for group in step.groups(task):
             for place, kind, nbytes in reader.of(group, task):
-                key_ = lane_of.get(group[place], -1), way_of(task), kind
+                key_ = lane_of.get(group[place], -1), task.way, kind
                 found[key_] = found.get(key_, 0.0) + times * nbytes
     rows = [
         {

@@ -4,6 +4,7 @@ import pytest
 
 import collsim as cs
 from collsim.training.explain import reason, sentences
+from collsim.training.waiting import waited
 
 NET = cs.topology.switch(8, bandwidth="2GB/s", alpha="1us")
 
@@ -49,3 +50,27 @@ def test_a_change_that_changes_nothing_says_so(trace):
 def test_the_same_faster_network_is_asked_for_twice_and_made_once(trace):
     assert trace.what_if(network=2).topology is trace.what_if(network=2, hook="fp16").topology
     assert trace.what_if(network=3).topology is not trace.what_if(network=2).topology
+
+
+@pytest.mark.parametrize(
+    ("split", "en", "zh"),
+    [
+        (cs.tensor(4) * cs.ddp(), "of that for tensor parallelism, above all allreduce of", "其中张量并行占"),
+        (cs.tensor(8), "all of that for tensor parallelism", "其中张量并行占全部"),
+        (cs.pipeline(2) * cs.fsdp(), "of that for data parallelism, above all", "其中数据并行占"),
+        (cs.pipeline(8), "all of that for sends between stages, above all send of 64\N{NO-BREAK SPACE}KiB", "其中阶段之间的发送占全部"),
+    ],
+)
+def test_a_product_says_for_which_of_its_ways_gpus_wait_most(split, en, zh):
+    """Seconds of one way are those of all its collectives, and not of the longest."""
+    net = cs.topology.switch(8, bandwidth="2GB/s", alpha="1us")
+    model = cs.transformer(256, 8, 8, seq=128, vocab=256, tied=False)
+    step = cs.training_step(model, net, parallel=split, batch=8, micro_batch=1, compute="8ms", dtype="float16")
+    said = sentences(step)["network"]
+    assert en in said[0]
+    assert zh in said[1]
+    found = waited(step)
+    assert sum(w.seconds for w in found) > 0.999999 * step.exposed, "two may be under way at the same time"
+    largest = max({w.way for w in found}, key=lambda way: sum(w.seconds for w in found if w.way == way))
+    if not said[0].count("all of that"):
+        assert cs.format_time(sum(w.seconds for w in found if w.way == largest)) in said[0]

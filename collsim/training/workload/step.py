@@ -85,6 +85,13 @@ class StepTask:
         return self.kind in WORKING
 
     @property
+    def way(self) -> str:
+        """The way of splitting that a collective is of: tensor, context, expert, pipeline or data."""
+        if self.stream.startswith("pipeline"):
+            return "pipeline"
+        return self.stream if self.stream in ("tensor", "context", "expert") else "data"
+
+    @property
     def communicates(self) -> bool:
         """A collective of its GPUs, not the work of servers for others."""
         return self.stream not in (COMPUTE, SERVERS)
