@@ -13,7 +13,8 @@ from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import parse_count
 from .parallel import Parallel
-from .run import training_step
+from .run import network_of, training_step
+from .timing.footprints import Footprints
 from .trace import StepTrace
 from .workload.model import Model
 
@@ -117,9 +118,9 @@ def losses(trace: StepTrace, slow: Sequence[float] = STRAGGLERS) -> pd.DataFrame
     cable), name, factor (of a slow GPU, else NaN), time (s), more (share of the step's time), own (s that the slow GPU
     alone computes longer; NaN of a cable), lost (GPU-seconds a step, of all GPUs together), and error where it stops.
 
-    The slow one is the first GPU; of the cables that neighbouring ranks cross, the first of each kind is gone, in both
-    directions, and what used it takes another way where there is one. `attrs["stops"]` has a sentence in both languages
-    for each row that stops, by its name. Raises CollsimError where `slow` is no list of numbers.
+    The slow one is the first GPU; of the cables that the step sends over, the one of each kind with most bytes is gone,
+    in both directions, and what used it takes another way where there is one. `attrs["stops"]` has a sentence in both
+    languages for each row that stops, by its name. Raises CollsimError where `slow` is no list of numbers.
     """
     import pandas as pd
 
@@ -167,15 +168,15 @@ def _loss(
 
 
 def _cables(trace: StepTrace) -> list[tuple[str, int, int]]:
-    """Of each kind of link between ranks that follow each other the first: its name and its two devices."""
-    ranks = np.array([rank for lane in trace.step.lanes for rank in lane])
-    if len(ranks) < 2:
-        return []
-    links, network = trace.topology.links, trace.topology
-    routes = network.routes(ranks, np.roll(ranks, -1))
-    first: dict[str, int] = {}
-    for pair in range(len(routes)):
-        for link in routes[pair].tolist():
-            if links.kind(link) not in _INSIDE:
-                first.setdefault(links.kind(link), link)
-    return [(f"{kind}, {network.link_name(k)}", int(links.src[k]), int(links.dst[k])) for kind, k in first.items()]
+    """Of each kind of link between devices the one that the step's collectives put most bytes on, the first of those
+    that carry as many: its name and its two devices."""
+    found = Footprints([trace.step], network_of(trace.request))
+    links, carried = trace.topology.links, found.carried(trace.step)[: len(trace.topology.links)]
+    most: dict[str, int] = {}
+    for k in np.flatnonzero(carried).tolist():
+        kind = links.kind(k)
+        if kind not in _INSIDE and (kind not in most or carried[k] > carried[most[kind]]):
+            most[kind] = k
+    return [
+        (f"{kind}, {trace.topology.link_name(k)}", int(links.src[k]), int(links.dst[k])) for kind, k in most.items()
+    ]

@@ -58,7 +58,11 @@ def test_the_same_faster_network_is_asked_for_twice_and_made_once(trace):
         (cs.tensor(4) * cs.ddp(), "of that for tensor parallelism, above all allreduce of", "其中张量并行占"),
         (cs.tensor(8), "all of that for tensor parallelism", "其中张量并行占全部"),
         (cs.pipeline(2) * cs.fsdp(), "of that for data parallelism, above all", "其中数据并行占"),
-        (cs.pipeline(8), "all of that for sends between stages, above all send of 64\N{NO-BREAK SPACE}KiB", "其中阶段之间的发送占全部"),
+        (
+            cs.pipeline(8),
+            "all of that for sends between stages, above all send of 64\N{NO-BREAK SPACE}KiB",
+            "其中阶段之间的发送占全部",
+        ),
     ],
 )
 def test_a_product_says_for_which_of_its_ways_gpus_wait_most(split, en, zh):

@@ -102,6 +102,9 @@ def test_a_cable_without_another_way_stops_the_job_and_one_with_a_spare_costs_ti
     assert stopped.error.str.contains("cannot reach").all()
     row = table[table.name.str.startswith("infiniband")].iloc[0]
     one, other = row["name"].split(", ")[1].split(" → ")
+    carried = t.what_if(network="shared").link_bytes
+    (gone,) = [k for k in range(len(box.links)) if box.link_name(k) == f"{one} → {other}"]
+    assert carried[gone] == max(carried[k] for k in range(len(box.links)) if box.links.kind(k) == "infiniband")
     assert row.time == t.what_if(machine=box.without_link(one, other)).time
     star = cs.training_step(
         GPT, cs.topology.switch(4, bandwidth="25GB/s"), parallel=cs.ddp(), batch=32, dtype="bfloat16", compute="A100"

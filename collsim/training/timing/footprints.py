@@ -75,6 +75,14 @@ class Footprints:
             self._known[key] = self._footprint(list(self._routes(step, task)))
         return self._known[key]
 
+    def carried(self, step: TrainingStep) -> Longs:
+        """(links,) bytes that a step's collectives put on each."""
+        out = np.zeros(self.links)
+        for task in (step.tasks[i] for i in step.collectives):
+            found = self.of(step, task)
+            out[found.links] += task.times * found.nbytes
+        return np.rint(out).astype(np.int64)
+
     def alike(self, group: tuple[int, ...], task: StepTask) -> bytes:
         """A key that groups have in common for which a collective takes as long: equal links, used in the same way."""
         plan = self.network.plan(group, task)

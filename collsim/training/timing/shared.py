@@ -78,7 +78,10 @@ def shared(
             break
         took = seen if turn < _PATIENT else [(new + old) / 2 for new, old in zip(seen, took, strict=True)]
         turn += 1
-    return [SharedPart(begin, end, run.carried(s)) for s, (begin, end) in enumerate(times)]
+    return [
+        SharedPart(begin, end, run.footprints.carried(part.step))
+        for part, (begin, end) in zip(parts, times, strict=True)
+    ]
 
 
 def _computing(part: Part, took: Floats) -> Floats:
@@ -214,14 +217,6 @@ class _Shared:
         for (begin, end), seconds, rows in zip(listed, spent, chains, strict=True):
             _moved(begin, end, seconds, rows, run)
         return listed
-
-    def carried(self, s: int) -> Longs:
-        """(links,) bytes that a step's collectives put on each."""
-        step, out = self.parts[s].step, np.zeros(self.footprints.links)
-        for task in (step.tasks[i] for i in step.collectives):
-            found = self.footprints.of(step, task)
-            out[found.links] += task.times * found.nbytes
-        return np.rint(out).astype(np.int64)
 
 
 def _listed(
