@@ -70,7 +70,7 @@ def reason(trace: StepTrace) -> Pair:
         return "No part of the step changes.", "这一步的各部分用时都不变。"
     name, before, now = moved
     one = ("", "") if was.step.samples == trace.step.samples else (" per old batch", "（按原批量计）")
-    why = _why(trace) if name == "exposed" and trace.exposed else None
+    why = waited_for(trace) if name == "exposed" and trace.exposed else None
     en, zh = (
         f"{_SAID[name][0]}{one[0]}: {format_time(before)}, now {format_time(now)}",
         (f"{_SAID[name][1]}{one[1]}：原 {format_time(before)}，现 {format_time(now)}"),
@@ -147,7 +147,7 @@ def _exposed(trace: StepTrace) -> Pair:
     whole = format_time(trace.time)
     if not trace.communication:
         return f"{whole}, and nothing is sent.", f"{whole}，没有任何通信。"
-    en, zh = _why(trace)
+    en, zh = waited_for(trace)
     waits, share = format_time(trace.exposed), _percent(trace.exposed / trace.time)
     return (
         f"Of {whole} a GPU waits for the network for {waits} ({share}): {en}.",
@@ -155,7 +155,8 @@ def _exposed(trace: StepTrace) -> Pair:
     )
 
 
-def _why(trace: StepTrace) -> Pair:
+def waited_for(trace: StepTrace) -> Pair:
+    """What GPUs wait for, where they wait for the network: the part of a sentence."""
     if isinstance(trace.request.parallel, DataParallel):
         return _of_data_parallel(trace)
     found = waited(trace)

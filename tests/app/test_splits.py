@@ -1,5 +1,6 @@
 """The pages on pipelines, sharding and splits: their figures are those of Python and of the command line."""
 
+import html
 import json
 import shlex
 
@@ -14,6 +15,7 @@ from collsim.app.pages.split import searched
 from collsim.app.pages.split import split as page
 from collsim.app.shell import results
 from collsim.cli import app as commands
+from collsim.training.explain import waited_for
 
 
 def opened(name, **query):
@@ -91,6 +93,10 @@ def test_the_split_that_is_open_is_training_step_and_the_table_is_best_parallel(
     at = opened("split", **SMALL)
     assert messages(at) == []
     data, t = sent(at, "collsim_split"), searched.step(choice)
+    said = waited_for(t)[0]
+    assert f"{said[:1].upper()}{said[1:]}." in html.unescape(" ".join(e.proto.body for e in at.get("html"))), (
+        "the headline says what GPUs wait for"
+    )
     assert data["step"]["time"] == t.time
     assert data["step"]["memory"]["total"] == t.memory.max()
     frame = cs.best_parallel("gpt2", cs.machine("dgx-a100"), batch=16, top=searched.TOP, every=True)

@@ -17,6 +17,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "split.bubble": ("Idle", "空闲"),
     "split.bubble.note": ("neither computes nor sends", "既不计算也不发送"),
     "split.head": ("Computing {computing}, waiting for the network {exposed}", "计算 {computing}，等待网络 {exposed}"),
+    "split.end": (".", "。"),
     "split.rest": (
         "Idle {idle}: the pipeline's bubble, and stages that wait for one another. On average over GPUs.",
         "空闲 {idle}：流水线的气泡，以及阶段之间的相互等待。为各 GPU 的平均值。",

@@ -8,6 +8,7 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.training import StepTrace
+from collsim.training.explain import waited_for
 from collsim.training.models import models
 from collsim.training.parallel import Split
 from collsim.training.parallel.spoken import spoken
@@ -85,9 +86,11 @@ def step(choice: SplitChoice) -> StepTrace:
 
 @dataclass(frozen=True)
 class SplitShown:
-    """What the page draws of the step that is open: figures (as `StepTrace.row`), the document, and PyTorch."""
+    """What the page draws of the step that is open: figures (as `StepTrace.row`), what GPUs wait for on the network in
+    English and Chinese ("" where they do not), the document, and PyTorch."""
 
     figures: dict[str, Any]
+    waits: tuple[str, str]
     document: dict[str, Any]
     torch: tuple[str, str, str] | CollsimError
 
@@ -96,7 +99,8 @@ def shown(choice: SplitChoice, tell: Tell = quietly) -> SplitShown:
     """Run the step that is open."""
     trace = step(choice)
     tell("run", 0.7)
-    return SplitShown(trace.row(), split_document(trace), _torch(trace))
+    waits = waited_for(trace) if trace.exposed else ("", "")
+    return SplitShown(trace.row(), waits, split_document(trace), _torch(trace))
 
 
 def _torch(trace: StepTrace) -> tuple[str, str, str] | CollsimError:

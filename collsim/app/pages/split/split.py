@@ -22,7 +22,7 @@ from ...shell.notes import complain, figure, headline, quantity_figure, small, t
 from ...shell.page import page
 from ...shell.player import look
 from ...shell.results import latest
-from ...shell.session import session, t
+from ...shell.session import language, session, t
 from ..train.tabs import tabs
 from . import searched
 from .searched import ADDRESS, SplitChoice, SplitShown, expected, expected_search
@@ -104,6 +104,8 @@ def _headline(made: SplitShown) -> None:
     row, memory = made.figures, made.document["memory"]
     shares = {name: f"{100 * row[name] / row['time']:.3g}\N{NO-BREAK SPACE}%" for name in ("computing", "exposed")}
     idle = f"{100 * row['bubble'] / row['time']:.3g}\N{NO-BREAK SPACE}%"
+    waits = made.waits[language() == "zh"]
+    waits = f"{waits[:1].upper()}{waits[1:]}{t('split.end')}" if waits else ""
     of = t("split.of", room=f"{memory['room'] / 1e9:.3g}\N{NO-BREAK SPACE}GB") if memory["room"] else ""
     headline(
         quantity_figure(
@@ -112,7 +114,9 @@ def _headline(made: SplitShown) -> None:
         figure(small("MFU"), f"{100 * row['mfu']:.3g} ", "%", t("split.mfu")),
         figure(small(t("split.bubble")), f"{100 * row['bubble'] / row['time']:.3g} ", "%", t("split.bubble.note")),
         figure(small(t("train.memory")), f"{memory['total'] / 1e9:.3g} ", "GB", of),
-        verdict(t("split.head", **shares), t("split.rest", idle=idle), name=small(t("train.why"))),
+        verdict(
+            t("split.head", **shares), *filter(None, (waits, t("split.rest", idle=idle))), name=small(t("train.why"))
+        ),
     )
 
 
