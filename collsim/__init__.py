@@ -197,16 +197,19 @@ __all__ = [
 del _algorithms
 
 
-def pipeline(what: Any, *args: Any, **options: Any) -> Any:
+def pipeline(*args: Any, **options: Any) -> Any:
     """Steps in which every chunk follows the one before, or, of a number, pipeline parallelism on so many GPUs.
 
     `pipeline(rounds, chunks, stride=1)`: every chunk goes through the same rounds of an algorithm, one step behind the
     chunk before it. `pipeline(4, schedule="1f1b", interleave=None)`: a way of splitting a training step; see
     `collsim.training.pipeline`. Raises CollsimError.
     """
-    if isinstance(what, int) and not isinstance(what, bool):
-        return _pipeline_parallel(what, *args, **options)
-    return _pipelined(what, *args, **options)
+    what: Any = args[0] if args else options.get("rounds")
+    try:
+        rounds = None if isinstance(what, str) else iter(what)
+    except TypeError:
+        rounds = None
+    return _pipeline_parallel(*args, **options) if rounds is None else _pipelined(*args, **options)
 
 
 def _late(module: str, name: str) -> Any:

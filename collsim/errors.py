@@ -222,7 +222,7 @@ def shown(value: object, most: int = _LONGEST_VALUE) -> Words:
         return Sentence("a number of {bits:,} bits", bits=value.bit_length())
     try:
         text = repr(value[:most]) if isinstance(value, str) else repr(value)
-    except (ValueError, RecursionError):  # long numbers or deep lists inside
+    except Exception:  # long numbers or deep lists inside, or whatever somebody's own class does
         return Sentence("a {kind}", kind=type(value).__name__)
     if isinstance(value, str) and len(value) > most:
         return Sentence("{start}…' of {length:,} characters", start=repr(value[: most - 1])[:-1], length=len(value))
@@ -281,6 +281,13 @@ def require_word(what: Words, value: object, known: Collection[str], error: type
     if not isinstance(value, str) or value not in known:
         raise error(unknown(what, value, known))
     return value
+
+
+def require_list(name: str, values: object, example: str) -> None:
+    """Raises CollsimError for what is no list, with one that is."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        why = "{name}={values!r} must be a list, for example {example}"
+        raise CollsimError(why, name=name, values=values, example=example)
 
 
 def require_path(value: object, what: Words = "path") -> Path:

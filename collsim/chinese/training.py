@@ -61,8 +61,8 @@ SAID = {
     # several steps together
     "{name}={text!r} is no number from {least} to {most}": "{name}={text!r} 不是 {least} 到 {most} 之间的数",
     "--{key}: write it inside --parallel {name!r}": "--{key}：请写在 --parallel {name!r} 里面",
-    "{text!r} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'": (
-        "{text!r} 不是一种划分方式；请写成 'tensor(8) * pipeline(4) * ddp()'"
+    "{text} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'": (
+        "{text} 不是一种划分方式；请写成 'tensor(8) * pipeline(4) * ddp()'"
     ),
     "slow={{{rank!r}: {factor!r}}}: name a rank that takes part, and how many times as long it computes (1.5)": (
         "slow={{{rank!r}: {factor!r}}}：请写出参与的 rank，以及它的计算时间是几倍（例如 1.5）"
@@ -79,6 +79,14 @@ SAID = {
         "machine(nodes={nodes}) 返回了 {made!r}，它不是 Topology"
     ),
     "scaling needs at least one number of nodes; the list given is empty": "scaling 至少需要一个节点数；给出的列表为空",
+    "losses wants a StepTrace, got {trace!r:.200}; training_step makes one": (
+        "losses 需要一个 StepTrace，现在是 {trace!r:.200}；请用 training_step 生成"
+    ),
+    "no split of {ranks} GPUs with context_sizes={contexts} and expert_sizes={experts} gives all replicas of "
+    "batch={batch} as many samples; the sizes have to divide the GPUs, and the replicas the batch": (
+        "{ranks} 块 GPU 上按 context_sizes={contexts}、expert_sizes={experts} 没有一种划分能让所有副本平分 "
+        "batch={batch}；这些大小必须整除 GPU 数，副本数必须整除 batch"
+    ),
     "steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one": (
         "steps_together 至少需要两个 StepTrace，现在是 {traces!r:.200}；请用 training_step 生成"
     ),

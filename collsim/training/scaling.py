@@ -3,12 +3,13 @@ loses to one slow GPU or one broken cable."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CollsimError, Words, require_word
+from ..errors import CollsimError, Words, require_list, require_word
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import parse_count
@@ -57,7 +58,7 @@ def scaling(
     import pandas as pd
 
     require_word("kind of scaling", kind, KINDS)
-    _require_list("nodes", nodes, "[1, 2, 4]")
+    require_list("nodes", nodes, "[1, 2, 4]")
     counts = sorted({parse_count(n, "nodes") for n in nodes})
     if not counts:
         raise CollsimError("scaling needs at least one number of nodes; the list given is empty")
@@ -65,9 +66,10 @@ def scaling(
     rows: list[dict[str, Any]] = []
     for count in counts:
         samples = first if kind == "strong" else first * count // counts[0]
-        rows.append(_row(model, _at(machine, count), samples, count, parallel, options))
-        if len(rows) == 1 and rows[0]["error"]:
-            raise CollsimError(rows[0]["error"])
+        row, error = _row(model, _at(machine, count), samples, count, parallel, options)
+        if error is not None and not rows:
+            raise error
+        rows.append(row)
     each = rows[0]["samples_per_second"] / rows[0]["gpus"]
     alone = _one_gpu(model, machine, first // rows[0]["gpus"], options)
     for row in rows:
@@ -84,21 +86,18 @@ def _at(machine: str | Place, nodes: int) -> Topology:
     return made
 
 
-def _require_list(name: str, values: Any, example: str) -> None:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        why = "{name}={values!r} must be a list, for example {example}"
-        raise CollsimError(why, name=name, values=values, example=example)
-
-
-def _row(model: Any, place: Any, batch: int, nodes: int, parallel: Parallel, options: Any) -> dict[str, Any]:
+def _row(
+    model: Any, place: Any, batch: int, nodes: int, parallel: Parallel, options: Any
+) -> tuple[dict[str, Any], CollsimError | None]:
+    """A row, and why there is none of its figures."""
     row: dict[str, Any] = {"nodes": nodes, "gpus": place.ranks, "batch": batch}
     none = dict.fromkeys(("time", "samples_per_second", "exposed", "bubble"), float("nan"))
     try:
         t = training_step(model, place, parallel=parallel, batch=batch, **options)
     except CollsimError as error:
-        return {**row, **none, "error": str(error)}
+        return {**row, **none, "error": str(error)}, error
     figures = {"time": t.time, "samples_per_second": t.samples_per_second, "exposed": t.exposed, "bubble": t.bubble}
-    return {**row, **figures, "error": ""}
+    return {**row, **figures, "error": ""}, None
 
 
 def _one_gpu(model: Any, machine: str | Place, samples: int, options: Any) -> float:
@@ -124,9 +123,11 @@ def losses(trace: StepTrace, slow: Sequence[float] = STRAGGLERS) -> pd.DataFrame
     """
     import pandas as pd
 
-    _require_list("slow", slow, "[1.1, 1.5]")
+    if not isinstance(trace, StepTrace):
+        raise CollsimError("losses wants a StepTrace, got {trace!r:.200}; training_step makes one", trace=trace)
+    require_list("slow", slow, "[1.1, 1.5]")
     for factor in slow:
-        if not isinstance(factor, int | float):
+        if not isinstance(factor, Real) or isinstance(factor, bool):
             raise CollsimError("slow: {factor!r} is no number; give how many times as long it computes", factor=factor)
     rank = trace.step.lanes[0][0]
     own = trace.computing

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import collsim as cs
@@ -118,11 +119,28 @@ def test_a_pipeline_in_which_ranks_wait_for_each_other_is_refused():
         (lambda: cs.pipeline(4, "interleaved").timing(11), "use a multiple of 4: 8 or 12"),
         (lambda: cs.pipeline(4).timing(8, backward=1, weight=2), "longer than it"),
         (lambda: cs.pipeline(0), "pipeline"),
+        (lambda: cs.pipeline(True), "is a bool"),
+        (lambda: cs.pipeline(None), "NoneType"),
+        (lambda: cs.pipeline("x"), "not a whole number"),
+        (lambda: cs.pipeline(4, interleave=[2]), "interleave"),
+        (lambda: cs.pipeline(4, interleave=10**9), "4,000,000,000 stages of a pipeline"),
+        (lambda: cs.pipeline(4).timing("x"), "not a whole number"),
+        (lambda: cs.pipeline(4).timing(10**9), "passes of a pipeline; .*fewer microbatches"),
+        (lambda: cs.pipeline(4000, "zbv").timing(1), "passes of a pipeline"),
+        (lambda: cs.training.every_schedule(4, 8, schedules="gpipe"), "must be a list"),
     ],
 )
 def test_what_no_pipeline_can_do_is_a_sentence(call, says):
     with pytest.raises(cs.CollsimError, match=says):
         call()
+
+
+@pytest.mark.parametrize("four", [4, 4.0, "4", np.int64(4), np.int32(4), np.array(4)])
+def test_a_number_of_stages_and_of_microbatches_is_any_number(four):
+    assert cs.pipeline(four, schedule="gpipe") == cs.pipeline(p=four, schedule="gpipe") == cs.pipeline(4, "gpipe")
+    assert cs.pipeline(4).timing(four).time == cs.pipeline(4).timing(4).time
+    assert cs.pipeline(4).timing(four).form == cs.pipeline(4).timing(4).form
+    assert cs.training.every_schedule(4, four)["1f1b"][1].time == 21
 
 
 def test_steps_of_an_algorithm_are_still_pipelined():
@@ -165,6 +183,18 @@ def test_where_no_formula_holds_none_is_given():
     assert cs.pipeline(4).timing(8, hop=0.1).form is None
     assert cs.pipeline(4, "zbv").timing(8, 1, 3).form is None
     assert cs.pipeline(4, "interleaved").timing(2).form is None
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "weight"), [(1, 3, 1.2), (1, 2, 0.5), (3, 2, 1), (2, 1, 0.75), (1, 2, 1)]
+)
+def test_the_bubble_of_zero_bubble_is_that_of_the_paper_where_w_is_the_shortest_pass(forward, backward, weight):
+    """(p − 1)(F + I − W) ÷ v; a longer W leaves (p − 1) · max(F, I) ÷ v, and no formula is given."""
+    t = cs.pipeline(2, "zero-bubble").timing(4, forward, backward, weight=weight)
+    rest = max(forward, backward - weight, forward + backward - 2 * weight)
+    assert t.time == pytest.approx(4 * (forward + backward) + rest / 2)
+    assert (t.form is not None) == (weight <= min(forward, backward - weight))
+    assert t.form is None or t.form.time == pytest.approx(t.time)
 
 
 def test_the_staircase_of_held_microbatches_reaches_what_the_rank_holds_and_ends_at_none():

@@ -143,3 +143,14 @@ def test_a_straggler_that_is_no_number_is_a_sentence(slow, says):
     t = cs.training_step(GPT, cs.machine("dgx-a100"), parallel=cs.ddp(), batch=64, dtype="bfloat16")
     with pytest.raises(cs.CollsimError, match=says):
         cs.training.losses(t, slow=slow)
+
+
+def test_why_the_first_row_cannot_be_is_said_in_both_languages():
+    with pytest.raises(cs.CollsimError, match="the next that is") as said:
+        cs.training.scaling("gpt2", "dgx-a100", parallel=cs.ddp(), nodes=(1, 2), batch=1, micro_batch=1)
+    assert "下一个" in said.value.said("zh")
+
+
+def test_losses_are_those_of_a_step():
+    with pytest.raises(cs.CollsimError, match="wants a StepTrace"):
+        cs.training.losses(5)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...errors import CollsimError, Sentence, require_word
+from ...errors import CollsimError, Sentence, require_list, require_word
+from ...limits import MOST_TASKS, require_few
 from ...units import parse_count, parse_time
 from ..pipelines import SCHEDULES, Order, PipelineTiming, form, order, stage_ranks, timed
 from ..workload.step import TrainingStep
@@ -108,16 +109,16 @@ class Pipeline(_Part):
 
         Raises CollsimError for numbers of microbatches that the schedule cannot take.
         """
-        v = self.interleave
+        m, v = parse_count(microbatches, "microbatches"), self.interleave
         f, b, h = (parse_time(t, name) for t, name in ((forward, "forward"), (backward, "backward"), (hop, "hop")))
         w = b / 2 if weight is None else parse_time(weight, "weight")
         if w > b:
             why = "weight={weight!r} is a part of backward={backward!r}, and longer than it"
             raise CollsimError(why, weight=weight, backward=backward)
         seconds = {"F": f / v, "B": b / v, "I": (b - w) / v, "W": w / v}
-        made = timed(self.orders(microbatches), self.stage_ranks, seconds, h)
+        made = timed(self.orders(m), self.stage_ranks, seconds, h)
         whole = {kind: v * took for kind, took in seconds.items()}
-        return made if h else replace(made, form=form(self.schedule, self.size, microbatches, v, whole))
+        return made if h else replace(made, form=form(self.schedule, self.size, m, v, whole))
 
 
 def tensor(t: int, sequence: bool = False) -> TensorParallel:
@@ -157,10 +158,11 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
     """
     require_word("schedule of a pipeline", schedule, SCHEDULES)
     size = parse_count(p, "pipeline")
-    if schedule == "1f1b" and interleave is not None and interleave != 1:
+    given = None if interleave is None else parse_count(interleave, "interleave")
+    if schedule == "1f1b" and given not in (None, 1):
         schedule = "interleaved"
     usual = _STAGES.get(schedule)
-    many = (usual or 2) if interleave is None else parse_count(interleave, "interleave")
+    many = given or usual or 2
     if usual is not None and many != usual:
         raise CollsimError(
             "interleave={many}: in {schedule} a GPU holds {stages} of the model",
@@ -170,6 +172,7 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
         )
     if not isinstance(scatter, bool):
         raise CollsimError("scatter={scatter!r} must be True or False", scatter=scatter)
+    require_few("stages of a pipeline", size * many, MOST_TASKS, "use fewer GPUs or a smaller interleave")
     return Pipeline(size, schedule, many, scatter)
 
 
@@ -185,6 +188,7 @@ def every_schedule(
 ) -> dict[str, tuple[Pipeline, PipelineTiming] | CollsimError]:
     """Several schedules with the same passes: each with its timing, or why it cannot be. Arguments as those of
     `Pipeline.timing`; interleave: stages of a GPU, where a schedule leaves that open."""
+    require_list("schedules", schedules, "['gpipe', '1f1b']")
     out: dict[str, tuple[Pipeline, PipelineTiming] | CollsimError] = {}
     for name in schedules:
         try:

@@ -62,7 +62,7 @@ _FORMULAS = {
         (_V, "(p − 1)(F + B) ÷ v", "(2(p − r − 1) + (v − 1)p + 1) ÷ v"),
     ),
     "zero-bubble": _Formulas(
-        lambda p, m, f, i, w: m % p == 0 and w <= f + i,
+        lambda p, m, f, i, w: m % p == 0 and w - min(f, i) <= 1e-12 * f,  # else what waits is not a W
         lambda p, v, f, i, w: (p - 1) * (f + i - w) / v,
         lambda p, m, v, r: min(m, p),
         (_SPLIT, "(p − 1)(F + I − W) ÷ v", "p"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import CollsimError
+from ...limits import MOST_TASKS, require_few
 
 FORWARD, BACKWARD, INPUT, WEIGHT = "F", "B", "I", "W"
 SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero-bubble", "zbv", "dualpipe-v")
@@ -38,9 +39,12 @@ def stage_ranks(schedule: str, ranks: int, interleave: int) -> list[int]:
 
 
 def order(schedule: str, ranks: int, micros: int, interleave: int) -> list[Order]:
-    """The order of every rank. Raises CollsimError for numbers of microbatches that the schedule cannot take."""
+    """The order of every rank. Raises CollsimError for numbers of microbatches that the schedule cannot take, and for
+    more passes than there may be tasks of a step."""
     from .zero_bubble import dualpipe_v, zbv
 
+    runs = max(micros, 2 * ranks - 1) if schedule == "zbv" else micros
+    require_few("passes of a pipeline", 2 * ranks * interleave * runs, MOST_TASKS, "use fewer microbatches or stages")
     if schedule == "gpipe":
         return [_gpipe(rank, micros) for rank in range(ranks)]
     if schedule == "1f1b":
