@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .errors import CollsimError, unknown
+from .errors import require_word
 
 _ITEMSIZE = {
     "int8": 1,
@@ -25,9 +25,12 @@ def dtypes() -> tuple[str, ...]:
     return tuple(_ITEMSIZE)
 
 
+def name_of(dtype: object) -> str:
+    """The name of a dtype, or of a numpy dtype. Raises CollsimError with suggestions."""
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype
+    return require_word("dtype", name, _ITEMSIZE)
+
+
 def itemsize(dtype: object) -> int:
     """Bytes per element of a dtype's name (or of a numpy dtype). Raises CollsimError with suggestions."""
-    name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype)
-    if name not in _ITEMSIZE:
-        raise CollsimError(unknown("dtype", name, _ITEMSIZE))
-    return _ITEMSIZE[name]
+    return _ITEMSIZE[name_of(dtype)]

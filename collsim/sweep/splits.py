@@ -61,16 +61,17 @@ def best_parallel(
 
     Raises CollsimError where nothing is legal or nothing fits, with the nearest.
     """
-    from ..training.search import best_first, every_legal, room_of, row_of, search_request, split_frame
+    from ..training.search import best_first, every_legal, room_of, row_of, search_request, sizes, split_frame
 
     if executor is not None and not callable(getattr(executor, "submit", None)):
         wanted = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
         raise CollsimError(wanted, executor=executor)
     require_progress(progress, *_COUNTED[1:])
+    contexts, experts = sizes("context_sizes", context_sizes), sizes("expert_sizes", expert_sizes)
     first = {"model": model, "machine": machine, "batch": batch, "dtype": dtype, "optimizer": optimizer}
     request = search_request(first, compute)
     room, count = room_of(request, memory), parse_count(top, "top", least=0)
-    listed = every_legal(request, tuple(context_sizes), tuple(expert_sizes))
+    listed = every_legal(request, contexts, experts)
     store = Store(out)
     try:
         kept = _Kept(store, request, executor)

@@ -98,8 +98,7 @@ class Estimating:
         key = unit.cut, self.like(unit), unit.tied, w.placed.grid.pp, w.placed.grid.dp
         if key not in self.units:
             (there, a), (back, b) = (self.took(w, box((unit,), kind)) for kind in ("F", "B"))
-            again = unit.kept if unit.full else 0.0
-            self.units[key] = _Unit(there, back, a + b, unit.resident, again, unit.dense, unit.routed)
+            self.units[key] = _Unit(there, back, a + b, unit.resident, unit.rebuilt, unit.dense, unit.routed)
         return self.units[key]
 
     def like(self, unit: Unit) -> Any:

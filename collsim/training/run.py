@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import islice
+from numbers import Integral
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,7 +26,7 @@ from .timing import alone
 from .trace import StepTrace
 from .workload.collectives import Collectives
 from .workload.model import Model
-from .workload.step import TrainingStep
+from .workload.step import TrainingStep, require_tasks
 from .workload.transformer import RECOMPUTE
 
 NETWORKS = ("alone", "shared")
@@ -181,12 +183,15 @@ def _ranks(asked: Any, topology: Topology) -> tuple[int, ...]:
     n = topology.ranks
     if asked is None:
         return tuple(range(n))
-    if isinstance(asked, int) and not isinstance(asked, bool):
-        return _spread(asked, topology)
+    if isinstance(asked, Integral) and not isinstance(asked, bool):
+        return _spread(int(asked), topology)
     try:
-        listed = tuple(int(r) for r in asked)
-    except (TypeError, ValueError):
-        raise CollsimError("ranks={asked!r} must be a list of ranks, or their number", asked=asked) from None
+        given = tuple(islice(asked, n + 1))
+    except TypeError:
+        given = (None,)
+    if not all(isinstance(r, Integral) and not isinstance(r, bool) for r in given):
+        raise CollsimError("ranks={asked!r} must be a list of ranks, or their number", asked=asked)
+    listed = tuple(map(int, given))
     if not listed or len(set(listed)) < len(listed) or not all(0 <= r < n for r in listed):
         why = "ranks={asked!r} must be different ranks of {name}, which has 0 to {last}"
         raise CollsimError(why, asked=asked, name=topology.name, last=n - 1)
@@ -251,8 +256,11 @@ def _fitting(total: int, unit: int) -> int:
 
 
 def written(request: Request) -> TrainingStep:
-    """The TrainingStep of a request."""
-    return request.parallel.write(workload_of(request))
+    """The TrainingStep of a request. Raises CollsimError where it would have too many tasks."""
+    workload, way = workload_of(request), request.parallel
+    if not isinstance(way, Split) or way.torch_buckets(workload):  # others count their own
+        require_tasks(2 * request.accumulate * len(request.model.layers))
+    return way.write(workload)
 
 
 def workload_of(request: Request) -> Workload:
@@ -266,9 +274,10 @@ def workload_of(request: Request) -> Workload:
 def network_of(request: Request) -> Collectives:
     """How its collectives are timed; what was worked out for a topology is kept as long as that lives."""
     known = _NETWORKS.setdefault(request.topology, {})
-    how = request.collectives, request.algorithm
+    asked_for = request.collectives, request.algorithm
+    how = repr(asked_for)  # whatever was given: Collectives checks it
     if how not in known:
-        known[how] = Collectives(replace(request.topology), *how)  # a copy: what is kept must not keep the key alive
+        known[how] = Collectives(replace(request.topology), *asked_for)  # a copy: what is kept must not hold the key
     return known[how]
 
 
@@ -298,13 +307,15 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
 
 def _slow(asked: Any, ranks: tuple[int, ...]) -> dict[int, float]:
     """Stragglers, checked. Raises CollsimError for ranks that take no part, and for factors below 1."""
-    out = {}
-    if not isinstance(asked or {}, Mapping):
+    out: dict[int, float] = {}
+    if asked is None:
+        return out
+    if not isinstance(asked, Mapping):
         why = "slow={slow!r} must be a dict of ranks and how many times as long each computes, for example {{0: 1.5}}"
         raise CollsimError(why, slow=asked)
-    for rank, factor in (asked or {}).items():
-        good = isinstance(factor, int | float) and not isinstance(factor, bool) and 1 <= factor < 1e6
-        if rank not in ranks or not good:
+    for rank, factor in asked.items():
+        good = isinstance(factor, int | float | np.integer) and not isinstance(factor, bool) and 1 <= factor < 1e6
+        if isinstance(rank, bool) or rank not in ranks or not good:
             raise CollsimError(
                 "slow={{{rank!r}: {factor!r}}}: name a rank that takes part, and how many times as long it computes "
                 "(1.5)",
@@ -441,7 +452,7 @@ _FASTER: WeakKeyDictionary[Topology, dict[float, Topology]] = WeakKeyDictionary(
 
 
 def _factor(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 < value < 1e6:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not 1e-6 < value < 1e6:
         why = "network={value!r} must be a factor above 0 (2: twice as fast), or one of {networks}"
         raise CollsimError(why, value=value, networks=", ".join(NETWORKS))
     return float(value)

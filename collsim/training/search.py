@@ -17,7 +17,7 @@ from itertools import groupby
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CollsimError
+from ..errors import CollsimError, require_list
 from ..units import format_bytes, parse_bytes, parse_count
 from .compute.costs import speed_on
 from .estimate import Estimating
@@ -53,6 +53,12 @@ def search_request(first: dict[str, Any], compute: Any) -> Request:
     return replace(request, batch=batch)
 
 
+def sizes(name: str, values: Any) -> tuple[int, ...]:
+    """GPUs along a way, as they are to be tried. Raises CollsimError for what is no list of numbers from 1 on."""
+    require_list(name, values, "(1, 2, 4)")
+    return tuple(dict.fromkeys(parse_count(value, name) for value in values)) or (1,)
+
+
 def room_of(request: Request, memory: Any) -> float:
     """Bytes of a GPU: as given, or its own. Raises CollsimError where neither is known."""
     if memory is not None:
@@ -77,6 +83,15 @@ def estimated(
 def every_legal(request: Request, contexts: tuple[int, ...], experts: tuple[int, ...]) -> list[Candidate]:
     """All legal splits. Raises CollsimError where there is none."""
     listed = list(legal(request, contexts, experts))
+    if not listed and (contexts, experts) != ((1,), (1,)):
+        raise CollsimError(
+            "no split of {ranks} GPUs with context_sizes={contexts} and expert_sizes={experts} gives all replicas of "
+            "batch={batch} as many samples; the sizes have to divide the GPUs, and the replicas the batch",
+            ranks=len(request.ranks),
+            contexts=contexts,
+            experts=experts,
+            batch=request.batch,
+        )
     if not listed:
         raise CollsimError(
             "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples",
@@ -138,8 +153,9 @@ def _variants(
     for e in experts:
         if dp * c % e:
             continue
-        for micro in [k for k in _divisors(request.batch // dp) if k <= _MOST_SAMPLES]:
-            many = request.batch // dp // micro
+        each = request.batch // dp
+        for micro in [k for k in range(1, _MOST_SAMPLES + 1) if each % k == 0]:
+            many = each // micro
             for v in [1] + [k for k in _divisors(blocks // p) if k > 1 and p > 1 and many % p == 0]:
                 for way in data if dp * c > 1 else (None,):
                     parts: list[Any] = (
@@ -156,9 +172,9 @@ def _divisors(n: int) -> list[int]:
 
 
 def _cuts(model: Model, t: int) -> bool:
-    """Do so many GPUs divide what layers are cut along?"""
+    """Do so many GPUs divide what layers are cut along, heads too?"""
     cut = [layer for layer in model.layers if layer.cut in ("column", "row", "heads")]
-    return t == 1 or (bool(cut) and all(n % t == 0 for layer in cut for n in layer.tensors[:1]))
+    return t == 1 or (bool(cut) and all(n % t == 0 for layer in cut for n in (*layer.tensors[:1], layer.heads)))
 
 
 # ---- rows -----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -110,7 +110,7 @@ def steps_together(traces: Sequence[StepTrace]) -> StepsTogether:
 
     Raises CollsimError for fewer than two, other topologies, and GPUs that two of them use.
     """
-    traces = tuple(traces)
+    traces = tuple(traces) if isinstance(traces, Iterable) else (traces,)
     if len(traces) < 2 or not all(isinstance(trace, StepTrace) for trace in traces):
         why = "steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one"
         raise CollsimError(why, traces=traces)

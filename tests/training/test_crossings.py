@@ -47,16 +47,40 @@ def test_stages_inside_a_node_send_over_nvlink():
 
 
 def test_a_split_is_read_from_the_text_that_it_says():
-    for way in WAYS:
-        assert cs.training.spoken(way.says).says == way.says
+    ways = [cs.ddp(bucket=1234567), cs.ddp(bucket="1.5MiB", first=1000), cs.zero(2, bucket=7), cs.pipeline(4, "zbv")]
+    for way in [*WAYS, *ways, (cs.tensor(2) * cs.ddp()).placed("pp-dp-ep-cp-tp")]:
+        assert cs.training.spoken(way.says) == way
     assert cs.training.spoken("cs.tensor(8)*cs.ddp()").says == "tensor(8) * ddp()"
 
 
 @pytest.mark.parametrize(
-    "text", ["tensor(", "import os", "open('x')", "tensor(8) + ddp()", "tensor(x)", "tensor(8)(1)", ""]
+    "text",
+    [
+        "tensor(",
+        "import os",
+        "open('x')",
+        "tensor(8) + ddp()",
+        "tensor(x)",
+        "tensor(8)(1)",
+        "",
+        "ddp().tensor(8)",
+        "tensor(2).placed('pp-dp-ep-cp-tp')",
+        " * ".join(["ddp()"] * 3000),
+        "-" * 5000 + "1",
+        "(" * 300 + "ddp()" + ")" * 300,
+        None,
+        5,
+        b"ddp()",
+    ],
 )
 def test_what_is_no_way_of_splitting_is_a_sentence(text):
-    with pytest.raises(cs.CollsimError):
+    with pytest.raises(cs.CollsimError, match="way of splitting"):
+        cs.training.spoken(text)
+
+
+@pytest.mark.parametrize(("text", "says"), [("tensor(0)", "tensor=0 is too small"), ("zero(4)", "stage 1 shares")])
+def test_a_value_that_cannot_be_is_named_in_a_product_too(text, says):
+    with pytest.raises(cs.CollsimError, match=says):
         cs.training.spoken(text)
 
 

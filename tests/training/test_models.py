@@ -226,3 +226,18 @@ def test_every_model_of_the_catalogue_has_a_source_and_can_be_made():
         model = cs.model(name)
         assert model.source, name
         assert model.parameters > 1e6, name
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: cs.transformer(64, 10**9, 4), "100,000 is the most"),
+        (lambda: cs.transformer(64, 2, 4, flash="no"), "flash='no' must be True or False"),
+        (lambda: cs.training.layer_activations(64, 4, 32, tensor=0), "tensor=0 is too small"),
+        (lambda: cs.training.layer_activations(64, 4, -1), "seq=-1 is too small"),
+        (lambda: cs.training.first_stage_activations(64, 4, 4, 32, pipeline=0), "pipeline=0 is too small"),
+    ],
+)
+def test_numbers_of_a_transformer_that_cannot_be_are_a_sentence(call, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        call()

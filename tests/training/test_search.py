@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import collsim as cs
@@ -109,3 +110,38 @@ def test_a_batch_that_no_replicas_share_is_refused():
     odd = cs.transformer(2050, 7, 10, seq=64)
     with pytest.raises(cs.CollsimError, match="no split of 16 GPUs"):
         cs.best_parallel(odd, BOX, batch=1)
+
+
+def test_heads_are_shared_evenly():
+    """GPT-2 has 12 heads, the largest 25: Megatron-LM asserts that tensor parallelism divides them."""
+    shapes = {name: {s.sizes["tp"] for s, *_ in legal(asked(model=cs.model(name)))} for name in ("gpt2", "gpt2-xl")}
+    assert shapes == {"gpt2": {1, 2, 4}, "gpt2-xl": {1}}
+
+
+@pytest.mark.parametrize("batch", [10**9, 10**12])
+def test_a_batch_of_any_size_has_as_many_splits(batch):
+    """Microbatches of 1 to 16 samples are tried, not all divisors of what a replica takes."""
+    assert {micro for _, micro, _ in legal(asked(batch=batch))} == {1, 2, 4, 5, 8, 10, 16}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "says"),
+    [
+        ({"context_sizes": 2}, "must be a list"),
+        ({"context_sizes": "12"}, "must be a list"),
+        ({"context_sizes": None}, "must be a list"),
+        ({"context_sizes": [0]}, "context_sizes=0 is too small"),
+        ({"context_sizes": [1.5]}, "not a whole number"),
+        ({"expert_sizes": [True]}, "is a bool"),
+        ({"expert_sizes": ["x"]}, "not a whole number"),
+        ({"context_sizes": [3]}, r"context_sizes=\(3,\)"),
+    ],
+)
+def test_sizes_that_cannot_be_tried_are_a_sentence(sizes, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        cs.best_parallel(GPT, BOX, batch=64, **sizes)
+
+
+def test_sizes_may_be_any_numbers():
+    sizes = {"context_sizes": [np.int64(2), "2", 2.0]}
+    assert set(cs.best_parallel(GPT, BOX, batch=64, top=1, **sizes).cp) == {2}

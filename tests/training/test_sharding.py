@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import collsim as cs
@@ -31,6 +32,16 @@ def test_bytes_of_the_paper(stage, times):
     """2Ψ, and 3Ψ in stage 3 (section 7), times (n − 1)/n; two bytes an element."""
     assert cs.zero(stage).sent_bytes(1_000_000, 8) == times * 2_000_000 * 7 / 8
     assert cs.zero(stage).sent_bytes(1_000_000, 8, dtype="float32") == times * 4_000_000 * 7 / 8
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.dtype("float16"), "float16", "bfloat16"])
+def test_numbers_and_types_may_be_those_of_numpy(dtype):
+    assert cs.zero(np.int64(3)).sent_bytes(np.int64(100), np.int32(4), dtype) == 3 * 200 * 3 / 4
+    assert cs.zero(np.int64(3)) == cs.zero(3.0) == cs.zero(3)
+    assert (
+        cs.fsdp(reduce_dtype=dtype).says
+        == cs.fsdp(reduce_dtype=np.dtype(dtype).name if dtype != "bfloat16" else dtype).says
+    )
 
 
 @pytest.mark.parametrize("stage", [1, 2])
@@ -65,8 +76,6 @@ def test_hybrid_sharding_reduces_inside_a_replica_and_then_across():
 
 
 def test_prefetch_gathers_a_block_while_one_computes_and_holds_one_more():
-    slow = {"machine": None}
-    del slow
     ahead, not_ahead = step(cs.fsdp()), step(cs.fsdp(prefetch=False))
     block = LLAMA.layers[1:9]
     assert ahead.time < not_ahead.time
@@ -109,6 +118,17 @@ def test_a_bucket_of_zero_is_launched_before_it_exceeds_its_cap():
         (lambda: cs.fsdp(prefetch=1), "True or False"),
         (lambda: step(cs.fsdp(replicate=3)), "no such replicas"),
         (lambda: cs.zero(1, reduce_dtype="x"), "dtype"),
+        (lambda: cs.zero(np.array([1, 2])), "stage 1 shares"),
+        (lambda: cs.zero("1"), "stage 1 shares"),
+        (lambda: cs.zero(1).sent_bytes(1000, 8, dtype=None), "unknown dtype None"),
+        (lambda: cs.zero(1).state_bytes(1000, 8, optimizer="lion"), "unknown optimizer 'lion'"),
+        (lambda: cs.zero(1).state_bytes(1000, 8, optimizer=["adam"]), "unknown optimizer"),
+        (lambda: cs.training.state_bytes(1000, optimizer="lion"), "unknown optimizer"),
+        (lambda: cs.training.state_bytes(1000, shards=0), "shards=0 is too small"),
+        (lambda: cs.training.state_bytes(-5), "parameters=-5 is too small"),
+        (lambda: step(cs.zero(1, bucket=1)), "tasks in a step of training"),
+        (lambda: step(cs.fsdp(accumulate=10**9)), "tasks in a step of training"),
+        (lambda: step(cs.ddp(accumulate=10**9)), "tasks in a step of training"),
     ],
 )
 def test_what_cannot_be_sharded_is_a_sentence(call, says):

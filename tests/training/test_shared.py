@@ -112,7 +112,7 @@ def test_what_cannot_run_together_gets_a_sentence():
     a100 = cs.machine("dgx-a100")
     t = cs.training_step("resnet18", a100, parallel=cs.ddp(), micro_batch=8)
     other = cs.training_step("resnet18", "dgx-1v", parallel=cs.ddp(), micro_batch=8)
-    for steps in ([t], [t, t], [t, other], [t, "ddp"]):
+    for steps in ([t], [t, t], [t, other], [t, "ddp"], t, None, 5):
         with pytest.raises(cs.CollsimError):
             cs.steps_together(steps)
     with pytest.raises(cs.CollsimError, match="asynchronous"):

@@ -1,5 +1,8 @@
 """Several GPUs share one replica: bytes, memory and times that papers and libraries publish."""
 
+from itertools import count
+
+import numpy as np
 import pytest
 
 import collsim as cs
@@ -121,7 +124,8 @@ def test_activations_under_recomputation():
     alive = sorted(
         n for _, kind, n, *_ in cs.training_step(blocks(h, 1, 96), **ask).step.alive if kind == "activations"
     )
-    assert alive == [2 * s * b * h / 8, (34 + 5 * 96 * s / h) * s * b * h / 8]  # kept, and while it is computed again
+    assert alive[0] == 2 * s * b * h / 8  # its input, which is the first of what is there while it is computed again
+    assert sum(alive) == (34 + 5 * 96 * s / h) * s * b * h / 8
 
 
 def test_full_recomputation_costs_the_flops_of_the_paper():
@@ -267,3 +271,52 @@ def test_streams_of_a_gpu_are_threads_of_a_trace(tmp_path):
     for spans in threads.values():
         for (_, end), (begin, _) in pairwise(sorted(spans)):
             assert begin >= end - 1e-3
+
+
+GPT = cs.transformer(64, 4, 4, seq=32, vocab=1000)
+
+
+def step_of(**asked):
+    usual = {"parallel": cs.pipeline(2) * cs.tensor(2) * cs.zero(1), "batch": 64, "memory": "1TB"}
+    return cs.training_step(GPT, "dgx-a100", **{**usual, **asked})
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"ranks": "12"}, "must be a list of ranks"),
+        ({"ranks": [0.5, 1.7]}, "must be a list of ranks"),
+        ({"ranks": [True, False]}, "must be a list of ranks"),
+        ({"ranks": [float("inf")]}, "must be a list of ranks"),
+        ({"ranks": count()}, "must be different ranks"),
+        ({"ranks": range(10**9)}, "must be different ranks"),
+        ({"slow": np.array([1, 2])}, "must be a dict of ranks"),
+        ({"slow": False}, "must be a dict of ranks"),
+        ({"slow": {True: 2}}, "name a rank"),
+        ({"collectives": []}, "unknown collectives"),
+        ({"algorithm": {}}, "unknown algorithm"),
+        ({"batch": 2**31, "parallel": cs.fsdp(), "memory": "80GB"}, "nearest split that fits"),
+        ({"batch": 10**9}, "fewer microbatches"),
+    ],
+)
+def test_what_was_asked_wrongly_is_a_sentence(asked, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        step_of(**asked)
+
+
+def test_ranks_and_factors_may_be_numbers_of_numpy():
+    whole = {"parallel": cs.ddp(), "batch": 8}
+    assert step_of(ranks=np.int64(4), **whole).time == step_of(ranks=4, **whole).time
+    assert step_of(slow={0: np.int64(2)}).time == step_of(slow={0: 2}).time
+    assert step_of().what_if(network=np.int64(2)).time == step_of().what_if(network=2).time
+
+
+@pytest.mark.parametrize("recompute", ["selective", "full", "alternate"])
+@pytest.mark.parametrize("way", [cs.fsdp(), cs.pipeline(4) * cs.zero(1), cs.ddp() * cs.tensor(2)])
+def test_what_is_computed_again_is_not_held_beside_itself(way, recompute):
+    """The input that a block keeps is the first of what it computes again: one block holds no more than without."""
+    model = cs.transformer(64, 1, 4, seq=512, vocab=16)
+    plain = cs.training_step(model, "dgx-a100", parallel=way, micro_batch=8, batch=8 * 8)
+    again = plain.what_if(recompute=recompute)
+    assert again.memory.max() <= plain.memory.max()
+    assert again.time >= plain.time

@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from ...errors import CollsimError, require_word
-from ...units import format_bytes, parse_bytes, parse_count
+from ...units import parse_bytes, parse_count
 from ..workload.model import Model
 from ..workload.step import TrainingStep, Writer
 from .buckets import CAP, FIRST, PIECE, all_in_one, assigned, before_rebuilding, rebuilt
@@ -75,8 +77,15 @@ class DDP(Parallel):
         return _Writing(self, asked).step()
 
 
+_UNITS = ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)
+
+
 def _said(name: str, value: Any) -> str:
-    return repr(format_bytes(value).replace("\N{NO-BREAK SPACE}", "")) if name in ("bucket", "first") else repr(value)
+    """A size in the largest unit of which it is a whole number."""
+    for unit, factor in _UNITS if name in ("bucket", "first") else ():
+        if value % factor == 0:
+            return repr(f"{value // factor}{unit}")
+    return repr(value)
 
 
 def ddp(
@@ -128,17 +137,17 @@ def ddp(
     return DDP(cap, _cap("first", first), hook, accumulate=many, **flags)
 
 
-def _mebibytes(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2**40:
+def _mebibytes(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not 0 < value < 2**40:
         why = "bucket_cap_mb={value!r} must be a number of MiB above 0; torch's default is 25"
         raise CollsimError(why, value=value)
-    return value * 2**20
+    return int(value * 2**20)
 
 
 def _cap(name: str, value: Any) -> int | None:
     if value is None:
         return None
-    size = parse_bytes(int(value) if isinstance(value, float) else value, name)
+    size = parse_bytes(value, name)
     if size < 1:
         raise CollsimError(
             "{name}={value!r}: a bucket of 0 bytes holds nothing; the smallest, {name}=1, puts every tensor in its own",

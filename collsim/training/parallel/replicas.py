@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...dtypes import itemsize
-from ..workload.step import NETWORK
+from ..workload.step import NETWORK, require_tasks
 from .ddp import DDP, HOOKS
 from .placement import Groups
 from .sharding import FSDP, Zero
@@ -198,7 +198,7 @@ class ZeroReduced(Reduced):
             return
         after = optimizer
         for count, groups in ((unit_sum(self.of_lane(lane), what), g) for what, g in self.kinds):
-            pieces = -(-count // self.data.bucket)
+            require_tasks(pieces := -(-count // self.data.bucket))
             for i in range(pieces if len(groups[lane][0]) > 1 else 0):
                 size = self.item * (min(count, (i + 1) * self.data.bucket) - i * self.data.bucket)
                 after = self.w.collective(lane, "gather", "allgather", "weights", groups[lane], size, (after,))

@@ -8,13 +8,14 @@ torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any
 
-from ...dtypes import itemsize
+from ...dtypes import itemsize, name_of
 from ...errors import CollsimError
 from ...units import parse_count
 from ..workload.step import TrainingStep
-from .strategy import OPTIMIZERS, Parallel, Workload
+from .strategy import Parallel, Workload, optimizer_bytes
 
 #: Elements of a bucket that ZeRO does not exceed (deepspeed/runtime/zero/config.py, reduce_bucket_size and
 #: allgather_bucket_size).
@@ -54,7 +55,7 @@ class Zero(Parallel):
         2 + 2 + 12 a parameter, of which stage 1 shares the 12, stage 2 gradients too, stage 3 all."""
         n, count = parse_count(ranks, "ranks"), parse_count(params, "params")
         item = itemsize(dtype)
-        rest = OPTIMIZERS[optimizer][0] + (4 if item < 4 else 0)
+        rest = optimizer_bytes(optimizer) + (4 if item < 4 else 0)
         shared = rest + (item if self.stage > 1 else 0) + (item if self.stage > 2 else 0)
         return count * (2 * item + rest - shared + shared / n)
 
@@ -83,11 +84,11 @@ def zero(
 
     Raises CollsimError for other stages.
     """
-    if isinstance(stage, bool) or stage not in (1, 2, 3):
+    if isinstance(stage, bool) or not isinstance(stage, Real) or stage not in (1, 2, 3):
         raise CollsimError("zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too", stage=stage)
     _require_flags(overlap=overlap)
     many = None if accumulate is None else parse_count(accumulate, "accumulate")
-    return Zero(stage, parse_count(bucket, "bucket"), overlap, _dtype(reduce_dtype), many)
+    return Zero(int(stage), parse_count(bucket, "bucket"), overlap, _dtype(reduce_dtype), many)
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,5 @@ def _require_flags(**flags: Any) -> None:
             raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
 
 
-def _dtype(name: str | None) -> str | None:
-    if name is not None:
-        itemsize(name)
-    return name
+def _dtype(dtype: Any) -> str | None:
+    return None if dtype is None else name_of(dtype)

@@ -35,8 +35,9 @@ class Split(Parallel):
 
     @property
     def says(self) -> str:
-        """The product."""
-        return " * ".join(part.says for part in self.parts)
+        """The product, and the order of its ranks where that is not the usual one."""
+        product = " * ".join(part.says for part in self.parts)
+        return product if self.order == ORDER else f"({product}).placed({self.order!r})"
 
     def part(self, kind: type[_Kind]) -> _Kind | None:
         """The part of a kind."""

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import mul
 from typing import Any
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, shown, unknown
 from .data_parallel import data_parallel
 from .ddp import ddp
 from .model_parallel import context, expert, pipeline, tensor
@@ -21,13 +21,23 @@ _MAKERS: dict[str, Any] = {
 }
 
 
+#: Characters of a product that somebody means.
+_LONGEST = 2000
+
+
 def spoken(text: str) -> Parallel:
-    """The value that a text says: calls with plain values, multiplied. A name by itself is a call without arguments.
-    Raises CollsimError for anything else."""
+    """The value that a text says: calls with plain values, multiplied, and `.placed(order)` of a product. A name by
+    itself is a call without arguments. Raises CollsimError for anything else."""
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise _refused(text)
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: nested too deep
         raise _refused(text) from None
+    return _product(tree, text)
+
+
+def _product(tree: ast.expr, text: str) -> Parallel:
     return reduce(mul, [_call(part, text) for part in _factors(tree)])
 
 
@@ -40,19 +50,25 @@ def _factors(tree: ast.expr) -> list[ast.expr]:
 def _call(tree: ast.expr, text: str) -> Parallel:
     """One call. A value is a number, a text, True, False or None."""
     call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
-    if not isinstance(name, str) or not isinstance(call.func, ast.Name | ast.Attribute):
+    func, make = call.func, None
+    if isinstance(func, ast.Attribute) and func.attr == "placed":
+        make = getattr(_product(func.value, text), "placed", None)
+    elif isinstance(func, ast.Name) or (isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name)):
+        name = func.id if isinstance(func, ast.Name) else func.attr  # of cs.tensor(8)
+        if (make := _MAKERS.get(name)) is None:
+            raise CollsimError(unknown("way of splitting", name, _MAKERS))
+    if make is None:
         raise _refused(text)
-    if name not in _MAKERS:
-        raise CollsimError(unknown("way of splitting", name, _MAKERS))
     try:
         first = [ast.literal_eval(value) for value in call.args]
         rest = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
-        made: Parallel = _MAKERS[name](*first, **rest)
+        made: Parallel = make(*first, **rest)
+    except CollsimError:
+        raise
     except (ValueError, TypeError, SyntaxError):
         raise _refused(text) from None
     return made
 
 
 def _refused(text: str) -> CollsimError:
-    return CollsimError("{text!r} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'", text=text)
+    return CollsimError("{text} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'", text=shown(text, 200))

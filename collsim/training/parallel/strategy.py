@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ...dtypes import itemsize
-from ...errors import CollsimError
+from ...errors import CollsimError, require_word
+from ...units import parse_count
 from ..workload.model import Layer, Model
 from ..workload.step import TrainingStep, Writer
 
@@ -15,6 +17,11 @@ from ..workload.step import TrainingStep, Writer
 #: moments (reads the
 #: gradient, weight and moments, writes three of them), SGD with momentum one (torch/optim/adam.py, sgd.py).
 OPTIMIZERS = {"adam": (8, 28), "momentum": (4, 20), "sgd": (0, 12), "none": (0, 0)}
+
+
+def optimizer_bytes(optimizer: Any) -> int:
+    """Bytes per parameter that an optimizer holds. Raises CollsimError for unknown ones."""
+    return OPTIMIZERS[require_word("optimizer", optimizer, OPTIMIZERS)][0]
 
 
 @dataclass(frozen=True)
@@ -148,10 +155,12 @@ def states(asked: Workload, *, optimizer: bool = True) -> dict[str, int]:
     return held
 
 
-def state_bytes(parameters: int, dtype: str = "bfloat16", optimizer: str = "adam", shards: int = 1) -> float:
+def state_bytes(parameters: Any, dtype: Any = "bfloat16", optimizer: str = "adam", shards: Any = 1) -> float:
     """Bytes of weights, gradients and optimizer of so many parameters on one GPU: 18 each with Adam in 16 bits, 16 in
     float32; with the optimizer's part (and the weights in float32, where there are two kinds) spread over `shards`
-    ranks 6 + 12/shards (Megatron-LM, megatron/training/theoretical_memory_usage.py)."""
+    ranks 6 + 12/shards (Megatron-LM, megatron/training/theoretical_memory_usage.py). Raises CollsimError for numbers
+    below 1, and unknown types and optimizers."""
     small = itemsize(dtype) < 4
     resident = 2 + 4 if small else 4 + 4
-    return parameters * (resident + ((4 if small else 0) + OPTIMIZERS[optimizer][0]) / shards)
+    shared = (4 if small else 0) + optimizer_bytes(optimizer)
+    return parse_count(parameters, "parameters") * (resident + shared / parse_count(shards, "shards"))

@@ -96,6 +96,11 @@ class Unit:
         return self.arrives if self.full else self.kept
 
     @property
+    def rebuilt(self) -> float:
+        """Bytes of activations that are there beside its input while it is computed again."""
+        return max(0.0, self.kept - self.arrives) if self.full else 0.0
+
+    @property
     def full(self) -> bool:
         """Computed again as a whole in the backward pass."""
         return self.block and self.cut.recompute == "full"

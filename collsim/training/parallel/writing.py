@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..pipelines.clock import in_turn
 from ..pipelines.orders import FORWARD, INPUT, WEIGHT, Action
-from ..workload.step import LayerWork, TrainingStep, Writer
+from ..workload.step import LayerWork, TrainingStep, Writer, require_tasks
 from .placement import Groups, placed
 from .replicas import Replicas, replicas_of
 from .strategy import OPTIMIZERS, Workload
@@ -96,6 +96,8 @@ class SplitWriting:
     def step(self) -> TrainingStep:
         """The finished step."""
         asked, last = self.asked, len(self.stages) - 1
+        boxes = sum(len(stage) if self.data.by_unit("B", 0) else 1 for stage in self.stages)
+        require_tasks(2 * asked.accumulate * boxes)
         for rank, entry, read in in_turn(self.split.pipe.orders(asked.accumulate), last):
             self.entry(rank, entry, read)
         self.finish()
@@ -253,7 +255,7 @@ class SplitWriting:
         end = self.last[lane]
         assert end is not None
         if kind != WEIGHT:
-            self.out.keep(lane, "activations", max((u.kept for u in units if u.full), default=0), begun, end)
+            self.out.keep(lane, "activations", max((u.rebuilt for u in units), default=0), begun, end)
         if kind != INPUT:
             since: dict[int, float] = {}
             for unit in units:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 CUTS = ("", "column", "row", "heads", "words")
 KINDS = ("gemm", "convolution", "attention", "flash", "norm", "embedding", "elementwise", "moe")
 _MOST = 1e30  # of any figure of a layer: sums of such stay finite
-_MOST_LAYERS = 100_000
+MOST_LAYERS = 100_000
+TOO_MANY = "model {name!r} has {layers:,} layers; {most:,} is the most"
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Layer:
         experts: of a mixture of experts: how many share its tensors evenly; 0 for none. top: of these each token goes
             to so many.
         keys: elements of keys and values per sample, which context parallelism passes on.
+        heads: of attention, which tensor parallelism shares evenly; 0 where that is not said.
 
     Raises CollsimError for a figure that is negative or no number.
     """
@@ -67,6 +69,7 @@ class Layer:
     experts: int = 0
     top: int = 0
     keys: float = 0.0
+    heads: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -77,7 +80,7 @@ class Layer:
         for what in ("flops", "moved", "kept", "handed", "masks", "keys"):
             object.__setattr__(self, what, _figure(where, what, getattr(self, what)))
         parse_count(self.ops, Sentence("{where}: ops", where=where), least=0)
-        for what in ("width", "experts", "top"):
+        for what in ("width", "experts", "top", "heads"):
             parse_count(getattr(self, what), Sentence("{where}: {what}", where=where, what=what), least=0)
         if self.top > self.experts:
             why = "{where}: top={top} of {experts} experts: a token goes to fewer than there are"
@@ -135,9 +138,8 @@ class Model:
         if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
             why = "model {name!r} needs at least one Layer, got {layers!r:.80}"
             raise CollsimError(why, name=self.name, layers=self.layers)
-        if len(self.layers) > _MOST_LAYERS:
-            why = "model {name!r} has {layers:,} layers; {most:,} is the most"
-            raise CollsimError(why, name=self.name, layers=len(self.layers), most=_MOST_LAYERS)
+        if len(self.layers) > MOST_LAYERS:
+            raise CollsimError(TOO_MANY, name=self.name, layers=len(self.layers), most=MOST_LAYERS)
         object.__setattr__(self, "layers", tuple(self.layers))
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
@@ -270,7 +272,7 @@ def _layer(row: dict[str, Any]) -> Layer:
             continue
         if column in ("tensors", "buffers"):
             given[column] = tuple(int(part) for part in text.split())
-        elif column in ("ops", "width", "experts", "top"):
+        elif column in ("ops", "width", "experts", "top", "heads"):
             given[column] = int(text)
         else:
             given[column] = text if column in ("name", "kind", "dtype", "cut") else float(text)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
+from ...limits import MOST_TASKS, require_few
 from .model import Model
 
 if TYPE_CHECKING:
@@ -187,8 +188,13 @@ class TrainingStep:
         return f"<TrainingStep {self.model.name}, {self.says}: {len(self.tasks)} tasks on {self.ranks} GPUs>"
 
 
+def require_tasks(count: int) -> None:
+    """Raises CollsimError for more tasks than a step may have."""
+    require_few("tasks in a step of training", count, MOST_TASKS, "use fewer microbatches")
+
+
 class Writer:
-    """Lists tasks one behind another, and what memory they keep alive."""
+    """Lists tasks one behind another, and what memory they keep alive. Raises CollsimError for too many."""
 
     def __init__(self) -> None:
         self.tasks: list[StepTask] = []
@@ -197,6 +203,8 @@ class Writer:
     def add(self, name: str, kind: str, lanes: Sequence[int], **rest: Any) -> int:
         """One more task; its number."""
         rest.setdefault("stream", COMPUTE if kind in WORKING else NETWORK)
+        if len(self.tasks) == MOST_TASKS:
+            require_tasks(MOST_TASKS + 1)
         self.tasks.append(StepTask(name, kind, tuple(lanes), **rest))
         return len(self.tasks) - 1
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import CollsimError, require_word
 from ...units import parse_count
-from .model import Layer, Model
+from .model import MOST_LAYERS, TOO_MANY, Layer, Model
 
 RECOMPUTE = ("none", "selective", "alternate", "full")
 
@@ -102,7 +102,8 @@ class Shape:
         seen = min(s, 2 * window) if window else s
         keys, flops = 2 * s * self.keys_width, 4.0 * seen * size
         kind, width = ("flash", seen) if self.flash and causal else ("attention", 0)
-        return Layer(name, (), flops, moved, kept, size, masks, kind, ops, width=width, cut="heads", keys=keys)
+        rest: Any = {"width": width, "cut": "heads", "keys": keys, "heads": self.heads}
+        return Layer(name, (), flops, moved, kept, size, masks, kind, ops, **rest)
 
 
 def transformer(
@@ -147,6 +148,8 @@ def transformer(
     more = {"experts": experts or None, "top": top if experts else None, "head": head, "window": window}
     shape = _shape(h, layers, heads, seq, vocab, ffn, kv_heads, more, gated, bias, flash, padded)
     said = name or f"transformer(h={h}, layers={layers}, heads={heads})"
+    if (many := shape.layers * len(block(shape, "h.0"))) > MOST_LAYERS:  # before they are made
+        raise CollsimError(TOO_MANY, name=said, layers=many, most=MOST_LAYERS)
     body = [layer for i in range(shape.layers) for layer in block(shape, f"h.{i}", 0 if i % 2 else shape.window)]
     whole = (words(shape, positions), *body, shape.norm("norm"), output(shape, tied))
     return Model(said, whole, shape.seq, 8 * shape.seq, source)
@@ -171,6 +174,9 @@ def _shape(
         why = "h={h} must be a multiple of heads={heads}, and heads of kv_heads={kv}"
         raise CollsimError(why, h=h, heads=heads, kv=kv)
     gated, biased, flashed, padded = flags
+    for flag, value in {"gated": gated, "bias": biased, "flash": flashed, "padded": padded}.items():
+        if not isinstance(value, bool):
+            raise CollsimError("{name}={value!r} must be True or False", name=flag, value=value)
     return Shape(
         n["h"],
         n["layers"],
@@ -241,7 +247,7 @@ def causal(shape: Shape, name: str, queries: int, values: int) -> Layer:
     s, a = shape.seq, shape.heads
     flops, moved = 2.0 * s * s * a * (queries + values), 2 * s * a * (queries + values)
     kept, keys, handed = s * a * (2 * queries + values + 1), s * a * (queries + values), s * a * values
-    return Layer(name, (), flops, moved, kept, handed, 0, "flash", 4, width=s, cut="heads", keys=keys)
+    return Layer(name, (), flops, moved, kept, handed, 0, "flash", 4, width=s, cut="heads", keys=keys, heads=a)
 
 
 # ---- activations by formula -----------------------------------------------------------------------------------------
@@ -265,7 +271,10 @@ def layer_activations(
             every second block: the mean of two).
     """
     require_word("recompute", recompute, RECOMPUTE)
-    size = float(seq) * micro_batch * h
+    h, heads, seq, tensor = (
+        parse_count(value, what) for what, value in {"h": h, "heads": heads, "seq": seq, "tensor": tensor}.items()
+    )
+    size = float(seq) * parse_count(micro_batch, "micro_batch") * h
     if recompute == "full":
         return 2 * size
     if recompute == "alternate":
@@ -294,5 +303,6 @@ def first_stage_activations(
     """Bytes that the first stage of a pipeline keeps: p microbatches of L/p blocks, as much as L blocks; interleaved
     stages hold 1 + (p − 1)/(p·m) times that (Korthikanti et al. 2022, section 4.2.3). Options as
     `layer_activations`."""
-    more = 1 + (pipeline - 1) / (pipeline * interleave) if interleave > 1 else 1.0
-    return layers * layer_activations(h, heads, seq, micro_batch, **options) * more
+    p, v = parse_count(pipeline, "pipeline"), parse_count(interleave, "interleave")
+    more = 1 + (p - 1) / (p * v) if v > 1 else 1.0
+    return parse_count(layers, "layers") * layer_activations(h, heads, seq, micro_batch, **options) * more
