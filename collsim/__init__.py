@@ -13,6 +13,7 @@ Sizes are bytes, times seconds, rates bytes per second, each one direction of a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import algorithms as _algorithms  # says which there are; each is imported when it is asked for
@@ -204,12 +205,11 @@ def pipeline(*args: Any, **options: Any) -> Any:
     chunk before it. `pipeline(4, schedule="1f1b", interleave=None)`: a way of splitting a training step; see
     `collsim.training.pipeline`. Raises CollsimError.
     """
-    what: Any = args[0] if args else options.get("rounds")
-    try:
-        rounds = None if isinstance(what, str) else iter(what)
-    except TypeError:
-        rounds = None
-    return _pipeline_parallel(*args, **options) if rounds is None else _pipelined(*args, **options)
+    what = args[0] if args else options.get("rounds")
+    rounds = isinstance(what, Iterable) and not isinstance(what, str) and getattr(what, "shape", None) != ()
+    if rounds and (len(args) > 1 or "chunks" in options):
+        return _pipelined(*args, **options)
+    return _pipeline_parallel(*args, **options)
 
 
 def _late(module: str, name: str) -> Any:

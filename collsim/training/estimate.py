@@ -9,15 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from .compute.speeds import Speed
 from .parallel.gathering import ROOT, Gathered
-from .parallel.replicas import Reduced, ZeroReduced
+from .parallel.replicas import Reduced, Replicas, ZeroReduced
 from .parallel.split import Split
 from .parallel.strategy import OPTIMIZERS, Workload
 from .parallel.units import Message, Unit
 from .parallel.writing import Computed, PassBox, SplitWriting, box
+from .pipelines import rank_order
+from .pipelines.orders import FORWARD
 from .workload.collectives import Collectives
 from .workload.step import StepTask
 
@@ -73,9 +79,10 @@ class Estimating:
         """The estimate of a split."""
         w = SplitWriting(split, asked)
         m, p, v = asked.accumulate, split.pipe.size, split.pipe.interleave
-        lanes: list[list[tuple[Unit, _Unit]]] = [[] for _ in range(p)]
+        stages: list[list[_Stage]] = [[] for _ in range(p)]
         for stage, lane in zip(w.stages, w.stage_ranks, strict=True):
-            lanes[lane] += [(unit, self.unit(w, unit)) for unit in stage]
+            stages[lane].append([(unit, self.unit(w, unit)) for unit in stage])
+        lanes = [[pair for stage in own for pair in stage] for own in stages]
         works = [sum(u.forward + u.backward for _, u in own) for own in lanes]
         slow = max(range(p), key=works.__getitem__)
         hop = self.hop(w)
@@ -89,7 +96,7 @@ class Estimating:
             total = m * works[slow] + (p - 1) * (works[slow] / v + 2 * hop)
         inside = m * sum(u.inside for _, u in lanes[slow])
         data, update = self.data(w, lanes[slow], slow), self.update(w, slow)
-        ends = [self.memory(w, lanes[lane], lane) for lane in {0, p - 1}]  # those between hold less than the first
+        ends = [self.memory(w, stages[lane], lane) for lane in {0, p - 1}]  # those between hold less than the first
         held, memory = max(ends, key=lambda pair: pair[1])
         return Estimate(m * works[slow] - inside + update, inside, total - m * works[slow], data, memory, held)
 
@@ -187,18 +194,67 @@ class Estimating:
             ends += self.seconds("reduce_scatter", data.gradient_bytes(root), groups)
         return w.asked.accumulate * out + ends
 
-    def memory(self, w: SplitWriting, own: list[tuple[Unit, _Unit]], lane: int) -> tuple[float, float]:
+    def memory(self, w: SplitWriting, stages: list[_Stage], lane: int) -> tuple[float, float]:
         """Bytes of activations, and of all, on a GPU of a lane."""
-        data, p, m, v = w.data, len(w.lanes), w.asked.accumulate, w.split.pipe.interleave
-        many: float = min(m, p - lane)
-        if v > 1:  # passes ahead of the first backward pass, and one more
-            many = min(m * v, (v - 1) * p + 2 * (p - 1 - lane) + 1) / v
-        held = many * sum(u.resident for _, u in own) + max((u.again for _, u in own), default=0.0)
-        rest = sum(data.states(lane).values()) + sum(data.kept_gradients(unit) for unit, _ in own)
+        data, own = w.data, [pair for stage in stages for pair in stage]
+        rest = float(sum(data.states(lane).values()))
         if w.split.torch_buckets(w.asked):
             rest += w.asked.model.nbytes
         if isinstance(data, Gathered) and data.shards > 1:
             blocks = sorted((u.dense + u.routed for unit, u in own if unit.block), reverse=True)
             kept = sum(blocks) if not data.data.reshard_after_forward else sum(blocks[:2])
             rest += data.item * (kept + data.elements(lane, ROOT)) + data.item * sum(blocks[:1])
-        return held, held + rest
+        m, pipe = w.asked.accumulate, w.split.pipe
+        if (m == 1 or pipe.size == 1) and (data.by_unit("B", 0) or w.split.torch_buckets(w.asked)):
+            held, moving = _fullest([[pair] for pair in own], data, *_one_by_one(len(own), min(m, 2)))
+        else:
+            steady = min(m, 3 * pipe.size)  # by then a rank has been as full as it gets
+            held, moving = _fullest(stages, data, *_passes(pipe.schedule, pipe.size, lane, steady, pipe.interleave))
+        return held, rest + moving
+
+
+_Stage = list[tuple[Unit, _Unit]]
+#: Of the passes of a rank in order: which of its stages, forward or not, the first backward pass of the stage or not.
+_Passes = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+
+
+@lru_cache(maxsize=4096)
+def _passes(schedule: str, ranks: int, rank: int, micros: int, interleave: int) -> _Passes:
+    entries = rank_order(schedule, ranks, rank, micros, interleave)
+    actions = [action for entry in entries for action in entry]
+    number = {stage: i for i, stage in enumerate(sorted({action.stage for action in actions}))}
+    stage = np.array([number[action.stage] for action in actions])
+    forward = np.array([action.kind == FORWARD for action in actions])
+    first = np.zeros(len(actions), bool)
+    for own in range(len(number)):
+        first[np.flatnonzero((stage == own) & ~forward)[0]] = True
+    return stage, forward, first
+
+
+@lru_cache(maxsize=256)
+def _one_by_one(units: int, micros: int) -> _Passes:
+    """Unit by unit, as if each were a stage."""
+    unit = np.concatenate([np.arange(units), np.arange(units)[::-1]])
+    back = np.arange(2 * units) >= units
+    first = np.arange(2 * units * micros) < 2 * units
+    return np.tile(unit, micros), np.tile(~back, micros), np.tile(back, micros) & first
+
+
+def _fullest(
+    stages: list[_Stage], data: Replicas, stage: npt.NDArray[Any], forward: npt.NDArray[Any], first: npt.NDArray[Any]
+) -> tuple[float, float]:
+    """Most bytes of activations and gradients together, and of them activations. Activations come with the forward
+    pass of a stage and go behind its backward pass, in which some are there again; gradients come with the first."""
+    stays, again, gradients = (
+        np.array(list(map(each, stages)), float)
+        for each in (
+            lambda own: sum(u.resident for _, u in own),
+            lambda own: max((u.again for _, u in own), default=0.0),
+            lambda own: sum(data.kept_gradients(unit) for unit, _ in own),
+        )
+    )
+    left = np.cumsum(np.where(forward, stays[stage], -stays[stage]))
+    held = left + np.where(forward, 0.0, stays[stage] + again[stage])
+    every = held + np.cumsum(gradients[stage] * first)
+    fullest = int(every.argmax())
+    return float(held[fullest]), float(every[fullest])

@@ -4,6 +4,7 @@ versions."""
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,6 +96,8 @@ def test_torchs_own_words_are_taken_and_a_contradiction_is_not():
         {"bucket_cap_mb": 0},
         {"bucket": "25M"},
         {"bucket": 1.5},
+        {"view": np.array([1, 2])},
+        {"gradient_as_bucket_view": 0},
         {"bucket": float("nan")},
         {"bucket": float("inf")},
         {"first": 0},

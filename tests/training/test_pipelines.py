@@ -121,6 +121,7 @@ def test_a_pipeline_in_which_ranks_wait_for_each_other_is_refused():
         (lambda: cs.pipeline(0), "pipeline"),
         (lambda: cs.pipeline(True), "is a bool"),
         (lambda: cs.pipeline(None), "NoneType"),
+        (lambda: cs.pipeline([4], schedule="zbv"), "is a list"),
         (lambda: cs.pipeline("x"), "not a whole number"),
         (lambda: cs.pipeline(4, interleave=[2]), "interleave"),
         (lambda: cs.pipeline(4, interleave=10**9), "4,000,000,000 stages of a pipeline"),

@@ -124,15 +124,13 @@ def ddp(
     cap = _cap("bucket", bucket) if bucket_cap_mb is None else _cap("bucket_cap_mb", _mebibytes(bucket_cap_mb))
     if hook is not None:
         require_word("hook of ddp", hook, HOOKS)
-    flags = {
-        "view": view or gradient_as_bucket_view,
-        "find_unused": find_unused or find_unused_parameters,
-        "static_graph": static_graph,
-    }
+    flags = {"view": view, "find_unused": find_unused, "static_graph": static_graph}
     flags |= {"no_sync": no_sync, "overlap": overlap, "broadcast_buffers": broadcast_buffers}
-    for name, value in flags.items():
+    torchs = {"find_unused_parameters": find_unused_parameters, "gradient_as_bucket_view": gradient_as_bucket_view}
+    for name, value in (flags | torchs).items():
         if not isinstance(value, bool):
             raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
+    flags |= {"view": view or gradient_as_bucket_view, "find_unused": find_unused or find_unused_parameters}
     many = None if accumulate is None else parse_count(accumulate, "accumulate")
     return DDP(cap, _cap("first", first), hook, accumulate=many, **flags)
 

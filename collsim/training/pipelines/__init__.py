@@ -2,6 +2,17 @@
 
 from .clock import PipelineTiming, timed
 from .forms import PipelineForm, form
-from .orders import SCHEDULES, Action, Order, order, stage_ranks
+from .orders import SCHEDULES, Action, Order, order, rank_order, stage_ranks
 
-__all__ = ["SCHEDULES", "Action", "Order", "PipelineForm", "PipelineTiming", "form", "order", "stage_ranks", "timed"]
+__all__ = [
+    "SCHEDULES",
+    "Action",
+    "Order",
+    "PipelineForm",
+    "PipelineTiming",
+    "form",
+    "order",
+    "rank_order",
+    "stage_ranks",
+    "timed",
+]

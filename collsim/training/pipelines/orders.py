@@ -41,22 +41,27 @@ def stage_ranks(schedule: str, ranks: int, interleave: int) -> list[int]:
 def order(schedule: str, ranks: int, micros: int, interleave: int) -> list[Order]:
     """The order of every rank. Raises CollsimError for numbers of microbatches that the schedule cannot take, and for
     more passes than there may be tasks of a step."""
-    from .zero_bubble import dualpipe_v, zbv
-
     runs = max(micros, 2 * ranks - 1) if schedule == "zbv" else micros
     require_few("passes of a pipeline", 2 * ranks * interleave * runs, MOST_TASKS, "use fewer microbatches or stages")
+    return [rank_order(schedule, ranks, rank, micros, interleave) for rank in range(ranks)]
+
+
+def rank_order(schedule: str, ranks: int, rank: int, micros: int, interleave: int) -> Order:
+    """The order of one rank; raises as `order`."""
+    from .zero_bubble import dualpipe_v, zbv
+
     if schedule == "gpipe":
-        return [_gpipe(rank, micros) for rank in range(ranks)]
+        return _gpipe(rank, micros)
     if schedule == "1f1b":
-        return [_one_forward_one_backward(ranks, rank, micros) for rank in range(ranks)]
+        return _one_forward_one_backward(ranks, rank, micros)
     if schedule in ("interleaved", "zero-bubble"):
-        return [_looped(ranks, rank, micros, interleave, schedule == "zero-bubble") for rank in range(ranks)]
+        return _looped(ranks, rank, micros, interleave, schedule == "zero-bubble")
     if schedule == "zbv":
-        return [zbv(ranks, rank, micros) for rank in range(ranks)]
+        return zbv(ranks, rank, micros)
     if micros < 2 * ranks:
         why = "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number"
         raise CollsimError(why, ranks=ranks, least=2 * ranks, micros=micros)
-    return [dualpipe_v(ranks, rank, micros) for rank in range(ranks)]
+    return dualpipe_v(ranks, rank, micros)
 
 
 def _gpipe(rank: int, micros: int) -> Order:
