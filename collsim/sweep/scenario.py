@@ -89,9 +89,7 @@ def scenarios(
     for name, _ in engines:
         require_word("engine", name, ENGINES)
     _require_some(algorithm=chosen, nbytes=sizes, dtype=types, engine=engines)
-    if where is not None and not callable(where):
-        why = "where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8"
-        raise CollsimError(why, where=where)
+    require_filter(where)
     version, work = model_version(), []
     places, orders = networks(topology), _listed(order)
     whole = all(isinstance(entry, Integral) for entry in orders)  # one permutation
@@ -203,6 +201,13 @@ def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, 
             raise CollsimError(why, name=entry.name, collective=entry.collective, kinds=" or ".join(kinds))
         chosen += [(entry, entry.collective, one) for one in _each_option(options)]
     return chosen
+
+
+def require_filter(where: Any) -> None:
+    """Raises CollsimError for what cannot say which scenarios are kept."""
+    if where is not None and not callable(where):
+        why = "where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8"
+        raise CollsimError(why, where=where)
 
 
 def _each_option(options: dict[str, Any]) -> list[dict[str, Any]]:

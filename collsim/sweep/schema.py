@@ -83,11 +83,12 @@ def _topology() -> Schema:
 
 
 def _parallel() -> Schema:
-    """A name, or a name with the options that this way of splitting has."""
+    """A name, a name with the options that this way of splitting has, or a product as Python writes it."""
     from ..training.parallel import WAYS
 
     alone = _words(name for name, make in WAYS.items() if not _needed(make))
-    return {"anyOf": [alone, *(_way(name, make) for name, make in WAYS.items())]}
+    product = {"type": "string", "pattern": rf"\b({'|'.join(sorted(WAYS))})\s*\("}
+    return {"anyOf": [alone, product, *(_way(name, make) for name, make in WAYS.items())]}
 
 
 def _needed(make: Any) -> list[str]:

@@ -7,7 +7,7 @@ The room of training is imported when a sweep asks for it: `import collsim` stay
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -17,18 +17,17 @@ from ..errors import CollsimError, Sentence, require_word, unknown
 from ..limits import MOST_SCENARIOS, require_few
 from ..topology import Topology
 from .networks import fingerprint, networks
-from .scenario import _MODEL, _each_option, _listed, _pair, _pairs, key_of, model_version
+from .scenario import _MODEL, _each_option, _listed, _pair, _pairs, key_of, model_version, require_filter
 
 if TYPE_CHECKING:
     from ..training import Model, Parallel
 
-#: What `training_step` takes beside model, machine and parallel, and may be several; `compute` and `background` are one
-#: value.
+#: What `training_step` takes beside model, machine and parallel, and may be several; the others are one value.
 SEVERAL = (
     "batch", "micro_batch", "dtype", "network", "optimizer", "interference", "ranks", "collectives", "algorithm",
-    "memory", "step",
+    "memory", "step", "recompute", "eager",
 )  # fmt: skip
-SINGLE = ("compute", "background")
+SINGLE = ("compute", "background", "slow")
 #: Arguments of `sweep` that belong to collectives, and what they are unless given.
 _OF_COLLECTIVES = {"collective": "allreduce", "nbytes": "64MiB", "engine": "lockstep", "order": None}
 
@@ -64,7 +63,7 @@ def require_collectives_alone(given: Mapping[str, Any]) -> None:
 def require_steps_alone(given: Mapping[str, Any]) -> None:
     """Refuse what only collectives have. Raises CollsimError."""
     for name, usual in _OF_COLLECTIVES.items():
-        if given[name] != usual:
+        if not (isinstance(given[name], type(usual)) and given[name] == usual):
             raise CollsimError(
                 "{name}={given!r} is of a sweep over collectives; a sweep over models has parallel=, batch= and "
                 "what training_step takes",
@@ -86,6 +85,7 @@ def steps(
     for name in named:
         if name not in (*SEVERAL, *SINGLE):
             raise CollsimError(unknown("option of a training step", name, (*SEVERAL, *SINGLE)))
+    require_filter(where)
     if not named.keys() & {"batch", "micro_batch"}:
         raise CollsimError("say how many samples: batch=256 (over all GPUs), or micro_batch=32 (of one)")
     several = {name: _values(name, value) for name, value in named.items() if name in SEVERAL}
@@ -99,8 +99,8 @@ def steps(
         for one, way, *values in product(chosen, ways, *several.values()):
             given = dict(zip(several, values, strict=True))
             row = {"model": one.name, "topology": network.name, "parallel": way.says, **given}
-            if "ranks" in given:
-                row["ranks"] = given["ranks"] if isinstance(given["ranks"], int) else len(given["ranks"])
+            if isinstance(given.get("ranks"), Sized):
+                row["ranks"] = len(given["ranks"])
             if where is None or where(dict(row)):
                 rest = given | single
                 key = key_of([row, single, version, print_, repr(one.layers), repr(way), str(given.get("ranks"))])
@@ -132,14 +132,18 @@ def models(given: Any) -> list[Model]:
 
 
 def splits(given: Any) -> list[Parallel]:
-    """Ways of splitting: values, names, or `(name, {option: value or list})` pairs. Raises CollsimError."""
-    from ..training import Parallel
+    """Ways of splitting: values, names, products as text, or `(name, {option: value or list})` pairs. Raises
+    CollsimError."""
+    from ..training import Parallel, spoken
     from ..training.parallel import WAYS
 
     found: list[Parallel] = []
     for item in _pairs("ddp" if given is None else given):
         if isinstance(item, Parallel):
             found.append(item)
+            continue
+        if isinstance(item, str) and "(" in item:
+            found.append(spoken(item))
             continue
         name, options = _pair("parallel", item, str)
         make: Any = WAYS[require_word("way of splitting", name, WAYS)]

@@ -66,6 +66,7 @@ GOOD = [
     "topology: {machine: dgx-a100, scaled: {nvlink: 2}, without_link: [[gpu0, nvswitch]]}\nalgorithm: nccl\n",
     "algorithm: [{name: nccl, NCCL_PROTO: [LL, Simple]}, allreduce_ring]\ntopology: dgx-a100\n",
     "model: resnet50\ntopology: dgx-a100\nbatch: 256\n",
+    "model: gpt2\nparallel: ['tensor(2) * zero(1)', ddp]\ntopology: dgx-a100\nbatch: 16\nrecompute: [none, full]\n",
     "model: [resnet50]\nparallel: [{name: ddp, bucket: [1MiB, 25MiB]}, {name: zero, stage: [1, 2]}]\ntopology: dgx-a100\nmicro_batch: [8, 16]\n",
 ]
 BAD = [

@@ -1,5 +1,6 @@
 """Sweeps and comparisons take a step of training as they take a collective: the same step, the same figures."""
 
+import numpy as np
 import pytest
 
 import collsim as cs
@@ -153,3 +154,43 @@ def test_a_step_that_trains_on_more_samples_is_judged_per_sample():
 def test_mistakes_of_a_comparison_are_sentences(call, sentence):
     with pytest.raises(cs.CollsimError, match=sentence):
         call()
+
+
+def test_recomputation_is_swept_over_products_as_text():
+    table = cs.sweep(
+        model="gpt2",
+        topology=BOX,
+        parallel=["tensor(2) * pipeline(2) * zero(1)", cs.fsdp()],
+        batch=16,
+        recompute=["none", "full"],
+        slow={0: 2},
+    )
+    assert list(table.recompute) == ["none", "full"] * 2
+    assert set(table.parallel) == {"tensor(2) * pipeline(2) * zero(1)", "fsdp()"}
+    for none, full in zip(table[::2].itertuples(), table[1::2].itertuples(), strict=True):
+        assert full.time > none.time
+        assert full.memory < none.memory
+    one = cs.training_step("gpt2", BOX, parallel=cs.fsdp(), batch=16, recompute="full", slow={0: 2})
+    assert table.time[3] == one.time
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"model": {}}, "unknown model"),
+        ({"model": [[1]]}, "unknown model"),
+        ({"where": 5}, "must be a function"),
+        ({"nbytes": np.array([1, 2])}, "is of a sweep over collectives"),
+        ({"parallel": "tensor(2) * x()"}, "unknown way of splitting 'x'"),
+        ({"parallel": "tensor(2"}, "no way of splitting"),
+    ],
+)
+def test_what_a_sweep_over_steps_cannot_take_is_a_sentence(asked, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        cs.sweep(**{"model": "resnet18", "topology": BOX, "batch": 64, **asked})
+
+
+def test_ranks_that_are_none_are_a_row_with_its_reason():
+    table = cs.sweep(model="resnet18", topology=BOX, micro_batch=1, ranks=[1.5, np.int64(4), 4])
+    assert "must be a list of ranks" in table.error[0]
+    assert table.time[1] == table.time[2] > 0

@@ -41,7 +41,7 @@ def model(name: str, **options: Any) -> Model:
     known = models()
     asked = str(name).lower().replace("_", "-") if isinstance(name, str) else name
     same = {k.replace("_", "-"): k for k in known}
-    if asked not in same:
+    if not isinstance(asked, str) or asked not in same:
         raise CollsimError(unknown("model", name, known))
     return _made(same[asked], tuple(sorted(_accepted(known[same[asked]], name, options).items())))
 
