@@ -7,6 +7,7 @@ UTF-8, and its XML or JSON has a largest number of elements and a largest depth.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -14,6 +15,7 @@ import math
 import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,6 +82,26 @@ def read_text(path: Any, most: int = MOST_BYTES) -> str:
         why = "a zero byte; this is not a text file"
         refuse(path, Sentence("line {line}", line=text[: text.index(chr(0))].count(chr(10)) + 1), why)
     return text
+
+
+def read_csv(path: Any, missing: str | None = None) -> csv.DictReader[str]:
+    """The rows of a CSV with a header, with `missing` where a row is too short. Lines end where csv says so, not at
+    every character that ends one in Unicode."""
+    return csv.DictReader(io.StringIO(read_text(path), newline=""), restval=missing, strict=True)
+
+
+def csv_columns(path: Any, reader: csv.DictReader[str]) -> list[str]:
+    """The names of its columns. Raises FormatError for a name that stands there twice: one of the two would be lost."""
+    names = list(reader.fieldnames or ())
+    for name, times in Counter(names).items():
+        if name and times > 1:
+            refuse(path, "line 1", "has {times} columns named {name!r}; names must differ", times=times, name=name)
+    return names
+
+
+def csv_line(reader: csv.DictReader[str]) -> Sentence:
+    """Where its reader is: in the row that it cannot read, too."""
+    return Sentence("line {line}", line=reader.reader.line_num)
 
 
 def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Iterator[tuple[str, Element, int]]:
@@ -222,9 +244,12 @@ def _reason(error: BaseException) -> str:
 
 
 def require_place(target: Path) -> None:
-    """Raises FormatError unless `target` lies in a folder and is none itself."""
+    """Raises FormatError unless `target` lies in a folder and is none itself, nor a device or a pipe: those would be
+    replaced by a file."""
     if os.path.isdir(target):
         raise FormatError("cannot write {target!r}: it is a folder; add the name of a file", target=str(target))
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise FormatError("cannot write {target!r}: it is a device or a pipe, and no file", target=str(target))
     if not os.path.isdir(target.parent):
         raise FormatError(
             "cannot write {target!r}: there is no folder {parent!r}", target=str(target), parent=str(target.parent)

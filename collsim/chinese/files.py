@@ -35,6 +35,8 @@ SAID = {
     "{name}={value} is not a number from {least:g} to {most:g}": "{name}={value} 不是 {least:g} 到 {most:g} 之间的数",
     "line {line}": "第 {line} 行",
     "line 1": "第 1 行",
+    "has {times} columns named {name!r}; names must differ": "有 {times} 列名为 {name!r}；列名不能相同",
+    "cannot write {target!r}: it is a device or a pipe, and no file": "不能写入 {target!r}：它是设备或管道，不是文件",
     "element <{tag}>": "元素 <{tag}>",
     # how much may be built
     "{what} would take {memory} of memory ({counted}); {most} is the most here, so {advice}": (

@@ -79,6 +79,7 @@ SAID = {
         "machine(nodes={nodes}) 返回了 {made!r}，它不是 Topology"
     ),
     "scaling needs at least one number of nodes; the list given is empty": "scaling 至少需要一个节点数；给出的列表为空",
+    "{name}={value!r} must be more than 0": "{name}={value!r} 必须大于 0",
     "losses wants a StepTrace, got {trace!r:.200}; training_step makes one": (
         "losses 需要一个 StepTrace，现在是 {trace!r:.200}；请用 training_step 生成"
     ),

@@ -71,9 +71,8 @@ def sweep(
         nbytes, dtype: sizes (bytes or texts) and element types.
         engine: names, or `(name, {keyword: value})` pairs.
         order: rank orders: `"given"`, `"reversed"`, `"random:7"`, or permutations.
-        model: names or Models. parallel: ways of splitting: `ddp(...)`, names, products
-            (also as text: `"tensor(8) * ddp()"`), or pairs as `("ddp", {"bucket": ["1MiB", "25MiB"]})`; ddp unless
-            given.
+        model: names or Models. parallel: ways of splitting: `ddp(...)`, products (as text too), names,
+            or pairs as `("ddp", {"bucket": ["1MiB", "25MiB"]})`; ddp unless given.
         step: of models: what `training_step` takes: batch, micro_batch, network, recompute, ranks (counts) ...
         where: keeps a scenario if it returns true for its inputs, a dict with the columns of the table.
         executor: any PEP 3148 executor (processes here when None); one piece of work per schedule and topology.

@@ -1,7 +1,7 @@
 """A table of measured training steps, and what `training_step` says of each: how a row becomes a call.
 
 Columns that are read: model, hidden, layers, heads, seq, batch, micro_batch, precision, gpus, gpu_type, nodes,
-nic_per_node_GBps, tp, pp, dp, mode, value, unit. `docs/training.md` says what each of them becomes. No constant belongs
+nic_per_node_GBps, tp, pp, mode, value, unit. `docs/training.md` says what each of them becomes. No constant belongs
 to a source of measurements.
 """
 
@@ -17,8 +17,8 @@ from operator import mul
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollsimError, Sentence
-from ..files import cell, plain_cell, read_text, refuse, writing
+from ..errors import CollsimError, Sentence, require_path
+from ..files import cell, csv_columns, csv_line, plain_cell, read_csv, refuse, writing
 from ..topology import Topology, machine
 from .compute.speeds import Speed, speed
 from .models import model as model_named
@@ -109,7 +109,7 @@ def train_accuracy(path: Any, out: Any) -> Path:
     times are empty). Raises FormatError for a file that is no such table."""
     rows = _rows(path)
     columns = list(dict.fromkeys([*(rows[0] if rows else NEEDED), "predicted_s", "measured_s", "unread"]))
-    place = Path(out)
+    place = require_path(out, "out")
     with writing(place) as file:
         text = _Lines()
         writer = csv.writer(text)
@@ -141,27 +141,24 @@ def _cell(value: Any) -> Any:
 
 
 def _rows(path: Any) -> list[dict[str, str]]:
-    reader = csv.DictReader(read_text(path).splitlines(), restval="", strict=True)
+    reader = read_csv(path, "")
     rows: list[dict[str, str]] = []
     try:
+        columns = csv_columns(path, reader)
         for row in reader:
             if None in row:
-                columns = len(reader.fieldnames or ())
                 why = "{cells} values; the header has {columns}"
-                refuse(path, _line(reader), why, cells=columns + len(row[None]), columns=columns)
+                cells = len(columns) + len(row[None])
+                refuse(path, csv_line(reader), why, cells=cells, columns=len(columns))
             rows.append({name: plain_cell(value) for name, value in row.items()})
     except csv.Error as error:
-        refuse(path, _line(reader), "is no CSV ({error})", error=error)
-    missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
+        refuse(path, csv_line(reader), "is no CSV ({error})", error=error)
+    missing = [name for name in NEEDED if name not in columns]
     if missing:
         refuse(
             path, "line 1", "has no column {missing!r}; wants {needed}", missing=missing[0], needed=", ".join(NEEDED)
         )
     return rows
-
-
-def _line(reader: csv.DictReader[str]) -> Sentence:
-    return Sentence("line {line}", line=reader.line_num)
 
 
 def _answered(row: dict[str, str]) -> dict[str, Any]:
@@ -182,7 +179,7 @@ def call_of(row: Mapping[str, str]) -> MeasuredStep:
     _require_unit(row["unit"])
     prefix, name, gpu, own = _gpu(row["gpu_type"])
     known = _model(row)
-    box, ranks = _machine(name, gpus, int(_number(row, "nodes") or 0), _number(row, "nic_per_node_GBps"))
+    box, ranks = _machine(name, gpus, _whole(row, "nodes") or 0, _nic(row))
     fast, dtype = _speed(gpu, own, row.get("precision", ""), prefix in _ULTRA)
     fast = _as_run(fast, row)
     parallel, recompute = _parallel(row, gpus, box)
@@ -193,7 +190,7 @@ def call_of(row: Mapping[str, str]) -> MeasuredStep:
         "ranks": ranks,
         "parallel": parallel,
         "batch": batch,
-        "micro_batch": int(_number(row, "micro_batch") or 0) or None,
+        "micro_batch": _whole(row, "micro_batch"),
         "dtype": dtype,
         "compute": fast,
         "recompute": recompute,
@@ -212,12 +209,25 @@ def _number(row: Mapping[str, str], name: str) -> float | None:
     return value if value is None or math.isfinite(value) else None
 
 
+def _whole(row: Mapping[str, str], name: str) -> int | None:
+    """A whole number of at least 1; None where it is not published."""
+    return _count(row, name) if (row.get(name) or "").strip() else None
+
+
 def _count(row: Mapping[str, str], name: str) -> int:
     value = _number(row, name)
     if value is None or value < 1 or value != int(value):
         why = "{name}={value!r}: a step needs a whole number of at least 1"
         raise CollsimError(why, name=name, value=row.get(name))
     return int(value)
+
+
+def _nic(row: Mapping[str, str]) -> float | None:
+    """GB/s of a node's NICs; None where that is not published."""
+    value = _number(row, "nic_per_node_GBps")
+    if value is not None and value <= 0:
+        raise CollsimError("{name}={value!r} must be more than 0", name="nic_per_node_GBps", value=value)
+    return value
 
 
 def _gpu(text: str) -> tuple[str, str, str, dict[str, float]]:
@@ -230,7 +240,7 @@ def _gpu(text: str) -> tuple[str, str, str, dict[str, float]]:
 
 def _model(row: Mapping[str, str]) -> Model:
     """By its published name, else a GPT of the width that the row says."""
-    name, seq = row["model"].lower(), _number(row, "seq")
+    name, seq = row["model"].lower(), _whole(row, "seq")
     for pattern, other in _OTHERS.items():
         if re.search(pattern, name):
             why = "model={model!r} has {layers}, which a step does not know"
@@ -238,17 +248,16 @@ def _model(row: Mapping[str, str]) -> Model:
     for pattern, known in _NAMES.items():
         if re.search(pattern, name):
             second = known == "deepseek-v3" and "w/o mtp" not in name
-            return _known(known, int(seq) if seq else None, second)
+            return _known(known, seq, second)
     if "resnet" in name and "," not in name:
         return model_named(name.replace("-", ""))
-    sizes = [_number(row, column) for column in ("hidden", "layers", "heads", "seq")]
-    if any(size is None for size in sizes):
+    h, layers, heads = (_whole(row, column) for column in ("hidden", "layers", "heads"))
+    if h is None or layers is None or heads is None or seq is None:
         why = "model={model!r} is not in the catalogue, and its row does not say how wide it is"
         raise CollsimError(why, model=row["model"])
-    h, layers, heads, tokens = (int(size or 0) for size in sizes)
     known = next((word for word in ("mpt", "llama") if word in name), "")
-    known = "vtrain" if _on_one_node(row["mode"], int(_number(row, "nodes") or 1)) else known
-    return _wide(known, h, layers, heads, tokens)
+    known = "vtrain" if _on_one_node(row["mode"], _whole(row, "nodes") or 1) else known
+    return _wide(known, h, layers, heads, seq)
 
 
 @cache
@@ -341,7 +350,7 @@ def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[Paralle
     if mode.startswith("LoRA"):
         why = "mode={mode!r}: LoRA leaves most weights as they are, and a step computes gradients of all"
         raise CollsimError(why, mode=mode)
-    t, p = int(_number(row, "tp") or 1), int(_number(row, "pp") or 1)
+    t, p = _whole(row, "tp") or 1, _whole(row, "pp") or 1
     c = _found(r"CP[ =](\d+)", mode) or 1
     e = max(
         1, (_found(r"EP=(\d+)", mode) or 1) // t

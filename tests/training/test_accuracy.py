@@ -1,6 +1,7 @@
 """A table of measured steps: what a row becomes, and what it cannot become."""
 
 import csv
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -229,6 +230,11 @@ def test_the_network_is_as_fast_as_the_row_says():
         ({"unit": "bytes allreduced"}, "wants s/iteration"),
         ({"model": "resnet50", "unit": "tokens/s/GPU"}, "has no tokens"),
         ({"value": "-1"}, "is no figure"),
+        ({"tp": "-2"}, "tp='-2': a step needs a whole number of at least 1"),
+        ({"pp": "1.5"}, "pp='1.5': a step needs"),
+        ({"nodes": "0.5"}, "nodes='0.5': a step needs"),
+        ({"layers": "2.5"}, "layers='2.5': a step needs"),
+        ({"nic_per_node_GBps": "-5"}, "must be more than 0"),
     ],
 )
 def test_a_row_that_is_no_call_says_why(changes, says):
@@ -276,6 +282,40 @@ def test_a_row_with_more_or_fewer_cells_than_the_header_is_a_sentence(tmp_path):
     assert not (tmp_path / "out.csv").exists()
     out = train_accuracy(table(tmp_path / "in.csv", ROW, ["GPT"]), tmp_path / "out.csv")
     assert "gpus='': a step needs" in out.read_text().splitlines()[1]
+
+
+@pytest.mark.parametrize("name", ["GPT\u2028 1", "GPT\x851", "GPT\n1", "GPT\x0b1", "=GPT\r\n1"])
+def test_a_cell_stays_whole_whatever_ends_a_line_elsewhere(name, tmp_path):
+    place = tmp_path / "in.csv"
+    with place.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([ROW, {**ROW, "model": name}.values()])
+    out = train_accuracy(place, tmp_path / "out.csv")
+    with out.open(newline="", encoding="utf-8") as file:
+        (row,) = csv.DictReader(file)
+    assert row["model"].lstrip("'") == name
+    assert float(row["predicted_s"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([[*ROW, "model"], [*ROW.values(), "x"]], "line 1: has 2 columns named 'model'"),
+        ([ROW, ROW.values(), ["x" * 200_000]], "line 3: is no CSV"),
+    ],
+)
+def test_what_would_be_lost_is_refused_with_its_line(rows, says, tmp_path):
+    with pytest.raises(cs.FormatError, match=says):
+        train_accuracy(table(tmp_path / "in.csv", *rows), tmp_path / "out.csv")
+
+
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    with pytest.raises(cs.FormatError, match="device or a pipe"):
+        train_accuracy(table(tmp_path / "in.csv", ROW, ROW.values()), pipe)
+    assert pipe.is_fifo()
+    with pytest.raises(cs.CollsimError, match="out=5 is not a path"):
+        train_accuracy(tmp_path / "in.csv", 5)
 
 
 def test_a_file_that_is_no_such_table_is_refused(tmp_path):

@@ -241,3 +241,32 @@ def test_every_model_of_the_catalogue_has_a_source_and_can_be_made():
 def test_numbers_of_a_transformer_that_cannot_be_are_a_sentence(call, says):
     with pytest.raises(cs.CollsimError, match=says):
         call()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name,tensors\n,5\n", "line 2: a layer's name must be a text"),
+        ("name,tensors\n\n\na,5x\n", "line 4: tensors='5x' is not a whole number"),
+        ("name,flops\na,5x\n", "line 2: flops='5x' is no number"),
+        ("name,ops\na,1.5\n", "line 2: ops='1.5' is not a whole number"),
+        ("name,ops,ops\na,1,2\n", "line 1: has 2 columns named 'ops'"),
+        ('name,ops\na,1\n"b,2\n', "line 3: is no CSV"),
+    ],
+)
+def test_a_table_of_layers_names_the_line_and_the_column(text, says, tmp_path):
+    (tmp_path / "layers.csv").write_text(text)
+    with pytest.raises(cs.FormatError, match=says):
+        cs.Model.from_csv(tmp_path / "layers.csv")
+
+
+def test_a_name_may_have_what_ends_a_line_elsewhere(tmp_path):
+    (tmp_path / "layers.csv").write_text('name,tensors\n"a\u2028b",5\n"c\nd",6\n', encoding="utf-8")
+    model = cs.Model.from_csv(tmp_path / "layers.csv")
+    assert [layer.name for layer in model.layers] == ["a\u2028b", "c\nd"]
+
+
+@pytest.mark.parametrize("facts", [{"tokens": -1}, {"tokens": "x"}, {"inputs": 1.5}])
+def test_facts_of_a_model_are_whole_numbers(facts):
+    with pytest.raises(cs.CollsimError, match=next(iter(facts))):
+        cs.Model("m", (Layer("a", (5,)),), **facts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dtypes import itemsize
 from ...errors import CollsimError, Sentence, Words, require_word
-from ...files import read_text, refuse
+from ...files import csv_columns, csv_line, read_csv, refuse
 from ...units import parse_count
 
 if TYPE_CHECKING:
@@ -135,7 +135,13 @@ class Model:
     source: str = ""
 
     def __post_init__(self) -> None:
-        if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
+        for what in ("tokens", "inputs"):
+            object.__setattr__(self, what, parse_count(getattr(self, what), what, least=0))
+        if (
+            not isinstance(self.layers, list | tuple)
+            or not self.layers
+            or not all(isinstance(layer, Layer) for layer in self.layers)
+        ):
             why = "model {name!r} needs at least one Layer, got {layers!r:.80}"
             raise CollsimError(why, name=self.name, layers=self.layers)
         if len(self.layers) > MOST_LAYERS:
@@ -235,12 +241,12 @@ def _sums(layer: Layer) -> dict[str, int]:
 def _from_rows(path: Any, name: str | None, facts: dict[str, Any]) -> Model:
     import csv
 
-    reader = csv.DictReader(read_text(path).splitlines(), strict=True)
+    reader = read_csv(path)
     try:
-        columns = list(reader.fieldnames or ())
-        rows = list(reader)
+        columns = csv_columns(path, reader)
+        rows = [(row, csv_line(reader)) for row in reader]
     except csv.Error as error:
-        refuse(path, Sentence("line {line}", line=reader.line_num), "is no CSV ({error})", error=error)
+        refuse(path, csv_line(reader), "is no CSV ({error})", error=error)
     known = {f.name for f in fields(Layer)}
     if "name" not in columns or set(columns) - known:
         refuse(
@@ -251,11 +257,11 @@ def _from_rows(path: Any, name: str | None, facts: dict[str, Any]) -> Model:
             known=", ".join(sorted(known)),
         )
     layers = []
-    for number, row in enumerate(rows, 2):
+    for row, line in rows:
         try:
             layers.append(_layer(row))
-        except (CollsimError, ValueError, TypeError) as error:
-            refuse(path, Sentence("line {line}", line=number), error)
+        except CollsimError as error:
+            refuse(path, line, error)
     try:
         return Model(name or Path(path).stem, tuple(layers), **facts)
     except CollsimError as error:
@@ -266,14 +272,21 @@ def _layer(row: dict[str, Any]) -> Layer:
     """A Layer from a row of texts; an empty field is what a Layer has by itself."""
     if None in row or None in row.values():
         raise CollsimError("has more or fewer fields than line 1")
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {"name": ""}
     for column, text in row.items():
         if not (text := text.strip()):
             continue
         if column in ("tensors", "buffers"):
-            given[column] = tuple(int(part) for part in text.split())
+            given[column] = tuple(parse_count(part, column, least=0) for part in text.split())
         elif column in ("ops", "width", "experts", "top", "heads"):
-            given[column] = int(text)
+            given[column] = parse_count(text, column, least=0)
         else:
-            given[column] = text if column in ("name", "kind", "dtype", "cut") else float(text)
+            given[column] = text if column in ("name", "kind", "dtype", "cut") else _number(column, text)
     return Layer(**given)
+
+
+def _number(column: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise CollsimError("{name}={text!r} is no number", name=column, text=text) from None
