@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..training.run import Request
     from ..training.search import Candidate
 
+#: What is kept of an estimate.
+_FIGURES = ("time", "memory", "computing", "layers", "bubble", "data")
 _COUNTED = "splits", "done", "in all"
 #: Splits of a piece: what is alike in several is worked out once in a piece.
 _PIECE = 256
@@ -111,7 +113,7 @@ class _Kept:
             done += len(piece)
             if tell is not None:
                 tell(done, len(listed))
-        return [{k: v for k, v in row.items() if k != "scenario"} for row in self.store.rows(keys)]
+        return [{k: v for k, v in row.items() if k != "scenario"} for row in self.store.rows(keys, _FIGURES)]
 
     def seconds(self, rows: list[dict[str, Any]]) -> list[float]:
         """Of each of these rows the seconds of its step, run."""
@@ -121,7 +123,7 @@ class _Kept:
         todo = [(key, one) for key, one in zip(keys, listed, strict=True) if key not in known]
         for key, time in self.each(_timed, [one for _, one in todo], [key for key, _ in todo]):
             self.store.add([(key, {"time": time})])
-        return [row["time"] for row in self.store.rows(keys)]
+        return [row["time"] for row in self.store.rows(keys, ("time",))]
 
     def each(self, work: Callable[..., Any], arguments: list[Any], names: list[Any]) -> Iterator[tuple[Any, Any]]:
         """(name, result) of each piece of work, as they come."""

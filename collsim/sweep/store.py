@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,14 +69,16 @@ class Store:
         return FormatError(why, place=place, why=shown(str(error) or type(error).__name__, 200))
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
-        """Append rows; one that is there already is replaced. Raises FormatError where the disk is full or another
-        sweep writes there."""
+        """Append rows; one that is there already is replaced. Raises FormatError where the disk is full, another sweep
+        writes there, or the file is damaged."""
         try:
             with self._db:
                 texts = [(key, json.dumps(row, default=str)) for key, row in rows]
                 self._db.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", texts)
         except sqlite3.OperationalError as error:
             raise self._refused(error) from error
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
 
     def known(self) -> set[str]:
         """Ids of scenarios that are done."""
@@ -84,13 +87,15 @@ class Store:
         except _UNREADABLE as error:
             raise self._damaged(error) from error
 
-    def rows(self, keys: Iterable[str]) -> list[Row]:
-        """The rows of these scenarios, in their order. Raises FormatError where one of them is damaged."""
+    def rows(self, keys: Iterable[str], figures: Sequence[str] = ()) -> list[Row]:
+        """The rows of these scenarios, in their order. Raises FormatError where one of them is damaged, or where one of
+        its `figures` is no finite number."""
         wanted = list(keys)
         known = set(wanted)
         try:
             stored = self._db.execute("SELECT id, row FROM rows")
             found = {key: json.loads(row) for key, row in stored if key in known}
+            _require_numbers(found, figures)
             return [{"scenario": key, **found[key]} for key in wanted if key in found]
         except (*_UNREADABLE, ValueError, TypeError, RecursionError) as error:
             raise self._damaged(error) from error
@@ -116,6 +121,15 @@ class Store:
 
     def close(self) -> None:
         self._db.close()
+
+
+def _require_numbers(rows: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Raises ValueError for a row without these figures."""
+    for key, row in rows.items():
+        for name in names:
+            value = row.get(name) if isinstance(row, dict) else None
+            if not isinstance(value, int | float) or not math.isfinite(value):
+                raise ValueError(f"{name}={value!r} in row {key}")
 
 
 def _require_parquet() -> None:

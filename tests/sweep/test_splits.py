@@ -1,5 +1,7 @@
 """The search over splits: on any executor, and goes on where it was killed."""
 
+import contextlib
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
@@ -62,3 +64,24 @@ def test_the_way_of_data_parallelism_and_its_seconds_are_two_columns():
 def test_what_has_no_submit_is_no_executor():
     with pytest.raises(cs.CollsimError, match="has no submit"):
         cs.best_parallel(GPT, BOX, executor=3, **ASKED)
+
+
+@pytest.mark.parametrize("row", ["{}", '{"time": "x"}', '{"time": NaN, "memory": 1}', "[1]", "null"])
+def test_a_store_whose_figures_are_none_is_damaged(row, tmp_path):
+    place = tmp_path / "all.sqlite"
+    cs.best_parallel(GPT, BOX, batch=8, top=2, out=place)
+    with contextlib.closing(sqlite3.connect(place)) as db:
+        db.execute("UPDATE rows SET row = ?", (row,))
+        db.commit()
+    with pytest.raises(cs.FormatError, match="is not a store of results, or damaged"):
+        cs.best_parallel(GPT, BOX, batch=8, top=2, out=place)
+
+
+def test_what_cannot_be_added_to_a_store_is_a_sentence(tmp_path):
+    place = tmp_path / "all.sqlite"
+    cs.best_parallel(GPT, BOX, batch=8, top=2, out=place)
+    with contextlib.closing(sqlite3.connect(place)) as db:
+        db.execute("CREATE TRIGGER never BEFORE INSERT ON rows BEGIN SELECT RAISE(ABORT, 'never'); END")
+        db.commit()
+    with pytest.raises(cs.FormatError, match="never"):
+        cs.best_parallel(GPT, BOX, batch=16, top=2, out=place)
