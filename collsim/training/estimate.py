@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .compute.speeds import Speed
-from .parallel.gathering import ROOT, Gathered
+from .parallel.gathering import Gathered
 from .parallel.replicas import Reduced, Replicas, ZeroReduced
 from .parallel.split import Split
 from .parallel.strategy import OPTIMIZERS, Workload
@@ -200,13 +200,10 @@ class Estimating:
         rest = float(sum(data.states(lane).values()))
         if w.split.torch_buckets(w.asked):
             rest += w.asked.model.nbytes
-        if isinstance(data, Gathered) and data.shards > 1:
-            blocks = sorted((u.dense + u.routed for unit, u in own if unit.block), reverse=True)
-            kept = sum(blocks) if not data.data.reshard_after_forward else sum(blocks[:2])
-            rest += data.item * (kept + data.elements(lane, ROOT)) + data.item * sum(blocks[:1])
         m, pipe = w.asked.accumulate, w.split.pipe
         if (m == 1 or pipe.size == 1) and (data.by_unit("B", 0) or w.split.torch_buckets(w.asked)):
-            held, moving = _fullest([[pair] for pair in own], data, *_one_by_one(len(own), min(m, 2)))
+            beside = _of_fsdp(own, data, min(m, 2)) if isinstance(data, Gathered) else 0.0
+            held, moving = _fullest([[pair] for pair in own], data, *_one_by_one(len(own), min(m, 2)), beside)
         else:
             steady = min(m, 3 * pipe.size)  # by then a rank has been as full as it gets
             held, moving = _fullest(stages, data, *_passes(pipe.schedule, pipe.size, lane, steady, pipe.interleave))
@@ -240,11 +237,34 @@ def _one_by_one(units: int, micros: int) -> _Passes:
     return np.tile(unit, micros), np.tile(~back, micros), np.tile(back, micros) & first
 
 
+def _of_fsdp(own: _Stage, data: Gathered, micros: int) -> npt.NDArray[Any]:
+    """Bytes of gathered weights and of gradients not yet reduced, unit by unit as in `_one_by_one`: beside the root the
+    block and the next one, or all that has been gathered; gradients of the root, of the block and of the one before."""
+    blocks = [u.dense + u.routed if unit.block else 0 for unit, u in own]
+    root = [u.dense + u.routed - block for (_, u), block in zip(own, blocks, strict=True)]
+
+    def near(i: int, step: int) -> int:
+        """The next block on a side."""
+        return next((size for size in (blocks[i + 1 :] if step > 0 else blocks[:i][::-1]) if size), 0)
+
+    kept, ahead, units = not data.data.reshard_after_forward, data.data.prefetch, range(len(own))
+    there = [sum(root) + (sum(blocks[: i + 1]) if kept else blocks[i]) + ahead * near(i, 1) for i in units]
+    back = [sum(root) + (sum(blocks[: i + 1]) if kept else blocks[i] + ahead * near(i, -1)) for i in units]
+    back = [size + sum(root[i:]) + blocks[i] + near(i, 1) for i, size in enumerate(back)]
+    return np.tile(np.array(there + back[::-1], float) * data.item, micros)
+
+
 def _fullest(
-    stages: list[_Stage], data: Replicas, stage: npt.NDArray[Any], forward: npt.NDArray[Any], first: npt.NDArray[Any]
+    stages: list[_Stage],
+    data: Replicas,
+    stage: npt.NDArray[Any],
+    forward: npt.NDArray[Any],
+    first: npt.NDArray[Any],
+    beside: Any = 0.0,
 ) -> tuple[float, float]:
-    """Most bytes of activations and gradients together, and of them activations. Activations come with the forward
-    pass of a stage and go behind its backward pass, in which some are there again; gradients come with the first."""
+    """Most bytes of activations and gradients together, and what is `beside`, and of them activations. Activations come
+    with the forward pass of a stage and go behind its backward pass, in which some are there again; gradients come with
+    the first."""
     stays, again, gradients = (
         np.array(list(map(each, stages)), float)
         for each in (
@@ -255,6 +275,6 @@ def _fullest(
     )
     left = np.cumsum(np.where(forward, stays[stage], -stays[stage]))
     held = left + np.where(forward, 0.0, stays[stage] + again[stage])
-    every = held + np.cumsum(gradients[stage] * first)
+    every = held + np.cumsum(gradients[stage] * first) + beside
     fullest = int(every.argmax())
     return float(held[fullest]), float(every[fullest])

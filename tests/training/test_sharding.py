@@ -64,6 +64,21 @@ def test_accumulation_gathers_for_every_microbatch():
     assert kinds(step(cs.fsdp(accumulate=4, no_sync=True)))["reduce_scatter"] == 7
 
 
+@pytest.mark.parametrize(("reduce_dtype", "item"), [(None, 2), ("float32", 4)])
+def test_gradients_that_are_not_reduced_yet_stay_whole(reduce_dtype, item):
+    """With `no_sync` those of all 25,809,920 parameters are there before the first is reduced, in the type in which
+    they are (torch fsdp/_fully_shard/_fsdp_param.py, to_accumulated_grad_if_needed); else those of few blocks."""
+    model = cs.transformer(512, 8, 8, seq=128, vocab=1024)
+
+    def whole(**options):
+        way = cs.fsdp(accumulate=4, reduce_dtype=reduce_dtype, **options)
+        t = cs.training_step(model, "dgx-a100", parallel=way, batch=64, dtype="bfloat16")
+        return t.memory.to_frame()["whole gradients"].max()
+
+    assert whole(no_sync=True) == item * 25_809_920
+    assert whole() < item * 25_809_920 / 3
+
+
 def test_hybrid_sharding_reduces_inside_a_replica_and_then_across():
     """Reduce-scatter over s = 4, allreduce of P/s over r = 2."""
     trace = step(cs.fsdp(replicate=2))

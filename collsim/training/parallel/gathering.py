@@ -38,6 +38,7 @@ class Gathered(Replicas):
         self.reduced: dict[int, int] = {}
         self.waits: dict[int, list[int]] = {}
         self.pending: dict[int, list[tuple[Unit, int]]] = {}
+        self.since: dict[int, int] = {}  # of units whose gradients add up over microbatches, with which task that began
 
     def by_unit(self, kind: str, micro: int) -> bool:
         """Always: gathers run beside computing."""
@@ -109,11 +110,15 @@ class Gathered(Replicas):
     # ---- gradients --------------------------------------------------------------------------------------------------
 
     def ready(self, lane: int, units: Sequence[Unit], micro: int, begun: int) -> None:
-        """A block's gradients are reduced; those of the root are, when all of them are there."""
-        super().ready(lane, units, micro, begun)
-        if self.shards == 1 and self.data.replicate == 1:
+        """A block's gradients are reduced; those of the root are, when all of them are there. What is not reduced yet
+        stays whole."""
+        alone = self.shards == 1 and self.data.replicate == 1
+        if self.data.no_sync and not self.is_last(micro) and not alone:
+            for unit in units:
+                self.since.setdefault(unit.first, begun)
             return
-        if self.data.no_sync and not self.is_last(micro):
+        super().ready(lane, units, micro, begun)
+        if alone:
             return
         for unit in units:
             if unit.block:
@@ -148,7 +153,8 @@ class Gathered(Replicas):
             done = w.collective(lane, "replicate", "allreduce", f"replicate {name}", groups, part, (done,), micro)
         self.waits.setdefault(lane, []).append(done)
         for unit, begun in units:
-            w.out.keep(lane, "whole gradients", float(self.item * unit.parameters), begun, done)
+            size, since = (self.wire, self.since[unit.first]) if unit.first in self.since else (self.item, begun)
+            w.out.keep(lane, "whole gradients", float(size * unit.parameters), since, done)
 
     def finish(self, lane: int) -> tuple[int, ...]:
         """All reductions; what is still gathered goes."""
