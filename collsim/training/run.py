@@ -357,8 +357,6 @@ def _require_memory(trace: StepTrace) -> None:
     need = sum(held.values())
     if need <= room:
         return
-    moving = sum(size for kind, size in held.items() if kind in ("activations", "inputs and outputs"))
-    most = int(request.micro_batch * (room - (need - moving)) / moving) if moving else 0
     listed = in_a_row(
         Sentence("{kind} {size}", kind=kind, size=format_bytes(size))
         for kind, size in sorted(held.items(), key=lambda item: -item[1])
@@ -366,7 +364,7 @@ def _require_memory(trace: StepTrace) -> None:
     )
     if isinstance(request.parallel, Split):
         way = _that_fits(request, room)
-    elif most >= 1:
+    elif most := _most_samples(trace, room):
         way = Sentence("micro_batch={most} would fit", most=most)
     else:
         way = Sentence(
@@ -381,6 +379,22 @@ def _require_memory(trace: StepTrace) -> None:
         listed=listed,
         way=way,
     )
+
+
+def _most_samples(trace: StepTrace, room: float) -> int:
+    """A microbatch that fits, by what activations leave at the fullest moment, which may then be another; 0 where none
+    does."""
+    request = trace.request
+    held, micro = trace.memory.peak(), request.micro_batch
+    while (need := sum(held.values())) > room:
+        moving = sum(size for kind, size in held.items() if kind in ("activations", "inputs and outputs"))
+        if not moving or (fits := int(micro * (room - (need - moving)) / moving)) < 1:
+            return 0
+        micro = min(fits, micro - 1)
+        batch = micro * (request.batch // request.micro_batch)
+        smaller = replace(request, micro_batch=micro, batch=batch, network="alone", background=None, memory=2**60)
+        held = _timed(smaller, None).memory.peak()
+    return micro
 
 
 def _that_fits(request: Request, room: float) -> Sentence:

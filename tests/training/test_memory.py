@@ -1,5 +1,7 @@
 """Memory over a step, by closed form."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,3 +68,19 @@ def test_a_transformer_in_16_bits_holds_18_bytes_a_parameter_and_its_buckets():
     t = cs.training_step("gpt2", "dgx-a100", parallel=cs.ddp(view=True), batch=8, dtype="bfloat16")
     held = t.memory.step.held[0]
     assert sum(held.values()) == 18 * cs.model("gpt2").parameters
+
+
+@pytest.mark.parametrize("room", ["12.5GB", "13GB", "14.4GB", "16GB", "20GB"])
+@pytest.mark.parametrize("way", [cs.ddp(), cs.ddp(view=True), cs.data_parallel(), cs.parameter_server()])
+def test_a_microbatch_that_is_said_to_fit_does(way, room):
+    """With fewer samples another moment is the fullest, with all gradients and no activations."""
+    model = cs.transformer(2048, 12, 32, seq=1024, vocab=32_000)
+    with pytest.raises(cs.CollsimError, match="does not fit") as said:
+        cs.training_step(model, "dgx-a100", parallel=way, micro_batch=16, memory=room)
+    fits = re.search(r"micro_batch=(\d+) would fit", str(said.value))
+    if fits:
+        assert cs.training_step(model, "dgx-a100", parallel=way, micro_batch=int(fits[1]), memory=room).time > 0
+    else:
+        assert "even without activations" in str(said.value)
+        with pytest.raises(cs.CollsimError, match="does not fit"):
+            cs.training_step(model, "dgx-a100", parallel=way, micro_batch=1, memory=room)
