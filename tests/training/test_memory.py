@@ -70,11 +70,11 @@ def test_a_transformer_in_16_bits_holds_18_bytes_a_parameter_and_its_buckets():
     assert sum(held.values()) == 18 * cs.model("gpt2").parameters
 
 
-@pytest.mark.parametrize("room", ["12.5GB", "13GB", "14.4GB", "16GB", "20GB"])
+@pytest.mark.parametrize("room", ["5.2GB", "11.8GB", "13.2GB", "14.2GB"])
 @pytest.mark.parametrize("way", [cs.ddp(), cs.ddp(view=True), cs.data_parallel(), cs.parameter_server()])
 def test_a_microbatch_that_is_said_to_fit_does(way, room):
     """With fewer samples another moment is the fullest, with all gradients and no activations."""
-    model = cs.transformer(2048, 12, 32, seq=1024, vocab=32_000)
+    model = cs.transformer(2048, 12, 32, seq=512, vocab=32_000, flash=True)
     with pytest.raises(cs.CollsimError, match="does not fit") as said:
         cs.training_step(model, "dgx-a100", parallel=way, micro_batch=16, memory=room)
     fits = re.search(r"micro_batch=(\d+) would fit", str(said.value))
