@@ -147,6 +147,8 @@ def _exposed(trace: StepTrace) -> Pair:
     whole = format_time(trace.time)
     if not trace.communication:
         return f"{whole}, and nothing is sent.", f"{whole}，没有任何通信。"
+    if trace.exposed <= 1e-9 * trace.time:
+        return f"{whole}, and no GPU waits for the network.", f"{whole}，没有 GPU 在等待网络。"
     en, zh = waited_for(trace)
     waits, share = format_time(trace.exposed), _percent(trace.exposed / trace.time)
     return (
@@ -181,7 +183,7 @@ def waited_for(trace: StepTrace) -> Pair:
 
 def _of_kind(trace: StepTrace, found: Sequence[Waited]) -> Pair:
     """What GPUs wait for most, by the way of splitting that it is of, and the collective that comes most of it."""
-    way = max(WAYS, key=lambda name: math.fsum(w.seconds for w in found if w.way == name))
+    way = max(dict.fromkeys(w.way for w in found), key=lambda name: math.fsum(w.seconds for w in found if w.way == name))
     seconds = math.fsum(w.seconds for w in found if w.way == way)
     most = next(w for w in found if w.way == way)
     task = trace.step.tasks[most.tasks[-1]]

@@ -78,3 +78,13 @@ def test_a_product_says_for_which_of_its_ways_gpus_wait_most(split, en, zh):
     largest = max({w.way for w in found}, key=lambda way: sum(w.seconds for w in found if w.way == way))
     if not said[0].count("all of that"):
         assert cs.format_time(sum(w.seconds for w in found if w.way == largest)) in said[0]
+
+
+def test_where_the_network_is_hidden_nobody_waits_for_it():
+    """A ring of keys and values beside attention that takes longer; all else is on each GPU alone."""
+    model = cs.transformer(64, 2, 2, seq=32, vocab=1000)
+    asked = {"parallel": cs.context(2), "micro_batch": 1, "compute": "H100", "dtype": "bfloat16"}
+    t = cs.training_step(model, cs.topology.ring(16), ranks=range(2), **asked)
+    assert t.exposed == 0 < t.communication
+    assert "no GPU waits for the network" in t.explain()
+    assert "没有 GPU 在等待网络" in t.explain("zh")
