@@ -183,7 +183,8 @@ def waited_for(trace: StepTrace) -> Pair:
 
 def _of_kind(trace: StepTrace, found: Sequence[Waited]) -> Pair:
     """What GPUs wait for most, by the way of splitting that it is of, and the collective that comes most of it."""
-    way = max(dict.fromkeys(w.way for w in found), key=lambda name: math.fsum(w.seconds for w in found if w.way == name))
+    ways = dict.fromkeys(w.way for w in found)
+    way = max(ways, key=lambda name: math.fsum(w.seconds for w in found if w.way == name))
     seconds = math.fsum(w.seconds for w in found if w.way == way)
     most = next(w for w in found if w.way == way)
     task = trace.step.tasks[most.tasks[-1]]
