@@ -173,6 +173,10 @@ def kernel(ts, dur, name="sgemm", cat="kernel"):
     return {"ph": "X", "cat": cat, "name": name, "pid": 0, "tid": 7, "ts": ts, "dur": dur}
 
 
+def span(ts, dur):
+    return kernel(ts, dur, "ProfilerStep#1", "user_annotation")
+
+
 def test_a_profilers_trace_gives_the_median_step_without_nccls_kernels(tmp_path):
     events = [{"ph": "M", "name": "process_name"}]
     for step, busy in enumerate((90_000, 97_000, 500_000)):
@@ -188,6 +192,12 @@ def test_a_profilers_trace_gives_the_median_step_without_nccls_kernels(tmp_path)
     t = cs.training_step(RESNET, BOX, parallel=cs.ddp(), micro_batch=32, compute=path, ranks=[0])
     assert computing(t) == pytest.approx(97e-3)
     assert cs.training_step(RESNET, BOX, parallel=cs.ddp(), micro_batch=32, compute=str(path), ranks=[0]).time == t.time
+
+
+def test_a_kernel_belongs_to_the_step_that_began_last_however_many_are_open(tmp_path):
+    steps = 5000
+    events = [span(i, 2 * steps - i) for i in range(steps)] + [kernel(i, 0.5) for i in range(steps)]
+    assert read_profile(trace_of(tmp_path, events)).seconds == pytest.approx(0.5e-6)
 
 
 def test_layers_that_are_annotated_by_name_are_timed_one_by_one(tmp_path):
@@ -207,6 +217,10 @@ def test_layers_that_are_annotated_by_name_are_timed_one_by_one(tmp_path):
         ([kernel(0, 1e17)], "event 0"),
         ([kernel(0, 1), kernel(True, 2)], "event 1"),
         ({"a": 1}, "no list"),
+        ([kernel(0, 0)], "of its 1 steps most have no kernel"),
+        ([kernel(0, 9, "ncclKernel")], "no kernel but NCCL's"),
+        ([span(0, 10), span(10, 10), span(20, 10), kernel(1, 5)], "of its 3 steps most have no kernel"),
+        ([span(0, 10), kernel(10, 5)], "of its 1 steps most have no kernel"),
     ],
 )
 def test_a_damaged_trace_is_refused(tmp_path, events, said):

@@ -9,6 +9,7 @@ forward).
 from __future__ import annotations
 
 import statistics
+from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,8 @@ from ...errors import Sentence, shown
 from ...files import MOST_ELEMENTS, read_json, refuse
 
 _MOST_SECONDS = 1e6
+#: Begin and end in s; whether it is one of NCCL's.
+_Kernel = tuple[float, float, bool]
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def read_profile(path: Any, names: Collection[str] = ()) -> Profile:
     Args:
         names: of layers to look for.
 
-    Raises FormatError that names the event for anything that is no such trace, or has no kernels in it.
+    Raises FormatError that names the event for anything that is no such trace, or has no kernels in its steps.
     """
     data = read_json(path)
     events = data.get("traceEvents") if isinstance(data, dict) else data
@@ -57,15 +60,28 @@ def read_profile(path: Any, names: Collection[str] = ()) -> Profile:
     if not kernels:
         refuse(path, "", "has no event of category kernel; was the profiler told to record activities of CUDA?")
     steps = steps or [(min(a for a, _, _ in kernels), max(b for _, b, _ in kernels))]
-    inside = [[k for k in kernels if first <= k[0] < last] for first, last in steps]
+    inside = _by_step(steps, kernels)
     work = [_covered([(a, b) for a, b, nccl in own if not nccl]) for own in inside]
     talk = [_covered([(a, b) for a, b, nccl in own if nccl]) for own in inside]
+    if not (seconds := statistics.median(work)):
+        why = "of its {steps} steps most have no kernel but NCCL's; record the activities of CUDA in steps that compute"
+        refuse(path, "", why, steps=len(steps))
     layers: dict[str, list[float]] = {}
     for name, kind, a, b in found:
         if kind == "gpu_user_annotation" and name in names:
             layers.setdefault(name, []).append(b - a)
     medians = {name: statistics.median(v) for name, v in layers.items()}
-    return Profile(statistics.median(work), len(steps), statistics.median(talk), medians)
+    return Profile(seconds, len(steps), statistics.median(talk), medians)
+
+
+def _by_step(steps: list[tuple[float, float]], kernels: list[_Kernel]) -> list[list[_Kernel]]:
+    """The kernels of each step: those that begin in it, and in none that began later."""
+    begins, inside = [begin for begin, _ in steps], [list[_Kernel]() for _ in steps]
+    for kernel in kernels:
+        number = bisect_right(begins, kernel[0]) - 1
+        if number >= 0 and kernel[0] < steps[number][1]:
+            inside[number].append(kernel)
+    return inside
 
 
 def _span(path: Any, number: int, event: dict[str, Any]) -> tuple[str, str, float, float]:
