@@ -59,7 +59,8 @@ SAID = {
     # the command line
     "--synthesize is for one run alone; leave out --beside": "--synthesize 只用于单独的运行；请去掉 --beside",
     "--no-switches is for what is synthesized; add --synthesize": "--no-switches 只用于合成；请加上 --synthesize",
-    "--synthesize is for a collective; leave out --model": "--synthesize 只用于集合通信；请去掉 --model",
+    "--{option} is for a collective; leave out --model": "--{option} 只用于集合通信；请去掉 --model",
+    "--{option} is for a step of training; say of which --model": "--{option} 用于训练步；请用 --model 说明是哪个模型",
     "give one of --machine, --topology and --topology-file": "--machine、--topology 和 --topology-file 只能给出一个",
     "say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)'": (
         "请说明在哪里运行：--machine dgx-a100 --nodes 2，或 --topology 'switch(8)'"

@@ -33,6 +33,9 @@ SAID = {
     "a Chakra trace counts bytes: say how many, for example nbytes='64MiB'": (
         "Chakra 记录以字节计：请给出数据量，例如 nbytes='64MiB'"
     ),
+    "{name}: {figures} is more than a Chakra trace has room for; write it as .json": (
+        "{name}：{figures} 超出 Chakra 记录能容纳的范围；请写成 .json"
+    ),
     "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}": (
         "{label} 有 {transfers:,} 次传输；Chakra 记录最多写 {most:,} 次"
     ),

@@ -42,6 +42,7 @@ from .shell import EXTRA, command
 from .tables import print_json, race_record, records, show, show_race
 
 _LONG = 2.0  # s: of what is expected to take longer it is said beforehand
+_SIZES = "1KiB:1GiB:4"  # that are compared, unless given
 
 
 @command(context_settings=EXTRA)
@@ -228,13 +229,14 @@ def compare(
     timing: TimingOptions,
     collective: Annotated[str, typer.Option(help="allreduce, broadcast, ...")] = "allreduce",
     algorithm: Annotated[list[str] | None, typer.Option(help="Only these; all of the collective unless given.")] = None,
-    nbytes: Sizes = "1KiB:1GiB:4",
+    nbytes: Sizes = _SIZES,
     synthesize: Synthesize = False,
     switches: Switches = True,
     channels: Annotated[int | None, typer.Option(help="Pin the channels; the best of a few unless given.")] = None,
     chunks: Annotated[int | None, typer.Option(help="Pin the chunks; the best of a few unless given.")] = None,
     model: Annotated[
-        str | None, typer.Option(help="Instead: the ways of splitting a step of training of this model.")
+        str | None,
+        typer.Option(help="Instead: the ways of splitting a step of training of this model, or of a table of layers."),
     ] = None,
     batch: Annotated[int | None, typer.Option(help="Of --model: samples of the step, over all GPUs.")] = None,
     micro_batch: Annotated[int | None, typer.Option(help="Of --model: samples of a GPU at a time.")] = None,
@@ -245,8 +247,12 @@ def compare(
     a size marked with *, the best at the largest first. With --synthesize --json holds `rows`, and `synthesis` at the
     largest size. With --model: the ways of splitting a step of training, each at its best buckets or servers."""
     require_synthesis(synthesize, switches)
-    if model is not None and synthesize:
-        raise cs.CollsimError("--synthesize is for a collective; leave out --model")
+    _require_alone(
+        model,
+        {"synthesize": synthesize, "collective": collective != "allreduce", "algorithm": algorithm,
+         "nbytes": nbytes != _SIZES, "channels": channels, "chunks": chunks},
+        {"batch": batch, "micro-batch": micro_batch},
+    )  # fmt: skip
     if model is not None:
         _compare_ways(model, place.network(), batch, micro_batch, timing.dtype, progress, as_json)
         return
@@ -311,6 +317,15 @@ def _race_at(
         return None
 
 
+def _require_alone(model: str | None, collectives: dict[str, Any], steps: dict[str, Any]) -> None:
+    """Raises CollsimError for an option of collectives beside a model, and of steps of training without one."""
+    for option, given in (steps if model is None else collectives).items():
+        if given and model is None:
+            raise cs.CollsimError("--{option} is for a step of training; say of which --model", option=option)
+        if given:
+            raise cs.CollsimError("--{option} is for a collective; leave out --model", option=option)
+
+
 def _compare_ways(
     model: str,
     network: cs.Topology,
@@ -321,8 +336,10 @@ def _compare_ways(
     as_json: bool,
 ) -> None:
     """The ways of splitting a model, a row each, the fastest first."""
+    from .training import model_of
+
     given = {"batch": batch, "micro_batch": micro_batch, "dtype": dtype, "progress": wanted(progress)}
-    frame = cs.compare(cs.model(model), network, **given)
+    frame = cs.compare(model_of(model), network, **given)
     found = records(frame)
     if as_json:
         print_json(found)

@@ -117,7 +117,7 @@ class ChakraTrace:
     """Nodes of every endpoint under construction; ids are per endpoint and rise, so that a dependency is always an
     earlier node.
 
-    Raises CollsimError without protobuf.
+    Raises CollsimError without protobuf, and for numbers beyond 64 bits.
     """
 
     def __init__(self, endpoints: int):
@@ -129,11 +129,16 @@ class ChakraTrace:
         microseconds."""
         number = len(self.nodes[endpoint])
         times = {key: values.pop(key) for key in _TIMES if key in values}
-        node = self.kinds["Node"](id=number, name=name, type=kind, data_deps=sorted(set(deps)), **times)
-        node.attr.add(name="is_cpu_op", bool_val=False)
-        for key, value in values.items():
-            one = node.attr.add(name=key)
-            setattr(one, _ATTRIBUTES.get(key, "int32_val"), value)
+        try:
+            node = self.kinds["Node"](id=number, name=name, type=kind, data_deps=sorted(set(deps)), **times)
+            node.attr.add(name="is_cpu_op", bool_val=False)
+            for key, value in values.items():
+                one = node.attr.add(name=key)
+                setattr(one, _ATTRIBUTES.get(key, "int32_val"), value)
+        except ValueError as error:  # protobuf's, of a number beyond 64 bits
+            why = "{name}: {figures} is more than a Chakra trace has room for; write it as .json"
+            figures = ", ".join(f"{key}={value!r:.60}" for key, value in (times | values).items())
+            raise CollsimError(why, name=name, figures=figures) from error
         self.nodes[endpoint].append(node)
         return number
 

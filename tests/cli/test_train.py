@@ -123,6 +123,30 @@ def test_the_ways_of_splitting_a_model_are_compared_each_at_its_best():
     assert table.attrs["search"] in " ".join(said.split())
 
 
+def test_a_table_of_layers_is_compared_as_it_is_trained(tmp_path):
+    (tmp_path / "two.csv").write_text("name,tensors,flops\na,1000,5\nb,2000 10,7\n")
+    words = [str(tmp_path / "two.csv"), "--machine", "dgx-a100", "--batch", "64", "--json"]
+    rows = json.loads(CliRunner().invoke(app, ["compare", "--model", *words]).stdout)
+    assert rows[0]["time"] <= json.loads(CliRunner().invoke(app, ["train", *words]).stdout)["time"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--model", "resnet18", "--algorithm", "allreduce_ring"], "--algorithm is for a collective"),
+        (["--model", "resnet18", "--collective", "broadcast"], "--collective is for a collective"),
+        (["--model", "resnet18", "--nbytes", "1MiB"], "--nbytes is for a collective"),
+        (["--model", "resnet18", "--channels", "2"], "--channels is for a collective"),
+        (["--batch", "64"], "--batch is for a step of training"),
+        (["--micro-batch", "64"], "--micro-batch is for a step of training"),
+    ],
+)
+def test_options_that_would_not_count_are_refused(words, says):
+    done = CliRunner().invoke(app, ["compare", "--machine", "dgx-a100", *words])
+    assert done.exit_code == 2
+    assert says in done.output
+
+
 @pytest.mark.parametrize(
     "words",
     [
