@@ -84,10 +84,9 @@ def read_text(path: Any, most: int = MOST_BYTES) -> str:
     return text
 
 
-def read_csv(path: Any, missing: str | None = None) -> csv.DictReader[str]:
-    """The rows of a CSV with a header, with `missing` where a row is too short. Lines end where csv says so, not at
-    every character that ends one in Unicode."""
-    return csv.DictReader(io.StringIO(read_text(path), newline=""), restval=missing, strict=True)
+def read_csv(path: Any) -> csv.DictReader[str]:
+    """The rows of a CSV with a header. Lines end where csv says so, not at every character that ends one in Unicode."""
+    return csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
 
 
 def csv_columns(path: Any, reader: csv.DictReader[str]) -> list[str]:

@@ -165,6 +165,7 @@ SAID = {
     "model {name!r} has two layers named {twice!r}; names must differ": (
         "模型 {name!r} 有两层都叫 {twice!r}；名称必须不同"
     ),
+    "a model's name must be a text that is not empty, got {name!r}": "模型的名称必须是非空的文本，现在是 {name!r}",
     "a layer's name must be a text that is not empty, got {name!r}": "层的名称必须是非空的文本，现在是 {name!r}",
     "layer {name!r}": "层 {name!r}",
     "{where}: ops": "{where}：ops",

@@ -8,6 +8,7 @@ to a source of measurements.
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections.abc import Mapping
@@ -28,6 +29,7 @@ from .workload.model import Model
 from .workload.transformer import transformer
 
 NEEDED = ("model", "batch", "gpus", "gpu_type", "mode", "value", "unit")
+_ANSWERS = ("predicted_s", "measured_s", "unread")
 #: What a GPU's name begins with: a machine, the GPU whose figures count, its own peak in 16 bits, memory and memory
 #: rate where they differ (NVIDIA GB200 and GB300 NVL72 data sheets, per GPU, dense; H100 96GB: HBM2e of 2.4 TB/s,
 #: pytorch/torchtitan docs/performance.md).
@@ -107,28 +109,16 @@ def _seconds_of(call: tuple[tuple[str, Any], ...]) -> float:
 def train_accuracy(path: Any, out: Any) -> Path:
     """Write a table of measured steps again with columns predicted_s, measured_s and unread (why a row is no call; its
     times are empty). Raises FormatError for a file that is no such table."""
-    rows = _rows(path)
-    columns = list(dict.fromkeys([*(rows[0] if rows else NEEDED), "predicted_s", "measured_s", "unread"]))
+    header, rows = _table(path)
     place = require_path(out, "out")
     with writing(place) as file:
-        text = _Lines()
+        text = io.StringIO(newline="")
         writer = csv.writer(text)
-        writer.writerow(map(cell, columns))
-        writer.writerows([_cell(answered[name]) for name in columns] for answered in map(_answered, rows))
-        file.write("".join(text.lines).encode())
+        writer.writerow([cell(name) for name in (*header, *_ANSWERS)])
+        for cells in rows:
+            writer.writerow([_cell(value) for value in (*cells, *_answers(dict(zip(header, cells, strict=True))))])
+        file.write(text.getvalue().encode())
     return place
-
-
-class _Lines:
-    """What csv writes to."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def write(self, line: str) -> int:
-        """One line."""
-        self.lines.append(line)
-        return len(line)
 
 
 def _cell(value: Any) -> Any:
@@ -140,34 +130,33 @@ def _cell(value: Any) -> Any:
     return value
 
 
-def _rows(path: Any) -> list[dict[str, str]]:
-    reader = read_csv(path, "")
-    rows: list[dict[str, str]] = []
+def _table(path: Any) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows, whatever their names are, without answers that are there already."""
+    reader = read_csv(path)
+    rows: list[list[str]] = []
     try:
-        columns = csv_columns(path, reader)
-        for row in reader:
-            if None in row:
+        columns = [plain_cell(name) for name in csv_columns(path, reader)]
+        kept = [i for i, name in enumerate(columns) if name not in _ANSWERS]
+        for cells in filter(None, reader.reader):  # blank lines are no rows
+            if len(cells) > len(columns):
                 why = "{cells} values; the header has {columns}"
-                cells = len(columns) + len(row[None])
-                refuse(path, csv_line(reader), why, cells=cells, columns=len(columns))
-            rows.append({name: plain_cell(value) for name, value in row.items()})
+                refuse(path, csv_line(reader), why, cells=len(cells), columns=len(columns))
+            cells += [""] * (len(columns) - len(cells))
+            rows.append([plain_cell(cells[i]) for i in kept])
     except csv.Error as error:
         refuse(path, csv_line(reader), "is no CSV ({error})", error=error)
-    missing = [name for name in NEEDED if name not in columns]
-    if missing:
-        refuse(
-            path, "line 1", "has no column {missing!r}; wants {needed}", missing=missing[0], needed=", ".join(NEEDED)
-        )
-    return rows
+    if missing := next((name for name in NEEDED if name not in columns), None):
+        refuse(path, "line 1", "has no column {missing!r}; wants {needed}", missing=missing, needed=", ".join(NEEDED))
+    return [columns[i] for i in kept], rows
 
 
-def _answered(row: dict[str, str]) -> dict[str, Any]:
+def _answers(row: dict[str, str]) -> tuple[Any, Any, str]:
+    """Seconds as predicted and as measured, and why there are none."""
     try:
         found = call_of(row)
-        times: dict[str, Any] = {"measured_s": found.seconds, "predicted_s": found.predicted(), "unread": ""}
+        return found.predicted(), found.seconds, ""
     except CollsimError as error:
-        times = {"measured_s": "", "predicted_s": "", "unread": str(error)}
-    return {**row, **times}
+        return "", "", str(error)
 
 
 # ---- a row as a call ------------------------------------------------------------------------------------------------

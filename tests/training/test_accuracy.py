@@ -357,3 +357,18 @@ def test_splits_are_compared_where_model_batch_and_gpus_are_the_same():
     assert [len(group) for group in steps.jobs(rows)] == [3]
     assert [len(group) for group in steps.jobs(rows, "micro_batch")] == [2]
     assert steps.jobs([{**r, "source": "somebody"} for r in rows]) == []
+
+
+@pytest.mark.parametrize("word", ["", " a ", "'a", "a\r\nb", "１６"])
+def test_columns_without_a_name_stay_with_what_is_in_them(tmp_path, word):
+    names, cells = [*ROW, "", "note", ""], [*ROW.values(), word, "x", "y"]
+    out = train_accuracy(table(tmp_path / "in.csv", names, cells, [], cells), tmp_path / "out.csv")
+    with out.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == [*names, "predicted_s", "measured_s", "unread"]
+    assert [row[:-3] for row in rows] == [cells, cells]
+
+
+def test_a_table_without_rows_keeps_its_columns(tmp_path):
+    out = train_accuracy(table(tmp_path / "in.csv", [*ROW, "note"]), tmp_path / "out.csv")
+    assert out.read_text().split() == [",".join([*ROW, "note", "predicted_s", "measured_s", "unread"])]

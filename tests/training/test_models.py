@@ -270,3 +270,20 @@ def test_a_name_may_have_what_ends_a_line_elsewhere(tmp_path):
 def test_facts_of_a_model_are_whole_numbers(facts):
     with pytest.raises(cs.CollsimError, match=next(iter(facts))):
         cs.Model("m", (Layer("a", (5,)),), **facts)
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"layers": 5}, "needs at least one Layer"),
+        ({"layers": "abc"}, "needs at least one Layer"),
+        ({"name": None}, "model's name must be a text"),
+        ({"name": ""}, "model's name must be a text"),
+        ({"tokens": -1}, "tokens=-1 is too small"),
+        ({"tokens": 1.5}, "tokens=1.5 is not a whole number"),
+        ({"inputs": "x"}, "not a whole number"),
+    ],
+)
+def test_a_model_that_cannot_be_is_a_sentence(facts, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        cs.Model(**{"name": "x", "layers": cs.model("resnet18").layers, **facts})

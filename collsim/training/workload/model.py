@@ -135,6 +135,8 @@ class Model:
     source: str = ""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise CollsimError("a model's name must be a text that is not empty, got {name!r}", name=self.name)
         for what in ("tokens", "inputs"):
             object.__setattr__(self, what, parse_count(getattr(self, what), what, least=0))
         if (
