@@ -22,8 +22,8 @@ from .units import format_bytes, parse_bytes
 MEMORY = 4 * 2**30
 FILE_MEMORY = 2**29
 MOST_SCENARIOS = 1_000_000
-#: Tasks of a training step, and passes of a pipeline: about 20 µs and a KiB each.
-MOST_TASKS = 2_000_000
+#: Tasks of a training step, and passes of a pipeline: about 10 µs and a KiB each (measured).
+MOST_TASKS = 1_000_000
 
 # Bytes each at the peak of building, measured and rounded up: 35 to 76 a link, 21 in the columns of a row and as many
 # again while it is checked (tests/test_limits.py holds them against tracemalloc).
