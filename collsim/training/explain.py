@@ -105,8 +105,20 @@ def _change(trace: StepTrace) -> Pair | None:
         en += f", for {m:,} samples instead of {n:,}: per sample"
         zh += f"，样本数由 {n:,} 变为 {m:,}：每个样本"
     said = _by((trace.time / m) / (was.time / n) - 1)
-    part = _moved_part(was, trace)
-    return f"{en} {said[0]}{part[0]}.", f"{zh}{said[1]}{part[1]}。"
+    part, before = _moved_part(was, trace), _measured_before(was, trace)
+    return f"{en} {said[0]}{part[0]}.{before[0]}", f"{zh}{said[1]}{part[1]}。{before[1]}"
+
+
+def _measured_before(was: StepTrace, trace: StepTrace) -> Pair:
+    """Of a change of what is computed, where a microbatch was measured without it."""
+    old, new = was.request, trace.request
+    changed = any(getattr(old, name) != getattr(new, name) for name in ("model", "micro_batch", "dtype", "recompute"))
+    if not (changed and trace.costs.whole and repr(old.compute) == repr(new.compute)):
+        return "", ""
+    return (
+        " Computing takes what was measured without this change: give compute= with it, too.",
+        "计算时间仍是此改变之前的实测值：请同时用 compute= 给出改变之后的值。",
+    )
 
 
 def _by(by: float) -> Pair:

@@ -88,3 +88,22 @@ def test_where_the_network_is_hidden_nobody_waits_for_it():
     assert t.exposed == 0 < t.communication
     assert "no GPU waits for the network" in t.explain()
     assert "没有 GPU 在等待网络" in t.explain("zh")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"recompute": "full"}, True),
+        ({"micro_batch": 1}, True),
+        ({"dtype": "bfloat16"}, True),
+        ({"recompute": "full", "compute": "13ms"}, False),
+        ({"network": 2}, False),
+    ],
+)
+@pytest.mark.parametrize("compute", ["10ms", {"forward": "3ms", "backward": "6ms"}, "A100"])
+def test_a_microbatch_that_was_measured_before_a_change_is_said_to_be(change, said, compute):
+    model = cs.transformer(64, 2, 4, seq=32)
+    step = cs.training_step(model, "dgx-a100", parallel=cs.fsdp(), micro_batch=2, compute=compute)
+    told = step.what_if(**change)
+    assert ("measured without this change" in told.explain()) == (said and compute != "A100")
+    assert ("此改变之前的实测值" in told.explain("zh")) == (said and compute != "A100")

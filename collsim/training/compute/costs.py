@@ -27,13 +27,14 @@ _KINDS = {"forward": ("forward",), "backward": ("backward", "dgrad", "wgrad"), "
 @dataclass(frozen=True, eq=False)
 class Costs:
     """Seconds of each task of a step with nothing beside it (0 for collectives); the GPU they are for, where that is
-    known; where they come from, in words; and s in them of each collective that a pass waits for, 0 where there is none
-    or where they were measured."""
+    known; where they come from, in words; s in them of each collective that a pass waits for, 0 where there is none
+    or where they were measured; and whether a microbatch was measured as a whole, whatever is computed in it."""
 
     seconds: Floats
     speed: Speed | None
     says: str
     wait: float = 0.0
+    whole: bool = False
 
 
 def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
@@ -60,12 +61,12 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
         waited = any(work.waits for box in boxes for work in box)
         return Costs(modelled, fast, f"{fast.gpu}, {fast.dtype}", fast.wait * waited)
     if isinstance(compute, float):
-        return Costs(_scaled(step, modelled, fast, PASSES, compute), fast, f"{compute:.6g} s, as measured")
+        return Costs(_scaled(step, modelled, fast, PASSES, compute), fast, f"{compute:.6g} s, as measured", whole=True)
     if isinstance(compute, dict) and not set(compute) - set(PASSES):
         seconds = modelled
         for kind, (spent, _) in compute.items():
             seconds = _scaled(step, seconds, fast, (kind,), spent)
-        return Costs(seconds, fast, "seconds of passes, as measured")
+        return Costs(seconds, fast, "seconds of passes, as measured", whole=True)
     given = (
         dict(zip([layer.name for layer in step.model.layers], compute, strict=True))
         if isinstance(compute, list)
