@@ -427,7 +427,8 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
             "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)"
         )
     options = _options(request.parallel)
-    own: dict[str, Any] = {}
+    follow = isinstance(request.parallel, Split) or request.accumulate != (request.parallel.accumulate or 1)
+    own: dict[str, Any] = {}  # `follow`: the number of microbatches follows from the batch and what is one
     for name, value in changes.items():
         if name == "network" and not isinstance(value, str):
             given["machine"] = _faster(given["machine"], _factor(value))
@@ -437,7 +438,7 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
             own[name] = value
         elif name in given:
             given[name] = value
-            if name in ("batch", "micro_batch") and not isinstance(request.parallel, Split):  # else microbatches follow
+            if name in ("batch", "micro_batch") and not follow:
                 given["micro_batch" if name == "batch" else "batch"] = None
         else:
             raise CollsimError(

@@ -224,6 +224,24 @@ def test_what_cannot_be_gets_a_sentence(change, said):
         cs.training_step(asked.pop("model"), asked.pop("machine"), **asked)
 
 
+@pytest.mark.parametrize(
+    "way", [cs.ddp(), cs.fsdp(), cs.data_parallel(), cs.parameter_server(), cs.tensor(2) * cs.ddp()]
+)
+def test_what_if_keeps_the_microbatch_where_batch_and_microbatch_said_how_many_there_are(way):
+    step = cs.training_step("gpt2", "dgx-a100", parallel=way, batch=64, micro_batch=2)
+    larger, halves = step.what_if(batch=128), step.what_if(micro_batch=1)
+    replicas = 4 if isinstance(way, cs.training.Split) else 8
+    for other, samples, micro in ((larger, 128, 2), (halves, 64, 1)):
+        assert (other.step.samples, other.step.micro_batch) == (samples, micro)
+        assert 1 + max(task.micro for task in other.step.tasks) == samples // micro // replicas
+
+
+def test_what_if_lets_the_microbatch_follow_where_there_is_one():
+    step = cs.training_step("gpt2", "dgx-a100", parallel=cs.ddp(), batch=64)
+    assert (step.step.micro_batch, step.what_if(batch=128).step.micro_batch) == (8, 16)
+    assert step.what_if(micro_batch=4).step.samples == 32
+
+
 def test_what_if_says_what_it_cannot_change():
     t = cs.training_step(RESNET, "dgx-a100", parallel=cs.ddp(), batch=256)
     for change in ({}, {"speed": 2}, {"network": 0}, {"overlap": 3}, {"first_step": 2}):
