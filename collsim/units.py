@@ -22,6 +22,8 @@ _NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.
 _MOST_COUNT = 2**62  # of anything: arrays are numbered with 64 bits
 #: Bytes, 1 EiB: no size is more.
 MOST_BYTES = 2**60
+#: s: no time is longer; sums of such stay numbers.
+_LONGEST = 1e18
 #: Digits before or after the point of a number in a text.
 _MOST_DIGITS = 30
 _TOO_LONG = re.compile(r"[\d_,]{31}|\.\d{31}|[eE][+-]?\d{4}")
@@ -79,8 +81,8 @@ def parse_bandwidth(value: object, what: Words = "bandwidth") -> float:
 
 
 def parse_time(value: object, what: Words = "alpha") -> float:
-    """Seconds from `"1.5us"`, `"2 ms"` or a plain number of seconds. Raises CollsimError for negatives and unknown
-    units."""
+    """Seconds from `"1.5us"`, `"2 ms"` or a plain number of seconds. Raises CollsimError for negatives, unknown units,
+    and more than 1e18 s: sums of such stay numbers."""
     if isinstance(value, str):
         number, unit = _split(value, what)
         if unit and unit not in _SECONDS:
@@ -91,6 +93,10 @@ def parse_time(value: object, what: Words = "alpha") -> float:
         result = _plain(value, what)
     if result < 0:
         raise CollsimError("{what}={value} is negative; a time is 0 s or more", what=what, value=shown(value))
+    if result > _LONGEST:
+        raise CollsimError(
+            "{what}={value} is too long; a time is at most {most:g} s", what=what, value=shown(value), most=_LONGEST
+        )
     return float(result)
 
 

@@ -98,7 +98,14 @@ def test_times_are_read(text, seconds):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [(-1, "negative"), ("2 min", "unknown unit of time 'min'"), ("soon", "number")]
+    ("text", "says"),
+    [
+        (-1, "negative"),
+        ("2 min", "unknown unit of time 'min'"),
+        ("soon", "number"),
+        (1e308, "too long; a time is at most 1e.18 s"),
+        ("1.1e18s", "too long"),
+    ],
 )
 def test_times_that_cannot_be_are_sentences(text, says):
     with pytest.raises(cs.CollsimError, match=says):

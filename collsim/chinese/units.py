@@ -13,6 +13,7 @@ SAID = {
     "{what}={value}: unknown unit of time {unit}; use s, ms, us or ns": (
         "{what}={value}：未知的时间单位 {unit}；请用 s、ms、us 或 ns"
     ),
+    "{what}={value} is too long; a time is at most {most:g} s": "{what}={value} 太长；时间不超过 {most:g} s",
     "{what}={value} is negative; a time is 0 s or more": "{what}={value} 不能为负数；时间不小于 0 s",
     "{what}={value} is not a whole number": "{what}={value} 不是整数",
     "{what}={value} is too small; {what} is at least {least}": "{what}={value} 太小；{what} 至少为 {least}",

@@ -118,6 +118,7 @@ def test_a_pipeline_in_which_ranks_wait_for_each_other_is_refused():
         (lambda: cs.pipeline(4, "dualpipe-v").timing(7), "at least 8 microbatches"),
         (lambda: cs.pipeline(4, "interleaved").timing(11), "use a multiple of 4: 8 or 12"),
         (lambda: cs.pipeline(4).timing(8, backward=1, weight=2), "longer than it"),
+        (lambda: cs.pipeline(4).timing(8, forward=1e308, backward=1e308), "forward=1e.308 is too long"),
         (lambda: cs.pipeline(0), "pipeline"),
         (lambda: cs.pipeline(True), "is a bool"),
         (lambda: cs.pipeline(None), "NoneType"),
