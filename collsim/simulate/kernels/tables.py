@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from hashlib import sha256
 from importlib import import_module
@@ -206,9 +207,30 @@ def _made(function: Kernel, **options: bool) -> Kernel:
         made._cache._cache_file._source_stamp = _written(str(Path(function.__code__.co_filename).parent))
     except RuntimeError:  # no directory for the cache
         made = made()(function)
-    made.compile(signature)
+    with _from_the_front():
+        made.compile(signature)
     made.disable_compile()
     return made  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _from_the_front() -> Iterator[None]:
+    """What is compiled inside takes each index as it is. numba would ask at every access whether an index is negative
+    and counts from the end; no kernel does that, to ask took a quarter of the time, and there is no option for it."""
+    from numba.core import types
+    from numba.core.compiler_lock import global_compiler_lock
+
+    arrays: Any = import_module("numba.np.arrayobj")  # which has no types
+
+    def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        return context.cast(builder, index, kind, types.intp)
+
+    with global_compiler_lock:  # nobody else compiles meanwhile
+        usual, arrays.fix_integer_index = arrays.fix_integer_index, as_it_is
+        try:
+            yield
+        finally:
+            arrays.fix_integer_index = usual
 
 
 def _fetch() -> Kernel:
