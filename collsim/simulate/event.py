@@ -143,6 +143,8 @@ class _Run:
     compile them."""
 
     def __init__(self, plan: NumberedJobs, topology: Topology, given: Conditions, progress: Progress | None):
+        from .kernels.tables import ROW
+
         self.plan, self.given, self.progress, self.visits = plan, given, progress, 0
         self.net = network(plan, topology, given)
         self.edges = edges(plan)
@@ -151,22 +153,21 @@ class _Run:
         self.delay = random.exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
         self.sharing, self.gamma = SHARING.index(given.sharing), given.gamma or 0.0
         self.units = int(self.net.routes["unit"].max(initial=-1)) + 1
-        self.rows = self._laid_out()
+        self.rows = np.empty(plan.rows, ROW)
 
-    def _laid_out(self) -> npt.NDArray[Any]:
-        """A row for each transfer of all jobs, nothing timed yet."""
-        from .kernels import tables, walk
+    def lay_out(self) -> None:
+        """Write a row for each transfer of all jobs, nothing timed yet."""
+        from .kernels import walk
 
-        rows = np.empty(self.plan.rows, tables.ROW)
+        rows, start = self.rows, 0.0 if self.given.eager else -1.0
         for job, base, listed in zip(self.plan.jobs, self.plan.bases, self.parts, strict=True):
             row = base.row
             sizes = job.slot_bytes.astype(np.float64) if job.schedule is not None else np.zeros(1)
             for p, part in zip(job.singles, listed, strict=True):
-                walk.lay_out(part, *turn(p), p.times, row, sizes, rows)
+                walk.lay_out(part, *turn(p), p.times, row, sizes, start, self.delay, rows)
                 row += p.times * len(p)
             if job.schedule is None:
                 rows["nbytes"][base.row : row] = job.slot_bytes
-        return rows
 
     def tell(self, done: int) -> None:
         if self.progress is not None:
@@ -179,6 +180,7 @@ class _Run:
         plan = self.plan
         if self.given.eager or any(job.after for job in plan.jobs) or _waits_for_later(self.edges):
             return False
+        self.lay_out()
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
         links = self.net.links.copy()
         links["last"] = -1.0  # nobody has come yet, not even at 0 s
@@ -208,9 +210,8 @@ class _Run:
             from .kernels import heap, queue, tables
             from .kernels.gates import PENDING
 
-        self.rows["start"] = 0.0 if self.given.eager else -1.0
-        self.rows["finish"] = self.delay if len(self.delay) else 0.0  # until a row is done
-        gates, width = self._gates()
+        self.lay_out()
+        gates, width, free = self._gates()
         pending = gates[:, PENDING]
         order = orders(self.plan, pending)
         net, links = self.net, tables.lined_up(len(self.net.links), tables.LINK)
@@ -220,7 +221,7 @@ class _Run:
         nodes, seats = np.zeros(width << bits, tables.NODE), tables.lined_up(width, tables.SEAT)
         agenda, waiting = heap.empty(width), heap.empty(len(links))
         work = np.zeros((tables.SPACES, max(width, len(links), 2)), np.int32)
-        fresh = np.flatnonzero(pending == 0)
+        fresh = free[pending[free] == 0]
         work[tables.FREE_SEATS, :width] = np.arange(width)[::-1]
         work[tables.BATCH, : len(fresh)] = np.arange(len(fresh))
         seats["row"][: len(fresh)], seats["next"][: len(fresh)] = fresh, tables.WAITS
@@ -253,8 +254,9 @@ class _Run:
         ordered: npt.NDArray[Any] = found[np.argsort(found["row"], kind="stable")]
         return ordered
 
-    def _gates(self) -> tuple[Ints, int]:
-        """The gates of each row (`kernels.gates`), and how many transfers can be under way at once."""
+    def _gates(self) -> tuple[Ints, int, Ints]:
+        """The gates of each row (`kernels.gates`), how many transfers can be under way at once, and the rows that wait
+        for none of the gates that are counted row by row."""
         from .kernels import gates
 
         n, explicit = self.plan.rows, len(self.edges.start) > 0
@@ -262,11 +264,12 @@ class _Run:
         newest = np.full((5, self.plan.queues), -1, np.int32)
         newest[4] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)
+        free, found = np.empty(n, np.int32), 0
         for part, turned, first, last, row in self._slices():
-            gates.build(part, *turned, first, last, row, made, newest, newest_write)
+            found = gates.build(part, *turned, first, last, row, made, newest, newest_write, free, found)
         if explicit:
             made[:, gates.PENDING] += np.diff(self.edges.start).astype(np.int32)
-        return made, n if explicit else max(1, int(newest[4].sum()))
+        return made, n if explicit else max(1, int(newest[4].sum())), free[:found]
 
 
 def _waits_for_later(before: Edges) -> bool:
@@ -329,12 +332,11 @@ def _timing(run: _Run, number: int, how: str) -> Timing:
     transfers = partial(_both, own)
     if job.rows == 0:
         return Timing(np.zeros(0), np.zeros(0), np.zeros(net.first_links), transfers, how, no_segments)
-    begin = np.minimum.reduceat(own["start"], job.step_rows)
-    end = np.maximum.reduceat(own["finish"], job.step_rows)
     from .kernels import walk
 
-    loads = np.zeros(len(net.links))
-    walk.carried(run.rows, base.row, base.row + job.rows, net.routes, net.route_link, loads)
+    begin, end, loads = np.empty(len(job.step_rows)), np.empty(len(job.step_rows)), np.zeros(len(net.links))
+    steps = base.row + job.step_rows
+    walk.sum_up(run.rows, steps, base.row + job.rows, net.routes, net.route_link, begin, end, loads)
     flows, crossing = partial(_segments, run, number, how), partial(_crossing, run, number, how)
     return Timing(begin, end, loads[: net.first_links], transfers, how, flows, crossing, run.visits)
 

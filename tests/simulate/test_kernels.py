@@ -77,7 +77,7 @@ class Watched(np.ndarray):
             raise IndexError("counts from the end")
         super().__setitem__(i, value)
 
-for kernels, name in ((gates, "build"), (queue, "advance"), (walk, "in_order"), (walk, "lay_out"), (walk, "carried")):
+for kernels, name in ((gates, "build"), (queue, "advance"), (walk, "in_order"), (walk, "lay_out"), (walk, "sum_up")):
     def watched(*given, plain=getattr(kernels, name)):
         return plain(*[x.view(Watched) if isinstance(x, np.ndarray) else x for x in given])
     setattr(kernels, name, watched)

@@ -53,7 +53,9 @@ def build(
     gates: Gates,
     queues: Gates,
     newest_write: Ints,
-) -> None:
+    free: Ints,
+    n: int,
+) -> int:
     """Hang repetitions first..last-1 of a pattern behind the gates they wait for.
 
     A group is the rows of one step in one queue (sends of an endpoint on a channel, receives, writes of a slot); its
@@ -61,7 +63,8 @@ def build(
     group, LEFT how many are not done, BEHIND the group behind; READERS of a group of writes the first row that reads
     what they wrote, NEXT_READER of that row the next reader. PENDING counts the gates of each row. `queues`: newest
     send group, the one before, receives alike, largest send group. Explicit dependencies: there are no columns of sends
-    and receives. Eager: none of receives.
+    and receives. Eager: none of receives. Rows that wait for no gate are put behind the first n of `free`; how many are
+    there then.
     """
     m = len(part)
     for k in range(first, last):
@@ -86,6 +89,9 @@ def build(
                     waits += join(gates, RECEIVES, me, row, p["receive"], queues[2], queues[3]) >= 0
                 queues[4, key] = max(queues[4, key], gates[gates[me, SENDS + LEAD], SENDS + LEFT])
             gates[me, PENDING] = waits
+            if waits == 0:
+                free[n] = me
+                n += 1
         for i in range(m):
             p, me = part[i], row + i
             turn = p["into"] + by
@@ -105,6 +111,7 @@ def build(
                 gates[lead, WRITES + BEHIND] = me
                 gates[me, WRITES + LEFT] += 1
         row += m
+    return n
 
 
 @inlined

@@ -8,8 +8,19 @@ from .tables import FAIR, FIFO, Floats, Ints, Links, Longs, Parts, Routes, Rows,
 
 
 @compiled
-def lay_out(part: Parts, shift: int, modulus: int, times: int, row: int, sizes: Floats, rows: Rows) -> None:
-    """Write all repetitions of a pattern into the table of rows."""
+def lay_out(
+    part: Parts,
+    shift: int,
+    modulus: int,
+    times: int,
+    row: int,
+    sizes: Floats,
+    start: float,
+    delay: Floats,
+    rows: Rows,
+) -> None:
+    """Write all repetitions of a pattern into the table of rows. `start`, and the extra delay of each row as its
+    `finish`, are where the queue of events begins (see `queue.set_off`)."""
     for k in range(times):
         by = k * shift % modulus
         for i in range(len(part)):
@@ -17,6 +28,8 @@ def lay_out(part: Parts, shift: int, modulus: int, times: int, row: int, sizes: 
             turn = p["turn"] + by
             if turn >= modulus:
                 turn -= modulus
+            r["start"] = start
+            r["finish"] = delay[row] if len(delay) else 0.0
             r["nbytes"] = sizes[p["block"] + turn]
             r["route"] = p["route"]
             r["reduce"] = p["reduce"]
@@ -24,12 +37,29 @@ def lay_out(part: Parts, shift: int, modulus: int, times: int, row: int, sizes: 
 
 
 @compiled
-def carried(rows: Rows, first: int, last: int, routes: Routes, route_link: Ints, out: Floats) -> None:
-    """Add the bytes that rows first..last-1 put on each link to `out`."""
-    for row in range(first, last):
-        route = routes[rows[row]["route"]]
-        for hop in range(route["first"], route["last"]):
-            out[route_link[hop]] += rows[row]["nbytes"]
+def sum_up(
+    rows: Rows,
+    steps: Longs,
+    last: int,
+    routes: Routes,
+    route_link: Ints,
+    begin: Floats,
+    end: Floats,
+    carried: Floats,
+) -> None:
+    """When each step of a job begins and ends, whose rows go from `steps[s]` to the next (the last one's to `last`);
+    and the bytes that they put on each link, added to `carried`."""
+    for s in range(len(steps)):
+        first, behind = steps[s], steps[s + 1] if s + 1 < len(steps) else last
+        starts, ends = rows[first]["start"], rows[first]["finish"]
+        for row in range(first, behind):
+            r = rows[row]
+            starts = min(starts, r["start"])
+            ends = max(ends, r["finish"])
+            route = routes[r["route"]]
+            for hop in range(route["first"], route["last"]):
+                carried[route_link[hop]] += r["nbytes"]
+        begin[s], end[s] = starts, ends
 
 
 @inner
