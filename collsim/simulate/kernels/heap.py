@@ -43,21 +43,25 @@ def rise(heap: Heap, i: int, key: float, item: int) -> None:
 @inner
 def sink(heap: Heap, n: int, i: int, key: float, item: int) -> None:
     """Put an item in place i of n, and let it sink to where it belongs."""
+    heap[i]["key"] = key
+    mine = heap[i]["bits"]
     below = 4 * i + 1
     while below < n:
-        left = below + (heap[below + 1]["key"] < heap[below]["key"])
-        right = below + 2 + (heap[below + 3]["key"] < heap[below + 2]["key"])
-        down = left + (right - left) * (heap[right]["key"] < heap[left]["key"])
-        least = heap[down]["key"]
-        if least >= key:
+        one, two = heap[below]["bits"], heap[below + 1]["bits"]
+        three, four = heap[below + 2]["bits"], heap[below + 3]["bits"]
+        left, right = below + (two < one), below + 2 + (four < three)
+        low, high = min(one, two), min(three, four)
+        down = right if high < low else left
+        least = min(low, high)
+        if least >= mine:
             break
         other = heap[down]["item"]
-        heap[i]["key"] = least
+        heap[i]["bits"] = least
         heap[i]["item"] = other
         heap[other]["place"] = i
         i = down
         below = 4 * i + 1
-    heap[i]["key"] = key
+    heap[i]["bits"] = mine
     heap[i]["item"] = item
     heap[item]["place"] = i
 

@@ -124,8 +124,12 @@ SEAT = np.dtype(
 #: The flows over a link, doubly linked lists of nodes `seat << bits | hop`, with bits enough for the longest route.
 NODE = np.dtype([("after", "i4"), ("back", "i4")])
 
-#: An entry of a heap, and where the item is whose number the entry's index is: see `heap`.
-HEAP = np.dtype([("key", "f8"), ("item", "i4"), ("place", "i4")])
+#: An entry of a heap: its key, and the same 64 bits as an integer (what is not negative, and -1 among it, has the same
+#: order as both, and integers are compared in a quarter of the time); and where the item is whose number the entry's
+#: index is: see `heap`.
+HEAP = np.dtype(
+    {"names": ["key", "bits", "item", "place"], "formats": ["f8", "i8", "i4", "i4"], "offsets": [0, 0, 8, 12]}
+)
 
 #: Changes of rate: s, B/s (fifo: the link), row.
 LOG = np.dtype([("time", "f8"), ("value", "f8"), ("row", "i8")])
