@@ -62,7 +62,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _SLICE = 200_000  # transfers between two calls of progress
 _ENDLESS = 2**62  # what is simulated may fill the machine, unless `limits.within` says otherwise
-_ROW_BYTES, _GATE_BYTES = 32, 96  # per transfer: tables.ROW; the tables of `gates.build` and what they need
+_ROW_BYTES, _GATE_BYTES = 32, 64  # per transfer: tables.ROW; the tables of `gates.build` and what they need
 
 
 def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None) -> list[Timing]:
@@ -117,7 +117,7 @@ def _ran(
 
 def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:
     """Refuse what this machine cannot hold, with a sentence, before it is killed for trying."""
-    rows, slots = sum(job.rows for job in jobs), sum(job.endpoints * job.slots for job in jobs)
+    rows, slots = sum(job.rows for job in jobs), sum(job.endpoints * job.apart for job in jobs)
     need = rows * row_bytes + slots * 8
     if rows >= 2**31 or need > (have := min(_memory(), most_memory(_ENDLESS))):
         wanted = Sentence("{rows:,} transfers would take {need:.3g} GiB", rows=rows, need=need / 2**30)
@@ -208,12 +208,11 @@ class _Run:
         """Run the queue of events; with `log` the changes of rates."""
         with in_one_piece():
             from .kernels import heap, queue, tables
-            from .kernels.gates import PENDING
 
         self.lay_out()
         gates, width, free = self._gates()
-        pending = gates[:, PENDING]
-        order = orders(self.plan, pending)
+        waits = self.rows["waits"]
+        order = orders(self.plan, waits)
         net, links = self.net, tables.lined_up(len(self.net.links), tables.LINK)
         links[:] = net.links
         hops = max(1, int((net.routes["last"] - net.routes["first"]).max(initial=1)))
@@ -221,7 +220,7 @@ class _Run:
         nodes, seats = np.zeros(width << bits, tables.NODE), tables.lined_up(width, tables.SEAT)
         agenda, waiting = heap.empty(width), heap.empty(len(links))
         work = np.zeros((tables.SPACES, max(width, len(links), 2)), np.int32)
-        fresh = free[pending[free] == 0]
+        fresh = free[waits[free] < tables.ONE_GATE]
         work[tables.FREE_SEATS, :width] = np.arange(width)[::-1]
         work[tables.BATCH, : len(fresh)] = np.arange(len(fresh))
         seats["row"][: len(fresh)], seats["next"][: len(fresh)] = fresh, tables.WAITS
@@ -244,7 +243,7 @@ class _Run:
                 written.append(changes[: counters[tables.LOGGED]].copy())
                 counters[tables.LOGGED] = 0
         if counters[tables.DONE] < self.plan.rows:
-            raise _stuck(self.plan, self.edges, pending)
+            raise _stuck(self.plan, self.edges, waits >= tables.ONE_GATE)
         return np.concatenate(written) if log else None
 
     @cached_property
@@ -257,18 +256,18 @@ class _Run:
     def _gates(self) -> tuple[Ints, int, Ints]:
         """The gates of each row (`kernels.gates`), how many transfers can be under way at once, and the rows that wait
         for none of the gates that are counted row by row."""
-        from .kernels import gates
+        from .kernels import gates, tables
 
         n, explicit = self.plan.rows, len(self.edges.start) > 0
         made = gates.table(n, gates.WRITES if explicit else gates.SENDS if self.given.eager else gates.RECEIVES)
-        newest = np.full((5, self.plan.queues), -1, np.int32)
-        newest[4] = 0
+        newest = np.full((6, self.plan.queues), -1, np.int32)
+        newest[4:] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)
         free, found = np.empty(n, np.int32), 0
         for part, turned, first, last, row in self._slices():
-            found = gates.build(part, *turned, first, last, row, made, newest, newest_write, free, found)
+            found = gates.build(part, *turned, first, last, row, self.rows, made, newest, newest_write, free, found)
         if explicit:
-            made[:, gates.PENDING] += np.diff(self.edges.start).astype(np.int32)
+            self.rows["waits"] += tables.ONE_GATE * np.diff(self.edges.start).astype(np.int32)
         return made, n if explicit else max(1, int(newest[4].sum())), free[:found]
 
 
@@ -287,14 +286,14 @@ def _turned(edges: Edges, rows: int) -> Edges:
     return Edges(start, owner[np.argsort(edges.row, kind="stable")])
 
 
-def _stuck(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.int32]) -> ScheduleError:
+def _stuck(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.bool_]) -> ScheduleError:
     """The circle in which transfers wait for one another."""
-    row = int(np.argmax(pending > 0))
+    row = int(np.argmax(pending))
     seen: dict[int, int] = {}
     while row not in seen:
         seen[row] = len(seen)
         before = edges.row[edges.start[row] : edges.start[row + 1]]
-        waiting = before[pending[before] > 0]
+        waiting = before[pending[before]]
         if not len(waiting):
             break
         row = int(waiting[0])

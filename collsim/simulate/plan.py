@@ -107,6 +107,12 @@ class Job:
     def step_rows(self) -> Longs:
         return self.shape.step_rows
 
+    @property
+    def apart(self) -> int:
+        """From a slot of an endpoint to the same of the next, in the common numbering. Odd: if it were a power of two,
+        a step that looks at one slot of each endpoint would find them all in the same few places of the cache."""
+        return self.slots | 1
+
 
 def schedule_shape(schedule: Schedule) -> JobShape:
     """What jobs of a schedule have in common."""
@@ -186,7 +192,7 @@ def lay(jobs: Sequence[Job]) -> NumberedJobs:
         row += job.rows
         endpoint += job.endpoints
         queue += job.endpoints * job.channels
-        slot += job.endpoints * job.slots
+        slot += job.endpoints * job.apart
     join = np.concatenate
     empty = [np.zeros(0, np.int64)]
     place = join([*(j.place for j in jobs), *empty]).astype(np.int64)
@@ -289,8 +295,8 @@ def parts(plan: NumberedJobs, number: int) -> list[npt.NDArray[Any]]:
         modulus = turn(p)[1]
         part["turn"], part["into"], part["reduce"] = p.chunk % modulus, p.into % modulus, p.reduce
         part["block"] = p.chunk - part["turn"]
-        part["read"] = base.slot + p.src.astype(np.int64) * job.slots + part["block"]
-        part["write"] = base.slot + p.dst.astype(np.int64) * job.slots + (p.into - part["into"])
+        part["read"] = base.slot + p.src.astype(np.int64) * job.apart + part["block"]
+        part["write"] = base.slot + p.dst.astype(np.int64) * job.apart + (p.into - part["into"])
         out.append(part)
     return out
 
@@ -335,11 +341,13 @@ def _checked(depends: Any, job: Job) -> tuple[Longs, Longs]:
     return start, rows
 
 
-def orders(plan: NumberedJobs, pending: Ints) -> tuple[Ints, Ints, Ints]:
+def orders(plan: NumberedJobs, waits: Ints) -> tuple[Ints, Ints, Ints]:
     """What jobs wait for, as `kernels.gates.end_of_job` takes it; empty where none waits. Rows that begin with a job
-    that waits get one more gate in `pending`: it opens when the jobs before have ended."""
+    that waits get one more gate in `waits` (tables.ROW): it opens when the jobs before have ended."""
     if not any(job.after for job in plan.jobs):
         return np.zeros((0, 4), np.int32), np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)
+    from .kernels.tables import ONE_GATE
+
     jobs = np.array([[job.rows, len(set(job.after)), -1, -1] for job in plan.jobs], np.int32)
     of_row = np.empty((plan.rows, 2), np.int32)
     follows: list[tuple[int, int]] = []
@@ -348,8 +356,8 @@ def orders(plan: NumberedJobs, pending: Ints) -> tuple[Ints, Ints, Ints]:
         of_row[own] = number, -1
         if not job.after:
             continue
-        first = np.flatnonzero(pending[own] == 0) + base.row
-        pending[first] = 1
+        first = np.flatnonzero(waits[own] < ONE_GATE) + base.row
+        waits[first] += ONE_GATE
         jobs[number, 2], of_row[first[:-1], 1] = first[0], first[1:]
         for before in set(job.after):
             follows.append((number, int(jobs[before, 3])))

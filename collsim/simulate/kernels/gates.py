@@ -6,19 +6,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from .tables import Gates, Ints, Parts, Rows, compiled, fetch, inlined, inner, lined_up
+from .tables import ONE_GATE, Gates, Ints, Parts, Rows, compiled, fetch, inlined, inner, lined_up
 
-#: Columns of the table of gates, a line of it to each row: how many gates the row waits for; the first row that reads
-#: what its group wrote, and of that row the next reader; its groups of writes, sends and receives begin at the others.
-PENDING, READERS, NEXT_READER, WRITES, SENDS, RECEIVES = 0, 1, 2, 4, 8, 12
-LEAD, NEXT_ROW, LEFT, BEHIND, COLUMNS = 0, 1, 2, 3, 4  # columns of a group: see `build`
+#: Columns of the table of gates, a line of it to each row: the first row that reads what its group wrote, and the next
+#: reader in the list that it is in; its groups of writes, sends and receives begin at the others.
+READERS, NEXT_READER, WRITES, SENDS, RECEIVES = 0, 1, 2, 4, 6
+BEHIND, LEFT, COLUMNS = 0, 1, 2  # columns of a group: see `build`
+_NONE_BEHIND = -1
 ROWS, WAITED, FIRST, FOLLOW = 0, 1, 2, 3  # columns of a job, where jobs wait for others: see `end_of_job`
 
 
 def table(rows: int, last: int) -> Gates:
-    """Gates of so many rows, the groups at `last` the last of them. A row of all of them is one line of the cache."""
+    """Gates of so many rows, the groups at `last` the last of them. A line of the cache holds two rows of all of
+    them."""
     columns = last + COLUMNS
     return lined_up(rows * columns, np.int32).reshape(rows, columns)
+
+
+@inlined
+def lead_of(gates: Gates, at: int, row: int) -> int:
+    """The first row of a row's group, which stands for it."""
+    behind = gates[row, at + BEHIND]
+    return row if behind >= _NONE_BEHIND else _NONE_BEHIND - 1 - behind
 
 
 @inner
@@ -28,17 +37,17 @@ def join(gates: Gates, at: int, row: int, begin: int, key: int, newest: Ints, be
     if lead < begin:  # no row of this step yet
         before[key] = lead
         newest[key] = row
-        gates[row, at + LEAD] = row
-        gates[row, at + NEXT_ROW] = -1
-        gates[row, at + LEFT] = 1
-        gates[row, at + BEHIND] = -1
+        gates[row, at + BEHIND] = _NONE_BEHIND
+        gates[row, at + LEFT] = 1 if lead < 0 else -1
         if lead >= 0:
             gates[lead, at + BEHIND] = row
         return lead
-    gates[row, at + LEAD] = lead
-    gates[row, at + NEXT_ROW] = gates[lead, at + NEXT_ROW]
-    gates[lead, at + NEXT_ROW] = row
-    gates[lead, at + LEFT] += 1
+    gates[row, at + BEHIND] = _NONE_BEHIND - 1 - lead
+    if before[key] < 0:
+        gates[lead, at + LEFT] += 1
+    else:
+        gates[row, at + LEFT] = gates[lead, at + LEFT]
+        gates[lead, at + LEFT] = row
     return before[key]
 
 
@@ -50,6 +59,7 @@ def build(
     first: int,
     last: int,
     row: int,
+    rows: Rows,
     gates: Gates,
     queues: Gates,
     newest_write: Ints,
@@ -59,12 +69,15 @@ def build(
     """Hang repetitions first..last-1 of a pattern behind the gates they wait for.
 
     A group is the rows of one step in one queue (sends of an endpoint on a channel, receives, writes of a slot); its
-    first row stands for it. Columns: LEAD the first row of the row's group; of that row, NEXT_ROW the next in the
-    group, LEFT how many are not done, BEHIND the group behind; READERS of a group of writes the first row that reads
-    what they wrote, NEXT_READER of that row the next reader. PENDING counts the gates of each row. `queues`: newest
-    send group, the one before, receives alike, largest send group. Explicit dependencies: there are no columns of sends
-    and receives. Eager: none of receives. Rows that wait for no gate are put behind the first n of `free`; how many are
-    there then.
+    first row, the lead, stands for it. BEHIND is the lead of the group behind, -1 for none; of the others -2 - their
+    lead. LEFT of a lead is how many rows are not done; of sends and receives that wait for a group before them, none
+    of which has begun, it is the first of the others instead, LEFT of that one the next, and so on to -1 (`open_gate`
+    counts them). READERS of a lead of writes is the first row that reads what they wrote, NEXT_READER of that row the
+    next reader.
+
+    `queues`: newest send group, the one before, receives alike, largest send group, how large the newest is. Explicit
+    dependencies: there are no columns of sends and receives. Eager: none of receives. Rows that wait for no gate are
+    put behind the first n of `free`; how many are there then.
     """
     m = len(part)
     for k in range(first, last):
@@ -87,8 +100,9 @@ def build(
                 waits += join(gates, SENDS, me, row, key, queues[0], queues[1]) >= 0
                 if gates.shape[1] > RECEIVES:
                     waits += join(gates, RECEIVES, me, row, p["receive"], queues[2], queues[3]) >= 0
-                queues[4, key] = max(queues[4, key], gates[gates[me, SENDS + LEAD], SENDS + LEFT])
-            gates[me, PENDING] = waits
+                queues[5, key] = queues[5, key] + 1 if queues[0, key] != me else 1
+                queues[4, key] = max(queues[4, key], queues[5, key])
+            rows[me]["waits"] += ONE_GATE * waits
             if waits == 0:
                 free[n] = me
                 n += 1
@@ -100,13 +114,12 @@ def build(
             slot = p["write"] + turn
             lead = newest_write[slot]
             if lead >= row:
-                gates[me, WRITES + LEAD] = lead
+                gates[me, WRITES + BEHIND] = _NONE_BEHIND - 1 - lead
                 gates[lead, WRITES + LEFT] += 1
                 continue
             newest_write[slot] = me
-            gates[me, WRITES + LEAD] = me
             gates[me, WRITES + LEFT] = 1
-            gates[me, WRITES + BEHIND] = -1
+            gates[me, WRITES + BEHIND] = _NONE_BEHIND
             if lead >= 0:
                 gates[lead, WRITES + BEHIND] = me
                 gates[me, WRITES + LEFT] += 1
@@ -115,10 +128,11 @@ def build(
 
 
 @inlined
-def pass_gate(gates: Gates, row: int, ready: Ints, n: int) -> int:
+def pass_gate(rows: Rows, row: int, ready: Ints, n: int) -> int:
     """One of the gates that a row waits for is open; after the last of them it is the n-th that is ready."""
-    gates[row, PENDING] -= 1
-    if gates[row, PENDING] == 0:
+    me = rows[row]
+    me["waits"] -= ONE_GATE
+    if me["waits"] < ONE_GATE:
         ready[n] = row
         n += 1
     return n
@@ -127,26 +141,29 @@ def pass_gate(gates: Gates, row: int, ready: Ints, n: int) -> int:
 @inlined
 def fetch_behind(gates: Gates, row: int, rows: Rows) -> None:
     """Fetch what the end of a row will open: nobody was there since it was made, and it comes from afar."""
-    if gates.shape[1] > SENDS and gates[row, SENDS + LEAD] == row:
+    if gates.shape[1] > SENDS:
         fetch(gates, gates[row, SENDS + BEHIND])
         fetch(rows, gates[row, SENDS + BEHIND])
-    if gates[row, WRITES + LEAD] == row:
-        fetch(gates, gates[row, WRITES + BEHIND])
-        fetch(gates, gates[row, READERS])
-        fetch(rows, gates[row, READERS])
+    fetch(gates, gates[row, WRITES + BEHIND])
+    fetch(gates, gates[row, READERS])
+    fetch(rows, gates[row, READERS])
 
 
 @inlined
-def open_gate(gates: Gates, at: int, row: int, ready: Ints, n: int) -> int:
+def open_gate(gates: Gates, at: int, row: int, ready: Ints, n: int, rows: Rows) -> int:
     """One row of a group is done; after the last of them, rows of the group behind that wait for nothing else are
     ready."""
-    lead = gates[row, at + LEAD]
+    lead = lead_of(gates, at, row)
     gates[lead, at + LEFT] -= 1
     if gates[lead, at + LEFT] == 0:
-        member = gates[lead, at + BEHIND]
+        behind = gates[lead, at + BEHIND]
+        member, many = behind, 0
         while member >= 0:
-            n = pass_gate(gates, member, ready, n)
-            member = gates[member, at + NEXT_ROW]
+            n = pass_gate(rows, member, ready, n)
+            member = gates[member, at + LEFT]
+            many += 1
+        if behind >= 0:
+            gates[behind, at + LEFT] = many
     return n
 
 
@@ -160,13 +177,13 @@ def has_data(rows: Rows, row: int, t: float) -> None:
 @inlined
 def open_writes(gates: Gates, row: int, ready: Ints, n: int, rows: Rows, t: float) -> int:
     """What a group of writers wrote may be read when they and all writers before them are done."""
-    group = gates[row, WRITES + LEAD]
+    group = lead_of(gates, WRITES, row)
     gates[group, WRITES + LEFT] -= 1
     while group >= 0 and gates[group, WRITES + LEFT] == 0:
         reader = gates[group, READERS]
         while reader >= 0:
             has_data(rows, reader, t)
-            n = pass_gate(gates, reader, ready, n)
+            n = pass_gate(rows, reader, ready, n)
             reader = gates[reader, NEXT_READER]
         group = gates[group, WRITES + BEHIND]
         if group >= 0:
@@ -180,7 +197,6 @@ def end_of_job(
     jobs: Gates,
     of_row: Gates,
     follows: Gates,
-    gates: Gates,
     ready: Ints,
     n: int,
     rows: Rows,
@@ -206,6 +222,6 @@ def end_of_job(
             first = jobs[behind, FIRST]
             while first >= 0:
                 has_data(rows, first, t)
-                n = pass_gate(gates, first, ready, n)
+                n = pass_gate(rows, first, ready, n)
                 first = of_row[first, 1]
     return n

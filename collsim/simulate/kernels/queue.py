@@ -236,7 +236,7 @@ def reduce_first(
         seat = work[ARRIVED, i]
         s = seats[seat]
         row = rows[s["row"]]
-        if row["reduce"] == 0 or s["next"] == REDUCES:
+        if row["waits"] == 0 or s["next"] == REDUCES:
             work[ARRIVED, done] = seat
             done += 1
             continue
@@ -274,14 +274,14 @@ def finish(
         counters[SPARE] += 1
         if len(after_start):
             for e in range(after_start[row], after_start[row + 1]):
-                n = pass_gate(gates, after[e], ready, n)
+                n = pass_gate(rows, after[e], ready, n)
         else:
-            n = open_gate(gates, SENDS, row, ready, n)
+            n = open_gate(gates, SENDS, row, ready, n, rows)
             if gates.shape[1] > RECEIVES:
-                n = open_gate(gates, RECEIVES, row, ready, n)
+                n = open_gate(gates, RECEIVES, row, ready, n, rows)
         n = open_writes(gates, row, ready, n, rows, t)
         if len(jobs):
-            n = end_of_job(row, jobs, of_row, follows, gates, ready, n, rows, t)
+            n = end_of_job(row, jobs, of_row, follows, ready, n, rows, t)
     counters[DONE] += done
     for i in range(n):
         counters[SPARE] -= 1

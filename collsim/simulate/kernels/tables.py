@@ -32,11 +32,12 @@ WAITS, BEGINS, FLOWS, ARRIVES, REDUCES = 1, 2, 3, 4, 5  # what the next event of
 #: Counters: seats in the queue, rows done, free seats, links that wait, flows whose rates may change, length of log,
 #: flows and links visited in this slice, how many bits of a node are its hop, links whose groups change.
 SIZE, DONE, SPARE, DIRTY, TOUCHED, LOGGED, VISITED, BITS, CHANGES, COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+ONE_GATE = 2  # what a gate that a row waits for adds to its `waits`
 #: Rows of the work space.
 FREE_SEATS, BATCH, ARRIVED, READY, JOINED_FLOWS, CHANGED, SPACES = 0, 1, 2, 3, 4, 5, 6
 
-#: A transfer: s, s, bytes, its route, and 1 where it reduces.
-ROW = np.dtype([("start", "f8"), ("finish", "f8"), ("nbytes", "f8"), ("route", "i4"), ("reduce", "i4")])
+#: A transfer: s, s, bytes, its route, and ONE_GATE for each gate that it waits for, 1 more where it reduces.
+ROW = np.dtype([("start", "f8"), ("finish", "f8"), ("nbytes", "f8"), ("route", "i4"), ("waits", "i4")])
 
 #: A route: its links are `route_link[first:last]`; s, B/s of its slowest link, when its endpoints have joined, the
 #: device that reduces.

@@ -32,7 +32,7 @@ def lay_out(
             r["finish"] = delay[row] if len(delay) else 0.0
             r["nbytes"] = sizes[p["block"] + turn]
             r["route"] = p["route"]
-            r["reduce"] = p["reduce"]
+            r["waits"] = p["reduce"]
             row += 1
 
 
