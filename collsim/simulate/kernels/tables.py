@@ -231,7 +231,8 @@ def _from_the_front() -> Iterator[None]:
         return context.cast(builder, index, kind, types.intp)
 
     with global_compiler_lock:  # nobody else compiles meanwhile
-        usual, arrays.fix_integer_index = arrays.fix_integer_index, as_it_is
+        usual = getattr(arrays, "fix_integer_index", None)  # where a numba has no such function, kernels ask
+        arrays.fix_integer_index = as_it_is
         try:
             yield
         finally:
