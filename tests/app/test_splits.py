@@ -110,6 +110,64 @@ def test_the_split_that_is_open_is_training_step_and_the_table_is_best_parallel(
     assert json.loads(found.stdout)["time"] == pytest.approx(t.time)
 
 
+def test_a_split_that_does_not_fit_is_shown_with_the_reason_as_if_it_did(monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 60.0)
+    query = {**SMALL, "memory": "2GB"}
+    choice = searched.ADDRESS.read(query)[0]
+    with pytest.raises(cs.CollsimError, match="does not fit"):
+        searched.step(choice)
+    at = opened("split", **query)
+    assert any("does not fit" in text and "had GPUs the memory" in text for text in messages(at))
+    memory = sent(at, "collsim_split")["step"]["memory"]
+    assert memory["room"] == 2e9 < memory["total"] == searched.step(searched.ADDRESS.read(SMALL)[0]).memory.max()
+
+
+def test_a_limit_of_memory_is_what_the_figures_are_of():
+    document = searched.shown(searched.ADDRESS.read({**SMALL, "memory": "24GB"})[0]).document
+    assert document["memory"]["room"] == 24e9
+    assert searched.shown(searched.ADDRESS.read(SMALL)[0]).document["memory"]["room"] == 80e9
+
+
+def test_nothing_is_said_to_stand_below_where_nothing_was_run_before(monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 60.0)
+    at = opened("split", **{**SMALL, "split": "tensor(3) * ddp()"})
+    assert any("tensor" in text for text in messages(at))
+    assert not any("last run that worked" in text for text in messages(at))
+
+
+@pytest.mark.parametrize(
+    "split", ["tensor(2) * pipeline(2) * ddp()", "pipeline(4, schedule='interleaved', interleave=3) * zero(1)"]
+)
+def test_lanes_of_the_document_are_the_stages_that_the_map_counts(split):
+    """A click on a GPU shows what a GPU of its stage sends."""
+    choice = searched.ADDRESS.read({**SMALL, "split": split, "micro": "1"})[0]
+    trace = searched.step(choice)
+    document = searched.shown(choice).document
+    frame = trace.crossings()
+    at = [way for way, _ in document["ways"]].index("pp")
+    below = 1
+    for _, size in document["ways"][:at]:
+        below *= size
+    for lane, ranks in enumerate(trace.step.lanes):
+        assert {rank // below % document["ways"][at][1] for rank in ranks} == {lane}
+        rows = {(row["way"], row["nbytes"], row["time"]) for row in document["sends"][lane]}
+        own = frame[frame["lane"] == lane]
+        assert rows == set(zip(own["way"], own["nbytes"], own["time"], strict=True))
+    assert {link for lane in document["sends"] for row in lane for link in row["link"]} == {"NVLink"}
+
+
+def test_the_open_split_is_a_row_with_the_figures_of_its_run():
+    choice = searched.ADDRESS.read(
+        {**SMALL, "split": "tensor(2) * pipeline(2, schedule='interleaved', interleave=3) * zero(2)"}
+    )[0]
+    made = searched.shown(choice)
+    row = searched.opened_row(choice, made)
+    assert row == {
+        "tp": 2, "cp": 1, "pp": 2, "dp": 2, "ep": 1, "interleave": 3, "micro_batch": 2, "data": "zero(2)", "recompute": "none",
+        "time": made.figures["time"], "memory": made.figures["memory"], "fits": True,
+    }  # fmt: skip
+
+
 def test_the_scripts_on_the_pages_run(capsys):
     exec(compile(pipeline.script(pipeline.PLAIN), "page", "exec"), {})
     assert "zero-bubble 25.5" in capsys.readouterr().out

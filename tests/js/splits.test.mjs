@@ -7,8 +7,8 @@ import { coordinates, groupsOfRank, nodesInColumns } from "../../collsim/viz/spl
 import { decimalBytes, placeOf } from "../../collsim/viz/splits/lanefigures.js";
 import { LANE_WORDS } from "../../collsim/viz/splits/lanewords.js";
 import { mapLayout, rankAt } from "../../collsim/viz/splits/nodemap.js";
-import { logTicks } from "../../collsim/viz/splits/scatter.js";
-import { reasonOf, shortWay } from "../../collsim/viz/splits/splitmap.js";
+import { freeLabels, logTicks, scatterScales } from "../../collsim/viz/splits/scatter.js";
+import { fixedSpan, reasonOf, shortWay, stageOf, wayOfSplit } from "../../collsim/viz/splits/splitmap.js";
 import { SPLIT_WORDS } from "../../collsim/viz/splits/splitwords.js";
 
 const MEGATRON = { ways: [["tp", 8], ["cp", 1], ["dp", 8], ["pp", 16]], ranks: 1024, per: 8, expert: 1 };
@@ -65,10 +65,37 @@ test("bytes are decimal, ticks are round, ways are short", () => {
   assert.deepEqual(["zero(1, reduce_dtype='float32')", "fsdp()", "ddp()", ""].map(shortWay), ["ZeRO-1", "FSDP", "DDP", ""]);
 });
 
-test("a row says which parts grew most against the fastest", () => {
-  const table = { time: [8, 10], parts: [[6, 1, 0.5, 0.5], [6.2, 2.5, 0.5, 0.8]] };
-  assert.equal(reasonOf(table, 1, SPLIT_WORDS.en), "+2\u00a0s: TP, CP, EP +1.5\u00a0s, gradients, weights +300\u00a0ms");
+test("a row says which parts changed most against the fastest, in the direction of its time", () => {
+  const table = { tp: [1, 2, 1], ep: [1, 4, 1], time: [8, 10, 7.5], parts: [[6, 1, 0.5, 0.5], [6.2, 2.5, 0.5, 0.8], [6.2, 0.6, 0.5, 0.2]] };
+  assert.equal(reasonOf(table, 1, SPLIT_WORDS.en), "+2\u00a0s: TP/EP +1.5\u00a0s, gradients and weights +300\u00a0ms");
+  assert.equal(reasonOf(table, 1, SPLIT_WORDS.zh), "+2\u00a0s：TP/EP +1.5\u00a0s，梯度与权重 +300\u00a0ms");
+  assert.equal(reasonOf(table, 2, SPLIT_WORDS.en), "−500\u00a0ms: TP/CP/EP −400\u00a0ms, gradients and weights −300\u00a0ms");
+  assert.match(reasonOf(table, 1, SPLIT_WORDS.en, 10.5), /^\+2\.5\u00a0s/);
   assert.equal(reasonOf(table, 0, SPLIT_WORDS.zh), "放得下的里面最快");
+});
+
+test("times of a column have as many digits as one another", () => {
+  assert.deepEqual([8.8, 12, 0.0999].map(fixedSpan), ["8.80\u00a0s", "12.0\u00a0s", "99.9\u00a0ms"]);
+  assert.equal(wayOfSplit({ tp: 8, cp: 1, pp: 4, dp: 4, data: "zero(1, reduce_dtype='float32')" }), "TP 8 × PP 4 × DP 4, ZeRO-1");
+});
+
+test("the stage of a rank is its place along the pipeline", () => {
+  assert.equal(stageOf(339, { ...MEGATRON, stages: 16 }), 5);
+  assert.equal(stageOf(339, { ...MEGATRON, stages: 1 }), 0);
+});
+
+test("labels of an axis never touch one another nor leave the picture", () => {
+  const wide = () => 40,
+    narrow = freeLabels([10, 20, 50, 100, 200], (v) => 60 * Math.log10(v), wide, 0, 150);
+  assert.deepEqual(narrow.map(([value]) => value), [10, 100]);
+  assert.equal(freeLabels([1, 2, 3], (v) => 100 * v, wide, 0, 330).length, 3);
+  assert.equal(freeLabels([1, 2, 3], (v) => 100 * v, wide, 0, 310).length, 2);
+});
+
+test("what a GPU has and the split that is shown are in the picture though the search lists neither", () => {
+  const table = { time: [8, 10], memory: [40e9, 60e9] },
+    scales = scatterScales(table, 600, 400, 80e9, { time: 30, memory: 1e9 });
+  assert.ok(scales.ends.x0 < 1e9 && scales.ends.x1 > 80e9 && scales.ends.y1 > 30);
 });
 
 test("both languages have the same words", () => {

@@ -108,7 +108,7 @@ def latest(
             mine.last[key[0]] = arguments, result
         return pickle.loads(result), arguments
     if request.ended is not None:
-        _ended(request, kept=not only)
+        _ended(request, kept=not only and (key[0] in mine.last or otherwise is not None))
     else:
         _under_way(key[0])
     if only:

@@ -19,8 +19,12 @@ TEXTS: dict[str, tuple[str, str]] = {
     "split.head": ("Computing {computing}, waiting for the network {exposed}", "计算 {computing}，等待网络 {exposed}"),
     "split.end": (".", "。"),
     "split.rest": (
-        "Idle {idle}: the pipeline's bubble, and stages that wait for one another. On average over GPUs.",
-        "空闲 {idle}：流水线的气泡，以及阶段之间的相互等待。为各 GPU 的平均值。",
+        "Idle {bubble}: the pipeline's bubble, and stages that wait for one another. On average over GPUs.",
+        "空闲 {bubble}：流水线的气泡，以及阶段之间的相互等待。为各 GPU 的平均值。",
+    ),
+    "split.over": (
+        "{why} What is shown is what it would be, had GPUs the memory.",
+        "{why} 下面显示的是假如显存足够时的情形。",
     ),
     "split.of": ("of {room}, fullest GPU", "共 {room}，占用最多的 GPU"),
 }

@@ -11,12 +11,12 @@ const MOST_HIGH = 420;
 /** How a map of `width` pixels is laid out: the GPUs of a node in as many rows as make their squares largest. */
 export function mapLayout(document, width) {
   const made = nodesInColumns(document),
-    wide = Math.min(120, (width - MAP_LEFT) / made.columns),
+    wide = Math.min(150, (width - MAP_LEFT) / made.columns),
     air = Math.min(6, MOST_HIGH / made.rows / 4), // between the squares of two nodes below one another
     ways = [4, 2, 8, 16, 1].filter((across) => across <= Math.max(4, document.per)).map((most) => {
       const across = Math.min(document.per, most),
         down = Math.ceil(document.per / across),
-        square = Math.max(1, Math.min(14, (wide - 6) / across - 1, (MOST_HIGH / made.rows - air) / down - 1));
+        square = Math.max(1, Math.min(20, (wide - 6) / across - 1, (MOST_HIGH / made.rows - air) / down - 1));
       return { across, down, square };
     }),
     best = ways.reduce((a, b) => (b.square > a.square + 0.5 ? b : a)),

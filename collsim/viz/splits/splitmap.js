@@ -3,8 +3,9 @@
 
 import { el, sizeCanvas } from "../player/draw/elements.js";
 import { TOKENS } from "../player/model/look.js";
-import { NB, fmtRate, fmtSpan, three } from "../player/model/units.js";
+import { NB, fmtRate, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
+import { coordinates } from "./groups.js";
 import { decimalBytes } from "./lanefigures.js";
 import { GROUP_FILL, drawNodeMap, mapLayout, rankAt } from "./nodemap.js";
 import { drawScatter, nearestDot, scatterScales } from "./scatter.js";
@@ -14,11 +15,12 @@ import { splitWords } from "./splitwords.js";
 const ROWS = 10;
 const SCATTER_HIGH = 400;
 const WAY_FILL = { tensor: "tp", context: "cp", expert: "ep", data: "dp", pipeline: "pp" };
-const HELD_SHADES = ["room", "done", "sum2", "near", "ink3", "hostink", "wait", "edge"];
+const INSIDE = ["tp", "cp", "ep"]; // ways whose collectives are inside a layer
+const HELD_SHADES = [100, 72, 48, 30, 18, 60, 38]; // % of the colour of memory, beside one another
 
 /**
  * Mount a split into `host`; `act({what: "open", row})` is called where one is clicked. Its data are {id, step, table,
- * open, lang, theme}; table is null while the search is under way.
+ * open, now, lang, theme}; table is null while the search is under way, `now` is the open step as a row of the table.
  */
 export function createSplit(host, { act }) {
   const root = el("div", { className: "sm", role: "group" }),
@@ -26,15 +28,17 @@ export function createSplit(host, { act }) {
   for (const name of ["map", "sends", "memory", "all"]) ui[name] = el("section", {});
   ui.canvas = el("canvas", { role: "img", tabIndex: 0 });
   ui.dots = el("canvas", { role: "img" });
-  const left = el("div", { className: "card" }, ui.map, ui.sends, ui.memory),
-    right = el("div", { className: "card" }, ui.all);
-  root.append(el("style", { textContent: SPLITS_CSS }), el("div", { className: "both" }, left, right));
+  ui.left = el("div", { className: "card" }, ui.map, ui.sends, ui.memory);
+  const right = el("div", { className: "card" }, ui.all);
+  root.append(el("style", { textContent: SPLITS_CSS }), el("div", { className: "both" }, ui.left, right));
   host.append(root);
   const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeSplit(ui, false)) : null;
   seen?.observe(root);
   ui.canvas.addEventListener("click", (ev) => clickMap(ui, ev));
   ui.canvas.addEventListener("keydown", (ev) => stepRank(ui, ev));
   ui.dots.addEventListener("click", (ev) => clickDot(ui, ev));
+  ui.dots.addEventListener("pointermove", (ev) => hoverDot(ui, dotUnder(ui, ev)));
+  ui.dots.addEventListener("pointerleave", () => hoverDot(ui, -1));
   return {
     root,
     setData: (data) => setSplit(ui, data),
@@ -69,9 +73,10 @@ function arrangeSplit(ui, anew) {
   if (!data || !whole || (!anew && ui.whole === whole)) return;
   ui.whole = whole;
   root.classList.toggle("slim", whole < 1180);
+  root.classList.toggle("mid", whole < 1480);
+  root.classList.toggle("none", !data.step);
   if (data.step) {
     buildMap(ui);
-    buildSends(ui);
     buildHeld(ui);
   }
   buildAll(ui);
@@ -86,7 +91,10 @@ function titled(text, note) {
 function buildMap(ui) {
   const { step } = ui.data,
     w = splitWords(ui),
-    order = step.ways.map(([way]) => way.toUpperCase()).join(" – "),
+    order = step.ways
+      .filter(([, size]) => size > 1)
+      .map(([way]) => way.toUpperCase())
+      .join(" – "),
     nodes = Math.ceil(step.ranks / step.per);
   ui.legend = el("p", { className: "groups", "aria-live": "polite" });
   const layout = mapLayout(step, Math.max(240, ui.map.clientWidth || ui.whole * 0.55));
@@ -108,6 +116,7 @@ function drawMap(ui) {
   ui.legend.replaceChildren(...parts);
   ui.canvas.setAttribute("aria-label", ui.legend.textContent);
   ui.root.dataset.rank = String(ui.rank);
+  buildSends(ui);
 }
 
 function swatchOf(colour, words) {
@@ -134,24 +143,30 @@ function stepRank(ui, ev) {
 
 // ---- what it sends and holds --------------------------------------------------------------------
 
+/** The stage of a rank: 0 where there is one. */
+export const stageOf = (rank, { ways, stages }) => (stages > 1 ? coordinates(rank, ways).pp : 0);
+
+/** What a GPU of the clicked rank's stage sends; one scale for all stages. */
 function buildSends(ui) {
   const { step } = ui.data,
     w = splitWords(ui),
-    most = Math.max(1, ...step.sends.map((row) => row.nbytes)),
-    cells = step.sends.map((row) => sentRow(row, most, w));
+    stage = stageOf(ui.rank, step),
+    most = Math.max(1, ...step.sends.flat().map((row) => row.nbytes)),
+    cells = step.sends[stage].map((row) => sentRow(row, most, w));
   if (!cells.length) cells.push(el("p", { className: "quiet", textContent: w.nothing }));
-  ui.sends.replaceChildren(titled(w.sends(step.stage, step.stages), w.sendsNote), ...cells);
+  ui.sends.replaceChildren(titled(w.sends(stage, step.stages), w.sendsNote), ...cells);
 }
 
 function sentRow(row, most, w) {
-  const bar = el("i");
+  const bar = el("i"),
+    colour = `var(--${GROUP_FILL[WAY_FILL[row.way]]})`;
   bar.style.width = `${Math.max(0.4, (100 * row.nbytes) / most)}%`;
-  bar.style.background = `var(--${GROUP_FILL[WAY_FILL[row.way]]})`;
+  bar.style.background = colour;
   return el(
     "div",
     { className: "sent" },
-    el("b", { textContent: w.ways[row.way] }),
-    el("span", { textContent: w.rate(row.link, fmtRate(row.bandwidth)) }),
+    el("b", {}, swatchOf(colour, w.ways[row.way])),
+    el("span", { textContent: w.rate(row.link[w.zh], fmtRate(row.bandwidth)) }),
     el("span", { className: "track" }, bar),
     el("b", { textContent: decimalBytes(row.nbytes) }),
     el("span", { className: "num", textContent: fmtSpan(row.time) }),
@@ -159,27 +174,38 @@ function sentRow(row, most, w) {
 }
 
 function buildHeld(ui) {
-  const { kinds, total, room } = ui.data.step.memory,
+  const { stages, memory } = ui.data.step,
+    { kinds, total, stage, room } = memory,
     w = splitWords(ui),
-    whole = room ?? total,
-    share = `${Math.round((100 * total) / whole)}${NB}%`,
+    whole = Math.max(room ?? 0, total),
     bar = el("div", { className: "held" }),
     legend = el("p", { className: "groups" });
   kinds.forEach(([kind, size], k) => {
     const part = el("i"),
-      colour = `var(--${HELD_SHADES[k % HELD_SHADES.length]})`;
+      colour = `color-mix(in srgb, var(--room) ${HELD_SHADES[k % HELD_SHADES.length]}%, var(--card))`;
     part.style.cssText = `width:${(100 * size) / whole}%;background:${colour}`;
     bar.append(part);
     legend.append(swatchOf(colour, `${w.kinds[kind] ?? kind} ${decimalBytes(size)}`));
   });
-  const said = room ? w.of(decimalBytes(total), decimalBytes(room), share) : decimalBytes(total);
-  ui.memory.replaceChildren(titled(w.memory, said), bar, legend);
+  if (room && total > room) bar.append(beyond(room / whole));
+  const share = room ? `${Math.round((100 * total) / room)}${NB}%` : "",
+    said = room ? w.of(decimalBytes(total), decimalBytes(room), share) : decimalBytes(total),
+    head = titled(w.memory(stage, stages), said);
+  head.lastChild.className = room && total > room ? "over" : "";
+  ui.memory.replaceChildren(head, bar, legend);
+}
+
+/** What no GPU has room for, behind a line. */
+function beyond(from) {
+  const part = el("em");
+  part.style.left = `${100 * from}%`;
+  return part;
 }
 
 // ---- every split --------------------------------------------------------------------------------
 
 function buildAll(ui) {
-  const { table, step } = ui.data,
+  const { table } = ui.data,
     w = splitWords(ui);
   if (!table) {
     ui.all.replaceChildren(el("p", { className: "quiet", textContent: w.waiting }));
@@ -191,21 +217,55 @@ function buildAll(ui) {
   const body = tableOf(ui),
     note = el("p", { className: "quiet", textContent: w.allNote });
   ui.all.replaceChildren(titled(w.all(table.time.length), ""), note, counts, ui.dots, body);
-  const width = Math.max(240, ui.all.clientWidth),
-    g = sizeCanvas(ui.dots, width, SCATTER_HIGH),
-    room = ui.data.room ?? step?.memory.room ?? null;
-  ui.scales = scatterScales(table, width, SCATTER_HIGH, room);
-  drawScatter(g, table, ui.scales, { C: ui.colours, room, open: ui.data.open, words: w, bytes: decimalBytes });
   ui.dots.setAttribute("aria-label", `${w.all(table.time.length)}; ${w.fits(fits)}`);
+  drawDots(ui, -1);
 }
+
+function drawDots(ui, hovered) {
+  const { table, step, open, now } = ui.data,
+    room = step?.memory.room ?? null,
+    width = Math.max(240, ui.all.clientWidth),
+    shown = now ?? (open >= 0 ? rowAt(table, open) : null),
+    g = sizeCanvas(ui.dots, width, SCATTER_HIGH);
+  ui.scales = scatterScales(table, width, SCATTER_HIGH, room, shown);
+  const notes = [];
+  if (table.fits[0] && open !== 0) notes.push(noteOf(ui, rowAt(table, 0), "done", true));
+  if (shown) notes.push(noteOf(ui, shown, "ink", open === 0));
+  if (hovered >= 0 && hovered !== open && hovered !== 0) notes.push(noteOf(ui, rowAt(table, hovered), "ink2", false));
+  drawScatter(g, table, ui.scales, { C: ui.colours, room, shown, notes, words: splitWords(ui), bytes: decimalBytes });
+}
+
+/** What stands beside a dot: how it is split, its time and its memory. */
+function noteOf(ui, row, colour, fastest) {
+  const w = splitWords(ui),
+    figures = [fixedSpan(row.time), decimalBytes(row.memory, threeDigits), ...(fastest ? [w.first] : [])];
+  return { row, colour, lines: [wayOfSplit(row), figures.join(w.comma)] };
+}
+
+/** "TP 8 × PP 4 × DP 4, ZeRO-1": ways of one GPU are left out. */
+export function wayOfSplit(row) {
+  const ways = ["tp", "cp", "pp", "dp"].filter((way) => row[way] > 1).map((way) => `${way.toUpperCase()} ${row[way]}`),
+    data = shortWay(row.data);
+  return [ways.join(" × "), data].filter(Boolean).join(", ");
+}
+
+function hoverDot(ui, row) {
+  if (!ui.data?.table || ui.hovered === row) return;
+  ui.hovered = row;
+  drawDots(ui, row);
+}
+
+/** A row of the table as {tp, pp, ...}. */
+const rowAt = (table, k) =>
+  Object.fromEntries(Object.entries(table).flatMap(([name, column]) => (k in column ? [[name, column[k]]] : [])));
 
 /** The best, and the one that is open where it is none of them. */
 function tableOf(ui) {
-  const { table, open } = ui.data,
+  const { table, open, now } = ui.data,
     w = splitWords(ui),
-    listed = [...Array(Math.min(ROWS, table.time.length)).keys()];
-  if (open >= ROWS) listed.push(open);
-  const head = el("tr", {}, ...w.head.map((textContent) => el("th", { scope: "col", textContent })));
+    listed = [...Array(Math.min(ROWS, table.time.length)).keys()],
+    head = el("tr", {}, ...w.head.map((textContent) => el("th", { scope: "col", textContent })));
+  if (open >= ROWS || (open < 0 && now)) listed.push(open);
   return el(
     "div",
     { className: "wide" },
@@ -213,41 +273,66 @@ function tableOf(ui) {
   );
 }
 
+/** A row of the table; the open one has the figures of its run, and no number where the search does not list it. */
 function splitRow(ui, k) {
-  const { table, open } = ui.data,
+  const { table, open, now } = ui.data,
     w = splitWords(ui),
-    button = el("button", { type: "button", textContent: String(k + 1), title: w.open(k + 1) });
-  button.setAttribute("aria-label", w.open(k + 1));
-  const values = ["tp", "pp", "dp", "interleave", "micro_batch"].map((name) => table[name][k]),
-    way = shortWay(table.data[k]),
-    about = table.timed[k] ? "" : "≈ ",
-    figures = [about + fmtSpan(table.time[k]), three(table.memory[k] / 1e9)],
-    texts = [...values, way, table.recompute[k], ...figures, reasonOf(table, k, w)],
-    row = el("tr", { className: k === open ? "open" : "" }, el("td", {}, button));
+    opened = k === open,
+    one = { ...(k < 0 ? {} : rowAt(table, k)), ...(opened ? now : null) },
+    button = el("button", { type: "button", textContent: k < 0 ? "–" : String(k + 1), disabled: k < 0 });
+  button.title = k < 0 ? w.unlisted : w.open(k + 1);
+  button.setAttribute("aria-label", button.title);
+  const values = ["tp", "pp", "dp", "interleave", "micro_batch"].map((name) => one[name]),
+    about = one.timed || (opened && now) ? "" : "≈ ",
+    figures = [about + fixedSpan(one.time), threeDigits(one.memory / 1e9)],
+    reason = k < 0 ? signed(one.time - table.time[0]) : reasonOf(table, k, w, one.time),
+    texts = [...values, shortWay(one.data), one.recompute, ...figures, reason],
+    row = el("tr", { className: opened ? "open" : "" }, el("td", {}, button));
   row.append(...texts.map((text) => el("td", { textContent: String(text) })));
-  row.addEventListener("click", () => ui.act({ what: "open", row: k }));
+  if (k >= 0) row.addEventListener("click", () => ui.act({ what: "open", row: k }));
   return row;
 }
 
+/** A time with three digits, zeros at its end too: figures of a column stand under one another. */
+export function fixedSpan(t) {
+  const u = timeUnit(t);
+  return threeDigits(t * u.f) + NB + u.unit;
+}
+
+const signed = (x) => `${x < 0 ? "−" : "+"}${fmtSpan(Math.abs(x))}`;
+
 /** "ZeRO-1" of `zero(1, reduce_dtype='float32')`: the rest is the same in all rows. */
 export function shortWay(call) {
-  const [, name, stage] = /^(\w+)\((\d?)/.exec(call) ?? [];
+  const [, name, stage] = /^(\w+)\((\d?)/.exec(call ?? "") ?? [];
   return name === "zero" ? `ZeRO-${stage}` : (name ?? "").toUpperCase();
 }
 
-/** Against the fastest: the two parts of the time that grew most. */
-export function reasonOf(table, k, w) {
+/** Against the fastest: the two parts of the time that changed most, in the direction in which the time did. */
+export function reasonOf(table, k, w, time = table.time[k]) {
   if (k === 0) return w.fastest;
-  const grew = table.parts[k].map((value, i) => [value - table.parts[0][i], w.parts[i]]).sort((a, b) => b[0] - a[0]),
-    sign = (x) => `${x < 0 ? "−" : "+"}${fmtSpan(Math.abs(x))}`,
-    two = grew.slice(0, 2).filter(([more]) => more > 0.005 * table.time[0]);
-  const rest = two.map(([more, name]) => `${name} ${sign(more)}`).join(", ");
-  return `${sign(table.time[k] - table.time[0])}${rest ? `: ${rest}` : ""}`;
+  const more = time - table.time[0],
+    way = more < 0 ? -1 : 1,
+    names = w.parts(insideOf(table, k)),
+    changed = table.parts[k].map((value, i) => [value - table.parts[0][i], names[i]]),
+    most = changed.sort((a, b) => way * (b[0] - a[0])).slice(0, 2),
+    two = most.filter(([by]) => way * by > 0.005 * table.time[0]).map(([by, name]) => `${name} ${signed(by)}`);
+  return `${signed(more)}${two.length ? w.colon : ""}${two.join(w.comma)}`;
+}
+
+/** "TP/EP": the ways inside a layer that this split or the fastest has. */
+function insideOf(table, k) {
+  const some = INSIDE.filter((way) => [0, k].some((row) => (table[way]?.[row] ?? 1) > 1));
+  return (some.length ? some : INSIDE).map((way) => way.toUpperCase()).join("/");
+}
+
+function dotUnder(ui, ev) {
+  if (!ui.data?.table) return -1;
+  const box = ui.dots.getBoundingClientRect();
+  return nearestDot(ui.data.table, ui.scales, ev.clientX - box.left, ev.clientY - box.top);
 }
 
 function clickDot(ui, ev) {
-  const box = ui.dots.getBoundingClientRect(),
-    row = nearestDot(ui.data.table, ui.scales, ev.clientX - box.left, ev.clientY - box.top);
+  const row = dotUnder(ui, ev);
   if (row >= 0) ui.act({ what: "open", row });
 }
 

@@ -57,21 +57,27 @@ export const LANES_CSS = `${shared(".ln")}
 
 export const SPLITS_CSS = `${shared(".sm")}
 .sm .both{display:grid;grid-template-columns:minmax(0,1.15fr) minmax(0,1fr);gap:20px;align-items:start}
-.sm.slim .both{grid-template-columns:minmax(0,1fr)}
+.sm.mid .both{grid-template-columns:minmax(0,.85fr) minmax(0,1fr)}
+.sm.slim .both,.sm.none .both{grid-template-columns:minmax(0,1fr)}.sm.none .card:first-child{display:none}
 .sm h2{margin:0 0 8px;font-size:18px;line-height:24px}
 .sm h2 span{font-size:13px;font-weight:400;color:var(--ink2);margin-left:10px}
+.sm h2 .over{font-weight:700;color:var(--fulltext)}
 .sm section+section{border-top:1px solid var(--line);margin-top:14px;padding-top:12px}
 .sm canvas{display:block;cursor:pointer;max-width:100%}
 .sm .groups{display:flex;flex-wrap:wrap;gap:4px 22px;margin:8px 0 0;font-size:14px;line-height:20px;color:var(--ink2)}
 .sm .groups span{display:inline-flex;gap:8px;align-items:center}
 .sm .groups i{width:13px;height:13px;border-radius:2px;flex:none}
-.sm .sent{display:grid;grid-template-columns:34px 170px minmax(40px,1fr) 84px 84px;gap:0 12px;align-items:center;
+.sm .sent{display:grid;grid-template-columns:56px 170px minmax(40px,1fr) 84px 84px;gap:0 12px;align-items:center;
   font-size:14px;line-height:26px}
-.sm .sent span{color:var(--ink2)}.sm .sent b,.sm .sent .num{text-align:right}.sm .sent b:first-child{text-align:left}
+.sm .sent span{color:var(--ink2)}.sm .sent b span{color:inherit;display:inline-flex;gap:8px;align-items:center}
+.sm .sent b i{width:13px;height:13px;border-radius:2px;flex:none}
+.sm .sent b,.sm .sent .num{text-align:right}.sm .sent b:first-child{text-align:left}
 .sm .track{height:14px}.sm .track i{display:block;height:14px;border-radius:2px}
-.sm.slim .sent{grid-template-columns:34px minmax(40px,1fr) 76px 70px}.sm.slim .sent>span:nth-child(2){display:none}
-.sm .held{display:flex;height:18px;border-radius:4px;overflow:hidden;background:var(--grid)}
-.sm .held i{display:block;height:18px}
+.sm.slim .sent{grid-template-columns:56px minmax(40px,1fr) 76px 70px}.sm.slim .sent>span:nth-child(2){display:none}
+.sm .held{position:relative;display:flex;height:18px;border-radius:4px;overflow:hidden;background:var(--grid)}
+.sm .held i{display:block;height:18px;border-right:1px solid var(--card);box-sizing:border-box}
+.sm .held em{position:absolute;top:0;bottom:0;right:0;border-left:2px solid var(--full);background:
+  repeating-linear-gradient(135deg,var(--full) 0 1.5px,transparent 1.5px 6px)}
 .sm .quiet{margin:0 0 6px;font-size:14px;line-height:20px;color:var(--ink2)}
 .sm .counts{display:flex;gap:18px;margin:0;font-size:13px;color:var(--ink2)}
 .sm .counts b:last-child{color:var(--fulltext)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, Words
 from collsim.training import StepTrace
 from collsim.training.explain import waited_for
 from collsim.training.models import models
@@ -24,6 +24,8 @@ from ...scenario.outcome import quietly
 MOST_NODES, MOST_BATCH, MOST_MICRO = 2048, 65536, 64
 NODES, BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256), (64, 128, 256, 512, 1024, 1536, 2048, 4096)
 TOP = 10
+#: More than any GPU has: what does not fit is run so, to show what it would be.
+ENDLESS = "1e18B"
 
 
 @dataclass(frozen=True)
@@ -87,20 +89,45 @@ def step(choice: SplitChoice) -> StepTrace:
 @dataclass(frozen=True)
 class SplitShown:
     """What the page draws of the step that is open: figures (as `StepTrace.row`), what GPUs wait for on the network in
-    English and Chinese ("" where they do not), the document, and PyTorch."""
+    English and Chinese ("" where they do not), the document, and PyTorch; and why it does not fit, where it is run all
+    the same, as if GPUs had room for it."""
 
     figures: dict[str, Any]
     waits: tuple[str, str]
     document: dict[str, Any]
     torch: tuple[str, str, str] | CollsimError
+    trouble: Words | None = None
 
 
 def shown(choice: SplitChoice, tell: Tell = quietly) -> SplitShown:
-    """Run the step that is open."""
-    trace = step(choice)
+    """Run the step that is open. Raises CollsimError for what cannot be, whatever the memory."""
+    trouble: Words | None = None
+    try:
+        trace = step(choice)
+    except CollsimError as error:
+        trace, trouble = step(replace(choice, memory=ENDLESS)), error.sentence
     tell("run", 0.7)
     waits = waited_for(trace) if trace.exposed else ("", "")
-    return SplitShown(trace.row(), waits, split_document(trace), _torch(trace))
+    room = float(parse_bytes(choice.memory, "memory")) if choice.memory else None
+    return SplitShown(trace.row(), waits, split_document(trace, room), _torch(trace), trouble)
+
+
+def opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, Any]:
+    """The step that is open, as a row of the table beside it; its time and memory are those of its run."""
+    way = spoken(choice.split)
+    split = way if isinstance(way, Split) else Split((way,))
+    sizes = dict(step.document["ways"])
+    return {
+        **{name: sizes[name] for name in ("tp", "cp", "pp", "dp")},
+        "ep": step.document["expert"],
+        "interleave": split.pipe.interleave,
+        "micro_batch": choice.micro,
+        "data": "" if split.data is None else split.data.says,
+        "recompute": choice.recompute,
+        "time": step.document["time"],
+        "memory": step.document["memory"]["total"],
+        "fits": step.trouble is None,
+    }
 
 
 def _torch(trace: StepTrace) -> tuple[str, str, str] | CollsimError:

@@ -13,12 +13,13 @@ from collsim.training.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes
 from collsim.viz.splits.places import splits_source
 
+from ...scenario.mistakes import sentence
 from ...scenario.snippets import quoted
 from ...shell import codebox
 from ...shell.address import leave, remember, remembered
 from ...shell.codebox import CodePart
 from ...shell.controls import choose, forget, number, place_label, quantity
-from ...shell.notes import complain, figure, headline, quantity_figure, small, title, verdict
+from ...shell.notes import complain, figure, headline, mistake, quantity_figure, small, title, verdict
 from ...shell.page import page
 from ...shell.player import look
 from ...shell.results import latest
@@ -43,10 +44,13 @@ def draw() -> None:
     made = latest(searched.shown, choice, expected=expected, compiled=False)
     asked = (choice.model, choice.machine, choice.nodes, choice.batch, choice.memory)
     table = latest(searched.searched, *asked, expected=expected_search, compiled=False)
-    step = made[0] if made is not None else None
+    step = None if made is None else made[0]
+    now = searched.opened_row(choice, made[0]) if made is not None and made[1] == (choice,) else None
     if step is not None:
+        if step.trouble is not None:
+            mistake(t("split.over", why=sentence(step.trouble, language())))
         _headline(step)
-    _card(choice, step, table[0] if table is not None and table[1] == asked else None)
+    _card(choice, step, table[0] if table is not None and table[1] == asked else None, now)
     with st.expander(t("code.title")):
         codebox.draw(
             [CodePart(t("python"), script(choice), "python"), *(codebox.torch_of_step(step.torch) if step else [])],
@@ -102,25 +106,33 @@ def _open(choice: SplitChoice) -> SplitChoice:
 
 def _headline(made: SplitShown) -> None:
     row, memory = made.figures, made.document["memory"]
-    shares = {name: f"{100 * row[name] / row['time']:.3g}\N{NO-BREAK SPACE}%" for name in ("computing", "exposed")}
-    idle = f"{100 * row['bubble'] / row['time']:.3g}\N{NO-BREAK SPACE}%"
+    parts = {name: f"{100 * row[name] / row['time']:.1f}" for name in ("computing", "exposed", "bubble")}
+    shares = {name: f"{share}\N{NO-BREAK SPACE}%" for name, share in parts.items()}
     waits = made.waits[language() == "zh"]
     waits = f"{waits[:1].upper()}{waits[1:]}{t('split.end')}" if waits else ""
-    of = t("split.of", room=f"{memory['room'] / 1e9:.3g}\N{NO-BREAK SPACE}GB") if memory["room"] else ""
+    of = t("split.of", room=_decimal(memory["room"])) if memory["room"] else ""
     headline(
         quantity_figure(
             small(t("train.time")), format_time(row["time"]), t("split.samples", count=f"{row['batch']:,}")
         ),
-        figure(small("MFU"), f"{100 * row['mfu']:.3g} ", "%", t("split.mfu")),
-        figure(small(t("split.bubble")), f"{100 * row['bubble'] / row['time']:.3g} ", "%", t("split.bubble.note")),
-        figure(small(t("train.memory")), f"{memory['total'] / 1e9:.3g} ", "GB", of),
+        figure(small("MFU"), f"{100 * row['mfu']:.1f} ", "%", t("split.mfu")),
+        figure(small(t("split.bubble")), f"{parts['bubble']} ", "%", t("split.bubble.note")),
+        quantity_figure(small(t("train.memory")), _decimal(memory["total"]), of),
         verdict(
-            t("split.head", **shares), *filter(None, (waits, t("split.rest", idle=idle))), name=small(t("train.why"))
+            t("split.head", **shares), *filter(None, (waits, t("split.rest", **shares))), name=small(t("train.why"))
         ),
     )
 
 
-def _card(choice: SplitChoice, step: SplitShown | None, table: dict[str, Any] | None) -> None:
+def _decimal(size: float) -> str:
+    """`30.8 GB`: decimal, as vendors count a GPU's memory."""
+    number, unit = (size / 1e12, "TB") if size >= 999.5e9 else (size / 1e9, "GB")
+    return f"{number:.3g}\N{NO-BREAK SPACE}{unit}"
+
+
+def _card(
+    choice: SplitChoice, step: SplitShown | None, table: dict[str, Any] | None, now: dict[str, Any] | None
+) -> None:
     opened = -1 if table is None else place_of(choice, table)
     st.session_state["split_table"] = table
     data = {
@@ -128,7 +140,7 @@ def _card(choice: SplitChoice, step: SplitShown | None, table: dict[str, Any] | 
         "step": step.document if step is not None else None,
         "table": table,
         "open": opened,
-        "room": parse_bytes(choice.memory, "memory") if choice.memory else None,
+        "now": now,
         **look(),
     }
     mount = st.components.v2.component("collsim_split", js=splits_source())
