@@ -16,6 +16,7 @@ from collsim.app.pages.split import split as page
 from collsim.app.shell import results
 from collsim.cli import app as commands
 from collsim.training.explain import waited_for
+from collsim.viz.splits import places
 
 
 def opened(name, **query):
@@ -154,6 +155,30 @@ def test_lanes_of_the_document_are_the_stages_that_the_map_counts(split):
         own = frame[frame["lane"] == lane]
         assert rows == set(zip(own["way"], own["nbytes"], own["time"], strict=True))
     assert {link for lane in document["sends"] for row in lane for link in row["link"]} == {"NVLink"}
+
+
+def test_the_first_and_the_last_stage_are_drawn_as_they_run(monkeypatch):
+    """Passes, collectives and memory are those of the step; of a long one the middle is cut."""
+    choice = searched.ADDRESS.read({**SMALL, "split": "tensor(2) * pipeline(2) * ddp()", "micro": "1"})[0]
+    trace, drawn = searched.step(choice), searched.shown(choice).document["drawn"]
+    assert drawn["cut"] is None
+    assert [row["stage"] for row in drawn["rows"]] == [0, 1]
+    for row, lane in zip(drawn["rows"], (0, 1), strict=True):
+        busy = sum(b - a for a, b, *_ in row["boxes"])
+        tasks = [k for k, task in enumerate(trace.step.tasks) if task.computes and lane in task.lanes]
+        assert busy == pytest.approx(sum(trace.end[k] - trace.begin[k] for k in tasks))
+        assert {way for *_, way in row["network"]} == {"tensor", "pipeline", "data"}
+        totals = [sum(held) for _, *held in row["held"]]
+        assert max(totals) == pytest.approx(row["most"])
+        assert row["most"] == sum(trace.memory.peak(trace.step.lanes[lane][0]).values())
+    monkeypatch.setattr(places, "MOST_PASSES", 3)
+    cut = searched.shown(choice).document["drawn"]
+    low, high = cut["cut"]
+    assert 0 < low < high < trace.time
+    for row, whole in zip(cut["rows"], drawn["rows"], strict=True):
+        assert row["boxes"] == [box for box in whole["boxes"] if box[0] < low or box[1] > high]
+        assert len(row["boxes"]) < len(whole["boxes"])
+        assert row["most"] == whole["most"]
 
 
 def test_the_open_split_is_a_row_with_the_figures_of_its_run():

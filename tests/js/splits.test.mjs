@@ -9,6 +9,7 @@ import { LANE_WORDS } from "../../collsim/viz/splits/lanewords.js";
 import { mapLayout, rankAt } from "../../collsim/viz/splits/nodemap.js";
 import { freeLabels, logTicks, scatterScales } from "../../collsim/viz/splits/scatter.js";
 import { fixedSpan, reasonOf, shortWay, stageOf, wayOfSplit } from "../../collsim/viz/splits/splitmap.js";
+import { stretches } from "../../collsim/viz/splits/stageboxes.js";
 import { SPLIT_WORDS } from "../../collsim/viz/splits/splitwords.js";
 
 const MEGATRON = { ways: [["tp", 8], ["cp", 1], ["dp", 8], ["pp", 16]], ranks: 1024, per: 8, expert: 1 };
@@ -82,6 +83,14 @@ test("times of a column have as many digits as one another", () => {
 test("the stage of a rank is its place along the pipeline", () => {
   assert.equal(stageOf(339, { ...MEGATRON, stages: 16 }), 5);
   assert.equal(stageOf(339, { ...MEGATRON, stages: 1 }), 0);
+});
+
+test("the middle of a long step is cut, and both ends keep one scale", () => {
+  assert.deepEqual(stretches(10, null, 78, 578), [{ from: 0, to: 10, left: 78, right: 578 }]);
+  const [head, tail] = stretches(10, [2, 9], 78, 678);
+  assert.deepEqual([head.from, head.to, tail.from, tail.to, tail.right], [0, 2, 9, 10, 678]);
+  const scale = ({ from, to, left, right }) => (right - left) / (to - from);
+  assert.ok(Math.abs(scale(head) - scale(tail)) < 1e-9 && tail.left > head.right);
 });
 
 test("labels of an axis never touch one another nor leave the picture", () => {

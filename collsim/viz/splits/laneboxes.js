@@ -10,7 +10,7 @@ const FINISH = 9;
 const NUMBERED = 11; // a box narrower than this carries no number
 
 /** What fills a box, and the text on it: [colour, deeper colour, text, text on the deeper]. */
-const FILLS = {
+export const FILLS = {
   F: ["casing", "idle", "ink", "ink"],
   B: ["ink3", "ink", "card", "card"],
   I: ["ink3", "ink", "card", "card"],

@@ -98,7 +98,7 @@ def sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
         if 0 not in task.lanes or b <= a:
             continue
         named = task.name.removeprefix("gather ").removeprefix("reduce ").removeprefix("into ")
-        entry = [a, b, numbers.get(named, "r" if not task.computes else ""), _KIND[task.kind], 0, 0]
+        entry = [a, b, numbers.get(named, "r" if not task.computes else ""), PASSES[task.kind], 0, 0]
         (compute if task.stream == COMPUTE else network).append(entry)
     level, most = _levels(trace)
     spans = [(a, b) for a, b, *_ in compute]
@@ -115,8 +115,9 @@ def sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
     }
 
 
-_KIND = {"forward": "F", "backward": "B", "copy": "copy", "optimizer": "opt", "allgather": "gather"}
-_KIND |= {"reduce_scatter": "reduce", "allreduce": "reduce", "dgrad": "B", "wgrad": "W"}
+#: Kinds of box by kinds of task.
+PASSES = {"forward": "F", "backward": "B", "copy": "copy", "optimizer": "opt", "allgather": "gather"}
+PASSES |= {"reduce_scatter": "reduce", "allreduce": "reduce", "dgrad": "I", "wgrad": "W"}
 
 
 def _blocks(trace: StepTrace) -> list[str]:

@@ -6,10 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...training.parallel import Split
+from ...training.traffic import way_of
 from ..hosts.bundle import joined
 from ..sentences.words import kind_name
+from .lanes import PASSES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from ...training import StepTrace
@@ -20,6 +24,8 @@ COLUMNS = ("tp", "cp", "ep", "pp", "interleave", "dp", "micro_batch", "time", "m
 PARTS = ("computing", "layers", "bubble", "data")
 #: Ways of splitting in the order in which they are listed: those inside a layer first.
 WAYS = ("tensor", "context", "expert", "pipeline", "data")
+#: Passes of a stage that are drawn at each end of a step; of a longer one the middle is cut.
+MOST_PASSES = 80
 
 
 def splits_source() -> str:
@@ -45,6 +51,7 @@ def split_document(trace: StepTrace, room: float | None = None) -> dict[str, Any
         "stages": len(step.lanes),
         "sends": _sends(trace),
         "memory": _memory(trace, room),
+        "drawn": _drawn(trace),
         "time": trace.time,
     }
 
@@ -71,6 +78,75 @@ def _memory(trace: StepTrace, room: float | None) -> dict[str, Any]:
         "stage": stage,
         "room": room if room is not None else None if fast is None else fast.capacity,
     }
+
+
+# ---- the step on the first and the last stage -----------------------------------------------------------------------
+
+
+def _drawn(trace: StepTrace) -> dict[str, Any]:
+    """The step on a GPU of the first stage and on one of the last: its passes (begin, end, microbatch, kind), its
+    collectives (begin, end, way), what it holds from each moment on, in the order of `kinds`, and the most of that.
+    Between the two moments of `cut` nothing is drawn; None where everything is."""
+    ends = sorted({0, len(trace.step.lanes) - 1})
+    passes = {lane: _passes(trace, lane) for lane in ends}
+    cut = cut_out(list(passes.values()), trace.time)
+    kinds = list(dict.fromkeys(kind for lane in ends for kind in trace.memory.kinds(lane)))
+    rows = [
+        {
+            "stage": lane,
+            "boxes": _seen(passes[lane], cut),
+            "network": _seen(_collectives(trace, lane), cut),
+            "held": _held(trace, lane, kinds, cut),
+            "most": sum(trace.memory.peak(trace.step.lanes[lane][0]).values()),
+        }
+        for lane in ends
+    ]
+    return {"cut": cut, "kinds": kinds, "rows": rows}
+
+
+def _passes(trace: StepTrace, lane: int) -> list[list[Any]]:
+    """What a GPU of a lane computes: [begin, end, microbatch, kind], in order."""
+    spans = zip(trace.step.tasks, trace.begin.tolist(), trace.end.tolist(), strict=True)
+    own = [(task, a, b) for task, a, b in spans if task.computes and lane in task.lanes and b > a]
+    return sorted([a, b, task.micro, PASSES[task.kind]] for task, a, b in own)
+
+
+def _collectives(trace: StepTrace, lane: int) -> list[list[Any]]:
+    """What a GPU of a lane has on the network: [begin, end, way], in order."""
+    out = []
+    for i in trace.step.collectives:
+        task, a, b = trace.step.tasks[i], float(trace.begin[i]), float(trace.end[i])
+        if lane in task.lanes and b > a:
+            out.append([a, b, way_of(task)])
+    return sorted(out)
+
+
+def cut_out(rows: Sequence[Sequence[Sequence[Any]]], time: float) -> list[float] | None:
+    """The moments between which the middle of a step is cut, where rows have more passes than can be told apart: from
+    the end of the first ones on to the begin of the last."""
+    if max(len(row) for row in rows) <= 2 * MOST_PASSES:
+        return None
+    long = [row for row in rows if len(row) > 2 * MOST_PASSES]
+    low, high = min(row[MOST_PASSES - 1][1] for row in long), max(row[-MOST_PASSES][0] for row in long)
+    return [low, high] if high - low > 0.1 * time else None
+
+
+def _seen(spans: list[list[Any]], cut: list[float] | None) -> list[list[Any]]:
+    """Those that are not within the cut."""
+    return spans if cut is None else [span for span in spans if span[0] < cut[0] or span[1] > cut[1]]
+
+
+def _held(trace: StepTrace, lane: int, kinds: list[str], cut: list[float] | None) -> list[list[float]]:
+    """[s, bytes of each kind] from each moment on that is not within the cut, the last of a moment only."""
+    moments, held = trace.memory.over_time(lane)
+    own = trace.memory.kinds(lane)
+    columns = [held[:, own.index(kind)] if kind in own else 0.0 * moments for kind in kinds]
+    rows = [list(row) for row in zip(moments.tolist(), *(column.tolist() for column in columns), strict=True)]
+    last = [row for row, after in zip(rows, [*rows[1:], None], strict=True) if after is None or after[0] > row[0]]
+    if cut is None:
+        return last
+    before = [row for row in last if row[0] <= cut[1]][-1:]
+    return [*(row for row in last if row[0] < cut[0]), *before, *(row for row in last if row[0] > cut[1])]
 
 
 def splits_table(frame: pd.DataFrame) -> dict[str, Any]:

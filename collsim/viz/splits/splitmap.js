@@ -9,6 +9,7 @@ import { coordinates } from "./groups.js";
 import { decimalBytes } from "./lanefigures.js";
 import { GROUP_FILL, drawNodeMap, mapLayout, rankAt } from "./nodemap.js";
 import { drawScatter, nearestDot, scatterScales } from "./scatter.js";
+import { drawStages, stagesHigh } from "./stageboxes.js";
 import { SPLITS_CSS } from "./splitstyle.js";
 import { splitWords } from "./splitwords.js";
 
@@ -25,12 +26,13 @@ const HELD_SHADES = [100, 72, 48, 30, 18, 60, 38]; // % of the colour of memory,
 export function createSplit(host, { act }) {
   const root = el("div", { className: "sm", role: "group" }),
     ui = { root, act, data: null, rank: -1 };
-  for (const name of ["map", "sends", "memory", "all"]) ui[name] = el("section", {});
+  for (const name of ["map", "sends", "step", "memory", "all"]) ui[name] = el("section", {});
   ui.canvas = el("canvas", { role: "img", tabIndex: 0 });
   ui.dots = el("canvas", { role: "img" });
-  ui.left = el("div", { className: "card" }, ui.map, ui.sends, ui.memory);
-  const right = el("div", { className: "card" }, ui.all);
-  root.append(el("style", { textContent: SPLITS_CSS }), el("div", { className: "both" }, ui.left, right));
+  ui.rows = el("canvas", { role: "img", className: "still" });
+  const left = el("div", { className: "card" }, ui.map, ui.sends, ui.step, ui.memory),
+    right = el("div", { className: "card" }, ui.all);
+  root.append(el("style", { textContent: SPLITS_CSS }), el("div", { className: "both" }, left, right));
   host.append(root);
   const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeSplit(ui, false)) : null;
   seen?.observe(root);
@@ -77,6 +79,7 @@ function arrangeSplit(ui, anew) {
   root.classList.toggle("none", !data.step);
   if (data.step) {
     buildMap(ui);
+    buildStages(ui);
     buildHeld(ui);
   }
   buildAll(ui);
@@ -173,16 +176,32 @@ function sentRow(row, most, w) {
   );
 }
 
+/** The share of the colour of memory, in %, that a kind has: the same over time and in its sum. */
+const shadeOf = (kinds, kind) => HELD_SHADES[kinds.indexOf(kind) % HELD_SHADES.length];
+
+function buildStages(ui) {
+  const { drawn, time } = ui.data.step,
+    w = splitWords(ui),
+    width = Math.max(240, ui.step.clientWidth),
+    several = drawn.rows.length > 1;
+  ui.step.replaceChildren(titled(several ? w.twoGpus : w.stepOn, w.stepNote), ui.rows);
+  const g = sizeCanvas(ui.rows, width, stagesHigh(drawn)),
+    fills = Object.fromEntries(Object.entries(WAY_FILL).map(([way, short]) => [way, GROUP_FILL[short]])),
+    shade = (k) => shadeOf(drawn.kinds, drawn.kinds[k]) / 100;
+  drawStages(g, drawn, time, width, { C: ui.colours, shade, fills, words: w, bytes: decimalBytes });
+  ui.rows.setAttribute("aria-label", `${several ? w.twoGpus : w.stepOn}: ${fmtSpan(time)}`);
+}
+
 function buildHeld(ui) {
-  const { stages, memory } = ui.data.step,
+  const { stages, memory, drawn } = ui.data.step,
     { kinds, total, stage, room } = memory,
     w = splitWords(ui),
     whole = Math.max(room ?? 0, total),
     bar = el("div", { className: "held" }),
     legend = el("p", { className: "groups" });
-  kinds.forEach(([kind, size], k) => {
+  kinds.forEach(([kind, size]) => {
     const part = el("i"),
-      colour = `color-mix(in srgb, var(--room) ${HELD_SHADES[k % HELD_SHADES.length]}%, var(--card))`;
+      colour = `color-mix(in srgb, var(--room) ${shadeOf(drawn.kinds, kind)}%, var(--card))`;
     part.style.cssText = `width:${(100 * size) / whole}%;background:${colour}`;
     bar.append(part);
     legend.append(swatchOf(colour, `${w.kinds[kind] ?? kind} ${decimalBytes(size)}`));

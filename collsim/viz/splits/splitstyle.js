@@ -63,7 +63,7 @@ export const SPLITS_CSS = `${shared(".sm")}
 .sm h2 span{font-size:13px;font-weight:400;color:var(--ink2);margin-left:10px}
 .sm h2 .over{font-weight:700;color:var(--fulltext)}
 .sm section+section{border-top:1px solid var(--line);margin-top:14px;padding-top:12px}
-.sm canvas{display:block;cursor:pointer;max-width:100%}
+.sm canvas{display:block;cursor:pointer;max-width:100%}.sm canvas.still{cursor:default}
 .sm .groups{display:flex;flex-wrap:wrap;gap:4px 22px;margin:8px 0 0;font-size:14px;line-height:20px;color:var(--ink2)}
 .sm .groups span{display:inline-flex;gap:8px;align-items:center}
 .sm .groups i{width:13px;height:13px;border-radius:2px;flex:none}
