@@ -425,6 +425,21 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
     assert above[-1]["encoding"]["text"]["field"] == "name"
 
 
+@pytest.mark.parametrize("lang", [0, 1])
+def test_a_cable_has_the_name_of_its_kind_and_no_loss_is_called_so(lang, monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
+    monkeypatch.setattr(growth, "NODES", (1,))
+    place = {"model": "resnet18", "machine": "pcie-8gpu", "nodes": "2", "samples": "8"}
+    at = fine(opened(**place, show="scaling", lang=("en", "zh")[lang]))
+    table = at.dataframe[1].value
+    (row,) = [k for k, name in enumerate(table["name"]) if "InfiniBand" in name]
+    choice = TrainingChoice(model="resnet18", place="pcie-8gpu", nodes=2, samples=8)
+    lost = cs.training.losses(steps.run(steps.bare(choice)))
+    assert lost["lost"].tolist()[row] == 0
+    assert table["lost"].tolist()[row] == TEXTS["train.loss.none"][lang]
+    assert not any("infiniband" in name or "pcie," in name for name in table["name"])
+
+
 def test_a_network_without_nodes_has_no_curve_but_losses(monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     at = fine(opened(model="resnet18", network="switch", ranks="4", samples="8", show="scaling", lang="zh"))

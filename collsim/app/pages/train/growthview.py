@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from collsim.units import format_time
+from collsim.viz.sentences.words import kind_name
 
 from ...scenario.mistakes import sentence
 from ...shell import charts
@@ -73,25 +74,30 @@ def _long(kinds: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _curves(frame: pd.DataFrame) -> charts.Picture:
+    """A line for each kind of scaling and what it is held against: its colour is the kind, dashes stand for one GPU."""
     dark = is_dark()
-    kinds, against = (list(dict.fromkeys(frame[column])) for column in ("kind", "against"))
-    hues = alt.Scale(domain=kinds, range=[color("room", dark), color("full", dark)][: len(kinds)])
-    dashes = alt.Scale(domain=against, range=[[1, 0], [6, 4]][: len(against)])
-    upwards = alt.Y("efficiency:Q", scale=alt.Scale(domain=[0, 105]), title=t("train.scaling.efficiency"))
+    frame = frame.assign(line=frame["kind"] + t("train.scaling.joint") + frame["against"])
+    lines, kinds, against = (list(dict.fromkeys(frame[column])) for column in ("line", "kind", "against"))
+    hue = dict(zip(kinds, [color("room", dark), color("full", dark)], strict=False))
+    dash = dict(zip(against, [[1, 0], [6, 4]], strict=False))
+    firsts = frame.drop_duplicates("line")
+    hues = alt.Scale(domain=lines, range=[hue[kind] for kind in firsts["kind"]])
+    dashes = alt.Scale(domain=lines, range=[dash[one] for one in firsts["against"]])
+    names = alt.Legend(orient="top", columns=2, symbolType="stroke", symbolSize=260, columnPadding=6)
     base = alt.Chart(frame).encode(
         x=alt.X("gpus:O", sort=None, title=t("train.scaling.gpus"), axis=alt.Axis(labelAngle=0)),
-        y=upwards,
-        color=alt.Color("kind:N", scale=hues, title=None, legend=alt.Legend(orient="top", labelLimit=400)),
-        strokeDash=alt.StrokeDash("against:N", scale=dashes, legend=None),  # the note above says which is which
+        y=alt.Y("efficiency:Q", scale=alt.Scale(domain=[0, 105]), title=t("train.scaling.efficiency")),
+        color=alt.Color("line:N", scale=hues, title=None, legend=names),
         tooltip=[
-            alt.Tooltip("kind:N", title=t("train.scaling")),
-            alt.Tooltip("against:N", title=t("train.scaling.efficiency")),
+            alt.Tooltip("line:N", title=t("train.scaling")),
             alt.Tooltip("efficiency:Q", title=t("train.scaling.efficiency"), format=".1f"),
         ],
     )
+    drawn = base.mark_line(strokeWidth=2.6)
+    drawn = drawn.encode(strokeDash=alt.StrokeDash("line:N", scale=dashes, title=None, legend=names))
     dots = base.mark_point(filled=True, size=60, opacity=1)
-    picture: charts.Picture = alt.layer(base.mark_line(strokeWidth=2.6), dots).properties(
-        height=300, description=t("train.show.scaling"), padding=charts.ROOM
+    picture: charts.Picture = alt.layer(drawn, dots).properties(
+        height=320, description=t("train.show.scaling"), padding=charts.ROOM
     )
     return picture
 
@@ -118,10 +124,21 @@ def _times(values: pd.Series[Any]) -> list[str]:
     return ["–" if pd.isna(value) else format_time(value) for value in values]
 
 
+def _losses(values: pd.Series[Any]) -> list[str]:
+    return ["–" if pd.isna(value) else _lost_time(value) for value in values]
+
+
 def _said(row: dict[Any, Any]) -> str:
     if row["what"] == "slow":
         return t("train.loss.slow", name=row["name"], factor=f"{row['factor']:g}")
-    return t("train.loss.cable", name=row["name"])
+    kind, _, ends = row["name"].partition(", ")
+    called = t("train.loss.link") if kind == "cable" else kind_name(kind)[0 if language() == "en" else 1]
+    return t("train.loss.cable", kind=called, ends=ends)
+
+
+def _lost_time(seconds: float) -> str:
+    """A loss, or the word for none."""
+    return format_time(seconds) if seconds else t("train.loss.none")
 
 
 def _why(made: GrownStep, name: str) -> str:
@@ -139,7 +156,7 @@ def _troubles(lost: pd.DataFrame) -> pd.DataFrame:
         for whose in ("lost", "own"):
             if whose == "lost" or not pd.isna(row["own"]):
                 seconds = 0.0 if stops else row[whose]
-                word = t("train.loss.stops") if stops else format_time(seconds)
+                word = t("train.loss.stops") if stops else _lost_time(seconds)
                 rows.append({"name": _said(row), "whose": t(f"train.loss.{whose}"), "seconds": seconds, "said": word})
     return pd.DataFrame(rows)
 
@@ -152,10 +169,12 @@ def _bars(frame: pd.DataFrame) -> charts.Picture:
     y = alt.Y("name:N", sort=names, axis=None, scale=alt.Scale(paddingInner=0.12))
     offset = alt.YOffset("whose:N", sort=["", *whose], scale=alt.Scale(domain=["", *whose]))
     room = alt.Scale(domain=[0, _ROOM * max(float(frame["seconds"].max()), 1e-9)], nice=False)
+    unit, scale = next((u for u in reversed(charts.TIMES) if frame["seconds"].max() >= u[1]), charts.TIMES[0])
+    ticks = alt.Axis(tickCount=5, labelExpr=f"format(datum.value/{scale}, '~r') + ' {unit}'")
     base = alt.Chart(frame).encode(
         y=y,
         yOffset=offset,
-        x=alt.X("seconds:Q", title=t("train.loss.seconds"), scale=room, axis=alt.Axis(tickCount=5)),
+        x=alt.X("seconds:Q", title=t("train.loss.seconds"), scale=room, axis=ticks),
         tooltip=[alt.Tooltip(f"{column}:N", title=None) for column in ("name", "whose", "said")],
     )
     legend = alt.Legend(orient="top", direction="vertical", labelLimit=400)
@@ -174,9 +193,9 @@ def _lost(lost: pd.DataFrame) -> dict[str, tuple[Any, Any]]:
     rows = lost.to_dict("records")
     times = [t("train.loss.stops") if pd.isna(row["time"]) else format_time(row["time"]) for row in rows]
     return {
-        "name": ([_said(row) for row in rows], charts.text_column("train.loss.what", "large")),
+        "name": ([_said(row) for row in rows], charts.text_column("train.loss.what")),
         "time": (times, charts.text_column("train.time")),
         "more": (_shares(lost["more"], ".3g"), charts.text_column("train.loss.more")),
-        "lost": (_times(lost["lost"]), charts.text_column("train.loss.lost")),
-        "own": (_times(lost["own"]), charts.text_column("train.loss.own")),
+        "lost": (_losses(lost["lost"]), charts.text_column("train.loss.lost")),
+        "own": (_losses(lost["own"]), charts.text_column("train.loss.own")),
     }
