@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { coordinates, groupsOfRank, nodesInColumns } from "../../collsim/viz/splits/groups.js";
+import { numberFonts, topOfLevel } from "../../collsim/viz/splits/laneboxes.js";
+import { unitOfLanes } from "../../collsim/viz/splits/lanes.js";
 import { decimalBytes, placeOf } from "../../collsim/viz/splits/lanefigures.js";
 import { LANE_WORDS } from "../../collsim/viz/splits/lanewords.js";
 import { mapLayout, rankAt } from "../../collsim/viz/splits/nodemap.js";
@@ -58,6 +60,37 @@ test("places are shared by those that took as long", () => {
     times = [25.5, 28.5, 33, 33];
   assert.deepEqual([25.5, 28.5, 33].map((t) => placeOf(t, times, w)), ["1st", "2nd", "joint 3rd"]);
   assert.equal(placeOf(33, times, LANE_WORDS.zh), "并列第 3");
+});
+
+test("all who need as long as the slowest are named, and all who are done", () => {
+  const { done, left } = LANE_WORDS.en;
+  assert.equal(done(["Zero bubble"], "25.5", left(["GPipe", "1F1B"], "7.5")), "At 25.5 Zero bubble is done; GPipe and 1F1B need 7.5 more.");
+  assert.equal(done(["A", "B", "C"], "30", left(["D"], "3")), "At 30 A, B and C are done; D needs 3 more.");
+  assert.equal(done([], "33", ""), "At 33 all are done.");
+  assert.equal(LANE_WORDS.zh.done([], "33", ""), "在 33：全部已完成。");
+  assert.equal(LANE_WORDS.zh.idleIn("m(F + B) + idle"), "m(F + B) + 空闲");
+});
+
+test("a small level has a ruler of its own where it stands alone, else all have one", () => {
+  const runs = [1.5e9, 1.2e9, 14e9].map((both) => ({ most: { both } }));
+  assert.equal(topOfLevel(runs[0], runs, 13e9, false), 14e9);
+  assert.equal(topOfLevel(runs[0], runs, 13e9, true), 1.05 * 1.5e9);
+  assert.equal(topOfLevel(runs[2], runs, 13e9, true), 14e9);
+});
+
+test("boxes are numbered by kind: nearly all of a kind have room, or none is written", () => {
+  const g = { font: "", measureText: (text) => ({ width: text.length * (g.font.includes("13px") ? 8 : 6) }) },
+    row = (wide) => ({ high: 21, data: { boxes: [0, 1, 2].map((k) => [k * wide, (k + 1) * wide, "12", "B", 0, 0]) } }),
+    across = (t) => t;
+  assert.deepEqual(numberFonts(g, row(30), { across }), { B: 13 });
+  assert.deepEqual(numberFonts(g, row(16), { across }), { B: 11 });
+  assert.deepEqual(numberFonts(g, row(9), { across }), { B: undefined });
+});
+
+test("times of sharding have four digits of the longest, and nothing is 0 with its unit", () => {
+  const { fmt, zero } = unitOfLanes("sharding", 0.49824);
+  assert.deepEqual([fmt(0.49824), fmt(0.00492), zero], ["498.2\u00a0ms", "4.9\u00a0ms", "0\u00a0ms"]);
+  assert.equal(unitOfLanes("pipelines", 33).fmt(25.5), "25.5");
 });
 
 test("bytes are decimal, ticks are round, ways are short", () => {

@@ -151,12 +151,13 @@ def test_steps_of_an_algorithm_are_still_pipelined():
 
 
 EQUAL, LONG, SHORT = (1, 2, 1), (1, 3, 1), (2, 3, 0.5)
+HALVES, HEAVY = (1, 3, 1.5), (1, 1.3, 0.8)  # W longer than F, than I: waits that W fills no more
 FORMS = [
     ("gpipe", 1, (EQUAL, LONG, SHORT)),
     ("1f1b", 1, (EQUAL, LONG, SHORT)),
     ("interleaved", 2, (EQUAL, LONG, SHORT)),
     ("interleaved", 3, (EQUAL, SHORT)),
-    ("zero-bubble", 2, (EQUAL, LONG, SHORT)),
+    ("zero-bubble", 2, (EQUAL, LONG, SHORT, HALVES, HEAVY)),
     ("zbv", 2, (EQUAL,)),
     ("dualpipe-v", 2, (EQUAL,)),
 ]
@@ -184,6 +185,7 @@ def test_the_formulas_that_pages_print_are_what_the_orders_take(schedule, v, sec
 def test_where_no_formula_holds_none_is_given():
     assert cs.pipeline(4).timing(8, hop=0.1).form is None
     assert cs.pipeline(4, "zbv").timing(8, 1, 3).form is None
+    assert cs.pipeline(4, "zero-bubble").timing(8, 1, 3).form is None
     assert cs.pipeline(4, "interleaved").timing(2).form is None
 
 

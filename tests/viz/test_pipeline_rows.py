@@ -5,7 +5,9 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from collsim.lessons.chapters import SECTIONS
-from collsim.training import pipeline
+from collsim.training import every_schedule, pipeline
+from collsim.training.pipelines import SCHEDULES
+from collsim.viz.splits.lanes import in_numbers, pipeline_runner
 from collsim.viz.splits.still import pipeline_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -21,6 +23,30 @@ def said(made, k=0):
     (image,) = ET.fromstring(made.html(k).replace('">', '"/>').replace('auto"/>', 'auto">', 1))
     assert image.get("src").startswith("data:image/svg+xml;base64,")
     return image.get("alt")
+
+
+@pytest.mark.parametrize(
+    ("formula", "numbers"),
+    [
+        ("(m + p − 1)(F + B)", "11 × 3"),
+        ("min(m, p − r)", "min(8, 4)"),
+        ("min(m v, 2(p − r − 1) + (v − 1)p + 1) ÷ v", "min(16, 11) ÷ 2"),
+        ("m(F + I + W) + idle", "8 × 3 + 4.5"),
+        ("p + ½", "4 + ½"),
+        ("m", ""),
+    ],
+)
+def test_a_formula_is_shown_with_the_numbers_of_its_run(formula, numbers):
+    known = {"m": 8, "p": 4, "v": 2, "r": 0, "idle": 4.5, "F": 1.0, "B": 2.0, "I": 1.0, "W": 1.0}
+    assert in_numbers(formula, known) == numbers
+
+
+def test_the_numbers_of_every_formula_are_its_value():
+    """What stands behind the equals sign comes to what stands beside it."""
+    for name, (pipe, timing) in every_schedule(4, 8, 1.0, 2.0, schedules=tuple(SCHEDULES)).items():
+        for row in pipeline_runner(pipe, timing)["figures"]:
+            python = row["numbers"].replace("×", "*").replace("÷", "/").replace("½", "0.5")
+            assert not python or eval(python) == pytest.approx(row["value"]), name
 
 
 def test_every_pass_is_a_box_as_long_as_it_takes():

@@ -101,7 +101,8 @@ def draw() -> None:
 
 
 def _controls(choice: PipelineChoice) -> PipelineChoice:
-    row = st.columns([1, 1, 1, 1, 1, 3], vertical_alignment="bottom", gap="small")
+    with st.container(key="pipelinecontrols"):
+        row = st.columns([1, 1, 1, 1, 1, 3], vertical_alignment="bottom", gap="small")
     numbers: dict[str, Any] = {}
     for column, (name, offered) in zip(row[:2], (("stages", STAGES), ("microbatches", MICROBATCHES)), strict=True):
         now = getattr(choice, name)
@@ -164,7 +165,7 @@ def told(timings: dict[str, PipelineTiming], choice: PipelineChoice) -> str:
     """What is to be seen, with the numbers of this run."""
 
     def share(timing: PipelineTiming) -> str:
-        return f"{100 * timing.bubble:.3g}\N{NO-BREAK SPACE}%"
+        return f"{100 * timing.bubble:.1f}\N{NO-BREAK SPACE}%"
 
     lines = []
     a, b = timings.get("gpipe"), timings.get("1f1b")

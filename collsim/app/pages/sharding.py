@@ -12,6 +12,7 @@ import collsim as cs
 from collsim.errors import CollsimError, Words
 from collsim.training.models import models
 from collsim.units import format_time
+from collsim.viz.sentences.words import decimal_bytes
 from collsim.viz.splits.lanes import form_of, lanes_source, sharding_runner
 
 from ..jobs.worker import Tell
@@ -161,11 +162,11 @@ def told(made: ShardingRace) -> str:
         return ""
     on, off, keep = (runs[name] for name in WAYS)
 
-    def size(run: dict[str, Any], kind: str = "gathered") -> str:
-        return f"{run['most'][kind] / 1e9:.3g}\N{NO-BREAK SPACE}GB"
+    def size(run: dict[str, Any]) -> str:
+        return decimal_bytes(run["most"]["gathered"])
 
     def sends(run: dict[str, Any]) -> str:
-        return f"{next(row['drawn'] for row in run['figures'] if row['name'] == 'sends') / 1e9:.3g}\N{NO-BREAK SPACE}GB"
+        return decimal_bytes(next(row["drawn"] for row in run["figures"] if row["name"] == "sends"))
 
     lines = [
         t("sharding.says.prefetch", saves=format_time(off["time"] - on["time"]), of=format_time(off["time"])),

@@ -106,6 +106,8 @@ small[title]{{cursor:help}}
 }}
 @media(max-width:1000px){{
  .st-key-switches{{position:static;margin-top:12px;order:-2}}
+ .st-key-pipelinecontrols [data-testid=stHorizontalBlock]{{flex-wrap:wrap}}
+ .st-key-pipelinecontrols [data-testid=stColumn]{{min-width:130px}}
 }}
 @media(max-width:760px){{
  .st-key-switches{{gap:6px}}

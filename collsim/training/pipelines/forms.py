@@ -7,7 +7,7 @@ Sources: Narayanan et al. 2021 (arXiv 2104.04473), section 2.2: GPipe, 1F1B and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 
@@ -18,7 +18,7 @@ class PipelineForm:
     Attributes:
         time, idle: s of the step, and in which a rank computes nothing. held: microbatches, by rank.
         time_is, idle_is, held_is: the formulas; p ranks, m microbatches, v stages of a rank, F, B, I and W of a
-            microbatch on a rank, r the rank.
+            microbatch on a rank, r the rank. seconds: of F, I and W.
     """
 
     time: float
@@ -27,6 +27,7 @@ class PipelineForm:
     time_is: str
     idle_is: str
     held_is: str
+    seconds: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ _FORMULAS = {
         lambda p, m, f, i, w: m % p == 0,
         lambda p, v, f, i, w: (p - 1) * (f + i + w) / v,
         lambda p, m, v, r: min(m * v, (v - 1) * p + 2 * (p - 1 - r) + 1) / v,
-        (_V, "(p − 1)(F + B) ÷ v", "(2(p − r − 1) + (v − 1)p + 1) ÷ v"),
+        (_V, "(p − 1)(F + B) ÷ v", "min(m v, 2(p − r − 1) + (v − 1)p + 1) ÷ v"),
     ),
     "zero-bubble": _Formulas(
         lambda p, m, f, i, w: m % p == 0 and w - min(f, i) <= 1e-12 * f,  # else what waits is not a W
@@ -93,4 +94,4 @@ def form(schedule: str, ranks: int, micros: int, interleave: int, seconds: dict[
         return None
     idle = rule.idle(ranks, interleave, f, i, w)
     held = tuple(float(rule.held(ranks, micros, interleave, r)) for r in range(ranks))
-    return PipelineForm(micros * (f + i + w) + idle, idle, held, *rule.said)
+    return PipelineForm(micros * (f + i + w) + idle, idle, held, *rule.said, seconds)

@@ -31,6 +31,12 @@ rate = format_bandwidth
 time = format_time
 
 
+def decimal_bytes(nbytes: float) -> str:
+    """`13.5 GB`: decimal, as vendors count a GPU's memory."""
+    of, unit = next((u for u in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")) if nbytes >= 0.9995 * u[0]), (1e3, "kB"))
+    return f"{float(f'{nbytes / of:.3g}'):g}{NBSP}{unit}"
+
+
 def kind_name(kind: str) -> tuple[str, str]:
     """What a kind of link is called, in English and Chinese."""
     return KINDS.get(kind, (kind, kind))

@@ -5,9 +5,11 @@ import { niceStep } from "../player/model/units.js";
 
 /** Pixels of a row's parts, by kind of picture; rows of many GPUs are lower. */
 export const LANE_LEFT = 62;
-export const LANE_RIGHT = 88;
+export const LANE_RIGHT = 104;
 const FINISH = 9;
-const NUMBERED = 11; // a box narrower than this carries no number
+const MANY_RUNNERS = 3; // runners above one another: with more, rows are lower, so that all are in sight
+const SMALL_PART = 1 / 3; // of all weights: a level below it has a ruler of its own where it stands alone
+const MOST_NUMBERS = 0.9; // of the numbers of a kind must fit into their boxes, or none of that kind is written
 
 /** What fills a box, and the text on it: [colour, deeper colour, text, text on the deeper]. */
 export const FILLS = {
@@ -21,27 +23,33 @@ export const FILLS = {
   reduce: ["sumfill", "sumfill", "ink", "ink"],
 };
 
-/** Where the rows of a runner stand: [{top, high, level, below}], and how high it is in all. */
-export function rowsOf(run, kind, twice) {
+/** Where the rows of a runner stand, of so many that are seen: [{top, high, level, data, name}], and how high it is in
+ * all; `twice` where it stands alone. */
+export function rowsOf(run, kind, twice, seen) {
   if (kind === "sharding") {
-    const wide = twice ? 1.6 : 1;
+    const level = 118 * (twice ? 1.6 : 1);
     return {
       rows: [
         { top: 8, high: 25, data: run.compute, name: "compute" },
-        { top: 39, high: 22, data: run.network, name: "network" },
-        { top: 74, level: 118 * wide, data: run, name: "level" },
+        { top: 39, high: 28, data: run.network, name: "network" },
+        { top: 80, level, data: run, name: "level" },
       ],
-      high: 74 + 118 * wide + 14,
+      high: 80 + level + 14,
     };
   }
-  const few = run.rows.length <= 8,
-    box = (few ? 21 : 14) * (twice ? 1.5 : 1),
-    stair = (few ? 17 : 9) * (twice ? 1.5 : 1),
+  const [box, stair] = boxAndStair(run, seen > MANY_RUNNERS).map((part) => part * (twice ? 1.5 : 1)),
     apart = box + stair + 6;
   return {
     rows: run.rows.map((data, k) => ({ top: 8 + k * apart, high: box, level: stair, data, name: data.label })),
     high: 8 + run.rows.length * apart + 4,
   };
+}
+
+/** Pixels of a row's boxes and of the stairs below them; two passes in one box need room for two numbers. */
+function boxAndStair(run, many) {
+  if (run.rows.length > 8) return [14, 9];
+  const shared = run.rows.some((row) => row.boxes.some(([, , , , , part]) => part));
+  return many ? [shared ? 26 : 18, 10] : [shared ? 28 : 21, 17];
 }
 
 /** Draw a runner as a whole; the cursor and the veil over what is to come are laid over it. */
@@ -55,7 +63,8 @@ export function drawLaneRows(g, run, view) {
     if (row.level) (view.kind === "sharding" ? waterLevel : staircase)(g, row, view);
     if (row.high) {
       idleParts(g, row, view);
-      for (const box of row.data.boxes) laneBox(g, box, row, view);
+      const fonts = numberFonts(g, row, view);
+      for (const box of row.data.boxes) laneBox(g, box, row, view, fonts);
     }
     if (view.kind === "pipelines") heldBar(g, row, view);
   });
@@ -85,32 +94,58 @@ function idleParts(g, row, { across, hatch }) {
     if (across(b) - across(a) > 1) g.fillRect(across(a), row.top, across(b) - across(a), row.high);
 }
 
+const fontOfBox = (kind, size) => `${kind === "F" ? "" : "700 "}${size}px ${FONT}`;
+const heightOfBox = (row, part) => (part ? row.high / 2 : row.high);
+
+/** For each kind of box the size of type in which nearly all of its numbers fit; kinds without one are left out. */
+export function numberFonts(g, row, { across }) {
+  const kinds = {};
+  for (const [a, b, text, kind, , part] of row.data.boxes)
+    if (text) (kinds[kind] ??= []).push([across(b) - across(a), text, heightOfBox(row, part)]);
+  const sizes = {};
+  for (const kind in kinds) {
+    const fits = (size) => {
+      g.font = fontOfBox(kind, size);
+      const room = ([wide, text, high]) => g.measureText(text).width + 3 <= wide && size - 2 <= high,
+        held = kinds[kind].filter(room);
+      return held.length >= MOST_NUMBERS * kinds[kind].length;
+    };
+    sizes[kind] = (row.high < 16 ? [11] : [13, 11]).find(fits);
+  }
+  return sizes;
+}
+
 /** One box; the number is the microbatch, or the block. */
-function laneBox(g, [a, b, text, kind, deep, part], row, view) {
+function laneBox(g, [a, b, text, kind, deep, part], row, view, fonts) {
   const { across, colours: C, focus } = view,
     [fill, deeper, ink, inkDeeper] = FILLS[kind] ?? FILLS.opt,
     dark = deep % 2 === 1,
     x = across(a),
     wide = Math.max(1, across(b) - x - (across(b) - x > 4 ? 1 : 0)),
-    y = row.top + (part === 2 ? row.high / 2 : 0),
-    high = part ? row.high / 2 : row.high;
+    high = heightOfBox(row, part),
+    y = row.top + (part === 2 ? high : 0),
+    size = part && fonts[kind] ? Math.min(fonts[kind], 11) : fonts[kind];
   g.globalAlpha = focus === null || focus === text ? 1 : 0.28;
   g.fillStyle = C[dark ? deeper : fill];
   g.beginPath();
   g.roundRect(x, y, wide, high, Math.min(3, wide / 3));
   g.fill();
-  if ((kind === "F" || kind === "opt") && wide > 5) {
-    g.strokeStyle = C.edge;
-    g.lineWidth = 1;
-    g.stroke();
-  }
-  if (text && wide >= NUMBERED + (text.length - 1) * 6 && high >= 10) {
-    g.font = `${kind === "F" ? "" : "700 "}${high < 16 ? 11 : 13}px ${FONT}`;
+  if (kind === "F" || kind === "opt") edgeOfBox(g, x, y, wide, high, C.edge);
+  g.font = fontOfBox(kind, size ?? 13);
+  if (text && size && g.measureText(text).width + 2 <= wide) {
     g.textAlign = "center";
     g.fillStyle = C[dark ? inkDeeper : ink];
     g.fillText(text, x + wide / 2, y + high / 2 + 1);
   }
   g.globalAlpha = 1;
+}
+
+/** The edge of a pale box; of a narrow one its upper and lower edge alone, so that many beside one another are seen. */
+function edgeOfBox(g, x, y, wide, high, colour) {
+  g.strokeStyle = g.fillStyle = colour;
+  g.lineWidth = 1;
+  if (wide > 5) g.stroke();
+  else for (const at of [y, y + high - 1]) g.fillRect(x, at, wide, 1);
 }
 
 /** Microbatches that the rank holds, as stairs below its boxes; a full row is the most that any runner holds. */
@@ -130,6 +165,10 @@ function waterLevel(g, row, { across, colours: C, most, end, bytes, whole, words
   stairs(g, sums, 1, { across, end, floor, high, fill: C.sumfill, line: C.sum2, alpha: 0.75 });
   stairs(g, points, 1, { across, end, floor, high, fill: C.card, line: C.room, alpha: 1 });
   stairs(g, points, 1, { across, end, floor, high, fill: C.room, line: C.room, alpha: 0.38 });
+  if (whole > most * 1.0001) {
+    pill(g, `${words.all(bytes(whole))} ↑`, across(0) + 4, row.top, C, "left");
+    return;
+  }
   g.setLineDash([5, 4]);
   g.strokeStyle = C.ink3;
   g.beginPath();
@@ -138,6 +177,14 @@ function waterLevel(g, row, { across, colours: C, most, end, bytes, whole, words
   g.stroke();
   g.setLineDash([]);
   pill(g, words.all(bytes(whole)), across(0) + 4, floor - high(whole), C, "left");
+}
+
+/** Bytes at the top of a level: of all that are drawn; where a runner stands alone and holds a small part of the
+ * weights, of those that do. */
+export function topOfLevel(run, runners, whole, alone) {
+  const most = (some) => Math.max(...some.map((one) => one.most.both)),
+    small = runners.filter((one) => one.most.both < SMALL_PART * whole);
+  return alone && small.includes(run) ? 1.05 * most(small) : Math.max(whole, most(runners));
 }
 
 function levelScale(g, floor, high, { C, most, bytes, left, right }) {
@@ -172,7 +219,7 @@ function stairs(g, points, column, { across, end, floor, high, fill, line, alpha
 
 /** Right of the finish: how many microbatches the rank holds at most, as a number and as a bar. */
 function heldBar(g, row, { colours: C, width, most }) {
-  const x = width - LANE_RIGHT + 34,
+  const x = width - LANE_RIGHT + 50, // a number of three digits stands between it and the finish
     y = row.top + row.high / 2,
     share = row.data.held / most,
     full = share > 0.999 && most > 1;
@@ -195,17 +242,15 @@ function largestGap(g, row, run, view) {
     room = view.across(longest[1]) - view.across(longest[0]);
   g.font = `700 13px ${FONT}`;
   if (sum && room > g.measureText(said).width + 18)
-    pill(g, said, view.across((longest[0] + longest[1]) / 2), row.top + row.high / 2, view.colours, "center");
+    pill(g, said, view.across((longest[0] + longest[1]) / 2), row.top + row.high / 2, view.colours, "center", row.high);
 }
 
-function pill(g, text, x, y, C, align) {
+function pill(g, text, x, y, C, align, high = 18) {
   g.font = `${align === "center" ? "700 " : ""}13px ${FONT}`;
   const wide = g.measureText(text).width + 12,
     left = align === "center" ? x - wide / 2 : x;
   g.fillStyle = C.card;
-  g.beginPath();
-  g.roundRect(left, y - 9, wide, 18, 4);
-  g.fill();
+  g.fillRect(left, y - high / 2, wide, high);
   g.fillStyle = align === "center" ? C.ink : C.ink2;
   g.textAlign = "left";
   g.fillText(text, left + 6, y + 1);
@@ -240,13 +285,16 @@ function bracketOf(g, run, { across, total, colours: C, layout, words, fmt }) {
   }
   g.stroke();
   g.textAlign = "center";
-  const say = (text, at, bold, colour) => {
+  const less = fmt(total - run.time),
+    share = `${(100 * (1 - run.time / total)).toFixed(1)}\u00a0%`;
+  const say = (texts, at, bold, colour) => {
     g.font = `${bold}13px ${FONT}`;
     g.fillStyle = colour;
-    if (g.measureText(text).width < b - a + 20) g.fillText(text, (a + b) / 2, at);
+    const said = texts.find((text) => g.measureText(text).width <= b - a + 4); // beyond are the most that ranks hold
+    if (said) g.fillText(said, (a + b) / 2, at);
   };
-  say(words.less(fmt(total - run.time)), y - 14, "700 ", C.ink);
-  say(words.saved(`${(100 * (1 - run.time / total)).toFixed(1)}\u00a0%`), y + 15, "", C.ink2);
+  say([words.less(less), `−${less}`], y - 14, "700 ", C.ink);
+  say([words.saved(share), `−${share}`], y + 15, "", C.ink2);
 }
 
 /** What is under the pointer: {row, box} or {row, gap}, or null. */

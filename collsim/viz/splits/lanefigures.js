@@ -1,16 +1,24 @@
 // Beside a runner: its time and place, how much of it is waiting, and each formula with what was drawn.
 
 import { el } from "../player/draw/elements.js";
-import { NB, three } from "../player/model/units.js";
+import { NB, fmtSpan, three, threeDigits } from "../player/model/units.js";
 import { laneWords } from "./lanewords.js";
 
 const ALIKE = 1e-6; // of a formula's value: bytes are cut into whole pieces
 
-/** 13476831232 -> "13.5 GB": decimal, as vendors count a GPU's memory. */
-export function decimalBytes(n) {
+/** 13476831232 -> "13.5 GB": decimal, as vendors count a GPU's memory; `digits` writes the number. */
+export function decimalBytes(n, digits = three) {
   const [f, unit] = n >= 1e12 ? [1e12, "TB"] : n >= 1e9 || n === 0 ? [1e9, "GB"] : n >= 1e6 ? [1e6, "MB"] : [1e3, "kB"];
-  return `${three(n / f)}${NB}${unit}`;
+  return `${digits(n / f)}${NB}${unit}`;
 }
+
+/** How the figures of a run are written, by what they count. */
+const FORMS = {
+  B: () => (n) => decimalBytes(n, threeDigits),
+  s: () => fmtSpan,
+  microbatches: () => (x) => String(three(x)),
+  passes: (ui) => ui.unit.fmt,
+};
 
 /** The figures of a runner; `places` are the times of all, the shortest first. */
 export function figuresOf(ui, run, places) {
@@ -38,11 +46,13 @@ export function placeOf(time, places, words) {
   return alike > 1 ? words.joint(place) : place;
 }
 
-function figureRow(ui, { name, form, value, drawn, unit }, w) {
-  const fmt = unit === "B" ? decimalBytes : unit === "s" || name !== "held" ? ui.unit.fmt : (x) => String(three(x)),
+function figureRow(ui, { name, form, calls, numbers, value, drawn, unit }, w) {
+  const fmt = FORMS[unit](ui),
     alike = drawn === undefined || Math.abs(value - drawn) <= ALIKE * Math.max(1e-12, Math.abs(value)),
+    said = el("td", { textContent: calls ? w.calls(...calls) : w.idleIn(form) }),
     last = el("td", {}, alike ? fmt(value) : "");
+  if (numbers) said.append(" ", el("span", { className: "in", textContent: `= ${numbers}` }));
   if (drawn !== undefined && alike) last.append(el("span", { className: "ok", textContent: "✓" }));
   if (!alike) last.append(el("span", { className: "off", textContent: w.differs(fmt(value), fmt(drawn)) }));
-  return el("tr", {}, el("td", { textContent: w.figure[name] }), el("td", { textContent: form }), last);
+  return el("tr", {}, el("td", { textContent: w.figure[name] }), said, last);
 }

@@ -6,10 +6,17 @@ import { togglePlay } from "../player/ui/controls.js";
 import { el, media, segment, setText, sizeCanvas, svg } from "../player/draw/elements.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { TOKENS } from "../player/model/look.js";
-import { niceStep, timeUnit } from "../player/model/units.js";
+import { NB, niceStep, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
-import { chooseSpeed, showPlaying, toggleFullScreen, transportButton, turnTo } from "../transport/transport.js";
-import { LANE_LEFT, LANE_RIGHT, drawLaneRows, hatchOfIdle, laneHit, rowsOf } from "./laneboxes.js";
+import {
+  chooseSpeed,
+  shareMoment,
+  showPlaying,
+  toggleFullScreen,
+  transportButton,
+  turnTo,
+} from "../transport/transport.js";
+import { LANE_LEFT, LANE_RIGHT, drawLaneRows, hatchOfIdle, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
 import { decimalBytes, figuresOf } from "./lanefigures.js";
 import { laneWords } from "./lanewords.js";
 import { LANES_CSS } from "./splitstyle.js";
@@ -30,7 +37,7 @@ export function createLanes(host) {
   ui.tip.setAttribute("aria-live", "polite");
   ui.tabs.className = "seg tabs";
   const card = el("div", { className: "card" });
-  card.append(ui.says, ui.tip, ui.tabs, ui.heads, ui.rows, ui.scrub, ui.bar, ui.foot);
+  card.append(ui.says, ui.tip, ui.tabs, ui.heads, ui.rows, el("div", { className: "dock" }, ui.scrub, ui.bar), ui.foot);
   root.append(el("style", { textContent: LANES_CSS }), card);
   host.append(root);
   const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrangeLanes(ui, false)) : null;
@@ -72,11 +79,16 @@ function beginning({ data }) {
   return media("(prefers-reduced-motion: reduce)").matches ? Math.max(...data.runners.map((r) => r.time)) : first;
 }
 
-/** Times as they are read: of pipelines plain numbers, else with a unit. */
-function unitOfLanes(kind, total) {
-  if (kind === "sharding") return timeUnit(total);
+/** Times as they are read: of pipelines plain numbers, else four digits of the longest, with a unit. */
+export function unitOfLanes(kind, total) {
+  if (kind === "sharding") {
+    const { f, unit } = timeUnit(total),
+      digits = Math.max(0, 3 - Math.floor(Math.log10(total * f))),
+      num = (t) => (t * f).toFixed(digits);
+    return { num, fmt: (t) => `${num(t)}${NB}${unit}`, zero: `0${NB}${unit}` };
+  }
   const num = (t) => String(Number(t.toFixed(total < 100 ? 2 : 1)));
-  return { num, fmt: num };
+  return { num, fmt: num, zero: "0" };
 }
 
 function momentsOfLanes(runners, total) {
@@ -121,6 +133,17 @@ function arrangeLanes(ui, anew) {
     ...data.runners.flatMap((run, k) => (ui.alone < 0 || ui.alone === k ? [buildRunner(ui, run, k, places)] : [])),
   );
   sizeLanes(ui);
+  keepRoomForSays(ui);
+}
+
+/** What is said grows when the first is done: room for it from the start, so that nothing below moves. */
+function keepRoomForSays(ui) {
+  const byTime = [...ui.data.runners].sort((a, b) => a.time - b.time),
+    spoken = ui.spoken;
+  ui.says.style.minHeight = "";
+  sayLanes(ui, byTime.slice(0, -1), byTime.slice(-1), byTime.at(-1).time);
+  ui.says.style.minHeight = `${ui.says.offsetHeight}px`;
+  if (spoken !== ui.spoken) tickLanes(ui);
 }
 
 function showAlone(ui, k) {
@@ -147,9 +170,10 @@ function sizeLanes(ui) {
   for (const view of views) {
     const width = Math.max(220, view.field.clientWidth),
       room = width - LANE_LEFT - right,
-      layout = rowsOf(view.run, kind, ui.alone >= 0 && !ui.slim),
+      layout = rowsOf(view.run, kind, ui.alone >= 0 && !ui.slim, views.length),
+      most = kind === "sharding" ? topOfLevel(view.run, data.runners, data.whole, ui.alone >= 0) : data.most,
       g = sizeCanvas(view.canvas, width, layout.high);
-    Object.assign(view, { g, width, layout, kind, total, colours, most: data.most, whole: data.whole });
+    Object.assign(view, { g, width, layout, kind, total, colours, most, whole: data.whole });
     Object.assign(view, { words: laneWords(ui), fmt: ui.unit.fmt, bytes: decimalBytes, end: view.run.time });
     view.across = (t) => LANE_LEFT + (total > 0 ? t / total : 0) * room;
     view.timeAt = (x) => ((x - LANE_LEFT) / room) * total;
@@ -178,7 +202,7 @@ function buildScrub(ui, total, right) {
     const x = LANE_LEFT + (t / total) * room,
       look = { x, y: 36, "font-size": 13, "text-anchor": "middle", fill: "var(--ink2)" };
     picture.append(svg("rect", { x, y: 14, width: 1, height: 6, fill: "var(--edge)" }));
-    picture.append(svg("text", look, t === 0 ? ui.unit.fmt(0) : String(Number(ui.unit.num(t)))));
+    picture.append(svg("text", look, t === 0 ? ui.unit.zero : String(Number(ui.unit.num(t)))));
   }
   picture.append(ui.thumb);
   ui.scrub.replaceChildren(picture);
@@ -201,7 +225,17 @@ function buildLaneBar(ui) {
     ui.play,
     button("next", () => turn(1)),
   );
-  ui.bar.replaceChildren(group, ui.now, speeds, button("full", () => toggleFullScreen(ui.root)));
+  const link = button("link", () => shareLanes(ui)),
+    full = button("full", () => toggleFullScreen(ui.root));
+  ui.shared = el("span", { className: "shared", role: "status" });
+  ui.bar.replaceChildren(group, ui.now, speeds, link, full, ui.shared);
+}
+
+/** Copy the address of this moment, and say so for a while. */
+async function shareLanes(ui) {
+  const note = ui.shared;
+  note.textContent = await shareMoment(ui.clock, ui.root, laneWords(ui));
+  setTimeout(() => (note.textContent = ""), 2500);
 }
 
 const LEGENDS = {
@@ -231,8 +265,8 @@ function buildLaneFoot(ui) {
       i.style.cssText = style;
       return el("span", {}, i, legend[name]);
     };
-  const number = el("span", {}, legend[kind === "pipelines" ? "micro" : "block"]);
-  ui.foot.replaceChildren(...LEGENDS[kind].map(swatch), number);
+  const words = kind === "pipelines" ? ["micro", "letters"] : ["block", "bytes"];
+  ui.foot.replaceChildren(...LEGENDS[kind].map(swatch), ...words.map((name) => el("span", {}, legend[name])));
 }
 
 /** One frame: the cursor, the veil over what is to come, and who is done. */
@@ -253,7 +287,7 @@ function tickLanes(ui) {
   showPlaying(ui.play, clock.playing, w);
   const done = data.runners.filter((run) => clock.t >= run.time * (1 - 1e-12)),
     open = data.runners.filter((run) => !done.includes(run));
-  sayLanes(ui, done, open);
+  sayLanes(ui, done, open, clock.t);
   Object.assign(root.dataset, {
     t: String(Number(clock.t.toPrecision(9))),
     playing: String(clock.playing),
@@ -261,16 +295,15 @@ function tickLanes(ui) {
   });
 }
 
-/** Who is done and what the others still need; then what is always true of them. */
-function sayLanes(ui, done, open) {
-  const { data, clock, unit } = ui,
+/** Who is done and what the slowest still need; then what is always true of them. */
+function sayLanes(ui, done, open, now) {
+  const { data, unit } = ui,
     w = laneWords(ui),
-    names = done.map((run) => run.name),
-    last = open.reduce((worst, run) => (run.time > (worst?.time ?? 0) ? run : worst), null),
-    head = [
-      ...(names.length ? [w.done(names, unit.fmt(clock.t))] : []),
-      ...(names.length && last ? [w.left(last.name, unit.fmt(last.time - clock.t))] : []),
-    ].join(data.lang === "zh" ? "" : " ");
+    longest = Math.max(0, ...open.map((run) => run.time)),
+    slowest = open.filter((run) => run.time >= longest * (1 - 1e-9)),
+    names = (runs) => runs.map((run) => run.name),
+    left = slowest.length ? w.left(names(slowest), unit.fmt(longest - now)) : "",
+    head = done.length ? w.done(open.length ? names(done) : [], unit.fmt(now), left) : "";
   const key = `${head}|${data.said}`;
   if (ui.spoken === key) return;
   ui.spoken = key;

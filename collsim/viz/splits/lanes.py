@@ -6,7 +6,8 @@ and what is held over time. Times are seconds, of pipelines in forward passes of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...training.parallel.levels import GatheredForm, gathered_form
@@ -40,23 +41,66 @@ def pipeline_runner(pipe: Pipeline, timing: PipelineTiming) -> dict[str, Any]:
     ranks = range(pipe.size)
     most = max(1.0, float(max(timing.held)))
     rows = [_rank(pipe, timing, rank) for rank in ranks]
-    form = timing.form
-    said = None
-    if form is not None:
-        said = [
-            {"name": "time", "form": form.time_is, "value": form.time, "drawn": timing.time},
-            {"name": "idle", "form": form.idle_is, "value": form.idle, "drawn": float(timing.idle[0])},
-            {"name": "held", "form": form.held_is, "value": form.held[0], "drawn": float(timing.held[0])},
-        ]
     return {
         "way": pipe.schedule,
         "time": timing.time,
         "share": timing.bubble,
         "most": most,
         "rows": rows,
-        "figures": said,
+        "figures": _pipeline_figures(pipe, timing),
         "stages": pipe.interleave,
     }
+
+
+def _pipeline_figures(pipe: Pipeline, timing: PipelineTiming) -> list[dict[str, Any]] | None:
+    """What formulas say beside what was drawn, of GPU 0; None where no formula holds."""
+    form = timing.form
+    if form is None:
+        return None
+    passes, micros = "passes", len({action.micro for action, *_ in timing.passes})
+    known = {"m": micros, "p": pipe.size, "v": pipe.interleave, "r": 0, "idle": form.idle, **form.seconds}
+    known["B"] = form.seconds["I"] + form.seconds["W"]
+    rows = [
+        {"name": "time", "form": form.time_is, "value": form.time, "drawn": timing.time, "unit": passes},
+        {"name": "idle", "form": form.idle_is, "value": form.idle, "drawn": float(timing.idle[0]), "unit": passes},
+        {
+            "name": "held",
+            "form": form.held_is,
+            "value": form.held[0],
+            "drawn": float(timing.held[0]),
+            "unit": "microbatches",
+        },
+    ]
+    return [{**row, "numbers": in_numbers(str(row["form"]), known)} for row in rows]
+
+
+def in_numbers(formula: str, known: Mapping[str, float]) -> str:
+    """A formula with the numbers in it, sums in brackets added up: `(m + p − 1)(F + B)` is `11 × 3`; "" for what is a
+    number or a letter alone.
+
+    Args:
+        known: what each letter, and each word, stands for.
+    """
+    if not re.search(r"[^\W\d_]", formula) or formula in known:
+        return ""
+    text = re.sub(r"[^\W\d_]+", lambda word: f"«{known.get(word[0], word[0])}»", formula)
+    text = re.sub(r"(?<=[\d»)])\s?(?=[«(])|(?<=»)(?=\d)", " × ", text)
+    text = re.sub("«([a-z]+)» × ", r"\1", text).replace("«", "").replace("»", "")
+    while (added := re.sub(r"(?<![a-z])\(([^()]*)\)", lambda brackets: _added(brackets[1]), text)) != text:
+        text = added
+    text = re.sub(r"(?<=[a-z])\(([^()]*)\)", lambda of: f"({', '.join(map(_added, of[1].split(',')))})", text)
+    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.4g}", text)
+
+
+def _added(numbers: str) -> str:
+    """A sum of products of numbers, added up."""
+    total = 0.0
+    for sign, product in re.findall(r"(^|[+−])\s*([^+−]+)", numbers):
+        one = 1.0
+        for factor in product.split("×"):
+            one *= float(factor)
+        total += -one if sign == "−" else one
+    return f"{total:.10g}"
 
 
 def _rank(pipe: Pipeline, timing: PipelineTiming, rank: int) -> dict[str, Any]:
@@ -98,7 +142,8 @@ def sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
         if 0 not in task.lanes or b <= a:
             continue
         named = task.name.removeprefix("gather ").removeprefix("reduce ").removeprefix("into ")
-        entry = [a, b, numbers.get(named, "r" if not task.computes else ""), PASSES[task.kind], 0, 0]
+        text, kind = numbers.get(named, "r" if not task.computes else ""), PASSES[task.kind]
+        entry = [a, b, text, kind, 0, _HALF.get(kind, 0)]
         (compute if task.stream == COMPUTE else network).append(entry)
     level, most = _levels(trace)
     spans = [(a, b) for a, b, *_ in compute]
@@ -118,6 +163,9 @@ def sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
 #: Kinds of box by kinds of task.
 PASSES = {"forward": "F", "backward": "B", "copy": "copy", "optimizer": "opt", "allgather": "gather"}
 PASSES |= {"reduce_scatter": "reduce", "allreduce": "reduce", "dgrad": "I", "wgrad": "W"}
+
+#: Gathers and reductions have communicators of their own and run beside one another: each has half of the row.
+_HALF = {"gather": 1, "reduce": 2}
 
 
 def _blocks(trace: StepTrace) -> list[str]:
@@ -147,7 +195,7 @@ def _figures(trace: StepTrace, busy: float, level: list[list[float]]) -> list[di
     reduces = sum(task.kind == "reduce_scatter" for task in trace.step.tasks)
     rows: list[dict[str, Any]] = [
         {"name": "exposed", "form": "", "value": trace.exposed, "unit": "s"},
-        {"name": "busy", "form": f"{gathers} + {reduces}", "value": busy, "unit": "s"},
+        {"name": "busy", "form": "", "calls": [gathers, reduces], "value": busy, "unit": "s"},
     ]
     sent = max(trace.sent_bytes.values())
     most = max(gathered for _, gathered, _ in level)

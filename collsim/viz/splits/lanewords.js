@@ -2,6 +2,9 @@
 
 import { TRANSPORT_WORDS } from "../transport/transport.js";
 
+const listedEn = (names) =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+
 export const LANE_WORDS = {
   en: {
     ...TRANSPORT_WORDS.en,
@@ -11,7 +14,6 @@ export const LANE_WORDS = {
     network: "network",
     held: (most) => `held, of ${most}`,
     form: "formula, with the numbers of this run",
-    drawn: "drawn",
     none: "No formula holds for these numbers; what is drawn is the order, run.",
     bubble: "bubble",
     exposed: "exposed",
@@ -22,8 +24,13 @@ export const LANE_WORDS = {
     idle: (x, of, share) => `${x} idle of ${of} = ${share}`,
     all: (x) => `all parameters: ${x}`,
     of: (a, b) => `${a} of ${b}`,
-    done: (names, t) => `At ${t}: ${names.join(", ")} done.`,
-    left: (name, x) => `${name} needs ${x} more.`,
+    done: (names, t, left) => {
+      const who = names.length ? `${listedEn(names)} ${names.length > 1 ? "are" : "is"}` : "all are";
+      return `At ${t} ${who} done${left ? `; ${left}` : ""}.`;
+    },
+    left: (names, x) => `${listedEn(names)} ${names.length > 1 ? "need" : "needs"} ${x} more`,
+    calls: (gathers, reductions) => `${gathers} gathers, ${reductions} reductions`,
+    idleIn: (form) => form,
     pass: {
       F: "forward",
       B: "backward",
@@ -56,12 +63,14 @@ export const LANE_WORDS = {
       bubble: "bubble: idle",
       held: "microbatches held, in whole stages",
       micro: "number: microbatch",
+      letters: "p GPUs, m microbatches, v thin stages of a GPU; held: of GPU r = 0",
       forward: "forward",
       backward: "backward",
       waits: "computing waits",
       gather: "allgather; below: gathered weights now",
       reduce: "reduce-scatter; below: gradients not yet reduced",
       block: "number: block of the model, r: what is no block",
+      bytes: "P: all parameters, r: those of no block, b: those of a block",
       opt: "optimizer",
     },
     one: "One alone",
@@ -75,7 +84,6 @@ export const LANE_WORDS = {
     network: "网络",
     held: (most) => `持有，共 ${most}`,
     form: "公式，代入本次的数字",
-    drawn: "图中",
     none: "这些数字没有适用的公式；图中是按顺序实际运行的结果。",
     bubble: "气泡",
     exposed: "暴露的通信",
@@ -86,8 +94,10 @@ export const LANE_WORDS = {
     idle: (x, of, share) => `${of} 中空闲 ${x} = ${share}`,
     all: (x) => `全部参数：${x}`,
     of: (a, b) => `${a} / ${b}`,
-    done: (names, t) => `在 ${t}：${names.join("、")} 已完成。`,
-    left: (name, x) => `${name} 还需 ${x}。`,
+    done: (names, t, left) => `在 ${t}：${names.length ? names.join("、") : "全部"}已完成${left ? `；${left}` : ""}。`,
+    left: (names, x) => `${names.join("、")}还需 ${x}`,
+    calls: (gathers, reductions) => `${gathers} 次收集，${reductions} 次归约`,
+    idleIn: (form) => form.replace("idle", "空闲"),
     pass: {
       F: "前向",
       B: "反向",
@@ -120,12 +130,14 @@ export const LANE_WORDS = {
       bubble: "气泡：空闲",
       held: "持有的 microbatch，以整个阶段计",
       micro: "数字：microbatch",
+      letters: "p 个 GPU，m 个 microbatch，每个 GPU v 个薄阶段；持有：GPU r = 0",
       forward: "前向",
       backward: "反向",
       waits: "计算在等待",
       gather: "allgather；下方：此刻已收集的权重",
       reduce: "reduce-scatter；下方：尚未归约的梯度",
       block: "数字：模型的块，r：不属于任何块的部分",
+      bytes: "P：全部参数，r：不属于任何块的参数，b：一个块的参数",
       opt: "优化器",
     },
     one: "只看一个",

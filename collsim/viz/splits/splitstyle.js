@@ -27,9 +27,10 @@ export const LANES_CSS = `${shared(".ln")}
 .ln .field canvas{display:block}
 .ln .veil{position:absolute;top:0;bottom:0;background:var(--card);opacity:.6;pointer-events:none}
 .ln .cut{position:absolute;top:0;bottom:0;width:2px;margin-left:-1px;background:var(--ink);pointer-events:none}
-.ln .main{display:flex;justify-content:space-between;align-items:baseline;gap:10px}
-.ln .main b{font-size:26px;line-height:32px;color:var(--ink)}.ln .main span{font-size:14px;color:var(--ink2)}
-.ln .main .r b{font-size:22px}
+.ln .main{display:flex;flex-wrap:wrap;justify-content:space-between;align-items:baseline;gap:0 12px}
+.ln .main b{font-size:26px;line-height:32px;color:var(--ink);margin-right:7px}
+.ln .main span{font-size:14px;color:var(--ink2);white-space:nowrap}
+.ln .main .r b{font-size:22px;margin:0 0 0 5px}
 .ln .meter{height:7px;border-radius:3px;margin:3px 0 4px;background:
   repeating-linear-gradient(135deg,var(--wait) 0 1.5px,transparent 1.5px 6px)}
 .ln .meter i{display:block;height:7px;border-radius:3px 0 0 3px;background:var(--ink3)}
@@ -43,6 +44,8 @@ export const LANES_CSS = `${shared(".ln")}
 .ln .heads span:first-child{flex:1}.ln .heads span:nth-child(3){width:330px;flex:none}
 .ln .bar{display:flex;gap:8px 14px;align-items:center;flex-wrap:wrap;padding:6px 0 2px;border-top:1px solid var(--line)}
 .ln .bar .g{display:flex;gap:6px}.ln .clock{font-size:15px;font-weight:700;white-space:nowrap}
+.ln .dock{position:sticky;bottom:0;z-index:2;background:var(--card);padding-bottom:6px}
+.ln .shared{font-size:14px;color:var(--ink2)}
 .ln .scrub{position:relative;cursor:ew-resize;touch-action:none;margin-left:170px;margin-right:350px}
 .ln.mid .runner{grid-template-columns:120px minmax(0,1fr)}
 .ln.mid .runner>.figures{grid-column:2;display:grid;grid-template-columns:minmax(150px,.7fr) 1fr;gap:0 20px}

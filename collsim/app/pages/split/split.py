@@ -11,6 +11,7 @@ import streamlit as st
 import collsim as cs
 from collsim.training.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes
+from collsim.viz.sentences.words import decimal_bytes
 from collsim.viz.splits.places import splits_source
 
 from ...scenario.mistakes import sentence
@@ -110,24 +111,18 @@ def _headline(made: SplitShown) -> None:
     shares = {name: f"{share}\N{NO-BREAK SPACE}%" for name, share in parts.items()}
     waits = made.waits[language() == "zh"]
     waits = f"{waits[:1].upper()}{waits[1:]}{t('split.end')}" if waits else ""
-    of = t("split.of", room=_decimal(memory["room"])) if memory["room"] else ""
+    of = t("split.of", room=decimal_bytes(memory["room"])) if memory["room"] else ""
     headline(
         quantity_figure(
             small(t("train.time")), format_time(row["time"]), t("split.samples", count=f"{row['batch']:,}")
         ),
         figure(small("MFU"), f"{100 * row['mfu']:.1f} ", "%", t("split.mfu")),
         figure(small(t("split.bubble")), f"{parts['bubble']} ", "%", t("split.bubble.note")),
-        quantity_figure(small(t("train.memory")), _decimal(memory["total"]), of),
+        quantity_figure(small(t("train.memory")), decimal_bytes(memory["total"]), of),
         verdict(
             t("split.head", **shares), *filter(None, (waits, t("split.rest", **shares))), name=small(t("train.why"))
         ),
     )
-
-
-def _decimal(size: float) -> str:
-    """`30.8 GB`: decimal, as vendors count a GPU's memory."""
-    number, unit = (size / 1e12, "TB") if size >= 999.5e9 else (size / 1e9, "GB")
-    return f"{number:.3g}\N{NO-BREAK SPACE}{unit}"
 
 
 def _card(
