@@ -172,6 +172,13 @@ class ChakraTrace:
         return files
 
 
+def roofline(flops: float, nbytes: float) -> dict[str, int]:
+    """Attributes of which ASTRA-sim's roofline makes a time: operations, and bytes of memory that are read and written
+    (Workload.cc, issue_comp; Roofline.cc). It divides operations by a rate that is 0 where there are none, and passes
+    over nodes without bytes, so each is at least 1: time is then bytes / memory bandwidth, as it should be."""
+    return {"num_ops": max(1, round(flops)), "tensor_size": max(1, round(nbytes))}
+
+
 def _varint(value: int) -> bytes:
     out = bytearray()
     while value > 0x7F:
@@ -224,7 +231,9 @@ class _Messages:
             if src == dst or adds:
                 held = [*self.wrote.get((dst, into), []), *written[dst, into]] if adds else []
                 name = f"{'add' if adds else 'copy'} into {into}"
-                done = self.add(dst, COMP, name, [*deps, *held, *([done] if src != dst else [])])
+                size = self.sizes[chunk]  # an addition reads two and writes one, four bytes an element
+                more = roofline(size / 4, 3 * size) if adds else roofline(0, 2 * size)
+                done = self.add(dst, COMP, name, [*deps, *held, *([done] if src != dst else [])], **more)
             written[dst, into] = [done]
         for key, last in written.items():
             self.wrote[key], self.read[key] = last, []

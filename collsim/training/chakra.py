@@ -1,12 +1,12 @@
 """A step of training as Chakra execution traces (.et), a file for each GPU, as ASTRA-sim reads them.
 
 Sources: mlcommons/chakra schema/protobuf/et_def.proto; astra-sim astra-sim/workload/Workload.cc (issue, issue_comp,
-issue_coll_comm) and system/astraccl/native_collectives/collective_algorithm/Ring.cc. A compute task is a COMP node:
-its time in whole microseconds, which ASTRA-sim replays, and its FLOPs and bytes of memory, of which ASTRA-sim's
-roofline makes a time of its own. Allreduce, allgather, reduce-scatter and alltoall are COMM_COLL nodes, which ASTRA-sim
-runs on its network; a broadcast is one that it replays. What ASTRA-sim has no collective for (scatter, gather, reduce,
-a parameter server) is written as the messages of its schedule. Groups that are not all GPUs stand in `name.groups.json`
-(ASTRA-sim: --comm-group-configuration).
+issue_coll_comm) and system/astraccl/native_collectives/collective_algorithm/Ring.cc. A compute task is a COMP node: its
+time in whole microseconds, which ASTRA-sim replays, and its FLOPs and bytes of memory, of which ASTRA-sim's roofline
+makes a time of its own: FLOPs over FLOPs, so that each node has at least one of both. Allreduce, allgather,
+reduce-scatter and alltoall are COMM_COLL nodes, which ASTRA-sim runs on its network; a broadcast is one that it
+replays. What ASTRA-sim has no collective for (scatter, gather, reduce, a parameter server) is written as the messages
+of its schedule. Groups that are not all GPUs stand in `name.groups.json` (ASTRA-sim: --comm-group-configuration).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError
-from ..exchange.chakra import COLLECTIVE, COMP, ChakraTrace
+from ..exchange.chakra import COLLECTIVE, COMP, ChakraTrace, roofline
 from ..files import writing
 from ..schedule import Schedule
 from ..simulate.run import chunk_bytes
@@ -79,7 +79,7 @@ class _Writing:
 
     def box(self, i: int, task: StepTask) -> dict[int, set[int]]:
         """Computing: a node on each of its GPUs."""
-        more = {"num_ops": round(task.flops), "tensor_size": round(task.moved), **self.moments(i)}
+        more = {**roofline(task.flops, task.moved), **self.moments(i)}
         gpus = [self.number[rank] for lane in task.lanes for rank in self.step.lanes[lane]]
         name = f"{task.name} {task.kind}"
         return {gpu: {self.trace.add(gpu, COMP, name, self.waits(i, gpu), **more)} for gpu in gpus}

@@ -2,6 +2,7 @@
 ASTRA-sim replays them: a node starts when all it waits for have ended, a collective when all of its group are there, a
 message when both ends are."""
 
+import heapq
 import json
 import struct
 from collections import defaultdict
@@ -136,6 +137,19 @@ def test_computing_says_its_operations_and_its_bytes_and_allreduces_theirs(tmp_p
     assert reduces == cs.ddp().buckets(cs.model("resnet18"))
 
 
+@pytest.mark.parametrize("parallel", [cs.ddp(), cs.data_parallel(), cs.parameter_server(2)])
+def test_the_roofline_of_astra_sim_gives_every_node_the_time_of_its_bytes_or_of_its_operations(parallel, tmp_path):
+    """Workload.cc, issue_comp: operations over min(bandwidth * operations / bytes, peak); without operations that is 0
+    over 0, and nodes without bytes are passed over."""
+    peak, bandwidth = 300e12, 2e12
+    for own in saved(step(parallel, cs.machine("dgx-a100")), tmp_path):
+        for n in own:
+            if n["type"] == COMP:
+                rate = min(bandwidth * n["num_ops"] / n["tensor_size"], peak)
+                longest = max(n["num_ops"] / peak, n["tensor_size"] / bandwidth)
+                assert n["num_ops"] / rate == pytest.approx(longest), n
+
+
 @pytest.mark.parametrize("parallel", [cs.data_parallel(), cs.data_parallel(False), cs.parameter_server(2)])
 def test_what_astra_sim_has_no_collective_for_is_messages_that_meet(parallel, tmp_path):
     trace = step(parallel, cs.machine("dgx-a100"))
@@ -188,6 +202,79 @@ def test_a_step_that_is_split_in_three_ways_has_every_group_and_every_hop(tmp_pa
     assert hops == {(r, r + 4) for r in range(4)} | {(r + 4, r) for r in range(4)}
     end = max(replayed(files, groups).values())
     assert 0.8 * 1e6 * trace.time < end <= 1e6 * trace.time + 1  # hops take no time in this replay
+
+
+class AstraSim:
+    """Its rules of who may begin: a GPU computes one node at a time, and has one collective or message of its own under
+    way at a time; what it receives needs no place; of nodes that may begin the lowest number does
+    (workload/HardwareResource.cc, Workload.cc)."""
+
+    def __init__(self, files, groups):
+        self.files, self.groups, self.now, self.queue, self.busy = files, groups, 0.0, [], set()
+        self.left = [{n["id"]: set(n["data_deps"]) for n in own} for own in files]
+        self.met, self.counts = defaultdict(list), defaultdict(int)
+
+    def begin(self, gpu):
+        for number in sorted(i for i, deps in self.left[gpu].items() if not deps):
+            n = self.files[gpu][number]
+            place = gpu, "compute" if n["type"] == COMP else "network"
+            if n["type"] != RECV and place in self.busy:
+                continue
+            del self.left[gpu][number]
+            self.busy |= {place} if n["type"] != RECV else set()
+            if n["type"] == COMP:
+                heapq.heappush(self.queue, (self.now + n["duration"], gpu, number))
+            else:
+                self.meet(gpu, number, n)
+
+    def meet(self, gpu, number, n):
+        name = n.get("pg_name", b"").decode()
+        what = (name,) if n["type"] == COLLECTIVE else (n.get("comm_src", 0), n.get("comm_dst", 0), n["comm_tag"])
+        key = *what, self.counts[gpu, n["type"], what]
+        self.counts[gpu, n["type"], what] += 1
+        self.met[key].append((gpu, number))
+        size = 2 if n["type"] != COLLECTIVE else len(self.groups[name]) if name else len(self.files)
+        if len(self.met[key]) == size:
+            for end, its in self.met[key]:
+                heapq.heappush(self.queue, (self.now + n["duration"], end, its))
+
+    def run(self):
+        """Nodes that never end."""
+        for gpu in range(len(self.files)):
+            self.begin(gpu)
+        ended = 0
+        while self.queue:
+            self.now, gpu, number = heapq.heappop(self.queue)
+            kind = self.files[gpu][number]["type"]
+            self.busy -= {(gpu, "compute" if kind == COMP else "network")} if kind != RECV else set()
+            for deps in self.left[gpu].values():
+                deps.discard(number)
+            ended += 1
+            self.begin(gpu)
+        return sum(map(len, self.files)) - ended
+
+
+@pytest.mark.parametrize(
+    "parallel",
+    [
+        cs.fsdp(replicate=2),
+        cs.zero(2),
+        cs.context(2) * cs.fsdp(),
+        cs.tensor(2, sequence=True) * cs.pipeline(2, interleave=2) * cs.zero(1),
+        cs.tensor(2) * cs.pipeline(4, schedule="zbv") * cs.ddp(),
+    ],
+    ids=lambda way: way.says,
+)
+def test_where_a_gpu_has_one_collective_at_a_time_as_in_astra_sim_none_waits_for_another_for_ever(parallel, tmp_path):
+    model = cs.transformer(256, 8, 4, seq=64)
+    trace = cs.training_step(model, cs.machine("dgx-a100"), parallel=parallel, batch=64, micro_batch=1)
+    files = saved(trace, tmp_path)
+    place = tmp_path / "step.groups.json"
+    replay = AstraSim(files, json.loads(place.read_text()) if place.exists() else {})
+    assert replay.run() == 0
+    assert replay.now > 0.8e6 * trace.time
+    files[1][next(n["id"] for n in files[1] if n["type"] == COLLECTIVE)]["data_deps"] = [len(files[1]) - 1]
+    assert AstraSim(files, replay.groups).run() > 0
 
 
 def test_asynchronous_workers_are_refused_and_nothing_is_written(tmp_path):
