@@ -199,8 +199,21 @@ SAID = {
     "compare wants two StepTraces, or two Traces, got {given!r}": (
         "compare 需要两个 StepTrace，或两个 Trace，得到的是 {given!r}"
     ),
-    "{says}: PyTorch has no module that does this; ddp() and data_parallel() have a script": (
-        "{says}：PyTorch 没有这样的模块；ddp() 和 data_parallel() 有脚本"
+    "{says}: PyTorch has no module that does this; ddp(), data_parallel() and products of ways have a script": (
+        "{says}：PyTorch 没有这样的模块；ddp()、data_parallel() 和各种划分的乘积有脚本"
+    ),
+    "Megatron-LM has no {part}: its pipelines are 1F1B and interleaved": (
+        "Megatron-LM 没有 {part}：它的流水线只有 1F1B 和交错"
+    ),
+    "Megatron-LM has no order {order!r} of ranks; it has {known}": "Megatron-LM 没有 rank 次序 {order!r}；它有 {known}",
+    "no PyTorch script for {part}: torch's context_parallel is a prototype, for CUDA's kernels alone": (
+        "{part} 没有 PyTorch 脚本：torch 的 context_parallel 是原型，只支持 CUDA 的 kernel"
+    ),
+    "no PyTorch script for {part}: torch has no module for experts": (
+        "{part} 没有 PyTorch 脚本：torch 没有用于专家的模块"
+    ),
+    "no PyTorch script for {part} of {name}: it knows the layers of cs.transformer alone": (
+        "{name} 的 {part} 没有 PyTorch 脚本：脚本只认识 cs.transformer 的层"
     ),
     "init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)": (
         "init={init!r} 必须是 'env://'（torchrun）或 'tcp://'（每个进程一行）"

@@ -96,17 +96,75 @@ def test_formulas_of_fsdp_are_what_its_steps_send_and_gather(options):
         assert figures[name]["value"] == pytest.approx(figures[name]["drawn"], rel=1e-6), name
 
 
-def test_megatrons_options_are_those_of_the_split():
-    from collsim.training.parallel.megatron import options
+def megatron(way, model="llama2-7b", recompute="none", **more):
+    """Options of the command line, each with what follows it."""
+    from collsim.training.parallel.megatron import command
 
-    said = options("tensor(8, sequence=True) * pipeline(16, interleave=6) * zero(1)", 1536, 1, "full")
-    for part in (
-        "--tensor-model-parallel-size 8 --sequence-parallel",
-        "--pipeline-model-parallel-size 16",
-        "--num-virtual-stages-per-pipeline-rank 6",
-        "--global-batch-size 1536",
-        "--use-distributed-optimizer",
-        "--recompute-granularity full",
-    ):
-        assert part in said
-    assert "context" not in said
+    words = command(way, cs.model(model), 1536, 1, recompute, **more).replace("\\\n", "").split()
+    found, last = {}, ""
+    for word in words:
+        last = word if word.startswith("--") else last
+        found[last] = found.get(last, "") if word == last else f"{found.get(last, '')} {word}".strip()
+    return found
+
+
+def test_megatrons_options_are_those_of_the_split():
+    said = megatron("tensor(8, sequence=True) * pipeline(16, interleave=6) * zero(1)", "gpt3-175b", "full", nodes=128)
+    assert said[""] == "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun"
+    for option, value in {
+        "--nnodes": "128",
+        "--nproc-per-node": "8 pretrain_gpt.py",
+        "--num-layers": "96",
+        "--hidden-size": "12288",
+        "--seq-length": "2048",
+        "--tensor-model-parallel-size": "8",
+        "--sequence-parallel": "",
+        "--pipeline-model-parallel-size": "16",
+        "--num-virtual-stages-per-pipeline-rank": "6",
+        "--global-batch-size": "1536",
+        "--use-distributed-optimizer": "",
+        "--grad-reduce-in-bf16": "",
+        "--recompute-granularity": "full",
+    }.items():
+        assert said[option] == value, option
+    assert not [option for option in said if "context" in option or "swiglu" in option]
+
+
+def test_megatron_shards_by_torch_where_it_can_and_else_by_its_own_module():
+    """validate_args refuses --use-torch-fsdp2 with a pipeline, experts, a tied head, and fused gradients."""
+    plain = megatron(cs.fsdp())
+    assert {"--use-torch-fsdp2", "--no-gradient-accumulation-fusion", "--untie-embeddings-and-output-weights"} <= {
+        *plain
+    }
+    assert "--use-distributed-optimizer" not in plain
+    assert "--torch-fsdp2-no-reshard-after-forward" in megatron(cs.fsdp(False))
+    own = [
+        megatron(cs.fsdp(), "gpt2"),
+        megatron(cs.pipeline(4) * cs.fsdp()),
+        megatron(cs.expert(4) * cs.fsdp(), "gpt-oss-20b"),
+        megatron(cs.fsdp(replicate=2)),
+        megatron(cs.zero(3)),
+        megatron(cs.zero(2)),
+    ]
+    assert [one["--data-parallel-sharding-strategy"] for one in own] == ["optim_grads_params"] * 5 + ["optim_grads"]
+    assert not [one for one in own if "--use-torch-fsdp2" in one or one["--ckpt-format"] != "fsdp_dtensor"]
+    assert own[3]["--num-distributed-optimizer-instances"] == "2"
+    fsdp = megatron(cs.tensor(8) * cs.fsdp())  # needs more connections than one
+    assert fsdp[""] == "torchrun"
+
+
+def test_megatron_reduces_gradients_as_the_step_does():
+    assert "--overlap-grad-reduce" in megatron(cs.ddp())
+    assert "--grad-reduce-in-bf16" not in megatron(cs.ddp())
+    assert "--overlap-grad-reduce" not in megatron(cs.ddp(overlap=False))
+    assert "--grad-reduce-in-bf16" not in megatron(cs.zero(1, reduce_dtype="float32"))
+    half = megatron(cs.pipeline(4) * cs.ddp(), recompute="alternate")
+    assert (half["--recompute-method"], half["--recompute-num-layers"]) == ("block", "4")  # 32 / 4 / 2
+
+
+def test_what_megatron_has_not_is_refused():
+    with pytest.raises(cs.CollsimError, match="1F1B and interleaved"):
+        megatron(cs.pipeline(4, "zbv") * cs.ddp())
+    assert "--use-tp-pp-dp-mapping" in megatron((cs.pipeline(4) * cs.ddp()).placed("tp-cp-ep-pp-dp"))
+    with pytest.raises(cs.CollsimError, match="no order 'dp-tp-cp-ep-pp'"):
+        megatron((cs.tensor(4) * cs.ddp()).placed("dp-tp-cp-ep-pp"))

@@ -1,43 +1,153 @@
-"""The options of Megatron-LM that split a step so.
+"""The command line of Megatron-LM that splits a step so.
 
-Source: Megatron-LM, megatron/training/arguments.py (core 0.13).
+Source: Megatron-LM, megatron/training/arguments.py (commit 000c4ac): names, what is on unless told otherwise,
+and what `validate_args` refuses; megatron/core/distributed/README.md: FSDP.
 """
 
 from __future__ import annotations
 
-from .model_parallel import ContextParallel, ExpertParallel, TensorParallel
+from ...errors import CollsimError, in_a_row
+from ..workload.decoder import Decoder, decoder
+from ..workload.model import Model
+from .ddp import DDP
+from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
+from .placement import ORDER
 from .sharding import FSDP, Zero
 from .split import Split
 from .spoken import spoken
 from .strategy import Parallel
 
+#: Orders of ranks that it knows, with the option that chooses them.
+_ORDERS = {ORDER: "", "tp-cp-ep-pp-dp": "--use-tp-pp-dp-mapping"}
 
-def options(parallel: Parallel | str, batch: int, micro_batch: int, recompute: str = "none") -> str:
-    """Options of `pretrain_gpt.py`, one a line; in bfloat16. Raises CollsimError for a text that is no way of
-    splitting."""
+
+def command(
+    parallel: Parallel | str,
+    model: Model,
+    batch: int,
+    micro_batch: int,
+    recompute: str = "none",
+    nodes: int = 1,
+    gpus: int = 8,
+) -> str:
+    """`torchrun pretrain_gpt.py` with its options, a line for each kind of them; in bfloat16, on data that it makes up.
+
+    Args:
+        nodes, gpus: how many nodes, and GPUs of each.
+
+    Raises CollsimError for a text that is no way of splitting, and for what Megatron-LM has not.
+    """
     way = spoken(parallel) if isinstance(parallel, str) else parallel
     split = way if isinstance(way, Split) else Split((way,))
-    lines = [f"--micro-batch-size {micro_batch} --global-batch-size {batch} --bf16"]
-    tensor, pipe = split.part(TensorParallel), split.pipe
+    sizes = decoder(model)
+    far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500" if nodes > 1 else "--standalone"
+    shared = split.size(TensorParallel) > 1 or split.size(ContextParallel) > 1
+    alone = "CUDA_DEVICE_MAX_CONNECTIONS=1 " if shared and not _fully_sharded(split) else ""
+    lines = [f"{alone}torchrun {far} --nproc-per-node {gpus} pretrain_gpt.py"]
+    lines += _model(sizes) if sizes is not None else ["$MODEL_ARGS"]
+    lines += ["--mock-data --tokenizer-type NullTokenizer --train-iters 20 --lr 1e-4 --bf16"]
+    lines += [f"--micro-batch-size {micro_batch} --global-batch-size {batch}"]
+    lines += [*_layers(split), *_pipeline(split), *_data(split, sizes)]
+    stages = split.pipe.size * split.pipe.interleave
+    lines += [_recomputed(recompute, sizes.blocks // stages if sizes is not None else 0), _order(split)]
+    return " \\\n".join(filter(None, lines))
+
+
+def _fully_sharded(split: Split) -> bool:
+    """Sharded by a module of its own: stage 2 and above, which its distributed optimizer is not."""
+    data = split.data
+    return isinstance(data, FSDP) or (isinstance(data, Zero) and data.stage > 1)
+
+
+def _model(sizes: Decoder) -> list[str]:
+    """The sizes of a decoder."""
+    lines = [f"--num-layers {sizes.blocks} --hidden-size {sizes.h} --ffn-hidden-size {sizes.ffn}"]
+    heads = f"--num-attention-heads {sizes.heads}"
+    heads += f" --group-query-attention --num-query-groups {sizes.kv_heads}" * (sizes.kv_heads < sizes.heads)
+    heads += f" --kv-channels {sizes.head}" * (sizes.head * sizes.heads != sizes.h)
+    longest = sizes.positions or sizes.seq
+    lines += [heads, f"--seq-length {sizes.seq} --max-position-embeddings {longest} --vocab-size {sizes.vocab}"]
+    more = ["--swiglu"] * sizes.gated + ["--disable-bias-linear --normalization RMSNorm"] * (not sizes.bias)
+    more += ["--position-embedding-type rope"] * (not sizes.positions)
+    more += ["--untie-embeddings-and-output-weights"] * (not sizes.tied)
+    more += ["--attention-dropout 0 --hidden-dropout 0 --attention-backend flash"] * sizes.flash
+    return [*lines, " ".join(more)]
+
+
+def _layers(split: Split) -> list[str]:
+    """GPUs that share layers, sequences and experts."""
+    lines = []
+    tensor, context, expert = split.part(TensorParallel), split.size(ContextParallel), split.size(ExpertParallel)
     if tensor is not None and tensor.size > 1:
         lines.append(f"--tensor-model-parallel-size {tensor.size}" + " --sequence-parallel" * tensor.sequence)
-    if pipe.size > 1:
-        lines.append(f"--pipeline-model-parallel-size {pipe.size}")
-    if pipe.size > 1 and pipe.interleave > 1:
-        lines.append(f"--num-virtual-stages-per-pipeline-rank {pipe.interleave}")
-    if split.size(ContextParallel) > 1:
-        lines.append(f"--context-parallel-size {split.size(ContextParallel)}")
-    if split.size(ExpertParallel) > 1:
-        lines.append(f"--expert-model-parallel-size {split.size(ExpertParallel)}")
+    if context > 1:
+        lines.append(f"--context-parallel-size {context}")
+    if expert > 1:  # each is cut over TP too, unless told otherwise
+        lines.append(f"--expert-model-parallel-size {expert}")
+    return lines
+
+
+def _pipeline(split: Split) -> list[str]:
+    pipe: Pipeline = split.pipe
+    if pipe.size == 1:
+        return []
+    if pipe.schedule not in ("1f1b", "interleaved"):
+        raise CollsimError("Megatron-LM has no {part}: its pipelines are 1F1B and interleaved", part=pipe.says)
+    thin = f" --num-virtual-stages-per-pipeline-rank {pipe.interleave}" if pipe.interleave > 1 else ""
+    return [f"--pipeline-model-parallel-size {pipe.size}{thin}"]
+
+
+def _data(split: Split, sizes: Decoder | None) -> list[str]:
+    """How replicas keep together. Its gradients are reduced in float32 unless told otherwise."""
     data = split.data
-    if isinstance(data, Zero):
-        lines.append("--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather")
-    elif isinstance(data, FSDP):
-        lines.append("--use-torch-fsdp2")
+    if data is None:
+        return []
+    if isinstance(data, DDP):
+        small = " --grad-reduce-in-bf16" if data.hook else ""
+        return [f"--overlap-grad-reduce{small}" if data.overlap else small.strip()]
+    small = "" if data.reduce_dtype == "float32" else " --grad-reduce-in-bf16"
+    if isinstance(data, Zero) and data.stage == 1:
+        beside = " --overlap-grad-reduce --overlap-param-gather" if data.overlap else ""
+        return [f"--use-distributed-optimizer{beside}{small}"]
+    if isinstance(data, FSDP) and data.replicate == 1 and _torch_shards(split, sizes):
+        keeps = "" if data.reshard_after_forward else " --torch-fsdp2-no-reshard-after-forward"
+        return [f"--use-torch-fsdp2 --no-gradient-accumulation-fusion --ckpt-format torch_dist{keeps}{small}"]
+    return [_megatron_shards(data) + small]
+
+
+def _torch_shards(split: Split, sizes: Decoder | None) -> bool:
+    """Does it take torch's FSDP2? Not with a pipeline, experts, or a head that shares the embedding's matrix."""
+    return split.pipe.size == 1 and split.size(ExpertParallel) == 1 and sizes is not None and not sizes.tied
+
+
+def _megatron_shards(data: Zero | FSDP) -> str:
+    """Its own module, Megatron-FSDP."""
+    gradients = data.stage == 2 if isinstance(data, Zero) else not data.reshard_after_forward
+    what = "optim_grads" if gradients else "optim_grads_params"
+    copies = data.replicate if isinstance(data, FSDP) else 1
+    more = f" --num-distributed-optimizer-instances {copies}" if copies > 1 else ""
+    return (
+        f"--use-megatron-fsdp --data-parallel-sharding-strategy {what} --use-distributed-optimizer{more} "
+        "--overlap-grad-reduce --overlap-param-gather --no-gradient-accumulation-fusion --ckpt-format fsdp_dtensor"
+    )
+
+
+def _recomputed(recompute: str, blocks: int) -> str:
+    """What is computed again; `blocks` of a stage, 0 where they are not known."""
     if recompute == "full":
-        lines.append("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1")
-    elif recompute == "selective":
-        lines.append("--recompute-granularity selective")
-    elif recompute == "alternate":  # it has no such choice: half of a stage's blocks, one behind another
-        lines.append("--recompute-granularity full --recompute-method block --recompute-num-layers $((BLOCKS / 2))")
-    return " \\\n".join(lines)
+        return "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"
+    if recompute == "selective":
+        return "--recompute-granularity selective"
+    if recompute == "alternate":  # it has no such choice: half of a stage's blocks, one behind another
+        half = str(-(-blocks // 2)) if blocks else "$HALF_OF_A_STAGE"
+        return f"--recompute-granularity full --recompute-method block --recompute-num-layers {half}"
+    return ""
+
+
+def _order(split: Split) -> str:
+    if split.order not in _ORDERS:
+        known = in_a_row(list(_ORDERS), "{first} and {then}")
+        raise CollsimError(
+            "Megatron-LM has no order {order!r} of ranks; it has {known}", order=split.order, known=known
+        )
+    return _ORDERS[split.order]

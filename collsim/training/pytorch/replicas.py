@@ -1,28 +1,21 @@
-"""A step of training as the PyTorch script that runs it, and the lines that start it.
+"""Scripts of replicas that hold the whole model: DistributedDataParallel, DataParallel.
 
-What the script does was run with torch 2.13.0 on two CPU processes (gloo), with env:// and with tcp://. It trains the
-real model where the library that has it is installed (torchvision, transformers), else a module with the same
-parameter tensors, whose buckets are the same; it prints the time of the first step and of those after it, and the
-buckets and the overlap that DDP itself reports. Sources: torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d
-(logger.cpp), torch/distributed/run.py (torchrun), docs/source/distributed.md (initialization).
+They train the real model where the library that has it is installed (torchvision, transformers), else a module with the
+same parameter tensors, whose buckets are the same, and print the buckets and the overlap that DDP itself reports.
+Sources: torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d (logger.cpp).
 """
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ..errors import CollsimError
-from ..units import format_time
-from .parallel import DDP, DataParallel
-from .trace import StepTrace
+from ..parallel import DDP, DataParallel
+from ..trace import StepTrace
+from .parts import JOIN, OPTIMIZERS, head, listed, timed
 
 if TYPE_CHECKING:
-    from .run import Request
-    from .workload.model import Model
+    from ..run import Request
+    from ..workload.model import Model
 
 #: Names of torchvision's and huggingface's builders, by the names of the catalogue.
 _VISION = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19")
@@ -32,107 +25,11 @@ _TEXT = {
     "intermediate_size=4096))",
     "gpt2": "GPT2Model(transformers.GPT2Config())",
 }
-_OPTIMIZERS = {
-    "adam": "torch.optim.Adam(model.parameters())",
-    "momentum": "torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)",
-    "sgd": "torch.optim.SGD(model.parameters(), lr=0.01)",
-    "none": "None",
-}
-
-
-def script(trace: StepTrace) -> str:
-    """The script. Raises CollsimError for ways of splitting that PyTorch has no module for."""
-    parallel = trace.request.parallel
-    if isinstance(parallel, DDP):
-        return _script(trace, _ddp_parts(trace, parallel))
-    if isinstance(parallel, DataParallel):
-        return _script(trace, _data_parallel_parts(trace))
-    why = "{says}: PyTorch has no module that does this; ddp() and data_parallel() have a script"
-    raise CollsimError(why, says=parallel.says)
-
-
-def launch(trace: StepTrace, init: str = "env://", file: str = "step.py") -> str:
-    """The lines that start the script.
-
-    Args:
-        init: `"env://"`: torchrun, once on every node, tells each process its rank; `"tcp://"`: a line for each
-            process, which names the first node's address, the number of processes and its rank.
-
-    Raises CollsimError for another `init`.
-    """
-    if init not in ("env://", "tcp://"):
-        raise CollsimError("init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)", init=init)
-    request = trace.request
-    if isinstance(request.parallel, DataParallel):
-        return f"CUDA_VISIBLE_DEVICES={','.join(map(str, request.ranks))} python {file}"
-    ranks, nodes = len(request.ranks), _nodes(request)
-    if init == "env://":
-        far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500" if nodes > 1 else "--standalone"
-        return f"torchrun {far} --nproc-per-node {ranks // nodes} {file}"
-    first = "FIRST_NODE" if nodes > 1 else "127.0.0.1"
-    line = f"python {file} --init tcp://{first}:29500 --world-size {ranks} --local-rank {{local}} --rank {{rank}} &"
-    return "\n".join(
-        (f"# on node {node}\n" if nodes > 1 else "")
-        + "\n".join(line.format(local=i, rank=node * (ranks // nodes) + i) for i in range(ranks // nodes))
-        for node in range(nodes)
-    )
-
-
-def _nodes(request: Request) -> int:
-    places = request.topology.devices.node[request.topology.endpoint_device[list(request.ranks)]]
-    nodes = len(np.unique(places))
-    return nodes if len(request.ranks) % nodes == 0 else 1
-
-
-# ---- the parts of a script -------------------------------------------------------------------------------------------
-
-_BEGIN = '''"""One step of training, timed.
-
-    {what}
-
-{start}
-"""
-
-import argparse
-import contextlib
-import os
-import time
-
-import torch
-import torch.distributed as dist
-
-ask = argparse.ArgumentParser()
-'''
-_ASK_DISTRIBUTED = """\
-# NCCL moves CUDA tensors, Gloo those of the CPU. PyTorch does not read this option: main.py of its examples has one of
-# the same name, and hands it to init_process_group, as is done here.
-ask.add_argument("--dist-backend", default="nccl" if torch.cuda.is_available() else "gloo", choices=["nccl", "gloo"])
-# env://: rank, world size and the address of rank 0 are in the environment, where torchrun puts them.
-# tcp://host:port: they are given here; rank 0 listens at that address.
-ask.add_argument("--init", default="env://")
-ask.add_argument("--rank", type=int, default=-1)
-ask.add_argument("--world-size", type=int, default=-1)
-ask.add_argument("--local-rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))
-"""
 _ASK = """\
 ask.add_argument("--batch", type=int, default={micro}, help="samples of a process at a time")
 ask.add_argument("--steps", type=int, default=20)
 ask.add_argument("--same-tensors", action="store_true", help="not the model: a module with its tensors")
 asked = ask.parse_args()
-"""
-_JOIN = """
-# is_nccl_available: was this PyTorch built with NCCL? (Not: is there a GPU, nor which version.) torch.cuda.nccl.version
-# is that of the NCCL in this build: wheels bring their own, whatever else is installed.
-known = torch.cuda.nccl.version() if dist.is_nccl_available() and hasattr(torch._C, "_nccl_version") else None
-dist.init_process_group(asked.dist_backend, init_method=asked.init, rank=asked.rank, world_size=asked.world_size)
-rank, n = dist.get_rank(), dist.get_world_size()
-gpu = asked.dist_backend == "nccl"
-device = torch.device("cuda", asked.local_rank) if gpu else torch.device("cpu")
-if gpu:
-    torch.cuda.set_device(device)
-if rank == 0:
-    print(f"torch {torch.__version__}, {n} processes, {asked.dist_backend}, NCCL {known}")
-torch.manual_seed(rank)
 """
 _ONE_PROCESS = """
 # One process drives all GPUs: no init_process_group, no torchrun.
@@ -166,26 +63,6 @@ class SameTensors(torch.nn.Module):
         return y
 
 '''
-_TIMED = """
-
-def now():
-    torch.cuda.synchronize() if gpu else None  # kernels are launched, not yet done, when a call returns
-    return time.perf_counter()
-
-
-def one_step():
-    begin = now()
-    step()
-    return now() - begin
-
-
-first = one_step()
-rest = [one_step() for _ in range(asked.steps)][asked.steps // 4 :]  # buckets are rebuilt after the first steps
-seconds = sorted(rest)[len(rest) // 2]
-if rank == 0:
-    print(f"first step {{1e3 * first:.3f}} ms, then {{1e3 * seconds:.3f}} ms: {{{samples} / seconds:.1f}} samples/s")
-    print("collsim says: {said}")
-"""
 _REPORT = """\
     log = model._get_ddp_logging_data()  # what DDP itself knows
     sizes = {sizes}
@@ -222,52 +99,34 @@ def loss(out):  # of every output, so that every parameter has a gradient
 """
 
 
-def _script(trace: StepTrace, parts: Sequence[str]) -> str:
+def script(trace: StepTrace) -> str:
     """The whole script: head, what splits, model, step, times."""
-    join, wrap, step, report = parts
     request = trace.request
-    what = f"{request.model.name}, {len(request.ranks)} GPUs, {request.parallel.says}"
-    start = textwrap.indent("\n".join(_starts(trace)), "    ")
-    head = _BEGIN.format(what=what, start=start) + (_ASK_DISTRIBUTED if join is _JOIN else "")
+    way = request.parallel
+    made = _ddp_parts(trace, way) if isinstance(way, DDP) else _data_parallel_parts(trace)
+    join, wrap, step, report = made
     samples = f"asked.batch * n * {request.accumulate}" if request.accumulate > 1 else "asked.batch * n"
     return (
-        head
+        head(trace, distributed=not isinstance(way, DataParallel))
         + _ASK.format(micro=request.micro_batch)
         + join
         + _same_tensors(request.model)
         + _model(request)
         + wrap
-        + f"optimizer = {_OPTIMIZERS[request.optimizer]}\n"
+        + f"optimizer = {OPTIMIZERS[request.optimizer].format(parameters='model.parameters()')}\n"
         + step
-        + _TIMED.format(samples=samples, said=_predicted(trace))
+        + timed(trace, samples)
         + report
     )
-
-
-def _predicted(trace: StepTrace) -> str:
-    time = format_time(trace.time).replace("\N{NO-BREAK SPACE}", " ")
-    which = "the first step" if trace.request.step == 1 else "a step"
-    return f"{time} for {which} on {trace.topology.name}"
-
-
-def _starts(trace: StepTrace) -> list[str]:
-    lines = [launch(trace)]
-    if isinstance(trace.request.parallel, DDP):
-        lines += ["or, without torchrun, a process each:", launch(trace, "tcp://").replace(" &", "").splitlines()[-1]]
-    return lines
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return textwrap.fill(", ".join(map(str, numbers)), 110, initial_indent="    ", subsequent_indent="    ") + ","
 
 
 def _same_tensors(model: Model) -> str:
     sizes = [n for layer in model.layers for n in layer.tensors]
     used = list(reversed(model.arrival))
-    order = "range(len(TENSORS))" if used == list(range(len(used))) else f"[\n{_listed(used)}\n]"
+    order = "range(len(TENSORS))" if used == list(range(len(used))) else f"[\n{listed(used)}\n]"
     buffers = ", ".join(str(n) for layer in model.layers for n in layer.buffers)
-    many = f"\n{_listed([n for layer in model.layers for n in layer.buffers])}\n" if len(buffers) > 100 else buffers
-    return _SAME_TENSORS.format(tensors=_listed(sizes), used=order, buffers=many, model=model.name)
+    many = f"\n{listed([n for layer in model.layers for n in layer.buffers])}\n" if len(buffers) > 100 else buffers
+    return _SAME_TENSORS.format(tensors=listed(sizes), used=order, buffers=many, model=model.name)
 
 
 def _model(request: Request) -> str:
@@ -329,7 +188,7 @@ def _ddp_parts(trace: StepTrace, parallel: DDP) -> tuple[str, str, str, str]:
     report = _REPORT.format(sizes=sizes, buckets=", ".join(map(str, parallel.buckets(request.model, request.step))))
     if not parallel.overlap:  # DDP itself sends nothing, and has nothing to report
         report = "dist.destroy_process_group()\n"
-    return _JOIN, wrap, _step(request, context, after), report
+    return JOIN, wrap, _step(request, context, after), report
 
 
 def _words(parallel: DDP) -> list[str]:
@@ -351,7 +210,7 @@ def _words(parallel: DDP) -> list[str]:
 
 def _by_hand(request: Request, parallel: DDP) -> str:
     """All allreduces after the backward pass, in the same buckets."""
-    buckets = "\n".join(f"    [\n{_listed(bucket)}\n    ]," for bucket in parallel.layout(request.model, request.step))
+    buckets = "\n".join(f"    [\n{listed(bucket)}\n    ]," for bucket in parallel.layout(request.model, request.step))
     wire = {None: "", "fp16": ".half()", "bf16": ".bfloat16()"}[parallel.hook]
     return (
         f"# Tensors of each bucket: with no_sync DDP sends nothing, so that nothing runs beside the backward pass.\n"

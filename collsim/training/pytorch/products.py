@@ -1,0 +1,281 @@
+"""Scripts of products of ways: a mesh of processes (DeviceMesh), tensor parallelism, a pipeline, and replicas that are
+sharded (fully_shard, FSDP2) or whole (replicate).
+
+Sources: torch 2.13, torch/distributed/device_mesh.py, fsdp/_fully_shard/_fully_shard.py, _composable/
+replicate_with_fsdp.py, pipelining/stage.py and schedules.py; how they go together: torchtitan,
+torchtitan/models/llama3/parallelize.py and distributed/pipeline_parallel.py. ZeRO's stages are fully_shard with weights
+that stay: what is sent is the same, new weights are gathered before they are used and not behind the optimizer.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import Any
+
+from ...errors import CollsimError
+from ..parallel import DDP, FSDP, ContextParallel, ExpertParallel, Split, TensorParallel, Zero
+from ..parallel.units import Unit
+from ..run import Request, workload_of
+from ..trace import StepTrace
+from ..workload.decoder import Decoder, decoder
+from .decoders import decoder_text, units_text
+from .parts import JOIN, OPTIMIZERS, head, timed
+from .pipelines import SCHEDULES, SINGLE, held_stages
+
+_ASK = """\
+ask.add_argument("--batch", type=int, default={micro}, help="samples of a replica at a time")
+ask.add_argument("--steps", type=int, default=20)
+asked = ask.parse_args()
+"""
+_MESH = """
+# Ranks as collsim counts them ({order}): the last dimension varies fastest.
+mesh = init_device_mesh(device.type, ({sizes}), mesh_dim_names=({names}))
+torch.manual_seed(0)  # GPUs that share a layer have the same samples
+"""
+_POLICY = "\n\npolicy = MixedPrecisionPolicy(param_dtype=torch.{dtype}, reduce_dtype=torch.{reduce})\n"
+_SHARE = """{waited}
+
+def share(stage):  # {what}
+    for block in stage.blocks:
+        {call}(block, mesh={mesh}{policy}{reshard})
+{more}    return {call}(stage, mesh={mesh}{policy})
+"""
+_WAITED = """
+
+def waited(*_):  # until all that was launched is done
+    now()
+"""
+_WAIT = """\
+    for block in stage.blocks:  # torch gathers ahead by itself; so a block is gathered only when it is needed
+        block.set_modules_to_backward_prefetch([block])
+        block.register_forward_pre_hook(waited, prepend=True)
+"""
+_MAKE = """
+
+def make(number):
+    with torch.device("meta"):
+        stage = Stage(number)
+{before}    stage.to_empty(device=device)
+{after}    with torch.no_grad():
+        for parameter in stage.parameters():
+            getattr(parameter, "_local_tensor", parameter).normal_(std=0.02)
+    return stage
+
+"""
+_WHOLE = """
+model = make(0)
+x, y = data(asked.batch * {micros})
+optimizer = {optimizer}
+
+
+def step():
+    for parameter in model.parameters():
+        parameter.grad = None
+    for micro, (one, target) in enumerate(zip(x.split(asked.batch), y.split(asked.batch))):
+{sync}        with {context}:
+            loss(model(one), target).backward()
+    {last}
+"""
+_STAGED = """
+mine = {mine}  # stages of this process
+parts = [make(number) for number in mine]
+stages = [
+    PipelineStage(part, number, len(STAGES), device, group=mesh["pp"].get_group())
+    for part, number in zip(parts, mine)
+]
+schedule = {schedule}({stages}, n_microbatches={micros}, loss_fn=loss)
+x, y = data(asked.batch * {micros})
+optimizer = {optimizer}
+
+
+def step():
+    for part in parts:
+        part.zero_grad()
+    with {context}:
+        last = {{"target": y, "losses": []}} if len(STAGES) - 1 in mine else {{}}
+        schedule.step(*([x] if 0 in mine else []), **last)
+    {last}
+"""
+_END = """\
+    if gpu:
+        print(f"at most {{torch.cuda.max_memory_allocated() / 2**30:.2f}} GiB; collsim says {held:.2f} GiB")
+dist.destroy_process_group()
+"""
+
+
+def script(trace: StepTrace, split: Split) -> str:
+    """The whole script. Raises CollsimError for parts that it has no words for."""
+    request = trace.request
+    listed = split.stages(workload_of(request))
+    sizes = _sizes(request, split, listed)
+    dims = {"tp": split.size(TensorParallel), "dp": split.replicas(len(request.ranks)), "pp": split.pipe.size}
+    peak = sum(trace.memory.peak(request.ranks[0]).values()) / 2**30
+    return (
+        head(trace, _imports(request, split, sizes, dims))
+        + _ASK.format(micro=request.micro_batch)
+        + JOIN
+        + _mesh(split, dims)
+        + _model(request, split, listed, sizes)
+        + _shared(request, split, dims)
+        + _made(split, sizes, dims)
+        + _stepped(request, split, dims)
+        + timed(trace, f"asked.batch * {request.accumulate * dims['dp']}")
+        + _END.format(held=peak)
+    )
+
+
+def _sizes(request: Request, split: Split, listed: list[tuple[Unit, ...]]) -> Decoder | None:
+    """Those of a decoder whose ends are on the first and the last stage; None for what runs as units. Raises
+    CollsimError for what neither can do."""
+    context, expert, tensor = split.part(ContextParallel), split.part(ExpertParallel), split.part(TensorParallel)
+    if context is not None and context.size > 1:
+        why = "no PyTorch script for {part}: torch's context_parallel is a prototype, for CUDA's kernels alone"
+        raise CollsimError(why, part=context.says)
+    if expert is not None and expert.size > 1:
+        raise CollsimError("no PyTorch script for {part}: torch has no module for experts", part=expert.says)
+    found = decoder(request.model)
+    if found is not None and {"norm", "head"} <= {unit.name for unit in listed[-1]}:
+        return found
+    shared = tensor is not None and tensor.size > 1
+    if shared or request.recompute == "selective":
+        says = tensor.says if tensor is not None and shared else "recompute='selective'"
+        why = "no PyTorch script for {part} of {name}: it knows the layers of cs.transformer alone"
+        raise CollsimError(why, part=says, name=request.model.name)
+    return None
+
+
+def _mesh(split: Split, dims: dict[str, int]) -> str:
+    named: list[tuple[str, int]] = []
+    copies = split.data.replicate if isinstance(split.data, FSDP) else 1
+    for way in reversed(split.order.split("-")):
+        if way == "dp" and copies > 1:
+            named += [("replicate", copies), ("shard", dims["dp"] // copies)]
+        elif dims.get(way, 1) > 1:
+            named.append((way, dims[way]))
+    named = named or [("dp", 1)]
+    sizes, names = ", ".join(str(size) for _, size in named), ", ".join(f'"{name}"' for name, _ in named)
+    one = "," * (len(named) == 1)
+    return _MESH.format(order=split.order, sizes=sizes + one, names=names + one)
+
+
+def _model(request: Request, split: Split, listed: list[tuple[Unit, ...]], sizes: Decoder | None) -> str:
+    """The modules, and which part of them each stage has."""
+    name, again = request.model.name, request.recompute
+    if sizes is not None:
+        stages = _ranges([sum(unit.block for unit in stage) for stage in listed])
+        return decoder_text(name, sizes, stages, split.part(TensorParallel), again)
+    units = [(unit.layers, unit.block) for stage in listed for unit in stage]
+    tensors = [(tuple(n for layer in layers for n in layer.tensors), block) for layers, block in units]
+    return units_text(name, tensors, _ranges([len(stage) for stage in listed]), again)
+
+
+def _ranges(counts: list[int]) -> list[tuple[int, int]]:
+    ends = list(accumulate(counts, initial=0))
+    return list(pairwise(ends))
+
+
+def _imports(request: Request, split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
+    """The modules that the script needs."""
+    lines = ["import torch.nn.functional as F"] if sizes is not None else []
+    lines += ["from torch import nn"]
+    if request.recompute in ("full", "alternate"):
+        lines.append("from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper")
+    lines.append("from torch.distributed.device_mesh import init_device_mesh")
+    if dims["dp"] > 1:
+        lines += _shared_by(split)
+    if dims["pp"] > 1:
+        lines += ["from torch.distributed.pipelining import PipelineStage"]
+        lines += [f"from torch.distributed.pipelining.schedules import {SCHEDULES[split.pipe.schedule]}"]
+    if dims["tp"] > 1:
+        part = split.part(TensorParallel)
+        styles = ["ColwiseParallel", "PrepareModuleInput", "RowwiseParallel", "loss_parallel", "parallelize_module"]
+        styles += ["SequenceParallel"] if part is not None and part.sequence else []
+        lines += ["from torch.distributed.tensor import Replicate, Shard"]
+        lines += ["from torch.distributed.tensor.parallel import (", *(f"    {name}," for name in sorted(styles)), ")"]
+    if request.recompute == "selective":
+        lines.append("from torch.utils.checkpoint import checkpoint")
+    return "\n".join(lines) + "\n"
+
+
+def _shared_by(split: Split) -> list[str]:
+    """Where what keeps replicas together comes from."""
+    if isinstance(split.data, DDP):
+        return [
+            "from torch.distributed._composable.replicate_with_fsdp import replicate",
+            "from torch.distributed.fsdp import MixedPrecisionPolicy",
+        ]
+    return ["from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard"]
+
+
+def _shared(request: Request, split: Split, dims: dict[str, int]) -> str:
+    """`share(stage)`: how replicas keep together; nothing where there is one."""
+    data = split.data
+    if data is None or dims["dp"] == 1:
+        return ""
+    small = request.dtype != "float32"
+    reduce = _reduced(data, request.dtype)
+    policy = _POLICY.format(dtype=request.dtype, reduce=reduce) if small or reduce != "float32" else ""
+    whole = isinstance(data, DDP)
+    keeps = data.stage < 3 if isinstance(data, Zero) else isinstance(data, FSDP) and not data.reshard_after_forward
+    waits = isinstance(data, FSDP) and not data.prefetch
+    copies = isinstance(data, FSDP) and data.replicate > 1
+    return policy + _SHARE.format(
+        what="gradients are reduced block by block"
+        if whole
+        else "each block is gathered by itself; the rest is the root",
+        call="replicate" if whole else "fully_shard",
+        mesh='mesh["replicate", "shard"]' if copies else 'mesh["dp"]',
+        policy=", mp_policy=policy" if policy else "",
+        reshard=", reshard_after_forward=False" if keeps else "",
+        waited=_WAITED if waits else "",
+        more=_WAIT if waits else "",
+    )
+
+
+def _reduced(data: DDP | Zero | FSDP, dtype: str) -> str:
+    """The type of gradients on the wire."""
+    if isinstance(data, DDP):
+        return {None: "float32", "fp16": "float16", "bf16": "bfloat16"}[data.hook]
+    return data.reduce_dtype or dtype
+
+
+def _made(split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
+    """`make(number)`: a stage, cut and shared before it has memory."""
+    tied = "    tie(stage)\n" if sizes is not None and sizes.tied else ""
+    before = ("    cut(stage)\n" if dims["tp"] > 1 else "") + tied
+    before += "    share(stage)\n" if dims["dp"] > 1 else ""
+    return _MAKE.format(before=before, after=tied)
+
+
+def _stepped(request: Request, split: Split, dims: dict[str, int]) -> str:
+    """`step()`: all microbatches and the optimizer."""
+    contexts = ["loss_parallel()"] if dims["tp"] > 1 else []
+    if dims["dp"] == 1 and request.dtype != "float32":
+        contexts.append(f"torch.autocast(device.type, torch.{request.dtype})")
+    given: dict[str, Any] = {
+        "micros": request.accumulate,
+        "context": ", ".join(contexts) or "contextlib.nullcontext()",
+        "last": "optimizer.step()" if request.optimizer != "none" else "pass",
+    }
+    if dims["pp"] > 1:
+        listed = "[parameter for part in parts for parameter in part.parameters()]"
+        given["optimizer"] = OPTIMIZERS[request.optimizer].format(parameters=listed)
+        one = SCHEDULES[split.pipe.schedule] in SINGLE
+        given |= {"stages": "stages[0]" if one else "stages", "schedule": SCHEDULES[split.pipe.schedule]}
+        return _STAGED.format(mine=held_stages(split.pipe), **given)
+    given["optimizer"] = OPTIMIZERS[request.optimizer].format(parameters="model.parameters()")
+    return _WHOLE.format(sync=_synchronised(request, split, dims), **given)
+
+
+def _synchronised(request: Request, split: Split, dims: dict[str, int]) -> str:
+    """Which microbatches reduce gradients, and give weights back."""
+    data, many = split.data, request.accumulate
+    if data is None or dims["dp"] == 1 or many == 1:
+        return ""
+    last = f"micro == {many - 1}"
+    lines = []
+    if data.stage == 1 if isinstance(data, Zero) else data.no_sync:
+        lines.append(f"        model.set_requires_gradient_sync({last})  # gradients are reduced once\n")
+    if isinstance(data, Zero) and data.stage < 3:
+        lines.append(f"        model.set_reshard_after_backward({last})  # weights are gathered once\n")
+    return "".join(lines)
