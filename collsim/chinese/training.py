@@ -123,7 +123,7 @@ SAID = {
         "没有 kernel 类的事件；profiler 是否记录了 CUDA 活动？"
     ),
     "of its {steps} steps most have no kernel but NCCL's; record the activities of CUDA in steps that compute": (
-        "{steps} 步中，多数除 NCCL 的以外没有任何 kernel；请在有计算的步骤中记录 CUDA 活动"
+        "{steps} 步中，多数除 NCCL 的以外没有任何 kernel；请在有计算的步中记录 CUDA 活动"
     ),
     "event {number}": "事件 {number}",
     "ts={ts}, dur={dur}: wants numbers of microseconds": "ts={ts}，dur={dur}：应为以微秒计的数",

@@ -265,15 +265,15 @@ class StepTrace:
         return views["step_html"](self) if "step_html" in views else None
 
     def script(self) -> str:
-        """The PyTorch script that runs and times this step: DDP or DataParallel. Raises CollsimError for ways of
-        splitting that PyTorch has no module for."""
-        from .pytorch import script
+        """The PyTorch script that runs and times this step. Raises CollsimError for ways of splitting that PyTorch has
+        no module for."""
+        from .script import script
 
         return script(self)
 
     def launch(self, init: str = "env://") -> str:
         """The lines that start the script: torchrun on every node (`env://`), or one for each process (`tcp://`)."""
-        from .pytorch import launch
+        from .script import launch
 
         return launch(self, init)
 

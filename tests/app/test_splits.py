@@ -199,3 +199,27 @@ def test_the_scripts_on_the_pages_run(capsys):
     small = sharding.ADDRESS.read({"model": "gpt2", "machine": "dgx-a100", "nodes": "1"})[0]
     exec(compile(sharding.script(small), "page", "exec"), {})
     assert capsys.readouterr().out.count("fsdp(") == 3
+
+
+def code(at, *parts):
+    """The code on a page in which all of these are."""
+    return [block.value for block in at.code if all(part in block.value for part in parts)]
+
+
+def test_the_pages_hand_over_scripts_of_pytorch_and_the_line_of_megatron(monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 600.0)
+    at = opened("pipeline")
+    (script,) = code(at, "torch.distributed.pipelining")
+    compile(script, "pipelines.py", "exec")
+    assert all(name in script for name in ("ScheduleGPipe", "Schedule1F1B", "ScheduleInterleavedZeroBubble"))
+    at = opened("sharding", model="gpt2", machine="dgx-a100", nodes="1")
+    step = cs.training_step("gpt2", "dgx-a100", parallel=cs.fsdp(), micro_batch=1, dtype="bfloat16")
+    assert code(at, "fully_shard") == [step.script().rstrip()]
+    (line,) = code(at, "pretrain_gpt.py")
+    assert "--num-layers 12 " in line
+    assert "optim_grads_params" in line  # GPT-2's head is tied, which torch's module is not taken with
+    at = opened("split", **SMALL | {"split": "pipeline(4, schedule='zbv') * ddp()"})
+    assert code(at, "ScheduleZBVZeroBubble")
+    assert not code(at, "pretrain_gpt.py")
+    said = " ".join([*(e.proto.body for e in at.get("html")), *(e.value for e in (*at.markdown, *at.caption))])
+    assert "Megatron-LM has no pipeline(4, schedule='zbv')" in html.unescape(said)

@@ -10,6 +10,7 @@ import streamlit as st
 from collsim.errors import CollsimError
 from collsim.training import PipelineTiming, every_schedule
 from collsim.training.pipelines import SCHEDULES
+from collsim.training.pytorch.pipelines import pipelines
 from collsim.viz.splits.lanes import lanes_source, pipeline_runner
 
 from ..scenario.address import PageAddress, Word
@@ -95,7 +96,10 @@ def draw() -> None:
     _lanes(choice)
     with st.expander(t("code.title")):
         codebox.draw(
-            [CodePart(t("python"), script(choice), "python"), CodePart("PyTorch", torch(choice), "python")],
+            [
+                CodePart(t("python"), script(choice), "python"),
+                CodePart("PyTorch, pipelines.py", torch(choice), "python"),
+            ],
             [CodePart(t("cli"), command(choice)), CodePart("Megatron-LM", megatron(choice), note=t("pipeline.code"))],
         )
 
@@ -208,30 +212,10 @@ def command(choice: PipelineChoice) -> str:
     return words + "".join(f" --schedule {name}" for name in choice.schedules)
 
 
-#: Classes of torch.distributed.pipelining.schedules.
-TORCH = {
-    "gpipe": "ScheduleGPipe",
-    "1f1b": "Schedule1F1B",
-    "interleaved": "ScheduleInterleaved1F1B",
-    "zero-bubble": "ScheduleInterleavedZeroBubble",
-    "zbv": "ScheduleZBVZeroBubble",
-    "dualpipe-v": "ScheduleDualPipeV",
-}
-
-
 def torch(choice: PipelineChoice) -> str:
-    """The same schedules in torch.distributed.pipelining."""
-    names = [TORCH[name] for name in choice.schedules]
-    first = names[-1]
-    one = first in ("ScheduleGPipe", "Schedule1F1B")
-    stage = "PipelineStage(part, rank, p, device)" if one else "[PipelineStage(part, i, stages, device) for ...]"
-    return (
-        "from torch.distributed.pipelining import PipelineStage\n"
-        f"from torch.distributed.pipelining.schedules import {', '.join(names)}\n\n"
-        f"p, stages = {choice.stages}, {choice.stages if one else choice.stages * choice.interleave}\n"
-        f"schedule = {first}({stage}, n_microbatches={choice.microbatches}, loss_fn=loss)\n"
-        "schedule.step(x) if rank == 0 else schedule.step(target=y)\n"
-    )
+    """The same schedules in torch.distributed.pipelining, those that can be; "" for none."""
+    made = [one for one in timed(choice).values() if not isinstance(one, CollsimError)]
+    return pipelines([pipe for pipe, _ in made], choice.microbatches) if made else ""
 
 
 def megatron(choice: PipelineChoice) -> str:

@@ -4,6 +4,7 @@ what is gathered."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -73,11 +74,13 @@ ADDRESS = PageAddress(
 
 @dataclass(frozen=True)
 class ShardingRace:
-    """What the page draws: runners, bytes of all weights, those that cannot run, and what there is to say of them."""
+    """What the page draws: runners, bytes of all weights, those that cannot run, and what there is to say of them; the
+    PyTorch script of the first that runs, and the lines that start it."""
 
     runners: tuple[dict[str, Any], ...]
     whole: float
     failed: tuple[tuple[str, Words], ...]
+    torch: tuple[str, str, str] | None = None
 
 
 def steps(choice: ShardingChoice, tell: Tell = quietly) -> dict[str, Any]:
@@ -97,13 +100,15 @@ def steps(choice: ShardingChoice, tell: Tell = quietly) -> dict[str, Any]:
 def raced(choice: ShardingChoice, tell: Tell = quietly) -> ShardingRace:
     """Run them; what is drawn of each."""
     runners, failed, whole = [], [], 0.0
+    torch: tuple[str, str, str] | None = None
     for name, made in steps(choice, tell).items():
         if isinstance(made, CollsimError):
             failed.append((name, made.sentence))
             continue
         runners.append(sharding_runner(name, made))
         whole = form_of(made).whole
-    return ShardingRace(tuple(runners), whole, tuple(failed))
+        torch = torch or (made.script(), made.launch(), made.launch("tcp://"))
+    return ShardingRace(tuple(runners), whole, tuple(failed), torch)
 
 
 def expected(choice: ShardingChoice) -> float:
@@ -128,10 +133,11 @@ def draw() -> None:
     found = latest(raced, choice, expected=expected, compiled=False, otherwise=(PLAIN,))
     if found is not None:
         _card(*found)
+    torch = codebox.torch_of_step(found[0].torch) if found is not None and found[0].torch else []
     with st.expander(t("code.title")):
         codebox.draw(
-            [CodePart(t("python"), script(choice), "python"), CodePart("PyTorch", TORCH, "python")],
-            [CodePart(t("cli"), command(choice)), CodePart("Megatron-LM", MEGATRON)],
+            [CodePart(t("python"), script(choice), "python"), *torch],
+            [CodePart(t("cli"), command(choice)), codebox.megatron(partial(megatron, choice))],
         )
 
 
@@ -194,14 +200,11 @@ def command(choice: ShardingChoice) -> str:
     return "\n".join(" ".join(map(snippets.quoted, [*words, way])) for way in ways)
 
 
-TORCH = """\
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+def megatron(choice: ShardingChoice) -> str:
+    """The command line of Megatron-LM that shards so. Raises CollsimError for what it has not."""
+    from collsim.training.parallel.megatron import command as line
 
-mesh = init_device_mesh("cuda", (dist.get_world_size(),))
-bf16 = MixedPrecisionPolicy(param_dtype=torch.bfloat16)
-for block in model.layers:  # each block is gathered by itself
-    fully_shard(block, mesh=mesh, mp_policy=bf16)  # reshard_after_forward=False keeps what the forward pass gathered
-fully_shard(model, mesh=mesh, mp_policy=bf16)  # the root: embedding and head
-"""
-MEGATRON = "--use-torch-fsdp2 --bf16 --no-gradient-accumulation-fusion"
+    place = build_place(choice)
+    nodes = int(place.facts.get("nodes", 1))
+    batch = choice.samples * place.ranks
+    return line(cs.fsdp(), cs.model(choice.model), batch, choice.samples, nodes=nodes, gpus=place.ranks // nodes)

@@ -3,7 +3,7 @@ to copy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -164,7 +164,8 @@ def torch_of_step(told: tuple[str, str, str] | cs.CollsimError) -> list[CodePart
     if isinstance(told, cs.CollsimError):
         return [CodePart("PyTorch", "", note=told.said(language()))]
     code, line, by_hand = told
-    parts = [CodePart(t("code.torch.step"), code, "python", t("code.torch.step.note"))]
+    note = "code.torch.product.note" if "init_device_mesh" in code else "code.torch.step.note"
+    parts = [CodePart(t("code.torch.step"), code, "python", t(note))]
     if "init_process_group" not in code:  # DataParallel: one process
         return [*parts, CodePart("python", line)]
     asking = (
@@ -178,6 +179,14 @@ def torch_of_step(told: tuple[str, str, str] | cs.CollsimError) -> list[CodePart
         CodePart(t("code.torch.tcp"), by_hand),
         CodePart(t("code.torch.nccl"), asking, "python", t("code.torch.nccl.note")),
     ]
+
+
+def megatron(make: Callable[[], str]) -> CodePart:
+    """The command line of Megatron-LM; why there is none for what it has not."""
+    try:
+        return CodePart("Megatron-LM", make())
+    except cs.CollsimError as error:
+        return CodePart("Megatron-LM", "", note=error.said(language()))
 
 
 def _environment(choice: Choice, used: dict[str, Any]) -> list[CodePart]:

@@ -265,6 +265,13 @@ TEXTS: dict[str, tuple[str, str]] = {
         "并把 DDP 实际划分的桶与这里的桶并列打印。`--dist-backend` 不是 PyTorch 自身的选项：脚本把它传给 "
         "`init_process_group`，PyTorch 示例中的 `main.py` 也是这样做的。",
     ),
+    "code.torch.product.note": (
+        "It trains a model of the same sizes (where they are not those of a decoder, a module with the same parameter "
+        "tensors) and prints the time of a step, and the most memory that GPU 0 held beside what is shown here. "
+        "`torchrun` with `--dist-backend gloo` runs a small one on a CPU.",
+        "训练一个尺寸相同的模型（不是解码器时，是参数张量相同的模块），打印一步的时间，"
+        "并把 GPU 0 的最大显存与这里的数字并列打印。小模型可以用 `torchrun` 加 `--dist-backend gloo` 在 CPU 上运行。",
+    ),
     "code.torch.env": ("Started by torchrun (env://)", "用 torchrun 启动（env://）"),
     "code.torch.tcp": ("Started by hand (tcp://)", "手动启动（tcp://）"),
     "code.torch.nccl": ("Is there NCCL, and which?", "有没有 NCCL，是哪个版本？"),

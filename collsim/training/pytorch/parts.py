@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-import numpy as np
+from ..parallel import DataParallel, Parallel, Workload
 
-from ...errors import CollsimError
-from ...units import format_time
-from ..parallel import DataParallel
-from ..trace import StepTrace
-
-if TYPE_CHECKING:
-    from ..run import Request
-
-#: Optimizers of the parameters of `model`.
+#: Optimizers, of parameters.
 OPTIMIZERS = {
     "adam": "torch.optim.Adam({parameters})",
     "momentum": "torch.optim.SGD({parameters}, lr=0.01, momentum=0.9)",
@@ -25,37 +17,38 @@ OPTIMIZERS = {
 }
 
 
-def launch(trace: StepTrace, init: str = "env://", file: str = "step.py") -> str:
-    """The lines that start the script.
+@dataclass(frozen=True)
+class ScriptedStep:
+    """A step that a script is to run.
 
-    Args:
-        init: `"env://"`: torchrun, once on every node, tells each process its rank; `"tcp://"`: a line for each
-            process, which names the first node's address, the number of processes and its rank.
-
-    Raises CollsimError for another `init`.
+    Attributes:
+        asked: what it is made for. parallel: how it is split. nodes: on how many nodes.
+        said: how long it takes, in words. held: the first GPU of each lane with the most bytes that it holds.
     """
-    if init not in ("env://", "tcp://"):
-        raise CollsimError("init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)", init=init)
-    request = trace.request
-    if isinstance(request.parallel, DataParallel):
-        return f"CUDA_VISIBLE_DEVICES={','.join(map(str, request.ranks))} python {file}"
-    ranks, nodes = len(request.ranks), _nodes(request)
+
+    asked: Workload
+    parallel: Parallel
+    nodes: int
+    said: str
+    held: tuple[tuple[int, int], ...]
+
+
+def started(step: ScriptedStep, init: str, file: str = "step.py") -> str:
+    """The lines that start a script, by torchrun (`env://`) or by hand (`tcp://`)."""
+    gpus, nodes = step.asked.ranks, step.nodes
+    if isinstance(step.parallel, DataParallel):
+        return f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))} python {file}"
+    ranks, each = len(gpus), len(gpus) // nodes
     if init == "env://":
         far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500" if nodes > 1 else "--standalone"
-        return f"torchrun {far} --nproc-per-node {ranks // nodes} {file}"
+        return f"torchrun {far} --nproc-per-node {each} {file}"
     first = "FIRST_NODE" if nodes > 1 else "127.0.0.1"
     line = f"python {file} --init tcp://{first}:29500 --world-size {ranks} --local-rank {{local}} --rank {{rank}} &"
     return "\n".join(
         (f"# on node {node}\n" if nodes > 1 else "")
-        + "\n".join(line.format(local=i, rank=node * (ranks // nodes) + i) for i in range(ranks // nodes))
+        + "\n".join(line.format(local=i, rank=node * each + i) for i in range(each))
         for node in range(nodes)
     )
-
-
-def _nodes(request: Request) -> int:
-    places = request.topology.devices.node[request.topology.endpoint_device[list(request.ranks)]]
-    nodes = len(np.unique(places))
-    return nodes if len(request.ranks) % nodes == 0 else 1
 
 
 # ---- texts -----------------------------------------------------------------------------------------------------------
@@ -124,26 +117,21 @@ if rank == 0:
 """
 
 
-def head(trace: StepTrace, imports: str = "", distributed: bool = True) -> str:
+def head(step: ScriptedStep, imports: str = "") -> str:
     """What the script does, the lines that start it, what it imports, and its first options."""
-    request = trace.request
-    what = f"{request.model.name}, {len(request.ranks)} GPUs, {request.parallel.says}"
-    lines = [launch(trace)]
+    distributed = not isinstance(step.parallel, DataParallel)
+    what = f"{step.asked.model.name}, {len(step.asked.ranks)} GPUs, {step.parallel.says}"
+    lines = [started(step, "env://")]
     if distributed:
-        lines += ["or, without torchrun, a process each:", launch(trace, "tcp://").replace(" &", "").splitlines()[-1]]
+        by_hand = started(step, "tcp://").replace(" &", "").splitlines()[-1]
+        lines += ["or, without torchrun, a process each:", by_hand]
     start = textwrap.indent("\n".join(lines), "    ")
     return _BEGIN.format(what=what, start=start, imports=imports) + (_ASK_DISTRIBUTED if distributed else "")
 
 
-def timed(trace: StepTrace, samples: str) -> str:
+def timed(step: ScriptedStep, samples: str) -> str:
     """`one_step()`, the first step and those behind it; `samples` of a step as an expression."""
-    return _TIMED.format(samples=samples, said=_predicted(trace))
-
-
-def _predicted(trace: StepTrace) -> str:
-    time = format_time(trace.time).replace("\N{NO-BREAK SPACE}", " ")
-    which = "the first step" if trace.request.step == 1 else "a step"
-    return f"{time} for {which} on {trace.topology.name}"
+    return _TIMED.format(samples=samples, said=step.said)
 
 
 def listed(numbers: Sequence[int]) -> str:

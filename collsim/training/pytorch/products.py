@@ -13,13 +13,11 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ...errors import CollsimError
-from ..parallel import DDP, FSDP, ContextParallel, ExpertParallel, Split, TensorParallel, Zero
+from ..parallel import DDP, FSDP, ContextParallel, ExpertParallel, Split, TensorParallel, Workload, Zero
 from ..parallel.units import Unit
-from ..run import Request, workload_of
-from ..trace import StepTrace
 from ..workload.decoder import Decoder, decoder
 from .decoders import decoder_text, units_text
-from .parts import JOIN, OPTIMIZERS, head, timed
+from .parts import JOIN, OPTIMIZERS, ScriptedStep, head, timed
 from .pipelines import SCHEDULES, SINGLE, held_stages
 
 _ASK = """\
@@ -103,28 +101,27 @@ dist.destroy_process_group()
 """
 
 
-def script(trace: StepTrace, split: Split) -> str:
+def script(step: ScriptedStep, split: Split) -> str:
     """The whole script. Raises CollsimError for parts that it has no words for."""
-    request = trace.request
-    listed = split.stages(workload_of(request))
-    sizes = _sizes(request, split, listed)
-    dims = {"tp": split.size(TensorParallel), "dp": split.replicas(len(request.ranks)), "pp": split.pipe.size}
-    peak = sum(trace.memory.peak(request.ranks[0]).values()) / 2**30
+    asked = step.asked
+    listed = split.stages(asked)
+    sizes = _sizes(asked, split, listed)
+    dims = {"tp": split.size(TensorParallel), "dp": split.replicas(len(asked.ranks)), "pp": split.pipe.size}
     return (
-        head(trace, _imports(request, split, sizes, dims))
-        + _ASK.format(micro=request.micro_batch)
+        head(step, _imports(asked, split, sizes, dims))
+        + _ASK.format(micro=asked.micro_batch)
         + JOIN
         + _mesh(split, dims)
-        + _model(request, split, listed, sizes)
-        + _shared(request, split, dims)
+        + _model(asked, split, listed, sizes)
+        + _shared(asked, split, dims)
         + _made(split, sizes, dims)
-        + _stepped(request, split, dims)
-        + timed(trace, f"asked.batch * {request.accumulate * dims['dp']}")
-        + _END.format(held=peak)
+        + _stepped(asked, split, dims)
+        + timed(step, f"asked.batch * {asked.accumulate * dims['dp']}")
+        + _END.format(held=step.held[0][1] / 2**30)
     )
 
 
-def _sizes(request: Request, split: Split, listed: list[tuple[Unit, ...]]) -> Decoder | None:
+def _sizes(asked: Workload, split: Split, listed: list[tuple[Unit, ...]]) -> Decoder | None:
     """Those of a decoder whose ends are on the first and the last stage; None for what runs as units. Raises
     CollsimError for what neither can do."""
     context, expert, tensor = split.part(ContextParallel), split.part(ExpertParallel), split.part(TensorParallel)
@@ -133,14 +130,14 @@ def _sizes(request: Request, split: Split, listed: list[tuple[Unit, ...]]) -> De
         raise CollsimError(why, part=context.says)
     if expert is not None and expert.size > 1:
         raise CollsimError("no PyTorch script for {part}: torch has no module for experts", part=expert.says)
-    found = decoder(request.model)
+    found = decoder(asked.model)
     if found is not None and {"norm", "head"} <= {unit.name for unit in listed[-1]}:
         return found
     shared = tensor is not None and tensor.size > 1
-    if shared or request.recompute == "selective":
+    if shared or asked.recompute == "selective":
         says = tensor.says if tensor is not None and shared else "recompute='selective'"
         why = "no PyTorch script for {part} of {name}: it knows the layers of cs.transformer alone"
-        raise CollsimError(why, part=says, name=request.model.name)
+        raise CollsimError(why, part=says, name=asked.model.name)
     return None
 
 
@@ -158,9 +155,9 @@ def _mesh(split: Split, dims: dict[str, int]) -> str:
     return _MESH.format(order=split.order, sizes=sizes + one, names=names + one)
 
 
-def _model(request: Request, split: Split, listed: list[tuple[Unit, ...]], sizes: Decoder | None) -> str:
+def _model(asked: Workload, split: Split, listed: list[tuple[Unit, ...]], sizes: Decoder | None) -> str:
     """The modules, and which part of them each stage has."""
-    name, again = request.model.name, request.recompute
+    name, again = asked.model.name, asked.recompute
     if sizes is not None:
         stages = _ranges([sum(unit.block for unit in stage) for stage in listed])
         return decoder_text(name, sizes, stages, split.part(TensorParallel), again)
@@ -174,11 +171,11 @@ def _ranges(counts: list[int]) -> list[tuple[int, int]]:
     return list(pairwise(ends))
 
 
-def _imports(request: Request, split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
+def _imports(asked: Workload, split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
     """The modules that the script needs."""
     lines = ["import torch.nn.functional as F"] if sizes is not None else []
     lines += ["from torch import nn"]
-    if request.recompute in ("full", "alternate"):
+    if asked.recompute in ("full", "alternate"):
         lines.append("from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper")
     lines.append("from torch.distributed.device_mesh import init_device_mesh")
     if dims["dp"] > 1:
@@ -192,7 +189,7 @@ def _imports(request: Request, split: Split, sizes: Decoder | None, dims: dict[s
         styles += ["SequenceParallel"] if part is not None and part.sequence else []
         lines += ["from torch.distributed.tensor import Replicate, Shard"]
         lines += ["from torch.distributed.tensor.parallel import (", *(f"    {name}," for name in sorted(styles)), ")"]
-    if request.recompute == "selective":
+    if asked.recompute == "selective":
         lines.append("from torch.utils.checkpoint import checkpoint")
     return "\n".join(lines) + "\n"
 
@@ -207,14 +204,14 @@ def _shared_by(split: Split) -> list[str]:
     return ["from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard"]
 
 
-def _shared(request: Request, split: Split, dims: dict[str, int]) -> str:
+def _shared(asked: Workload, split: Split, dims: dict[str, int]) -> str:
     """`share(stage)`: how replicas keep together; nothing where there is one."""
     data = split.data
     if data is None or dims["dp"] == 1:
         return ""
-    small = request.dtype != "float32"
-    reduce = _reduced(data, request.dtype)
-    policy = _POLICY.format(dtype=request.dtype, reduce=reduce) if small or reduce != "float32" else ""
+    small = asked.dtype != "float32"
+    reduce = _reduced(data, asked.dtype)
+    policy = _POLICY.format(dtype=asked.dtype, reduce=reduce) if small or reduce != "float32" else ""
     whole = isinstance(data, DDP)
     keeps = data.stage < 3 if isinstance(data, Zero) else isinstance(data, FSDP) and not data.reshard_after_forward
     waits = isinstance(data, FSDP) and not data.prefetch
@@ -247,29 +244,29 @@ def _made(split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
     return _MAKE.format(before=before, after=tied)
 
 
-def _stepped(request: Request, split: Split, dims: dict[str, int]) -> str:
+def _stepped(asked: Workload, split: Split, dims: dict[str, int]) -> str:
     """`step()`: all microbatches and the optimizer."""
     contexts = ["loss_parallel()"] if dims["tp"] > 1 else []
-    if dims["dp"] == 1 and request.dtype != "float32":
-        contexts.append(f"torch.autocast(device.type, torch.{request.dtype})")
+    if dims["dp"] == 1 and asked.dtype != "float32":
+        contexts.append(f"torch.autocast(device.type, torch.{asked.dtype})")
     given: dict[str, Any] = {
-        "micros": request.accumulate,
+        "micros": asked.accumulate,
         "context": ", ".join(contexts) or "contextlib.nullcontext()",
-        "last": "optimizer.step()" if request.optimizer != "none" else "pass",
+        "last": "optimizer.step()" if asked.optimizer != "none" else "pass",
     }
     if dims["pp"] > 1:
         listed = "[parameter for part in parts for parameter in part.parameters()]"
-        given["optimizer"] = OPTIMIZERS[request.optimizer].format(parameters=listed)
+        given["optimizer"] = OPTIMIZERS[asked.optimizer].format(parameters=listed)
         one = SCHEDULES[split.pipe.schedule] in SINGLE
         given |= {"stages": "stages[0]" if one else "stages", "schedule": SCHEDULES[split.pipe.schedule]}
         return _STAGED.format(mine=held_stages(split.pipe), **given)
-    given["optimizer"] = OPTIMIZERS[request.optimizer].format(parameters="model.parameters()")
-    return _WHOLE.format(sync=_synchronised(request, split, dims), **given)
+    given["optimizer"] = OPTIMIZERS[asked.optimizer].format(parameters="model.parameters()")
+    return _WHOLE.format(sync=_synchronised(asked, split, dims), **given)
 
 
-def _synchronised(request: Request, split: Split, dims: dict[str, int]) -> str:
+def _synchronised(asked: Workload, split: Split, dims: dict[str, int]) -> str:
     """Which microbatches reduce gradients, and give weights back."""
-    data, many = split.data, request.accumulate
+    data, many = split.data, asked.accumulate
     if data is None or dims["dp"] == 1 or many == 1:
         return ""
     last = f"micro == {many - 1}"

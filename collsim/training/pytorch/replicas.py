@@ -7,15 +7,9 @@ Sources: torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d (logger.c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..parallel import DDP, DataParallel
-from ..trace import StepTrace
-from .parts import JOIN, OPTIMIZERS, head, listed, timed
-
-if TYPE_CHECKING:
-    from ..run import Request
-    from ..workload.model import Model
+from ..parallel import DDP, Workload
+from ..workload.model import Model
+from .parts import JOIN, OPTIMIZERS, ScriptedStep, head, listed, timed
 
 #: Names of torchvision's and huggingface's builders, by the names of the catalogue.
 _VISION = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19")
@@ -99,23 +93,30 @@ def loss(out):  # of every output, so that every parameter has a gradient
 """
 
 
-def script(trace: StepTrace) -> str:
-    """The whole script: head, what splits, model, step, times."""
-    request = trace.request
-    way = request.parallel
-    made = _ddp_parts(trace, way) if isinstance(way, DDP) else _data_parallel_parts(trace)
-    join, wrap, step, report = made
-    samples = f"asked.batch * n * {request.accumulate}" if request.accumulate > 1 else "asked.batch * n"
+def of_ddp(step: ScriptedStep, parallel: DDP) -> str:
+    """A script of DistributedDataParallel."""
+    return _whole(step, JOIN, *_ddp_parts(step.asked, parallel))
+
+
+def of_data_parallel(step: ScriptedStep) -> str:
+    """A script of DataParallel, in one process."""
+    return _whole(step, _ONE_PROCESS, *_data_parallel_parts(step))
+
+
+def _whole(step: ScriptedStep, join: str, wrap: str, body: str, report: str) -> str:
+    """Head, what splits, model, step, times."""
+    asked = step.asked
+    samples = f"asked.batch * n * {asked.accumulate}" if asked.accumulate > 1 else "asked.batch * n"
     return (
-        head(trace, distributed=not isinstance(way, DataParallel))
-        + _ASK.format(micro=request.micro_batch)
+        head(step)
+        + _ASK.format(micro=asked.micro_batch)
         + join
-        + _same_tensors(request.model)
-        + _model(request)
+        + _same_tensors(asked.model)
+        + _model(asked)
         + wrap
-        + f"optimizer = {OPTIMIZERS[request.optimizer].format(parameters='model.parameters()')}\n"
-        + step
-        + timed(trace, samples)
+        + f"optimizer = {OPTIMIZERS[asked.optimizer].format(parameters='model.parameters()')}\n"
+        + body
+        + timed(step, samples)
         + report
     )
 
@@ -129,9 +130,9 @@ def _same_tensors(model: Model) -> str:
     return _SAME_TENSORS.format(tensors=listed(sizes), used=order, buffers=many, model=model.name)
 
 
-def _model(request: Request) -> str:
+def _model(asked: Workload) -> str:
     """`make(samples)`: the model and its inputs, and `loss`."""
-    name, seq = request.model.name, request.model.tokens
+    name, seq = asked.model.name, asked.model.tokens
     if name in _VISION:
         library, real = "torchvision", f"torchvision.models.{name}(), torch.randn(samples, 3, 224, 224)"
     elif name in _TEXT:
@@ -144,28 +145,27 @@ def _model(request: Request) -> str:
 # ---- what splits -----------------------------------------------------------------------------------------------------
 
 
-def _cast(request: Request) -> str:
+def _cast(asked: Workload) -> str:
     """The context of a forward pass."""
-    if request.dtype == "float32":
+    if asked.dtype == "float32":
         return "contextlib.nullcontext()"
-    return f"torch.autocast(device.type, torch.{request.dtype})"
+    return f"torch.autocast(device.type, torch.{asked.dtype})"
 
 
-def _step(request: Request, context: str, after: str = "") -> str:
+def _step(asked: Workload, context: str, after: str = "") -> str:
     """`step()`: all microbatches, what comes after them, the optimizer."""
-    last = "optimizer.step()" if request.optimizer != "none" else "pass"
+    last = "optimizer.step()" if asked.optimizer != "none" else "pass"
     return (
         "\n\ndef step():\n"
         "    for parameter in model.parameters():\n        parameter.grad = None\n"
-        f"    for micro in range({request.accumulate}):\n"
+        f"    for micro in range({asked.accumulate}):\n"
         f"        with {context}:\n"
-        f"            with {_cast(request)}:\n                out = loss(model(x))\n"
+        f"            with {_cast(asked)}:\n                out = loss(model(x))\n"
         f"            out.backward()\n{after}    {last}\n"
     )
 
 
-def _ddp_parts(trace: StepTrace, parallel: DDP) -> tuple[str, str, str, str]:
-    request = trace.request
+def _ddp_parts(asked: Workload, parallel: DDP) -> tuple[str, str, str]:
     words = "\n".join(f"    {word}," for word in ["model", *_words(parallel)])
     wrap = (
         "model, x = make(asked.batch)\nmodel, x = model.to(device), x.to(device)\n"
@@ -178,17 +178,17 @@ def _ddp_parts(trace: StepTrace, parallel: DDP) -> tuple[str, str, str, str]:
             + ("if gpu:  # torch takes this hook with NCCL only\n    " if parallel.hook == "bf16" else "")
             + f"model.register_comm_hook(None, default_hooks.{parallel.hook}_compress_hook)\n"
         )
-    skip = f"model.no_sync() if micro < {request.accumulate - 1} else contextlib.nullcontext()"
-    context = skip if request.accumulate > 1 and parallel.no_sync else "contextlib.nullcontext()"
+    skip = f"model.no_sync() if micro < {asked.accumulate - 1} else contextlib.nullcontext()"
+    context = skip if asked.accumulate > 1 and parallel.no_sync else "contextlib.nullcontext()"
     after = ""
     if not parallel.overlap:  # DDP has no switch for that
-        wrap, context, after = wrap + _by_hand(request, parallel), "model.no_sync()", "    reduce_all()\n"
+        wrap, context, after = wrap + _by_hand(asked, parallel), "model.no_sync()", "    reduce_all()\n"
     first = 'log["bucket_sizes"]'
-    sizes = first if request.step == 1 else f'log.get("rebuilt_bucket_sizes") or {first}'
-    report = _REPORT.format(sizes=sizes, buckets=", ".join(map(str, parallel.buckets(request.model, request.step))))
+    sizes = first if asked.step == 1 else f'log.get("rebuilt_bucket_sizes") or {first}'
+    report = _REPORT.format(sizes=sizes, buckets=", ".join(map(str, parallel.buckets(asked.model, asked.step))))
     if not parallel.overlap:  # DDP itself sends nothing, and has nothing to report
         report = "dist.destroy_process_group()\n"
-    return JOIN, wrap, _step(request, context, after), report
+    return wrap, _step(asked, context, after), report
 
 
 def _words(parallel: DDP) -> list[str]:
@@ -208,9 +208,9 @@ def _words(parallel: DDP) -> list[str]:
     return words if parallel.broadcast_buffers else [*words, "broadcast_buffers=False"]
 
 
-def _by_hand(request: Request, parallel: DDP) -> str:
+def _by_hand(asked: Workload, parallel: DDP) -> str:
     """All allreduces after the backward pass, in the same buckets."""
-    buckets = "\n".join(f"    [\n{listed(bucket)}\n    ]," for bucket in parallel.layout(request.model, request.step))
+    buckets = "\n".join(f"    [\n{listed(bucket)}\n    ]," for bucket in parallel.layout(asked.model, asked.step))
     wire = {None: "", "fp16": ".half()", "bf16": ".bfloat16()"}[parallel.hook]
     return (
         f"# Tensors of each bucket: with no_sync DDP sends nothing, so that nothing runs beside the backward pass.\n"
@@ -223,19 +223,16 @@ def _by_hand(request: Request, parallel: DDP) -> str:
     )
 
 
-def _data_parallel_parts(trace: StepTrace) -> tuple[str, str, str, str]:
-    request = trace.request
+def _data_parallel_parts(step: ScriptedStep) -> tuple[str, str, str]:
     wrap = (
         "model, x = make(asked.batch * n)\n"
         "model = torch.nn.DataParallel(model.to(device))  # a forward pass copies it to all GPUs, by NCCL if it can\n"
         "x = x.to(device)  # on GPU 0; DataParallel scatters it\n"
     )
-    held = ", ".join(
-        f"GPU {ranks[0]}: {sum(trace.memory.peak(ranks[0]).values()) / 2**30:.2f}" for ranks in trace.step.lanes
-    )
+    held = ", ".join(f"GPU {rank}: {nbytes / 2**30:.2f}" for rank, nbytes in step.held)
     report = (
         "for i in range(n if gpu else 0):\n"
         '    print(f"GPU {i}: {torch.cuda.max_memory_allocated(i) / 2**30:.2f} GiB at most")\n'
         f'print("collsim, GiB: {held}")\n'
     )
-    return _ONE_PROCESS, wrap, _step(request, "contextlib.nullcontext()"), report
+    return wrap, _step(step.asked, "contextlib.nullcontext()"), report

@@ -55,7 +55,7 @@ def draw() -> None:
     with st.expander(t("code.title")):
         codebox.draw(
             [CodePart(t("python"), script(choice), "python"), *(codebox.torch_of_step(step.torch) if step else [])],
-            [CodePart(t("cli"), command(choice)), CodePart("Megatron-LM", megatron(choice))],
+            [CodePart(t("cli"), command(choice)), codebox.megatron(partial(megatron, choice))],
         )
 
 
@@ -187,7 +187,8 @@ def command(choice: SplitChoice) -> str:
 
 
 def megatron(choice: SplitChoice) -> str:
-    """The options of Megatron-LM that split so."""
-    from collsim.training.parallel.megatron import options
+    """The command line of Megatron-LM that splits so. Raises CollsimError for what it has not."""
+    from collsim.training.parallel.megatron import command as line
 
-    return options(choice.split, choice.batch, choice.micro, choice.recompute)
+    gpus = cs.machine(choice.machine).ranks
+    return line(choice.split, cs.model(choice.model), choice.batch, choice.micro, choice.recompute, choice.nodes, gpus)
