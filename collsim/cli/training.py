@@ -102,6 +102,7 @@ class StepOptions:
     recompute: Annotated[
         str, typer.Option(help="Activations that are computed again: none, selective, alternate or full.")
     ] = "none"
+    memory: Annotated[str | None, typer.Option(help="Bytes of a GPU, '80GB'; the GPU's own unless given.")] = None
 
     def given(self) -> dict[str, Any]:
         """Keywords of `training_step`. Raises CollsimError without a number of samples."""

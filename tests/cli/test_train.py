@@ -176,3 +176,11 @@ def test_models_are_listed_with_their_parameters():
     rows = {row["name"]: row for row in json.loads(done.stdout)}
     assert rows["resnet50"]["parameters"] == "25,557,032"
     assert set(rows) == set(cs.models())
+
+
+def test_what_does_not_fit_into_the_memory_that_is_given_is_refused():
+    words = ["train", "gpt2", "--machine", "dgx-a100", "--micro-batch", "4", "--memory"]
+    assert CliRunner().invoke(app, [*words, "40GB"]).exit_code == 0
+    done = CliRunner().invoke(app, [*words, "4GB"])
+    assert done.exit_code == 2
+    assert "does not fit" in done.output

@@ -180,9 +180,10 @@ def script(choice: SplitChoice) -> str:
 def command(choice: SplitChoice) -> str:
     """The commands that print the same."""
     place = ["--machine", choice.machine, "--nodes", str(choice.nodes), "--batch", str(choice.batch)]
+    place += ["--memory", choice.memory] if choice.memory else []
     one = ["collsim", "train", choice.model, *place, "--micro-batch", str(choice.micro), "--dtype", "bfloat16"]
     one += ["--recompute", choice.recompute, "--parallel", choice.split]
-    every = ["collsim", "train-search", choice.model, *place, *(["--memory", choice.memory] if choice.memory else [])]
+    every = ["collsim", "train-search", choice.model, *place]
     return "\n".join(" ".join(map(quoted, words)) for words in (one, every))
 
 
