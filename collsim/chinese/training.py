@@ -40,6 +40,18 @@ SAID = {
         "{name} 放不下：每块 GPU 需要 {need}，而只有 {room}（{listed}）；{way}"
     ),
     "{kind} {size}": "{kind} {size}",
+    "activations": "激活值",
+    "parameters": "参数",
+    "buffers": "缓冲区",
+    "replica": "模型副本",
+    "replica's gradients": "副本的梯度",
+    "inputs and outputs": "输入与输出",
+    "gradients": "梯度",
+    "whole gradients": "未分片的梯度",
+    "buckets": "桶",
+    "compressed": "压缩后的梯度",
+    "shard": "分片",
+    "gathered": "收集来的参数",
     "micro_batch={most} would fit": "micro_batch={most} 可以放下",
     "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)": (
         "what_if 需要一项改动，例如 what_if(overlap=False) 或 what_if(network=2)"

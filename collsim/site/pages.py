@@ -105,9 +105,9 @@ def _paragraphs(texts: Sequence[Text], k: int, kind: str) -> str:
     return "".join(f'<p class="{kind}">{html.escape(text[k])}</p>\n' for text in texts)
 
 
-def lanes(shown: Sequence[PipelinePicture], k: int) -> str:
-    """Pipelines as rows of boxes, below each other."""
-    return "".join(f'<div class="lanes">{one.html(k)}</div>\n' for one in shown)
+def lanes(shown: Sequence[PipelinePicture], k: int, narrow: bool = True) -> str:
+    """Pipelines as rows of boxes, below each other; `narrow` where there is little room."""
+    return "".join(f'<div class="lanes">{one.html(k, narrow=narrow)}</div>\n' for one in shown)
 
 
 def _following(key: str, told: Telling, lang: str) -> str:

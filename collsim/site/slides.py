@@ -84,13 +84,13 @@ def _section(lesson: Lesson, section: Section, told: Telling, lang: str) -> Iter
     played = f"<p class=played>{escape(say('played', lang, number=lesson.number))}</p>"
     yield (head + _paragraphs(told.before, k) + played,)
     yield from _alone(head, _picture(_machine(told.trace, lang), told.trace.topology.name))
-    yield from _alone(head, lanes(told.lanes, k))
+    yield from _alone(head, lanes(told.lanes, k, narrow=False))
     ask = f"<h2>{escape(told.question.ask[k])}</h2>"
     yield ask + f"<ol type=A>{''.join(f'<li>{escape(c.text[k])}</li>' for c in told.question.choices)}</ol>", "ask"
     yield (ask + _answered(told, k) + f"<p>{escape(told.question.explanation[k])}</p>",)
     yield from _alone(head, _paragraphs(told.after, k))
     yield from _alone(head, _picture(_run(told.trace, lang), str(told.trace.schedule.label)))
-    yield from _alone(head, lanes(told.lanes_after, k))
+    yield from _alone(head, lanes(told.lanes_after, k, narrow=False))
     yield from _alone(head, _table(told.table, k) if told.table else "")
 
 

@@ -7,26 +7,13 @@ from collections.abc import Sequence
 
 from ..errors import require_word
 from ..units import format_bytes, format_time
+from .memory import KINDS
 from .parallel import DDP, DataParallel, Split
 from .trace import StepTrace
 from .waiting import Waited, waited
 
 LANGUAGES = ("en", "zh")
 Pair = tuple[str, str]
-#: Kinds of memory in Chinese.
-KINDS = {
-    "activations": "激活值",
-    "parameters": "参数",
-    "replica": "模型副本",
-    "replica's gradients": "副本的梯度",
-    "inputs and outputs": "输入与输出",
-    "optimizer": "优化器状态",
-    "gradients": "梯度",
-    "buckets": "桶",
-    "shard": "分片",
-    "gathered": "聚合来的参数",
-    "whole gradients": "未分片的梯度",
-}
 #: Ways of splitting, in a sentence.
 WAYS = {
     "data": ("data parallelism", "数据并行"),
@@ -286,7 +273,7 @@ def _memory(trace: StepTrace) -> Pair:
     total, most = format_bytes(sum(held.values())), format_bytes(size)
     return (
         f"The fullest GPU holds {total}, {most} of it {kind}.",
-        f"占用最多的 GPU 需要 {total}，其中{KINDS.get(kind, kind)} {most}。",
+        f"占用最多的 GPU 需要 {total}，其中{KINDS[kind].said('zh')} {most}。",
     )
 
 

@@ -9,13 +9,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from .workload.step import TrainingStep
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
+#: What GPUs hold, by its kind, in words.
+KINDS = {
+    kind.key: kind
+    for kind in (
+        Sentence("parameters"),
+        Sentence("buffers"),
+        Sentence("optimizer"),
+        Sentence("gradients"),
+        Sentence("whole gradients"),
+        Sentence("buckets"),
+        Sentence("compressed"),
+        Sentence("gathered"),
+        Sentence("activations"),
+        Sentence("inputs and outputs"),
+        Sentence("replica"),
+        Sentence("replica's gradients"),
+        Sentence("shard"),
+    )
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

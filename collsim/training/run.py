@@ -18,6 +18,7 @@ from ..units import format_bytes, format_time, parse_bytes, parse_count
 from .compute import costs
 from .compute.costs import Costs, with_interference
 from .compute.speeds import DTYPES
+from .memory import KINDS
 from .models import model as model_named
 from .parallel import DataParallel, Parallel, ParameterServer, Pipeline, Split, TensorParallel, Workload
 from .parallel.split import PARTS
@@ -358,7 +359,7 @@ def _require_memory(trace: StepTrace) -> None:
     if need <= room:
         return
     listed = in_a_row(
-        Sentence("{kind} {size}", kind=kind, size=format_bytes(size))
+        Sentence("{kind} {size}", kind=KINDS[kind], size=format_bytes(size))
         for kind, size in sorted(held.items(), key=lambda item: -item[1])
         if size
     )

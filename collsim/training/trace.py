@@ -238,6 +238,8 @@ class StepTrace:
             "batch": self.step.samples,
             "micro_batch": self.step.micro_batch,
             "dtype": self.step.dtype,
+            "optimizer": self.request.optimizer,
+            "recompute": self.request.recompute,
             "network": self.request.network,
             "time": self.time,
             "computing": self.computing,
@@ -289,10 +291,11 @@ class StepTrace:
         return f"<StepTrace {self.step.model.name}, {self.step.says} on {self.topology.name}: {format_time(self.time)}>"
 
     def __str__(self) -> str:
-        held = self.memory.peak()
+        held, again = self.memory.peak(), self.request.recompute
+        says = self.costs.says + (f", {again} recomputation" if again != "none" else "")
         lines = [
             f"{self.step.model.name}, {self.step.says} on {self.topology.name}",
-            f"batch    {self.step.samples:,}, {self.step.micro_batch} on a GPU at a time; computing: {self.costs.says}",
+            f"batch    {self.step.samples:,}, {self.step.micro_batch} on a GPU at a time; computing: {says}",
             f"time     {format_time(self.time)}, {_rate(self.samples_per_second)} samples/s",
             f"exposed  {format_time(self.exposed)} of {format_time(self.communication)} of communication",
             f"bubble   {format_time(self.bubble)}",

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.training import Layer
+from collsim.training.memory import KINDS
 
 NET = cs.topology.switch(2, bandwidth="25GB/s", alpha="1us")
 SIZES = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**5), st.integers(0, 10**4)), min_size=1, max_size=8)
@@ -51,6 +52,21 @@ def test_ddp_holds_what_the_closed_form_says(rows, micro, accumulate, view, half
     if accumulate > 1:
         passing.append(sum(kept) + sum(grads))  # gradients of the first microbatch stay
     assert t.memory.max() == pytest.approx(states + max([*passing, sum(grads)]), abs=2 * n)
+
+
+def test_what_gpus_hold_has_its_words_in_both_languages():
+    """Every kind of every way of splitting; what does not fit is told with them."""
+    box, small = cs.machine("dgx-a100"), cs.transformer(64, 4, 4, seq=32)
+    ways = [cs.ddp(hook="fp16", overlap=False), cs.ddp(view=False), cs.data_parallel(), cs.parameter_server(on="rank")]
+    ways += [cs.fsdp(no_sync=True, accumulate=2), cs.zero(1), cs.tensor(2) * cs.pipeline(2) * cs.zero(2)]
+    steps = [cs.training_step(small, box, parallel=way, micro_batch=2, memory="80GB") for way in ways]
+    found = {kind for t in steps for lane in range(len(t.step.lanes)) for kind in t.memory.kinds(lane)}
+    assert found == KINDS.keys()
+    assert all(re.search("[一-鿿]", words.said("zh")) for words in KINDS.values())
+    with pytest.raises(cs.CollsimError) as said:
+        cs.training_step("llama3-8b", box, parallel=cs.ddp(), micro_batch=1)
+    listed = re.search("（(.*)）；", said.value.said("zh")).group(1).split("、")
+    assert not re.search("optimizer|parameters|gradients", "".join(listed))
 
 
 def test_memory_of_a_rank_and_over_time():

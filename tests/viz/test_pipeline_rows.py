@@ -1,5 +1,6 @@
 """Pipelines as still pictures: every pass is a box of its length, and who cannot see it reads the same."""
 
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -13,16 +14,17 @@ from collsim.viz.splits.still import pipeline_picture
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(made, k=0):
+def drawn(made, k=0, **dress):
     """The SVG element."""
-    return ET.fromstring(made.svg(k))
+    return ET.fromstring(made.svg(k, **dress))
 
 
 def said(made, k=0):
     """What stands for the picture where it is not seen."""
-    (image,) = ET.fromstring(made.html(k).replace('">', '"/>').replace('auto"/>', 'auto">', 1))
-    assert image.get("src").startswith("data:image/svg+xml;base64,")
-    return image.get("alt")
+    wide, narrow, _ = ET.fromstring(re.sub("(<img[^>]*)>", r"\1/>", made.html(k)))
+    assert wide.get("alt") == narrow.get("alt")
+    assert wide.get("src").startswith("data:image/svg+xml;base64,")
+    return wide.get("alt")
 
 
 @pytest.mark.parametrize(
@@ -70,18 +72,43 @@ def test_the_text_says_what_is_drawn_in_both_languages():
     assert said(made, 1).startswith("1f1b，2 个 GPU，3 个微批：共 12 个前向的时间，气泡 25 %。GPU 0：F0 F1")
 
 
+@pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("k", [0, 1])
-def test_a_number_is_no_wider_than_its_box_and_nothing_leaves_the_picture(k):
+def test_a_number_is_no_wider_than_its_box_and_nothing_leaves_the_picture(k, narrow):
     for schedule, ranks, microbatches in (("1f1b", 16, 32), ("interleaved", 4, 8), ("zero-bubble", 4, 8)):
-        svg = drawn(pipeline_picture(pipeline(ranks, schedule=schedule), microbatches), k)
-        wide = float(svg.get("viewBox").split()[2])
+        svg = drawn(pipeline_picture(pipeline(ranks, schedule=schedule), microbatches), k, narrow=narrow)
+        wide, tall = map(float, svg.get("viewBox").split()[2:])
         before = None
         for part in svg:
             if part.tag == f"{SVG}text" and part.get("text-anchor") == "middle":
                 assert float(before.get("width")) >= 8 * len(part.text), part.text
+            if part.tag == f"{SVG}text":
+                long = len(part.text) * (13 if k else 8) * float(part.get("font-size")) / 15
+                assert part.get("text-anchor") or float(part.get("x")) + 0.9 * long <= wide, part.text
+                assert float(part.get("y")) <= tall
             if part.tag == f"{SVG}rect" and part.get("x"):
                 assert float(part.get("x")) + float(part.get("width")) <= wide
             before = part
+
+
+def test_pictures_of_one_clock_have_one_scale_and_each_its_end():
+    def forward(made):
+        return min(float(part.get("width")) for part in drawn(made) if part.get("stroke-width") == "1")
+
+    slow, quick = pipeline(4, schedule="gpipe"), pipeline(4, schedule="zero-bubble")
+    long = pipeline_picture(slow, 8)
+    short = pipeline_picture(quick, 8, until=long.runner["time"])
+    assert forward(short) == pytest.approx(forward(long) / 2, rel=0.02)  # two thin stages of a GPU
+    ends = [float(part.get("x")) for part in drawn(short) if part.get("width") == "2"]
+    assert ends == [pytest.approx(64 + (1000 - 64 - 8) * short.runner["time"] / long.runner["time"], abs=0.1)]
+    told = SECTIONS["orders"][1].told()
+    assert {made.until for made in told.lanes_after} == {told.lanes[0].runner["time"]}
+
+
+def test_a_dark_page_has_dark_pictures():
+    made = pipeline_picture(pipeline(2, schedule="gpipe"), 2)
+    cards = [next(part for part in drawn(made, dark=dark) if part.get("rx")).get("fill") for dark in (False, True)]
+    assert cards == ["#FFFFFF", "#161D21"]
 
 
 @pytest.mark.parametrize("key", ["bubbles", "orders", "placement"])

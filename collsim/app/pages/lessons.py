@@ -23,7 +23,7 @@ from ..shell.address import leave, remember, remembered
 from ..shell.notes import complain, note, part, title
 from ..shell.page import page
 from ..shell.player import player
-from ..shell.session import language, session, t
+from ..shell.session import is_dark, language, session, t
 
 PAGE = "lessons"
 NAMES = list(SECTIONS)
@@ -119,7 +119,8 @@ def draw() -> None:
 
 def _lanes(shown: tuple[PipelinePicture, ...]) -> str:
     """Pipelines as rows of boxes, below each other."""
-    return "".join(f'<div class="cs-lanes">{one.html(0 if language() == "en" else 1)}</div>' for one in shown)
+    k, dark = 0 if language() == "en" else 1, is_dark()
+    return "".join(f'<div class="cs-lanes">{one.html(k, dark=dark)}</div>' for one in shown)
 
 
 def _say(text: Text) -> str:
@@ -258,7 +259,7 @@ def _marks(reading: Reading) -> str:
 _STYLE = """
 .cs-lesson small{display:block;font-size:14px;line-height:20px;font-weight:700;color:var(--cs-ink2)}
 .cs-lesson p{font-size:18px;line-height:27px;max-width:1120px;margin:6px 0 0;color:var(--cs-ink)}
-.cs-lanes{margin:12px 0 4px}
+.cs-lanes{margin:12px 0 4px;max-width:1180px}
 .cs-lesson .cs-title{font-size:26px;line-height:34px}
 .st-key-lessonlist button>div{width:100%}
 .st-key-lessonlist button>div>span{display:flex;width:100%;justify-content:space-between;text-align:left}

@@ -26,7 +26,6 @@ def _facts() -> RunFacts:
         rank=_RANK,
         slower=_SLOWER,
         more=times(late, ring),
-        unchanged=times(same, server),
     )
 
 
@@ -79,10 +78,10 @@ LESSON = Lesson(
             right=1,
             why=(
                 "The ring: {late.time}, {more} times as long, since each step ends with its slowest transfer. The "
-                "server: {same.time}, {unchanged} times as long: its own cable is the bottleneck. The Lab says "
-                "whether processes agree.",
+                "server: {same.time} (before: {server.time}), its own cable is the bottleneck. The Lab says whether "
+                "processes agree.",
                 "ring：{late.time}，是原来的 {more} 倍，因为每一步都以最慢的传输结束。"
-                "参数服务器：{same.time}，是原来的 {unchanged} 倍：瓶颈是它自己的线缆。进程是否同意，请看“实验”页。",
+                "参数服务器：{same.time}（原来 {server.time}），瓶颈是它自己的线缆。进程是否同意，请看“实验”页。",
             ),
             after=(
                 (

@@ -17,9 +17,9 @@ def _timing(schedule: str, microbatches: int = _FEW) -> PipelineTiming:
     return pipeline(_STAGES, schedule).timing(microbatches, forward=1, backward=2)
 
 
-def _rows(schedule: str, microbatches: int = _FEW) -> PipelinePicture:
+def _rows(schedule: str, microbatches: int = _FEW, until: float = 0.0) -> PipelinePicture:
     """The same as rows of boxes."""
-    return pipeline_picture(pipeline(_STAGES, schedule), microbatches)
+    return pipeline_picture(pipeline(_STAGES, schedule), microbatches, until=until)
 
 
 def _chain() -> Trace:
@@ -61,7 +61,7 @@ def _orders() -> RunFacts:
         _chain(),
         rows,
         lanes=(_rows("gpipe"),),
-        lanes_after=(_rows("1f1b"), _rows("interleaved"), _rows("zero-bubble")),
+        lanes_after=tuple(_rows(name, until=all_first.time) for name in ("1f1b", "interleaved", "zero-bubble")),
         stages=_STAGES,
         few=_FEW,
         time=f"{all_first.time:g}",

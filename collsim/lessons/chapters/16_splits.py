@@ -136,11 +136,11 @@ _PLACEMENT = Section(
         (
             "In a step a GPU of the first stage sends {by_tensor[0]} for the layers it shares, {by_stage[0]} to the "
             "next stage, {by_data[0]} of gradients and weights. Megatron-LM counts ranks so that those who share a "
-            "layer are in one node: over NVLink one gather of a layer takes {gather.time} (the picture), the step "
-            "{time}.",
+            "layer are in one node: over NVLink one gather of a layer takes {gather.time} (played below), the step "
+            "{time}. The rows are the {stages} stages of one replica, by their passes alone.",
             "一步中，第一个阶段的一块 GPU 为共享的层发送 {by_tensor[0]}，给下一阶段发送 {by_stage[0]}，为梯度和权重发"
             "送 {by_data[0]}。Megatron-LM 的编号让共享一层的 rank 位于同一节点：经 NVLink，一层的一次收集需 "
-            "{gather.time}（见图），一步需 {time}。",
+            "{gather.time}（在下面播放），一步需 {time}。各行是一个副本的 {stages} 个阶段，只画前向和反向。",
         ),
     ),
     ask=(

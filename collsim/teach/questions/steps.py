@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import CollsimError
 from ...training import DDP, DataParallel, StepTrace
-from ...training.explain import KINDS
+from ...training.memory import KINDS
 from ...training.timing import common, length
 from ...units import format_bytes, format_time
 from ..language import Text
@@ -289,7 +289,7 @@ def fullest(run: AskedStep, random: Random) -> Question | None:
         return None
 
     def text(kind: str) -> Text:
-        return kind, KINDS.get(kind, kind)
+        return kind, KINDS[kind].said("zh")
 
     ask = (
         f"The fullest GPU holds {format_bytes(sum(held.values()))}. What is most of that?",

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...training.parallel import Split
-from ...training.traffic import way_of
 from ..hosts.bundle import joined
 from ..sentences.words import kind_name
 from .lanes import PASSES
@@ -117,7 +116,7 @@ def _collectives(trace: StepTrace, lane: int) -> list[list[Any]]:
     for i in trace.step.collectives:
         task, a, b = trace.step.tasks[i], float(trace.begin[i]), float(trace.end[i])
         if lane in task.lanes and b > a:
-            out.append([a, b, way_of(task)])
+            out.append([a, b, task.way])
     return sorted(out)
 
 

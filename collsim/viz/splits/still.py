@@ -16,15 +16,28 @@ from .lanes import pipeline_runner
 if TYPE_CHECKING:
     from ...training import Pipeline
 
-_WIDE, _LEFT, _ROW, _TOP, _FOOT = 1000, 64, 24, 30, 46  # px
-_SUM2 = "#3FAE8C"  # the player's sum2, in light dress
+_WIDE, _LEFT, _ROW, _LINE, _FOOT = 1000, 64, 24, 22, 24  # px
+#: Where there is less room than for the wide picture: px, and up to how many of the page it is shown.
+_NARROW, _LESS_LOOK = 400, 620
 _DIGIT = 9.0  # px: a box narrower than its digits carries no number
-#: What fills a pass, of a further stage of the same GPU, and the number on them, as the page Pipelines has them.
+#: Colours in a light and in a dark page, as the page Pipelines has them.
+_DRESS = {
+    "card": (palette.CARD, "#161D21"),
+    "ink": (palette.INK, "#EEF3F5"),
+    "ink2": (palette.INK2, "#BCC8CE"),
+    "ink3": (palette.INK3, "#98A7AE"),
+    "edge": (palette.EDGE, "#71818A"),
+    "idle": (palette.IDLE, "#38444B"),
+    "grid": (palette.GRID, "#242E33"),
+    "sum": (palette.SUM, "#1D705B"),
+    "sum2": ("#3FAE8C", "#1E7561"),
+}
+#: What fills a pass, of a further stage of the same GPU, and the number on them.
 _FILLS = {
-    "F": (palette.GRID, palette.IDLE, palette.INK),
-    "B": (palette.INK3, palette.INK, palette.CARD),
-    "I": (palette.INK3, palette.INK, palette.CARD),
-    "W": (palette.SUM, _SUM2, palette.INK),
+    "F": ("grid", "idle", "ink"),
+    "B": ("ink3", "ink", "card"),
+    "I": ("ink3", "ink", "card"),
+    "W": ("sum", "sum2", "ink"),
 }
 _PASSES = {
     "F": ("forward", "前向"),
@@ -35,6 +48,11 @@ _PASSES = {
 _BUBBLE = "bubble", "气泡"
 _FURTHER = "darker: a further stage of the same GPU", "较深：同一 GPU 的另一个阶段"
 _HATCH, _BOLD = "url(#bubble)", 'font-weight="700"'
+_LOOK = (
+    ".cs-rows{container-type:inline-size}.cs-rows img{display:block;width:100%;max-width:1180px;height:auto}"
+    ".cs-rows img+img{display:none}"
+    f"@container(max-width:{_LESS_LOOK}px){{.cs-rows img{{display:none}}.cs-rows img+img{{display:block}}}}"
+)
 _FONTS = ", ".join(f"'{name}'" for name in (*LATIN, *CHINESE)) + ", sans-serif"
 
 
@@ -44,12 +62,14 @@ class PipelinePicture:
 
     Attributes:
         schedule: its name. ranks, microbatches: how many. runner: rows and figures, as `pipeline_runner` has them.
+        until: time at the right edge, where several pictures have one clock; its own end unless that is later.
     """
 
     schedule: str
     ranks: int
     microbatches: int
     runner: Mapping[str, Any] = field(repr=False)
+    until: float = 0.0
 
     def title(self, k: int) -> str:
         """What is shown, with its time and bubble; k: 0 in English, 1 in Chinese."""
@@ -65,40 +85,49 @@ class PipelinePicture:
         head, colon = self.title(k), (": ", "：")[k]
         return (". ", "。")[k].join([head, *(f"GPU {row['label']}{colon}{_in_words(row, k)}" for row in self._rows)])
 
-    def svg(self, k: int) -> str:
-        """The picture as an SVG file."""
-        scale = (_WIDE - _LEFT - 8) / float(self.runner["time"])
-        rows = "".join(_row(row, _TOP + i * _ROW, scale) for i, row in enumerate(self._rows))
+    def svg(self, k: int, *, narrow: bool = False, dark: bool = False) -> str:
+        """The picture as an SVG file; `narrow` for a column of text or a phone, `dark` for a dark page."""
+        wide, ink = _NARROW if narrow else _WIDE, {name: both[dark] for name, both in _DRESS.items()}
+        scale = (wide - _LEFT - 8) / max(self.until, float(self.runner["time"]))
+        lines = self.title(k).split((": ", "：")[k]) if narrow else [self.title(k)]
+        top = 8 + _LINE * len(lines)
+        rows = "".join(_row(row, top + i * _ROW, scale, ink) for i, row in enumerate(self._rows))
         kinds = [kind for kind in _PASSES if any(box[3] == kind for row in self._rows for box in row["boxes"])]
-        tall = _TOP + _ROW * len(self._rows) + _FOOT
+        below = top + _ROW * len(self._rows)
+        key, under = _key(kinds, self.runner["stages"] > 1, below + 20, wide, k, ink)
+        tall = under + _FOOT
+        head = "".join(
+            _text(12, 20 + _LINE * i, line, ink["ink"], 15 if i == 0 else 13, _BOLD if i == 0 else "")
+            for i, line in enumerate(lines)
+        )
+        end = _LEFT + float(self.runner["time"]) * scale
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {tall}" width="{_WIDE}" height="{tall}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}" '
             f'font-family="{_FONTS}"><defs><pattern id="bubble" width="6" height="6" patternUnits="userSpaceOnUse" '
-            f'patternTransform="rotate(45)"><rect width="2" height="6" fill="{palette.EDGE}"/></pattern></defs>'
-            f'<rect width="{_WIDE}" height="{tall}" rx="6" fill="{palette.CARD}"/>'
-            f"{_text(12, 20, self.title(k), palette.INK, 15, _BOLD)}{rows}"
-            f"{_key(kinds, self.runner['stages'] > 1, tall - 20, k)}</svg>"
+            f'patternTransform="rotate(45)"><rect width="2" height="6" fill="{ink["edge"]}"/></pattern></defs>'
+            f'<rect width="{wide}" height="{tall}" rx="6" fill="{ink["card"]}"/>{head}{rows}'
+            f'<rect x="{end:.1f}" y="{top - 3}" width="2" height="{below - top + 2}" fill="{ink["ink"]}"/>{key}</svg>'
         )
 
-    def html(self, k: int) -> str:
-        """The same in a page, as wide as there is room and no narrower than its numbers stay readable. An image and
-        not an element: Streamlit takes SVG elements out of the HTML of a page."""
-        data = base64.b64encode(self.svg(k).encode()).decode("ascii")
-        look = "display:block;width:100%;min-width:680px;max-width:1180px;height:auto"
-        return (
-            f'<div style="overflow-x:auto"><img alt="{escape(self.described(k))}" style="{look}" '
-            f'src="data:image/svg+xml;base64,{data}"></div>'
-        )
+    def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
+        """The same in a page: wide, or `narrow` where there is little room, so that its numbers stay readable. Images
+        and not elements: Streamlit takes SVG elements out of the HTML of a page."""
+        images = "".join(self._image(k, less, dark) for less in ((False, True) if narrow else (False,)))
+        return f'<div class="cs-rows">{images}<style>{_LOOK}</style></div>'
+
+    def _image(self, k: int, narrow: bool, dark: bool) -> str:
+        data = base64.b64encode(self.svg(k, narrow=narrow, dark=dark).encode()).decode("ascii")
+        return f'<img alt="{escape(self.described(k))}" src="data:image/svg+xml;base64,{data}">'
 
     @property
     def _rows(self) -> list[dict[str, Any]]:
         return list(self.runner["rows"])
 
 
-def pipeline_picture(pipe: Pipeline, microbatches: int, backward: float = 2.0) -> PipelinePicture:
+def pipeline_picture(pipe: Pipeline, microbatches: int, backward: float = 2.0, until: float = 0.0) -> PipelinePicture:
     """The picture of a pipeline whose backward pass takes `backward` forward passes, with no time from GPU to GPU."""
     timing = pipe.timing(microbatches, forward=1.0, backward=backward)
-    return PipelinePicture(pipe.schedule, pipe.size, microbatches, pipeline_runner(pipe, timing))
+    return PipelinePicture(pipe.schedule, pipe.size, microbatches, pipeline_runner(pipe, timing), until)
 
 
 def _in_words(row: Mapping[str, Any], k: int) -> str:
@@ -107,41 +136,45 @@ def _in_words(row: Mapping[str, Any], k: int) -> str:
     return f"{passes}, idle for {idle:g}" if k == 0 else f"{passes}，空闲 {idle:g}"
 
 
-def _row(row: Mapping[str, Any], top: int, scale: float) -> str:
+def _row(row: Mapping[str, Any], top: int, scale: float, ink: Mapping[str, str]) -> str:
     """One GPU: its name, what is idle hatched, a box for each pass; passes that run as one share the height."""
-    idle = "".join(_box(a, b, top, _ROW - 4, scale, _HATCH) for a, b in row["idle"])
-    boxes = "".join(_pass(box, top, scale) for box in row["boxes"])
-    name = _text(_LEFT - 8, top + 15, f"GPU {row['label']}", palette.INK2, 13, 'text-anchor="end"')
+    idle = "".join(_box(a, b, top, _ROW - 4, scale, _HATCH, ink["card"]) for a, b in row["idle"])
+    boxes = "".join(_pass(box, top, scale, ink) for box in row["boxes"])
+    name = _text(_LEFT - 8, top + 15, f"GPU {row['label']}", ink["ink2"], 13, 'text-anchor="end"')
     return f"{name}{idle}{boxes}"
 
 
-def _pass(box: tuple[Any, ...], top: float, scale: float) -> str:
+def _pass(box: tuple[Any, ...], top: float, scale: float, ink: Mapping[str, str]) -> str:
     a, b, micro, kind, stage, part = box
-    *fills, ink = _FILLS[kind]
+    *fills, number = _FILLS[kind]
     high = (_ROW - 4) / (2 if part else 1)
     top += high if part == 2 else 0
-    drawn = _box(a, b, top, high, scale, fills[min(stage, 1)])
+    drawn = _box(a, b, top, high, scale, ink[fills[min(stage, 1)]], ink["card"])
     if (b - a) * scale < _DIGIT * len(micro) + 2 or part:
         return drawn
-    return drawn + _text(_LEFT + (a + b) / 2 * scale, top + 15, micro, ink, 13, 'text-anchor="middle"')
+    return drawn + _text(_LEFT + (a + b) / 2 * scale, top + 15, micro, ink[number], 13, 'text-anchor="middle"')
 
 
-def _box(a: float, b: float, top: float, high: float, scale: float, fill: str) -> str:
-    edge = f'stroke="{palette.CARD}" stroke-width="1"'
+def _box(a: float, b: float, top: float, high: float, scale: float, fill: str, edge: str) -> str:
     at = f'x="{_LEFT + a * scale:.1f}" y="{top:g}" width="{(b - a) * scale:.1f}" height="{high:g}"'
-    return f'<rect {at} fill="{fill}" {edge}/>'
+    return f'<rect {at} fill="{fill}" stroke="{edge}" stroke-width="1"/>'
 
 
 def _text(x: float, y: float, words: str, ink: str, size: int, more: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:g}" font-size="{size}" fill="{ink}" {more}>{escape(words)}</text>'
 
 
-def _key(kinds: list[str], further: bool, y: float, k: int) -> str:
-    """What the fills mean."""
-    out, x = "", _LEFT
-    signs = [(f"{kind}: {_PASSES[kind][k]}", _FILLS[kind][0]) for kind in kinds]
-    for said, fill in [*signs, (_BUBBLE[k], _HATCH)]:
-        sign = f'<rect x="{x}" y="{y - 11:g}" width="14" height="14" fill="{fill}" stroke="{palette.EDGE}"/>'
-        out += sign + _text(x + 20, y + 1, said, palette.INK2, 13)
-        x += 40 + 8 * len(said) * (1 + k)
-    return out + (_text(x, y + 1, _FURTHER[k], palette.INK2, 13) if further else "")
+def _key(kinds: list[str], further: bool, y: int, wide: int, k: int, ink: Mapping[str, str]) -> tuple[str, int]:
+    """What the fills mean, in as many lines as it takes, and where the last of them stands."""
+    out, x = "", 12
+    signs: list[tuple[str, str]] = [(f"{kind}: {_PASSES[kind][k]}", ink[_FILLS[kind][0]]) for kind in kinds]
+    signs += [(_BUBBLE[k], _HATCH), *([(_FURTHER[k], "")] if further else [])]
+    for said, fill in signs:
+        long = 44 + 7 * len(said) * (1 + k)
+        if x > 12 and x + long > wide:
+            x, y = 12, y + _LINE
+        if fill:
+            out += f'<rect x="{x}" y="{y - 11}" width="14" height="14" fill="{fill}" stroke="{ink["edge"]}"/>'
+        out += _text(x + (20 if fill else 0), y + 1, said, ink["ink2"], 13)
+        x += long
+    return out, y
