@@ -14,22 +14,49 @@ from collsim.training.accuracy import call_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 MEASURED = Path(os.environ.get("COLLSIM_TRAINING", Path(__file__).parents[3] / "shared/data/training/measured.csv"))
-LINE = re.compile(r"^\| ([^|]+) \| (\d+) \| ([\d.]+)% \| ([\d.]+)% \| ([+−]\d+)% \| (\d+) \|$", re.MULTILINE)
+ENGLISH, CHINESE = "training.md", "training.zh.md"
+LINE = re.compile(
+    r"^\| ([^|]+) \| (\d+) \| ([\d.]+)% \| ([\d.]+)% \| ([+−]\d+)% \| (\d+) \|(?: [^|]+ \|)?$", re.MULTILINE
+)
+NUMBER = re.compile(r"[+−]?\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 def rows(page):
     return LINE.findall((DOCS / page).read_text("utf-8"))
 
 
+def tables(page):
+    """All tables of a page, each its lines behind the head, of their cells."""
+    found = re.findall(r"^\|.*\|\n\|[-|]+\|\n((?:\|.*\|\n)+)", (DOCS / page).read_text("utf-8"), re.MULTILINE)
+    return [[[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()] for table in found]
+
+
+def table_of(page, begins):
+    """The table whose first line begins so."""
+    (found,) = (table for table in tables(page) if table[0][0].startswith(begins))
+    return found
+
+
 def test_the_table_has_all_sources_the_farthest_off_first():
-    found = rows("training.md")
+    found = rows(ENGLISH)
     assert {row[0] for row in found} == {name for name, _, _ in steps.SOURCES}
     assert [float(row[2]) for row in found] == sorted((float(row[2]) for row in found), reverse=True)
     assert all(int(fast) <= int(count) for _, count, _, _, _, fast in found)
 
 
-def test_both_languages_have_the_same_table():
-    assert rows("training.zh.md") == rows("training.md")
+def test_both_languages_have_the_same_figures_in_all_tables():
+    """A cell that is figures says the same, of a sentence its figures are: 1,024 of one and of the other."""
+    one, other = tables(ENGLISH), tables(CHINESE)
+    assert [list(map(len, table)) for table in one] == [list(map(len, table)) for table in other]
+    for mine, yours in zip(one, other, strict=True):
+        for line, same in zip(mine, yours, strict=True):
+            for cell, told in zip(line, same, strict=True):
+                assert sorted(NUMBER.findall(cell)) == sorted(NUMBER.findall(told)), (cell, told)
+
+
+def test_both_languages_have_the_same_chapters():
+    heads = [re.findall(r"^(#+) ", (DOCS / page).read_text("utf-8"), re.MULTILINE) for page in (ENGLISH, CHINESE)]
+    assert heads[0] == heads[1]
 
 
 def test_a_line_is_written_as_the_table_reads_it():
@@ -42,7 +69,7 @@ def test_rows_are_counted_and_two_sources_predicted_as_the_measurements_give():
     """All sources are counted; two are predicted again, as the large ones take minutes."""
     with MEASURED.open(encoding="utf-8", newline="") as file:
         groups = steps.chosen(csv.DictReader(file))
-    for name, count, *said in rows("training.md"):
+    for name, count, *said in rows(ENGLISH):
         assert sum(map(is_call, groups[name])) >= int(count)
         if name in ("fms-fsdp", "PyTorch's DDP benchmark"):
             errors = [error for error in map(steps.error, groups[name]) if error is not None]
@@ -50,23 +77,22 @@ def test_rows_are_counted_and_two_sources_predicted_as_the_measurements_give():
             assert list(again) == [name, count, *said]
 
 
-def near(text, name):
-    """Rows and median error of a model of Megatron-Bridge, as the page has them."""
-    return re.search(rf"{name} \((\d+)\) ([\d.]+) %", text).groups()
-
-
 @pytest.mark.skipif(not MEASURED.is_file(), reason="the measured steps are not here")
 def test_mixtures_of_megatron_bridge_are_as_far_off_as_the_page_says():
     """Two of seven models; of equal calls one is predicted."""
     with MEASURED.open(encoding="utf-8", newline="") as file:
         rows = steps.chosen(csv.DictReader(file))["Megatron-Bridge"]
-    text = (DOCS / "training.md").read_text("utf-8")
+    told = {name: f"{name} ({count}) {off.replace('%', ' %')}" for name, count, off in table_of(ENGLISH, "llama3-405b")}
     for said, name in (("GPT OSS 120B", "gpt-oss-120b"), ("Qwen3_30B", "qwen3-30b-a3b")):
         pairs = [(row, steps.error(row)) for row in rows if row["model"].startswith(said)]
-        assert near(steps.by_model(pairs), name) == near(text, name)
+        assert steps.by_model(pairs) == told[name]
 
 
-SPLITS = re.compile(r"(\d+) groups: right in (\d+), within 4 % in (\d+)")
+def splits():
+    """Groups, those in which the choice is right, and near: of all, and with the microbatch given."""
+    return [
+        [re.match(r"\d+", cell).group() for cell in line[1:4]] for line in table_of(ENGLISH, "model, batch and GPUs")
+    ]
 
 
 @pytest.mark.skipif(not MEASURED.is_file(), reason="the measured steps are not here")
@@ -75,9 +101,8 @@ def test_the_best_split_is_found_as_often_as_the_page_says():
     lost at collectives), and of every 14th with the microbatch given in 14 of 14."""
     with MEASURED.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    found = SPLITS.findall((DOCS / "training.md").read_text("utf-8"))
     told = ((), 6, 19), (("micro_batch",), 14, 14)
-    for (more, every, expected), said in zip(told, found, strict=True):
+    for (more, every, expected), said in zip(told, splits(), strict=True):
         groups = steps.jobs(rows, *more)
         assert len(groups) == int(said[0])
         assert sum(steps.choice(group) <= steps.NEAR for group in groups[::every]) == expected
@@ -87,28 +112,32 @@ def test_the_best_split_is_found_as_often_as_the_page_says():
 
 def test_the_page_says_what_other_waits_at_collectives_would_give():
     """The one that is taken gives what is said of the choice."""
-    told = []
-    for page, waits, near, mean in (
-        (
-            "training.md",
-            r"with ([\d, ]+) \(taken\) and 160 µs",
-            r"in\s([\d, ]+) and 101 groups",
-            r"on one node is (.*)\.",
-        ),
-        ("training.zh.md", r"取 ([\d、]+)（采用）和 160 µs", r"有\s([\d、]+) 和 101 组", r"平均偏差为 (.*)。"),
-    ):
-        text = (DOCS / page).read_text("utf-8")
-        told.append([re.findall(r"[\d.]+", re.search(what, text).group(1)) for what in (waits, near, mean)])
-    assert told[0] == told[1]
-    waits, near, mean = told[0]
-    assert [float(wait) * 1e-6 for wait in (*waits, "160")] == pytest.approx(steps.WAITS)
-    assert steps.WAITS[3] == speed("A100").wait
-    text = (DOCS / "training.md").read_text("utf-8")
-    assert (near[3], len(mean)) == (SPLITS.search(text).group(3), len(steps.WAITS))
-    assert f"660\n  is {mean[3]} %" in text
+    text = (DOCS / ENGLISH).read_text("utf-8")
+    waits = NUMBER.findall(re.search(r"^\| µs lost(.*)$", text, re.MULTILINE).group(1))
+    near, off = table_of(ENGLISH, "groups within 4 %")
+    assert [float(wait) * 1e-6 for wait in waits] == pytest.approx(steps.WAITS)
+    taken = [
+        cell for cell in re.search(r"^\| µs lost \|(.*)\|$", text, re.MULTILINE).group(1).split("|") if "taken" in cell
+    ]
+    assert [float(NUMBER.search(cell).group()) * 1e-6 for cell in taken] == pytest.approx([speed("A100").wait])
+    at = waits.index(NUMBER.search(taken[0]).group()) + 1
+    assert near[at] == splits()[0][2]
+    assert f"On all 660 rows of one node our mean is {off[at].replace('%', ' %')}" in text
 
 
 FOLLOW = re.compile(r"(\d+) of (\d+) follow from the others, (\d+) to twelve digits")
+SAMPLES = 1, 2, 4
+
+
+def blocks():
+    """Of a hidden size of 2,048: ms of a layer of a microbatch, and how far off, by TP and samples."""
+    found = table_of(ENGLISH, "one sample")
+    cells = [[re.fullmatch(r"([\d.]+) \(([+−]\d+) %\)", cell).groups() for cell in line[1:]] for line in found]
+    return {
+        (tp, n): cell
+        for n, line in zip(SAMPLES, cells, strict=True)
+        for tp, cell in zip((1, 2, 4, 8), line, strict=True)
+    }
 
 
 @pytest.mark.skipif(not MEASURED.is_file(), reason="the measured steps are not here")
@@ -116,14 +145,11 @@ def test_as_many_rows_on_one_node_follow_from_others_as_the_page_says():
     with MEASURED.open(encoding="utf-8", newline="") as file:
         found = steps.cells(csv.DictReader(file))
     follow, exact = (sum(c.more for c in found.values() if c.worst < most) for most in (4e-4, 1e-12))
-    text = (DOCS / "training.md").read_text("utf-8")
+    text = (DOCS / ENGLISH).read_text("utf-8")
     said = tuple(map(int, FOLLOW.search(text).groups()))
     assert (follow, sum(c.rows for c in found.values()), exact) == said
-    blocks = [found[2048, micro, 4, 1, 1].block * 1e3 for micro in (1, 2, 4)]
-    assert "{:.2f} ms for one sample, {:.2f} for two, {:.2f} for four".format(*blocks) in text
-
-
-OFF = re.compile(r"[+−]\d+ %")
+    for samples in SAMPLES:
+        assert f"{found[2048, samples, 4, 1, 1].block * 1e3:.2f}" == blocks()[4, samples][0]
 
 
 @pytest.mark.skipif(not MEASURED.is_file(), reason="the measured steps are not here")
@@ -131,16 +157,10 @@ def test_blocks_on_one_node_are_as_far_off_as_the_page_says():
     """Of a hidden size of 2,048, by TP and samples of a microbatch."""
     with MEASURED.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["hidden"] == "2048" and row["nodes"] == "1"]
-    one, other = ((DOCS / page).read_text("utf-8") for page in ("training.md", "training.zh.md"))
-    whole, rest = (
-        text[text.index(at) :] for text, at in ((one, "In this order\nof samples"), (other, "没有 TP 时预测"))
-    )
-    said, same = OFF.findall(whole)[:12], OFF.findall(rest)[:12]
-    assert said == same
     found = steps.blocks(rows)
-    for tp, figures in zip((1, 2, 4, 8), (said[at : at + 3] for at in range(0, 12, 3)), strict=True):
-        off = [found[2048, samples, tp] for samples in (1, 2, 4)]
-        assert [f"{ours / measured - 1:+.0%}".replace("-", "−").replace("%", " %") for measured, ours in off] == figures
+    for (tp, samples), said in blocks().items():
+        measured, ours = found[2048, samples, tp]
+        assert (f"{measured * 1e3:.2f}", f"{ours / measured - 1:+.0%}".replace("-", "−").rstrip("%")) == said
 
 
 def test_rows_that_are_sums_are_told_from_runs():
@@ -156,14 +176,10 @@ def test_rows_that_are_sums_are_told_from_runs():
     assert other.worst > 1e-4
 
 
-def test_both_languages_say_the_same_of_splits_and_models():
-    one, other = ((DOCS / page).read_text("utf-8") for page in ("training.md", "training.zh.md"))
-    assert len(SPLITS.findall(one)) == 2
-    for _, right, within in SPLITS.findall(one):
-        assert re.search(rf"选对 {right} 组，.*{within} 组", other)
-    assert near(other, "gpt-oss-120b") == near(one, "gpt-oss-120b")
-    whole = FOLLOW.search(one).groups()
-    assert re.search(rf"{whole[1]} 行中有 {whole[0]} 行可由其余各行推出，其中 {whole[2]} 行到十二位数字", other)
+def test_both_languages_say_as_many_rows_follow():
+    one, other = ((DOCS / page).read_text("utf-8") for page in (ENGLISH, CHINESE))
+    follow, whole, exact = FOLLOW.search(one).groups()
+    assert re.search(rf"{whole} 行中有 {follow} 行可由其余各行推出，其中 {exact} 行到十二位数字", other)
 
 
 def is_call(row):
