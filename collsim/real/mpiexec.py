@@ -5,6 +5,7 @@ gets the tasks of all, and says what became of them. When this process ends, so 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import shutil
@@ -14,7 +15,7 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -73,7 +74,7 @@ def by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> list[
 
 def _talked(process: subprocess.Popen[bytes], door: socket.socket, token: bytes, order: Any, until: float) -> Any:
     """Hand rank 0 the order and wait for what became of it, as long as mpiexec lives and the time is not up."""
-    rank0 = _heard(process, lambda seconds: accepted(door, {0}, token, seconds).get(0), until)
+    rank0 = _came(process, door, token, until)
     rank0.setblocking(True)
     with rank0, rank0.makefile("rwb") as talk:
         pickle.dump(order, talk, pickle.HIGHEST_PROTOCOL)
@@ -82,7 +83,11 @@ def _talked(process: subprocess.Popen[bytes], door: socket.socket, token: bytes,
         reader = threading.Thread(target=_read, args=(talk, found), daemon=True)
         reader.start()
         try:
-            _heard(process, lambda seconds: _over(reader, seconds), until)
+            while not _over(reader, 0.5):
+                _require_time(until)
+                if process.poll() is not None:
+                    _over(reader, 2)  # what it said at the end may be on its way
+                    break
         finally:
             with contextlib.suppress(OSError):  # the other side may have closed it
                 rank0.shutdown(socket.SHUT_RDWR)
@@ -90,6 +95,18 @@ def _talked(process: subprocess.Popen[bytes], door: socket.socket, token: bytes,
         if not found:
             raise _ended(process)
         return found[0]
+
+
+def _came(process: subprocess.Popen[bytes], door: socket.socket, token: bytes, until: float) -> socket.socket:
+    """The connection to rank 0."""
+
+    def watch() -> None:
+        _require_time(until)
+        if process.poll() is not None:
+            raise _ended(process)
+
+    # asked for once: one that has connected and not yet said who it is would be shown out at the end of each turn
+    return accepted(door, {0}, token, math.inf, watch=watch)[0]
 
 
 def _over(reader: threading.Thread, seconds: float) -> bool:
@@ -102,15 +119,9 @@ def _read(talk: Any, found: list[Any]) -> None:
         found.append(pickle.load(talk))
 
 
-def _heard(process: subprocess.Popen[bytes], look: Callable[[float], Any], until: float) -> Any:
-    """What comes of looking for a moment, again and again."""
-    while time.perf_counter() < until:
-        with contextlib.suppress(CollsimError):
-            if found := look(0.5):
-                return found
-        if process.poll() is not None:
-            raise _ended(process)
-    raise CollsimError("the time is up, and mpiexec has not ended; give a longer time_limit, or less to do")
+def _require_time(until: float) -> None:
+    if time.perf_counter() >= until:
+        raise CollsimError("the time is up, and mpiexec has not ended; give a longer time_limit, or less to do")
 
 
 def _ended(process: subprocess.Popen[bytes]) -> CollsimError:

@@ -15,6 +15,7 @@ import pytest
 
 import collsim as cs
 from collsim.real import launch
+from collsim.real.mpiexec import _came
 from collsim.real.ranks.wire import _HELLO, DATA, HOST, Frame, PeerWire, accepted, connected, listener
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -224,6 +225,27 @@ def test_strangers_are_shown_out_and_keep_nobody_waiting():
         assert list(found) == [5]
         for one in (silent, wrong, half, far, ours, *crowd, *found.values()):
             one.close()
+
+
+def test_a_rank_that_says_late_who_it_is_is_let_in_and_an_mpiexec_that_ends_is_told():
+    """It came a moment before a turn of waiting was over: shown out then, it would wait for its order for ever."""
+    token, came = b"t" * 32, []
+    with subprocess.Popen(["sleep", "30"]) as living, listener() as sock:
+        door = threading.Thread(target=lambda: came.append(_came(living, sock, token, time.perf_counter() + 20)))
+        door.start()
+        with socket.create_connection(sock.getsockname()) as rank0:
+            time.sleep(1.2)
+            rank0.sendall(_HELLO.pack(token, 0))
+            door.join(10)
+            assert came
+            came[0].close()
+        with pytest.raises(cs.CollsimError, match="the time is up"):
+            _came(living, sock, token, time.perf_counter())
+        living.kill()
+    with subprocess.Popen(["sh", "-c", "exit 3"], stderr=subprocess.PIPE) as gone:
+        said = pytest.raises(cs.CollsimError, match="mpiexec ended with 3")
+        with listener() as sock, said:
+            _came(gone, sock, token, time.perf_counter() + 20)
 
 
 def test_who_does_not_come_is_named():

@@ -13,7 +13,7 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ _READ, _VIEWS = 1 << 18, 64  # bytes that are read, and parts that are handed ov
 _MOST_FRAME = 1 << 18  # bytes of a transfer that one frame carries at most
 HOST = "127.0.0.1"
 _TOKEN_BYTES = 32
+_WATCHED = 0.5  # s between two looks at what else may have happened
 _MOST_STRANGERS = 64  # that have said nothing yet; the one that has been silent for longest goes first
 
 
@@ -155,10 +156,16 @@ def _tuned(sock: socket.socket, buffer: int) -> socket.socket:
 
 
 def accepted(
-    listening: socket.socket, expected: set[int], token: bytes, seconds: float, buffer: int = _BUFFER
+    listening: socket.socket,
+    expected: set[int],
+    token: bytes,
+    seconds: float,
+    buffer: int = _BUFFER,
+    watch: Callable[[], None] = lambda: None,
 ) -> dict[int, socket.socket]:
     """The sockets of all that are expected. Whoever comes without the token, or a second time, is shown out; one that
-    says nothing keeps nobody waiting. Raises CollsimError where they have not all come in time."""
+    says nothing keeps nobody waiting. `watch` is called again and again meanwhile, and may raise. Raises CollsimError
+    where they have not all come in time."""
     found: dict[int, socket.socket] = {}
     strangers: dict[socket.socket, bytes] = {}
     until = time.perf_counter() + seconds
@@ -167,7 +174,8 @@ def accepted(
             rest = until - time.perf_counter()
             if rest <= 0:
                 raise CollsimError("endpoints {missing} did not connect", missing=sorted(expected - found.keys()))
-            for sock in select.select([listening, *strangers], [], [], rest)[0]:
+            watch()
+            for sock in select.select([listening, *strangers], [], [], min(rest, _WATCHED))[0]:
                 if sock.fileno() < 0:
                     continue  # shown out a moment ago
                 if sock is listening:
