@@ -1,6 +1,6 @@
 """The event engine of two source trees in turn, each run in a process of its own: `python benchmarks/in_turn.py BEFORE
-NOW [rounds]`. Prints the processor time in s of two runs in each process, for the first also gets its memory from the
-system, and whether both trees give the same times."""
+NOW [rounds [case ...]]`. Prints the processor time in s of two runs in each process, for the first also gets its memory
+from the system, and whether both trees give the same times."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def main():
 
     trees = [str(Path(tree).resolve()) for tree in sys.argv[1:3]]
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 2
-    for case in CASES:
+    for case in sys.argv[4:] or CASES:
         for _ in range(rounds):
             with TemporaryDirectory() as a, TemporaryDirectory() as b:
                 (before, was), (now, new) = (measured(tree, case, at) for tree, at in zip(trees, (a, b), strict=True))
