@@ -316,11 +316,11 @@ SAID = {
         "流水线的 rank {stuck} 永远等待 {order} 要读取的内容"
     ),
     "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number": (
-        "{ranks} 个 rank 的 dualpipe-v 至少需要 {least} 个 microbatch，现在是 {micros}；zbv 可取任意个数"
+        "{ranks} 个 rank 的 dualpipe-v 至少需要 {least} 个微批，现在是 {micros}；zbv 可取任意个数"
     ),
     "{micros} microbatches do not make {rounds} equal rounds on {ranks} ranks, which interleaved stages go in; use "
     "a multiple of {ranks}: {fits} or {more}": (
-        "{micros} 个 microbatch 在 {ranks} 个 rank 上不能分成 {rounds} 轮，而交错的阶段需要等分；请用 {ranks} "
+        "{micros} 个微批在 {ranks} 个 rank 上不能分成 {rounds} 轮，而交错的阶段需要等分；请用 {ranks} "
         "的倍数：{fits} 或 {more}"
     ),
     "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp": (

@@ -7,7 +7,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "相同的前向与反向，按各库公布的顺序执行；每个数字旁边是它的公式。",
     ),
     "pipeline.stages": ("GPUs (p)", "GPU 数 (p)"),
-    "pipeline.microbatches": ("Microbatches (m)", "microbatch 数 (m)"),
+    "pipeline.microbatches": ("Microbatches (m)", "微批数 (m)"),
     "pipeline.ratio": ("B ÷ F", "B ÷ F"),
     "pipeline.ratio.help": (
         "How long a backward pass takes, in forward passes; in halves I and W where a schedule splits it.",
@@ -16,7 +16,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "pipeline.hop": ("Hop", "跳 (hop)"),
     "pipeline.hop.help": (
         "From one GPU to the next, in forward passes of a microbatch.",
-        "从一个 GPU 到下一个的用时，以一个 microbatch 的前向为单位。",
+        "从一个 GPU 到下一个的用时，以一个微批的前向为单位。",
     ),
     "pipeline.interleave": ("Thin stages (v)", "薄阶段 (v)"),
     "pipeline.schedules": ("Schedules", "调度"),
@@ -24,7 +24,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "pipeline.failed": ("{name} cannot run: {why}", "{name} 无法运行：{why}"),
     "pipeline.unit": (
         "number in a box = microbatch; unit of time = forward of one microbatch through one GPU (F = 1, B = {ratio})",
-        "方框中的数字 = microbatch；时间单位 = 一个 microbatch 在一个 GPU 上的前向（F = 1，B = {ratio}）",
+        "方框中的数字 = 微批；时间单位 = 一个微批在一个 GPU 上的前向（F = 1，B = {ratio}）",
     ),
     "pipeline.gpipe": ("GPipe", "GPipe"),
     "pipeline.1f1b": ("1F1B", "1F1B"),
@@ -48,16 +48,16 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "pipeline.dualpipe-v.note": (
         "forward and backward of two microbatches overlap",
-        "两个 microbatch 的前向与反向相互重叠",
+        "两个微批的前向与反向相互重叠",
     ),
     "pipeline.says.memory": (
         "1F1B does not shrink GPipe's bubble ({share}), it shrinks its memory: GPU 0 holds {a} microbatches, not {b}.",
-        "1F1B 并不缩小 GPipe 的气泡（{share}），缩小的是显存：GPU 0 持有 {a} 个 microbatch，而不是 {b} 个。",
+        "1F1B 并不缩小 GPipe 的气泡（{share}），缩小的是显存：GPU 0 持有 {a} 个微批，而不是 {b} 个。",
     ),
     "pipeline.says.hops": (
         "1F1B holds {a} microbatches on GPU 0, not {b}; with hops it takes {more} more than GPipe, since each round "
         "trip is paid for again.",
-        "1F1B 在 GPU 0 上持有 {a} 个 microbatch，而不是 {b} 个；"
+        "1F1B 在 GPU 0 上持有 {a} 个微批，而不是 {b} 个；"
         "有 hop 时它比 GPipe 多用 {more}，因为每次往返都要再付一次。",
     ),
     "pipeline.says.thin": (
@@ -70,7 +70,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "pipeline.says.twice": (
         "{m} microbatches would make GPipe's bubble {b} instead of {a}.",
-        "{m} 个 microbatch 会使 GPipe 的气泡从 {a} 变为 {b}。",
+        "{m} 个微批会使 GPipe 的气泡从 {a} 变为 {b}。",
     ),
     "pipeline.code": (
         "Megatron-LM has 1F1B and interleaved stages; the others are torch's.",

@@ -10,7 +10,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "split.memory": ("Memory of a GPU", "每个 GPU 的显存"),
     "split.memory.own": ("its own", "按 GPU 自身"),
     "split.split": ("Split", "划分"),
-    "split.micro": ("Microbatch", "microbatch 的样本数"),
+    "split.micro": ("Microbatch", "微批的样本数"),
     "split.recompute": ("Recompute", "重算"),
     "split.samples": ("{count} samples", "{count} 个样本"),
     "split.mfu": ("model FLOPs, bf16 dense", "模型 FLOPs，bf16 稠密"),
