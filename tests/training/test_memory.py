@@ -93,6 +93,7 @@ def test_a_microbatch_that_is_said_to_fit_does(way, room):
     model = cs.transformer(2048, 12, 32, seq=512, vocab=32_000, flash=True)
     with pytest.raises(cs.CollsimError, match="does not fit") as said:
         cs.training_step(model, "dgx-a100", parallel=way, micro_batch=16, memory=room)
+    assert re.search(rf"on a GPU of {room[:-2]}\sGB = [\d.]+\sGiB \(", str(said.value))
     fits = re.search(r"micro_batch=(\d+) would fit", str(said.value))
     if fits:
         assert cs.training_step(model, "dgx-a100", parallel=way, micro_batch=int(fits[1]), memory=room).time > 0

@@ -57,8 +57,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "pipeline.says.hops": (
         "1F1B holds {a} microbatches on GPU 0, not {b}; with hops it takes {more} more than GPipe, since each round "
         "trip is paid for again.",
-        "1F1B 在 GPU 0 上持有 {a} 个微批，而不是 {b} 个；"
-        "有 hop 时它比 GPipe 多用 {more}，因为每次往返都要再付一次。",
+        "1F1B 在 GPU 0 上持有 {a} 个微批，而不是 {b} 个；有 hop 时它比 GPipe 多用 {more}，因为每次往返都要再付一次。",
     ),
     "pipeline.says.thin": (
         "{v} thin stages per GPU make the bubble {share}, for {v} times the hops.",
