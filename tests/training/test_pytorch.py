@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -70,6 +71,28 @@ def test_a_module_with_the_same_tensors_is_in_the_script():
             exec(ast.unparse(node), names)
     assert [4 * n for n in names["TENSORS"]] == [size for size, _ in model.tensors]
     assert list(reversed(names["USED"])) == list(model.arrival)  # what is used last has its gradient first
+
+
+NAMES = ['"""\nimport os\nos.system("true")\n"""', '") or print("', "a\\", 'b"', "c\u2028d\re", "{asked} %s \x1b[2J"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("way", [cs.ddp(), cs.data_parallel(), cs.fsdp(), cs.pipeline(2) * cs.zero(1)])
+def test_a_name_that_came_from_somebody_else_is_text_in_a_script_and_no_code(name, way):
+    """The script is what it is for a plain name, but for what stands between quotes and in comments."""
+
+    def bare(called):
+        net = replace(cs.topology.switch(2), name=called)
+        model = cs.Model(called, [cs.training.Layer(k, (64, 64), flops=1e6) for k in "ab"])
+        code = cs.training_step(model, net, parallel=way, batch=4, micro_batch=1, compute="1ms").script()
+        assert not re.search("[^\n -~]", code)  # nothing that a terminal obeys or that ends a line
+        tree = ast.parse(code)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                node.value = ""
+        return ast.dump(tree)
+
+    assert bare(name) == bare("plain")
 
 
 def test_torchrun_is_started_once_on_a_node_and_tcp_once_for_a_process():

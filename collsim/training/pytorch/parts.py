@@ -33,6 +33,11 @@ class ScriptedStep:
     held: tuple[tuple[int, int], ...]
 
 
+def plain(text: str) -> str:
+    """A name that somebody gave, for a comment or between double quotes: a line that ends neither."""
+    return repr(text)[1:-1].replace('"', "'")
+
+
 def started(step: ScriptedStep, init: str, file: str = "step.py") -> str:
     """The lines that start a script, by torchrun (`env://`) or by hand (`tcp://`)."""
     gpus, nodes = step.asked.ranks, step.nodes
@@ -120,7 +125,7 @@ if rank == 0:
 def head(step: ScriptedStep, imports: str = "") -> str:
     """What the script does, the lines that start it, what it imports, and its first options."""
     distributed = not isinstance(step.parallel, DataParallel)
-    what = f"{step.asked.model.name}, {len(step.asked.ranks)} GPUs, {step.parallel.says}"
+    what = f"{plain(step.asked.model.name)}, {len(step.asked.ranks)} GPUs, {step.parallel.says}"
     lines = [started(step, "env://")]
     if distributed:
         by_hand = started(step, "tcp://").replace(" &", "").splitlines()[-1]
@@ -131,7 +136,7 @@ def head(step: ScriptedStep, imports: str = "") -> str:
 
 def timed(step: ScriptedStep, samples: str) -> str:
     """`one_step()`, the first step and those behind it; `samples` of a step as an expression."""
-    return _TIMED.format(samples=samples, said=step.said)
+    return _TIMED.format(samples=samples, said=plain(step.said))
 
 
 def listed(numbers: Sequence[int]) -> str:

@@ -17,7 +17,7 @@ from ..parallel import DDP, FSDP, ContextParallel, ExpertParallel, Split, Tensor
 from ..parallel.units import Unit
 from ..workload.decoder import Decoder, decoder
 from .decoders import decoder_text, units_text
-from .parts import JOIN, OPTIMIZERS, ScriptedStep, head, timed
+from .parts import JOIN, OPTIMIZERS, ScriptedStep, head, plain, timed
 from .pipelines import SCHEDULES, SINGLE, held_stages
 
 _ASK = """\
@@ -157,7 +157,7 @@ def _mesh(split: Split, dims: dict[str, int]) -> str:
 
 def _model(asked: Workload, split: Split, listed: list[tuple[Unit, ...]], sizes: Decoder | None) -> str:
     """The modules, and which part of them each stage has."""
-    name, again = asked.model.name, asked.recompute
+    name, again = plain(asked.model.name), asked.recompute
     if sizes is not None:
         stages = _ranges([sum(unit.block for unit in stage) for stage in listed])
         return decoder_text(name, sizes, stages, split.part(TensorParallel), again)

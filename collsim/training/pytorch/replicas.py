@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..parallel import DDP, Workload
 from ..workload.model import Model
-from .parts import JOIN, OPTIMIZERS, ScriptedStep, head, listed, timed
+from .parts import JOIN, OPTIMIZERS, ScriptedStep, head, listed, plain, timed
 
 #: Names of torchvision's and huggingface's builders, by the names of the catalogue.
 _VISION = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19")
@@ -127,7 +127,7 @@ def _same_tensors(model: Model) -> str:
     order = "range(len(TENSORS))" if used == list(range(len(used))) else f"[\n{listed(used)}\n]"
     buffers = ", ".join(str(n) for layer in model.layers for n in layer.buffers)
     many = f"\n{listed([n for layer in model.layers for n in layer.buffers])}\n" if len(buffers) > 100 else buffers
-    return _SAME_TENSORS.format(tensors=listed(sizes), used=order, buffers=many, model=model.name)
+    return _SAME_TENSORS.format(tensors=listed(sizes), used=order, buffers=many, model=plain(model.name))
 
 
 def _model(asked: Workload) -> str:
