@@ -35,7 +35,7 @@ _OF_COLLECTIVES = {"gamma", "launch", "late", "background"}
 #: Event engine: s of a transfer in program order; how many times that takes a transfer through the queue, a route, and
 #: one link of one flow in a visit (benchmarks/test_cost.py prints how near this comes); without the compiler; bytes per
 #: transfer.
-_SECONDS_TRANSFER, _QUEUED, _ROUTED, _CROSSED, _PLAIN, _BYTES = 8e-8, 8.0, 6.0, 0.32, 400.0, 100.0
+_SECONDS_TRANSFER, _QUEUED, _ROUTED, _CROSSED, _PLAIN, _BYTES = 5e-8, 8.0, 6.0, 0.32, 400.0, 100.0
 _SECONDS_RUN = 1e-3  # of a run that does next to nothing
 _SECONDS_STEP, _SECONDS_ROW, _BYTES_ROW = (
     1e-4,

@@ -375,6 +375,22 @@ def test_what_somebody_used_counts_less_as_time_passes_and_this_computer_uses_no
     assert use._seconds.keys() == {"b"}
 
 
+def test_clients_are_compared_at_one_moment_however_long_the_comparing_takes():
+    """Two who used as much, one of them a moment later: had time gone by between two looks, she came first."""
+    now, ticks = [0.0], 0.0
+    use = Use(clock=lambda: now[0])
+
+    def slow():
+        now[0] += ticks
+        return now[0]
+
+    for client in ("a", "c"):
+        use.ends({client}, 101.0)
+        now[0] += 0.001
+    use._clock, ticks = slow, 1.0
+    assert use.order(["a1", "c1"], clients=lambda job: [job[0]]) == ["a1", "c1"]
+
+
 def test_pages_that_open_at_the_same_moment_share_their_workers(monkeypatch):
     made = []
 

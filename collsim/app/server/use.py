@@ -28,22 +28,28 @@ class Use:
 
     def order(self, jobs: list[Job], clients: Callable[[Job], Iterable[str]]) -> list[Job]:
         """Jobs by the use of that one of its clients who has used least; as they are, where that is the same."""
-        used = {client: self.seconds(client) for client in self._seconds}  # of one moment
+        now = self._clock()
+        used = {client: self._held(client, now) for client in self._seconds}
         return sorted(jobs, key=lambda job: min((used.get(client, 0.0) for client in clients(job)), default=0.0))
 
     def seconds(self, client: str) -> float:
         """What a client has used of late."""
+        return self._held(client, self._clock())
+
+    def _held(self, client: str, now: float) -> float:
+        """The same at a moment: those who are compared are looked at in one, however long the looking takes."""
         seconds, at = self._seconds.get(client, (0.0, 0.0))
-        return seconds * 0.5 ** ((self._clock() - at) / HALF_LIFE) if seconds else 0.0
+        return seconds * 0.5 ** ((now - at) / HALF_LIFE) if seconds else 0.0
 
     def much(self, client: str, seconds: float) -> bool:
         """Whether a client has used more than so many seconds of late, and than TIMES_THE_MEAN what others do."""
-        mine = self.seconds(client)
-        return mine > seconds and mine > TIMES_THE_MEAN * self._mean()
+        now = self._clock()
+        mine = self._held(client, now)
+        return mine > seconds and mine > TIMES_THE_MEAN * self._mean(now)
 
-    def _mean(self) -> float:
+    def _mean(self, now: float) -> float:
         """What those who used anything of late have used on average, s."""
-        return sum(map(self.seconds, self._seconds)) / len(self._seconds) if self._seconds else 0.0
+        return sum(self._held(client, now) for client in self._seconds) / max(1, len(self._seconds))
 
     def begins(self, clients: Iterable[str]) -> None:
         """A computation for these clients begins."""
@@ -54,7 +60,8 @@ class Use:
         self._add(clients, seconds - AT_FIRST)
 
     def _add(self, clients: Iterable[str], seconds: float) -> None:
+        now = self._clock()
         for client in clients:
             if client:
-                self._seconds[client] = max(0.0, self.seconds(client) + seconds), self._clock()
-        self._seconds = {client: held for client, held in self._seconds.items() if self.seconds(client) > _NOTHING}
+                self._seconds[client] = max(0.0, self._held(client, now) + seconds), now
+        self._seconds = {client: held for client, held in self._seconds.items() if self._held(client, now) > _NOTHING}
