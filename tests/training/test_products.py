@@ -33,6 +33,7 @@ WAYS = {
     "resnet": (2, cs.model("resnet18"), cs.fsdp(), {}),
     "ddp": (2, GPT, cs.ddp(), {"recompute": "full"}),
     "tensor": (4, GPT, cs.tensor(2) * cs.ddp(), {}),
+    "again": (2, LLAMA, cs.tensor(2, sequence=True), {"recompute": "full"}),
     "sequence": (4, GPT, cs.tensor(2, sequence=True) * cs.zero(1), {}),
     "gpipe": (2, LLAMA, cs.pipeline(2, "gpipe"), {"batch": 4, "optimizer": "none"}),
     "1f1b": (4, LLAMA, cs.pipeline(2) * cs.fsdp(), {"batch": 8}),
@@ -231,6 +232,17 @@ def test_processes_run_the_script_of_a_product(way, tmp_path):
     said = run(trace.save(tmp_path / "step.py"), WAYS[way][0])
     assert f"{WAYS[way][0]} processes, gloo" in said
     assert re.search(r"first step [\d.]+ ms, then [\d.]+ ms", said)
+
+
+@pytest.mark.parametrize("recompute", ["none", "full", "alternate"])
+def test_tensor_parallelism_cuts_the_blocks_that_are_computed_again_too(recompute, tmp_path):
+    """torch warns of a plan that finds no module, and leaves the block whole on every GPU."""
+    path = tmp_path / "step.py"
+    held = "print(f'HELD {sum(p.to_local().numel() for p in model.blocks.parameters() if hasattr(p, \"to_local\"))}')"
+    code = step(2, LLAMA, cs.tensor(2), {"recompute": recompute}).script()
+    path.write_text(code.replace("first = one_step()", f"{held}\nfirst = one_step()"))
+    matrices = 4 * (64 * 64 + 2 * 64 * 32 + 64 * 64 + 3 * 64 * 128)
+    assert f"HELD {matrices // 2}" in run(path, 2)
 
 
 @pytest.mark.parametrize("way", ["fsdp", "stay", "hybrid", "often", "zero1", "zero2", "zero3", "ddp"])

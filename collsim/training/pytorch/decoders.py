@@ -107,7 +107,7 @@ def cut(stage):  # matrices by columns, then by rows, behind which {joined}
         "mlp.down": RowwiseParallel({out}),
     }}
 {sequence}    for block in stage.blocks:
-        parallelize_module(block, mesh["tp"], plan)
+        parallelize_module({inside}, mesh["tp"], plan)
     ends = {{
         "embedding": RowwiseParallel(input_layouts=Replicate(){comma}),
         # words stay apart for loss_parallel
@@ -184,7 +184,7 @@ def decoder_text(
     text = said + (_FLASH if sizes.flash else _SCORES)
     text += _BLOCK.format(bias=sizes.bias, attend=core, gate=gate, active=active, norm=norm)
     text += _STAGE.format(**stage) + (_TIED if sizes.tied else "")
-    return text + (_tensor_text(sizes, sequence) if t > 1 else "")
+    return text + (_tensor_text(sizes, sequence, again) if t > 1 else "")
 
 
 def _blocks(again: str) -> str:
@@ -201,8 +201,9 @@ def _places(t: int, sequence: bool) -> str:
     return f"            x = x + self.positions(torch.arange(TOKENS, device=device){part})\n"
 
 
-def _tensor_text(sizes: Decoder, sequence: bool) -> str:
-    """How tensor parallelism cuts the layers."""
+def _tensor_text(sizes: Decoder, sequence: bool, again: str) -> str:
+    """How tensor parallelism cuts the layers. A plan names the modules of a block, and checkpoint_wrapper hides them:
+    what a plan does not find torch warns of and leaves whole."""
     out = "output_layouts=Shard(1)" if sequence else ""
     more = '        "norm": SequenceParallel(),\n' if sequence else ""
     if sequence and sizes.positions:
@@ -215,6 +216,7 @@ def _tensor_text(sizes: Decoder, sequence: bool) -> str:
         taken="input_layouts=Shard(1), " if sequence else "",
         wide='"gate", "up"' if sizes.gated else '"up",',
         sequence=_SEQUENCE if sequence else "",
+        inside='getattr(block, "_checkpoint_wrapped_module", block)' if again in ("full", "alternate") else "block",
         more=more,
     )
 
