@@ -227,6 +227,9 @@ SAID = {
     "no PyTorch script for {part} of {name}: it knows the layers of cs.transformer alone": (
         "{name} 的 {part} 没有 PyTorch 脚本：脚本只认识 cs.transformer 的层"
     ),
+    "no PyTorch script for {part} of {name}: {what}={many} cannot be shared evenly by {t} GPUs": (
+        "{name} 的 {part} 没有 PyTorch 脚本：{what}={many} 无法由 {t} 个 GPU 平分"
+    ),
     "init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)": (
         "init={init!r} 必须是 'env://'（torchrun）或 'tcp://'（每个进程一行）"
     ),

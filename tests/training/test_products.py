@@ -182,6 +182,21 @@ def test_what_torch_or_the_script_cannot_do_is_refused(model, way, why):
         trace.script()
 
 
+@pytest.mark.parametrize(
+    ("way", "sizes", "why"),
+    [
+        (cs.tensor(4), {"kv_heads": 2}, "kv_heads=2 cannot be shared evenly by 4 GPUs"),
+        (cs.tensor(4), {"kv_heads": 2, "head": 16, "h": 48, "heads": 6}, "of .*: heads=6 cannot"),
+        (cs.tensor(4, sequence=True), {"seq": 15}, "seq=15 cannot"),
+    ],
+)
+def test_parts_of_heads_and_of_sequences_are_refused(way, sizes, why):
+    given = {"h": 64, "layers": 2, "heads": 4, "seq": 16, "vocab": 300} | sizes
+    trace = step(4, cs.transformer(given.pop("h"), given.pop("layers"), given.pop("heads"), **given), way, {})
+    with pytest.raises(cs.CollsimError, match=why):
+        trace.script()
+
+
 # ---- where torch is installed ---------------------------------------------------------------------------------------
 
 #: Collectives of one step by kind, and bytes of what is gathered and of what is reduced.

@@ -132,6 +132,7 @@ def _sizes(asked: Workload, split: Split, listed: list[tuple[Unit, ...]]) -> Dec
         raise CollsimError("no PyTorch script for {part}: torch has no module for experts", part=expert.says)
     found = decoder(asked.model)
     if found is not None and {"norm", "head"} <= {unit.name for unit in listed[-1]}:
+        _require_whole(asked.model.name, found, tensor)
         return found
     shared = tensor is not None and tensor.size > 1
     if shared or asked.recompute == "selective":
@@ -139,6 +140,17 @@ def _sizes(asked: Workload, split: Split, listed: list[tuple[Unit, ...]]) -> Dec
         why = "no PyTorch script for {part} of {name}: it knows the layers of cs.transformer alone"
         raise CollsimError(why, part=says, name=asked.model.name)
     return None
+
+
+def _require_whole(name: str, sizes: Decoder, tensor: TensorParallel | None) -> None:
+    """Refuse parts of heads, and of a sequence that is cut into unequal parts."""
+    if tensor is None or tensor.size == 1:
+        return
+    counts = {"heads": sizes.heads, "kv_heads": sizes.kv_heads} | ({"seq": sizes.seq} if tensor.sequence else {})
+    for what, many in counts.items():
+        if many % tensor.size:
+            why = "no PyTorch script for {part} of {name}: {what}={many} cannot be shared evenly by {t} GPUs"
+            raise CollsimError(why, part=tensor.says, name=name, what=what, many=many, t=tensor.size)
 
 
 def _mesh(split: Split, dims: dict[str, int]) -> str:
