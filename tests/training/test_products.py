@@ -17,6 +17,7 @@ from collsim.training.workload.decoder import decoder
 
 BOX = cs.machine("dgx-a100")
 GPT = cs.transformer(64, 4, 4, seq=16, vocab=300)
+GPT3 = cs.transformer(64, 3, 4, seq=16, vocab=300)
 LLAMA = cs.transformer(
     64, 4, 4, seq=16, vocab=300, kv_heads=2, ffn=128, gated=True, bias=False, tied=False, positions=False, flash=True
 )
@@ -36,6 +37,9 @@ WAYS = {
     "again": (2, LLAMA, cs.tensor(2, sequence=True), {"recompute": "full"}),
     "sequence": (4, GPT, cs.tensor(2, sequence=True) * cs.zero(1), {}),
     "gpipe": (2, LLAMA, cs.pipeline(2, "gpipe"), {"batch": 4, "optimizer": "none"}),
+    "tied": (3, GPT3, cs.pipeline(3), {"batch": 4}),
+    "tied-cut": (4, GPT, cs.tensor(2) * cs.pipeline(2), {"batch": 4}),
+    "tied-sharded": (4, GPT, cs.pipeline(2) * cs.zero(1, reduce_dtype="float32"), {"batch": 8}),
     "1f1b": (4, LLAMA, cs.pipeline(2) * cs.fsdp(), {"batch": 8}),
     "thin": (4, GPT, cs.pipeline(2, "interleaved", interleave=2) * cs.ddp(), {"batch": 8}),
     "zero-bubble": (2, LLAMA, cs.pipeline(2, "zero-bubble", interleave=2), {"batch": 4}),
@@ -223,7 +227,7 @@ with Sent() as sent:
     step()
 for r in range(n):
     dist.barrier()
-    print(f"SENT {dict(sent.counts)}" if r == rank == 0 else "", flush=True)
+    print(f"SENT {rank} {dict(sent.counts)}" if r == rank else "", flush=True)
 first = one_step()"""
 
 
@@ -265,7 +269,7 @@ def test_torch_sends_as_many_collectives_and_bytes_as_the_step(way, tmp_path):
     trace = step(*WAYS[way])
     path = tmp_path / "step.py"
     path.write_text(trace.script().replace("first = one_step()", COUNT))
-    found = ast.literal_eval(re.search(r"SENT (.*)", run(path, WAYS[way][0])).group(1))
+    found = ast.literal_eval(re.search(r"SENT 0 (.*)", run(path, WAYS[way][0])).group(1))
     names = {"allgather": "_allgather_base_", "reduce_scatter": "_reduce_scatter_base_", "allreduce": "allreduce_"}
     ours = Counter()
     for task in trace.step.tasks:
@@ -275,6 +279,46 @@ def test_torch_sends_as_many_collectives_and_bytes_as_the_step(way, tmp_path):
     if way in ("zero1", "zero2", "ddp"):  # buckets of DeepSpeed and of DDP are not torch's units: the bytes are
         found, ours = ({k: v for k, v in one.items() if k.endswith("bytes")} for one in (found, dict(ours)))
     assert found == dict(ours)
+
+
+@pytest.mark.parametrize(("way", "last"), [("tied", 2), ("tied-cut", 2), ("tied-sharded", 2)])
+def test_both_ends_of_a_pipeline_send_what_the_step_sends(way, last, tmp_path):
+    """Activations in the type of the computation, and an allreduce of the embedding's gradients: where replicas shard
+    them torch adds up shards, the step (as Megatron-LM) all of them."""
+    trace = step(*WAYS[way])
+    path = tmp_path / "step.py"
+    path.write_text(trace.script().replace("first = one_step()", COUNT))
+    said = run(path, WAYS[way][0])
+    found = {int(r): ast.literal_eval(sent) for r, sent in re.findall(r"SENT (\d+) (.*)", said)}
+    lanes = trace.step.lanes
+    (whole,) = [task for task in trace.step.tasks if task.name == "embedding" and task.kind == "allreduce"]
+    for lane, rank in ((0, 0), (len(lanes) - 1, last)):
+        hops = sum(t.nbytes for t in trace.step.tasks if t.kind == "send" and t.lanes[0] == lane)
+        assert (found[rank]["sendbytes"], found[rank]["allreduce_"]) == (hops, 1)
+        assert found[rank]["allreduce_bytes"] * (2 if way == "tied-sharded" else 1) == whole.nbytes
+    assert way != "tied" or "allreduce_" not in found[1]
+
+
+@pytest.mark.parametrize(
+    ("way", "options", "why"),
+    [
+        (cs.pipeline(2) * cs.fsdp(), {"batch": 8}, "reduces after each microbatch"),
+        (cs.pipeline(2) * cs.zero(2), {"batch": 8}, "reduces after each microbatch"),
+        (cs.pipeline(2) * cs.zero(1), {"batch": 8}, None),
+        (cs.pipeline(2) * cs.fsdp(no_sync=True), {"batch": 8}, "keeps weights"),
+        (cs.tensor(2) * cs.ddp(overlap=False, bucket="1MiB"), {}, r"bucket and overlap of ddp\("),
+        (cs.tensor(2) * cs.zero(2, overlap=False), {}, r"overlap of zero\(2"),
+        (cs.tensor(2) * cs.zero(3, overlap=False), {}, None),
+        (cs.tensor(2) * cs.pipeline(2, scatter=True), {"batch": 8}, "sends the whole"),
+        (cs.tensor(2) * cs.ddp(), {}, None),
+    ],
+)
+def test_a_script_says_what_torch_does_otherwise(way, options, why):
+    code = step(4, LLAMA, way, options).script()
+    assert ("Not as in collsim's step" in code) == (why is not None)
+    assert why is None or re.search(why, code)
+    if "zero(3" in way.says:
+        assert calls(code, "set_modules_to_backward_prefetch")
 
 
 def test_processes_run_several_schedules_of_one_pipeline(tmp_path):

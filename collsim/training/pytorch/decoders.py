@@ -59,8 +59,8 @@ class Block(nn.Module):
         self.norm2, self.mlp = nn.{norm}(H), MLP()
 
     def forward(self, x):
-        x = x + self.attention(self.norm1(x))
-        return x + self.mlp(self.norm2(x))
+        x = x + self.attention(self.norm1(x){cast})
+        return x + self.mlp(self.norm2(x){cast})
 """
 _STAGE = """
 
@@ -76,9 +76,9 @@ class Stage(nn.Module):  # blocks, with what is before them on the first stage a
     def forward(self, x):
         if self.embedding is not None:
             x = self.embedding(x)
-{places}        for block in self.blocks:
+{places}{narrow}        for block in self.blocks:
             x = block(x)
-        return x if self.head is None else self.head(self.norm(x))
+        return x if self.head is None else self.head(self.norm(x){cast})
 
 
 def loss(out, target):
@@ -161,9 +161,15 @@ def data(samples):
 
 
 def decoder_text(
-    model: str, sizes: Decoder, stages: list[tuple[int, int]], tensor: TensorParallel | None, again: str
+    model: str,
+    sizes: Decoder,
+    stages: list[tuple[int, int]],
+    tensor: TensorParallel | None,
+    again: str,
+    autocast: str | None = None,
 ) -> str:
-    """Modules of a decoder; `again` is what is computed a second time."""
+    """Modules of a decoder; `again` is what is computed a second time. `autocast` is its type where that rules: it
+    would leave embeddings, norms and their sums in 32 bits, and send them so."""
     t = 1 if tensor is None else tensor.size
     sequence = tensor is not None and tensor.sequence and t > 1
     words = -(-sizes.vocab // t) * t
@@ -175,14 +181,17 @@ def decoder_text(
     active = "F.silu(self.gate(x)) * self.up(x)" if sizes.gated else "F.gelu(self.up(x))"
     norm = "LayerNorm" if sizes.bias else "RMSNorm"
     positions = f"        self.positions = nn.Embedding({sizes.positions}, H) if first else None\n"
+    cast = "" if autocast is None else ".to(x.dtype)"
     stage = {
+        "cast": cast,
+        "narrow": "" if autocast is None else f"            x = x.to(torch.{autocast})\n",
         "positions": positions if sizes.positions else "",
         "places": _places(t, sequence) if sizes.positions else "",
         "blocks": _blocks(again),
         "norm": norm,
     }
     text = said + (_FLASH if sizes.flash else _SCORES)
-    text += _BLOCK.format(bias=sizes.bias, attend=core, gate=gate, active=active, norm=norm)
+    text += _BLOCK.format(bias=sizes.bias, attend=core, gate=gate, active=active, norm=norm, cast=cast)
     text += _STAGE.format(**stage) + (_TIED if sizes.tied else "")
     return text + (_tensor_text(sizes, sequence, again) if t > 1 else "")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...errors import CollsimError
 from ..parallel import DDP, FSDP, ContextParallel, ExpertParallel, Split, TensorParallel, Workload, Zero
-from ..parallel.units import Unit
+from ..parallel.units import Unit, copied
 from ..workload.decoder import Decoder, decoder
 from .decoders import decoder_text, units_text
 from .parts import JOIN, OPTIMIZERS, ScriptedStep, head, plain, timed
@@ -77,7 +77,7 @@ def step():
 _STAGED = """
 mine = {mine}  # stages of this process
 parts = [make(number) for number in mine]
-stages = [
+{ends}stages = [
     PipelineStage(part, number, len(STAGES), device, group=mesh["pp"].get_group())
     for part, number in zip(parts, mine)
 ]
@@ -92,8 +92,22 @@ def step():
     with {context}:
         last = {{"target": y, "losses": []}} if len(STAGES) - 1 in mine else {{}}
         schedule.step(*([x] if 0 in mine else []), **last)
-    {last}
+{added}    {last}
 """
+_ENDS = """\
+# The first and the last stage have a copy each of the embedding's matrix, and add up its gradients.
+ranks = mesh.mesh.movedim(mesh.mesh_dim_names.index("pp"), 0)
+ends, _ = dist.new_subgroups_by_enumeration(torch.stack([ranks[0].flatten(), ranks[-1].flatten()], 1).tolist())
+"""
+_ADDED = """\
+    for copy in [copy for part in parts for copy in (part.embedding, part.head) if copy is not None]:
+        grad = copy.weight.grad
+        if hasattr(grad, "placements"):  # tensor parallelism leaves that of an embedding whole on every GPU
+            grad = copy.weight.grad = grad.redistribute(placements=copy.weight.placements)
+        dist.all_reduce(getattr(grad, "_local_tensor", grad), group=ends)
+"""
+#: Options of DDP that `replicate` has not.
+_NO_SWITCH = ("bucket", "first", "overlap", "find_unused", "static_graph")
 _END = """\
     if gpu:
         print(f"at most {{torch.cuda.max_memory_allocated() / 2**30:.2f}} GiB; collsim says {held:.2f} GiB")
@@ -112,10 +126,11 @@ def script(step: ScriptedStep, split: Split) -> str:
         + _ASK.format(micro=asked.micro_batch)
         + JOIN
         + _mesh(split, dims)
-        + _model(asked, split, listed, sizes)
+        + _otherwise(asked, split, sizes, dims)
+        + _model(asked, split, listed, sizes, dims)
         + _shared(asked, split, dims)
         + _made(split, sizes, dims)
-        + _stepped(asked, split, dims)
+        + _stepped(asked, split, dims, ends=sizes is not None and _two_copies(asked, split))
         + timed(step, f"asked.batch * {asked.accumulate * dims['dp']}")
         + _END.format(held=step.held[0][1] / 2**30)
     )
@@ -167,12 +182,43 @@ def _mesh(split: Split, dims: dict[str, int]) -> str:
     return _MESH.format(order=split.order, sizes=sizes + one, names=names + one)
 
 
-def _model(asked: Workload, split: Split, listed: list[tuple[Unit, ...]], sizes: Decoder | None) -> str:
+def _two_copies(asked: Workload, split: Split) -> bool:
+    """Are the first and the last stage, which share the embedding's matrix, on two GPUs?"""
+    ranks = split.pipe.stage_ranks
+    return ranks[0] != ranks[-1] and bool(copied(asked.model))
+
+
+def _otherwise(asked: Workload, split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
+    """What the step does and torch does otherwise, as a comment."""
+    data, pipe, said = split.data, split.pipe, []
+    if data is not None and dims["dp"] > 1:
+        names = ("bucket", "overlap") if isinstance(data, Zero) else _NO_SWITCH if isinstance(data, DDP) else ()
+        usual = DDP() if isinstance(data, DDP) else Zero()
+        mine = [name for name in names if getattr(data, name) != getattr(usual, name)]
+        mine = [] if isinstance(data, Zero) and data.stage == 3 else mine
+        said += [f"{' and '.join(mine)} of {data.says}: torch has no such switch for it"] if mine else []
+        often = data.stage > 1 if isinstance(data, Zero) else isinstance(data, FSDP) or not data.no_sync
+        if dims["pp"] > 1 and asked.accumulate > 1 and often:
+            said.append(
+                "torch reduces a pipeline's gradients once, after its last microbatch, and keeps weights that a"
+            )
+            said.append("backward pass has gathered; collsim's step reduces after each microbatch")
+    if pipe.scatter and dims["tp"] > 1:
+        said.append("scatter of the pipeline: torch sends the whole from each GPU")
+    if dims["pp"] > 1 and copied(asked.model) and (sizes is None or not _two_copies(asked, split)):
+        said.append("embedding and head are two matrices here, whose gradients are not added up")
+    return "# Not as in collsim's step:\n" + "".join(f"# {line}\n" for line in said) if said else ""
+
+
+def _model(
+    asked: Workload, split: Split, listed: list[tuple[Unit, ...]], sizes: Decoder | None, dims: dict[str, int]
+) -> str:
     """The modules, and which part of them each stage has."""
     name, again = plain(asked.model.name), asked.recompute
     if sizes is not None:
         stages = _ranges([sum(unit.block for unit in stage) for stage in listed])
-        return decoder_text(name, sizes, stages, split.part(TensorParallel), again)
+        cast = asked.dtype if dims["dp"] == 1 and asked.dtype != "float32" else None
+        return decoder_text(name, sizes, stages, split.part(TensorParallel), again, cast)
     units = [(unit.layers, unit.block) for stage in listed for unit in stage]
     tensors = [(tuple(n for layer in layers for n in layer.tensors), block) for layers, block in units]
     return units_text(name, tensors, _ranges([len(stage) for stage in listed]), again)
@@ -226,7 +272,9 @@ def _shared(asked: Workload, split: Split, dims: dict[str, int]) -> str:
     policy = _POLICY.format(dtype=asked.dtype, reduce=reduce) if small or reduce != "float32" else ""
     whole = isinstance(data, DDP)
     keeps = data.stage < 3 if isinstance(data, Zero) else isinstance(data, FSDP) and not data.reshard_after_forward
-    waits = isinstance(data, FSDP) and not data.prefetch
+    waits = (
+        not data.prefetch if isinstance(data, FSDP) else isinstance(data, Zero) and data.stage == 3 and not data.overlap
+    )
     copies = isinstance(data, FSDP) and data.replicate > 1
     return policy + _SHARE.format(
         what="gradients are reduced block by block"
@@ -256,8 +304,8 @@ def _made(split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
     return _MAKE.format(before=before, after=tied)
 
 
-def _stepped(asked: Workload, split: Split, dims: dict[str, int]) -> str:
-    """`step()`: all microbatches and the optimizer."""
+def _stepped(asked: Workload, split: Split, dims: dict[str, int], *, ends: bool) -> str:
+    """`step()`: all microbatches and the optimizer; `ends` add up the gradients of their copies."""
     contexts = ["loss_parallel()"] if dims["tp"] > 1 else []
     if dims["dp"] == 1 and asked.dtype != "float32":
         contexts.append(f"torch.autocast(device.type, torch.{asked.dtype})")
@@ -270,6 +318,7 @@ def _stepped(asked: Workload, split: Split, dims: dict[str, int]) -> str:
         listed = "[parameter for part in parts for parameter in part.parameters()]"
         given["optimizer"] = OPTIMIZERS[asked.optimizer].format(parameters=listed)
         one = SCHEDULES[split.pipe.schedule] in SINGLE
+        given |= {"ends": _ENDS if ends else "", "added": _ADDED if ends else ""}
         given |= {"stages": "stages[0]" if one else "stages", "schedule": SCHEDULES[split.pipe.schedule]}
         return _STAGED.format(mine=held_stages(split.pipe), **given)
     given["optimizer"] = OPTIMIZERS[asked.optimizer].format(parameters="model.parameters()")
