@@ -54,9 +54,9 @@ class Splitting:
 
     def way(self) -> Any:
         """The value that `training_step` takes."""
-        if "(" in self.parallel:
+        name = self.parallel.replace("-", "_")
+        if name not in WAYS:
             return self.product()
-        name = require_word("--parallel", self.parallel.replace("-", "_"), WAYS)
         make: Any
         make, takes = {
             "ddp": (cs.ddp, ("bucket", "hook", "overlap", "view", "find_unused", "no_sync", "accumulate")),
@@ -172,16 +172,22 @@ def train(
     show(_collectives(trace), "collectives")
 
 
+#: Commas between changes, and none between the arguments of a call: of those what follows closes a bracket first.
+_OUTSIDE = re.compile(r",(?![^()]*\))")
+#: Words of options, of which `none` is one.
+_WORDS = ("optimizer", "recompute")
+
+
 def _change(word: str) -> dict[str, Any]:
     """`network=2` as a keyword of what_if; several are joined by commas. Raises CollsimError for what is none."""
     found = {}
-    for part in word.split(","):
+    for part in _OUTSIDE.split(word):
         name, equals, text = part.partition("=")
         if not equals or not name.strip() or not text.strip():
             why = "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2"
             raise CollsimError(why, word=word, part=part)
         key, value = name.strip().replace("-", "_"), text.strip()
-        found[key] = Splitting(parallel=value).way() if key == "parallel" else _value(value)
+        found[key] = Splitting(parallel=value).way() if key == "parallel" else value if key in _WORDS else _value(value)
     return found
 
 
@@ -327,6 +333,9 @@ def train_pipeline(
     known = [require_word("schedule of a pipeline", name, SCHEDULES) for name in schedule or SCHEDULES]
     seconds = [_value(text) for text in (forward, backward, hop)]
     made = every_schedule(stages, microbatches, *seconds, interleave=interleave, schedules=known)
+    refused = [one for one in made.values() if isinstance(one, CollsimError)]
+    if len(refused) == len(made):  # none of them can be, and the first says why
+        raise refused[0]
     rows = [_schedule(name, one) for name, one in made.items()]
     if as_json:
         print_json(rows)

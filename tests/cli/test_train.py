@@ -105,6 +105,8 @@ def test_a_table_of_layers_and_a_file(tmp_path):
         ("bucket=1MiB,hook=fp16", {"bucket": "1MiB", "hook": "fp16"}),
         ("parallel=data-parallel", {"parallel": cs.data_parallel()}),
         ("first-step=true", {"first_step": True}),
+        ("optimizer=none,recompute=none", {"optimizer": "none", "recompute": "none"}),
+        ("parallel=ddp(bucket='1MiB', view=True),network=2", {"parallel": cs.ddp("1MiB", view=True), "network": 2}),
     ],
 )
 def test_what_if_means_what_it_means_in_the_api(word, changes):
@@ -169,6 +171,26 @@ def test_mistakes_end_in_one_sentence(words):
     assert done.exit_code == 2, done.output
     assert "Traceback" not in done.output
     assert done.stderr.startswith("collsim: ") or "rror" in done.stderr
+
+
+def test_a_way_of_splitting_may_be_named_without_brackets():
+    assert found("--batch", "64", "--parallel", "fsdp")["parallel"] == "fsdp()"
+    assert "known: context" in " ".join(told("--batch", "64", "--parallel", "magic").output.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["0"], "pipeline=0 is too small"),
+        (["4", "--microbatches", "-3"], "microbatches=-3 is too small"),
+        (["4", "--forward", ""], "forward=''"),
+        (["4", "--hop", "inf"], "hop=inf"),
+    ],
+)
+def test_a_pipeline_that_no_schedule_can_run_ends_in_one_sentence(words, why):
+    done = CliRunner().invoke(app, ["train-pipeline", *words])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert why in done.stderr
 
 
 def test_models_are_listed_with_their_parameters():
