@@ -217,6 +217,16 @@ SAID = {
     "Megatron-LM has no {part}: its pipelines are 1F1B and interleaved": (
         "Megatron-LM 没有 {part}：它的流水线只有 1F1B 和交错"
     ),
+    "Megatron-LM has no option for {part}": "Megatron-LM 没有对应 {part} 的选项",
+    "pretrain_gpt.py of Megatron-LM trains decoders, and {name} is none": (
+        "Megatron-LM 的 pretrain_gpt.py 训练 decoder，{name} 不是"
+    ),
+    "Megatron-LM has experts beside {part} only with sequence=True": (
+        "Megatron-LM 中，{part} 要有 sequence=True 才能与专家并行一起使用"
+    ),
+    "Megatron-LM wants a multiple of {by} for {what}={many} with {says}": (
+        "{says} 时，Megatron-LM 要求 {what}={many} 是 {by} 的倍数"
+    ),
     "Megatron-LM has no order {order!r} of ranks; it has {known}": "Megatron-LM 没有 rank 次序 {order!r}；它有 {known}",
     "no PyTorch script for {part}: torch's context_parallel is a prototype, for CUDA's kernels alone": (
         "{part} 没有 PyTorch 脚本：torch 的 context_parallel 是原型，只支持 CUDA 的 kernel"

@@ -168,3 +168,35 @@ def test_what_megatron_has_not_is_refused():
     assert "--use-tp-pp-dp-mapping" in megatron((cs.pipeline(4) * cs.ddp()).placed("tp-cp-ep-pp-dp"))
     with pytest.raises(cs.CollsimError, match="no order 'dp-tp-cp-ep-pp'"):
         megatron((cs.tensor(4) * cs.ddp()).placed("dp-tp-cp-ep-pp"))
+
+
+@pytest.mark.parametrize(
+    ("way", "model", "why"),
+    [
+        ("data_parallel()", "llama2-7b", "no option for data_parallel"),
+        ("parameter_server()", "llama2-7b", "no option for parameter_server"),
+        (cs.ddp(hook="fp16"), "llama2-7b", "hook='fp16' in"),
+        (cs.ddp(no_sync=False), "llama2-7b", "no_sync=False in"),
+        (cs.fsdp(prefetch=False), "llama2-7b", "prefetch=False in"),
+        (cs.fsdp(no_sync=True), "llama2-7b", "no_sync=True in"),
+        (cs.fsdp(reduce_dtype="float16"), "llama2-7b", "reduce_dtype='float16' in"),
+        (cs.zero(3, overlap=False), "llama2-7b", "overlap=False in"),
+        (cs.tensor(2) * cs.pipeline(4, scatter=True) * cs.ddp(), "llama2-7b", "scatter=True in"),
+        (cs.pipeline(3) * cs.ddp(), "llama2-7b", "multiple of 3 for layers=32"),
+        (cs.pipeline(8, interleave=8) * cs.ddp(), "llama2-7b", "multiple of 64 for layers=32"),
+        (cs.tensor(3) * cs.ddp(), "llama2-7b", "multiple of 3 for heads=32"),
+        (cs.context(3) * cs.ddp(), "llama2-7b", "multiple of 6 for seq=4096"),
+        (cs.tensor(2) * cs.expert(2) * cs.ddp(), "gpt-oss-20b", "only with sequence=True"),
+        (cs.ddp(), "resnet50", "resnet50 is none"),
+        (cs.ddp(), "bert-base", "bert-base is none"),
+    ],
+)
+def test_what_megatrons_options_do_not_say_is_refused_and_not_left_out(way, model, why):
+    with pytest.raises(cs.CollsimError, match=why):
+        megatron(way, model)
+
+
+def test_megatrons_buckets_are_given_in_elements():
+    assert megatron(cs.ddp("40MiB"))["--ddp-bucket-size"] == str(10 * 2**20)
+    assert megatron(cs.zero(1, bucket=1000))["--ddp-bucket-size"] == "1000"
+    assert not [way for way in (cs.ddp(), cs.zero(1)) if "--ddp-bucket-size" in megatron(way)]

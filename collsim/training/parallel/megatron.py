@@ -12,13 +12,15 @@ from ..workload.model import Model
 from .ddp import DDP
 from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
 from .placement import ORDER
-from .sharding import FSDP, Zero
-from .split import Split
+from .sharding import BUCKET, FSDP, Zero
+from .split import PARTS, Split
 from .spoken import spoken
 from .strategy import Parallel
 
 #: Orders of ranks that it knows, with the option that chooses them.
 _ORDERS = {ORDER: "", "tp-cp-ep-pp-dp": "--use-tp-pp-dp-mapping"}
+
+_NO_OPTION = "Megatron-LM has no option for {part}"
 
 
 def command(
@@ -40,6 +42,7 @@ def command(
     way = spoken(parallel) if isinstance(parallel, str) else parallel
     split = way if isinstance(way, Split) else Split((way,))
     sizes = decoder(model)
+    _require(way, split, model, sizes)
     far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500" if nodes > 1 else "--standalone"
     shared = split.size(TensorParallel) > 1 or split.size(ContextParallel) > 1
     alone = "CUDA_DEVICE_MAX_CONNECTIONS=1 " if shared and not _fully_sharded(split) else ""
@@ -51,6 +54,48 @@ def command(
     stages = split.pipe.size * split.pipe.interleave
     lines += [_recomputed(recompute, sizes.blocks // stages if sizes is not None else 0), _order(split)]
     return " \\\n".join(filter(None, lines))
+
+
+def _require(way: Parallel, split: Split, model: Model, sizes: Decoder | None) -> None:
+    """Refuse what none of its options says, and what `validate_args`, its layers and its configuration refuse."""
+    for part in split.parts:
+        if not isinstance(part, (DDP, *PARTS)):
+            raise CollsimError(_NO_OPTION, part=part.says)
+        if option := _unsaid(part):
+            raise CollsimError(_NO_OPTION, part=f"{option} in {part.says}")
+    if not model.tokens or model.layers[-1].name != "head":
+        raise CollsimError("pretrain_gpt.py of Megatron-LM trains decoders, and {name} is none", name=model.name)
+    _pipeline(split)  # its schedule, before what its stages are of
+    t, c = split.part(TensorParallel), split.size(ContextParallel)
+    if t is not None and t.size > 1 and not t.sequence and split.size(ExpertParallel) > 1:
+        why = "Megatron-LM has experts beside {part} only with sequence=True"
+        raise CollsimError(why, part=t.says)
+    counts = [("seq", model.tokens, 2 * c if c > 1 else 1)]
+    if sizes is not None:
+        stages = split.pipe.size * split.pipe.interleave
+        counts += [("layers", sizes.blocks, stages), ("heads", sizes.heads, 1 if t is None else t.size)]
+    for what, many, by in counts:
+        if many % by:
+            why = "Megatron-LM wants a multiple of {by} for {what}={many} with {says}"
+            raise CollsimError(why, by=by, what=what, many=many, says=split.says)
+
+
+def _unsaid(part: Parallel) -> str | None:
+    """An option of a part for which it has none: of DDP's buckets the first, FSDP that gathers only when it must (torch
+    and its own module gather ahead), types of gradients other than its two."""
+    reduced = getattr(part, "reduce_dtype", None)
+    unsaid: dict[str, bool] = {f"reduce_dtype={reduced!r}": reduced not in (None, "bfloat16", "float32")}
+    if isinstance(part, DDP):
+        unsaid |= {f"hook={part.hook!r}": part.hook == "fp16", "first": part.first is not None}
+        unsaid |= {"find_unused=True": part.find_unused, "static_graph=True": part.static_graph}
+        unsaid |= {"no_sync=False": not part.no_sync}
+    elif isinstance(part, FSDP):
+        unsaid |= {"prefetch=False": not part.prefetch, "no_sync=True": part.no_sync}
+    elif isinstance(part, Zero) and part.stage > 1:
+        unsaid |= {"overlap=False": not part.overlap, "bucket": part.bucket != BUCKET}
+    elif isinstance(part, Pipeline):
+        unsaid |= {"scatter=True": part.scatter}
+    return next((option for option, said in unsaid.items() if said), None)
 
 
 def _fully_sharded(split: Split) -> bool:
@@ -103,11 +148,13 @@ def _data(split: Split, sizes: Decoder | None) -> list[str]:
     if data is None:
         return []
     if isinstance(data, DDP):
+        size = f" --ddp-bucket-size {data.bucket // 4}" if data.bucket and data.overlap else ""  # it counts elements
         small = " --grad-reduce-in-bf16" if data.hook else ""
-        return [f"--overlap-grad-reduce{small}" if data.overlap else small.strip()]
+        return [f"--overlap-grad-reduce{size}{small}" if data.overlap else small.strip()]
     small = "" if data.reduce_dtype == "float32" else " --grad-reduce-in-bf16"
     if isinstance(data, Zero) and data.stage == 1:
         beside = " --overlap-grad-reduce --overlap-param-gather" if data.overlap else ""
+        beside += f" --ddp-bucket-size {data.bucket}" if data.overlap and data.bucket != BUCKET else ""
         return [f"--use-distributed-optimizer{beside}{small}"]
     if isinstance(data, FSDP) and data.replicate == 1 and _torch_shards(split, sizes):
         keeps = "" if data.reshard_after_forward else " --torch-fsdp2-no-reshard-after-forward"
