@@ -20,8 +20,6 @@ from .strategy import Parallel
 #: Orders of ranks that it knows, with the option that chooses them.
 _ORDERS = {ORDER: "", "tp-cp-ep-pp-dp": "--use-tp-pp-dp-mapping"}
 
-_NO_OPTION = "Megatron-LM has no option for {part}"
-
 
 def command(
     parallel: Parallel | str,
@@ -60,9 +58,9 @@ def _require(way: Parallel, split: Split, model: Model, sizes: Decoder | None) -
     """Refuse what none of its options says, and what `validate_args`, its layers and its configuration refuse."""
     for part in split.parts:
         if not isinstance(part, (DDP, *PARTS)):
-            raise CollsimError(_NO_OPTION, part=part.says)
+            raise CollsimError("Megatron-LM has no option for {part}", part=part.says)
         if option := _unsaid(part):
-            raise CollsimError(_NO_OPTION, part=f"{option} in {part.says}")
+            raise CollsimError("Megatron-LM has no option for {part}", part=f"{option} in {part.says}")
     if not model.tokens or model.layers[-1].name != "head":
         raise CollsimError("pretrain_gpt.py of Megatron-LM trains decoders, and {name} is none", name=model.name)
     _pipeline(split)  # its schedule, before what its stages are of
