@@ -81,7 +81,6 @@ SAID = {
     "option of engine 'event'": "选项（引擎 'event'）",
     "option of model {name}": "选项（模型 {name}）",
     "{option} of {name}": " {option}（{name}）",
-    "--parallel": " --parallel",
     "place for a helper": "辅助端点的位置",
     "place of tensors": "张量的位置",
     "placement": "放置方式",
