@@ -258,7 +258,7 @@ def train_search(
     place: Place,
     batch: Annotated[int, typer.Option(help="Samples of the step, over all GPUs.")],
     memory: Annotated[str | None, typer.Option(help="Bytes of a GPU, '80GB'; the GPU's own unless given.")] = None,
-    top: Annotated[int, typer.Option(help="Rows; each of them is timed.")] = 10,
+    top: Annotated[int, typer.Option(help="Rows, each of them timed; 0 for all.")] = 10,
     dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "bfloat16",
     compute: Annotated[str | None, typer.Option(help="A GPU ('A100').")] = None,
     context: Annotated[list[int] | None, typer.Option(help="Context parallel sizes to try; repeat for more.")] = None,
@@ -278,7 +278,7 @@ def train_search(
     frame = cs.best_parallel(
         known, place.network(), batch=batch, memory=memory, top=top, dtype=dtype, compute=compute, **sizes, **every
     ).drop(columns="split")
-    rows = frame.head(top).to_dict("records")
+    rows = (frame.head(top) if top else frame).to_dict("records")
     if as_json:
         print_json(rows)
         return

@@ -71,6 +71,8 @@ def test_a_split_is_read_from_the_text_that_it_says():
         None,
         5,
         b"ddp()",
+        "ddp(*[1])",
+        "ddp(**{'bucket': 1})",
     ],
 )
 def test_what_is_no_way_of_splitting_is_a_sentence(text):
@@ -78,7 +80,14 @@ def test_what_is_no_way_of_splitting_is_a_sentence(text):
         cs.training.spoken(text)
 
 
-@pytest.mark.parametrize(("text", "says"), [("tensor(0)", "tensor=0 is too small"), ("zero(4)", "stage 1 shares")])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("tensor(0)", "tensor=0 is too small"),
+        ("zero(4)", "stage 1 shares"),
+        ("tensor(8, sequnce=True)", "unknown option of tensor 'sequnce'; did you mean 'sequence'?"),
+    ],
+)
 def test_a_value_that_cannot_be_is_named_in_a_product_too(text, says):
     with pytest.raises(cs.CollsimError, match=says):
         cs.training.spoken(text)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from functools import reduce
+from inspect import signature
 from operator import mul
 from typing import Any
 
-from ...errors import CollsimError, shown, unknown
+from ...errors import CollsimError, Sentence, shown, unknown
 from .data_parallel import data_parallel
 from .ddp import ddp
 from .model_parallel import context, expert, pipeline, tensor
@@ -59,9 +60,14 @@ def _call(tree: ast.expr, text: str) -> Parallel:
             raise CollsimError(unknown("way of splitting", name, _MAKERS))
     if make is None:
         raise _refused(text)
+    if any(word.arg is None for word in call.keywords):  # **values
+        raise _refused(text)
     try:
         first = [ast.literal_eval(value) for value in call.args]
         rest = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        takes = signature(make).parameters
+        if stranger := next((word for word in rest if word not in takes), None):
+            raise CollsimError(unknown(Sentence("option of {name}", name=make.__name__), stranger, takes))
         made: Parallel = make(*first, **rest)
     except CollsimError:
         raise
