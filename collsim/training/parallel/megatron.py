@@ -167,8 +167,7 @@ def _torch_shards(split: Split, sizes: Decoder | None) -> bool:
 
 def _megatron_shards(data: Zero | FSDP) -> str:
     """Its own module, Megatron-FSDP."""
-    gradients = data.stage == 2 if isinstance(data, Zero) else not data.reshard_after_forward
-    what = "optim_grads" if gradients else "optim_grads_params"
+    what = "optim_grads" if data.keeps_weights else "optim_grads_params"
     copies = data.replicate if isinstance(data, FSDP) else 1
     more = f" --num-distributed-optimizer-instances {copies}" if copies > 1 else ""
     return (

@@ -44,6 +44,11 @@ class Zero(Parallel):
         """The call."""
         return said(self, "zero", (self.stage,))
 
+    @property
+    def keeps_weights(self) -> bool:
+        """Are gathered weights kept for the backward pass?"""
+        return self.stage < 3
+
     def sent_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16") -> float:
         """Bytes that a rank sends in a step: gradients are reduce-scattered and weights gathered once, in stage 3
         twice (Rajbhandari et al. 2020, section 7): 2 and 3 · (n − 1)/n · bytes, by rings."""
@@ -106,6 +111,11 @@ class FSDP(Parallel):
     def says(self) -> str:
         """The call."""
         return said(self, "fsdp")
+
+    @property
+    def keeps_weights(self) -> bool:
+        """Are gathered weights kept for the backward pass?"""
+        return not self.reshard_after_forward
 
     def write(self, asked: Workload) -> TrainingStep:
         """The step."""

@@ -58,9 +58,7 @@ def _call(tree: ast.expr, text: str) -> Parallel:
         name = func.id if isinstance(func, ast.Name) else func.attr  # of cs.tensor(8)
         if (make := _MAKERS.get(name)) is None:
             raise CollsimError(unknown("way of splitting", name, _MAKERS))
-    if make is None:
-        raise _refused(text)
-    if any(word.arg is None for word in call.keywords):  # **values
+    if make is None or any(word.arg is None for word in call.keywords):  # **values
         raise _refused(text)
     try:
         first = [ast.literal_eval(value) for value in call.args]

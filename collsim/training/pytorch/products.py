@@ -106,8 +106,6 @@ _ADDED = """\
             grad = copy.weight.grad = grad.redistribute(placements=copy.weight.placements)
         dist.all_reduce(getattr(grad, "_local_tensor", grad), group=ends)
 """
-#: Options of DDP that `replicate` has not.
-_NO_SWITCH = ("bucket", "first", "overlap", "find_unused", "static_graph")
 _END = """\
     if gpu:
         print(f"at most {{torch.cuda.max_memory_allocated() / 2**30:.2f}} GiB; collsim says {held:.2f} GiB")
@@ -188,14 +186,23 @@ def _two_copies(asked: Workload, split: Split) -> bool:
     return ranks[0] != ranks[-1] and bool(copied(asked.model))
 
 
+def _unswitched(data: DDP | Zero | FSDP) -> tuple[str, ...]:
+    """Options that torch's `replicate` and `fully_shard` have not."""
+    if isinstance(data, DDP):
+        return ("bucket", "first", "overlap", "find_unused", "static_graph")
+    return ("bucket", "overlap") if isinstance(data, Zero) and data.stage < 3 else ()
+
+
+def _autocast(asked: Workload, dims: dict[str, int]) -> str | None:
+    """The type in which torch.autocast computes where no replica's policy says one; None for 32 bits."""
+    return asked.dtype if dims["dp"] == 1 and asked.dtype != "float32" else None
+
+
 def _otherwise(asked: Workload, split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
     """What the step does and torch does otherwise, as a comment."""
     data, pipe, said = split.data, split.pipe, []
     if data is not None and dims["dp"] > 1:
-        names = ("bucket", "overlap") if isinstance(data, Zero) else _NO_SWITCH if isinstance(data, DDP) else ()
-        usual = DDP() if isinstance(data, DDP) else Zero()
-        mine = [name for name in names if getattr(data, name) != getattr(usual, name)]
-        mine = [] if isinstance(data, Zero) and data.stage == 3 else mine
+        mine = [name for name in _unswitched(data) if getattr(data, name) != getattr(type(data)(), name)]
         said += [f"{' and '.join(mine)} of {data.says}: torch has no such switch for it"] if mine else []
         often = data.stage > 1 if isinstance(data, Zero) else isinstance(data, FSDP) or not data.no_sync
         if dims["pp"] > 1 and asked.accumulate > 1 and often:
@@ -217,8 +224,7 @@ def _model(
     name, again = plain(asked.model.name), asked.recompute
     if sizes is not None:
         stages = _ranges([sum(unit.block for unit in stage) for stage in listed])
-        cast = asked.dtype if dims["dp"] == 1 and asked.dtype != "float32" else None
-        return decoder_text(name, sizes, stages, split.part(TensorParallel), again, cast)
+        return decoder_text(name, sizes, stages, split.part(TensorParallel), again, _autocast(asked, dims))
     units = [(unit.layers, unit.block) for stage in listed for unit in stage]
     tensors = [(tuple(n for layer in layers for n in layer.tensors), block) for layers, block in units]
     return units_text(name, tensors, _ranges([len(stage) for stage in listed]), again)
@@ -271,10 +277,9 @@ def _shared(asked: Workload, split: Split, dims: dict[str, int]) -> str:
     reduce = _reduced(data, asked.dtype)
     policy = _POLICY.format(dtype=asked.dtype, reduce=reduce) if small or reduce != "float32" else ""
     whole = isinstance(data, DDP)
-    keeps = data.stage < 3 if isinstance(data, Zero) else isinstance(data, FSDP) and not data.reshard_after_forward
-    waits = (
-        not data.prefetch if isinstance(data, FSDP) else isinstance(data, Zero) and data.stage == 3 and not data.overlap
-    )
+    keeps = not isinstance(data, DDP) and data.keeps_weights
+    waits = isinstance(data, FSDP) and not data.prefetch
+    waits = waits or (isinstance(data, Zero) and data.stage == 3 and not data.overlap)
     copies = isinstance(data, FSDP) and data.replicate > 1
     return policy + _SHARE.format(
         what="gradients are reduced block by block"
@@ -307,8 +312,8 @@ def _made(split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
 def _stepped(asked: Workload, split: Split, dims: dict[str, int], *, ends: bool) -> str:
     """`step()`: all microbatches and the optimizer; `ends` add up the gradients of their copies."""
     contexts = ["loss_parallel()"] if dims["tp"] > 1 else []
-    if dims["dp"] == 1 and asked.dtype != "float32":
-        contexts.append(f"torch.autocast(device.type, torch.{asked.dtype})")
+    if dtype := _autocast(asked, dims):
+        contexts.append(f"torch.autocast(device.type, torch.{dtype})")
     given: dict[str, Any] = {
         "micros": asked.accumulate,
         "context": ", ".join(contexts) or "contextlib.nullcontext()",
@@ -334,6 +339,6 @@ def _synchronised(asked: Workload, split: Split, dims: dict[str, int]) -> str:
     lines = []
     if data.stage == 1 if isinstance(data, Zero) else data.no_sync:
         lines.append(f"        model.set_requires_gradient_sync({last})  # gradients are reduced once\n")
-    if isinstance(data, Zero) and data.stage < 3:
+    if isinstance(data, Zero) and data.keeps_weights:
         lines.append(f"        model.set_reshard_after_backward({last})  # weights are gathered once\n")
     return "".join(lines)

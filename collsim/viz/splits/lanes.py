@@ -176,16 +176,23 @@ def _blocks(trace: StepTrace) -> list[str]:
 
 def _levels(trace: StepTrace) -> tuple[list[list[float]], dict[str, float]]:
     """[s, gathered bytes, whole gradients' bytes] from each moment on, and the most of each and of both."""
-    moments, held = trace.memory.over_time(0)
-    kinds = trace.memory.kinds(0)
-    parts = [held[:, kinds.index(kind)] if kind in kinds else 0.0 * moments for kind in ("gathered", "whole gradients")]
-    rows: list[list[float]] = []
-    for at, gathered, whole in zip(moments.tolist(), *(part.tolist() for part in parts), strict=True):
-        if rows and rows[-1][0] == at:
-            rows.pop()
-        rows.append([at, gathered, whole])
-    most = {"gathered": float(parts[0].max()), "both": float((parts[0] + parts[1]).max())}
-    return rows, most
+    moments = held_over_time(trace, 0, ("gathered", "whole gradients"))
+    gathered, whole = zip(*(held for _, *held in moments), strict=True)
+    both = max(a + b for a, b in zip(gathered, whole, strict=True))
+    return last_of_each_moment(moments), {"gathered": max(gathered), "both": both}
+
+
+def held_over_time(trace: StepTrace, lane: int, kinds: Sequence[str]) -> list[list[float]]:
+    """[s, bytes of each kind] of a GPU of a lane, at each change; a moment may have several."""
+    moments, held = trace.memory.over_time(lane)
+    own = trace.memory.kinds(lane)
+    columns = [held[:, own.index(kind)] if kind in own else 0.0 * moments for kind in kinds]
+    return [list(row) for row in zip(moments.tolist(), *(column.tolist() for column in columns), strict=True)]
+
+
+def last_of_each_moment(rows: list[list[float]]) -> list[list[float]]:
+    """What is held from each moment on."""
+    return list({row[0]: row for row in rows}.values())
 
 
 def _figures(trace: StepTrace, busy: float, level: list[list[float]]) -> list[dict[str, Any]]:

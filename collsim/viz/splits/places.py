@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...training.parallel import Split
 from ..hosts.bundle import joined
 from ..sentences.words import kind_name
-from .lanes import PASSES
+from .lanes import PASSES, held_over_time, last_of_each_moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,11 +137,7 @@ def _seen(spans: list[list[Any]], cut: list[float] | None) -> list[list[Any]]:
 
 def _held(trace: StepTrace, lane: int, kinds: list[str], cut: list[float] | None) -> list[list[float]]:
     """[s, bytes of each kind] from each moment on that is not within the cut, the last of a moment only."""
-    moments, held = trace.memory.over_time(lane)
-    own = trace.memory.kinds(lane)
-    columns = [held[:, own.index(kind)] if kind in own else 0.0 * moments for kind in kinds]
-    rows = [list(row) for row in zip(moments.tolist(), *(column.tolist() for column in columns), strict=True)]
-    last = [row for row, after in zip(rows, [*rows[1:], None], strict=True) if after is None or after[0] > row[0]]
+    last = last_of_each_moment(held_over_time(trace, lane, kinds))
     if cut is None:
         return last
     before = [row for row in last if row[0] <= cut[1]][-1:]
