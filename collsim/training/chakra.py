@@ -3,7 +3,7 @@
 Sources: mlcommons/chakra schema/protobuf/et_def.proto; astra-sim astra-sim/workload/Workload.cc (issue, issue_comp,
 issue_coll_comm) and system/astraccl/native_collectives/collective_algorithm/Ring.cc. A compute task is a COMP node: its
 time in whole microseconds, which ASTRA-sim replays, and its FLOPs and bytes of memory, of which ASTRA-sim's roofline
-makes a time of its own: FLOPs over FLOPs, so that each node has at least one of both. Allreduce, allgather,
+makes a time of its own, for which each node needs at least one of both. Allreduce, allgather,
 reduce-scatter and alltoall are COMM_COLL nodes, which ASTRA-sim runs on its network; a broadcast is one that it
 replays. What ASTRA-sim has no collective for (scatter, gather, reduce, a parameter server) is written as the messages
 of its schedule. Groups that are not all GPUs stand in `name.groups.json` (ASTRA-sim: --comm-group-configuration).

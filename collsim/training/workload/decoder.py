@@ -32,6 +32,25 @@ class Decoder(NamedTuple):
     flash: bool
     positions: int
 
+    def model(self, *, padded: bool = True) -> Model:
+        """The decoder that `transformer` makes of these sizes, with a row of the table of positions for each token."""
+        return transformer(
+            self.h,
+            self.blocks,
+            self.heads,
+            seq=self.seq,
+            vocab=self.vocab,
+            ffn=self.ffn,
+            kv_heads=self.kv_heads,
+            gated=self.gated,
+            bias=self.bias,
+            tied=self.tied,
+            positions=bool(self.positions),
+            flash=self.flash,
+            head=self.head,
+            padded=padded,
+        )
+
 
 def decoder(model: Model) -> Decoder | None:
     """The sizes of a model that `transformer` made; None for any other, mixtures of experts and windows among them."""
@@ -73,21 +92,4 @@ def _sizes(
 
 def _made(found: Decoder, model: Model) -> bool:
     """Does `transformer` make the same layers of these sizes? A table of positions may be longer than a sample."""
-    head = model.layers[-1]
-    again = transformer(
-        found.h,
-        found.blocks,
-        found.heads,
-        seq=found.seq,
-        vocab=found.vocab,
-        ffn=found.ffn,
-        kv_heads=found.kv_heads,
-        gated=found.gated,
-        bias=found.bias,
-        tied=found.tied,
-        positions=bool(found.positions),
-        flash=found.flash,
-        head=found.head,
-        padded=not head.width,
-    )
-    return again.layers[1:] == model.layers[1:]
+    return found.model(padded=not model.layers[-1].width).layers[1:] == model.layers[1:]

@@ -20,24 +20,12 @@ _WIDE, _LEFT, _ROW, _LINE, _FOOT = 1000, 64, 24, 22, 24  # px
 #: Where there is less room than for the wide picture: px, and up to how many of the page it is shown.
 _NARROW, _LESS_LOOK = 400, 620
 _DIGIT = 9.0  # px: a box narrower than its digits carries no number
-#: Colours in a light and in a dark page, as the page Pipelines has them.
-_DRESS = {
-    "card": (palette.CARD, "#161D21"),
-    "ink": (palette.INK, "#EEF3F5"),
-    "ink2": (palette.INK2, "#BCC8CE"),
-    "ink3": (palette.INK3, "#98A7AE"),
-    "edge": (palette.EDGE, "#71818A"),
-    "idle": (palette.IDLE, "#38444B"),
-    "grid": (palette.GRID, "#242E33"),
-    "sum": (palette.SUM, "#1D705B"),
-    "sum2": ("#3FAE8C", "#1E7561"),
-}
 #: What fills a pass, of a further stage of the same GPU, and the number on them.
 _FILLS = {
     "F": ("grid", "idle", "ink"),
     "B": ("ink3", "ink", "card"),
     "I": ("ink3", "ink", "card"),
-    "W": ("sum", "sum2", "ink"),
+    "W": ("sumfill", "sum2", "ink"),
 }
 _PASSES = {
     "F": ("forward", "前向"),
@@ -87,7 +75,7 @@ class PipelinePicture:
 
     def svg(self, k: int, *, narrow: bool = False, dark: bool = False) -> str:
         """The picture as an SVG file; `narrow` for a column of text or a phone, `dark` for a dark page."""
-        wide, ink = _NARROW if narrow else _WIDE, {name: both[dark] for name, both in _DRESS.items()}
+        wide, ink = _NARROW if narrow else _WIDE, {name: both[dark] for name, both in palette.TOKENS.items()}
         scale = (wide - _LEFT - 8) / max(self.until, float(self.runner["time"]))
         lines = self.title(k).split((": ", "：")[k]) if narrow else [self.title(k)]
         top = 8 + _LINE * len(lines)
