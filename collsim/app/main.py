@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Literal
 
 import streamlit as st
@@ -73,7 +74,7 @@ def _entry(page: Page, first: str) -> st.Page:
     return st.Page(_drawn(page), title=t(f"page.{page.name}"), url_path=path, default=begins, visibility=seen)
 
 
-@st.cache_resource(show_spinner=False)
+@cache
 def warm_up() -> threading.Thread:
     """Compile the event engine while the first page is read, once for the server, where `server.start` did not."""
     thread = threading.Timer(4.0, ENGINE.prepare)

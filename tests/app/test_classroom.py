@@ -5,6 +5,7 @@ import json
 import re
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 from test_pages import address, explore, messages, opened, players
 
@@ -27,6 +28,14 @@ RUN = {
 RUN |= {"nbytes": "64MiB"}
 CHOICE = from_query(RUN)[0]
 QUESTIONS = asked_about(CHOICE, 1)
+
+
+def test_a_class_survives_when_a_page_clears_the_caches_of_streamlit():
+    room = rooms().open()
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    assert rooms().leads(room)
+    rooms().close(room)
 
 
 def student() -> None:

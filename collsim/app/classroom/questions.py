@@ -29,10 +29,13 @@ from .votes import Asked, Board, Full, Rooms
 Kind = Literal["primary", "secondary"]
 
 
-@st.cache_resource(show_spinner=False)
+#: In this module and not in one of Streamlit's caches: a message from any page can clear those.
+_ROOMS = Rooms()
+
+
 def rooms() -> Rooms:
-    """The classes of this server, one for all sessions."""
-    return Rooms()
+    """Return the classes of this server, which all sessions share."""
+    return _ROOMS
 
 
 def buttons() -> None:
