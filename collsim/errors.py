@@ -41,18 +41,18 @@ class Sentence:
             return words.sentence
         return words if isinstance(words, Sentence) else cls(str(words), **values)
 
-    def said(self, lang: str = "en") -> str:
+    def text(self, language: str = "en") -> str:
         """The sentence in English (`en`) or Chinese (`zh`); a text that no catalogue has stays as it is."""
-        return _filled(_template(self.key, lang), self.values, lang)
+        return _filled(_template(self.key, language), self.values, language)
 
     def __add__(self, other: Words) -> Sentence:
         return Sentence("{first}{then}", first=self, then=other)
 
     def __str__(self) -> str:
-        return self.said()
+        return self.text()
 
     def __repr__(self) -> str:
-        return f"Sentence({self.said()!r})"
+        return f"Sentence({self.text()!r})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sentence) and (self.key, str(self)) == (other.key, str(other))
@@ -71,7 +71,7 @@ class CollsimError(ValueError):
     """A mistake in what collsim was given: the value, the place, and how to mend it.
 
     Raised with a template and the values of its fields, or with a Sentence. `str(error)` is the English sentence,
-    `error.said("zh")` the Chinese one; `key` and `values` are those of its Sentence.
+    `error.text("zh")` the Chinese one; `key` and `values` are those of its Sentence.
     """
 
     _most = 4000  # characters of a message, whatever stands in it
@@ -90,16 +90,16 @@ class CollsimError(ValueError):
         """What stands in its fields."""
         return self.sentence.values
 
-    def said(self, lang: str = "en") -> str:
+    def text(self, language: str = "en") -> str:
         """The sentence in English (`en`) or Chinese (`zh`)."""
-        text, half = self.sentence.said(lang), self._most // 2  # the way out stands at the end
+        text, half = self.sentence.text(language), self._most // 2  # the way out stands at the end
         return text if len(text) <= self._most else f"{text[:half]} … {text[3 - half :]}"
 
     def __str__(self) -> str:
-        return self.said()
+        return self.text()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.said()!r})"
+        return f"{type(self).__name__}({self.text()!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _error, (type(self), {**self.__dict__})
@@ -145,20 +145,20 @@ class FormatError(CollsimError):
     _most = 1000
 
 
-def _template(key: str, lang: str) -> str:
+def _template(key: str, language: str) -> str:
     """What stands for a key in a catalogue."""
-    if lang != "zh":
+    if language != "zh":
         return key
     from .chinese import CATALOGUE  # late: most runs need no word of it
 
     return CATALOGUE.get(key, key)
 
 
-def _filled(template: str, values: dict[str, object], lang: str) -> str:
+def _filled(template: str, values: dict[str, object], language: str) -> str:
     """The template with its values in it; whatever these are, it ends in words."""
     if not values:
         return template
-    said = {name: value.said(lang) if isinstance(value, _SPEAKING) else value for name, value in values.items()}
+    said = {name: value.text(language) if isinstance(value, _SPEAKING) else value for name, value in values.items()}
     with contextlib.suppress(Exception):  # a value that cannot be written, or not as its field wants it
         return template.format_map(said)
     with contextlib.suppress(Exception):  # somebody's own words with braces in them

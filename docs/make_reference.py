@@ -85,7 +85,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     ),
     "errors": (
         "Errors",
-        "Every error is a `CollsimError`; in Chinese by `error.said('zh')`.",
+        "Every error is a `CollsimError`; in Chinese by `error.text('zh')`.",
         "CollsimError FormatError ScheduleError TopologyError",
         ("errors",),
     ),

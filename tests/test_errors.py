@@ -166,7 +166,7 @@ def test_a_sentence_stands_in_one_catalogue():
 def said(action):
     with pytest.raises(CollsimError) as caught:
         action()
-    return str(caught.value), caught.value.said("zh")
+    return str(caught.value), caught.value.text("zh")
 
 
 def sends_what_is_not_there(n):
@@ -192,8 +192,8 @@ def test_a_sentence_inside_another_is_said_in_the_same_language():
     )
     inner = CollsimError("{name} is not a rank", name=9)
     outer = FormatError("{file}: {why}", file="a.csv", why=inner)
-    assert (str(outer), outer.said("zh")) == ("a.csv: 9 is not a rank", "a.csv：9 is not a rank")
-    assert (str(in_a_row("abc")), in_a_row("abc").said("zh")) == ("a, b, c", "a、b、c")
+    assert (str(outer), outer.text("zh")) == ("a.csv: 9 is not a rank", "a.csv：9 is not a rank")
+    assert (str(in_a_row("abc")), in_a_row("abc").text("zh")) == ("a, b, c", "a、b、c")
     assert str(in_a_row([])) == ""
 
 
@@ -203,7 +203,7 @@ def test_steps_are_counted_from_one_in_sentences_and_from_zero_in_attributes(alg
         cs.verify(plan)
     assert caught.value.step == 1
     assert "step 2: rank 2 sends chunk 0 to rank 3, but holds nothing in it yet" in str(caught.value)
-    assert "第 2 步：rank 2 要把 chunk 0 发给 rank 3，但它那里还没有数据" in caught.value.said("zh")
+    assert "第 2 步：rank 2 要把 chunk 0 发给 rank 3，但它那里还没有数据" in caught.value.text("zh")
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ def algorithm_of():
 
 def test_words_of_somebody_else_stay_as_they_are():
     mine = CollsimError("use {copy} or 100 % {} {0} {{")
-    assert str(mine) == mine.said("zh") == "use {copy} or 100 % {} {0} {{"
+    assert str(mine) == mine.text("zh") == "use {copy} or 100 % {} {0} {{"
     placed = ScheduleError("{nobody} knows", step=3)
     assert (str(placed), placed.step) == ("{nobody} knows", 3)
 
@@ -256,7 +256,7 @@ class Odd:
 def test_an_error_crosses_to_another_process(error, again):
     other = again(error)
     assert type(other) is type(error)
-    assert (str(other), other.said("zh"), repr(other)) == (str(error), error.said("zh"), repr(error))
+    assert (str(other), other.text("zh"), repr(other)) == (str(error), error.text("zh"), repr(error))
     assert [getattr(other, name, None) for name in PLACE] == [getattr(error, name, None) for name in PLACE]
 
 
@@ -274,7 +274,7 @@ def test_saying_never_fails_whatever_the_values(key, data, lang):
     names = [name for _, name, _, _ in Formatter().parse(key) if name] if "{...}" not in key else []
     values = {name: data.draw(HOSTILE) for name in names}
     error = CollsimError(key, **values)
-    text = error.said(lang)
+    text = error.text(lang)
     assert isinstance(text, str)
     assert len(text) <= 4000
     for name, value in values.items() if " … " not in text else ():  # a value is never read as a template

@@ -110,7 +110,7 @@ def real(
     if as_json:
         print_json(_record(trace))
         return
-    print(trace.said(lang))
+    print(trace.text(lang))
     show(_steps(trace), "step by step")
 
 
@@ -120,7 +120,7 @@ def _write(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, repeat: int, la
 
     hosts = (elsewhere.hosts or "").split(",")
     job = write_program(plan, nbytes, elsewhere.folder, hosts, elsewhere.starter, repeat)
-    print(job.said(lang))
+    print(job.text(lang))
 
 
 def _read(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, imitated: Imitated) -> cs.RealTrace:
@@ -214,7 +214,7 @@ def real_step(
     if as_json:
         print_json(_record_of_step(real))
         return
-    print(real.said(lang))
+    print(real.text(lang))
     show(_collectives(real), "what was sent")
 
 

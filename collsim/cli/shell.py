@@ -126,7 +126,7 @@ def _ended(function: Callable[..., None], given: dict[str, Any]) -> None:
         function(**given)
         sys.stdout.flush()
     except CollsimError as error:
-        print(f"collsim: {error.said(str(given.get('lang', 'en')))}", file=sys.stderr)
+        print(f"collsim: {error.text(str(given.get('lang', 'en')))}", file=sys.stderr)
         raise typer.Exit(MISTAKE) from None
     except BrokenPipeError:  # `| head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

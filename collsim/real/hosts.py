@@ -42,9 +42,9 @@ class HostsJob:
     program: Path
     lines: tuple[str, ...]
 
-    def said(self, lang: str = "en") -> str:
+    def text(self, language: str = "en") -> str:
         """What was written, how it is started and what comes back, a line each."""
-        at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+        at = LANGUAGES.index(require_word("language", language, LANGUAGES))
         traces = TRACE.format(rank="*")
         wrote = (
             f"wrote {self.program}; copy it to the computers and start it there:",

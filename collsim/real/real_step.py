@@ -97,13 +97,13 @@ class RealStep(RepeatedRuns):
         at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
         return (" ", "")[at].join(pair[at] for pair in sentences(self))
 
-    def said(self, lang: str = "en") -> str:
+    def text(self, language: str = "en") -> str:
         """What was run, the prediction, the measurement, what was checked, and why they differ, a line each."""
-        at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
-        return "\n".join([*(pair[at] for pair in _lines(self)), self.explain(lang)])
+        at = LANGUAGES.index(require_word("language", language, LANGUAGES))
+        return "\n".join([*(pair[at] for pair in _lines(self)), self.explain(language)])
 
     def __str__(self) -> str:
-        return self.said()
+        return self.text()
 
     def __repr__(self) -> str:
         step = self.predicted.step

@@ -156,13 +156,13 @@ class RealTrace(RepeatedRuns, Trace):
         )
 
     def __str__(self) -> str:
-        return self.said()
+        return self.text()
 
-    def said(self, lang: str = "en") -> str:
+    def text(self, language: str = "en") -> str:
         """All of it in a few lines: predicted, measured, checked, and why."""
         from .lateness import said
 
-        return said(self, lang)
+        return said(self, language)
 
 
 def timing_of(predicted: Trace, measured: Measurement) -> Timing:

@@ -32,8 +32,8 @@ class Translated(Sentence):
         super().__init__(english)
         self.chinese = chinese
 
-    def said(self, lang: str = "en") -> str:
-        return self.chinese if lang == "zh" else self.key
+    def text(self, language: str = "en") -> str:
+        return self.chinese if language == "zh" else self.key
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Translated, (self.key, self.chinese)

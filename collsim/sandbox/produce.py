@@ -226,7 +226,7 @@ def _failure(n: int, error: BaseException) -> bytes:
     else:
         said = Sentence("the function failed: {kind}: {error}", kind=type(error).__name__, error=_short(error))
     place = [_whole(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
-    words, chinese = (said.said(lang)[:MOST_PRINTED].encode("utf-8", "replace") for lang in ("en", "zh"))
+    words, chinese = (said.text(lang)[:MOST_PRINTED].encode("utf-8", "replace") for lang in ("en", "zh"))
     return frame(Kind.FAILED, (n, *place, len(words)), words + chinese)
 
 

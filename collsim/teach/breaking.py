@@ -196,7 +196,7 @@ def _verdict(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | None]:
             error = found
     if error is None:
         return ("The result is still right: nobody needed that.", "结果仍然正确：没有人需要它。"), None
-    return (error.said(), error.said("zh")), error
+    return (error.text(), error.text("zh")), error
 
 
 def _timed(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:
@@ -224,7 +224,7 @@ def _cut(trace: Trace, random: Random) -> Outcome:
     try:
         after = simulate(trace.schedule, trace.topology.without_link(a, b), trace.nbytes, trace.dtype, trace.engine)
     except TopologyError as error:
-        return what, (error.said(), f"有 rank 因此无法到达：{error.said('zh')}"), None, error
+        return what, (error.text(), f"有 rank 因此无法到达：{error.text('zh')}"), None, error
     return what, _compared(trace, after), after, None
 
 

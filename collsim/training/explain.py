@@ -273,7 +273,7 @@ def _memory(trace: StepTrace) -> Pair:
     total, most = format_bytes(sum(held.values())), format_bytes(size)
     return (
         f"The fullest GPU holds {total}, {most} of it {kind}.",
-        f"占用最多的 GPU 需要 {total}，其中{KINDS[kind].said('zh')} {most}。",
+        f"占用最多的 GPU 需要 {total}，其中{KINDS[kind].text('zh')} {most}。",
     )
 
 

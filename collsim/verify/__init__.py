@@ -112,7 +112,7 @@ def _traced(schedule: Schedule, error: ScheduleError) -> ScheduleError:
     made = ScheduleError(
         "{error}. {begin}",
         error=error.sentence,
-        begin=found.said(schedule),
+        begin=found.sentence(schedule),
         step=found.step,
         rank=found.rank,
         chunk=found.chunk,
@@ -138,7 +138,7 @@ def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
         has=_sum(final, slot),
         collective=schedule.collective,
         wants=_sum(want, slot),
-        how=how if found is None else found.said(schedule),
+        how=how if found is None else found.sentence(schedule),
         step=0 if found is None else found.step,
         rank=rank if found is None else found.rank,
         chunk=slot if found is None else found.chunk,

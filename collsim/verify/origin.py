@@ -53,7 +53,7 @@ class Origin:
     row: int | None = None
     ends: bool = False
 
-    def said(self, schedule: Schedule) -> Sentence:
+    def sentence(self, schedule: Schedule) -> Sentence:
         """A sentence of the place; steps are counted from 1."""
         where: dict[str, Any] = {"who": endpoint_named(schedule.ranks, self.rank), "chunk": self.chunk}
         step = self.step + 1

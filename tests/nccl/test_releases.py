@@ -94,7 +94,7 @@ def test_no_version_is_2_30_and_the_sentence_says_so():
             assert (usual.time, usual.algorithm, usual.protocol) == (newest.time, newest.algorithm, newest.protocol)
             assert usual.notes == ()
     assert str(usual.release).startswith("NCCL's version is not said: chosen as 2.30 would")
-    assert usual.release.said("zh").startswith("没有说明 NCCL 的版本")
+    assert usual.release.text("zh").startswith("没有说明 NCCL 的版本")
 
 
 def test_the_sentence_says_what_a_version_lacks():
@@ -103,7 +103,7 @@ def test_the_sentence_says_what_a_version_lacks():
     assert "v2.20.3-1" in str(p.release)
     assert "not there yet: PAT (2.23)" in str(p.release)
     assert str(p.release) in p.notes
-    assert "当时还没有：PAT (2.23)" in p.release.said("zh")
+    assert "当时还没有：PAT (2.23)" in p.release.text("zh")
 
 
 def test_a_choice_takes_as_long_in_every_version():

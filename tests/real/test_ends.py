@@ -305,4 +305,4 @@ def test_the_token_stands_neither_on_the_command_line_nor_in_the_environment():
 
 def test_errors_of_ranks_come_back_whole():
     error = pickle.loads(pickle.dumps(cs.CollsimError("the connection to endpoint {peer} was closed", peer=3)))
-    assert error.said("zh") != str(error)
+    assert error.text("zh") != str(error)

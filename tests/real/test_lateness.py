@@ -126,8 +126,8 @@ def test_nothing_paced_blames_the_processors():
 
 def test_the_lines_are_there_in_both_languages():
     trace = made([1e-3] * 6)
-    assert "predicted" in trace.said()
-    assert "预测" in trace.said("zh")
+    assert "predicted" in trace.text()
+    assert "预测" in trace.text("zh")
     with pytest.raises(cs.CollsimError, match="lang"):
         trace.explain("fr")
 

@@ -59,8 +59,8 @@ def test_all_sums_are_compared_and_the_measured_step_has_the_tasks_of_the_predic
     assert measured.time == pytest.approx(bucket_each.time)
     assert list(bucket_each.beside["name"]) == [task.name for task in measured.step.tasks]
     assert bucket_each.times.shape == (2,)
-    assert "2,048" not in bucket_each.said("zh")
-    assert "逐位相同" in bucket_each.said("zh")
+    assert "2,048" not in bucket_each.text("zh")
+    assert "逐位相同" in bucket_each.text("zh")
 
 
 def test_without_overlap_all_buckets_wait_for_the_backward():

@@ -102,7 +102,7 @@ def test_every_example_of_a_page_runs_and_says_what_stands_there(page, folder):
 
 
 def test_pages_in_both_languages_have_the_same_code():
-    """But for the language that they ask for, as in `error.said("zh")`, and figures that only one of them prints."""
+    """But for the language that they ask for, as in `error.text("zh")`, and figures that only one of them prints."""
     pairs = [page for page in PAGES if ".zh." in page]
     assert len(pairs) >= 7
     assert len(SAME) >= len(pairs) - 2

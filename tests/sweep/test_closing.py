@@ -54,7 +54,7 @@ def test_a_schedule_that_waits_for_no_chunk_is_not_said_to_wait_for_parts_of_a_n
     race = cs.close_gap("allgather", cs.topology.torus(3, 3, bandwidth="25GB/s", alpha="1us"), "64MiB")
     assert 0 < race.parts[SYNTHESIZED].chunks < 4e-9
     for lang, none in (("en", "and that of the synthesized schedule for none"), ("zh", "而合成的调度不用等待")):
-        told = " ".join(said.said(lang) for said in race.says)
+        told = " ".join(said.text(lang) for said in race.says)
         assert none in told
         assert "\N{NO-BREAK SPACE}ns" not in told
 
@@ -102,7 +102,7 @@ def test_a_trace_races_its_own_run_and_both_languages_say_the_same_numbers():
     assert set(race.runs) == {SYNTHESIZED, "ring", "tree", "run"}
     assert "tree as it was run" in str(race)
     for sentence in race.says:
-        chinese = sentence.said("zh")
+        chinese = sentence.text("zh")
         assert chinese != str(sentence)
         assert {w for w in str(sentence).split() if w[:1].isdigit() and "\N{NO-BREAK SPACE}" in w} <= set(
             chinese.split()

@@ -425,7 +425,7 @@ def test_how_a_box_ended_is_told_in_chinese():
     table = frame(Kind.TABLE, (2, 1, 1, 2, 1, 1, 0, 1, 1, 1, 0, 1), b"")
     ends = [(b"", how) for how in (Ending.LATE, Ending.TOO_MUCH, Ending.BADLY, -11)]
     for data, how in [*ends, (frame(9), 0), (table, 0)]:
-        told = attempt(Ended(data, how), wanted, limits).error.said("zh")
+        told = attempt(Ended(data, how), wanted, limits).error.text("zh")
         assert any("\u4e00" <= c <= "\u9fff" for c in told), told
 
 

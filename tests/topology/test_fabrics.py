@@ -280,7 +280,7 @@ def test_the_options_of_a_fabric_are_told_in_both_languages():
     with pytest.raises(cs.TopologyError) as caught:
         machine("dgx-a100", nodes=4, fabric="rail-only", radix=4)
     assert str(caught.value).endswith("rail-only: card i of every node on switch i, nothing above")
-    assert caught.value.said("zh").endswith("rail-only：各节点的网卡 i 都接在交换机 i 上，其上没有交换机")
+    assert caught.value.text("zh").endswith("rail-only：各节点的网卡 i 都接在交换机 i 上，其上没有交换机")
 
 
 def test_a_million_gpus_are_index_arithmetic():

@@ -62,10 +62,10 @@ def test_what_gpus_hold_has_its_words_in_both_languages():
     steps = [cs.training_step(small, box, parallel=way, micro_batch=2, memory="80GB") for way in ways]
     found = {kind for t in steps for lane in range(len(t.step.lanes)) for kind in t.memory.kinds(lane)}
     assert found == KINDS.keys()
-    assert all(re.search("[一-鿿]", words.said("zh")) for words in KINDS.values())
+    assert all(re.search("[一-鿿]", words.text("zh")) for words in KINDS.values())
     with pytest.raises(cs.CollsimError) as said:
         cs.training_step("llama3-8b", box, parallel=cs.ddp(), micro_batch=1)
-    listed = re.search("（(.*)）；", said.value.said("zh")).group(1).split("、")
+    listed = re.search("（(.*)）；", said.value.text("zh")).group(1).split("、")
     assert not re.search("optimizer|parameters|gradients", "".join(listed))
 
 

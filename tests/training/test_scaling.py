@@ -148,7 +148,7 @@ def test_a_straggler_that_is_no_number_is_a_sentence(slow, says):
 def test_why_the_first_row_cannot_be_is_said_in_both_languages():
     with pytest.raises(cs.CollsimError, match="the next that is") as said:
         cs.training.scaling("gpt2", "dgx-a100", parallel=cs.ddp(), nodes=(1, 2), batch=1, micro_batch=1)
-    assert "下一个" in said.value.said("zh")
+    assert "下一个" in said.value.text("zh")
 
 
 def test_losses_are_those_of_a_step():

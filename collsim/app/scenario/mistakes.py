@@ -16,7 +16,7 @@ _KNOWN = {"en": "; known: ", "zh": "；可选："}
 
 def sentence(error: CollsimError | Words, language: Language) -> str:
     """One sentence, with its full stop."""
-    text = error if isinstance(error, str) else error.said(language)
+    text = error if isinstance(error, str) else error.text(language)
     head, known, names = text.partition(_KNOWN[language])
     text = head if known and names.count(",") >= _MOST_NAMES else text
     if language == "zh" and not _HAN.search(text):  # somebody's own words

@@ -61,8 +61,8 @@ _NO_RANK = "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}"
 class Refused(CollsimError):
     """More than a page of the app computes. `key` and `values` are the text of the app that says so."""
 
-    def said(self, lang: str = "en") -> str:
-        return say("zh" if lang == "zh" else "en", self.key, **self.values)
+    def text(self, language: str = "en") -> str:
+        return say("zh" if language == "zh" else "en", self.key, **self.values)
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def torch_of_step(told: tuple[str, str, str] | cs.CollsimError) -> list[CodePart
     """A step of training in PyTorch: the script, the lines that start it, and how to ask for NCCL; why there is none
     where PyTorch has no module for it."""
     if isinstance(told, cs.CollsimError):
-        return [CodePart("PyTorch", "", note=told.said(language()))]
+        return [CodePart("PyTorch", "", note=told.text(language()))]
     code, line, by_hand = told
     note = "code.torch.product.note" if "init_device_mesh" in code else "code.torch.step.note"
     parts = [CodePart(t("code.torch.step"), code, "python", t(note))]
@@ -186,7 +186,7 @@ def megatron(make: Callable[[], str]) -> CodePart:
     try:
         return CodePart("Megatron-LM", make())
     except cs.CollsimError as error:
-        return CodePart("Megatron-LM", "", note=error.said(language()))
+        return CodePart("Megatron-LM", "", note=error.text(language()))
 
 
 def _environment(choice: Choice, used: dict[str, Any]) -> list[CodePart]:

@@ -54,7 +54,7 @@ class Synthesized:
 
 def both(said: Any) -> Pair:
     """A sentence in both languages."""
-    return said.said("en"), said.said("zh")
+    return said.text("en"), said.text("zh")
 
 
 def expected(ranks: int) -> float:

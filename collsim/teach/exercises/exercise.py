@@ -192,7 +192,7 @@ def _failed(exercise: Exercise, made: Attempt, n: int | None, error: CollsimErro
     return Result(
         exercise,
         False,
-        f"{head}{error.said(exercise.lang)}{place}",
+        f"{head}{error.text(exercise.lang)}{place}",
         ranks=n,
         schedule=schedule,
         printed=made.printed,

@@ -289,7 +289,7 @@ def fullest(run: AskedStep, random: Random) -> Question | None:
         return None
 
     def text(kind: str) -> Text:
-        return kind, KINDS[kind].said("zh")
+        return kind, KINDS[kind].text("zh")
 
     ask = (
         f"The fullest GPU holds {format_bytes(sum(held.values()))}. What is most of that?",

@@ -36,7 +36,7 @@ def machine_tables(lang: str = "en") -> str:
     as they are written, in English."""
     chinese = lang == "zh"
     cards = [[f"`{n.name}`", *_figures(n.cable), _ABLE[chinese][n.rdma], n.cable.source] for n in NICS.values()]
-    fabrics = [[f"`{name}`", Sentence(about).said(lang)] for name, about in FABRICS.items()]
+    fabrics = [[f"`{name}`", Sentence(about).text(lang)] for name, about in FABRICS.items()]
     return "\n\n".join(
         (
             _table(_MACHINES[chinese], [_machine(plan, chinese) for plan in machines().values()]),

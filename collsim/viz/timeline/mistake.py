@@ -67,8 +67,8 @@ def mistake(schedule: Schedule) -> Mistake | None:
 
 def _begun(schedule: Schedule, shown: Mistake, begin: Origin) -> Mistake:
     """What shows, told with the place where it begins."""
-    where = begin.said(schedule)
-    text = f"{shown.text[0]} {where}", f"{shown.text[1]}{where.said('zh')}"
+    where = begin.sentence(schedule)
+    text = f"{shown.text[0]} {where}", f"{shown.text[1]}{where.text('zh')}"
     return Mistake(shown.kind, begin.rank, begin.chunk, None if begin.ends else begin.step, begin.row, _tidy(text))
 
 

@@ -70,7 +70,7 @@ def _over_nccl(shown: Selection) -> None:
     run, table, gap = found[0]
     _verdict(table, gap)
     if shown.own:
-        note(compared.release_of(run, shown).said(language()))
+        note(compared.release_of(run, shown).text(language()))
     plots.curves(table, gap, run)
     if shown.own:
         calibration(shown)

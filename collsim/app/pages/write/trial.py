@@ -59,7 +59,7 @@ class Trial:
         return self.ranks in self.right_for
 
     def told(self, language: str) -> str:
-        return "" if self.error is None else self.error.said(language)
+        return "" if self.error is None else self.error.text(language)
 
 
 def trial(text: str, collective: str, ranks: int, *, without_walls: bool = False) -> Trial:

@@ -51,7 +51,7 @@ class SettingExercise(AskedTask):
         try:
             passed, why, trace = self.task.judge(value)
         except CollsimError as error:
-            return SettingResult(self, False, error.said(self.lang))
+            return SettingResult(self, False, error.text(self.lang))
         return SettingResult(self, passed, self.say(why), trace)
 
 
