@@ -26,7 +26,7 @@ TESTS = (
     "tests/viz/test_draw.py",
     "tests/viz/test_plots.py",
     "tests/viz/test_files.py",
-    "tests/exchange/test_other_tools.py",
+    "tests/io/test_other_tools.py",
     "tests/sweep/test_plan.py",
     "tests/simulate/test_event_answers.py",
     "tests/topology/files/test_yaml.py",

@@ -59,10 +59,10 @@ def measured(count: int) -> np.ndarray:
 def main(*ranks: str) -> int:
     """The table."""
     from collsim import format_bytes
+    from collsim.lab.here import socket_here
+    from collsim.lab.run import processors
     from collsim.nccl import facts, gloo_interval, gloo_time
     from collsim.nccl.libraries.gloo import Loopback
-    from collsim.real.here import socket_here
-    from collsim.real.run import processors
 
     pipe = socket_here()
     here = Loopback(pipe.alpha, pipe.bandwidth, processors())

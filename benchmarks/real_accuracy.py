@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 import collsim as cs
-from collsim.real.lateness import calibrated_prediction
+from collsim.lab.lateness import calibrated_prediction
 
 NAMES = (
     "allreduce_ring",

@@ -7,7 +7,7 @@ late by most. Other work on the computer spoils it; the load stands beside each 
 import os
 
 import collsim as cs
-from collsim.real.step import equal_layers
+from collsim.lab.step import equal_layers
 
 RANKS, RUNS = 4, 5
 MODEL = equal_layers(8, "128KiB", "128KiB")

@@ -37,13 +37,13 @@ from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth,
 from .verify import verify
 
 if TYPE_CHECKING:
-    from . import nccl, synthesis, training
-    from .exchange import convert, formats, load, read_msccl, save, write_msccl
-    from .real import RealStep, RealTrace, run_for_real, training_step_for_real
+    from . import nccl, synthesis, train
+    from .io import convert, formats, load, read_msccl, save, write_msccl
+    from .lab import RealStep, RealTrace, run_for_real, training_step_for_real
     from .sweep import best_parallel
     from .synthesis import synthesize
     from .teach import break_it, exercise, exercises, grade, progress, questions
-    from .training import (
+    from .train import (
         Layer,
         Model,
         StepTrace,
@@ -66,40 +66,40 @@ __version__ = "1.0.0"
 
 #: Rooms that bring heavy libraries (tables, file formats) are loaded when one of their names is first asked for.
 _LATE = {
-    "Layer": "training",
-    "Model": "training",
-    "RealStep": "real",
-    "RealTrace": "real",
-    "StepTrace": "training",
+    "Layer": "train",
+    "Model": "train",
+    "RealStep": "lab",
+    "RealTrace": "lab",
+    "StepTrace": "train",
     "best_parallel": "sweep",
     "break_it": "teach",
-    "context": "training",
-    "convert": "exchange",
-    "data_parallel": "training",
-    "ddp": "training",
+    "context": "train",
+    "convert": "io",
+    "data_parallel": "train",
+    "ddp": "train",
     "exercise": "teach",
     "exercises": "teach",
-    "expert": "training",
-    "formats": "exchange",
-    "fsdp": "training",
+    "expert": "train",
+    "formats": "io",
+    "fsdp": "train",
     "grade": "teach",
-    "load": "exchange",
-    "model": "training",
-    "models": "training",
-    "parameter_server": "training",
+    "load": "io",
+    "model": "train",
+    "models": "train",
+    "parameter_server": "train",
     "progress": "teach",
     "questions": "teach",
-    "read_msccl": "exchange",
-    "run_for_real": "real",
-    "save": "exchange",
-    "steps_together": "training",
+    "read_msccl": "io",
+    "run_for_real": "lab",
+    "save": "io",
+    "steps_together": "train",
     "synthesize": "synthesis",
-    "tensor": "training",
-    "training_step": "training",
-    "training_step_for_real": "real",
-    "transformer": "training",
-    "write_msccl": "exchange",
-    "zero": "training",
+    "tensor": "train",
+    "training_step": "train",
+    "training_step_for_real": "lab",
+    "transformer": "train",
+    "write_msccl": "io",
+    "zero": "train",
 }
 
 __all__ = [
@@ -186,7 +186,7 @@ __all__ = [
     "tensor",
     "together",
     "topology",
-    "training",
+    "train",
     "training_step",
     "training_step_for_real",
     "transformer",
@@ -203,7 +203,7 @@ def pipeline(*args: Any, **options: Any) -> Any:
 
     `pipeline(rounds, chunks, stride=1)`: every chunk goes through the same rounds of an algorithm, one step behind the
     chunk before it. `pipeline(4, schedule="1f1b", interleave=None)`: a way of splitting a training step; see
-    `collsim.training.pipeline`. Raises CollsimError.
+    `collsim.train.pipeline`. Raises CollsimError.
     """
     what = args[0] if args else options.get("rounds")
     rounds = isinstance(what, Iterable) and not isinstance(what, str) and getattr(what, "shape", None) != ()
@@ -223,14 +223,14 @@ def _late(module: str, name: str) -> Any:
     return call
 
 
-_pipeline_parallel = _late("training", "pipeline")
+_pipeline_parallel = _late("train", "pipeline")
 _views.update(
     questions=_late("teach", "questions"),
     animate=_late("viz", "animate"),
     close_gap=_late("sweep.closing", "close_gap_of"),
     html=_late("viz", "html"),
     picture=_late("viz", "save"),
-    save=_late("exchange", "save"),
+    save=_late("io", "save"),
     step_animate=_late("viz.training.page", "animate"),
     step_html=_late("viz.training.page", "shown"),
     step_page=_late("viz.training.page", "page"),
@@ -244,7 +244,7 @@ _schedule_views.update(html=_late("viz.hosts.figures", "schedule"))
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in ("nccl", "synthesis", "training"):
+    if name in ("nccl", "synthesis", "train"):
         return import_module(f"collsim.{name}")
     if name in _LATE:
         found = getattr(import_module(f"collsim.{_LATE[name]}"), name)

@@ -4,7 +4,7 @@ are current."""
 from pathlib import Path
 
 import collsim as cs
-from collsim.exchange import Format
+from collsim.io import Format
 
 #: A page for each language.
 PAGES = [Path(__file__).with_name(name) for name in ("formats.md", "formats.zh.md")]

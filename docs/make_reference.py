@@ -50,13 +50,13 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         "One step of training; see [training steps](../training.md).",
         "training_step best_parallel steps_together model models transformer ddp data_parallel parameter_server zero "
         "fsdp tensor context expert Layer Model StepTrace",
-        ("training",),
+        ("train",),
     ),
     "real": (
         "For real",
         "A schedule on processes of this computer, beside its prediction; see [for real](../real.md).",
         "run_for_real RealTrace training_step_for_real RealStep",
-        ("real",),
+        ("lab",),
     ),
     "synthesis": (
         "Synthesis",
@@ -74,7 +74,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         "Files",
         "What is read and written; see [formats](../formats.md).",
         "load save convert formats read_msccl write_msccl",
-        ("exchange",),
+        ("io",),
     ),
     "pictures": ("Pictures", "Player, pictures and plots; `collsim.viz`.", "", ("viz", "viz.pictures.plots")),
     "units": (

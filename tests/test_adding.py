@@ -17,7 +17,7 @@ BLOCK = re.compile(r"```python\n# (collsim/\S+)\n(.*?)```", re.DOTALL)
 NUMBER = max(LESSONS) + 1
 #: Tests that iterate over the registries, and the names of what is added in the names of its tests.
 TESTS = ("algorithms/test_every_algorithm.py", "algorithms/test_docs.py", "topology/test_machines.py")
-TESTS += ("topology/test_documentation.py", "exchange/test_formats.py", "teach/test_exercises.py")
+TESTS += ("topology/test_documentation.py", "io/test_formats.py", "teach/test_exercises.py")
 TESTS += ("lessons/test_chapters.py", "algorithms/test_diagrams.py")
 NAMED = "paired_ring or two-a100 or reduce-chain or [chain] or current or golden or those_of_the_catalogue"
 
@@ -106,7 +106,7 @@ def test_there_is_one_file_of_each_kind_and_a_page_has_its_words():
         "collsim/algorithms",
         "collsim/app/pages",
         "collsim/app/texts",
-        "collsim/exchange",
+        "collsim/io",
         "collsim/lessons/chapters",
         "collsim/teach/exercises/tasks",
         "collsim/topology/machines",

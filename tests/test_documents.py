@@ -139,7 +139,7 @@ def test_the_limits_that_the_design_names_are_those_of_the_code():
 
 def test_the_sizes_of_files_that_the_page_of_formats_names_are_those_that_are_read():
     from collsim import files
-    from collsim.exchange import collsim_csv
+    from collsim.io import collsim_csv
 
     text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
     assert "A file has at most 64 MiB" in text

@@ -22,7 +22,7 @@ MANY_FILES = {
     ".": "the top floor: a module for each noun and verb that all rooms share",
     "algorithms": "a registry: one algorithm, one file",
     "topology/machines": "a registry: one machine, one file",
-    "exchange": "a registry: one file format, one file",
+    "io": "a registry: one file format, one file",
     "lessons/chapters": "a registry: one lesson, one file",
 }
 #: Functions that may be longer than 60 lines, with the reason.

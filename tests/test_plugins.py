@@ -144,7 +144,7 @@ BROKEN = [
     ("collsim.algorithms", "broken", "class E(Exception):\n    def __str__(self):\n        1 / 0\nraise E", "left out: E"),
     ("collsim.algorithms", "broken", "raise ValueError('two\\nlines')", "ValueError: two lines"),
     ("collsim.formats", "broken:thing", "thing = {}", "{} is no Format"),
-    ("collsim.formats", "broken", "import collsim.exchange as e\ne.register(e.Format('json', (), 'schedule', ''))", "json: taken"),
+    ("collsim.formats", "broken", "import collsim.io as e\ne.register(e.Format('json', (), 'schedule', ''))", "json: taken"),
 ]  # fmt: skip
 
 

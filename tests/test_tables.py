@@ -84,7 +84,7 @@ def graded(folder):
 
 
 SWITCH = cs.topology.switch(4)
-TINY = cs.Model("tiny", (cs.training.Layer("only", (64,)),))
+TINY = cs.Model("tiny", (cs.train.Layer("only", (64,)),))
 FRAMES = {
     "Trace.to_frame": lambda _: run().to_frame(),
     "Trace.links": lambda _: run().links,
@@ -113,8 +113,8 @@ FRAMES = {
     "StepComparison.parts": lambda _: cs.compare(step(), step().what_if(bucket="1MiB")).parts,
     "StepsTogether.to_frame": lambda _: both_steps(),
     "cs.best_parallel": lambda _: cs.best_parallel("gpt2", cs.machine("dgx-a100"), batch=32, top=1),
-    "cs.training.scaling": lambda _: cs.training.scaling("resnet18", "dgx-a100", parallel=cs.ddp(), nodes=[1, 2], batch=64),
-    "cs.training.losses": lambda _: cs.training.losses(step()),
+    "cs.train.scaling": lambda _: cs.train.scaling("resnet18", "dgx-a100", parallel=cs.ddp(), nodes=[1, 2], batch=64),
+    "cs.train.losses": lambda _: cs.train.losses(step()),
     "Model.to_frame": lambda _: cs.model("resnet18").to_frame(),
     "cs.load of an nccl-tests log": lambda _: cs.load(ROOT / "examples" / "all_reduce_perf.txt"),
     "Calibration.residuals": lambda _: cs.calibrate(ROOT / "examples" / "all_reduce_perf.txt", cs.machine("dgx-a100")).residuals,
@@ -181,8 +181,8 @@ def returning_frames():
 
 def test_every_function_that_returns_a_frame_is_on_the_page_or_named_here():
     found = set(returning_frames())
-    on_page = {re.sub(r"^(cs|nccl|training)\.", "", name).split(" ")[0] for name in SECTIONS}
-    on_page = {name.removeprefix("training.").removeprefix("nccl.") for name in on_page}
+    on_page = {re.sub(r"^(cs|nccl|train)\.", "", name).split(" ")[0] for name in SECTIONS}
+    on_page = {name.removeprefix("train.").removeprefix("nccl.") for name in on_page}
     assert len(found) > 30
     assert found - on_page - set(INSIDE) == set()
     assert set(INSIDE) - found == set()

@@ -26,7 +26,7 @@ def calibrate(log: Any, topology: Topology, **environment: str) -> Calibration:
 
     Raises FormatError for a log that is none, CollsimError for too few rows.
     """
-    from ..exchange import load
+    from ..io import load
     from ..nccl import calibrate as fit
 
     table = load(log) if isinstance(log, (str, os.PathLike)) else log

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from . import (
     doors,
-    exchange,
     files,
+    io,
+    lab,
     lessons,
     msccl,
     nccl,
-    real,
     schedules,
     simulations,
     topologies,
     topology_files,
-    training,
+    train,
     units,
     words,
 )
@@ -31,9 +31,9 @@ _ROOMS = (
     topology_files,
     simulations,
     nccl,
-    exchange,
+    io,
     msccl,
-    training,
-    real,
+    train,
+    lab,
 )
 CATALOGUE: dict[str, str] = {key: said for room in (*_ROOMS, lessons, doors) for key, said in room.SAID.items()}

@@ -1,4 +1,4 @@
-"""Programs of MSCCL: `collsim.exchange.msccl`. Numbers are those of the file."""
+"""Programs of MSCCL: `collsim.io.msccl`. Numbers are those of the file."""
 
 SAID = {
     # places

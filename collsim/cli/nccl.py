@@ -132,7 +132,7 @@ def calibrate(
 
 def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None, as_json: bool) -> None:
     from collsim.bar import told
-    from collsim.real.here import calibrate_here
+    from collsim.lab.here import calibrate_here
 
     if log is not None:
         raise cs.CollsimError("--here measures this computer and takes no log")

@@ -200,7 +200,7 @@ def require_synthesis(synthesize: bool, switches: bool) -> None:
 
 def writable(holds: str, out: Path) -> None:
     """Raises CollsimError where no format writes a `schedule` or `trace` to this name, or its folder is not there."""
-    from ..exchange.formats import require_writable  # formats bring tables with them
+    from ..io.formats import require_writable  # formats bring tables with them
 
     require_writable(holds, out)
 

@@ -116,7 +116,7 @@ def real(
 
 def _write(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, repeat: int, lang: str) -> None:
     """The program for other computers, and what to do with it."""
-    from collsim.real.hosts import write_program
+    from collsim.lab.hosts import write_program
 
     hosts = (elsewhere.hosts or "").split(",")
     job = write_program(plan, nbytes, elsewhere.folder, hosts, elsewhere.starter, repeat)
@@ -125,7 +125,7 @@ def _write(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, repeat: int, la
 
 def _read(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, imitated: Imitated) -> cs.RealTrace:
     """The traces that came back, beside the prediction for the network that the options say."""
-    from collsim.real.hosts import read_traces
+    from collsim.lab.hosts import read_traces
 
     rate = None if imitated.bandwidth == "none" else cs.parse_bandwidth(imitated.bandwidth)
     return read_traces(plan, nbytes, elsewhere.folder, cs.parse_time(imitated.alpha), rate)
@@ -190,7 +190,7 @@ def real_step(
 ) -> None:
     """Run a step of training on processes of this computer whose computing is a sleep, check what was sent, and show
     what was measured beside what was predicted. --parallel "fsdp()", "pipeline(4, '1f1b')", "pipeline(2) * ddp()"."""
-    from collsim.real.step import equal_layers
+    from collsim.lab.step import equal_layers
 
     count, times, size = model.partition("x")
     equal = count.isdigit() and times
@@ -260,7 +260,7 @@ def real_library(
     as_json: Json = False,
 ) -> None:
     """Time a library's own allreduce on processes of this computer, and tell by its rounding which algorithm it ran."""
-    from collsim.real.library import library_allreduce, published
+    from collsim.lab.library import library_allreduce, published
 
     found = library_allreduce(on, ranks, nbytes, repeat, time_limit)
     said = published(on, ranks, found.nbytes)

@@ -77,7 +77,7 @@ class Splitting:
             if value is not None and key != "parallel":
                 raise CollsimError("--{key}: write it inside --parallel {name!r}", key=key.replace("_", "-"),
                                    name=self.parallel)  # fmt: skip
-        from collsim.training.parallel.spoken import spoken
+        from collsim.train.parallel.spoken import spoken
 
         return spoken(self.parallel)
 
@@ -141,9 +141,9 @@ def train(
     as_json: Json = False,
 ) -> None:
     """One step of training: how long, what of it waits for the network, memory, and why."""
-    from collsim.training.explain import changed_from
-    from collsim.training.export import record
-    from collsim.training.run import STEADY
+    from collsim.train.explain import changed_from
+    from collsim.train.export import record
+    from collsim.train.run import STEADY
 
     known = model_of(model)
     trace = cs.training_step(
@@ -205,7 +205,7 @@ def _value(text: str) -> Any:
 
 
 #: A collective, and s when it begins and ends.
-_Ran = tuple[cs.training.StepTask, float, float]
+_Ran = tuple[cs.train.StepTask, float, float]
 #: So many collectives are listed one by one; more than that by what they have in common.
 _LISTED = 24
 
@@ -306,7 +306,7 @@ def train_accuracy(
     """What training_step says of a table of measured steps, beside what was measured."""
     import pandas
 
-    from collsim.training.accuracy import train_accuracy as answered
+    from collsim.train.accuracy import train_accuracy as answered
 
     written = answered(table, out)
     if as_json:
@@ -327,8 +327,8 @@ def train_pipeline(
     as_json: Json = False,
 ) -> None:
     """Schedules of a pipeline: how long, how much of it is bubble, and how many microbatches GPUs hold."""
-    from collsim.training import every_schedule
-    from collsim.training.pipelines import SCHEDULES
+    from collsim.train import every_schedule
+    from collsim.train.pipelines import SCHEDULES
 
     known = [require_word("schedule of a pipeline", name, SCHEDULES) for name in schedule or SCHEDULES]
     seconds = [_value(text) for text in (forward, backward, hop)]

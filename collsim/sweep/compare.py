@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..training import Model, StepTrace
-    from ..training.differences import StepComparison
+    from ..train import Model, StepTrace
+    from ..train.differences import StepComparison
 
 #: Columns of the table of algorithms.
 COLUMNS = ("nbytes", "algorithm", "channels", "chunks", "time", "algbw", "busbw", "bound", "gap", "tried", "error")
@@ -125,13 +125,13 @@ def _is_model(given: Any) -> bool:
     """A Model, or the name of one."""
     if isinstance(given, Trace) or (isinstance(given, str) and given in collectives()):
         return False  # the room of training stays closed
-    from ..training import Model
+    from ..train import Model
 
     return isinstance(given, Model) or (isinstance(given, str) and given in _model_names())
 
 
 def _model_names() -> list[str]:
-    from ..training import models
+    from ..train import models
 
     return list(models())
 
@@ -140,8 +140,8 @@ def _two(a: Any, b: Any) -> Comparison | StepComparison:
     """Two runs, or two steps of training."""
     if isinstance(a, Trace) and isinstance(b, Trace):
         return compare_runs(a, b)
-    from ..training import StepTrace
-    from ..training.differences import compare_steps
+    from ..train import StepTrace
+    from ..train.differences import compare_steps
 
     return compare_steps(a, b) if isinstance(a, StepTrace) or isinstance(b, StepTrace) else compare_runs(a, b)
 

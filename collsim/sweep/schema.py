@@ -84,7 +84,7 @@ def _topology() -> Schema:
 
 def _parallel() -> Schema:
     """A name, a name with the options that this way of splitting has, or a product as Python writes it."""
-    from ..training.parallel import WAYS
+    from ..train.parallel import WAYS
 
     alone = _words(name for name, make in WAYS.items() if not _needed(make))
     product = {"type": "string", "pattern": rf"\b({'|'.join(sorted(WAYS))})\s*\("}
@@ -102,7 +102,7 @@ def _way(name: str, make: Any) -> Schema:
 
 
 def _models() -> list[str]:
-    from ..training import models
+    from ..train import models
 
     return list(models())
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..topology import Topology
-    from ..training import Model
-    from ..training.run import Request
-    from ..training.search import Candidate
+    from ..train import Model
+    from ..train.run import Request
+    from ..train.search import Candidate
 
 #: What is kept of an estimate.
 _FIGURES = ("time", "memory", "computing", "layers", "bubble", "data")
@@ -63,7 +63,7 @@ def best_parallel(
 
     Raises CollsimError where nothing is legal or nothing fits, with the nearest.
     """
-    from ..training.search import best_first, every_legal, room_of, row_of, search_request, sizes, split_frame
+    from ..train.search import best_first, every_legal, room_of, row_of, search_request, sizes, split_frame
 
     if executor is not None and not callable(getattr(executor, "submit", None)):
         wanted = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
@@ -93,7 +93,7 @@ class _Kept:
 
     def __init__(self, store: Store, request: Request, executor: futures.Executor | None):
         self.store, self.request, self.executor = store, request, executor
-        about = [model_version((*_MODEL, "training")), fingerprint(request.topology), repr(request.model.layers)]
+        about = [model_version((*_MODEL, "train")), fingerprint(request.topology), repr(request.model.layers)]
         self.about = [*about, request.batch, request.dtype, request.optimizer, repr(request.compute)]
 
     def key(self, what: str, one: Candidate) -> str:
@@ -142,13 +142,13 @@ class _Kept:
 
 def _estimated(request: Request, listed: Sequence[Candidate]) -> list[dict[str, float]]:
     """A piece of the search; runs in a worker."""
-    from ..training.search import estimates
+    from ..train.search import estimates
 
     return estimates(request, listed)
 
 
 def _timed(request: Request, one: Candidate) -> float:
     """A split's step; runs in a worker."""
-    from ..training.search import timed
+    from ..train.search import timed
 
     return timed(request, one)

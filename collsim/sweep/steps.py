@@ -20,7 +20,7 @@ from .networks import fingerprint, networks
 from .scenario import _MODEL, _each_option, _listed, _pair, _pairs, key_of, model_version, require_filter
 
 if TYPE_CHECKING:
-    from ..training import Model, Parallel
+    from ..train import Model, Parallel
 
 #: What `training_step` takes beside model, machine and parallel, and may be several; the others are one value.
 SEVERAL = (
@@ -47,7 +47,7 @@ class StepWork:
 
     def figures(self, model: Model, parallel: Parallel, options: Mapping[str, Any]) -> dict[str, Any]:
         """The figures of one scenario. Raises CollsimError for what cannot be run."""
-        from ..training import training_step
+        from ..train import training_step
 
         return training_step(model, self.topology, parallel=parallel, **options).row()
 
@@ -93,7 +93,7 @@ def steps(
     places = networks(topology)
     count = len(places) * len(chosen) * len(ways) * prod(map(len, several.values()))
     require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
-    version, work = model_version((*_MODEL, "training")), []
+    version, work = model_version((*_MODEL, "train")), []
     for network in places:
         print_, found = fingerprint(network), []
         for one, way, *values in product(chosen, ways, *several.values()):
@@ -123,7 +123,7 @@ def _values(name: str, value: Any) -> list[Any]:
 
 def models(given: Any) -> list[Model]:
     """Models, by themselves or by name. Raises CollsimError for names that do not exist."""
-    from ..training import Model, model
+    from ..train import Model, model
 
     found = [one if isinstance(one, Model) else model(one) for one in _listed(given)]
     if not found:
@@ -134,8 +134,8 @@ def models(given: Any) -> list[Model]:
 def splits(given: Any) -> list[Parallel]:
     """Ways of splitting: values, names, products as text, or `(name, {option: value or list})` pairs. Raises
     CollsimError."""
-    from ..training import Parallel, spoken
-    from ..training.parallel import WAYS
+    from ..train import Parallel, spoken
+    from ..train.parallel import WAYS
 
     found: list[Parallel] = []
     for item in _pairs("ddp" if given is None else given):

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from collsim.errors import CollsimError
-from collsim.training.accuracy import call_of
+from collsim.train.accuracy import call_of
 
 #: What a source is called, what its name in the measurements begins with, and which of its rows: each, or every sixth.
 SOURCES = (

@@ -8,7 +8,7 @@ import yaml
 from PIL import Image
 
 import collsim as cs
-from collsim.exchange import load
+from collsim.io import load
 
 TRANSFERS = 24  # of the ring of four ranks that is written
 

@@ -19,7 +19,7 @@ from collsim.app.scenario.outcome import simulate
 from collsim.app.shell import filebox, results
 from collsim.app.texts.catalogue import LANGUAGES, say
 from collsim.errors import CollsimError
-from collsim.exchange import formats
+from collsim.io import formats
 from collsim.units import format_time
 
 CHOICE = Choice(place="switch", ranks=4, nbytes="1MiB", sizes="1KiB:1MiB:32")

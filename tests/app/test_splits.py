@@ -15,7 +15,7 @@ from collsim.app.pages.split import searched
 from collsim.app.pages.split import split as page
 from collsim.app.shell import results
 from collsim.cli import app as commands
-from collsim.training.explain import waited_for
+from collsim.train.explain import waited_for
 from collsim.viz.splits import places
 
 
@@ -47,7 +47,7 @@ def test_a_pipeline_on_the_page_is_the_one_of_python_and_of_the_command_line(que
     assert found.exit_code == 0, found.output
     rows = {row["schedule"]: row for row in json.loads(found.stdout)}
     for run in sent(at, "collsim_lanes")["runners"]:
-        way = cs.training.every_schedule(
+        way = cs.train.every_schedule(
             choice.stages, choice.microbatches, 1, float(choice.ratio), float(choice.hop), schedules=[run["way"]]
         )[run["way"]]
         assert run["time"] == way[1].time == rows[run["way"]]["time"]

@@ -405,7 +405,7 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
     now = steps.run(steps.bare(choice))
     asked = now.request
     for kind, held in (("weak", TEXTS["train.scaling.weak"][0]), ("strong", TEXTS["train.scaling.strong"][0])):
-        table = cs.training.scaling(
+        table = cs.train.scaling(
             "resnet18", "dgx-a100", parallel=cs.ddp(), nodes=growth.NODES, batch=64, kind=kind, dtype=asked.dtype,
             optimizer=asked.optimizer, interference=asked.interference, compute=asked.compute,
         )  # fmt: skip
@@ -414,7 +414,7 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
         for shown in ("node", "gpu"):
             shares = [f"{100 * share:.1f}\N{NO-BREAK SPACE}%" for share in table[f"efficiency_{shown}"]]
             assert [text if text != "–" else "nan\N{NO-BREAK SPACE}%" for text in mine[shown]] == shares
-    lost = cs.training.losses(now)
+    lost = cs.train.losses(now)
     assert troubles["lost"].tolist() == [format_time(seconds) for seconds in lost["lost"]]
     assert troubles["own"].tolist()[-1] == "–", "a cable computes nothing"
     above = json.loads(at.get("vega_lite_chart")[1].proto.spec)["layer"]
@@ -434,7 +434,7 @@ def test_a_cable_has_the_name_of_its_kind_and_no_loss_is_called_so(lang, monkeyp
     table = at.dataframe[1].value
     (row,) = [k for k, name in enumerate(table["name"]) if "InfiniBand" in name]
     choice = TrainingChoice(model="resnet18", place="pcie-8gpu", nodes=2, samples=8)
-    lost = cs.training.losses(steps.run(steps.bare(choice)))
+    lost = cs.train.losses(steps.run(steps.bare(choice)))
     assert lost["lost"].tolist()[row] == 0
     assert table["lost"].tolist()[row] == TEXTS["train.loss.none"][lang]
     assert not any("infiniband" in name or "pcie," in name for name in table["name"])

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from collsim.app.texts.catalogue import TEXTS, say
-from collsim.exchange import formats, load
+from collsim.io import formats, load
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-import collsim.real.here as here
+import collsim.lab.here as here
 import collsim.site
 from collsim.cli import app
 from collsim.cli.tables import plain

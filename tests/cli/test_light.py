@@ -6,8 +6,8 @@ import sys
 #: Not needed to time a run: by `import collsim`, and by the commands below.
 HEAVY = (
     "{'pandas', 'networkx', 'matplotlib', 'numba', 'scipy', 'pyarrow', 'streamlit', 'pydantic', 'numpy.testing', 'PIL',"
-    " 'yaml', 'importlib.metadata', 'multiprocessing', 'collsim.training', 'collsim.teach', 'collsim.viz',"
-    " 'collsim.exchange', 'collsim.real', 'collsim.sandbox', 'collsim.synthesis', 'collsim.nccl.measured',"
+    " 'yaml', 'importlib.metadata', 'multiprocessing', 'collsim.train', 'collsim.teach', 'collsim.viz',"
+    " 'collsim.io', 'collsim.lab', 'collsim.sandbox', 'collsim.synthesis', 'collsim.nccl.measured',"
     " 'collsim.algorithms.alltoall_bruck', 'collsim.cli.training', 'collsim.cli.teaching'}"
 )
 #: Nor those by `import collsim` alone.

@@ -23,7 +23,7 @@ LONGEST_MESSAGE = 1000
 def kinds():
     """What is read: every format of the registry that is no topology, topologies (their text says of which kind), and
     sweep plans."""
-    from collsim.exchange import formats
+    from collsim.io import formats
 
     return [
         *(name for name, entry in formats().items() if entry.read and entry.holds != "topology"),
@@ -36,7 +36,7 @@ def attempt(kind, path):
     """Read a file; check and simulate what it holds. Only a CollsimError may come out, with a message that can be
     read."""
     import collsim as cs
-    from collsim.exchange import load
+    from collsim.io import load
     from collsim.sweep import read_plan
 
     with warnings.catch_warnings(), cs.limits.within("512MiB"):
@@ -64,7 +64,7 @@ def _play(found):
 
 def seeds(kind):
     """Small good files of our own to begin with."""
-    sys.path[:0] = [str(HERE.parent / "exchange"), str(HERE.parent / "topology" / "files"), str(HERE.parent / "sweep")]
+    sys.path[:0] = [str(HERE.parent / "io"), str(HERE.parent / "topology" / "files"), str(HERE.parent / "sweep")]
     if kind == "topology":
         from test_nccl_xml import TWO
         from test_topo_m import TWO_SOCKETS
@@ -87,8 +87,8 @@ def fuzz(kind, seconds, place):
     `place`."""
     import atheris
 
-    with atheris.instrument_imports(include=["collsim.exchange", "collsim.topology.files", "collsim.sweep.plan"]):
-        import collsim.exchange
+    with atheris.instrument_imports(include=["collsim.io", "collsim.topology.files", "collsim.sweep.plan"]):
+        import collsim.io
         import collsim.sweep
         import collsim.topology.files  # noqa: F401
     corpus, path = place / "corpus", place / "file"

@@ -171,7 +171,7 @@ def test_the_reference_is_current_and_has_every_public_name():
     named = set(re.findall(r"heading: cs\.(\S+)$", "".join(made.values()), re.MULTILINE))
     rooms = {name for name in cs.__all__ if inspect.ismodule(getattr(cs, name))}
     assert set(cs.__all__) - rooms - named == set()
-    assert {f"training.{name}" for name in ("pipeline", "Split")} <= named
+    assert {f"train.{name}" for name in ("pipeline", "Split")} <= named
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from collsim.lessons.chapters import SECTIONS
-from collsim.training import every_schedule, pipeline
-from collsim.training.pipelines import SCHEDULES
+from collsim.train import every_schedule, pipeline
+from collsim.train.pipelines import SCHEDULES
 from collsim.viz.pictures import palette
 from collsim.viz.splits.lanes import in_numbers, pipeline_runner
 from collsim.viz.splits.still import pipeline_picture

@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from collsim.errors import CollsimError
-from collsim.training import PipelineTiming, every_schedule
-from collsim.training.pipelines import SCHEDULES
-from collsim.training.pytorch.pipelines import pipelines
+from collsim.train import PipelineTiming, every_schedule
+from collsim.train.pipelines import SCHEDULES
+from collsim.train.pytorch.pipelines import pipelines
 from collsim.viz.splits.lanes import lanes_source, pipeline_runner
 
 from ..scenario.address import PageAddress, Word
@@ -197,7 +197,7 @@ def script(choice: PipelineChoice) -> str:
     """Python that prints time, bubble and what ranks hold of each schedule."""
     lines = ["import collsim as cs", ""]
     lines.append(
-        f"made = cs.training.every_schedule({choice.stages}, {choice.microbatches}, forward=1, "
+        f"made = cs.train.every_schedule({choice.stages}, {choice.microbatches}, forward=1, "
         f"backward={float(choice.ratio):g}, hop={float(choice.hop):g}, interleave={choice.interleave}, "
         f"schedules={list(choice.schedules)!r})"
     )

@@ -11,7 +11,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError, Words
-from collsim.training.models import models
+from collsim.train.models import models
 from collsim.units import format_time
 from collsim.viz.sentences.words import decimal_bytes
 from collsim.viz.splits.lanes import form_of, lanes_source, sharding_runner
@@ -202,7 +202,7 @@ def command(choice: ShardingChoice) -> str:
 
 def megatron(choice: ShardingChoice) -> str:
     """The command line of Megatron-LM that shards so. Raises CollsimError for what it has not."""
-    from collsim.training.parallel.megatron import command as line
+    from collsim.train.parallel.megatron import command as line
 
     place = build_place(choice)
     nodes = int(place.facts.get("nodes", 1))

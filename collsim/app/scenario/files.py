@@ -22,7 +22,7 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError, Words
-from collsim.exchange import Format, formats, load
+from collsim.io import Format, formats, load
 from collsim.schedule import Schedule
 from collsim.viz.sentences.causes import bottleneck
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED

@@ -10,7 +10,7 @@ from typing import Any, cast
 import streamlit as st
 
 from collsim.errors import CollsimError
-from collsim.exchange import Format
+from collsim.io import Format
 from collsim.units import format_bytes
 
 from ..scenario import files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...topology import switch
-from ...training import StepTrace, ddp, model, training_step
+from ...train import StepTrace, ddp, model, training_step
 from ...units import format_bytes, format_time, parse_bytes
 from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...topology import machine
-from ...training import Parallel, StepTrace, data_parallel, ddp, training_step
+from ...train import Parallel, StepTrace, data_parallel, ddp, training_step
 from ...units import format_bytes, format_time
 from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows, times
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from ...simulate import Trace
 from ...topology import machine
-from ...training import Parallel, StepTrace, fsdp, model, training_step, zero
+from ...train import Parallel, StepTrace, fsdp, model, training_step, zero
 from ...units import format_bytes, format_time
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...simulate import Trace
 from ...topology import line
-from ...training import PipelineTiming, pipeline
-from ...training.pipelines import SCHEDULES
+from ...train import PipelineTiming, pipeline
+from ...train.pipelines import SCHEDULES
 from ...viz.splits.still import PipelinePicture, pipeline_picture
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...simulate import Trace
 from ...topology import machine
-from ...training import Split, StepTrace, model, pipeline, scaling, tensor, training_step, zero
+from ...train import Split, StepTrace, model, pipeline, scaling, tensor, training_step, zero
 from ...units import format_bytes, format_time
 from ...viz.splits.still import pipeline_picture
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import CollsimError
 from ...simulate import Trace
-from ...training import StepTrace
+from ...train import StepTrace
 from ...units import parse_count
 from ..language import language
 from .kinds import ASKERS, AskedRun

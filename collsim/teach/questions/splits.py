@@ -4,7 +4,7 @@ is read from the step, or from the step with something changed; wrong choices ar
 
 from __future__ import annotations
 
-from ...training import FSDP, Pipeline, Split
+from ...train import FSDP, Pipeline, Split
 from ...units import format_bytes, format_time
 from ..language import Text
 from .kinds import Random, _choice

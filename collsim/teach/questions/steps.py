@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from ...errors import CollsimError
-from ...training import DDP, DataParallel, StepTrace
-from ...training.memory import KINDS
-from ...training.timing import common, length
+from ...train import DDP, DataParallel, StepTrace
+from ...train.memory import KINDS
+from ...train.timing import common, length
 from ...units import format_bytes, format_time
 from ..language import Text
 from .kinds import Random, _choice

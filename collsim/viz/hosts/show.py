@@ -104,7 +104,7 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
 
 def _options(suffix: str) -> list[str]:
     """Names of the options that the registry of formats lists for a picture of this suffix."""
-    from ...exchange import formats
+    from ...io import formats
 
     entries = [entry for entry in formats().values() if entry.holds == "trace" and suffix in entry.suffixes]
     return [name for entry in entries for name, _ in entry.options]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import require_word
-from ...training.scaling import KINDS
-from ...training.workload.step import COMPUTE
+from ...train.scaling import KINDS
+from ...train.workload.step import COMPUTE
 from . import palette
 from .plots import _axes, _clean, _require
 from .still import language
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from ...training import StepTrace
+    from ...train import StepTrace
 
 _WORDS = {
     "compute": ("computing", "计算"),
@@ -111,7 +111,7 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: st
     ax = _axes(ax, 7.0, 4.2)
     for number, (kind, table) in enumerate(tables.items()):
         require_word("kind of scaling", kind, KINDS)
-        _require(table, {"gpus", "efficiency_node", "efficiency_gpu"}, "training.scaling")
+        _require(table, {"gpus", "efficiency_node", "efficiency_gpu"}, "train.scaling")
         for column, style in (("efficiency_node", "-"), ("efficiency_gpu", "--")):
             held = table.dropna(subset=[column])
             if len(held):
@@ -133,7 +133,7 @@ def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axe
     """Draw a table of `training.losses`: for each trouble the GPU-seconds that all GPUs lose in a step, and beside
     those of a slow GPU what it takes longer itself; where the job stops, a word says so."""
     word = 1 if language(lang) == "zh" else 0
-    _require(table, {"what", "name", "factor", "own", "lost"}, "training.losses")
+    _require(table, {"what", "name", "factor", "own", "lost"}, "train.losses")
     ax = _axes(ax, 7.5, 0.9 + 0.5 * len(table))
     names = []
     for place, row in enumerate(table.to_dict("records")):

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...real.lateness import calibrated_prediction, ends, held_up
-from ...training import DDP
+from ...lab.lateness import calibrated_prediction, ends, held_up
+from ...train import DDP
 from ..hosts.bundle import joined
 from ..training.document import bucket_of_layers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...real import RealStep, RealTrace
+    from ...lab import RealStep, RealTrace
     from ...simulate import Trace
-    from ...training import StepTrace
+    from ...train import StepTrace
 
 Floats = npt.NDArray[np.float64]
 SCHEMA = "collsim.lab/1"

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...training.parallel.levels import GatheredForm, gathered_form
-from ...training.timing import joined, length, without
-from ...training.workload.step import COMPUTE
+from ...train.parallel.levels import GatheredForm, gathered_form
+from ...train.timing import joined, length, without
+from ...train.workload.step import COMPUTE
 from ..hosts.bundle import joined as joined_source
 
 if TYPE_CHECKING:
-    from ...training import FSDP, Pipeline, PipelineTiming, StepTrace
+    from ...train import FSDP, Pipeline, PipelineTiming, StepTrace
 
 SCHEMA = "collsim.lanes/1"
 _NEAR = 1e-9  # of a runner's time: what is nearer touches

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...training.parallel import Split
+from ...train.parallel import Split
 from ..hosts.bundle import joined
 from ..sentences.words import kind_name
 from .lanes import PASSES, held_over_time, last_of_each_moment
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ...training import StepTrace
+    from ...train import StepTrace
 
 #: Columns of a split, in the order in which they are sent.
 COLUMNS = ("tp", "cp", "ep", "pp", "interleave", "dp", "micro_batch", "time", "memory", "fits", "timed", "pareto")

@@ -14,7 +14,7 @@ from ..pictures.still import CHINESE, LATIN
 from .lanes import pipeline_runner
 
 if TYPE_CHECKING:
-    from ...training import Pipeline
+    from ...train import Pipeline
 
 _WIDE, _LEFT, _ROW, _LINE, _FOOT = 1000, 64, 24, 22, 24  # px
 #: Where there is less room than for the wide picture: px, and up to how many of the page it is shown.

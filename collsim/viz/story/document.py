@@ -15,7 +15,7 @@ from ...registry import algorithms, called, schedule
 from ...simulate import simulate
 from ...topology import machine
 from ...topology.generic import switch
-from ...training import StepTrace, ddp, training_step
+from ...train import StepTrace, ddp, training_step
 from ..hosts.bundle import joined
 from ..hosts.page import offline_page
 from ..hosts.show import require_language

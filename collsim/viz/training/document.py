@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...training import DDP, ParameterServer
-from ...training.parallel.buckets import rebuilt
-from ...training.timing import common, length
-from ...training.workload.collectives import Collectives
-from ...training.workload.step import COMPUTE, NETWORK
+from ...train import DDP, ParameterServer
+from ...train.parallel.buckets import rebuilt
+from ...train.timing import common, length
+from ...train.workload.collectives import Collectives
+from ...train.workload.step import COMPUTE, NETWORK
 from ..hosts.bundle import joined
 
 if TYPE_CHECKING:
     from ...schedule import Schedule
-    from ...training import StepTrace
-    from ...training.workload.step import StepTask
+    from ...train import StepTrace
+    from ...train.workload.step import StepTask
 
 SCHEMA = "collsim.step/1"
 #: What GPUs hold, in the four groups that are drawn; every other kind is `other`.

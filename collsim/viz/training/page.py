@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CollsimError, require_path
 from ...files import writing
 from ...simulate import simulate
-from ...training.run import network_of
+from ...train.run import network_of
 from ..hosts.figures import printed
 from ..hosts.page import framed, offline_page
 from ..hosts.show import require_language
@@ -20,7 +20,7 @@ from ..timeline.document import sent
 from .document import step_document, step_source
 
 if TYPE_CHECKING:
-    from ...training import StepTrace
+    from ...train import StepTrace
 
 #: Collectives that can be opened in a file, those that GPUs wait for longest first, and transfers of all of them.
 MOST_OPENED, MOST_TRANSFERS = 12, 60_000

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from collsim.exchange import Format
+from collsim.io import Format
 
 
 def write_arrows(schedule, path):

@@ -7,7 +7,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.real import MOST_BYTES, MOST_RANKS
+from collsim.lab import MOST_BYTES, MOST_RANKS
 from collsim.units import format_bytes, parse_bandwidth, parse_bytes, parse_time
 
 from ...scenario.address import PageAddress, Word

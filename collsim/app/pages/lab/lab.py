@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.real import MOST_RANKS
+from collsim.lab import MOST_RANKS
 from collsim.registry import find
 from collsim.units import format_time, parse_time
 from collsim.viz.real.document import lab_source, lab_step_source

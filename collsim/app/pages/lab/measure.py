@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import collsim as cs
-from collsim.real.lateness import calibrated_prediction, sentences
-from collsim.real.prediction import MessageCost, predict
-from collsim.real.run import check
+from collsim.lab.lateness import calibrated_prediction, sentences
+from collsim.lab.prediction import MessageCost, predict
+from collsim.lab.run import check
 from collsim.units import parse_bandwidth, parse_bytes, parse_time
 from collsim.viz.real.document import lab_document
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.real import RealStep
-from collsim.real.real_step import sentences
-from collsim.real.step import equal_layers, predicted_step
-from collsim.training import Parallel, StepTrace
+from collsim.lab import RealStep
+from collsim.lab.real_step import sentences
+from collsim.lab.step import equal_layers, predicted_step
+from collsim.train import Parallel, StepTrace
 from collsim.units import format_bytes, parse_bytes, parse_time
 from collsim.viz.real.document import lab_step_document
 

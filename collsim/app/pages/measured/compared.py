@@ -17,7 +17,7 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence
-from collsim.exchange import formats, save
+from collsim.io import formats, save
 from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
 from collsim.nccl.model.relative import relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.exchange import formats
-from collsim.exchange.nccl_log import NcclJob
+from collsim.io import formats
+from collsim.io.nccl_log import NcclJob
 from collsim.nccl import communicator, facts_of, search
 
 from ...scenario.outcome import Refused

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from collsim.errors import CollsimError
-from collsim.exchange import formats
+from collsim.io import formats
 from collsim.nccl import Facts
 from collsim.nccl.libraries import mpi
 

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from collsim.exchange import load
+from collsim.io import load
 
 
 def loaded(text: str, name: str, **options: Any) -> Any:

@@ -7,12 +7,12 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError, Words
-from collsim.training import StepTrace
-from collsim.training.explain import waited_for
-from collsim.training.models import models
-from collsim.training.parallel import Split
-from collsim.training.parallel.spoken import spoken
-from collsim.training.workload.transformer import RECOMPUTE
+from collsim.train import StepTrace
+from collsim.train.explain import waited_for
+from collsim.train.models import models
+from collsim.train.parallel import Split
+from collsim.train.parallel.spoken import spoken
+from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import parse_bytes
 from collsim.viz.splits.places import split_document, splits_table
 
@@ -140,7 +140,7 @@ def _torch(trace: StepTrace) -> tuple[str, str, str] | CollsimError:
 def expected(choice: SplitChoice) -> float:
     """Seconds that `shown` should take: as many tasks as there are passes."""
     way = spoken(choice.split)
-    pipe = way.pipe if isinstance(way, Split) else cs.training.Pipeline()
+    pipe = way.pipe if isinstance(way, Split) else cs.train.Pipeline()
     return 0.5 + 6e-4 * choice.batch / max(1, choice.nodes) * pipe.interleave * pipe.size / 4
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 import collsim as cs
-from collsim.training.workload.transformer import RECOMPUTE
+from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes
 from collsim.viz.sentences.words import decimal_bytes
 from collsim.viz.splits.places import splits_source
@@ -169,7 +169,7 @@ def script(choice: SplitChoice) -> str:
     return (
         "import collsim as cs\n\n"
         f"m = cs.machine({choice.machine!r}, nodes={choice.nodes})\n"
-        f"way = cs.training.spoken({choice.split!r})\n"
+        f"way = cs.train.spoken({choice.split!r})\n"
         f"t = cs.training_step({choice.model!r}, m, parallel=way, batch={choice.batch}, micro_batch={choice.micro},\n"
         f"                     dtype='bfloat16', recompute={choice.recompute!r}{memory})\n"
         "print(t)\nprint(t.crossings())\n"
@@ -189,7 +189,7 @@ def command(choice: SplitChoice) -> str:
 
 def megatron(choice: SplitChoice) -> str:
     """The command line of Megatron-LM that splits so. Raises CollsimError for what it has not."""
-    from collsim.training.parallel.megatron import command as line
+    from collsim.train.parallel.megatron import command as line
 
     gpus = cs.machine(choice.machine).ranks
     return line(choice.split, cs.model(choice.model), choice.batch, choice.micro, choice.recompute, choice.nodes, gpus)

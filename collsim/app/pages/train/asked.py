@@ -8,11 +8,11 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.training.compute.costs import with_interference
-from collsim.training.compute.speeds import DTYPES, gpus
-from collsim.training.models import models
-from collsim.training.parallel.strategy import OPTIMIZERS
-from collsim.training.run import NETWORKS
+from collsim.train.compute.costs import with_interference
+from collsim.train.compute.speeds import DTYPES, gpus
+from collsim.train.models import models
+from collsim.train.parallel.strategy import OPTIMIZERS
+from collsim.train.run import NETWORKS
 
 from ...scenario.address import Complaint, PageAddress, Word
 from ...scenario.choice import (

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.training.compute.speeds import DTYPES, gpus
-from collsim.training.models import models
-from collsim.training.parallel.strategy import OPTIMIZERS
-from collsim.training.run import NETWORKS
+from collsim.train.compute.speeds import DTYPES, gpus
+from collsim.train.models import models
+from collsim.train.parallel.strategy import OPTIMIZERS
+from collsim.train.run import NETWORKS
 
 from ...scenario.choice import dropped, filed
 from ...shell.address import remember, remembered

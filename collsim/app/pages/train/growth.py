@@ -9,8 +9,8 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.training import StepTrace, losses, scaling
-from collsim.training.scaling import KINDS
+from collsim.train import StepTrace, losses, scaling
+from collsim.train.scaling import KINDS
 
 from ...jobs.worker import Tell
 from ...scenario.outcome import build_place, quietly

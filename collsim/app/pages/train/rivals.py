@@ -11,8 +11,8 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.training import StepTrace
-from collsim.training.explain import sentences
+from collsim.train import StepTrace
+from collsim.train.explain import sentences
 from collsim.viz.training.document import patterns, step_document
 
 from ...jobs.worker import Tell

@@ -11,9 +11,9 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.registry import find
 from collsim.schedule import Schedule
-from collsim.training import DDP, StepTrace
-from collsim.training.explain import reason, sentences
-from collsim.training.parallel import buckets
+from collsim.train import DDP, StepTrace
+from collsim.train.explain import reason, sentences
+from collsim.train.parallel import buckets
 from collsim.viz.timeline.document import sent
 from collsim.viz.training.document import step_document
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....errors import CollsimError
 from ....topology import Topology, machine, switch
-from ....training import Parallel, StepTrace, data_parallel, ddp, training_step
+from ....train import Parallel, StepTrace, data_parallel, ddp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
 from ...language import Text
 from .setting import SettingTask, at_edge

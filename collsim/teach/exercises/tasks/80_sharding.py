@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from ....topology import machine
-from ....training import StepTrace, fsdp, training_step
+from ....train import StepTrace, fsdp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
 from ...language import Text
 from .setting import SettingTask

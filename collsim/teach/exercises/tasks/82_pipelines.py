@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 from ....errors import CollsimError, require_word
-from ....training import PipelineTiming, pipeline
-from ....training.pipelines import SCHEDULES
+from ....train import PipelineTiming, pipeline
+from ....train.pipelines import SCHEDULES
 from ....units import parse_count
 from ...language import Text
 from .setting import SettingTask, at_edge
@@ -104,9 +104,9 @@ TASKS = (
                 "把反向切成两半的调度，可以用没有人等的那一半填补等待。",
             ),
             (
-                "for name, (pipe, t) in cs.training.every_schedule(8, 32, forward=1, backward=2).items(): print(name, "
+                "for name, (pipe, t) in cs.train.every_schedule(8, 32, forward=1, backward=2).items(): print(name, "
                 "t.bubble, t.held.max())",
-                "for name, (pipe, t) in cs.training.every_schedule(8, 32, forward=1, backward=2).items(): print(name, "
+                "for name, (pipe, t) in cs.train.every_schedule(8, 32, forward=1, backward=2).items(): print(name, "
                 "t.bubble, t.held.max())",
             ),
         ),

@@ -11,7 +11,7 @@ from typing import Any
 
 from ....errors import CollsimError
 from ....topology import machine
-from ....training import StepTrace, pipeline, tensor, training_step, zero
+from ....train import StepTrace, pipeline, tensor, training_step, zero
 from ....units import format_bytes, format_time, parse_count
 from ...language import Text
 from .setting import SettingTask

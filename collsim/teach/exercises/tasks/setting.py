@@ -14,7 +14,7 @@ from typing import Any
 
 from ....errors import CollsimError
 from ....simulate import Trace
-from ....training import PipelineTiming, StepTrace
+from ....train import PipelineTiming, StepTrace
 from ...language import Text
 from .asked import AskedTask, CheckedAnswer
 

@@ -1,0 +1,160 @@
+"""The same on other computers: a program file without collsim in it, the line that starts it, and what comes back.
+
+Which computers those are, and how one gets there, is for mpiexec, torchrun and whoever calls them: nothing is started
+here, and nothing is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import CollsimError, require_word
+from ..files import read_json, refuse, writing
+from ..schedule import Schedule
+from ..units import parse_bytes
+from .lateness import LANGUAGES
+from .prediction import predict
+from .ranks.network import ImitatedNetwork
+from .ranks.process import RankOutcome
+from .ranks.program import programs
+from .run import MOST_SECONDS, RealRun, check, expected_of, trace_of
+from .trace import RealTrace
+
+STARTERS = ("mpi", "torch")
+SCHEMA = "collsim.lab/1"
+PROGRAM, TRACE = "collsim_program.py", "collsim_trace_{rank}.json"
+_MOST_HOSTS = 1024
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class HostsJob:
+    """What was written: the program, the lines that start it (one, or one for each host), and where traces come."""
+
+    program: Path
+    lines: tuple[str, ...]
+
+    def text(self, language: str = "en") -> str:
+        """What was written, how it is started and what comes back, a line each."""
+        at = LANGUAGES.index(require_word("language", language, LANGUAGES))
+        traces = TRACE.format(rank="*")
+        wrote = (
+            f"wrote {self.program}; copy it to the computers and start it there:",
+            f"已写出 {self.program}；把它复制到各台计算机，并在那里启动：",
+        )
+        back = (
+            f"then bring {traces} back here and give the same command with --read for --hosts",
+            f"然后把 {traces} 带回这里，用 --read 代替 --hosts 再执行同一条命令",
+        )
+        return "\n".join([wrote[at], *(f"  {line}" for line in self.lines), back[at]])
+
+
+def write_program(
+    schedule: Schedule, nbytes: Any, folder: Any, hosts: list[str], starter: str = "mpi", repeat: int = 5
+) -> HostsJob:
+    """Write the program of a schedule for other computers into a folder; the lines that start it.
+
+    The file needs Python, numpy and mpi4py (`"mpi"`) or torch with gloo (`"torch"`). Each rank checks its numbers
+    against what replay says of the same data and writes `collsim_trace_RANK.json` where it runs. Raises CollsimError.
+    """
+    require_word("starter", starter, STARTERS)
+    _require_hosts(hosts)
+    asked = check(schedule, nbytes, repeat=repeat, time_limit=MOST_SECONDS)
+    if schedule.ranks % len(hosts):
+        why = "{ranks} ranks do not share {count} hosts evenly; use a multiple"
+        raise CollsimError(why, ranks=schedule.ranks, count=len(hosts))
+    text = files("collsim.lab").joinpath("program.txt").read_text(encoding="utf-8")
+    path = Path(folder) / PROGRAM
+    with writing(path) as file:
+        file.write(text.replace("@JOB@", json.dumps(json.dumps(_job(asked, starter)))).encode())
+    return HostsJob(path, _lines(schedule.endpoints, hosts, starter))
+
+
+def _require_hosts(hosts: list[str]) -> None:
+    """Names as they stand on a command line, and nothing that a shell would take for something else."""
+    if not 0 < len(hosts) <= _MOST_HOSTS:
+        raise CollsimError("{count} hosts; give 1 to {most}", count=len(hosts), most=_MOST_HOSTS)
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise CollsimError("{host!r} is no name or address of a host", host=host)
+
+
+def _job(asked: RealRun, starter: str) -> dict[str, Any]:
+    """Plain data: sizes, and for each endpoint its moves, what it holds at the start and must hold at the end."""
+    values, held, expected = expected_of(asked)
+    ranks = [
+        {
+            "sends": [[m.row, m.step, m.peer, m.slot] for m in program.sends],
+            "receives": [[m.row, m.step, m.peer, m.slot, m.kind] for m in program.receives],
+            "values": values[e].view(np.uint32).tolist(),
+            "expected": {slot: want.view(np.uint32).tolist() for slot, want in expected.get(e, {}).items()},
+        }
+        for e, program in enumerate(programs(asked.schedule, held))
+    ]
+    return {
+        "schema": SCHEMA,
+        "starter": starter,
+        "label": asked.schedule.label,
+        "nbytes": asked.nbytes,
+        "repeat": asked.repeat,
+        "sizes": asked.sizes.tolist(),
+        "ranks": ranks,
+    }
+
+
+def _lines(count: int, hosts: list[str], starter: str) -> tuple[str, ...]:
+    each = math.ceil(count / len(hosts))
+    if starter == "mpi":
+        where = ",".join(host if each == 1 else f"{host}:{each}" for host in hosts)  # of a bare name Open MPI takes one
+        return (f"mpiexec -n {count} --host {where} python3 {PROGRAM}",)
+    where = f"--rdzv-backend=c10d --rdzv-endpoint={hosts[0]}:29400 --rdzv-id=collsim"
+    return tuple(f"torchrun --nnodes={len(hosts)} --nproc-per-node={each} {where} {PROGRAM}  # on {h}" for h in hosts)
+
+
+def read_traces(schedule: Schedule, nbytes: Any, folder: Any, alpha: float = 0.0, bandwidth: Any = None) -> RealTrace:
+    """What the ranks wrote, as a RealTrace beside the prediction for a switch of that alpha and bandwidth.
+
+    Moments count from a barrier, on each host's own clock. Raises FormatError for a file that is missing, of another
+    schedule or size, or with a wrong number in it.
+    """
+    size = parse_bytes(nbytes)
+    found = [_read(Path(folder) / TRACE.format(rank=e), e, schedule, size) for e in range(schedule.endpoints)]
+    runs = [[outcomes[k] for outcomes in found] for k in range(min(map(len, found)))]
+    network = ImitatedNetwork(alpha, bandwidth)
+    asked = RealRun(schedule, size, np.dtype("float32"), "sum", network, len(runs), MOST_SECONDS, "hosts")
+    return trace_of(asked, predict(schedule, size, "float32", alpha, bandwidth), runs, None)
+
+
+def _read(path: Path, endpoint: int, schedule: Schedule, nbytes: int) -> list[RankOutcome]:
+    """The runs of one rank."""
+    told = read_json(path)
+    if not isinstance(told, dict) or told.get("schema") != SCHEMA:
+        refuse(path, "", "is no trace of a rank, which begins with schema {schema!r}", schema=SCHEMA)
+    if (told.get("label"), told.get("nbytes"), told.get("rank")) != (schedule.label, nbytes, endpoint):
+        why = "is of {label} and {nbytes} bytes, rank {rank}; another run is asked for"
+        refuse(path, "", why, label=told.get("label"), nbytes=told.get("nbytes"), rank=told.get("rank"))
+    counts = [int((schedule.transfers[side] == endpoint).sum()) for side in ("src", "dst", "dst")]
+    try:
+        runs = [_outcome(run, counts) for run in told["runs"]]
+    except (KeyError, TypeError, ValueError) as error:
+        refuse(path, "runs", "not moments of this schedule: {error}", error=str(error))
+    if not runs or any(run.wrong for run in runs):
+        refuse(path, "runs", "hold numbers that replay has not")
+    return runs
+
+
+def _outcome(run: dict[str, Any], counts: list[int]) -> RankOutcome:
+    from .ranks.exchange import Moments
+
+    parts = [np.array(run[name], np.float64) for name in ("began", "came", "arrived")]
+    if [len(part) for part in parts] != counts or not all(np.isfinite(part).all() for part in parts):
+        raise ValueError("as many finite moments as transfers")
+    return RankOutcome(Moments(*parts), int(run["checked"]), int(run["wrong"]), {})

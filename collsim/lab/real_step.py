@@ -1,0 +1,186 @@
+"""What a step of training on processes returns: all runs, the step as it was measured, and its prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import require_word
+from ..train import StepTask, StepTrace
+from ..units import format_bytes, format_time
+from .ranks.network import ImitatedNetwork
+from .trace import RepeatedRuns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+Pair = tuple[str, str]
+LANGUAGES = ("en", "zh")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RealStep(RepeatedRuns):
+    """A step of training that ran on processes.
+
+    Attributes:
+        predicted: the StepTrace of the network that was imitated.
+        begin, sent, end: (runs, ranks, tasks) s from the start of a run at which each rank was ready for a task, sent
+            its first byte of it, and had done its part; nan where it takes no part, or sends nothing.
+        network: what was imitated. cores: processors that this process could use.
+        checked: elements that were compared with `replay` over all runs; one that differs is an error.
+    """
+
+    predicted: StepTrace
+    begin: Floats
+    sent: Floats
+    end: Floats
+    network: ImitatedNetwork
+    cores: int
+    checked: int
+
+    @cached_property
+    def times(self) -> Floats:
+        """(runs,) s of each run, in their order."""
+        found: Floats = np.nanmax(self.end, axis=(1, 2))
+        return found
+
+    @property
+    def median_run(self) -> int:
+        """The run whose time is the median; of an even number the lower of the two."""
+        return int(np.argsort(self.times, kind="stable")[(len(self.times) - 1) // 2])
+
+    @property
+    def time(self) -> float:
+        """Seconds of the median run."""
+        return float(self.times[self.median_run])
+
+    @cached_property
+    def measured(self) -> StepTrace:
+        """The median run as a StepTrace: computing begins with the first rank of its lanes, a collective with the first
+        byte that is sent, and both end with the last rank."""
+        run = self.median_run
+        ready, sent, ended = (of[run] for of in (self.begin, self.sent, self.end))
+        began: Floats = np.fmin.reduce(sent)
+        none = np.isnan(began)
+        began[none] = np.fmin.reduce(ready)[none]
+        return replace(self.predicted, begin=began, end=np.fmax.reduce(ended), notes=(), was=None)
+
+    @cached_property
+    def beside(self) -> pd.DataFrame:
+        """A row per task: task, name, kind, micro, bucket, nbytes; predicted and measured end (of the median run);
+        late: by how much later the last rank ended it, the median over the runs, with its quartiles low and high; all
+        in s."""
+        import pandas as pd
+
+        late = np.fmax.reduce(self.end, axis=1) - self.predicted.end
+        low, median, high = np.quantile(late, [0.25, 0.5, 0.75], axis=0)
+        tasks = self.predicted.step.tasks
+        columns = {
+            name: [getattr(task, name) for task in tasks] for name in ("name", "kind", "micro", "bucket", "nbytes")
+        }
+        ends = {"predicted": self.predicted.end, "measured": self.measured.end}
+        return pd.DataFrame(
+            {"task": np.arange(len(tasks)), **columns, **ends, "late": median, "low": low, "high": high}
+        )
+
+    def save(self, path: Any) -> Any:
+        """Write the measured step, as `StepTrace.save`. Raises CollsimError."""
+        return self.measured.save(path)
+
+    def explain(self, lang: str = "en") -> str:
+        """How far from the prediction it is, and which task loses or wins most."""
+        at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+        return (" ", "")[at].join(pair[at] for pair in sentences(self))
+
+    def text(self, language: str = "en") -> str:
+        """What was run, the prediction, the measurement, what was checked, and why they differ, a line each."""
+        at = LANGUAGES.index(require_word("language", language, LANGUAGES))
+        return "\n".join([*(pair[at] for pair in _lines(self)), self.explain(language)])
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        step = self.predicted.step
+        return (
+            f"<RealStep {step.model.name}, {step.says}, {len(self.times)} runs: median {format_time(self.time)}, "
+            f"predicted {format_time(self.predicted.time)}>"
+        )
+
+
+def _lines(real: RealStep) -> tuple[Pair, ...]:
+    step, predicted, measured = real.predicted.step, real.predicted, real.measured
+    low, high = map(format_time, real.middle)
+    waits = [f"{format_time(trace.exposed)}" for trace in (predicted, measured)]
+    sent = [step.tasks[number] for number in step.collectives]
+    many, size = sum(task.times for task in sent), format_bytes(sum(task.times * task.nbytes for task in sent))
+    return (
+        (
+            f"{step.model.name}, {step.says}: {step.ranks} processes on {real.cores} processors of this computer, "
+            f"{many} collective{'s' * (many != 1)} of {size} in all",
+            f"{step.model.name}，{step.says}：本机 {real.cores} 个处理器上的 {step.ranks} 个进程，"
+            f"{many} 次集合通信，共 {size}",
+        ),
+        (
+            f"predicted  {format_time(predicted.time)}, of which {waits[0]} wait for the network",
+            f"预测  {format_time(predicted.time)}，其中 {waits[0]} 在等待网络",
+        ),
+        (
+            f"measured   {format_time(real.time)}, of which {waits[1]} wait for the network; the median of "
+            f"{len(real.times)} runs; the middle half {low} to {high}, the best {format_time(real.best)}",
+            f"实测  {format_time(real.time)}，其中 {waits[1]} 在等待网络；{len(real.times)} 次的中位数；"
+            f"中间一半 {low} 到 {high}，最快 {format_time(real.best)}",
+        ),
+        (
+            f"checked    {real.checked:,} elements, all as replay has them, bit for bit",
+            f"已核对  {real.checked:,} 个元素，与 replay 逐位相同",
+        ),
+    )
+
+
+def sentences(real: RealStep) -> list[Pair]:
+    """How far apart, which task is longer by most, and the likely cause."""
+    share, late = abs(real.apart), real.time - real.predicted.time
+    longer = late >= 0
+    found: list[Pair] = [
+        (
+            f"{share:.1%} {'longer' if longer else 'sooner'} than predicted.",
+            f"比预测{'长' if longer else '短'} {share:.1%}。",
+        )
+    ]
+    task, more = _most(real)
+    if more <= 0:
+        return found
+    name, many = f"{task.name} ({task.kind})", max(other.micro for other in real.predicted.step.tasks)
+    of, of_zh = (f" of microbatch {task.micro + 1}", f"第 {task.micro + 1} 个微批的 ") if many else ("", "")
+    found.append(
+        (
+            f"Of all tasks {name}{of} takes most more than predicted: {format_time(more)}.",
+            f"所有任务中，{of_zh}{name} 比预测多出最多：{format_time(more)}。",
+        )
+    )
+    return [*found, _cause(real)]
+
+
+def _cause(real: RealStep) -> Pair:
+    """Computing goes by its own clock, so what is late is what was sent."""
+    ranks, cores = real.predicted.step.ranks, real.cores
+    return (
+        f"Likely cause: each of its messages wakes a process, one behind another ({ranks} ranks on {cores} "
+        "processors), and the last rank decides.",
+        f"可能的原因：它的每条消息都要依次唤醒一个进程（{cores} 个处理器上有 {ranks} 个 rank），以最后一个 rank 为准。",
+    )
+
+
+def _most(real: RealStep) -> tuple[StepTask, float]:
+    """The task that takes longer than predicted by most, from where the last rank was ready for it to where the last
+    ended it, in the median of the runs."""
+    took = np.fmax.reduce(real.end, axis=1) - np.fmax.reduce(real.begin, axis=1)
+    own = np.median(took, axis=0) - (real.predicted.end - real.predicted.begin)
+    worst = int(np.argmax(own))
+    return real.predicted.step.tasks[worst], float(own[worst])

@@ -1,0 +1,162 @@
+"""A step of training for real: every rank is a process whose computing is a sleep and whose collectives are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..bar import told
+from ..errors import CollsimError, shown
+from ..topology import Topology
+from ..train import Parallel, StepTrace, ddp, training_step
+from ..train.workload.model import Layer, Model
+from ..units import format_bytes, parse_bandwidth, parse_bytes, parse_count, parse_time
+from .launch import led
+from .prediction import imitated
+from .rank_steps import StepPlan
+from .ranks.network import ImitatedNetwork
+from .ranks.stepping import StepOutcome
+from .real_step import RealStep
+from .run import ALPHA, BANDWIDTH, MOST_BYTES, MOST_RANKS, TIME_LIMIT, processors, require_often, require_time
+
+_COMPUTE, _ITEM = "20ms", 4
+#: Equal layers of a model that is made up: far more than a real step of a minute sends one by one.
+MOST_LAYERS = 1000
+
+
+def training_step_for_real(
+    model: Model | str,
+    ranks: int = 4,
+    *,
+    parallel: Parallel | None = None,
+    batch: int | None = None,
+    compute: Any = _COMPUTE,
+    alpha: Any = ALPHA,
+    bandwidth: Any = BANDWIDTH,
+    algorithm: str = "allreduce_ring",
+    step: int = 2,
+    slow: Mapping[int, float] | None = None,
+    repeat: int = 1,
+    time_limit: Any = TIME_LIMIT,
+    progress: Any = None,
+) -> RealStep:
+    """Run one step of training on processes of this computer: computing sleeps, and every collective is sent.
+
+    Args:
+        model: a Model, or a name of the catalogue; at most 64 MiB of parameters.
+        ranks: processes, a GPU each. parallel: `ddp(...)` unless given; `fsdp(...)`, `zero(...)`, `pipeline(...)` and
+            products of them, `data_parallel()`, a synchronous `parameter_server(...)`: whatever waits for what other
+            ranks do by a message alone.
+        batch: samples over all ranks and microbatches; one for each rank and microbatch unless given.
+        compute: as in `training_step`: how long computing takes; each rank sleeps for as long.
+        alpha, bandwidth: of the network that is imitated, as in `run_for_real`.
+        algorithm: of the allreduces. step: which step of the run, from 1: the first of ddp has one bucket.
+        slow: {rank: factor} by which one computes (sleeps) longer.
+        repeat: so many runs after one to warm up; the columns are those of the median run.
+        time_limit: s for all of it. progress: True for a bar, or a function of (runs done, in all).
+
+    Returns:
+        A RealStep: the predicted StepTrace, all runs, and the measured StepTrace. What comes out of every collective of
+        every run is compared with `replay`, bit for bit.
+
+    Raises:
+        CollsimError for what cannot be run, a rank that fails or is killed, a time limit, or a wrong number.
+    """
+    given = ranks, ddp() if parallel is None else parallel, compute, alpha, bandwidth, algorithm, step, slow, batch
+    predicted = predicted_step(model, *given)
+    network = ImitatedNetwork(parse_time(alpha), parse_bandwidth(bandwidth))
+    limit = parse_time(time_limit, "time_limit")
+    plan = _within(StepPlan(predicted, network, algorithm, require_often(repeat, limit), limit))
+    cores = processors()
+    with told(progress, "runs", "runs done", "in all") as tell:
+        found: list[list[StepOutcome]] = led(plan.rank_steps(), plan.repeat, limit, tell)
+    _require_right(found)
+    ran = [[one.moments for one in outcomes[: predicted.step.ranks]] for outcomes in found]
+    begin, sent, end = (np.array([[of[k] for of in run] for run in ran]) for k in range(3))
+    checked = sum(one.checked for outcomes in found for one in outcomes)
+    return RealStep(predicted, begin, sent, end, network, cores, checked)
+
+
+def equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
+    """A model of so many equal blocks: bytes of gradients of each, and bytes that it hands on for a sample, float32.
+
+    Raises CollsimError for no layer or more than `MOST_LAYERS`, and for bytes that are no whole number of elements.
+    """
+    count = parse_count(count, "layers")
+    if count > MOST_LAYERS:
+        why = "{what}={value} is too large; {what} is at most {most:,}"
+        raise CollsimError(why, what="layers", value=shown(count), most=MOST_LAYERS)
+    sizes = parse_bytes(nbytes), parse_bytes(activations, "activations")
+    for size in sizes:
+        if size % _ITEM:
+            why = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
+            raise CollsimError(why, size=size, dtype="float32", item=_ITEM)
+    parameters, handed = (size // _ITEM for size in sizes)
+    return Model(
+        f"{count} layers of {format_bytes(sizes[0])}",
+        tuple(Layer(f"layers.{i}.linear", (parameters,), handed=handed) for i in range(count)),
+    )
+
+
+def predicted_step(
+    model: Model | str,
+    ranks: int,
+    parallel: Parallel,
+    compute: Any,
+    alpha: Any = ALPHA,
+    bandwidth: Any = BANDWIDTH,
+    algorithm: str = "allreduce_ring",
+    step: int = 2,
+    slow: Mapping[int, float] | None = None,
+    batch: int | None = None,
+) -> StepTrace:
+    """What `training_step` says of a step on the network that the ranks imitate, where collectives that are under way
+    at the same time share cables. Raises CollsimError."""
+    if not getattr(parallel, "synchronous", True):
+        raise CollsimError("{says}: workers that wait for nobody are not run for real", says=parallel.says)
+    return training_step(
+        model,
+        _network(ranks, alpha, bandwidth),
+        parallel=parallel,
+        batch=ranks * (getattr(parallel, "accumulate", None) or 1) if batch is None else batch,
+        network="shared",
+        eager=True,
+        compute=compute,
+        collectives="links",
+        algorithm=algorithm,
+        optimizer="none",
+        interference=0.0,
+        step=step,
+        slow=slow,
+    )
+
+
+def _network(ranks: int, alpha: Any, bandwidth: Any) -> Topology:
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or not 2 <= ranks <= MOST_RANKS:
+        raise CollsimError("ranks={ranks!r} must be from 2 to {most}", ranks=ranks, most=MOST_RANKS)
+    if bandwidth is None:
+        raise CollsimError("a step of training is paced: give bandwidth='10MB/s'")
+    return imitated(ranks, parse_time(alpha), parse_bandwidth(bandwidth))
+
+
+def _within(plan: StepPlan) -> StepPlan:
+    """Raises CollsimError where it is more than a computer bears, or than the time allows."""
+    model = plan.step.model
+    if model.nbytes > MOST_BYTES:
+        why = "{size} is more than {most}, the most that is run for real here"
+        raise CollsimError(why, size=format_bytes(model.nbytes), most=format_bytes(MOST_BYTES))
+    if not plan.parts:
+        raise CollsimError("{name}: nothing would be sent in this step", name=model.name)
+    plan.require_room()
+    require_time(plan.predicted.time, plan.repeat, plan.time_limit)
+    return plan
+
+
+def _require_right(found: list[list[StepOutcome]]) -> None:
+    for number, outcomes in enumerate(found):
+        for rank, outcome in enumerate(outcomes):
+            if outcome.wrong:
+                why = "{label}: run {number} left {count:,} elements of rank {rank} other than replay has them"
+                raise CollsimError(why, label="step", number=number + 1, count=outcome.wrong, rank=rank)
