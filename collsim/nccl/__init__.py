@@ -10,41 +10,41 @@ what NCCL would do over sizes and nodes, `search` the rings, trees and heads of 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .apart import Apart, apart, beside_simulation
-from .choices import Crossover, choices, ring_and_tree
-from .graphs import communicator
+from .algorithm_choices import Crossover, choices, ring_and_tree
+from .difference import Apart, apart, beside_simulation
 from .machine.facts import Facts
 from .machine.topology_facts import Searched, facts_of, search
 from .model.links import Parameters
-from .model.spread import Interval
+from .model.prediction_interval import Interval
 from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose, cost_table
-from .predict import Prediction, predict
-from .search.heads import Heads
-from .search.orders import Rings, Trees
-from .simulated import trace
+from .predicted_schedule import trace
+from .prediction import Prediction, predict
+from .search.nvls_heads import Heads
+from .search.ring_tree_search import Rings, Trees
+from .tuner_graphs import communicator
 
 if TYPE_CHECKING:
-    from .fit import Calibration, calibrate
     from .libraries import mpi
     from .libraries.backends import Advice, backend, supports
     from .libraries.gloo import gloo_interval, gloo_time
-    from .machine.words import facts
-    from .measured.accuracy import Accuracy, accuracy
+    from .link_calibration import Calibration, calibrate
+    from .machine.machine_words import facts
     from .measured.gaps import Gap, explain
-    from .measured.published import Run, against, own_run, published, published_run, together
-    from .measured.worth import worth
+    from .measured.measurement_value import worth
+    from .measured.prediction_accuracy import Accuracy, accuracy
+    from .measured.published_runs import Run, against, own_run, published, published_run, together
 
 #: What is held beside a prediction (other libraries, tables of measured runs, a fit) is loaded when it is asked for.
 _LATE = {
     "mpi": "libraries",
     **dict.fromkeys(("Advice", "backend", "supports"), "libraries.backends"),
     **dict.fromkeys(("gloo_interval", "gloo_time"), "libraries.gloo"),
-    **dict.fromkeys(("Accuracy", "accuracy"), "measured.accuracy"),
-    **dict.fromkeys(("Calibration", "calibrate"), "fit"),
-    "facts": "machine.words",
+    **dict.fromkeys(("Accuracy", "accuracy"), "measured.prediction_accuracy"),
+    **dict.fromkeys(("Calibration", "calibrate"), "link_calibration"),
+    "facts": "machine.machine_words",
     **dict.fromkeys(("Gap", "explain"), "measured.gaps"),
-    **dict.fromkeys(("Run", "against", "own_run", "published", "published_run", "together"), "measured.published"),
-    "worth": "measured.worth",
+    **dict.fromkeys(("Run", "against", "own_run", "published", "published_run", "together"), "measured.published_runs"),
+    "worth": "measured.measurement_value",
 }
 
 __all__ = [

@@ -18,15 +18,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from collsim.errors import FormatError
-from collsim.nccl.fit import Sample, solve
-from collsim.nccl.graphs import XGMI_PER_LINK, communicator
+from collsim.nccl.link_calibration import Sample, solve
 from collsim.nccl.machine.facts import NVLINK_GBPS, PCIE_GBPS, XGMI_GBPS
-from collsim.nccl.measured.accuracy import BANDS, Accuracy, Row, accuracy_of, bands_of, read_tables
-from collsim.nccl.model.calibrated import Knobs, turned
+from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, Row, accuracy_of, bands_of, read_tables
+from collsim.nccl.model.calibration_knobs import Knobs, turned
 from collsim.nccl.model.links import CARRIES, FABRICS, MEASURED, Parameters
 from collsim.nccl.model.timing import Call, time_of
-from collsim.nccl.predict import Prediction
+from collsim.nccl.prediction import Prediction
 from collsim.nccl.search import constants as c
+from collsim.nccl.tuner_graphs import XGMI_PER_LINK, communicator
 
 _NVLINK = ("nvlink-70", "nvlink-80", "nvlink-90", "nvlink-100")
 _RDMA, _SOFTWARE = ("ib", "roce"), ("efa", "tcp", "tcpx", "tcpxo")

@@ -18,9 +18,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from collsim.errors import FormatError
-from collsim.nccl.fit import levenberg_marquardt
 from collsim.nccl.libraries.mpi import Constants, Rates, parts_of, time_of
-from collsim.nccl.measured.accuracy import BANDS, Accuracy, MpiTime, Row, accuracy_of, bands_of, read_tables
+from collsim.nccl.link_calibration import levenberg_marquardt
+from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, MpiTime, Row, accuracy_of, bands_of, read_tables
 
 Floats = npt.NDArray[np.float64]
 _SLOW = Rates(1e-5, 2e-6, 5e9, 5e9)

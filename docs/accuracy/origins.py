@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 from accuracy.crossval import KNOBS, PRIOR
 
-from collsim.nccl.fit import Sample
+from collsim.nccl.link_calibration import Sample
 from collsim.nccl.model import links
-from collsim.nccl.model.calibrated import turned
+from collsim.nccl.model.calibration_knobs import turned
 from collsim.nccl.model.timing import time_of
 
 Kind = Literal["NCCL's own", "vendor", "fitted", "read off"]
@@ -29,9 +29,30 @@ _NCCL = "NVIDIA/nccl v2.30.7-1"
 ROOMS = tuple(
     import_module(f"collsim.nccl.{name}")
     for name in (
-        *("search.constants", "machine.facts", "machine.words", "machine.topology_facts", "machine.plugins"),
-        *("search.ways", "search.orders", "search.heads", "graphs", "model.tuner", "model.rccl", "model.timing"),
-        *("predict", "simulated", "model.spread", "libraries.mpi", "libraries.loggp", "libraries.rounds"),
+        *(
+            "search.constants",
+            "machine.facts",
+            "machine.machine_words",
+            "machine.topology_facts",
+            "machine.network_plugins",
+        ),
+        *(
+            "search.node_graph",
+            "search.ring_tree_search",
+            "search.nvls_heads",
+            "tuner_graphs",
+            "model.tuner",
+            "model.rccl",
+            "model.timing",
+        ),
+        *(
+            "prediction",
+            "predicted_schedule",
+            "model.prediction_interval",
+            "libraries.mpi",
+            "libraries.loggp",
+            "libraries.rounds",
+        ),
     )
 )
 _OSU = "12 OSU runs with buffers on GPUs, least squares (see mpi.py)"
@@ -49,21 +70,21 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "facts._BY_PCIE": ("read off", "the newest card of GPUS with that slot; only where a name says nothing"),
     "facts._APU_LANES": ("vendor", "Framework Desktop (Ryzen AI Max): its slot (kyuz0/amd-strix-halo-vllm-toolboxes)"),
     "facts.GPUS": ("vendor", "data sheets of NVIDIA and AMD"),
-    "graphs.XGMI_PER_LINK": ("read off", "RCCL's log, ROCm/rccl issue 1210"),
-    "graphs._NIC_COUNTS": ("NCCL's own", f"{_NCCL} src/graph/topo.h: 12 GB/s for 100 Gbit/s"),
-    "graphs._STAGED": ("read off", "what the bridge shares when data cross it twice; the tuner's choice only"),
-    "graphs._NVLINK_OF": ("vendor", "NVIDIA's NVLink page"),
-    "graphs._FAST_CHANNEL": ("NCCL's own", f"{_NCCL} src/graph/connect.cc"),
-    "graphs._FEW_CHANNELS": ("NCCL's own", f"{_NCCL} src/graph/connect.cc"),
-    "plugins._HOPPER": (
+    "tuner_graphs.XGMI_PER_LINK": ("read off", "RCCL's log, ROCm/rccl issue 1210"),
+    "tuner_graphs._NIC_COUNTS": ("NCCL's own", f"{_NCCL} src/graph/topo.h: 12 GB/s for 100 Gbit/s"),
+    "tuner_graphs._STAGED": ("read off", "what the bridge shares when data cross it twice; the tuner's choice only"),
+    "tuner_graphs._NVLINK_OF": ("vendor", "NVIDIA's NVLink page"),
+    "tuner_graphs._FAST_CHANNEL": ("NCCL's own", f"{_NCCL} src/graph/connect.cc"),
+    "tuner_graphs._FEW_CHANNELS": ("NCCL's own", f"{_NCCL} src/graph/connect.cc"),
+    "network_plugins._HOPPER": (
         "vendor",
         "compute capability of Hopper (NVIDIA's list of CUDA GPUs): P5, from which EFA keeps order",
     ),
-    "orders._STEPS_SAME": ("NCCL's own", f"{_NCCL} src/graph/search.cc"),
-    "words._BRIDGE_LINKS": ("vendor", "NVIDIA's product briefs of A100 and H100 PCIe"),
-    "words._RACK": ("vendor", "NVIDIA: GB200 NVL72"),
-    "words._SLINGSHOT": ("vendor", "HPE: a port of Slingshot 11"),
-    "words._NVLINK_OF": ("vendor", "NVIDIA's data sheets"),
+    "ring_tree_search._STEPS_SAME": ("NCCL's own", f"{_NCCL} src/graph/search.cc"),
+    "machine_words._BRIDGE_LINKS": ("vendor", "NVIDIA's product briefs of A100 and H100 PCIe"),
+    "machine_words._RACK": ("vendor", "NVIDIA: GB200 NVL72"),
+    "machine_words._SLINGSHOT": ("vendor", "HPE: a port of Slingshot 11"),
+    "machine_words._NVLINK_OF": ("vendor", "NVIDIA's data sheets"),
     **{f"rccl.{name}": ("vendor", _RCCL) for name in ("BASE_LATENCY", "STEP_LATENCY", "SHARE", "TUNING")},
     **{f"rccl.{name}": ("vendor", _RCCL) for name in ("_TREE_LL", "_RING_LL", "_ROOTED_LL")},
     "rccl._MANY_NODES": ("vendor", "ROCm/rccl src/rccl_wrap.cc"),
@@ -83,8 +104,8 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
         "read off",
         "129 us on 32 ranks, the most of any small alltoall measured (argonne-lcf/alcf-nccl-tests)",
     ),
-    "simulated.SLOT": ("NCCL's own", f"{_NCCL} src/include/device.h"),
-    "simulated.NVLS_CHUNK": ("NCCL's own", f"{_NCCL} src/enqueue.cc, calcCollChunking"),
+    "predicted_schedule.SLOT": ("NCCL's own", f"{_NCCL} src/include/device.h"),
+    "predicted_schedule.NVLS_CHUNK": ("NCCL's own", f"{_NCCL} src/enqueue.cc, calcCollChunking"),
     **{f"mpi.{name}": ("fitted", _OSU) for name in ("GPU", "GPU_CRAY", "INSIDE", "PEER", "FILL", "FADE", "WIRE")},
     "mpi._YEAR_OF_41": ("read off", "Open MPI 4.1.0 is of December 2020; a year for clusters to follow"),
     "mpi._DISJOINT": ("vendor", f"{_OMPI}/tuned: tables for ranks on nodes of their own, since 5.0"),
@@ -103,20 +124,23 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
 #: moves by counting.
 _NO_CONSTANT = {
     *(
-        "simulated._MOST_CHANNELS",
-        "simulated._MOST_CHUNKS",
+        "predicted_schedule._MOST_CHANNELS",
+        "predicted_schedule._MOST_CHUNKS",
         "mpi._ROUNDED",
         "loggp._FREE",
-        "spread.LEVEL",
-        "spread.FEW",
-        "graphs._ROUNDING",
+        "prediction_interval.LEVEL",
+        "prediction_interval.FEW",
+        "tuner_graphs._ROUNDING",
         "topology_facts._ALIKE",
         "facts.LANES",
         "facts._APU",
-        "words._LONGEST",
-        "words._SHOWN",
+        "machine_words._LONGEST",
+        "machine_words._SHOWN",
     ),
-    *(f"orders.{name}" for name in ("_STEPS", "_STEPS_ALL", "MOST_GPUS", "_FREE", "_PCI", "_REPLAY", "_TREES")),
+    *(
+        f"ring_tree_search.{name}"
+        for name in ("_STEPS", "_STEPS_ALL", "MOST_GPUS", "_FREE", "_PCI", "_REPLAY", "_TREES")
+    ),
 }
 
 

@@ -17,8 +17,8 @@ from accuracy import crossval, crossval_mpi, origins, spreads
 from accuracy.languages import LANGUAGES, Block, Language, Table, Text
 from accuracy.tables import joined
 
-from collsim.nccl.measured.accuracy import BANDS, Accuracy, Row, accuracy_of, bands_of, read_tables
-from collsim.nccl.predict import Prediction
+from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, Row, accuracy_of, bands_of, read_tables
+from collsim.nccl.prediction import Prediction
 
 #: A run's name, what is predicted for one of its calls, and the seconds it took.
 Call = tuple[str, Prediction, float]

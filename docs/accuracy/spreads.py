@@ -1,4 +1,5 @@
-"""How wide an interval is: read from predictions of systems left out, kept as `collsim/nccl/model/spread.json`.
+"""How wide an interval is, read from predictions of systems left out and kept in
+`collsim/nccl/model/interval_widths.json`.
 
 `rows_of` makes a small table of left-out residuals, without names: class of machine, group of collectives, band of
 sizes, number of the system, shares of the time, log of measured over predicted (`left_out.csv`). `calibrated` reads
@@ -20,14 +21,14 @@ import pandas as pd
 from accuracy import crossval, crossval_mpi
 from accuracy.tables import joined
 
-from collsim.nccl.measured.accuracy import BANDS, Accuracy, MpiTime, Row, read_tables
-from collsim.nccl.model import spread
-from collsim.nccl.predict import Prediction
+from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, MpiTime, Row, read_tables
+from collsim.nccl.model import prediction_interval
+from collsim.nccl.prediction import Prediction
 
 Floats = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
 FOLDS = HERE / "folds.json"
-TABLE, KEPT = HERE / "left_out.csv", Path(spread.__file__).with_name("spread.json")
+TABLE, KEPT = HERE / "left_out.csv", Path(prediction_interval.__file__).with_name("interval_widths.json")
 #: Rows kept of a run and band, the rest of a time that nothing explains (two runs of one machine), how many systems'
 #: worth a class leans on all others and a collective on its class, levels kept, passes that set the widths, folds of
 #: systems within a calibration.
@@ -40,7 +41,7 @@ OWN = 0.12
 SYSTEM = 0.0
 #: Family that another leans on while it has fewer than so many systems: one of them that is far off would decide alone.
 KIN, ENOUGH = {"mpi full": "mpi"}, 10
-_GUESSED = "unknown gpu"  # a class of `spread.class_of`
+_GUESSED = "unknown gpu"  # a class of `prediction_interval.class_of`
 _POINTS = 3  # of one's own that `bought` tries
 _NORMAL = 1.2816  # standard deviations on either side that hold four in five of a normal distribution
 _PARTS = ("bytes", "fill", "latency")  # the part that decides each band, in the order of BANDS
@@ -68,14 +69,14 @@ def rows_of(blind: Sequence[Row], described: pd.DataFrame) -> pd.DataFrame:
     return table[keep].reset_index(drop=True)
 
 
-def described_by(p: Prediction | MpiTime) -> tuple[str, str, spread.Shares]:
+def described_by(p: Prediction | MpiTime) -> tuple[str, str, prediction_interval.Shares]:
     """Class, group of collectives, and shares of a prediction."""
-    return p.kind, spread.group_of(p.collective), p.shares
+    return p.kind, prediction_interval.group_of(p.collective), p.shares
 
 
 def calibrated(table: pd.DataFrame) -> dict[str, Any]:
     """Widths by class and group, and how many of them cover which share, by family."""
-    families = table.groupby(table.kind.map(spread.family_of))
+    families = table.groupby(table.kind.map(prediction_interval.family_of))
     parts = {str(name): part.reset_index(drop=True) for name, part in families}
     few = {name for name, part in parts.items() if KIN.get(name) in parts and part.system.nunique() < ENOUGH}
     found = {name: _calibrated(part) for name, part in parts.items() if name not in few}
@@ -86,7 +87,11 @@ def _pooled(table: pd.DataFrame, kin: Mapping[str, Any]) -> dict[str, Any]:
     """Widths of a family of few systems: its kin's, times one factor that its systems say, each the same, and its kin
     as `LEAN` systems more; so that its levels are those of Student's t with as many degrees of freedom (a normal
     prediction whose variance has a scaled inverse chi-squared prior: Gelman et al., Bayesian Data Analysis, 2.6)."""
-    like = {**kin, "widths": np.array(kin["widths"]) * kin["quantiles"][f"{spread.LEVEL:g}"] / _NORMAL, "classes": {}}
+    like = {
+        **kin,
+        "widths": np.array(kin["widths"]) * kin["quantiles"][f"{prediction_interval.LEVEL:g}"] / _NORMAL,
+        "classes": {},
+    }
     scores = (table.off / _deviations(table, like)) ** 2
     each = scores.groupby([table.system, table.run, table.band]).mean().groupby("system").mean()
     freedom = len(each) + LEAN
@@ -112,7 +117,9 @@ def _calibrated(table: pd.DataFrame) -> dict[str, Any]:
         for band, part in enumerate(_PARTS):
             here = (table.band == band).to_numpy()
             if here.any():
-                scales[_COLUMNS.index(part)] *= _quantile(scores[here], weights[here], spread.LEVEL) / _NORMAL
+                scales[_COLUMNS.index(part)] *= (
+                    _quantile(scores[here], weights[here], prediction_interval.LEVEL) / _NORMAL
+                )
         scales = scales.clip(0.5, 2.0)  # where a part decides nothing, its width is anything
     scores, runs = _scores(table, weights, scales), table.run.nunique()
     levels = {f"{level:g}": min(1.0, level * (runs + 1) / runs) for level in LEVELS}
@@ -165,7 +172,7 @@ def _widths(arrays: _Arrays, mine: npt.NDArray[np.bool_], lean: Floats | None) -
         here = mine & (arrays.band == band)
         if not here.any():
             continue
-        own = max(_quantile(arrays.off[here], arrays.weight[here], spread.LEVEL) / _NORMAL, REST / 2)
+        own = max(_quantile(arrays.off[here], arrays.weight[here], prediction_interval.LEVEL) / _NORMAL, REST / 2)
         count = len(set(arrays.system[here].tolist()))
         k = _COLUMNS.index(part)
         share = count / (count + LEAN) if lean is not None else 1.0
@@ -197,13 +204,13 @@ def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, 
 
 def _deviations(table: pd.DataFrame, known: Mapping[str, Any]) -> Floats:
     pairs = list(zip(table.kind, table.group, strict=True))
-    widths = {pair: spread.widths_of(*pair, known)[0] for pair in set(pairs)}
+    widths = {pair: prediction_interval.widths_of(*pair, known)[0] for pair in set(pairs)}
     parts = table[list(_COLUMNS)].to_numpy() * np.array([widths[pair] for pair in pairs]).reshape(len(table), 3)
     found: Floats = np.sqrt((parts**2).sum(axis=1) + known["rest"] ** 2)
     return found
 
 
-def covered(table: pd.DataFrame, level: float = spread.LEVEL, folds: int = 10) -> pd.DataFrame:
+def covered(table: pd.DataFrame, level: float = prediction_interval.LEVEL, folds: int = 10) -> pd.DataFrame:
     """By library and band: share of left-out runs' rows inside intervals that have not seen their systems, and the
     median of high / low."""
     order = np.array(sorted(set(table.system)))
@@ -213,11 +220,11 @@ def covered(table: pd.DataFrame, level: float = spread.LEVEL, folds: int = 10) -
         out = table.system.isin(order[fold::folds]).to_numpy()
         known = calibrated(table[~out].reset_index(drop=True))
         for name, of in known.items():
-            here = out & (table.kind.map(spread.family_of) == name).to_numpy()
-            half = spread.factor(of["quantiles"], level) * _deviations(table[here], of)
+            here = out & (table.kind.map(prediction_interval.family_of) == name).to_numpy()
+            half = prediction_interval.factor(of["quantiles"], level) * _deviations(table[here], of)
             inside[here], wide[here] = np.abs(table.off[here]) <= half, np.exp(2 * half)
     weight = 1 / table.groupby(["run", "band"])["run"].transform("size")  # the report's: every run the same
-    family = table.kind.map(spread.family_of)
+    family = table.kind.map(prediction_interval.family_of)
     seen = table.assign(inside=inside, wide=wide, library=family, weight=weight)
     rows = [
         (library, band, those.run.nunique(), float(np.average(those.inside, weights=those.weight)), those.wide.median())
@@ -244,7 +251,9 @@ def bought(table: pd.DataFrame, known: Mapping[str, Any] | None = None) -> list[
     known, found = known or calibrated(table), []
     long = [those for _, those in table.groupby("run") if those.nbytes.nunique() > _POINTS]
     for count in range(_POINTS + 1):
-        each = np.array([_of_run(those, known[spread.family_of(those.kind.iloc[0])], count) for those in long])
+        each = np.array(
+            [_of_run(those, known[prediction_interval.family_of(those.kind.iloc[0])], count) for those in long]
+        )
         found.append(
             Bought(
                 count, len(long), float(np.median(each[:, 0])), float(each[:, 1].mean()), float(np.median(each[:, 2]))
@@ -257,13 +266,13 @@ def _of_run(those: pd.DataFrame, known: Mapping[str, Any], count: int) -> tuple[
     """Median error, share inside and median width of a run with its smallest, largest and middle size known."""
     those = those.sort_values("nbytes")
     first = [0, len(those) - 1, len(those) // 2][:_POINTS]
-    parts = [spread.Shares(*row) for row in those[list(_COLUMNS)].to_numpy()]
+    parts = [prediction_interval.Shares(*row) for row in those[list(_COLUMNS)].to_numpy()]
     off = those.off.to_numpy()
-    points = [spread.Point(parts[i], off[i]) for i in first[:count]]
-    widths, _ = spread.widths_of(those.kind.iloc[0], those.group.iloc[0], known)
-    half, rows = spread.factor(known["quantiles"], spread.LEVEL), []
+    points = [prediction_interval.Point(parts[i], off[i]) for i in first[:count]]
+    widths, _ = prediction_interval.widths_of(those.kind.iloc[0], those.group.iloc[0], known)
+    half, rows = prediction_interval.factor(known["quantiles"], prediction_interval.LEVEL), []
     for i in sorted(set(range(len(those))) - set(first)):  # the same sizes, however many points are known
-        shift, deviation = spread.given(widths, known["rest"], parts[i], points, known["own"])
+        shift, deviation = prediction_interval.given(widths, known["rest"], parts[i], points, known["own"])
         left = abs(off[i] - shift)
         rows.append((math.expm1(left), left <= half * deviation, math.exp(2 * half * deviation)))
     error, inside, wide = np.array(rows).T

@@ -17,9 +17,9 @@ from collsim.app.texts.catalogue import LANGUAGES, placeholders
 from collsim.app.texts.measured import TEXTS as MEASURED
 from collsim.nccl import explain, predict, published, published_run, ring_and_tree
 from collsim.nccl.libraries import mpi
-from collsim.nccl.machine.words import network
+from collsim.nccl.machine.machine_words import network
 from collsim.nccl.measured.gaps import HYPOTHESES
-from collsim.nccl.model.calibrated import CLUSTER
+from collsim.nccl.model.calibration_knobs import CLUSTER
 from collsim.units import format_bytes
 
 

@@ -14,7 +14,7 @@ from accuracy.languages import LANGUAGES, QUOTED, Table, Text, markdown, said, t
 from accuracy.page import of_result
 from accuracy.tables import joined
 
-from collsim.nccl.measured.accuracy import OTHER_THAN_NODES, accuracy_of, bands_of, read_tables
+from collsim.nccl.measured.prediction_accuracy import OTHER_THAN_NODES, accuracy_of, bands_of, read_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collsim.nccl.machine.words import facts, network
-from collsim.nccl.measured.accuracy import accuracy_of, library
+from collsim.nccl.machine.machine_words import facts, network
+from collsim.nccl.measured.prediction_accuracy import accuracy_of, library
 
 #: The words of published tables, and kinds of machine that can have them.
 NVLINK = (

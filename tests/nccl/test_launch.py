@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from collsim.nccl import facts, predict
-from collsim.nccl.machine.plugins import set_by
-from collsim.nccl.measured.accuracy import accuracy_of
+from collsim.nccl.machine.network_plugins import set_by
+from collsim.nccl.measured.prediction_accuracy import accuracy_of
 from collsim.nccl.model.links import MEASURED
 
 BOX = facts("H200", 8, 1, "nvlink4-nvswitch", "none", launch="one process, -g 8")

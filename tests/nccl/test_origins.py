@@ -83,7 +83,7 @@ def test_what_a_fit_stands_on_is_counted_by_turning_the_constant():
     from accuracy.crossval import sample
 
     from collsim.nccl import predict
-    from collsim.nccl.machine.words import facts
+    from collsim.nccl.machine.machine_words import facts
 
     pair = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
     two = facts("V100-SXM2-16GB", 2, 2, "none", "1x25GbE RoCE")

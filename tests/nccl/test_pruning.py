@@ -7,9 +7,9 @@ from itertools import permutations
 
 import pytest
 
-from collsim.nccl.search import orders, walk
+from collsim.nccl.search import ring_tree_search, search_round
 from collsim.nccl.search.constants import SLOWER_SPEED, speeds
-from collsim.nccl.search.ways import Rules, SearchInput
+from collsim.nccl.search.node_graph import Rules, SearchInput
 from collsim.topology.network import Cable
 from collsim.topology.plan import LOC, SYS, Machine, Plan
 
@@ -89,7 +89,7 @@ def tried_all(asked):
 @pytest.mark.parametrize("seed", sorted(set(range(25)) - {12, 24}))  # on these two it runs out of steps
 def test_rings_on_a_mesh_are_those_that_trying_every_order_finds(seed):
     asked = meshed(seed)
-    found, best = orders._rings.__wrapped__(asked), tried_all(asked)
+    found, best = ring_tree_search._rings.__wrapped__(asked), tried_all(asked)
     assert found.total == pytest.approx(best or 0.1)
 
 
@@ -105,7 +105,7 @@ class Forgets(dict):
 
 def forgetful(monkeypatch):
     """The search without what it remembers, of a round and between rounds."""
-    for kind, name in ((walk.SearchRound, "__post_init__"), (orders._Rounds, "__init__")):
+    for kind, name in ((search_round.SearchRound, "__post_init__"), (ring_tree_search._Rounds, "__init__")):
 
         def begin(self, *given, before):
             before(self, *given)
@@ -120,20 +120,20 @@ def partial_method(function, **given):
 
 
 def answers(asked):
-    rings = orders._rings.__wrapped__(asked)
-    channels, _ = orders.duplicated(len(rings.channels), rings.speed, asked.sm)
-    return rings, orders._trees.__wrapped__(asked, channels)
+    rings = ring_tree_search._rings.__wrapped__(asked)
+    channels, _ = ring_tree_search.duplicated(len(rings.channels), rings.speed, asked.sm)
+    return rings, ring_tree_search._trees.__wrapped__(asked, channels)
 
 
 def test_what_is_remembered_changes_no_answer(monkeypatch):
     """Not even where a search runs out of steps: those of what is not tried again are counted."""
-    calls, step = Counter(), walk.SearchRound._walk
+    calls, step = Counter(), search_round.SearchRound._walk
 
     def counted(self, *state):
         calls[name] += 1
         step(self, *state)
 
-    monkeypatch.setattr(walk.SearchRound, "_walk", counted)
+    monkeypatch.setattr(search_round.SearchRound, "_walk", counted)
     nodes, found = [make(seed) for make in (meshed, boxed) for seed in range(10)], {}
     for name in ("remembered", "tried"):
         if name == "tried":

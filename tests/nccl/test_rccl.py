@@ -3,9 +3,9 @@
 import pytest
 
 from collsim.nccl import facts, predict
-from collsim.nccl.graphs import communicator
 from collsim.nccl.model import rccl
 from collsim.nccl.model.tuner import Communicator, Graph, choose, cost_table, time_of
+from collsim.nccl.tuner_graphs import communicator
 
 KIB, MIB = 1024, 1024**2
 

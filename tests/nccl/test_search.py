@@ -12,8 +12,8 @@ from collsim.errors import CollsimError
 from collsim.nccl import Facts, choose, communicator, facts_of, predict, search
 from collsim.nccl.machine.topology_facts import searched
 from collsim.nccl.search.constants import BALANCED_TREE, SPLIT_TREE, TREE
-from collsim.nccl.search.orders import Channel, Rings, Trees, rings
-from collsim.nccl.search.ways import Rules, SearchInput
+from collsim.nccl.search.node_graph import Rules, SearchInput
+from collsim.nccl.search.ring_tree_search import Channel, Rings, Trees, rings
 from collsim.topology.plan import LOC, SYS
 
 

@@ -4,8 +4,8 @@ import pytest
 from wirings import PCIE_8GPU, read, ring
 
 import collsim as cs
-from collsim.nccl.graphs import socket_bandwidth
 from collsim.nccl.machine.facts import Facts
+from collsim.nccl.tuner_graphs import socket_bandwidth
 from collsim.topology.parts.sockets import PROCESSORS, between, identified, processor, usual_processor
 
 

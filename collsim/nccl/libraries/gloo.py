@@ -25,8 +25,8 @@ from ...units import parse_bytes, parse_count
 from ..machine.facts import PCIE_GBPS, Facts
 from ..machine.topology_facts import facts_of
 from ..model.links import CARRIES, TCP_PER_NIC
-from ..model.spread import LEVEL, Interval, interval, shares
-from ..predict import collective_name
+from ..model.prediction_interval import LEVEL, Interval, interval, shares
+from ..prediction import collective_name
 from .backends import place_of
 from .loggp import WIRES, Host
 

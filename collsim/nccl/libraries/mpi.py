@@ -18,9 +18,9 @@ from typing import Any
 
 from ...errors import CollsimError, unknown
 from ...units import parse_bytes, parse_count
-from ..machine.words import network
-from ..model.spread import LEVEL, Interval, Shares, interval, shares
-from ..predict import collective_name
+from ..machine.machine_words import network
+from ..model.prediction_interval import LEVEL, Interval, Shares, interval, shares
+from ..prediction import collective_name
 from . import mpich, openmpi
 from .loggp import ASIDE, Host, Placement, within
 from .loggp import time_of as round_time

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ...errors import CollsimError, unknown
-from .nodes import Wires
+from .wired_nodes import Wires
 
 #: How GPUs of a node reach one another. `host` is staged through host memory, `xgmi` AMD's mesh.
 Inside = Literal["none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi"]

@@ -12,13 +12,13 @@ from ...topology import Topology
 from ...topology.cables import pcie
 from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine
 from ...units import format_bandwidth, parse_count
-from ..search.heads import Heads, heads
 from ..search.joined import joined
-from ..search.orders import MOST_GPUS, Rings, Trees, duplicated, rings, trees
-from ..search.ways import Rules
+from ..search.node_graph import Rules
+from ..search.nvls_heads import Heads, heads
+from ..search.ring_tree_search import MOST_GPUS, Rings, Trees, duplicated, rings, trees
 from .facts import GPUS, PCIE_GBPS, Facts, Inside, Net, require_one_host
 from .facts import gpu as gpu_facts
-from .nodes import WiredNode, Wires, card_of, nodes_of
+from .wired_nodes import WiredNode, Wires, card_of, nodes_of
 
 _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa": "efa", "slingshot": "slingshot"}
 #: PCIe of an edited rate counts as a generation that is this near.

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from ...errors import CollsimError
 from ..machine.facts import PCIE_GBPS, Facts
 from ..model.links import FABRICS, MEASURED, Parameters
-from .published import Run
+from .published_runs import Run
 
 #: Below this distance there is no gap to explain: about twice the model's own median error for large sizes
 #: (docs/accuracy.md).
@@ -35,7 +35,7 @@ EXPLAINS = 0.7
 #: and if it lies within the interval, or leaves next to nothing of a very large gap.
 NEXT_TO_NOTHING = 0.2
 #: Hypotheses within so many half-widths of the best explain as well: half of the systems left out are off by no more,
-#: where four in five are off by one (`model/spread.json`, quantiles 0.5 and 0.8).
+#: where four in five are off by one (`model/interval_widths.json`, quantiles 0.5 and 0.8).
 AS_WELL = 0.44
 #: More hypotheses than that explain nothing.
 MOST_NAMED = 3

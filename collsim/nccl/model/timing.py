@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..machine.between import ONE_SWITCH, Between
+from ..machine.fabric_cost import ONE_SWITCH, Between
 from ..machine.facts import PCIE_GBPS, Facts
 from ..search import constants as c
 from . import rccl

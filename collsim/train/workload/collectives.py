@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from ...errors import CollsimError, require_word
 from ...nccl import Prediction, facts_of, predict
-from ...nccl.choices import grown
-from ...nccl.model.calibrated import links_of
-from ...nccl.simulated import SLOT, schedule_of
+from ...nccl.algorithm_choices import grown
+from ...nccl.model.calibration_knobs import links_of
+from ...nccl.predicted_schedule import SLOT, schedule_of
 from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import simulate

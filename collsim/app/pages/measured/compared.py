@@ -19,7 +19,7 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence
 from collsim.io import formats, save
 from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
-from collsim.nccl.model.relative import relative_error
+from collsim.nccl.model.relative_error import relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
 
 from ...jobs.worker import Tell

@@ -15,7 +15,7 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 from collsim.nccl import Gap, Run, published
-from collsim.nccl.predict import BUSBW
+from collsim.nccl.prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ...scenario.choice import MOST_NODES

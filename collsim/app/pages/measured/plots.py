@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from collsim.nccl import Crossover, Facts, Gap, Run, choices, ring_and_tree, together, worth
-from collsim.nccl.predict import BUSBW
+from collsim.nccl.prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ...shell import charts

@@ -15,13 +15,13 @@ from ..errors import CollsimError
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..units import format_bandwidth, format_time
-from .graphs import communicator
 from .machine.facts import Facts
-from .model.calibrated import links_of
+from .model.calibration_knobs import links_of
 from .model.links import READ_OFF, Parameters
 from .model.timing import Call, bridge_rate, byte_time, inside_kind, inside_rate, net_rate, time_of
-from .predict import BUSBW, Prediction, predict
-from .simulated import trace as simulated
+from .predicted_schedule import trace as simulated
+from .prediction import BUSBW, Prediction, predict
+from .tuner_graphs import communicator
 
 #: Times that differ by less than this factor are not explained.
 FAR = 1.5

@@ -7,8 +7,8 @@ import pytest
 from collsim.errors import CollsimError
 from collsim.nccl import facts, predict
 from collsim.nccl.machine.facts import launch_of
-from collsim.nccl.machine.words import network
-from collsim.nccl.predict import BUSBW
+from collsim.nccl.machine.machine_words import network
+from collsim.nccl.prediction import BUSBW
 
 
 @pytest.mark.parametrize(

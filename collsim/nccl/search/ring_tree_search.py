@@ -31,9 +31,9 @@ import numpy.typing as npt
 from ...topology.plan import LEVELS, LOC, PXN, SYS, Machine
 from ...trees import node_chains, renamed
 from . import constants as c
-from .capacity import Allowed, Capacity
-from .walk import Channel, Found, Ranked, SearchRound, Setting, better
-from .ways import NodeGraph, Rules, SearchInput
+from .link_capacity import Allowed, Capacity
+from .node_graph import NodeGraph, Rules, SearchInput
+from .search_round import Channel, Found, Ranked, SearchRound, Setting, better
 
 #: Steps of one round with equal channels, with different ones, and of all rounds.
 _STEPS_SAME, _STEPS, _STEPS_ALL = 2**8, 2**12, 2**15

@@ -12,7 +12,7 @@ from accuracy.page import page
 from collsim.errors import FormatError
 from collsim.nccl import accuracy
 from collsim.nccl.libraries import mpi
-from collsim.nccl.measured.accuracy import OTHER_THAN_NODES, MpiTime, accuracy_of, bands_of, read_tables
+from collsim.nccl.measured.prediction_accuracy import OTHER_THAN_NODES, MpiTime, accuracy_of, bands_of, read_tables
 
 CASE = "case_id,gpu,ranks,nodes,collective,intra_link,inter_link,gdr,algo,proto\n"
 

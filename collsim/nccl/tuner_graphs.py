@@ -15,13 +15,13 @@ from dataclasses import replace
 
 from ..topology.parts.sockets import usual_processor
 from .machine.facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
-from .machine.plugins import set_by
+from .machine.network_plugins import set_by
 from .machine.topology_facts import Searched
 from .model.rccl import architecture
 from .model.tuner import Communicator, Graph, doubled
 from .search import constants as c
-from .search.heads import Heads
-from .search.orders import duplicated
+from .search.nvls_heads import Heads
+from .search.ring_tree_search import duplicated
 
 #: RCCL prints 48 GB/s per xGMI link of an MI300X (ROCm/rccl issue 1210).
 XGMI_PER_LINK = 48.0

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..anchors import anchored
-from ..model.relative import relative_error
-from .published import Run
+from ..bayesian_update import anchored
+from ..model.relative_error import relative_error
+from .published_runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd

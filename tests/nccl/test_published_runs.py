@@ -12,7 +12,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import against, choices, own_run, published, published_run, ring_and_tree, together
 from collsim.nccl.model.links import MEASURED
-from collsim.nccl.predict import BUSBW
+from collsim.nccl.prediction import BUSBW
 
 RUNS = published()
 
@@ -57,10 +57,10 @@ def test_titles_and_names_are_told_apart():
 
 
 def test_the_file_is_part_of_the_package_and_holds_no_more_than_it_needs():
-    text = files("collsim.nccl.measured").joinpath("published.json").read_text(encoding="utf-8")
+    text = files("collsim.nccl.measured").joinpath("published_runs.json").read_text(encoding="utf-8")
     assert len(text) < 30_000
     assert set(json.loads(text)) == {"about", "runs"}
-    assert Path(str(files("collsim.nccl.measured").joinpath("published.json"))).parent.name == "measured"
+    assert Path(str(files("collsim.nccl.measured").joinpath("published_runs.json"))).parent.name == "measured"
 
 
 def test_busbw_and_ratio_are_those_of_nccl_tests():

@@ -14,19 +14,19 @@ from ..topology.assumed import assumptions
 from ..topology.calibrated import Measured
 from ..topology.files.effects import sentences
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
-from .anchors import anchored
-from .graphs import communicator
-from .machine.between import ONE_SWITCH, Between, between
+from .bayesian_update import anchored
+from .machine.fabric_cost import ONE_SWITCH, Between, between
 from .machine.facts import PCIE_GBPS, Facts, require_one_host
-from .machine.plugins import set_by
+from .machine.network_plugins import set_by
 from .machine.topology_facts import Searched, cross_nic_of, facts_of, searched
-from .model.calibrated import beyond, calibration_of, links_of, poor, residue_of, settings_of
+from .model.calibration_knobs import beyond, calibration_of, links_of, poor, residue_of, settings_of
 from .model.links import FABRICS, Parameters
+from .model.prediction_interval import LEVEL, Interval, Point, Shares, class_of, interval, shares
 from .model.releases import Release, minor_of, release_of, sentence_of
-from .model.spread import LEVEL, Interval, Point, Shares, class_of, interval, shares
 from .model.timing import Call, Time, launch_time, time_of, unaligned
 from .model.tuner import TunerChoice, allowed, choose
 from .search import constants as c
+from .tuner_graphs import communicator
 
 #: Collectives of nccl-tests, with the factor from algbw to busbw (nccl-tests doc/PERFORMANCE.md; sendrecv 1).
 BUSBW: dict[str, Callable[[int], float]] = {

@@ -11,7 +11,7 @@ from collsim.errors import CollsimError
 from collsim.nccl import Facts, communicator, facts, predict
 from collsim.nccl.model.links import MEASURED
 from collsim.nccl.model.timing import Call, byte_time, channel_rate, drain_time, loads, net_rate, tree_load
-from collsim.nccl.predict import BUSBW
+from collsim.nccl.prediction import BUSBW
 
 GIB, MIB, KIB = 2**30, 2**20, 2**10
 A100 = facts("A100-SXM4-80GB", 8, 1, "nvlink3-nvswitch", "none")

@@ -18,10 +18,10 @@ from ..registry import schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
-from .machine.between import with_ranks
+from .machine.fabric_cost import with_ranks
 from .machine.facts import Facts
-from .predict import Prediction, predict
-from .search.orders import over_nodes
+from .prediction import Prediction, predict
+from .search.ring_tree_search import over_nodes
 
 #: Bytes of a chunk that a channel sends at a time with Simple: one slot of the buffer (NCCL src/include/device.h: 4 MiB
 #: / NCCL_STEPS).

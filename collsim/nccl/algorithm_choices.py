@@ -16,9 +16,9 @@ from ..topology import Topology
 from ..units import parse_bytes, parse_count
 from .machine.facts import Facts
 from .machine.topology_facts import facts_of
-from .model.calibrated import calibration_of, links_of, settings_of
+from .model.calibration_knobs import calibration_of, links_of, settings_of
 from .model.links import Parameters
-from .predict import Prediction, as_measured, predict
+from .prediction import Prediction, as_measured, predict
 
 if TYPE_CHECKING:
     import pandas as pd

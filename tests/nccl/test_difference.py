@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim import nccl
 from collsim.cli import app
-from collsim.nccl.apart import FAR, SHOWN, _call, _explained, _stated_bytes, terms
+from collsim.nccl.difference import FAR, SHOWN, _call, _explained, _stated_bytes, terms
 from collsim.nccl.model import links
 from collsim.nccl.model.timing import byte_time, time_of
-from collsim.nccl.simulated import trace as simulated
+from collsim.nccl.predicted_schedule import trace as simulated
 
 
 def ring(machine, nbytes, name="allreduce_ring"):

@@ -1,8 +1,8 @@
 """A few published runs over the kinds of machine, each with its source, to hold a prediction against.
 
-`published.json` beside this file holds facts only: for each run its machine in the words that `words.facts` reads, and
-some of the sizes and out-of-place times that its owners printed. `plain` are the words of the same machine where
-nothing was switched off or pinned: predict with those, and the run has a gap that `gaps.explain` should explain.
+`published_runs.json` holds facts only: for each run its machine in the words that `machine_words` reads, and some of
+the sizes and out-of-place times that its owners printed. `plain` are the words of the same machine where nothing was
+switched off or pinned: predict with those, and the run has a gap that `gaps.explain` should explain.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 from ...errors import CollsimError, unknown
 from ...topology import Topology
 from ..machine.facts import Facts
+from ..machine.machine_words import facts
 from ..machine.topology_facts import facts_of
-from ..machine.words import facts
 from ..model.links import MEASURED, Parameters
-from ..predict import BUSBW, Prediction, collective_name, predict
+from ..prediction import BUSBW, Prediction, collective_name, predict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ class Run:
 @cache
 def published() -> Mapping[str, Run]:
     """The runs that come with collsim, by name."""
-    text = files(__package__).joinpath("published.json").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("published_runs.json").read_text(encoding="utf-8")
     return MappingProxyType({entry["name"]: _run(entry) for entry in json.loads(text)["runs"]})
 
 

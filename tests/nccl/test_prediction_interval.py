@@ -12,7 +12,7 @@ from accuracy.tables import joined
 
 from collsim.errors import CollsimError
 from collsim.nccl import facts, own_run, predict, worth
-from collsim.nccl.model import spread
+from collsim.nccl.model import prediction_interval
 
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
 BOX = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
@@ -59,7 +59,7 @@ def test_levels_of_few_systems_are_those_of_students_table(level, freedom, wante
 
 
 def test_what_is_kept_is_what_the_table_of_residuals_says(kept):
-    assert spread._known() == spreads.calibrated(kept)
+    assert prediction_interval._known() == spreads.calibrated(kept)
 
 
 def test_the_table_of_residuals_names_no_run_and_no_system(kept):
@@ -69,7 +69,7 @@ def test_the_table_of_residuals_names_no_run_and_no_system(kept):
 
 @pytest.mark.parametrize("family", LEFT_OUT)
 def test_systems_left_out_are_predicted_as_well_as_they_were(kept, family):
-    mine = kept[kept.kind.map(spread.family_of) == family].assign(off=kept.off.abs())
+    mine = kept[kept.kind.map(prediction_interval.family_of) == family].assign(off=kept.off.abs())
     by_run = mine.groupby(["band", "run"]).off.median().groupby("band").median()
     for band, most in enumerate(LEFT_OUT[family]):
         assert np.expm1(by_run[band]) < most + 0.02, (band, by_run[band])
@@ -77,7 +77,7 @@ def test_systems_left_out_are_predicted_as_well_as_they_were(kept, family):
 
 @pytest.mark.parametrize("band", [0, 1, 2])
 def test_as_many_runs_of_systems_left_out_are_near_as_were(kept, band):
-    mine = kept[(kept.kind.map(spread.family_of) == "nccl") & (kept.band == band)]
+    mine = kept[(kept.kind.map(prediction_interval.family_of) == "nccl") & (kept.band == band)]
     ratio = np.exp(mine.groupby("run").off.median().abs())
     for within, least in zip((1.25, 1.6), NEAR[band], strict=True):
         assert (ratio <= within).mean() > least - 0.02
@@ -108,7 +108,7 @@ def test_little_known_is_wide_and_said():
     known = predict("allreduce", BOX, "1GiB").interval()
     strange = predict("allreduce", facts("Banana", 8, 1, "nvlink3-nvswitch", "none"), "1GiB").interval()
     assert strange.high / strange.low > 1.3 * known.high / known.low
-    assert known.systems >= spread.FEW
+    assert known.systems >= prediction_interval.FEW
     assert not known.why
     assert "class (unknown gpu)" in strange.why
 
@@ -126,8 +126,8 @@ def test_a_measurement_moves_what_it_is_about_and_narrows_it():
 def test_the_posterior_is_the_closed_form_of_one_number():
     """One part only: variance s^2 and a rest r^2, measured d off: mean s^2 / (s^2 + r^2) d, variance s^2 r^2 / (s^2 + r^2)."""
     s, r, d = 0.5, 0.1, 0.3
-    only = spread.Shares(1.0, 0.0, 0.0)
-    shift, deviation = spread.given(np.array([s, 1.0, 1.0]), r, only, [spread.Point(only, d)])
+    only = prediction_interval.Shares(1.0, 0.0, 0.0)
+    shift, deviation = prediction_interval.given(np.array([s, 1.0, 1.0]), r, only, [prediction_interval.Point(only, d)])
     assert shift == pytest.approx(s**2 / (s**2 + r**2) * d)
     assert deviation == pytest.approx(math.sqrt(s**2 * r**2 / (s**2 + r**2) + r**2))
 

@@ -10,8 +10,8 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError, FormatError
 from collsim.nccl import facts, facts_of, predict
-from collsim.nccl.fit import calibrate
-from collsim.nccl.model.calibrated import CLUSTER, turned
+from collsim.nccl.link_calibration import calibrate
+from collsim.nccl.model.calibration_knobs import CLUSTER, turned
 from collsim.nccl.model.links import MEASURED
 
 FACTS = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")

@@ -5,8 +5,8 @@ The logarithm of measured over predicted time is taken as a sum of what is not k
 rest. How far each is off was read from predictions of systems left out, by class of machine and collective, a class
 with few systems leaning on all others; what these widths miss is made up for by a factor that covers the share asked
 for, from scores that have not seen their own system (cross-conformal prediction: Vovk 2015; Lei et al. 2018).
-`spread.json` beside this file is made by docs/accuracy/spreads.py. Measurements of one's own move the three and make
-them narrower (`given`: Bayesian linear regression, all normal).
+`interval_widths.json` is made by docs/accuracy/spreads.py. Measurements of one's own move the three and make them
+narrower (`given`: Bayesian linear regression, all normal).
 """
 
 from __future__ import annotations
@@ -153,5 +153,5 @@ def factor(quantiles: Mapping[str, float], level: float) -> float:
 def _known() -> dict[str, Any]:
     from importlib.resources import files
 
-    found: dict[str, Any] = json.loads(files(__package__).joinpath("spread.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(files(__package__).joinpath("interval_widths.json").read_text(encoding="utf-8"))
     return found

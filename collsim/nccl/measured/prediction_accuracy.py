@@ -20,11 +20,11 @@ import numpy as np
 from ...errors import CollsimError, FormatError
 from ...files import csv_of, write_text
 from ..libraries import mpi
-from ..machine.words import facts
-from ..model.relative import relative_error
+from ..machine.machine_words import facts
+from ..model.prediction_interval import LEVEL, Interval, Shares, interval, shares
+from ..model.relative_error import relative_error
 from ..model.releases import NEWEST, OLDEST
-from ..model.spread import LEVEL, Interval, Shares, interval, shares
-from ..predict import Prediction, collective_name, predict
+from ..prediction import Prediction, collective_name, predict
 from ..search.constants import ALGORITHMS
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from ...topology.plan import LEVELS, Machine
 from . import constants as c
-from .ways import NodeGraph, Rules, SearchInput
+from .node_graph import NodeGraph, Rules, SearchInput
 
 
 @dataclass(frozen=True)

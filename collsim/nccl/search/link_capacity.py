@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from math import gcd
 
-from .ways import LinkPath, NodeGraph
+from .node_graph import LinkPath, NodeGraph
 
 #: Parts of a GB/s: the speeds of NCCL's tables are hundredths, and ways reserve 80ths of them (1.2 times, an eighth,
 #: half of either).

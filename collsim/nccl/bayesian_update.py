@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
 from ..units import format_bytes, parse_bytes, parse_time
-from .model.spread import Point
+from .model.prediction_interval import Point
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .predict import Prediction
+    from .prediction import Prediction
 
 
 def times_of(measured: Any, collective: str) -> dict[int, float]:

@@ -20,16 +20,16 @@ from ..topology import Topology
 from ..topology.calibrated import LinkFigures, Measured, Residue, calibrated
 from ..topology.network import Hop
 from ..units import format_bytes, format_time
-from .graphs import communicator
-from .machine.between import between
+from .machine.fabric_cost import between
 from .machine.facts import Facts
 from .machine.topology_facts import facts_of, searched
-from .model.calibrated import CLUSTER, Knobs, beyond, fitted_on, poor, residue_of, settings_of, turned
+from .model.calibration_knobs import CLUSTER, Knobs, beyond, fitted_on, poor, residue_of, settings_of, turned
 from .model.links import MEASURED, Parameters
-from .model.relative import relative_error
+from .model.relative_error import relative_error
 from .model.timing import Call, hops, inside_rate, net_rate, step_time, time_of
 from .model.tuner import choose
-from .predict import Prediction, as_measured, collective_name, predict
+from .prediction import Prediction, as_measured, collective_name, predict
+from .tuner_graphs import communicator
 
 if TYPE_CHECKING:
     import pandas as pd

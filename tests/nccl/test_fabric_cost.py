@@ -6,9 +6,9 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import predict
-from collsim.nccl.machine.between import ONE_SWITCH
+from collsim.nccl.machine.fabric_cost import ONE_SWITCH
 from collsim.nccl.model.links import CARRIES, NET_P2P, TCP_PER_NIC
-from collsim.nccl.simulated import trace
+from collsim.nccl.predicted_schedule import trace
 
 #: Bytes at which latency is nothing beside them.
 MANY = "4GiB"

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from . import constants as c
-from .capacity import Allowed, Exit
-from .ways import LinkPath, NodeGraph
+from .link_capacity import Allowed, Exit
+from .node_graph import LinkPath, NodeGraph
 
 _FREE, _PCI, _REPLAY = range(3)
 

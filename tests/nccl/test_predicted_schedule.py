@@ -5,7 +5,7 @@ import pytest
 from collsim import topology, verify
 from collsim.errors import CollsimError
 from collsim.nccl import facts_of
-from collsim.nccl.simulated import schedule_of, trace
+from collsim.nccl.predicted_schedule import schedule_of, trace
 
 GIB = 2**30
 
