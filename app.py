@@ -1,9 +1,9 @@
-"""`streamlit run app.py`: the server and its door are in collsim/app/server, the pages in collsim/app."""
+"""`streamlit run app.py`: the server and its access control are in collsim/app/server, the pages in collsim/app."""
 
 import streamlit as st
 
 from collsim.app.entry import first_frame, ready
-from collsim.app.server import PAGES, at_start, lifespan, middleware
+from collsim.app.server import PAGES, build_middleware, register_startup, run_lifespan
 
-at_start(ready.get_ready)
-app = st.App(PAGES, lifespan=lifespan, middleware=middleware(first_frame.of))
+register_startup(ready.get_ready)
+app = st.App(PAGES, lifespan=run_lifespan, middleware=build_middleware(first_frame.of))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from collsim import plugins
-from collsim.app.server import start
+from collsim.app.server import startup
 from collsim.errors import CollsimError
 
 ROOT = Path(__file__).parents[1]
@@ -253,11 +253,11 @@ print(frame.passed.tolist())
     ("room", "asked", "held"), [(True, None, "0"), (True, "1", "1"), (False, None, None), (True, "0", "0")]
 )
 def test_a_server_that_is_open_to_a_room_imports_none_unless_it_is_told_to(monkeypatch, room, asked, held):
-    monkeypatch.setattr(start, "admission", lambda: object() if room else None)
+    monkeypatch.setattr(startup, "get_join_code", lambda: object() if room else None)
     monkeypatch.setenv(plugins.SWITCH, asked or "")
     if asked is None:
         monkeypatch.delenv(plugins.SWITCH)
-    start.middleware(lambda path, query: "")
+    startup.build_middleware(lambda path, query: "")
     assert os.environ.get(plugins.SWITCH) == held
     assert plugins.refused() == (held == "0")
 

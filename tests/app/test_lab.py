@@ -61,7 +61,7 @@ def test_what_an_address_may_not_ask_for_is_said_and_the_usual_shown():
 
 def test_whoever_sits_elsewhere_may_not_start_processes(monkeypatch):
     started_never(monkeypatch)
-    monkeypatch.setattr(page, "client_of_tab", lambda who: "192.0.2.7")
+    monkeypatch.setattr(page, "is_local_session", lambda: False)
     at = opened(ranks="2")
     assert not [button for button in at.button if button.key == "lab_run"]
     assert any(TEXTS["lab.elsewhere"][0] in e.proto.body for e in at.get("html"))

@@ -21,7 +21,7 @@ from collsim.app.pages.write.drafts import Draft
 from collsim.app.pages.write.verdict import verdict
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import Refused, outcome
-from collsim.app.server.use import Use
+from collsim.app.server.usage import ClientUsage
 
 ROOT = Path(__file__).parents[2]
 
@@ -362,7 +362,7 @@ def test_code_that_never_ends_keeps_nobody_elses_runs_waiting(staff):
 
 def test_what_somebody_used_counts_less_as_time_passes_and_this_computer_uses_nothing():
     now = [0.0]
-    use = Use(clock=lambda: now[0])
+    use = ClientUsage(clock=lambda: now[0])
     use.begins({"a", ""})
     assert use.seconds("a") == 1.0  # before anybody knows
     use.ends({"a", ""}, 8.0)
@@ -378,7 +378,7 @@ def test_what_somebody_used_counts_less_as_time_passes_and_this_computer_uses_no
 def test_clients_are_compared_at_one_moment_however_long_the_comparing_takes():
     """Two who used as much, one of them a moment later: had time gone by between two looks, she came first."""
     now, ticks = [0.0], 0.0
-    use = Use(clock=lambda: now[0])
+    use = ClientUsage(clock=lambda: now[0])
 
     def slow():
         now[0] += ticks
@@ -401,7 +401,7 @@ def test_pages_that_open_at_the_same_moment_share_their_workers(monkeypatch):
 
     pool._workers.cache_clear()
     monkeypatch.setattr(pool, "Workers", Slow)
-    monkeypatch.setattr(pool, "at_end", lambda end: None)
+    monkeypatch.setattr(pool, "register_shutdown", lambda end: None)
     with ThreadPoolExecutor(8) as pages:
         staff = {id(one) for one in pages.map(lambda _: pool.workers(), range(8))}
     pool._workers.cache_clear()

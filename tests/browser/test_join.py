@@ -13,9 +13,9 @@ from urllib.request import urlopen
 import pytest
 from visits import STILL
 
-from collsim.app.server.entrance import TEXTS
-from collsim.app.server.listening import addresses
-from collsim.app.server.qr import as_picture
+from collsim.app.server.addresses import list_addresses
+from collsim.app.server.join_page import TEXTS
+from collsim.app.server.qr import render_qr_svg
 
 pytestmark = pytest.mark.browser
 
@@ -57,7 +57,7 @@ def _answers(port):
         return False
 
 
-@pytest.mark.skipif(not addresses(), reason="this machine has no address but its own loopback")
+@pytest.mark.skipif(not list_addresses(), reason="this machine has no address but its own loopback")
 @pytest.mark.parametrize(("locale", "lang"), [("en-US", 0), ("zh-CN", 1)])
 def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale, lang):
     contexts = [chromium.new_context(locale=locale, viewport={"width": w, "height": 900}) for w in (1280, 400)]
@@ -69,10 +69,10 @@ def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale
     teacher.locator(".st-key-ask_class button").first.click()
     shown = teacher.locator(".cs-join b").first.inner_text()
     code = teacher.locator(".cs-join b.key").inner_text()
-    assert re.fullmatch(rf"{re.escape(addresses()[0])}:{room}/\?class=[a-z]{{4}}", shown)
+    assert re.fullmatch(rf"{re.escape(list_addresses()[0])}:{room}/\?class=[a-z]{{4}}", shown)
     picture = teacher.locator(".cs-join img")
     assert picture.evaluate("image => image.complete && image.naturalWidth") > 100
-    assert picture.get_attribute("src") == as_picture(f"http://{shown}&join={code.lower()}")
+    assert picture.get_attribute("src") == render_qr_svg(f"http://{shown}&join={code.lower()}")
 
     phone.goto(f"http://{shown}")
     phone.get_by_text(TEXTS["ask"][lang]).wait_for()
@@ -84,7 +84,7 @@ def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale
     phone.wait_for_url(re.compile(r"/class\?class=[a-z]{4}"))
     assert code.lower() not in phone.url
     teacher.locator(".cs-count[data-here='1']").wait_for()
-    phone.goto(f"http://{addresses()[0]}:{room}/lessons")
+    phone.goto(f"http://{list_addresses()[0]}:{room}/lessons")
     phone.locator("h1").first.wait_for()
     for context in contexts:
         context.close()

@@ -18,7 +18,7 @@ from ..scenario.choice import Choice
 from ..scenario.mistakes import sentence
 from ..scenario.panels import LONGEST_ANSWER, MOST_SEEDS, SHOWN, Panels
 from ..scenario.run_questions import asked_about, expected_questions
-from ..server import as_picture, invitation
+from ..server import create_invitation, render_qr_svg
 from ..shell.notes import mistake, note_html
 from ..shell.results import latest
 from ..shell.session import language, session, t
@@ -272,13 +272,13 @@ def _ended(panels: Panels) -> Panels:
 
 def _joining(room: str) -> None:
     """Where students go, large enough to be read from the last row; a QR code where they can reach this server."""
-    way = invitation(st.context.url or "", **{"class": room[:4]})
-    words = [f"<small>{html.escape(t('class.join'))}</small><b>{html.escape(way.shown)}</b>"]
+    way = create_invitation(st.context.url or "", **{"class": room[:4]})
+    words = [f"<small>{html.escape(t('class.join'))}</small><b>{html.escape(way.address)}</b>"]
     if way.code:
         words += [f"<small>{html.escape(t('class.key'))}</small><b class='key'>{html.escape(way.code)}</b>"]
     if not way.link:
         words += [note_html(t("class.local"), kind="small")]
-    picture = f'<img src="{as_picture(way.link)}" alt="{html.escape(t("class.qr"))}">' if way.link else ""
+    picture = f'<img src="{render_qr_svg(way.link)}" alt="{html.escape(t("class.qr"))}">' if way.link else ""
     st.html(f'<div class="cs-join"><div>{"".join(words)}</div>{picture}</div>')
 
 

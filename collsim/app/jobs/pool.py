@@ -25,8 +25,10 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from ..server import at_end, client_of
-from ..server.use import Use
+from ..server import register_shutdown
+from ..server.access_control import CLIENT_HEADER
+from ..server.session_client import UNKNOWN
+from ..server.usage import ClientUsage
 from .worker import prepare, remove
 
 #: Results of all sessions together and what they were made from, in bytes as pickled; the least recently used goes
@@ -180,7 +182,7 @@ class Workers:
         self._rows: dict[str, list[Computation]] = {row: [] for row in ROWS}
         self._at_work: dict[str, list[Computation]] = {row: [] for row in ROWS}
         self._count = count
-        self._use = Use()
+        self._use = ClientUsage()
         self._staff: set[Worker] = set()
         self._closed = False
         for row in ROWS:
@@ -392,13 +394,18 @@ def tab_is_open(who: str) -> bool:
 
 
 def client_of_tab(who: str) -> str:
-    """The client of a Streamlit session; empty for this computer, and for a tab that has gone."""
+    """The client of a Streamlit session; empty for this computer."""
     from streamlit import runtime
 
-    tab = runtime.get_instance().get_client(who) if runtime.exists() else None
+    if not runtime.exists() or who == _SERVER:
+        return ""
+    tab = runtime.get_instance().get_client(who)
     context = None if tab is None else tab.client_context
-    host = None if context is None else context.remote_ip
-    return client_of(host) if isinstance(host, str) else ""
+    return UNKNOWN if context is None else dict(context.headers).get(CLIENT_HEADER, UNKNOWN)
+
+
+#: What asks for work that no page asks for.
+_SERVER = "the server"
 
 
 _MAKES = threading.Lock()
@@ -413,7 +420,7 @@ def workers() -> Workers:
 @cache
 def _workers() -> Workers:
     staff = Workers(here=tab_is_open, client=client_of_tab)
-    at_end(staff.close)
+    register_shutdown(staff.close)
     return staff
 
 
@@ -432,9 +439,9 @@ class Engine:
         with self._asked:
             if self.ready.is_set():
                 return
-            job = workers().ask("the server", prepare, (), self.SECONDS)
+            job = workers().ask(_SERVER, prepare, (), self.SECONDS)
             while not job.over.wait(1.0):
-                workers().seen("the server", job)
+                workers().seen(_SERVER, job)
             self.load()
 
     def load(self) -> None:

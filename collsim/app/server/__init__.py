@@ -1,24 +1,26 @@
-"""The server around the pages: where it listens, who comes in, and how much one client may ask for.
+"""The server around the pages: where it listens, whom it admits, and the limits of each client.
 
-Without more it listens on this computer only. `collsim app --class` opens it to the room: then a client gives the join
-code before anything runs (`door`), and what one client and all clients together may ask for is bounded (`clients`).
+By default it listens on this computer only. `collsim app --class` opens it to a class: then a client enters the join
+code before anything of the app runs (`access_control`), and what one client and all clients together may use is limited
+(`clients`).
 """
 
-from .clients import client_of
-from .invitation import Invitation, invitation
-from .listening import listens_on_loopback
-from .qr import as_picture
-from .start import PAGES, at_end, at_start, lifespan, middleware
+from .addresses import listens_on_loopback
+from .invitation import Invitation, create_invitation
+from .qr import render_qr_svg
+from .session_client import get_session_client, is_local_session
+from .startup import PAGES, build_middleware, register_shutdown, register_startup, run_lifespan
 
 __all__ = [
     "PAGES",
     "Invitation",
-    "as_picture",
-    "at_end",
-    "at_start",
-    "client_of",
-    "invitation",
-    "lifespan",
+    "build_middleware",
+    "create_invitation",
+    "get_session_client",
+    "is_local_session",
     "listens_on_loopback",
-    "middleware",
+    "register_shutdown",
+    "register_startup",
+    "render_qr_svg",
+    "run_lifespan",
 ]

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address
 
+#: The client of whoever sits at this computer; no limit applies to it.
+LOCAL = ""
 #: Addresses that are remembered at a time; those without a page are forgotten first.
 MOST_CLIENTS = 2_000
 #: Seconds after its last page for which a client's uploads count; Streamlit keeps them 120 s (disconnectedSessionTTL).
@@ -45,33 +47,35 @@ class ClientLimits:
     message_bytes: int = 4 * 2**20
 
 
-class Pace:
-    """So many times per second, and `burst` at once (a leaky bucket: ITU-T I.371, generic cell rate algorithm)."""
+class LeakyBucket:
+    """Limits how often something happens: `rate` times a second, and `burst` times at once (ITU-T I.371, generic cell
+    rate algorithm)."""
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float]):
-        self._step, self._slack, self._clock = 1.0 / rate, (burst - 1) / rate, clock
-        self._due = clock() - self._slack
+        self._interval, self._tolerance, self._clock = 1.0 / rate, (burst - 1) / rate, clock
+        self._due = clock() - self._tolerance
 
-    def wait(self) -> float:
-        """Take one turn; the seconds until it comes."""
+    def take(self) -> float:
+        """Count one; return the seconds until it may happen."""
         now = self._clock()
-        turn = max(self._due, now - self._slack)
-        self._due = turn + self._step
-        return max(0.0, turn - now)
+        start = max(self._due, now - self._tolerance)
+        self._due = start + self._interval
+        return max(0.0, start - now)
 
     def is_free(self) -> bool:
-        """Would a turn come at once?"""
+        """Whether one more may happen at once."""
         return self._due <= self._clock()
 
 
 @dataclass
 class Client:
-    """One address: its pages, what it has uploaded (bytes by path), and its paces."""
+    """One address: how many pages it has open, when it closed the last one, and what it has uploaded (bytes by
+    path)."""
 
-    opens: Pace
-    reruns: Pace
-    tries: Pace
-    left: float
+    opens: LeakyBucket
+    messages: LeakyBucket
+    tries: LeakyBucket
+    last_seen: float
     tabs: int = 0
     uploads: dict[str, int] = field(default_factory=dict)
 
@@ -82,51 +86,51 @@ class Clients:
     def __init__(self, limits: ClientLimits = ClientLimits(), clock: Callable[[], float] = time.monotonic):
         self.limits, self._clock = limits, clock
         self._known: dict[str, Client] = {}
-        self._reruns = Pace(limits.reruns_in_all, int(limits.reruns_in_all), clock)
+        self._messages = LeakyBucket(limits.reruns_in_all, int(limits.reruns_in_all), clock)
 
-    def enter(self, who: str) -> bool:
-        """Open one more page; False where this client, or the server, has as many as it may, or opens them too
+    def open_page(self, client_id: str) -> bool:
+        """Count one more page; False where this client, or the server, has as many as it may, or opens them too
         often."""
-        client = self._client(who)
-        if client is None or self.is_full(who) or not client.opens.is_free():
+        client = self._client(client_id)
+        if client is None or self.is_full(client_id) or not client.opens.is_free():
             return False
-        client.opens.wait()
+        client.opens.take()
         client.tabs += 1
         return True
 
-    def is_full(self, who: str) -> bool:
-        """Would one more page be too many?"""
-        client = self._client(who)
+    def is_full(self, client_id: str) -> bool:
+        """Whether one more page would be too many."""
+        client = self._client(client_id)
         return client is None or client.tabs >= self.limits.tabs or self.tabs >= self.limits.all
 
-    def leave(self, who: str) -> None:
-        """Close a page."""
-        client = self._known[who]
-        client.tabs, client.left = client.tabs - 1, self._clock()
+    def close_page(self, client_id: str) -> None:
+        """Count one page less."""
+        client = self._known[client_id]
+        client.tabs, client.last_seen = client.tabs - 1, self._clock()
 
     @property
     def tabs(self) -> int:
-        """Pages that are open, of all clients."""
+        """How many pages all clients have open."""
         return sum(client.tabs for client in self._known.values())
 
-    def wait(self, who: str) -> float:
-        """Seconds until this client's next rerun comes to its turn."""
-        return max(self._known[who].reruns.wait(), self._reruns.wait())
+    def pace_message(self, client_id: str) -> float:
+        """Count a message of a page; return the seconds for which it waits."""
+        return max(self._known[client_id].messages.take(), self._messages.take())
 
-    def may_try(self, who: str) -> bool:
-        """Has this client a try of the join code left?"""
-        client = self._client(who)
+    def may_try(self, client_id: str) -> bool:
+        """Whether this client has a try of the join code left."""
+        client = self._client(client_id)
         return client is not None and client.tries.is_free()
 
-    def failed(self, who: str) -> None:
-        """One try was wrong."""
-        client = self._client(who)
+    def count_wrong_code(self, client_id: str) -> None:
+        """Count one wrong try of the join code."""
+        client = self._client(client_id)
         if client is not None:
-            client.tries.wait()
+            client.tries.take()
 
-    def upload(self, who: str, path: str, nbytes: int) -> bool:
+    def upload(self, client_id: str, path: str, nbytes: int) -> bool:
         """Take an upload of so many bytes; False where the client, or all together, hold as many as they may."""
-        client = self._client(who)
+        client = self._client(client_id)
         if client is None:
             return False
         mine = sum(client.uploads.values()) - client.uploads.get(path, 0) + nbytes
@@ -136,40 +140,40 @@ class Clients:
         client.uploads[path] = nbytes
         return True
 
-    def drop(self, who: str, path: str) -> None:
+    def drop(self, client_id: str, path: str) -> None:
         """The client took an upload back."""
-        client = self._client(who)
+        client = self._client(client_id)
         if client is not None:
             client.uploads.pop(path, None)
 
-    def _client(self, who: str) -> Client | None:
+    def _client(self, client_id: str) -> Client | None:
         """The client of an address; None where too many are remembered."""
         self._sweep()
-        if who not in self._known:
+        if client_id not in self._known:
             if len(self._known) >= MOST_CLIENTS:
                 return None
             of_one = self.limits.tabs
-            opens = Pace(self.limits.opened * of_one / 60.0, 2 * of_one, self._clock)
-            reruns = Pace(self.limits.reruns * of_one, self.limits.burst * of_one, self._clock)
-            tries = Pace(self.limits.tries / 60.0, self.limits.tries, self._clock)
-            self._known[who] = Client(opens, reruns, tries, self._clock())
-        return self._known[who]
+            opens = LeakyBucket(self.limits.opened * of_one / 60.0, 2 * of_one, self._clock)
+            reruns = LeakyBucket(self.limits.reruns * of_one, self.limits.burst * of_one, self._clock)
+            tries = LeakyBucket(self.limits.tries / 60.0, self.limits.tries, self._clock)
+            self._known[client_id] = Client(opens, reruns, tries, self._clock())
+        return self._known[client_id]
 
     def _sweep(self) -> None:
         now = self._clock()
-        gone = [who for who, one in self._known.items() if not one.tabs and now - one.left > FORGOTTEN]
-        for who in gone:
-            del self._known[who]
+        for client_id, client in list(self._known.items()):
+            if not client.tabs and now - client.last_seen > FORGOTTEN:
+                del self._known[client_id]
 
 
-def client_of(host: str) -> str:
-    """The client to which a network address belongs: itself, or the /64 of an IPv6 address; empty for this computer."""
+def identify_client(host: str) -> str:
+    """Return the client that a network address belongs to: the address, or the /64 of an IPv6 address."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:
         return host
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is None:
-            return "" if address.is_loopback else f"{IPv6Address(int(address) >> 64 << 64)}/64"
+            return f"{IPv6Address(int(address) >> 64 << 64)}/64"
         address = address.ipv4_mapped
-    return "" if address.is_loopback else str(address)
+    return str(address)

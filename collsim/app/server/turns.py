@@ -26,7 +26,7 @@ from google.protobuf.message import DecodeError
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from .use import Use
+from .usage import ClientUsage
 
 #: Reruns at a time of all clients: they share one lock, so more of them would not be faster, each only later.
 MOST = 3
@@ -72,7 +72,7 @@ class Turns:
     """
 
     def __init__(self, most: int = MOST, of_one: int = 1, clock: Callable[[], float] = time.monotonic):
-        self.most, self.of_one, self._use, self._clock = most, of_one, Use(clock), clock
+        self.most, self.of_one, self._use, self._clock = most, of_one, ClientUsage(clock), clock
         self._shared, self._counted = 0.0, clock()
         self._latest, self._clocks = 0.0, dict[str, float]()
         self._last = dict[str, float]()  # when a client's latest rerun began, those of the last PATIENCE seconds

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from collsim.app.server import PAGES
-from collsim.app.server.listening import addresses
+from collsim.app.server.addresses import list_addresses
 
 ROOT = Path(__file__).parents[3]
 #: Read by every Python at its start: whoever looks up or calls another computer is written down and gets an error.
@@ -102,12 +102,12 @@ def test_without_more_the_app_listens_on_this_computer_only_and_calls_nobody(way
         assert not alive(port)
 
 
-@pytest.mark.skipif(not addresses(), reason="this machine has no address but its own loopback")
+@pytest.mark.skipif(not list_addresses(), reason="this machine has no address but its own loopback")
 def test_a_class_finds_the_app_at_its_real_address_and_comes_in_with_the_code(tmp_path):
     with served(tmp_path, "collsim", "app", "--class", "--headless") as (process, port, log, watched):
         said = log.read_text()
         code = re.search(r"Join code: (\w{6})", said)[1]
-        room = f"http://{addresses()[0]}:{port}/"
+        room = f"http://{list_addresses()[0]}:{port}/"
         assert room in said
         assert "█" in said, "the QR code"
         assert got(room)[0] == 401

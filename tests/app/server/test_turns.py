@@ -8,8 +8,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from collsim.app.server import turns
+from collsim.app.server.access_control import AccessControl
 from collsim.app.server.clients import ClientLimits, Clients
-from collsim.app.server.door import Door
 from collsim.app.server.turns import PageTurn, Turns
 
 
@@ -340,9 +340,9 @@ def test_who_never_says_that_a_rerun_has_ended_blocks_nobody_else_and_gets_no_ot
 
 
 def test_a_class_behind_one_address_has_a_rerun_for_every_twelve_pages():
-    assert Door(None, None, Clients()).turns.of_one == 1
-    assert Door(None, None, Clients(ClientLimits(tabs=36))).turns.of_one == 3
-    assert Door(None, None, Clients(ClientLimits(tabs=2))).turns.of_one == 1
+    assert AccessControl(None, None, Clients()).turns.of_one == 1
+    assert AccessControl(None, None, Clients(ClientLimits(tabs=36))).turns.of_one == 3
+    assert AccessControl(None, None, Clients(ClientLimits(tabs=2))).turns.of_one == 1
 
 
 def test_the_door_lets_a_second_rerun_of_a_client_through_when_the_first_has_ended():
@@ -355,7 +355,7 @@ def test_the_door_lets_a_second_rerun_of_a_client_through_when_the_first_has_end
             await ends.wait()
             await send({"type": "websocket.send", "bytes": ended()})
 
-        door = Door(app, None, Clients())
+        door = AccessControl(app, None, Clients())
 
         async def page(who, path):
             async def receive():
@@ -364,7 +364,7 @@ def test_the_door_lets_a_second_rerun_of_a_client_through_when_the_first_has_end
             async def send(message):
                 pass
 
-            await door._page(who, {"path": path, "type": "websocket"}, receive, send)
+            await door._serve_page(who, {"path": path, "type": "websocket"}, receive, send)
 
         pages = [asyncio.create_task(page(*who)) for who in (("a", "/1"), ("a", "/2"), ("b", "/3"))]
         await asyncio.sleep(0.05)

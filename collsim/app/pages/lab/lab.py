@@ -14,7 +14,7 @@ from collsim.registry import find
 from collsim.units import format_time, parse_time
 from collsim.viz.real.document import lab_source, lab_step_source
 
-from ...jobs.pool import client_of_tab
+from ...server import is_local_session
 from ...shell import codebox
 from ...shell.address import leave, remembered
 from ...shell.codebox import CodePart
@@ -22,7 +22,7 @@ from ...shell.controls import algorithm_label, choose, number, quantity, segment
 from ...shell.notes import complain, headline, note, part, quantity_figure, small, verdict
 from ...shell.page import page
 from ...shell.player import look
-from ...shell.results import latest, requests
+from ...shell.results import latest
 from ...shell.session import language, session, t
 from . import asked, measure, steps
 from .asked import LabChoice
@@ -121,7 +121,7 @@ def _named(name: str) -> str:
 
 def may_start() -> bool:
     """Only who sits at this computer starts processes on it: others of a class see what was predicted."""
-    return not client_of_tab(requests().who)
+    return is_local_session()
 
 
 def _button(choice: LabChoice) -> None:

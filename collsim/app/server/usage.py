@@ -18,7 +18,7 @@ _NOTHING = 1e-3
 Job = TypeVar("Job")
 
 
-class Use:
+class ClientUsage:
     """Seconds of work that each client asked for, older ones counting less; the client "", this computer, uses
     none."""
 

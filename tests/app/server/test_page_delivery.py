@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import StreamingResponse
 
 from collsim.app.entry import first_frame
-from collsim.app.server.loading import Loading
+from collsim.app.server.page_delivery import PageDelivery
 
 PAGE = b"<html><body><div id=root></div></body></html>"
 SCRIPT = b"export const one = 1;\n" * 200
@@ -57,7 +57,7 @@ def frames(monkeypatch):
 
 def test_a_script_goes_compressed_and_is_compressed_once():
     behind = Streamlit()
-    layer = Loading(behind, first=first_frame.of)
+    layer = PageDelivery(behind, build_first_frame=first_frame.of)
     for _ in range(2):
         status, headers, body = got(layer, "/static/js/a.js", accept_encoding="gzip, br")
         assert (status, gzip.decompress(body)) == (200, SCRIPT)
@@ -71,7 +71,7 @@ def test_a_script_goes_compressed_and_is_compressed_once():
 
 @pytest.mark.parametrize("headers", [{}, {"accept_encoding": "br"}, {"accept_encoding": "gzip", "range": "bytes=0-3"}])
 def test_who_cannot_take_gzip_gets_the_file_as_it_is(headers):
-    assert got(Loading(Streamlit(), first=first_frame.of), "/static/js/a.js", **headers)[2] == SCRIPT
+    assert got(PageDelivery(Streamlit(), build_first_frame=first_frame.of), "/static/js/a.js", **headers)[2] == SCRIPT
 
 
 def test_a_browser_that_goes_leaves_the_others_a_whole_file():
@@ -88,21 +88,23 @@ def test_a_browser_that_goes_leaves_the_others_a_whole_file():
     async def gone():
         return {"type": "http.disconnect"}
 
-    layer = Loading(behind)
+    layer = PageDelivery(behind)
     for receive in (gone, None):
         assert gzip.decompress(got(layer, "/static/js/a.js", receive=receive, accept_encoding="gzip")[2]) == SCRIPT
 
 
 def test_a_file_that_is_not_there_is_not_kept():
     behind = Streamlit()
-    layer = Loading(behind, first=first_frame.of)
+    layer = PageDelivery(behind, build_first_frame=first_frame.of)
     assert [got(layer, "/static/js/no.js", accept_encoding="gzip")[0] for _ in range(2)] == [404, 404]
     assert len(behind.asked) == 2
 
 
 def test_the_first_page_carries_its_picture_even_where_the_browser_has_the_page(frames):
     behind = Streamlit()
-    status, headers, body = got(Loading(behind, first=first_frame.of), "/", accept="text/html", if_none_match="1")
+    status, headers, body = got(
+        PageDelivery(behind, build_first_frame=first_frame.of), "/", accept="text/html", if_none_match="1"
+    )
     assert status == 200
     assert body == PAGE.replace(b"</body>", b"<i>frame</i></body>")
     assert headers[b"content-length"] == str(len(body)).encode()
@@ -113,7 +115,13 @@ def test_the_first_page_carries_its_picture_even_where_the_browser_has_the_page(
 def test_the_picture_is_in_the_language_of_the_address_or_the_browser(frames, query, asks):
     assert (
         "画面".encode()
-        in got(Loading(Streamlit(), first=first_frame.of), "/", query, accept="text/html", accept_language=asks)[2]
+        in got(
+            PageDelivery(Streamlit(), build_first_frame=first_frame.of),
+            "/",
+            query,
+            accept="text/html",
+            accept_language=asks,
+        )[2]
     )
 
 
@@ -121,7 +129,7 @@ def test_the_picture_is_in_the_language_of_the_address_or_the_browser(frames, qu
     ("path", "query", "accept"), [("/", b"ranks=4", "text/html"), ("/race", b"", "text/html"), ("/", b"", "*/*")]
 )
 def test_other_pages_and_other_runs_come_as_they_are(frames, path, query, accept):
-    assert got(Loading(Streamlit(), first=first_frame.of), path, query, accept=accept)[2] == PAGE
+    assert got(PageDelivery(Streamlit(), build_first_frame=first_frame.of), path, query, accept=accept)[2] == PAGE
 
 
 def test_the_frame_is_the_run_that_the_first_page_opens_with(monkeypatch):

@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from collsim.app.server import door as door_module
-from collsim.app.server.admission import Admission
+from collsim.app.server import access_control
+from collsim.app.server.access_control import AccessControl
 from collsim.app.server.clients import ClientLimits, Clients
-from collsim.app.server.door import Door
-from collsim.app.server.entrance import TEXTS
+from collsim.app.server.join_code import JoinCode
+from collsim.app.server.join_page import TEXTS
 
 ROOM = "192.168.1.20:8501"
 PHONE = "192.168.1.33"
@@ -21,10 +21,11 @@ class Behind:
     """The app behind the door: notes what reaches it, takes all messages of a page and ends."""
 
     def __init__(self):
-        self.reached, self.messages = [], []
+        self.reached, self.messages, self.headers = [], [], []
 
     async def __call__(self, scope, receive, send):
         self.reached.append(scope["path"])
+        self.headers.append(scope["headers"])
         if scope["type"] == "websocket":
             while (message := await receive())["type"] != "websocket.disconnect":
                 self.messages += [message] if message["type"] == "websocket.receive" else []
@@ -33,15 +34,16 @@ class Behind:
         await send({"type": "http.response.body", "body": b"the app"})
 
 
-def knocked(door, client, path="/", kind="http", method="GET", headers=(), messages=(), **query):
+def knocked(door, client, path="/", kind="http", method="GET", headers=(), messages=(), version="1.1", **query):
     """One request: its status (403 for a page's connection that is refused), headers and body."""
     given = {"host": ROOM, "accept": "text/html", **dict(headers)}
     scope = {
         "type": kind,
+        "http_version": version,
         "method": method,
         "path": path,
         "query_string": urlencode(query).encode(),
-        "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items()],
+        "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in given.items()],
         "client": (client, 50000),
     }
     come = [{"type": "websocket.connect"}] if kind == "websocket" else []
@@ -69,13 +71,13 @@ def behind():
 @pytest.fixture
 def door(behind):
     """A server that is open to a room."""
-    return Door(behind, Admission("bcdfgh"), Clients())
+    return AccessControl(behind, JoinCode("bcdfgh"), Clients())
 
 
 @pytest.fixture
 def shut(behind):
     """A server for its own computer only."""
-    return Door(behind, None, Clients())
+    return AccessControl(behind, None, Clients())
 
 
 def joined(door, client=PHONE):
@@ -104,7 +106,7 @@ def test_only_whether_the_server_runs_can_be_asked_by_everybody(door, behind):
         assert knocked(door, PHONE, path)[0] == 401
     assert knocked(door, PHONE, "/_stcore/health", "websocket")[0] == 403
     assert behind.reached == ["/_stcore/health"]
-    below = Door(behind, Admission("bcdfgh"), Clients(), base="/sim")
+    below = AccessControl(behind, JoinCode("bcdfgh"), Clients(), base="/sim")
     assert knocked(below, PHONE, "/sim/_stcore/health")[0] == 200
     assert knocked(below, PHONE, "/_stcore/health")[0] == 401
 
@@ -127,7 +129,7 @@ def test_the_way_on_after_the_code_never_leads_to_another_host(door, path):
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_wrong_code_is_told_and_after_many_none_is_tried(behind, lang):
-    door = Door(behind, Admission("bcdfgh"), Clients(ClientLimits(tries=3)))
+    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(tries=3)))
     headers = {"accept-language": f"{lang}-CN,de;q=0.5"}
     for _ in range(3):
         status, _, body = knocked(door, PHONE, join="bcdfgx", headers=headers)
@@ -150,14 +152,71 @@ def test_whoever_sits_at_the_computer_needs_no_code_but_what_a_proxy_on_it_forwa
     here = {"host": "localhost:8501"}
     assert knocked(door, "127.0.0.1", headers=here)[2] == "the app"
     assert knocked(door, "::1", headers={"host": "[::1]:8501"})[2] == "the app"
-    assert knocked(door, "127.0.0.1", headers={**here, "x-forwarded-for": PHONE})[0] == 401
     assert knocked(door, "127.0.0.1", headers={"host": "rebound.example"})[0] == 401
     assert knocked(door, PHONE, headers=here)[0] == 401, "a name is easily said"
 
 
+PROXIES = {
+    "nginx": {"x-real-ip": PHONE, "x-forwarded-for": PHONE},
+    "RFC 7239": {"forwarded": f"for={PHONE}"},
+    "RFC 9110": {"via": "1.1 proxy"},
+    "Cloudflare": {"cf-connecting-ip": PHONE},
+    "Akamai": {"true-client-ip": PHONE},
+    "Azure": {"x-azure-clientip": PHONE},
+    "Google": {"x-cloud-trace-context": "105445aa7843bc8bf206b12000100000"},
+    "Amazon": {"x-amzn-trace-id": "Root=1"},
+    "Envoy": {"x-envoy-external-address": PHONE},
+    "Fastly": {"fastly-client-ip": PHONE},
+    "Fly": {"fly-client-ip": PHONE},
+    "a header in capitals": {"X-Forwarded-Proto": "https"},
+    "no more than a scheme": {"x-forwarded-proto": "https"},
+    "an empty header": {"x-forwarded-for": ""},
+}
+
+
+@pytest.mark.parametrize("proxy", PROXIES)
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_any_header_of_a_proxy_makes_a_request_one_of_the_network(door, shut, behind, proxy, kind):
+    headers = {"host": "localhost:8501", **PROXIES[proxy]}
+    for server in (door, shut):
+        assert knocked(server, "127.0.0.1", "/_stcore/stream", kind, headers=headers)[0] in (401, 403)
+    assert behind.reached == []
+
+
+def test_a_request_in_http_1_0_comes_from_a_proxy(shut, behind):
+    assert knocked(shut, "127.0.0.1", headers={"host": "localhost"}, version="1.0")[0] == 403
+    assert behind.reached == []
+
+
+def test_the_header_of_an_upload_is_no_header_of_a_proxy(shut):
+    headers = {"host": "localhost", "x-xsrftoken": "a"}
+    assert knocked(shut, "127.0.0.1", "/_stcore/upload_file/a/b", method="PUT", headers=headers)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("peer", "headers", "client"),
+    [
+        ("127.0.0.1", {"host": "localhost"}, ""),
+        ("::ffff:127.0.0.1", {"host": "localhost"}, ""),
+        (PHONE, {}, PHONE),
+        ("127.0.0.1", {"host": "class.example", "x-forwarded-for": "203.0.113.9"}, "127.0.0.1"),
+    ],
+)
+def test_the_app_is_told_which_client_a_page_belongs_to_and_nobody_can_forge_it(door, behind, peer, headers, client):
+    host = headers.get("host", ROOM)
+    cookie = door.join_code.members.issue()
+    port = host.partition(":")[2] or "80"
+    forged = {**headers, "X-Collsim-Client": "", "cookie": f"collsim_join_{port}={cookie}"}
+    if peer != PHONE:
+        del forged["X-Collsim-Client"]
+    knocked(door, peer, "/_stcore/stream", "websocket", headers=forged)
+    (names,) = behind.headers
+    assert [value for name, value in names if name == b"x-collsim-client"] == [client.encode()]
+
+
 def test_a_forged_or_foreign_cookie_does_not_open_it(door):
     name = joined(door)["cookie"].split("=")[0]
-    for value in ("", "x.y", "a" * 5000, Admission("bcdfgh").cookie(), '";', "\x00"):
+    for value in ("", "x.y", "a" * 5000, JoinCode("bcdfgh").members.issue(), '";', "\x00"):
         assert knocked(door, PHONE, headers={"cookie": f"{name}={value}"})[0] == 401
 
 
@@ -180,29 +239,29 @@ def test_a_request_that_no_browser_sends_is_refused_without_a_fault(door, behind
 
 
 def test_a_client_with_all_its_pages_open_gets_no_more_and_is_told(behind, monkeypatch):
-    monkeypatch.setattr(door_module, "REFUSED_AFTER", 0.01)
+    monkeypatch.setattr(access_control, "REFUSAL_DELAY", 0.01)
     clients = Clients(ClientLimits(tabs=2))
-    door = Door(behind, Admission("bcdfgh"), clients)
+    door = AccessControl(behind, JoinCode("bcdfgh"), clients)
     cookie = joined(door)
-    assert clients.enter(PHONE)
-    assert clients.enter(PHONE)
+    assert clients.open_page(PHONE)
+    assert clients.open_page(PHONE)
     assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 403
     status, _, body = knocked(door, PHONE, headers=cookie)
     assert (status, TEXTS["full"][0] in body) == (429, True)
     assert behind.reached == []
-    clients.leave(PHONE)
+    clients.close_page(PHONE)
     assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 101
     assert clients.tabs == 1, "a page that ended is not counted any more"
 
 
 def test_a_page_that_may_not_open_is_told_after_a_while_and_of_many_only_some_are_waited_for(behind, monkeypatch):
-    monkeypatch.setattr(door_module, "REFUSED_AFTER", 0.2)
-    monkeypatch.setattr(door_module, "REFUSED_AT_A_TIME", 3)
+    monkeypatch.setattr(access_control, "REFUSAL_DELAY", 0.2)
+    monkeypatch.setattr(access_control, "MOST_DELAYED", 3)
 
     async def run():
         told, began = [], time.monotonic()
-        door = Door(behind, Admission("bcdfgh"), Clients(ClientLimits(tabs=1)))
-        assert door.clients.enter(PHONE)
+        door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(tabs=1)))
+        assert door.clients.open_page(PHONE)
 
         async def page():
             async def receive():
@@ -211,10 +270,10 @@ def test_a_page_that_may_not_open_is_told_after_a_while_and_of_many_only_some_ar
             async def send(message):
                 told.append((message["type"], time.monotonic() - began > 0.15))
 
-            await door._page(PHONE, {"type": "websocket", "path": "/"}, receive, send)
+            await door._serve_page(PHONE, {"type": "websocket", "path": "/"}, receive, send)
 
         await asyncio.gather(*(page() for _ in range(5)))
-        return told, door._refused
+        return told, door._delayed
 
     told, refused = asyncio.run(run())
     assert told == [("websocket.close", late) for late in (False, False, True, True, True)]
@@ -227,9 +286,9 @@ def test_reruns_beyond_the_pace_are_late_and_a_message_too_long_ends_the_page(be
     async def sleep(seconds):
         slept.append(seconds)
 
-    monkeypatch.setattr("collsim.app.server.door.asyncio.sleep", sleep)
+    monkeypatch.setattr("collsim.app.server.access_control.asyncio.sleep", sleep)
     limits = ClientLimits(tabs=1, reruns=0.5, burst=3, message_bytes=10)
-    door = Door(behind, Admission("bcdfgh"), Clients(limits, lambda: 0.0))
+    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits, lambda: 0.0))
     cookie = joined(door)
     said = [{"type": "websocket.receive", "bytes": b"rerun"}] * 5
     knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie, messages=said)
@@ -258,15 +317,15 @@ def test_a_goodbye_to_a_page_that_has_gone_is_no_error(first):
     async def send(message):
         sent.append(message["type"])
 
-    door = Door(app, Admission("bcdfgh"), Clients(ClientLimits(tabs=1)))
-    asyncio.run(door._page(PHONE, {"type": "websocket", "path": "/"}, receive, send))
+    door = AccessControl(app, JoinCode("bcdfgh"), Clients(ClientLimits(tabs=1)))
+    asyncio.run(door._serve_page(PHONE, {"type": "websocket", "path": "/"}, receive, send))
     assert sent == ([] if first == "the client" else ["websocket.close"])
     assert door.clients.tabs == 0
 
 
 def test_what_cannot_be_sent_any_more_is_dropped_and_the_app_learns_of_it_when_it_reads(monkeypatch):
     tried, heard, answered = [], [], []
-    monkeypatch.setattr(door_module.PageTurn, "answered", lambda turn, said: answered.append(said))
+    monkeypatch.setattr(access_control.PageTurn, "answered", lambda turn, said: answered.append(said))
 
     async def app(scope, receive, send):
         for _ in range(2):
@@ -280,8 +339,8 @@ def test_what_cannot_be_sent_any_more_is_dropped_and_the_app_learns_of_it_when_i
         tried.append(message)
         raise RuntimeError("Unexpected ASGI message 'websocket.send', after sending 'websocket.close'.")
 
-    door = Door(app, Admission("bcdfgh"), Clients(ClientLimits(tabs=1)))
-    asyncio.run(door._page(PHONE, {"type": "websocket", "path": "/"}, receive, send))
+    door = AccessControl(app, JoinCode("bcdfgh"), Clients(ClientLimits(tabs=1)))
+    asyncio.run(door._serve_page(PHONE, {"type": "websocket", "path": "/"}, receive, send))
     assert len(tried) == 1
     assert answered == [b"late"] * 2, "its turn ends with its rerun all the same"
     assert heard == [{"type": "websocket.disconnect", "code": 1001}]
@@ -291,13 +350,13 @@ def test_a_mistake_of_the_app_in_an_open_page_is_an_error():
     async def app(scope, receive, send):
         raise RuntimeError("a mistake")
 
-    door = Door(app, Admission("bcdfgh"), Clients(ClientLimits(tabs=1)))
+    door = AccessControl(app, JoinCode("bcdfgh"), Clients(ClientLimits(tabs=1)))
     with pytest.raises(RuntimeError, match="a mistake"):
-        asyncio.run(door._page(PHONE, {"type": "websocket", "path": "/"}, None, None))
+        asyncio.run(door._serve_page(PHONE, {"type": "websocket", "path": "/"}, None, None))
 
 
 def test_uploads_beyond_what_a_client_may_hold_are_refused_before_they_are_read(behind):
-    door = Door(behind, Admission("bcdfgh"), Clients(ClientLimits(upload_bytes=100)))
+    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(upload_bytes=100)))
     cookie = joined(door)
 
     def put(name, length, method="PUT"):

@@ -1,4 +1,4 @@
-"""What the door shows: where the join code is typed, and why somebody is not let in. Pages that need nothing else."""
+"""The pages of access control: where a client types the join code, and why it is refused. They load nothing else."""
 
 from __future__ import annotations
 
@@ -27,37 +27,53 @@ TEXTS: dict[str, tuple[str, str]] = {
 }
 
 
-def entrance(query: Iterable[tuple[str, str]], lang: str, wrong: str = "") -> str:
-    """The page that asks for the join code, and then goes on to where its address led; `wrong` says what was wrong."""
-    kept = "".join(
+def render_join_page(query: Iterable[tuple[str, str]], language: str, message: str = "") -> str:
+    """Return the page that asks for the join code and then continues to where its address led.
+
+    Args:
+        query: names and values of the address.
+        language: `en` or `zh`.
+        message: the key in `TEXTS` of what went wrong before, or an empty text.
+    """
+    hidden = "".join(
         f'<input type="hidden" name="{html.escape(name)}" value="{html.escape(value)}">'
         for name, value in query
         if name != "join"
     )
-    error = f'<p role="alert">{_say(wrong, lang)}</p>' if wrong else ""
+    error = f'<p role="alert">{_translate(message, language)}</p>' if message else ""
     field = (
-        f'<label for="join">{_say("code", lang)}</label>'
+        f'<label for="join">{_translate("code", language)}</label>'
         '<input id="join" name="join" autofocus required maxlength="40" autocomplete="off" autocapitalize="none" '
         'spellcheck="false">'
     )
-    form = f'<form method="get">{kept}{field}<button>{_say("join", lang)}</button></form>'
-    return _page(lang, f"<p>{_say('ask', lang)}</p>{error}{form}")
+    form = f'<form method="get">{hidden}{field}<button>{_translate("join", language)}</button></form>'
+    return _render_page(language, f"<p>{_translate('ask', language)}</p>{error}{form}")
 
 
-def refused(why: str, lang: str, plain: bool = False) -> str:
-    """Why somebody is not let in, as a page or as plain text."""
-    return TEXTS[why][lang == "zh"] if plain else _page(lang, f'<p role="alert">{_say(why, lang)}</p>')
+def render_refusal(reason: str, language: str, plain: bool = False) -> str:
+    """Return why a client is refused, as a page or as plain text.
+
+    Args:
+        reason: a key of `TEXTS`.
+        language: `en` or `zh`.
+        plain: text in place of a page.
+    """
+    if plain:
+        return TEXTS[reason][language == "zh"]
+    return _render_page(language, f'<p role="alert">{_translate(reason, language)}</p>')
 
 
-def _say(key: str, lang: str) -> str:
-    return html.escape(TEXTS[key][lang == "zh"])
+def _translate(key: str, language: str) -> str:
+    return html.escape(TEXTS[key][language == "zh"])
 
 
-def _page(lang: str, body: str) -> str:
-    title = _say("title", lang)
+def _render_page(language: str, body: str) -> str:
+    title = _translate("title", language)
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>'
     words = f"<main><h1>{title}</h1>{body}</main>"
-    return f'<!doctype html><html lang="{lang}"><head>{head}<style>{_STYLE}</style></head><body>{words}</body></html>'
+    return (
+        f'<!doctype html><html lang="{language}"><head>{head}<style>{_STYLE}</style></head><body>{words}</body></html>'
+    )
 
 
 _STYLE = """

@@ -1,0 +1,75 @@
+"""The join code of a class, and the signed cookies of browsers. Knows no Streamlit."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+
+from collsim.errors import CollsimError
+
+#: No vowels, so that a code spells no word; no l, which looks like a 1. Six of these letters are 47,045,881 codes.
+LETTERS = "bcdfghjkmnpqrstvwxz"
+LENGTH = 6
+#: The environment variable that sets the code, for a class that keeps its code.
+VARIABLE = "COLLSIM_JOIN_CODE"
+
+
+class CookieSigner:
+    """Issues cookies that this server, and no other, recognizes: a random word and its signature, so that the server
+    stores nothing.
+
+    Args:
+        purpose: enters the signature, so that a cookie of one purpose is none of another.
+        secret: the key of the signature.
+    """
+
+    def __init__(self, purpose: str, secret: bytes):
+        self._purpose, self._secret = purpose, secret
+
+    def issue(self) -> str:
+        """Return a new cookie."""
+        word = secrets.token_urlsafe(12)
+        return f"{word}.{self._sign(word)}"
+
+    def is_issued(self, cookie: str) -> bool:
+        """Whether this server issued the cookie."""
+        word, _, signature = cookie.rpartition(".")
+        return secrets.compare_digest(self._sign(word).encode(), signature.encode())
+
+    def _sign(self, word: str) -> str:
+        return hmac.new(self._secret, f"{self._purpose}:{word}".encode(), hashlib.sha256).hexdigest()
+
+
+class JoinCode:
+    """The code that opens the server to a client of the class.
+
+    Attributes:
+        code: in lower case.
+        members: signs the cookies of clients that have entered the code.
+        visitors: signs the cookies of browsers that have tried a wrong one.
+    """
+
+    def __init__(self, code: str = ""):
+        self.code = code or "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
+        secret = secrets.token_bytes(32)
+        self.members, self.visitors = CookieSigner("member", secret), CookieSigner("visitor", secret)
+
+    def is_right(self, text: str) -> bool:
+        """Whether a text is the code; capitals, blanks and dashes do not count."""
+        plain = "".join(text.lower().replace("-", "").split())
+        return secrets.compare_digest(plain.encode(), self.code.encode())
+
+
+def read_join_code() -> str:
+    """Return the code that `COLLSIM_JOIN_CODE` sets, or an empty text.
+
+    Raises:
+        CollsimError: the code is guessed too easily.
+    """
+    code = os.environ.get(VARIABLE, "").strip().lower()
+    if code and (len(code) < LENGTH or not code.isalnum() or not code.isascii()):
+        template = "{variable}={given!r}: a join code is at least {length} letters or digits, of a-z and 0-9"
+        raise CollsimError(template, variable=VARIABLE, given=code, length=LENGTH)
+    return code

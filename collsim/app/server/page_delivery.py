@@ -1,0 +1,120 @@
+"""What a browser loads before it can draw a page, delivered quickly: an ASGI layer between access control and
+Streamlit.
+
+It compresses Streamlit's scripts and style sheets (3 MB become 1), each of them once, because their names change with
+their contents. The first page carries a picture of its run (`entry.first_frame`), which stands there until the page has
+loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from cachetools import LRUCache
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: Bytes of compressed files in the cache.
+CACHE_BYTES = 24 * 2**20
+_COMPRESSIBLE = (".js", ".css", ".html", ".svg", ".json")
+#: Headers that ask for a part of a file, or for nothing where it has not changed.
+_CONDITIONAL_HEADERS = (b"range", b"if-none-match", b"if-modified-since", b"if-range")
+#: Headers that are wrong once the body is another one.
+_BODY_HEADERS = (b"content-length", b"etag", b"accept-ranges", b"last-modified")
+
+
+@dataclass(frozen=True)
+class StoredResponse:
+    """A whole response of the app."""
+
+    status: int
+    headers: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+
+    def replace_body(self, body: bytes, *headers: tuple[bytes, bytes]) -> StoredResponse:
+        """Return a response with another body, with those headers that hold for any body, and with more headers."""
+        kept = tuple(pair for pair in self.headers if pair[0].lower() not in _BODY_HEADERS)
+        return StoredResponse(self.status, (*kept, *headers, (b"content-length", str(len(body)).encode())), body)
+
+    async def send(self, send: Send) -> None:
+        """Send it."""
+        await send({"type": "http.response.start", "status": self.status, "headers": list(self.headers)})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+class PageDelivery:
+    """The ASGI layer.
+
+    Args:
+        app: what is behind it.
+        base: the path before all paths of the app.
+        build_first_frame: returns the HTML that stands on a page until Streamlit has loaded there, or an empty text.
+    """
+
+    def __init__(
+        self, app: ASGIApp, base: str = "", build_first_frame: Callable[[Scope, str], str] = lambda scope, base: ""
+    ):
+        self.app, self.base, self.build_first_frame = app, base, build_first_frame
+        self._cache: MutableMapping[str, StoredResponse] = LRUCache(CACHE_BYTES, getsizeof=lambda file: len(file.body))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a compressed file or a page with its picture; let the app answer all other requests."""
+        if scope["type"] == "http" and scope["method"] == "GET":
+            if self._is_compressible(scope):
+                await (await self._load_file(scope)).send(send)
+                return
+            frame = self.build_first_frame(scope, self.base)
+            if frame:
+                await _insert_frame(frame, await _call(self.app, scope)).send(send)
+                return
+        await self.app(scope, receive, send)
+
+    def _is_compressible(self, scope: Scope) -> bool:
+        headers, path = Headers(scope=scope), scope["path"]
+        is_file = path.startswith(f"{self.base}/static/") and path.endswith(_COMPRESSIBLE)
+        return is_file and "gzip" in headers.get("accept-encoding", "") and "range" not in headers
+
+    async def _load_file(self, scope: Scope) -> StoredResponse:
+        """Return a file, compressed where the app has it."""
+        path = scope["path"]
+        if path in self._cache:
+            return self._cache[path]
+        plain = await _call(self.app, scope)
+        if plain.status != 200 or any(name.lower() == b"content-encoding" for name, _ in plain.headers):
+            return plain
+        body = await asyncio.to_thread(gzip.compress, plain.body, 6, mtime=0)
+        compressed = plain.replace_body(body, (b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding"))
+        if len(body) <= CACHE_BYTES:
+            self._cache[path] = compressed
+        return compressed
+
+
+def _insert_frame(frame: str, page: StoredResponse) -> StoredResponse:
+    """Return the page with the picture at its end; as it is where it is no page."""
+    before, end, after = page.body.rpartition(b"</body>")
+    return page.replace_body(before + frame.encode() + end + after) if page.status == 200 and end else page
+
+
+async def _call(app: ASGIApp, scope: Scope) -> StoredResponse:
+    """Return the app's whole response, as if the browser had nothing stored. The app does not hear when the browser
+    goes: what it broke off then would stay in the cache for all others."""
+    request: dict[str, Any] = {**scope, "extensions": {}}
+    request["headers"] = [(name, value) for name, value in scope["headers"] if name.lower() not in _CONDITIONAL_HEADERS]
+    answers: list[Message] = []
+    requests: list[Message] = [{"type": "http.request", "body": b"", "more_body": False}]
+
+    async def receive() -> Message:
+        return requests.pop() if requests else await asyncio.get_running_loop().create_future()
+
+    async def store(message: Message) -> None:
+        answers.append(message)
+
+    await app(request, receive, store)
+    start, *parts = answers
+    body = b"".join(message.get("body", b"") for message in parts)
+    headers = tuple((bytes(name), bytes(value)) for name, value in start.get("headers", ()))
+    return StoredResponse(start["status"], headers, body)
