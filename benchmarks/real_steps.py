@@ -28,7 +28,7 @@ WAYS = {
 
 def main() -> None:
     for name, parallel in WAYS.items():
-        t = cs.training_step_for_real(
+        t = cs.lab.training_step_for_real(
             MODEL, RANKS, parallel=parallel, compute=[(0.005, 0.02)] * 8, bandwidth="25MB/s", repeat=RUNS
         )
         predicted, best, median = (1e3 * x for x in (t.predicted.time, t.best, t.time))

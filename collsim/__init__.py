@@ -13,143 +13,98 @@ Sizes are bytes, times seconds, rates bytes per second, each one direction of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import algorithms as _algorithms  # says which there are; each is imported when it is asked for
-from . import limits, topology
-from .analysis import best, calibrate, cheapest, critical_path, crossover, sensitivity
-from .bounds import Bound, lower_bound
-from .collective import Collective, collective, collectives
+from . import algorithms as _algorithms  # knows which there are; each is imported when it is first asked for
+from . import analysis, limits, topology, units
+from .analysis import best, calibrate, crossover
+from .bounds import lower_bound
+from .collective import collective, collectives
 from .dtypes import dtypes
 from .errors import CollsimError, FormatError, ScheduleError, TopologyError
 from .registry import Algorithm, algorithm, algorithms, schedule
 from .replay import replay
-from .schedule import Schedule, Step, copy, reduce, repeat, reverse, together
-from .schedule import pipeline as _pipelined
+from .schedule import Schedule, copy, pipeline_chunks, reduce, repeat, reverse, together
 from .schedule import views as _schedule_views
-from .simulate import Flows, Together, Trace, expected_cost, simulate, simulate_flows, simulate_many
+from .simulate import Flows, Trace, expected_cost, simulate, simulate_flows, simulate_many
 from .simulate.trace import views as _views
 from .sweep import close_gap, compare, sweep
 from .topology import Topology, load_topology, machine, machines
 from .topology.network import views as _topology_views
-from .units import format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time, size_range
+from .units import format_bandwidth, format_bytes, format_time, size_range
 from .verify import verify
 
 if TYPE_CHECKING:
-    from . import nccl, synthesis, train
-    from .io import convert, formats, load, read_msccl, save, write_msccl
-    from .lab import RealStep, RealTrace, run_for_real, training_step_for_real
+    from . import io, lab, nccl, synthesis, teach, train
+    from .io import load, save
+    from .lab import run_for_real
     from .sweep import best_parallel
     from .synthesis import synthesize
-    from .teach import break_it, exercise, exercises, grade, progress, questions
-    from .train import (
-        Layer,
-        Model,
-        StepTrace,
-        context,
-        data_parallel,
-        ddp,
-        expert,
-        fsdp,
-        model,
-        models,
-        parameter_server,
-        steps_together,
-        tensor,
-        training_step,
-        transformer,
-        zero,
-    )
+    from .teach import exercise, grade
+    from .train import context as context
+    from .train import data_parallel as data_parallel
+    from .train import ddp as ddp
+    from .train import expert as expert
+    from .train import fsdp as fsdp
+    from .train import model, models, training_step
+    from .train import parameter_server as parameter_server
+    from .train import pipeline as pipeline
+    from .train import tensor as tensor
+    from .train import zero as zero
 
 __version__ = "1.0.0"
 
-#: Rooms that bring heavy libraries (tables, file formats) are loaded when one of their names is first asked for.
-_LATE = {
-    "Layer": "train",
-    "Model": "train",
-    "RealStep": "lab",
-    "RealTrace": "lab",
-    "StepTrace": "train",
+#: Packages that bring heavy libraries (tables, file formats) are loaded when one of their names is first used.
+_LATE_PACKAGES = ("io", "lab", "nccl", "synthesis", "teach", "train")
+_LATE_NAMES = {
     "best_parallel": "sweep",
-    "break_it": "teach",
-    "context": "train",
-    "convert": "io",
-    "data_parallel": "train",
-    "ddp": "train",
     "exercise": "teach",
-    "exercises": "teach",
-    "expert": "train",
-    "formats": "io",
-    "fsdp": "train",
     "grade": "teach",
     "load": "io",
     "model": "train",
     "models": "train",
-    "parameter_server": "train",
-    "progress": "teach",
-    "questions": "teach",
-    "read_msccl": "io",
     "run_for_real": "lab",
     "save": "io",
-    "steps_together": "train",
     "synthesize": "synthesis",
-    "tensor": "train",
     "training_step": "train",
-    "training_step_for_real": "lab",
-    "transformer": "train",
-    "write_msccl": "io",
-    "zero": "train",
 }
+#: The strategies of a training step are listed in `cs.train`; people write `cs.ddp()` for `cs.train.ddp()`.
+_STRATEGIES = ("context", "data_parallel", "ddp", "expert", "fsdp", "parameter_server", "pipeline", "tensor", "zero")
+_LATE_NAMES |= dict.fromkeys(_STRATEGIES, "train")
 
 __all__ = [
     "Algorithm",
-    "Bound",
-    "Collective",
     "CollsimError",
     "Flows",
     "FormatError",
-    "Layer",
-    "Model",
-    "RealStep",
-    "RealTrace",
     "Schedule",
     "ScheduleError",
-    "Step",
-    "StepTrace",
-    "Together",
     "Topology",
     "TopologyError",
     "Trace",
     "algorithm",
     "algorithms",
+    "analysis",
     "best",
     "best_parallel",
-    "break_it",
     "calibrate",
-    "cheapest",
     "close_gap",
     "collective",
     "collectives",
     "compare",
-    "context",
-    "convert",
     "copy",
-    "critical_path",
     "crossover",
-    "data_parallel",
-    "ddp",
     "dtypes",
     "exercise",
-    "exercises",
     "expected_cost",
-    "expert",
     "format_bandwidth",
     "format_bytes",
     "format_time",
-    "formats",
-    "fsdp",
     "grade",
+    "io",
+    "lab",
     "limits",
     "load",
     "load_topology",
@@ -159,14 +114,7 @@ __all__ = [
     "model",
     "models",
     "nccl",
-    "parameter_server",
-    "parse_bandwidth",
-    "parse_bytes",
-    "parse_time",
-    "pipeline",
-    "progress",
-    "questions",
-    "read_msccl",
+    "pipeline_chunks",
     "reduce",
     "repeat",
     "replay",
@@ -174,46 +122,52 @@ __all__ = [
     "run_for_real",
     "save",
     "schedule",
-    "sensitivity",
     "simulate",
     "simulate_flows",
     "simulate_many",
     "size_range",
-    "steps_together",
     "sweep",
     "synthesis",
     "synthesize",
-    "tensor",
+    "teach",
     "together",
     "topology",
     "train",
     "training_step",
-    "training_step_for_real",
-    "transformer",
+    "units",
     "verify",
-    "write_msccl",
-    "zero",
 ]
 
 del _algorithms
 
 
-def pipeline(*args: Any, **options: Any) -> Any:
-    """Steps in which every chunk follows the one before, or, of a number, pipeline parallelism on so many GPUs.
+class _ModuleBehindFunction(ModuleType):
+    """A module of the package whose name at the top of the package is a function (`cs.simulate`).
 
-    `pipeline(rounds, chunks, stride=1)`: every chunk goes through the same rounds of an algorithm, one step behind the
-    chunk before it. `pipeline(4, schedule="1f1b", interleave=None)`: a way of splitting a training step; see
-    `collsim.train.pipeline`. Raises CollsimError.
+    `import collsim.simulate.run` and what follows it look for `run` on that function, so the function has every
+    attribute of its module, also those of submodules that are imported later.
     """
-    what = args[0] if args else options.get("rounds")
-    rounds = isinstance(what, Iterable) and not isinstance(what, str) and getattr(what, "shape", None) != ()
-    if rounds and (len(args) > 1 or "chunks" in options):
-        return _pipelined(*args, **options)
-    return _pipeline_parallel(*args, **options)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if not name.startswith("__"):
+            setattr(globals()[self.__name__.rpartition(".")[2]], name, value)
+
+
+def _show_module_behind(function: Any) -> None:
+    module = sys.modules[f"{__name__}.{function.__name__}"]
+    module.__class__ = _ModuleBehindFunction
+    for name, value in list(vars(module).items()):
+        if not name.startswith("__"):
+            setattr(function, name, value)
+
+
+for _function in (algorithms, collective, dtypes, replay, schedule, simulate, sweep, verify):
+    _show_module_behind(_function)
 
 
 def _late(module: str, name: str) -> Any:
-    """A function of a room that is only loaded when it is first called (pictures and tables bring heavy libraries)."""
+    """A function of a package that is loaded when it is first called (pictures and tables bring heavy libraries)."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         from importlib import import_module
@@ -223,7 +177,6 @@ def _late(module: str, name: str) -> Any:
     return call
 
 
-_pipeline_parallel = _late("train", "pipeline")
 _views.update(
     questions=_late("teach", "questions"),
     animate=_late("viz", "animate"),
@@ -244,12 +197,12 @@ _schedule_views.update(html=_late("viz.hosts.figures", "schedule"))
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in ("nccl", "synthesis", "train"):
+    if name in _LATE_PACKAGES:
         return import_module(f"collsim.{name}")
-    if name in _LATE:
-        found = getattr(import_module(f"collsim.{_LATE[name]}"), name)
-        globals()[name] = found
-        return found
+    if name in _LATE_NAMES:
+        value = getattr(import_module(f"collsim.{_LATE_NAMES[name]}"), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'collsim' has no attribute {name!r}")
 
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from .errors import ScheduleError, Sentence, Words
 from .limits import Extent, most_rows, require
-from .steps import COLUMNS, Step, copy, each_single, joined, pipeline, reduce, repeat, reverse, together
+from .steps import COLUMNS, Step, copy, each_single, joined, pipeline_chunks, reduce, repeat, reverse, together
 from .units import parse_count
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "copy",
     "each_single",
     "freeze",
-    "pipeline",
+    "pipeline_chunks",
     "reduce",
     "repeat",
     "reverse",

@@ -139,7 +139,7 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
     return replace(single, times=int(times), shift=int(shift), modulus=int(modulus))
 
 
-def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int = 1) -> Iterator[Step]:
+def pipeline_chunks(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int = 1) -> Iterator[Step]:
     """Every chunk goes through the same rounds, one step behind the chunk before it: `len(rounds) + chunks - 1` steps.
 
     The rounds are written for the first chunk (or the first `stride` chunks); copy c of them works on chunks `c *
@@ -147,7 +147,7 @@ def pipeline(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int =
     """
     for what, value, least in (("chunks", chunks, 1), ("stride", stride, 0)):
         if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value < 2**31:
-            why = "pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide"
+            why = "pipeline_chunks({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide"
             raise ScheduleError(why, what=what, value=value, least=least)
     listed = list(each_single(rounds))
     for now in range(len(listed) + chunks - 1 if listed else 0):

@@ -29,7 +29,7 @@ def row(entry: Format, lang: int) -> str:
 def page(lang: int = 0) -> str:
     """The page, in English (0) or Chinese (1), with the table made anew."""
     before, rest = PAGES[lang].read_text(encoding="utf-8").split(FIRST)
-    entries = sorted(cs.formats().values(), key=lambda entry: list(HOLDS).index(entry.holds))
+    entries = sorted(cs.io.formats().values(), key=lambda entry: list(HOLDS).index(entry.holds))
     rows = "\n".join(row(entry, lang) for entry in entries)
     return before + FIRST + HEADS[lang] + rows + LAST + rest.split(LAST)[1]
 

@@ -16,9 +16,9 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "schedules": (
         "Schedules",
         "Who sends what: a schedule is a table of transfers in steps; an algorithm is a function that makes one.",
-        "algorithm algorithms schedule Algorithm Schedule Step copy reduce together repeat pipeline reverse verify "
-        "replay collective collectives Collective dtypes",
-        (),
+        "algorithm algorithms schedule Algorithm Schedule copy reduce together repeat pipeline_chunks reverse verify "
+        "replay collective collectives dtypes",
+        ("steps", "collective"),
     ),
     "topologies": (
         "Topologies",
@@ -29,13 +29,13 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "simulation": (
         "Simulation",
         "From a schedule and a topology to times.",
-        "simulate simulate_many simulate_flows expected_cost Trace Together Flows lower_bound Bound",
-        ("simulate",),
+        "simulate simulate_many simulate_flows expected_cost Trace Flows lower_bound",
+        ("simulate", "bounds"),
     ),
     "analysis": (
         "Analysis",
         "What is best, where it changes, what it hangs on.",
-        "best cheapest crossover sensitivity critical_path calibrate compare",
+        "best crossover calibrate compare",
         ("analysis",),
     ),
     "sweeps": ("Sweeps", "Many scenarios at once; see [sweeps](../sweeps.md).", "sweep", ("sweep",)),
@@ -48,14 +48,14 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "training": (
         "Training",
         "One step of training; see [training steps](../training.md).",
-        "training_step best_parallel steps_together model models transformer ddp data_parallel parameter_server zero "
-        "fsdp tensor context expert Layer Model StepTrace",
+        "training_step best_parallel model models ddp data_parallel parameter_server zero fsdp tensor context expert "
+        "pipeline",
         ("train",),
     ),
     "real": (
         "For real",
         "A schedule on processes of this computer, beside its prediction; see [for real](../real.md).",
-        "run_for_real RealTrace training_step_for_real RealStep",
+        "run_for_real",
         ("lab",),
     ),
     "synthesis": (
@@ -67,21 +67,21 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "teaching": (
         "Teaching",
         "Exercises, questions, mistakes, grading.",
-        "exercise exercises progress questions break_it grade",
+        "exercise grade",
         ("teach",),
     ),
     "files": (
         "Files",
         "What is read and written; see [formats](../formats.md).",
-        "load save convert formats read_msccl write_msccl",
+        "load save",
         ("io",),
     ),
     "pictures": ("Pictures", "Player, pictures and plots; `collsim.viz`.", "", ("viz", "viz.pictures.plots")),
     "units": (
         "Units and limits",
         "Texts into numbers and back; how much memory one question may take.",
-        "parse_bytes parse_time parse_bandwidth format_bytes format_time format_bandwidth size_range",
-        ("limits",),
+        "format_bytes format_time format_bandwidth size_range",
+        ("units", "limits"),
     ),
     "errors": (
         "Errors",

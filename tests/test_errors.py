@@ -175,7 +175,7 @@ def sends_what_is_not_there(n):
 
 
 def test_an_error_is_said_in_both_languages():
-    assert said(lambda: cs.parse_bytes("64M")) == (
+    assert said(lambda: cs.units.parse_bytes("64M")) == (
         "nbytes='64M' is ambiguous: write 64MB (64,000,000 bytes) or 64MiB (67,108,864 bytes)",
         "nbytes='64M' 有歧义：请写 64MB（64,000,000 字节）或 64MiB（67,108,864 字节）",
     )

@@ -133,8 +133,8 @@ def test_thirty_thousand_helpers_have_names_and_their_own_cable():
 
 def test_a_long_value_is_shown_by_its_beginning():
     for bad in ("9" * 900_000, 10**5000, "x" * 10**6):
-        for parse in (cs.parse_bytes, cs.parse_bandwidth, cs.parse_time, cs.topology.ring):
+        for parse in (cs.units.parse_bytes, cs.units.parse_bandwidth, cs.units.parse_time, cs.topology.ring):
             with pytest.raises(cs.CollsimError) as caught:
                 parse(bad)
             assert len(str(caught.value)) < 400
-    assert cs.parse_bytes(str(2**53 + 1)) == 2**53 + 1  # as a float it would be 2^53
+    assert cs.units.parse_bytes(str(2**53 + 1)) == 2**53 + 1  # as a float it would be 2^53

@@ -126,7 +126,7 @@ DOORS = {
     "load_topology": cs.load_topology,
     "load": cs.load,
     "save(path=x)": lambda x: cs.save(PLAN, x),
-    "convert(format=x)": lambda x: cs.convert("no-such-file", "y.xml", read_as=x),
+    "convert(format=x)": lambda x: cs.io.convert("no-such-file", "y.xml", read_as=x),
     "trace.save": RUN.save,
     "trace.usage": RUN.usage,
     "by_rank": PLAN.by_rank,
@@ -135,12 +135,12 @@ DOORS = {
     "best(algorithm=x)": lambda x: cs.best("reduce", RING, 8, algorithm=x),
     "crossover(x)": lambda x: cs.crossover(x, "allreduce_tree", RING),
     "crossover(topology=x)": lambda x: cs.crossover("allreduce_ring", "allreduce_tree", x),
-    "cheapest(x)": lambda x: cs.cheapest(x, {"a": RING}, "reduce", 8, 1),
-    "cheapest(machines=x)": lambda x: cs.cheapest({"a": 1}, x, "reduce", 8, 1),
-    "cheapest(machine=x)": lambda x: cs.cheapest({"a": 1}, {"a": x}, "reduce", 8, 1),
+    "cheapest(x)": lambda x: cs.analysis.cheapest(x, {"a": RING}, "reduce", 8, 1),
+    "cheapest(machines=x)": lambda x: cs.analysis.cheapest({"a": 1}, x, "reduce", 8, 1),
+    "cheapest(machine=x)": lambda x: cs.analysis.cheapest({"a": 1}, {"a": x}, "reduce", 8, 1),
     "compare": lambda x: cs.compare(x, RUN),
-    "critical_path": cs.critical_path,
-    "sensitivity": cs.sensitivity,
+    "critical_path": cs.analysis.critical_path,
+    "sensitivity": cs.analysis.sensitivity,
     "calibrate": lambda x: cs.calibrate(x, RING),
     **{
         f"sweep({what}=x)": lambda x, what=what: swept(**{what: x})
@@ -158,10 +158,10 @@ DOORS = {
     "repeat(times=x)": lambda x: cs.repeat(STEP, x, 1, 4),
     "reverse": lambda x: list(cs.reverse(x)),
     "together": lambda x: list(cs.together(x)),
-    "pipeline(x)": lambda x: list(cs.pipeline(x, 2)),
-    "pipeline(chunks=x)": lambda x: next(cs.pipeline([STEP], x)),
-    "pipeline(stride=x)": lambda x: next(cs.pipeline([STEP], 2, x)),
-    **{f.__name__: f for f in (cs.parse_bytes, cs.parse_bandwidth, cs.parse_time, cs.size_range)},
+    "pipeline_chunks(x)": lambda x: list(cs.pipeline_chunks(x, 2)),
+    "pipeline_chunks(chunks=x)": lambda x: next(cs.pipeline_chunks([STEP], x)),
+    "pipeline_chunks(stride=x)": lambda x: next(cs.pipeline_chunks([STEP], 2, x)),
+    **{f.__name__: f for f in (cs.units.parse_bytes, cs.units.parse_bandwidth, cs.units.parse_time, cs.size_range)},
     **{f.__name__: f for f in (cs.format_bytes, cs.format_bandwidth, cs.format_time)},
 }
 
@@ -202,7 +202,7 @@ def test_what_makes_no_sense_is_a_sentence(door, tmp_path, monkeypatch):
         (lambda: cs.algorithm("allreduce", steps=3), "steps is a function of n"),
         (lambda: cs.algorithm("allreduce")(None), "goes above a function"),
         (lambda: PLAN.by_rank(True), "no rank True"),
-        (lambda: cs.critical_path(PLAN), "wants a Trace"),
+        (lambda: cs.analysis.critical_path(PLAN), "wants a Trace"),
     ],
 )
 def test_the_sentence_says_what_was_wrong(call, says):

@@ -96,7 +96,7 @@ def test_commands_work_from_the_wheel_and_leave_nothing_in_the_working_directory
     answer.write_text(
         "import collsim as cs\n"
         "def broadcast_to_all(n):\n    for r in range(1, n):\n        yield cs.copy(0, r, chunk=0)\n"
-        "print(cs.exercise('broadcast-to-all').check(broadcast_to_all).passed, cs.progress())\n"
+        "print(cs.exercise('broadcast-to-all').check(broadcast_to_all).passed, cs.teach.progress())\n"
     )
     home = tmp_path / "home"
     found = subprocess.run(

@@ -65,7 +65,7 @@ machine = cs.machine('example-pair')
 trace = cs.simulate(schedule, machine, '300MB')
 cs.save(schedule, 'out.arrows')
 print(json.dumps([before, 'broadcast_one_by_one' in cs.algorithms('broadcast'), 'example-pair' in cs.machines(),
-    'example-arrows' in cs.formats(), round(trace.time * 1e3, 3), open('out.arrows').read()]))
+    'example-arrows' in cs.io.formats(), round(trace.time * 1e3, 3), open('out.arrows').read()]))
 """
     out, err = said(f"import os; os.chdir({str(tmp_path)!r})\n{code}", installed)
     assert err == ""
@@ -113,7 +113,7 @@ def test_a_switch_leaves_them_out(installed):
 
 LIST = """
 import collsim as cs
-print([*cs.algorithms(), *cs.machines(), *cs.formats()])
+print([*cs.algorithms(), *cs.machines(), *cs.io.formats()])
 cs.verify(cs.schedule('allreduce_ring', ranks=4))
 """
 OVERRIDES = """

@@ -29,14 +29,23 @@ def test_import_is_light():
     )
 
 
-def test_submodules_do_not_hide_the_functions_of_the_same_name():
+def test_functions_named_like_their_module_do_not_hide_it():
     import collsim.replay
     import collsim.schedule
-    import collsim.simulate
-    import collsim.sweep
-    import collsim.verify  # noqa: F401
+    import collsim.simulate.run
+    import collsim.sweep.plan
 
+    assert collsim.simulate.run.simulate is cs.simulate
+    assert collsim.replay.replay is cs.replay
+    assert collsim.schedule.Schedule is cs.Schedule
+    assert callable(collsim.sweep.plan.read_plan)
+    assert inspect.ismodule(collsim.simulate.lockstep)
     assert all(callable(f) for f in (cs.schedule, cs.simulate, cs.replay, cs.verify, cs.algorithms, cs.sweep))
+
+
+def test_the_strategies_of_a_step_are_those_of_its_package():
+    for name in ("ddp", "zero", "fsdp", "tensor", "context", "expert", "pipeline", "data_parallel", "parameter_server"):
+        assert getattr(cs, name) is getattr(cs.train, name)
 
 
 def test_the_example_of_the_package_docstring():

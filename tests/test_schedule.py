@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import collsim as cs
-from collsim.schedule import TRANSFER, each_single, freeze, pipeline, reverse, together
+from collsim.schedule import TRANSFER, each_single, freeze, pipeline_chunks, reverse, together
 
 
 def made(steps, ranks=4, **more):
@@ -129,9 +129,9 @@ def test_a_ring_of_a_million_ranks_is_a_handful_of_rows():
 
 def test_pipeline_sends_every_chunk_one_step_behind_the_one_before():
     rounds = [cs.copy(0, 1, 0), cs.copy(1, 2, 0), cs.copy(2, 3, 0)]
-    cells = [sorted(zip(s.src.tolist(), s.chunk.tolist(), strict=True)) for s in pipeline(rounds, 2)]
+    cells = [sorted(zip(s.src.tolist(), s.chunk.tolist(), strict=True)) for s in pipeline_chunks(rounds, 2)]
     assert cells == [[(0, 0)], [(0, 1), (1, 0)], [(1, 1), (2, 0)], [(2, 1)]]
-    assert list(pipeline([], 5)) == []
+    assert list(pipeline_chunks([], 5)) == []
 
 
 def test_reverse_makes_a_reduce_of_a_broadcast():
@@ -296,7 +296,7 @@ def test_everything_that_takes_steps_takes_ranges():
         lambda step: [cs.repeat(step, times=3, shift=1, modulus=4)],
         lambda step: list(reverse([step])),
         lambda step: list(together([step], [cs.copy(3, 0, chunk=3)])),
-        lambda step: list(pipeline([step], chunks=3, stride=4)),
+        lambda step: list(pipeline_chunks([step], chunks=3, stride=4)),
         lambda step: list(each_single([step])),
         lambda step: [step.placed([3, 2, 1, 0], [4, 5, 6, 7])],
     ):

@@ -75,7 +75,7 @@ def both_steps():
         cs.training_step("resnet18", cs.machine("dgx-a100"), parallel=cs.ddp(), batch=32, ranks=ranks, network="shared")
         for ranks in (range(4), range(4, 8))
     ]
-    return cs.steps_together(halves).to_frame()
+    return cs.train.steps_together(halves).to_frame()
 
 
 def graded(folder):
@@ -84,16 +84,16 @@ def graded(folder):
 
 
 SWITCH = cs.topology.switch(4)
-TINY = cs.Model("tiny", (cs.train.Layer("only", (64,)),))
+TINY = cs.train.Model("tiny", (cs.train.Layer("only", (64,)),))
 FRAMES = {
     "Trace.to_frame": lambda _: run().to_frame(),
     "Trace.links": lambda _: run().links,
     "Trace.steps": lambda _: run().steps,
     "Together.to_frame": lambda _: cs.simulate([cs.schedule("allreduce_ring", ranks=4)] * 2, SWITCH, "1MiB", engine="event").to_frame(),
     "FlowTrace.to_frame": lambda _: cs.simulate_flows(SWITCH, [0], [1], [1024]).to_frame(),
-    "CriticalPath.to_frame": lambda _: cs.critical_path(run()).to_frame(),
+    "CriticalPath.to_frame": lambda _: cs.analysis.critical_path(run()).to_frame(),
     "RealTrace.beside": lambda _: cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "1KiB", alpha="1ms", repeat=1).beside,
-    "RealStep.beside": lambda _: cs.training_step_for_real(TINY, 2, parallel=cs.ddp(), compute="5ms", alpha="1ms", repeat=1).beside,
+    "RealStep.beside": lambda _: cs.lab.training_step_for_real(TINY, 2, parallel=cs.ddp(), compute="5ms", alpha="1ms", repeat=1).beside,
     "SynthesisRace.to_frame": lambda _: cs.close_gap("allgather", cs.topology.ring(4), "1MiB").to_frame(),
     "cs.sweep": lambda _: cs.sweep("allreduce", ["allreduce_ring", "nccl"], ["dgx-a100"], ["1MiB"]),
     "cs.sweep of training steps": lambda _: cs.sweep(model="resnet18", topology=["dgx-a100"], batch=64),
@@ -102,9 +102,9 @@ FRAMES = {
     "Comparison.frame": lambda _: cs.compare(run(), run()).frame,
     "Comparison.links": lambda _: cs.compare(run(), run()).links,
     "Comparison.kinds": lambda _: cs.compare(run(), run()).kinds,
-    "cs.sensitivity": lambda _: cs.sensitivity(run()),
+    "cs.analysis.sensitivity": lambda _: cs.analysis.sensitivity(run()),
     "Best.tried": lambda _: cs.best("broadcast", SWITCH, "1MiB", algorithm=["broadcast_chain"]).tried,
-    "cs.cheapest": lambda _: cs.cheapest({"a": 1.0}, {"a": SWITCH}, "allreduce", "1MiB", within="1s"),
+    "cs.analysis.cheapest": lambda _: cs.analysis.cheapest({"a": 1.0}, {"a": SWITCH}, "allreduce", "1MiB", within="1s"),
     "StepTrace.tasks": lambda _: step().tasks,
     "TrainingStep.to_frame": lambda _: step().step.to_frame(),
     "StepTrace.crossings": lambda _: step().crossings(),
@@ -181,8 +181,7 @@ def returning_frames():
 
 def test_every_function_that_returns_a_frame_is_on_the_page_or_named_here():
     found = set(returning_frames())
-    on_page = {re.sub(r"^(cs|nccl|train)\.", "", name).split(" ")[0] for name in SECTIONS}
-    on_page = {name.removeprefix("train.").removeprefix("nccl.") for name in on_page}
+    on_page = {re.sub(r"^(cs\.)?((analysis|nccl|train)\.)?", "", name).split(" ")[0] for name in SECTIONS}
     assert len(found) > 30
     assert found - on_page - set(INSIDE) == set()
     assert set(INSIDE) - found == set()

@@ -27,7 +27,7 @@ from collsim.units import parse_count
     ],
 )
 def test_sizes_are_read(text, nbytes):
-    assert cs.parse_bytes(text) == nbytes
+    assert cs.units.parse_bytes(text) == nbytes
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_sizes_are_read(text, nbytes):
 )
 def test_sizes_that_cannot_be_are_sentences(text, says):
     with pytest.raises(cs.CollsimError, match=says):
-        cs.parse_bytes(text)
+        cs.units.parse_bytes(text)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_sizes_that_cannot_be_are_sentences(text, says):
     ],
 )
 def test_rates_are_read(text, rate):
-    assert cs.parse_bandwidth(text) == pytest.approx(rate)
+    assert cs.units.parse_bandwidth(text) == pytest.approx(rate)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_rates_are_read(text, rate):
 )
 def test_rates_that_cannot_be_are_sentences(text, says):
     with pytest.raises(cs.CollsimError, match=says):
-        cs.parse_bandwidth(text)
+        cs.units.parse_bandwidth(text)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_rates_that_cannot_be_are_sentences(text, says):
     [("1.5us", 1.5e-6), ("1.5 µs", 1.5e-6), ("2ms", 2e-3), ("3s", 3), ("7ns", 7e-9), (0, 0), ("1e-6", 1e-6)],
 )
 def test_times_are_read(text, seconds):
-    assert cs.parse_time(text) == pytest.approx(seconds)
+    assert cs.units.parse_time(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
@@ -109,22 +109,22 @@ def test_times_are_read(text, seconds):
 )
 def test_times_that_cannot_be_are_sentences(text, says):
     with pytest.raises(cs.CollsimError, match=says):
-        cs.parse_time(text)
+        cs.units.parse_time(text)
 
 
 @given(st.integers(0, 2**50))
 def test_a_formatted_size_reads_back_within_its_three_digits(nbytes):
-    assert cs.parse_bandwidth(cs.format_bytes(nbytes + 1) + "/s") == pytest.approx(nbytes + 1, rel=5e-3)
+    assert cs.units.parse_bandwidth(cs.format_bytes(nbytes + 1) + "/s") == pytest.approx(nbytes + 1, rel=5e-3)
 
 
 @given(st.floats(1e-11, 1e4))
 def test_a_formatted_time_reads_back_within_its_three_digits(seconds):
-    assert cs.parse_time(cs.format_time(seconds)) == pytest.approx(seconds, rel=6e-3)
+    assert cs.units.parse_time(cs.format_time(seconds)) == pytest.approx(seconds, rel=6e-3)
 
 
 @given(st.floats(1.0, 1e14))
 def test_a_formatted_rate_reads_back_within_its_three_digits(rate):
-    assert cs.parse_bandwidth(cs.format_bandwidth(rate)) == pytest.approx(rate, rel=6e-3)
+    assert cs.units.parse_bandwidth(cs.format_bandwidth(rate)) == pytest.approx(rate, rel=6e-3)
 
 
 def test_ranges_are_those_of_nccl_tests():

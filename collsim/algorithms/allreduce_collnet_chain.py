@@ -4,7 +4,7 @@ chain back."""
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline, reduce
+from collsim.schedule import copy, pipeline_chunks, reduce
 from collsim.trees import nodes_of
 
 
@@ -33,4 +33,4 @@ def allreduce_collnet_chain(n, chunks=1, per_node=8, topology=None):
     head, last = member[:, 0], member.shape[1] - 1
     there = [reduce(member[:, i], member[:, i - 1], chunk=0) for i in range(last, 0, -1)]
     back = [copy(member[:, i - 1], member[:, i], chunk=0) for i in range(1, last + 1)]
-    yield from pipeline([*there, reduce(head, n, chunk=0), copy(n, head, chunk=0), *back], chunks)
+    yield from pipeline_chunks([*there, reduce(head, n, chunk=0), copy(n, head, chunk=0), *back], chunks)

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import pipeline, together
+from collsim.schedule import pipeline_chunks, together
 from collsim.topology.network import ring_orders
 from collsim.trees import chain_orders, depths, down, node_chains, nodes_of, renamed, up
 
@@ -65,4 +65,4 @@ def allreduce_double_binary_tree(n, chunks=1, channels=1, per_node=1, pattern: P
     """
     trees = _trees(n, per_node, topology, pattern, channels)
     rounds = together(*([*up(tree, k, k), *down(tree, k, k)] for k, tree in enumerate(trees)))
-    yield from pipeline(rounds, chunks, stride=len(trees))
+    yield from pipeline_chunks(rounds, chunks, stride=len(trees))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import pipeline
+from collsim.schedule import pipeline_chunks
 from collsim.trees import depths, down, kary_tree, up
 
 
@@ -46,4 +46,4 @@ def _cost(n, S, alpha, beta, arity, chunks):
 )
 def allreduce_kary_tree(n, arity=2, chunks=1):
     parent = kary_tree(n, arity)
-    yield from pipeline([*up(parent), *down(parent)], chunks)
+    yield from pipeline_chunks([*up(parent), *down(parent)], chunks)

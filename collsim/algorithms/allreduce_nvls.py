@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline, reduce
+from collsim.schedule import copy, pipeline_chunks, reduce
 
 
 def _load(n, c):
@@ -42,4 +42,4 @@ def allreduce_nvls(n, chunks=1):
         copy(head, n, chunk=head),
         copy(n, rank, chunk=piece),
     ]
-    yield from pipeline(rounds, chunks, stride=n)
+    yield from pipeline_chunks(rounds, chunks, stride=n)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline, reduce, together
+from collsim.schedule import copy, pipeline_chunks, reduce, together
 from collsim.trees import depths, double_binary_tree, down, nodes_of, up
 
 
@@ -55,4 +55,4 @@ def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):
     ]
     inside = [reduce(rank, switch, chunk=piece), copy(n + head // g, head, chunk=own)]
     back = [copy(head, n + head // g, chunk=own), copy(switch, rank, chunk=piece)]
-    yield from pipeline([*inside, *trees, *back], chunks, stride=2 * g)
+    yield from pipeline_chunks([*inside, *trees, *back], chunks, stride=2 * g)

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline, reduce
+from collsim.schedule import copy, pipeline_chunks, reduce
 
 
 @algorithm(
@@ -38,4 +38,4 @@ def allreduce_parameter_server(n, server: Literal["rank", "helper"] = "rank", ch
     home = n if server == "helper" else 0
     workers = np.arange(n)[np.arange(n) != home]
     if len(workers):
-        yield from pipeline([reduce(workers, home, chunk=0), copy(home, workers, chunk=0)], chunks)
+        yield from pipeline_chunks([reduce(workers, home, chunk=0), copy(home, workers, chunk=0)], chunks)

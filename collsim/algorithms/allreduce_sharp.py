@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline, reduce
+from collsim.schedule import copy, pipeline_chunks, reduce
 
 
 @algorithm(
@@ -29,4 +29,4 @@ from collsim.schedule import copy, pipeline, reduce
 )
 def allreduce_sharp(n, chunks=1):
     r = np.arange(n)
-    yield from pipeline([reduce(r, n, chunk=0), copy(n, r, chunk=0)], chunks)
+    yield from pipeline_chunks([reduce(r, n, chunk=0), copy(n, r, chunk=0)], chunks)

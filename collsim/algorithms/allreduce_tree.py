@@ -1,7 +1,7 @@
 """Reduce up a binomial tree to the root, then broadcast down it; in chunks, up and down at the same time."""
 
 from collsim.registry import algorithm
-from collsim.schedule import pipeline
+from collsim.schedule import pipeline_chunks
 
 from .broadcast_binomial import doubling
 from .reduce_binomial import halving
@@ -39,4 +39,4 @@ def _busy(
     phases=("reduce", "broadcast"),
 )
 def allreduce_tree(n, root=0, chunks=1):
-    yield from pipeline([*halving(n, root), *doubling(n, root)], chunks)
+    yield from pipeline_chunks([*halving(n, root), *doubling(n, root)], chunks)

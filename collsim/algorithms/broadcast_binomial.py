@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline
+from collsim.schedule import copy, pipeline_chunks
 
 
 def doubling(n, root):
@@ -34,4 +34,4 @@ def doubling(n, root):
     most_ranks=2**20,
 )
 def broadcast_binomial(n, root=0, chunks=1):
-    yield from pipeline(doubling(n, root), chunks)
+    yield from pipeline_chunks(doubling(n, root), chunks)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import pipeline, together
+from collsim.schedule import pipeline_chunks, together
 from collsim.trees import double_binary_tree, down
 
 
@@ -35,4 +35,4 @@ def broadcast_double_binary_tree(n, root=0, chunks=1):
         ]  # under virtual rank 0, the root
         rank = (np.arange(n) + root) % n
         rounds = together(*(down(tree, half) for half, tree in enumerate(trees)))
-        yield from pipeline((step.placed(rank, np.arange(2)) for step in rounds), chunks, stride=2)
+        yield from pipeline_chunks((step.placed(rank, np.arange(2)) for step in rounds), chunks, stride=2)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import copy, pipeline
+from collsim.schedule import copy, pipeline_chunks
 
 
 @algorithm(
@@ -26,4 +26,4 @@ from collsim.schedule import copy, pipeline
 def broadcast_multicast(n, root=0, chunks=1):
     others = (root + np.arange(1, n)) % n
     if n > 1:
-        yield from pipeline([copy(root, n, chunk=0), copy(n, others, chunk=0)], chunks)
+        yield from pipeline_chunks([copy(root, n, chunk=0), copy(n, others, chunk=0)], chunks)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import pipeline, reduce
+from collsim.schedule import pipeline_chunks, reduce
 
 
 def halving(n, root):
@@ -35,4 +35,4 @@ def halving(n, root):
     most_ranks=2**20,
 )
 def reduce_binomial(n, root=0, chunks=1):
-    yield from pipeline(halving(n, root), chunks)
+    yield from pipeline_chunks(halving(n, root), chunks)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from collsim.registry import algorithm
-from collsim.schedule import pipeline, reduce
+from collsim.schedule import pipeline_chunks, reduce
 from collsim.topology.network import ring_orders
 
 
@@ -34,4 +34,4 @@ def reduce_chain(n, root=0, chunks=1, channels=1, topology=None):
     )  # from the rank after the root to the root
     lane = np.arange(channels)
     rounds = [reduce(order[:, i], order[:, i + 1], chunk=lane, channel=lane) for i in range(n - 1)]
-    yield from pipeline(rounds, chunks, stride=channels)
+    yield from pipeline_chunks(rounds, chunks, stride=channels)

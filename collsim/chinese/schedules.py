@@ -86,8 +86,8 @@ SAID = {
     "repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more": (
         "repeat(times={times}, modulus={modulus})：times 至少为 0，modulus 至少为 1"
     ),
-    "pipeline({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide": (
-        "pipeline({what}={value!r})：{what} 是 {least} 到 2^31 的整数；整除请用 //"
+    "pipeline_chunks({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide": (
+        "pipeline_chunks({what}={value!r})：{what} 是 {least} 到 2^31 的整数；整除请用 //"
     ),
     "width={width!r}: one whole number for the whole step, 1 or more; use // to divide": (
         "width={width!r}：整步只有一个整数，至少为 1；整除请用 //"

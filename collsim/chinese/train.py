@@ -234,8 +234,8 @@ SAID = {
     "no PyTorch script for {part}: torch has no module for experts": (
         "{part} 没有 PyTorch 脚本：torch 没有用于专家的模块"
     ),
-    "no PyTorch script for {part} of {name}: it knows the layers of cs.transformer alone": (
-        "{name} 的 {part} 没有 PyTorch 脚本：脚本只认识 cs.transformer 的层"
+    "no PyTorch script for {part} of {name}: it knows the layers of cs.train.transformer alone": (
+        "{name} 的 {part} 没有 PyTorch 脚本：脚本只认识 cs.train.transformer 的层"
     ),
     "no PyTorch script for {part} of {name}: {what}={many} cannot be shared evenly by {t} GPUs": (
         "{name} 的 {part} 没有 PyTorch 脚本：{what}={many} 无法由 {t} 个 GPU 平分"

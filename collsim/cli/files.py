@@ -28,7 +28,7 @@ def convert(
 ) -> None:
     """Read one file and write it as another: `collsim convert a.xml b.json`."""
     options = {} if nbytes is None else {"nbytes": nbytes}
-    thing = cs.convert(source, target, read_as=read_as, write_as=write_as, **options)
+    thing = cs.io.convert(source, target, read_as=read_as, write_as=write_as, **options)
     if as_json:
         print_json({"source": source, "holds": type(thing).__name__, "written": target})
         return

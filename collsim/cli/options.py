@@ -168,7 +168,7 @@ class TimingOptions:
     def conditions(self) -> dict[str, Any]:
         """The keywords of `simulate` beyond dtype and engine."""
         given = {"sharing": self.sharing, "jitter": self.jitter, "seed": self.seed}
-        wrong = {"slow": by_rank("slow", self.slow, float), "late": by_rank("late", self.late, cs.parse_time)}
+        wrong = {"slow": by_rank("slow", self.slow, float), "late": by_rank("late", self.late, cs.units.parse_time)}
         return {name: value for name, value in {**given, **wrong}.items() if value is not None}
 
 

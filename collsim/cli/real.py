@@ -38,7 +38,7 @@ class Imitated:
         return {
             "alpha": self.alpha,
             "bandwidth": None if self.bandwidth == "none" else self.bandwidth,
-            "late": by_rank("late", self.late, cs.parse_time),
+            "late": by_rank("late", self.late, cs.units.parse_time),
             "slow": by_rank("slow", self.slow, float),
             "eager": self.eager,
         }
@@ -123,15 +123,15 @@ def _write(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, repeat: int, la
     print(job.text(lang))
 
 
-def _read(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, imitated: Imitated) -> cs.RealTrace:
+def _read(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, imitated: Imitated) -> cs.lab.RealTrace:
     """The traces that came back, beside the prediction for the network that the options say."""
     from collsim.lab.hosts import read_traces
 
-    rate = None if imitated.bandwidth == "none" else cs.parse_bandwidth(imitated.bandwidth)
-    return read_traces(plan, nbytes, elsewhere.folder, cs.parse_time(imitated.alpha), rate)
+    rate = None if imitated.bandwidth == "none" else cs.units.parse_bandwidth(imitated.bandwidth)
+    return read_traces(plan, nbytes, elsewhere.folder, cs.units.parse_time(imitated.alpha), rate)
 
 
-def _steps(trace: cs.RealTrace) -> list[dict[str, Any]]:
+def _steps(trace: cs.lab.RealTrace) -> list[dict[str, Any]]:
     """A row per step for people, counted from 1."""
     return [
         {
@@ -144,7 +144,7 @@ def _steps(trace: cs.RealTrace) -> list[dict[str, Any]]:
     ]
 
 
-def _record(trace: cs.RealTrace) -> dict[str, Any]:
+def _record(trace: cs.lab.RealTrace) -> dict[str, Any]:
     """What a machine wants of it, SI units."""
     found = trace.calibrated
     return {
@@ -194,7 +194,7 @@ def real_step(
 
     count, times, size = model.partition("x")
     equal = count.isdigit() and times
-    real = cs.training_step_for_real(
+    real = cs.lab.training_step_for_real(
         equal_layers(count, size, activations) if equal else model_of(model),
         ranks,
         parallel=splitting.way(),
@@ -218,7 +218,7 @@ def real_step(
     show(_collectives(real), "what was sent")
 
 
-def _collectives(real: cs.RealStep) -> list[dict[str, Any]]:
+def _collectives(real: cs.lab.RealStep) -> list[dict[str, Any]]:
     """A row per collective for people."""
     return [
         {
@@ -234,7 +234,7 @@ def _collectives(real: cs.RealStep) -> list[dict[str, Any]]:
     ]
 
 
-def _record_of_step(real: cs.RealStep) -> dict[str, Any]:
+def _record_of_step(real: cs.lab.RealStep) -> dict[str, Any]:
     """What a machine wants of it, SI units."""
     return {
         **real.measured.row(),

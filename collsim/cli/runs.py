@@ -106,7 +106,7 @@ def run(
 
 def _kind_of(out: Path, synthesize: bool) -> str:
     """What `--out` holds: a run where its suffix is one of runs, or nothing is synthesized; else the schedule found."""
-    runs = (f.suffixes for f in cs.formats().values() if f.holds == "trace" and f.write is not None)
+    runs = (f.suffixes for f in cs.io.formats().values() if f.holds == "trace" and f.write is not None)
     of_run = any(out.name.endswith(suffix) for suffixes in runs for suffix in suffixes)
     return "trace" if of_run or not synthesize else "schedule"
 

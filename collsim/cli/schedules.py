@@ -87,7 +87,7 @@ def _format_rows() -> list[dict[str, Any]]:
             "write": "yes" if f.write else "",
             "what": f.about,
         }
-        for f in cs.formats().values()
+        for f in cs.io.formats().values()
     ]
 
 

@@ -45,7 +45,7 @@ def synthesize(
     found = cs.synthesize(collective, network, objective, effort, **options)
     if out is not None:
         cs.save(found, out)
-    size = 2**36 if objective == "bandwidth" else 1024 if objective == "latency" else cs.parse_bytes(objective)
+    size = 2**36 if objective == "bandwidth" else 1024 if objective == "latency" else cs.units.parse_bytes(objective)
     trace = cs.simulate(found, network, size, engine="event", progress=told)
     report, cut = cs.synthesis.report(found), trace.bound.cut
     said = {"method": report.method, "objective": report.objective, "says": report.says} if report else {}

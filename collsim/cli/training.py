@@ -111,9 +111,9 @@ class StepOptions:
         return dict(vars(self))
 
 
-def model_of(word: str) -> cs.Model:
+def model_of(word: str) -> cs.train.Model:
     """A model of the catalogue, or of a table of layers."""
-    return cs.Model.from_csv(word) if word.endswith(".csv") else cs.model(word)
+    return cs.train.Model.from_csv(word) if word.endswith(".csv") else cs.model(word)
 
 
 @command()
@@ -210,7 +210,7 @@ _Ran = tuple[cs.train.StepTask, float, float]
 _LISTED = 24
 
 
-def _collectives(trace: cs.StepTrace) -> list[dict[str, Any]]:
+def _collectives(trace: cs.train.StepTrace) -> list[dict[str, Any]]:
     """A row for each collective of the last microbatch; where they are many, for those that are alike: of one kind and
     size, and one name up to its numbers."""
     last = max(task.micro for task in trace.step.tasks)

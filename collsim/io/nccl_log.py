@@ -24,7 +24,7 @@ import numpy as np
 from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, unknown
 from ..files import read_text, refuse
-from ..schedule import Schedule, Step, copy, freeze, pipeline, reduce, together
+from ..schedule import Schedule, Step, copy, freeze, pipeline_chunks, reduce, together
 from ..trees import depths
 from .formats import Format, register
 
@@ -146,7 +146,7 @@ def _chain(name: str, order: tuple[int, ...], root: int, chunks: np.ndarray[Any,
     ranks = np.roll(np.array(order), -order.index(root) - (name == "reduce"))
     make = reduce if name == "reduce" else copy
     hops = [make(a, b, chunks[0], channel=c) for a, b in pairwise(ranks)]
-    yield from pipeline(hops, len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
+    yield from pipeline_chunks(hops, len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
 
 
 def _tree(parent: tuple[int, ...], chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
@@ -156,7 +156,7 @@ def _tree(parent: tuple[int, ...], chunks: np.ndarray[Any, Any], c: int) -> Iter
     levels = [depth == d for d in range(1, int(depth.max()) + 1)]
     up = [reduce(rank[at], above[at], chunks[0], channel=c) for at in reversed(levels)]
     down = [copy(above[at], rank[at], chunks[0], channel=c) for at in levels]
-    yield from pipeline([*up, *down], len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
+    yield from pipeline_chunks([*up, *down], len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
 
 
 # ---- reading

@@ -18,7 +18,7 @@ def _listed(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-STEPS = frozenset({"copy", "reduce", "repeat", "pipeline", "reverse", "together"})
+STEPS = frozenset({"copy", "reduce", "repeat", "pipeline_chunks", "reverse", "together"})
 _COLLSIM = STEPS | {"algorithm"}
 _ARRAYS = _listed(
     "abs add all any append arange argmax argmin argsort array asarray atleast_1d bincount bitwise_and bitwise_or "

@@ -20,4 +20,4 @@ runs = {
 }
 for what, run in runs.items():
     print(f"{what}: {cs.format_time(run.time)}. {run.explain()}")
-plots.tornado(cs.sensitivity(runs["as it is"])).figure.savefig("nvlink_bridges.png")
+plots.tornado(cs.analysis.sensitivity(runs["as it is"])).figure.savefig("nvlink_bridges.png")

@@ -74,7 +74,7 @@ def machine(path):
 def known(path):
     """For a format without an opener of its own: something is in it, and collsim reads back what it can read."""
     assert path.stat().st_size > 0
-    if any(path.name.endswith(entry.suffixes) for entry in cs.formats().values() if entry.read):
+    if any(path.name.endswith(entry.suffixes) for entry in cs.io.formats().values() if entry.read):
         load(path)
 
 

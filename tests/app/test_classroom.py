@@ -314,7 +314,7 @@ def test_what_a_broken_run_says_first_is_where_the_checker_first_finds_it():
     trace = cs.simulate(
         cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"), "64MiB"
     )
-    error = cs.break_it(trace, "lose", seed=3).error
+    error = cs.teach.break_it(trace, "lose", seed=3).error
     assert (at["rank"], at["chunk"]) == (error.rank, error.chunk)
 
 

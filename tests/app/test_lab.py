@@ -98,7 +98,7 @@ def test_python_and_shell_ask_for_the_same_run(monkeypatch):
     asked = []
 
     def remembered(plan, nbytes, **options):
-        asked.append((plan.label, cs.parse_bytes(nbytes), {k: v for k, v in options.items() if v is not None}))
+        asked.append((plan.label, cs.units.parse_bytes(nbytes), {k: v for k, v in options.items() if v is not None}))
         raise cs.CollsimError("enough")
 
     monkeypatch.setattr(cs, "run_for_real", remembered, raising=False)
@@ -181,7 +181,7 @@ def test_script_and_command_of_a_step_ask_for_the_same(split, monkeypatch):
     CliRunner().invoke(commands, shlex.split(page.step_command(choice))[1:])
     (layers, ranks, one), (other_layers, other_ranks, other) = asked
     assert (layers, ranks) == (other_layers, other_ranks)
-    assert cs.parse_time(other.pop("compute")) == pytest.approx(sum(map(sum, one.pop("compute"))))
+    assert cs.units.parse_time(other.pop("compute")) == pytest.approx(sum(map(sum, one.pop("compute"))))
     assert one == {name: other[name] for name in one}
 
 

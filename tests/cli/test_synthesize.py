@@ -29,7 +29,7 @@ def test_the_schedule_goes_home_as_a_program_of_msccl(tmp_path):
     out = tmp_path / "found.xml"
     done = told("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(out))
     assert done.exit_code == 0, done.output
-    cs.verify(cs.read_msccl(out))
+    cs.verify(cs.io.read_msccl(out))
 
 
 def test_run_says_it_to_machines():

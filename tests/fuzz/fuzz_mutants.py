@@ -148,7 +148,7 @@ def attempt(case):
         path = Path(folder) / ("x.sqlite" if kind == "store" else "x")
         path.write_bytes(data)
         if kind == "progress":
-            cs.progress(path)
+            cs.teach.progress(path)
         elif kind == "store":
             store = Store(path)
             try:

@@ -27,8 +27,8 @@ cs.run_for_real(cs.schedule("allreduce_ring", ranks=3), "1MiB", repeat=20, bandw
 """
 STEP = """
 import collsim as cs
-model = cs.Model("own", [cs.Layer(f"l{k}", (65536,), flops=1e9) for k in range(4)])
-cs.training_step_for_real(model, 3, compute="200ms", bandwidth="5MB/s", repeat=20,
+model = cs.train.Model("own", [cs.train.Layer(f"l{k}", (65536,), flops=1e9) for k in range(4)])
+cs.lab.training_step_for_real(model, 3, compute="200ms", bandwidth="5MB/s", repeat=20,
                           progress=lambda done, total: print(done, flush=True))
 """
 

@@ -25,7 +25,7 @@ GIVEN = {"compute": [(0.002, 0.03)] * 4, "alpha": "2ms", "bandwidth": "10MB/s"}
 
 @pytest.fixture(scope="module")
 def bucket_each():
-    return cs.training_step_for_real(FOUR, 3, parallel=cs.ddp(1), repeat=2, **GIVEN)
+    return cs.lab.training_step_for_real(FOUR, 3, parallel=cs.ddp(1), repeat=2, **GIVEN)
 
 
 def numbers(real, **wanted):
@@ -64,14 +64,14 @@ def test_all_sums_are_compared_and_the_measured_step_has_the_tasks_of_the_predic
 
 
 def test_without_overlap_all_buckets_wait_for_the_backward():
-    real = cs.training_step_for_real(FOUR, 2, parallel=cs.ddp(1, overlap=False, hook="fp16"), **GIVEN)
+    real = cs.lab.training_step_for_real(FOUR, 2, parallel=cs.ddp(1, overlap=False, hook="fp16"), **GIVEN)
     last = numbers(real, kind="backward")[-1]
     assert (real.begin[0][:, numbers(real, kind="allreduce")] >= real.end[0][:, [last]]).all()
     assert {task.nbytes for task in real.predicted.step.tasks if task.kind == "allreduce"} == {8192}
 
 
 def test_a_straggler_sleeps_longer_and_the_others_wait_for_it_in_the_first_bucket():
-    real = cs.training_step_for_real(FOUR, 2, parallel=cs.ddp("64KiB"), slow={1: 2.0}, **GIVEN)
+    real = cs.lab.training_step_for_real(FOUR, 2, parallel=cs.ddp("64KiB"), slow={1: 2.0}, **GIVEN)
     took = (real.end - real.begin)[0]
     backward, (bucket,) = numbers(real, kind="backward"), numbers(real, kind="allreduce")
     assert (took[1][backward] >= 0.06 - 1e-9).all()
@@ -91,7 +91,7 @@ def least(real, number):
 
 
 def test_fsdp_gathers_the_next_block_while_one_computes_and_reduces_beside_the_backward():
-    real = cs.training_step_for_real(BLOCKS, 3, parallel=cs.fsdp(), **GIVEN)
+    real = cs.lab.training_step_for_real(BLOCKS, 3, parallel=cs.fsdp(), **GIVEN)
     gathers, forward = (numbers(real, kind=kind) for kind in ("allgather", "forward"))
     begin, end = real.begin[0], real.end[0]
     for block, computed in enumerate(forward):
@@ -106,7 +106,7 @@ def test_fsdp_gathers_the_next_block_while_one_computes_and_reduces_beside_the_b
 
 @pytest.mark.parametrize(("schedule", "order"), [("gpipe", "fffbbb"), ("1f1b", "ffbfbb")])
 def test_stages_of_a_pipeline_compute_when_what_they_read_has_come(schedule, order):
-    real = cs.training_step_for_real(BLOCKS, 2, parallel=cs.pipeline(2, schedule), batch=3, **GIVEN)
+    real = cs.lab.training_step_for_real(BLOCKS, 2, parallel=cs.pipeline(2, schedule), batch=3, **GIVEN)
     tasks, begin, end = real.predicted.step.tasks, real.begin[0], real.end[0]
     sends = numbers(real, kind="send")
     assert len(sends) == 6  # activations and gradients of three microbatches
@@ -121,13 +121,13 @@ def test_stages_of_a_pipeline_compute_when_what_they_read_has_come(schedule, ord
 
 
 def test_servers_are_processes_of_their_own_and_their_sums_are_right():
-    real = cs.training_step_for_real(FOUR, 3, parallel=cs.parameter_server(2, bucket=1), **GIVEN)
+    real = cs.lab.training_step_for_real(FOUR, 3, parallel=cs.parameter_server(2, bucket=1), **GIVEN)
     assert real.begin.shape == (1, 3, len(real.predicted.step.tasks))  # ranks; the servers are no GPUs
     assert real.checked == 3 * 4 * 4096
 
 
 def test_a_product_of_ways_runs_its_groups_at_the_same_time():
-    real = cs.training_step_for_real(BLOCKS, 4, parallel=cs.pipeline(2) * cs.ddp("16KiB"), **GIVEN)
+    real = cs.lab.training_step_for_real(BLOCKS, 4, parallel=cs.pipeline(2) * cs.ddp("16KiB"), **GIVEN)
     buckets = numbers(real, kind="allreduce")
     assert len(buckets) == 4
     took_part = ~np.isnan(real.end[0][:, buckets])
@@ -173,7 +173,7 @@ def test_a_wrong_sum_is_an_error(monkeypatch):
 
     monkeypatch.setattr(rank_steps, "expected_of", other)
     with pytest.raises(cs.CollsimError, match=r"run 1 left .* elements of rank 1 other than replay has them"):
-        cs.training_step_for_real(FOUR, 2, **GIVEN)
+        cs.lab.training_step_for_real(FOUR, 2, **GIVEN)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -187,7 +187,9 @@ def test_a_rank_that_is_killed_in_a_step_is_named_and_the_others_end(monkeypatch
 
     monkeypatch.setattr(launch, "Crew", Watched)
     with pytest.raises(cs.CollsimError, match=r"the process of endpoint 2 was killed \(signal 9\)"):
-        cs.training_step_for_real(FOUR, 3, progress=lambda done, total: done and crews[0].processes[2].kill(), **GIVEN)
+        cs.lab.training_step_for_real(
+            FOUR, 3, progress=lambda done, total: done and crews[0].processes[2].kill(), **GIVEN
+        )
     assert all(process.poll() is not None for process in crews[0].processes)
 
 
@@ -198,7 +200,7 @@ def test_a_rank_that_is_killed_in_a_step_is_named_and_the_others_end(monkeypatch
         ({"ranks": 16, "parallel": cs.parameter_server(2)}, "would start 18 processes; 16 is the most here"),
         ({"parallel": cs.pipeline(4)}, "pipeline"),
         (
-            {"model": cs.Model("bare", (cs.Layer("a", flops=1e9),)), "compute": "1ms"},
+            {"model": cs.train.Model("bare", (cs.train.Layer("a", flops=1e9),)), "compute": "1ms"},
             "bare: nothing would be sent in this step",
         ),
         ({"slow": [1]}, r"slow=\[1\] must be a dict of ranks"),
@@ -213,7 +215,7 @@ def test_what_cannot_be_run_is_said_before_anything_starts(wrong, said, monkeypa
     monkeypatch.setattr(step, "led", None)
     asked = {"model": FOUR, "ranks": 2} | GIVEN | wrong
     with pytest.raises(cs.CollsimError, match=said):
-        cs.training_step_for_real(asked.pop("model"), **asked)
+        cs.lab.training_step_for_real(asked.pop("model"), **asked)
 
 
 def test_what_comes_for_a_collective_that_has_not_begun_waits_for_it():

@@ -65,7 +65,7 @@ def test_fewer_steps_are_better_for_a_kibibyte_only():
 def test_the_send_that_the_guide_loses_is_missed_by_every_rank_and_the_player_opens_where_nothing_arrives(lang):
     (url,) = {u for u in links(lang) if "break=lose" in u}
     seed = int(re.search(r"break=lose-(\d+)", url)[1])
-    made = cs.break_it(on_switch("allreduce_ring"), "lose", seed)
+    made = cs.teach.break_it(on_switch("allreduce_ring"), "lose", seed)
     data = np.arange(8 * 64).reshape(8, 64)
     wrong = cs.replay(made.trace.schedule, data) != data.sum(axis=0)
     assert wrong.any(axis=1).all(), "the sum is wrong on every rank"
@@ -75,7 +75,7 @@ def test_the_send_that_the_guide_loses_is_missed_by_every_rank_and_the_player_op
 
 def test_on_one_switch_a_cut_cable_cuts_a_rank_off():
     written("docs/teaching.md", "On one switch a rank would be cut off.")
-    assert cs.break_it(on_switch("allreduce_ring"), "cut").trace is None
+    assert cs.teach.break_it(on_switch("allreduce_ring"), "cut").trace is None
 
 
 def test_busbw_is_a_fixed_factor_and_not_what_a_link_carried():

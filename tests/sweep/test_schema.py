@@ -131,14 +131,14 @@ def test_what_the_reader_refuses_does_not_validate(text, tmp_path):
 @pytest.mark.parametrize("text", ["64MiB", "1 GB", "1.5KiB", "8", " 8 B ", "1e3", "2kbit", "1_000", ".5KiB", "1e3 B"])
 def test_the_form_of_a_size_is_that_of_its_reader(text):
     assert re.fullmatch(SIZE, text)
-    assert cs.parse_bytes(text) > 0
+    assert cs.units.parse_bytes(text) > 0
 
 
 @pytest.mark.parametrize("text", ["64M", "64MiBs", "MiB", "", "1 2", "64mb", "0x10", "-1", "1GB/s"])
 def test_what_is_no_size_has_another_form(text):
     assert not re.fullmatch(SIZE, text)
     with pytest.raises(cs.CollsimError):
-        cs.parse_bytes(text)
+        cs.units.parse_bytes(text)
 
 
 def test_the_command_prints_the_schema_with_what_is_registered_now(monkeypatch):

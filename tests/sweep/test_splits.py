@@ -11,7 +11,7 @@ import collsim as cs
 from collsim.sweep import splits
 
 BOX = cs.machine("dgx-a100", nodes=1)
-GPT = cs.transformer(1024, 4, 16, seq=512)
+GPT = cs.train.transformer(1024, 4, 16, seq=512)
 ASKED = {"batch": 16, "top": 2, "every": True}
 
 

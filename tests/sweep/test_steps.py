@@ -57,7 +57,7 @@ def test_results_on_disk_are_not_computed_again_unless_something_differs(tmp_pat
     assert list(frame.batch) == [256, 512]
     assert sweep(compute="100ms")[0] == 0
     assert sweep(parallel=cs.ddp(view=True))[0] == 0
-    other = cs.Model("resnet18", cs.model("resnet18").layers[1:])  # the same name
+    other = cs.train.Model("resnet18", cs.model("resnet18").layers[1:])  # the same name
     assert sweep(model=other)[0] == 0
 
 

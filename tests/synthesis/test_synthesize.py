@@ -46,8 +46,8 @@ def test_synthesized_beats_ring_on_a_dgx1():
 
 def test_it_goes_to_msccl_and_comes_back(tmp_path):
     made = cs.synthesize("allreduce", dgx1(), method="trees", pieces=2)
-    cs.write_msccl(made, tmp_path / "made.xml")
-    cs.verify(cs.read_msccl(tmp_path / "made.xml"))
+    cs.io.write_msccl(made, tmp_path / "made.xml")
+    cs.verify(cs.io.read_msccl(tmp_path / "made.xml"))
 
 
 def test_progress_is_told_and_may_end_the_search():
@@ -64,8 +64,8 @@ def test_progress_is_told_and_may_end_the_search():
 
 def test_an_alltoall_goes_to_msccl_and_comes_back(tmp_path):
     made = cs.synthesize("alltoall", cs.topology.ring(4), method="greedy", pieces=1)
-    cs.write_msccl(made, tmp_path / "made.xml")
-    cs.verify(cs.read_msccl(tmp_path / "made.xml"))
+    cs.io.write_msccl(made, tmp_path / "made.xml")
+    cs.verify(cs.io.read_msccl(tmp_path / "made.xml"))
 
 
 def test_every_phase_that_is_told_has_a_name():

@@ -33,7 +33,7 @@ def asked_of(text):
 
 @pytest.fixture(scope="module", params=["en", "zh"])
 def bank(request):
-    asked = cs.questions(TRACE, seed=1, count=14, lang=request.param)
+    asked = cs.teach.questions(TRACE, seed=1, count=14, lang=request.param)
     return asked, asked_of(moodle_xml(asked, "collsim", ["a fact"], "rank 0  +1←1", {"machine.png": b"\x89PNG"}))
 
 

@@ -25,10 +25,10 @@ def test_a_damaged_progress_file_is_told_of(tmp_path, text):
     path = tmp_path / "p.json"
     path.write_text(text)
     with pytest.raises(cs.FormatError, match="is not a progress file of collsim") as caught:
-        cs.progress(path)
+        cs.teach.progress(path)
     assert len(str(caught.value)) < 1000
 
 
 def test_a_good_one_is_read(tmp_path):
     (tmp_path / "p.json").write_text(GOOD)
-    assert cs.progress(tmp_path / "p.json") == {"ring": {"passed": True}}
+    assert cs.teach.progress(tmp_path / "p.json") == {"ring": {"passed": True}}

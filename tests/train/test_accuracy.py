@@ -45,7 +45,7 @@ def test_a_row_is_a_call():
 def test_units_become_seconds_of_a_step():
     """32 · 1024 tokens; three passes of the model, four with full recomputation where it is counted."""
     assert call_of({**ROW, "value": "1000", "unit": "tokens/s/GPU"}).seconds == 32 * 1024 / (1000 * 8)
-    flops = cs.transformer(1024, 12, 16, seq=1024, vocab=51200).flops * 32
+    flops = cs.train.transformer(1024, 12, 16, seq=1024, vocab=51200).flops * 32
     for mode, times in (("1F1B", 3), ("1F1B, full recompute", 4)):
         row = {**ROW, "mode": mode, "value": "100", "unit": "TFLOP/s/GPU (hardware, recompute counted)"}
         assert call_of(row).seconds == pytest.approx(times * flops / (100e12 * 8))

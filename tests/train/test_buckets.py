@@ -63,7 +63,7 @@ def test_each_dtype_has_buckets_and_a_first_cap_of_its_own():
     first=st.integers(1, 2**22),
 )
 def test_no_tensor_is_lost_or_split_and_every_bucket_but_the_last_reaches_its_cap(tensors, cap, first):
-    model = cs.Model("m", tuple(Layer(f"l{i}", tuple(own)) for i, own in enumerate(tensors)))
+    model = cs.train.Model("m", tuple(Layer(f"l{i}", tuple(own)) for i, own in enumerate(tensors)))
     parallel = cs.ddp(bucket=cap, first=first)
     layout, sizes = parallel.layout(model), parallel.buckets(model)
     assert sorted(i for bucket in layout for i in bucket) == list(range(len(model.tensors)))

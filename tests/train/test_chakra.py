@@ -190,7 +190,7 @@ def test_a_group_of_some_gpus_is_named_in_a_file_beside(tmp_path):
 
 
 def test_a_step_that_is_split_in_three_ways_has_every_group_and_every_hop(tmp_path):
-    model = cs.transformer(256, 4, 4, seq=64)
+    model = cs.train.transformer(256, 4, 4, seq=64)
     way = cs.tensor(2) * cs.pipeline(2) * cs.ddp()
     trace = cs.training_step(model, cs.machine("dgx-a100"), parallel=way, batch=64, micro_batch=4)
     files = saved(trace, tmp_path)
@@ -266,7 +266,7 @@ class AstraSim:
     ids=lambda way: way.says,
 )
 def test_where_a_gpu_has_one_collective_at_a_time_as_in_astra_sim_none_waits_for_another_for_ever(parallel, tmp_path):
-    model = cs.transformer(256, 8, 4, seq=64)
+    model = cs.train.transformer(256, 8, 4, seq=64)
     trace = cs.training_step(model, cs.machine("dgx-a100"), parallel=parallel, batch=64, micro_batch=1)
     files = saved(trace, tmp_path)
     place = tmp_path / "step.groups.json"
@@ -285,7 +285,7 @@ def test_asynchronous_workers_are_refused_and_nothing_is_written(tmp_path):
 
 @pytest.mark.parametrize(("flops", "compute"), [(1e25, "A100"), (1e9, "1e17s")])
 def test_numbers_beyond_64_bits_are_a_sentence(tmp_path, flops, compute):
-    model = cs.Model("large", (cs.train.Layer("a", (10,), flops=flops),))
+    model = cs.train.Model("large", (cs.train.Layer("a", (10,), flops=flops),))
     t = cs.training_step(model, cs.topology.switch(2), parallel=cs.ddp(), micro_batch=1, compute=compute)
     with pytest.raises(cs.CollsimError, match=r"a forward: .*more than a Chakra trace has room for"):
         t.save(tmp_path / "x.et")

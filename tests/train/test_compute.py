@@ -201,7 +201,7 @@ def test_a_kernel_belongs_to_the_step_that_began_last_however_many_are_open(tmp_
 
 
 def test_layers_that_are_annotated_by_name_are_timed_one_by_one(tmp_path):
-    model = cs.Model("two", (cs.Layer("a", (10,)), cs.Layer("b", (10,))))
+    model = cs.train.Model("two", (cs.train.Layer("a", (10,)), cs.train.Layer("b", (10,))))
     marks = [kernel(0, 1000, "a", "gpu_user_annotation"), kernel(1000, 2000, "b", "gpu_user_annotation")]
     path = trace_of(tmp_path, [*marks, kernel(0, 3000)])
     t = cs.training_step(model, SWITCH, parallel=cs.ddp(), micro_batch=1, compute=path, ranks=[0])
@@ -259,7 +259,12 @@ def test_each_gpus_part_of_the_words_counts(t, slower):
     box, parallel = cs.machine("dgx-a100"), cs.tensor(t) * cs.pipeline(2)
     padded, own = (
         cs.training_step(
-            cs.transformer(1024, 2, 16, padded=on), box, ranks=range(2 * t), parallel=parallel, batch=2, dtype="float16"
+            cs.train.transformer(1024, 2, 16, padded=on),
+            box,
+            ranks=range(2 * t),
+            parallel=parallel,
+            batch=2,
+            dtype="float16",
         ).time
         for on in (True, False)
     )
@@ -269,8 +274,8 @@ def test_each_gpus_part_of_the_words_counts(t, slower):
 
 # ---- collectives that a pass waits for -------------------------------------------------------------------------------
 
-GPT = cs.transformer(1024, 4, 16, seq=1024)
-MIXTURE = cs.transformer(1024, 4, 16, seq=1024, experts=4, top=2)
+GPT = cs.train.transformer(1024, 4, 16, seq=1024)
+MIXTURE = cs.train.transformer(1024, 4, 16, seq=1024, experts=4, top=2)
 
 
 @pytest.mark.parametrize(
@@ -359,7 +364,7 @@ def test_a_backward_pass_of_flash_attention_computes_the_scores_again():
     """Two products forward, five backward (Dao 2023): with equal rates 2.5 times as long; a block as one box takes what
     its layers take."""
     fast = replace(speed("A100", "float16"), flash=(0.5, 0.5), flash_half=(300, 300), op=0.0, host=0.0)
-    model = cs.transformer(1024, 2, 16, seq=1024, flash=True)
+    model = cs.train.transformer(1024, 2, 16, seq=1024, flash=True)
     steps = [
         cs.training_step(model, cs.topology.switch(n), parallel=way, batch=n, dtype="float16", compute=fast)
         for way, n in ((cs.ddp(), 1), (cs.fsdp(), 8))

@@ -5,7 +5,7 @@ import pytest
 import collsim as cs
 
 BOX = cs.machine("dgx-a100", nodes=2)
-GPT = cs.transformer(1024, 4, 16, seq=512)
+GPT = cs.train.transformer(1024, 4, 16, seq=512)
 
 
 def step(way, **more):

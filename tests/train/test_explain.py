@@ -68,7 +68,7 @@ def test_the_same_faster_network_is_asked_for_twice_and_made_once(trace):
 def test_a_product_says_for_which_of_its_ways_gpus_wait_most(split, en, zh):
     """Seconds of one way are those of all its collectives, and not of the longest."""
     net = cs.topology.switch(8, bandwidth="2GB/s", alpha="1us")
-    model = cs.transformer(256, 8, 8, seq=128, vocab=256, tied=False)
+    model = cs.train.transformer(256, 8, 8, seq=128, vocab=256, tied=False)
     step = cs.training_step(model, net, parallel=split, batch=8, micro_batch=1, compute="8ms", dtype="float16")
     said = sentences(step)["network"]
     assert en in said[0]
@@ -82,7 +82,7 @@ def test_a_product_says_for_which_of_its_ways_gpus_wait_most(split, en, zh):
 
 def test_where_the_network_is_hidden_nobody_waits_for_it():
     """A ring of keys and values beside attention that takes longer; all else is on each GPU alone."""
-    model = cs.transformer(64, 2, 2, seq=32, vocab=1000)
+    model = cs.train.transformer(64, 2, 2, seq=32, vocab=1000)
     asked = {"parallel": cs.context(2), "micro_batch": 1, "compute": "H100", "dtype": "bfloat16"}
     t = cs.training_step(model, cs.topology.ring(16), ranks=range(2), **asked)
     assert t.exposed == 0 < t.communication
@@ -102,7 +102,7 @@ def test_where_the_network_is_hidden_nobody_waits_for_it():
 )
 @pytest.mark.parametrize("compute", ["10ms", {"forward": "3ms", "backward": "6ms"}, "A100"])
 def test_a_microbatch_that_was_measured_before_a_change_is_said_to_be(change, said, compute):
-    model = cs.transformer(64, 2, 4, seq=32)
+    model = cs.train.transformer(64, 2, 4, seq=32)
     step = cs.training_step(model, "dgx-a100", parallel=cs.fsdp(), micro_batch=2, compute=compute)
     told = step.what_if(**change)
     assert ("measured without this change" in told.explain()) == (said and compute != "A100")

@@ -28,7 +28,9 @@ def test_perfetto_gets_a_slice_for_every_task_on_each_of_its_lanes(trace, tmp_pa
 
 
 def test_a_layer_that_a_spreadsheet_would_run_is_written_as_a_text(tmp_path):
-    model = cs.Model("own", (cs.Layer("=1+1", (4096,), flops=1e9), cs.Layer("-x", (4096,), flops=1e9)))
+    model = cs.train.Model(
+        "own", (cs.train.Layer("=1+1", (4096,), flops=1e9), cs.train.Layer("-x", (4096,), flops=1e9))
+    )
     trace = cs.training_step(model, cs.topology.switch(2), parallel=cs.ddp(), batch=2, compute="1ms", optimizer="none")
     names = set(pd.read_csv(trace.save(tmp_path / "step.csv"))["name"])
     assert {"'=1+1", "'-x"} <= names

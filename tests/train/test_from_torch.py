@@ -29,7 +29,7 @@ def vgg16():
 
 def test_a_module_on_meta_becomes_the_model_of_the_catalogue():
     with torch.device("meta"):
-        read = cs.Model.from_torch(vgg16(), torch.empty(2, 3, 224, 224), name="vgg16")
+        read = cs.train.Model.from_torch(vgg16(), torch.empty(2, 3, 224, 224), name="vgg16")
     known = cs.model("vgg16")
     assert read.tensors == known.tensors
     assert cs.ddp().buckets(read) == cs.ddp().buckets(known)
@@ -42,7 +42,7 @@ def test_batch_norm_has_buffers_and_groups_have_a_width():
     nn = torch.nn
     with torch.device("meta"):
         net = nn.Sequential(nn.Conv2d(8, 8, 3, groups=2), nn.BatchNorm2d(8))
-        read = cs.Model.from_torch(net, torch.empty(4, 8, 10, 10))
+        read = cs.train.Model.from_torch(net, torch.empty(4, 8, 10, 10))
     conv, norm = read.layers
     assert (conv.width, conv.kind) == (4, "convolution")
     assert (norm.buffers, norm.kind) == ((8, 8), "norm")
@@ -63,7 +63,7 @@ def test_a_shared_matrix_belongs_to_the_layer_that_runs_first():
         def forward(self, tokens):
             return self.head(self.words(tokens))
 
-    read = cs.Model.from_torch(Tied(), torch.zeros(2, 5, dtype=torch.long))
+    read = cs.train.Model.from_torch(Tied(), torch.zeros(2, 5, dtype=torch.long))
     assert [layer.tensors for layer in read.layers] == [(400,), ()]
     assert read.tokens == 5
     assert read.layers[1].flops == 2 * 5 * 8 * 50
@@ -81,10 +81,10 @@ def test_what_cannot_be_read_gets_a_sentence():
             return self.a(x)
 
     with pytest.raises(cs.CollsimError, match=r"b\.weight.*unused"):
-        cs.Model.from_torch(Unused(), torch.zeros(1, 2))
+        cs.train.Model.from_torch(Unused(), torch.zeros(1, 2))
     with pytest.raises(cs.CollsimError, match="does not run"):
-        cs.Model.from_torch(nn.Linear(2, 2), torch.zeros(1, 3))
+        cs.train.Model.from_torch(nn.Linear(2, 2), torch.zeros(1, 3))
     with pytest.raises(cs.CollsimError, match=r"torch\.nn\.Module"):
-        cs.Model.from_torch("resnet50", torch.zeros(1, 3))
+        cs.train.Model.from_torch("resnet50", torch.zeros(1, 3))
     with pytest.raises(cs.CollsimError, match="at least one sample"):
-        cs.Model.from_torch(nn.Linear(2, 2), torch.zeros(0, 2))
+        cs.train.Model.from_torch(nn.Linear(2, 2), torch.zeros(0, 2))

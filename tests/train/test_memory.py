@@ -15,7 +15,9 @@ SIZES = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**5), st.inte
 
 
 def model_of(rows):
-    return cs.Model("m", tuple(Layer(f"l{i}", (p,), kept=float(k), masks=float(m)) for i, (p, k, m) in enumerate(rows)))
+    return cs.train.Model(
+        "m", tuple(Layer(f"l{i}", (p,), kept=float(k), masks=float(m)) for i, (p, k, m) in enumerate(rows))
+    )
 
 
 @settings(max_examples=80, deadline=None)
@@ -56,7 +58,7 @@ def test_ddp_holds_what_the_closed_form_says(rows, micro, accumulate, view, half
 
 def test_what_gpus_hold_has_its_words_in_both_languages():
     """Every kind of every way of splitting; what does not fit is told with them."""
-    box, small = cs.machine("dgx-a100"), cs.transformer(64, 4, 4, seq=32)
+    box, small = cs.machine("dgx-a100"), cs.train.transformer(64, 4, 4, seq=32)
     ways = [cs.ddp(hook="fp16", overlap=False), cs.ddp(view=False), cs.data_parallel(), cs.parameter_server(on="rank")]
     ways += [cs.fsdp(no_sync=True, accumulate=2), cs.zero(1), cs.tensor(2) * cs.pipeline(2) * cs.zero(2)]
     steps = [cs.training_step(small, box, parallel=way, micro_batch=2, memory="80GB") for way in ways]
@@ -90,7 +92,7 @@ def test_a_transformer_in_16_bits_holds_18_bytes_a_parameter_and_its_buckets():
 @pytest.mark.parametrize("way", [cs.ddp(), cs.ddp(view=True), cs.data_parallel(), cs.parameter_server()])
 def test_a_microbatch_that_is_said_to_fit_does(way, room):
     """With fewer samples another moment is the fullest, with all gradients and no activations."""
-    model = cs.transformer(2048, 12, 32, seq=512, vocab=32_000, flash=True)
+    model = cs.train.transformer(2048, 12, 32, seq=512, vocab=32_000, flash=True)
     with pytest.raises(cs.CollsimError, match="does not fit") as said:
         cs.training_step(model, "dgx-a100", parallel=way, micro_batch=16, memory=room)
     assert re.search(rf"on a GPU of {room[:-2]}\sGB = [\d.]+\sGiB \(", str(said.value))

@@ -80,7 +80,7 @@ def test_a_token_goes_through_as_many_parameters_of_a_mixture_as_published(name,
 def test_a_window_of_attention_has_the_scores_of_a_triangle_twice_as_wide():
     """Of 1,024 tokens each sees 128 before it: 1,024 · 128 scores, as a triangle of 1,024 · 256 has half of its own;
     every second block sees all."""
-    blocks = [x for x in cs.transformer(64, 2, 4, seq=1024, flash=True, window=128).layers if x.kind == "flash"]
+    blocks = [x for x in cs.train.transformer(64, 2, 4, seq=1024, flash=True, window=128).layers if x.kind == "flash"]
     assert [layer.flops for layer in blocks] == [4 * 1024 * 256 * 64, 4 * 1024 * 1024 * 64]
 
 
@@ -104,7 +104,7 @@ def test_a_step_with_full_recompute_has_the_flops_of_the_formula_of_narayanan():
     """96·B·s·L·h²·(1 + s/6h + V/16Lh); the row of 1T parameters: 5.139051e19. Blocks are passed through four times, the
     head three."""
     h, layers, heads, seq, vocab, batch = 25600, 128, 160, 2048, 51200, 3072
-    model = cs.transformer(h, layers, heads, seq=seq, vocab=vocab)
+    model = cs.train.transformer(h, layers, heads, seq=seq, vocab=vocab)
     head = model.layers[-1].flops
     counted = batch * (4 * (model.flops - head) + 3 * head)
     assert counted == pytest.approx(
@@ -156,8 +156,8 @@ def test_weights_and_adam_take_18_bytes_a_parameter_and_6_plus_12_over_dp_when_s
 
 
 def test_grouped_query_attention_and_gates_change_only_their_own_matrices():
-    plain = cs.transformer(64, 2, 8, seq=16, vocab=100, bias=False)
-    gated = cs.transformer(64, 2, 8, seq=16, vocab=100, bias=False, gated=True, kv_heads=2)
+    plain = cs.train.transformer(64, 2, 8, seq=16, vocab=100, bias=False)
+    gated = cs.train.transformer(64, 2, 8, seq=16, vocab=100, bias=False, gated=True, kv_heads=2)
     # a third matrix of h·4h; keys and values of 2 heads of 8 instead of 8
     assert gated.parameters - plain.parameters == 2 * (64 * 256 - 2 * 64 * (64 - 16))
 
@@ -169,7 +169,7 @@ def test_a_table_becomes_a_model_and_comes_back(tmp_path):
     for column in ("tensors", "buffers"):
         frame[column] = [" ".join(map(str, row)) for row in frame[column]]
     frame.to_csv(path, index=False)
-    back = cs.Model.from_csv(path, inputs=model.inputs, source=model.source)
+    back = cs.train.Model.from_csv(path, inputs=model.inputs, source=model.source)
     assert back == model
 
 
@@ -192,7 +192,7 @@ def test_a_bad_table_is_refused_with_its_line(tmp_path, text, said):
     path = tmp_path / "bad.csv"
     path.write_text(text)
     with pytest.raises(cs.FormatError, match=said):
-        cs.Model.from_csv(path)
+        cs.train.Model.from_csv(path)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_unknown_models_and_options_name_the_nearest():
     with pytest.raises(cs.CollsimError, match="option of model gpt2"):
         cs.model("gpt2", sequence=3)
     with pytest.raises(cs.CollsimError, match="multiple of heads"):
-        cs.transformer(100, 1, 7)
+        cs.train.transformer(100, 1, 7)
 
 
 def test_every_model_of_the_catalogue_has_a_source_and_can_be_made():
@@ -231,8 +231,8 @@ def test_every_model_of_the_catalogue_has_a_source_and_can_be_made():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: cs.transformer(64, 10**9, 4), "100,000 is the most"),
-        (lambda: cs.transformer(64, 2, 4, flash="no"), "flash='no' must be True or False"),
+        (lambda: cs.train.transformer(64, 10**9, 4), "100,000 is the most"),
+        (lambda: cs.train.transformer(64, 2, 4, flash="no"), "flash='no' must be True or False"),
         (lambda: cs.train.layer_activations(64, 4, 32, tensor=0), "tensor=0 is too small"),
         (lambda: cs.train.layer_activations(64, 4, -1), "seq=-1 is too small"),
         (lambda: cs.train.first_stage_activations(64, 4, 4, 32, pipeline=0), "pipeline=0 is too small"),
@@ -257,19 +257,19 @@ def test_numbers_of_a_transformer_that_cannot_be_are_a_sentence(call, says):
 def test_a_table_of_layers_names_the_line_and_the_column(text, says, tmp_path):
     (tmp_path / "layers.csv").write_text(text)
     with pytest.raises(cs.FormatError, match=says):
-        cs.Model.from_csv(tmp_path / "layers.csv")
+        cs.train.Model.from_csv(tmp_path / "layers.csv")
 
 
 def test_a_name_may_have_what_ends_a_line_elsewhere(tmp_path):
     (tmp_path / "layers.csv").write_text('name,tensors\n"a\u2028b",5\n"c\nd",6\n', encoding="utf-8")
-    model = cs.Model.from_csv(tmp_path / "layers.csv")
+    model = cs.train.Model.from_csv(tmp_path / "layers.csv")
     assert [layer.name for layer in model.layers] == ["a\u2028b", "c\nd"]
 
 
 @pytest.mark.parametrize("facts", [{"tokens": -1}, {"tokens": "x"}, {"inputs": 1.5}])
 def test_facts_of_a_model_are_whole_numbers(facts):
     with pytest.raises(cs.CollsimError, match=next(iter(facts))):
-        cs.Model("m", (Layer("a", (5,)),), **facts)
+        cs.train.Model("m", (Layer("a", (5,)),), **facts)
 
 
 @pytest.mark.parametrize(
@@ -286,4 +286,4 @@ def test_facts_of_a_model_are_whole_numbers(facts):
 )
 def test_a_model_that_cannot_be_is_a_sentence(facts, says):
     with pytest.raises(cs.CollsimError, match=says):
-        cs.Model(**{"name": "x", "layers": cs.model("resnet18").layers, **facts})
+        cs.train.Model(**{"name": "x", "layers": cs.model("resnet18").layers, **facts})

@@ -16,9 +16,9 @@ from collsim.train.pytorch.pipelines import pipelines
 from collsim.train.workload.decoder import decoder
 
 BOX = cs.machine("dgx-a100")
-GPT = cs.transformer(64, 4, 4, seq=16, vocab=300)
-GPT3 = cs.transformer(64, 3, 4, seq=16, vocab=300)
-LLAMA = cs.transformer(
+GPT = cs.train.transformer(64, 4, 4, seq=16, vocab=300)
+GPT3 = cs.train.transformer(64, 3, 4, seq=16, vocab=300)
+LLAMA = cs.train.transformer(
     64, 4, 4, seq=16, vocab=300, kv_heads=2, ffn=128, gated=True, bias=False, tied=False, positions=False, flash=True
 )
 #: name: ranks, model, way, options of the step
@@ -162,7 +162,7 @@ def test_other_models_have_no_sizes_of_a_decoder(name):
     [
         (LLAMA, cs.context(2), "context_parallel is a prototype"),
         ("gpt-oss-20b", cs.expert(2) * cs.zero(1), "no module for experts"),
-        ("bert-base", cs.tensor(2), "it knows the layers of cs.transformer alone"),
+        ("bert-base", cs.tensor(2), "it knows the layers of cs.train.transformer alone"),
     ],
 )
 def test_what_torch_or_the_script_cannot_do_is_refused(model, way, why):
@@ -181,7 +181,7 @@ def test_what_torch_or_the_script_cannot_do_is_refused(model, way, why):
 )
 def test_parts_of_heads_and_of_sequences_are_refused(way, sizes, why):
     given = {"h": 64, "layers": 2, "heads": 4, "seq": 16, "vocab": 300} | sizes
-    trace = step(4, cs.transformer(given.pop("h"), given.pop("layers"), given.pop("heads"), **given), way, {})
+    trace = step(4, cs.train.transformer(given.pop("h"), given.pop("layers"), given.pop("heads"), **given), way, {})
     with pytest.raises(cs.CollsimError, match=why):
         trace.script()
 

@@ -83,7 +83,7 @@ def test_a_name_that_came_from_somebody_else_is_text_in_a_script_and_no_code(nam
 
     def bare(called):
         net = replace(cs.topology.switch(2), name=called)
-        model = cs.Model(called, [cs.train.Layer(k, (64, 64), flops=1e6) for k in "ab"])
+        model = cs.train.Model(called, [cs.train.Layer(k, (64, 64), flops=1e6) for k in "ab"])
         code = cs.training_step(model, net, parallel=way, batch=4, micro_batch=1, compute="1ms").script()
         assert not re.search("[^\n -~]", code)  # nothing that a terminal obeys or that ends a line
         tree = ast.parse(code)
@@ -134,7 +134,7 @@ def run(path, *words, processes=2):
 def test_two_processes_run_it_and_ddp_makes_the_buckets_that_collsim_says(way, tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
     parallel, options = WAYS[way]
-    small = cs.transformer(64, 2, 2, seq=16, vocab=30000)
+    small = cs.train.transformer(64, 2, 2, seq=16, vocab=30000)
     path = step(parallel, cs.machine("dgx-a100"), small, ranks=[0, 1], **options).save(tmp_path / "step.py")
     said = run(path)
     assert "2 processes, gloo" in said

@@ -6,7 +6,7 @@ import pytest
 
 import collsim as cs
 
-GPT = cs.transformer(1024, 4, 16, seq=512)
+GPT = cs.train.transformer(1024, 4, 16, seq=512)
 
 
 def test_weak_scaling_keeps_the_work_of_a_gpu_and_strong_that_of_the_step():

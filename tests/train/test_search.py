@@ -10,7 +10,7 @@ from collsim.train.search import estimated, legal, nearest
 from collsim.train.search import search_request as request_of
 
 BOX = cs.machine("dgx-a100", nodes=2)
-GPT = cs.transformer(2048, 8, 16, seq=1024)
+GPT = cs.train.transformer(2048, 8, 16, seq=1024)
 
 
 def asked(**more):
@@ -52,7 +52,7 @@ def test_each_of_them_runs():
 def test_memory_by_estimate_is_that_of_the_step(batch, every):
     """To the byte: a head of 128,000 words is as large as a stage, is held for one microbatch where others are held for
     several, and has gone when all gradients are there."""
-    model, box = cs.transformer(512, 8, 8, seq=1024, vocab=128_000, tied=False), cs.machine("dgx-a100")
+    model, box = cs.train.transformer(512, 8, 8, seq=1024, vocab=128_000, tied=False), cs.machine("dgx-a100")
     for row in estimated(asked(model=model, machine=box, batch=batch))[::every]:
         given = {"batch": batch, "micro_batch": row["micro_batch"], "recompute": row["recompute"]}
         step = cs.training_step(model, box, parallel=row["split"], dtype="bfloat16", memory="1TB", **given)
@@ -118,7 +118,7 @@ def test_what_fits_nowhere_names_the_split_that_needs_least():
 
 
 def test_a_batch_that_no_replicas_share_is_refused():
-    odd = cs.transformer(2050, 7, 10, seq=64)
+    odd = cs.train.transformer(2050, 7, 10, seq=64)
     with pytest.raises(cs.CollsimError, match="no split of 16 GPUs"):
         cs.best_parallel(odd, BOX, batch=1)
 

@@ -7,7 +7,7 @@ import pytest
 
 import collsim as cs
 
-LLAMA = cs.transformer(512, 6, 8, seq=256, gated=True, bias=False, tied=False, positions=False, flash=True)
+LLAMA = cs.train.transformer(512, 6, 8, seq=256, gated=True, bias=False, tied=False, positions=False, flash=True)
 SWITCH = cs.topology.switch(8)
 
 
@@ -68,7 +68,7 @@ def test_accumulation_gathers_for_every_microbatch():
 def test_gradients_that_are_not_reduced_yet_stay_whole(reduce_dtype, item):
     """With `no_sync` those of all 25,809,920 parameters are there before the first is reduced, in the type in which
     they are (torch fsdp/_fully_shard/_fsdp_param.py, to_accumulated_grad_if_needed); else those of few blocks."""
-    model = cs.transformer(512, 8, 8, seq=128, vocab=1024)
+    model = cs.train.transformer(512, 8, 8, seq=128, vocab=1024)
 
     def whole(**options):
         way = cs.fsdp(accumulate=4, reduce_dtype=reduce_dtype, **options)

@@ -46,7 +46,7 @@ def random_case(seed):
     compute = [(float(a), float(b)) for a, b in rng.exponential(2e-3, (many, 2))]
     asked = {"parallel": ways[rng.integers(len(ways))], "compute": compute, "micro_batch": int(rng.integers(1, 5))}
     asked["interference"] = float(rng.choice([0.0, 0.15, 1.0]))
-    return cs.Model("random", tuple(layers), inputs=600), topology, asked
+    return cs.train.Model("random", tuple(layers), inputs=600), topology, asked
 
 
 @pytest.mark.parametrize("block", range(8))
@@ -67,7 +67,7 @@ def test_two_jobs_that_share_cards_slow_each_other_and_the_link_is_named():
     one, two = (
         cs.training_step("resnet18", p4d, parallel=cs.ddp(), micro_batch=4, ranks=range(k, 16, 2)) for k in (0, 1)
     )
-    both = cs.steps_together([one, two])
+    both = cs.train.steps_together([one, two])
     assert (both.slowdown > 1.02).all()
     assert both[0].time > one.time
     assert both.link is not None
@@ -84,7 +84,7 @@ def test_two_jobs_on_nodes_of_their_own_do_not_meet():
         cs.training_step("resnet18", a100, parallel=cs.ddp(), micro_batch=32, ranks=range(8 * k, 8 * k + 8))
         for k in (0, 1)
     ]
-    both = cs.steps_together(jobs)
+    both = cs.train.steps_together(jobs)
     assert both.slowdown == pytest.approx([1, 1], rel=1e-9)
     assert both.link is None
     assert "share no link" in both.explain()
@@ -114,7 +114,7 @@ def test_what_cannot_run_together_gets_a_sentence():
     other = cs.training_step("resnet18", "dgx-1v", parallel=cs.ddp(), micro_batch=8)
     for steps in ([t], [t, t], [t, other], [t, "ddp"], t, None, 5):
         with pytest.raises(cs.CollsimError):
-            cs.steps_together(steps)
+            cs.train.steps_together(steps)
     with pytest.raises(cs.CollsimError, match="asynchronous"):
         cs.training_step(
             "resnet18", a100, parallel=cs.parameter_server(synchronous=False), micro_batch=8, network="shared"
@@ -136,7 +136,7 @@ def random_product(seed):
     product = ways[0]
     for way in ways[1:]:
         product = product * way
-    model = cs.transformer(256, 8, 8, seq=128, vocab=1024)
+    model = cs.train.transformer(256, 8, 8, seq=128, vocab=1024)
     asked = {"parallel": product, "batch": box.ranks // (t * p) * 4, "micro_batch": 1, "dtype": "float16"}
     asked |= {"interference": float(rng.choice([0.0, 0.15])), "recompute": str(rng.choice(["none", "full"]))}
     return model, box, asked

@@ -17,7 +17,7 @@ PLENTY = "100TB"
 
 def blocks(h, layers, heads, seq=2048, **more):
     """The blocks of a GPT alone, without embedding and head."""
-    return Model("blocks", cs.transformer(h, layers, heads, seq=seq, **more).layers[1:-2], seq)
+    return Model("blocks", cs.train.transformer(h, layers, heads, seq=seq, **more).layers[1:-2], seq)
 
 
 def asked(parallel, ranks, **more):
@@ -132,7 +132,7 @@ def test_full_recomputation_costs_the_flops_of_the_paper():
     """96·B·s·L·h²(1 + s/6h + V/16Lh) (arXiv 2104.04473, equation 3): a forward pass more of all but the head; biases
     aside."""
     h, layers, s, v, batch = 2304, 24, 2048, 51200, 4
-    model = cs.transformer(h, layers, 24, seq=s, vocab=v)
+    model = cs.train.transformer(h, layers, 24, seq=s, vocab=v)
     way = asked(cs.tensor(2) * cs.ddp(), 4, batch=batch, recompute="full")
     step = cs.training_step(model, **way)
     assert step.step.flops + step.step.again == pytest.approx(
@@ -145,7 +145,7 @@ def test_full_recomputation_costs_the_flops_of_the_paper():
 
 def test_a_dispatch_to_experts_carries_every_token_so_often():
     """s 4096, h 7168, 8 of 64 experts, 16 bits: 469,762,048 B, four times a layer and step (before (e − 1)/e)."""
-    model = Model("moe", cs.transformer(7168, 2, 56, seq=4096, ffn=2048, experts=64, top=8).layers[1:-2], 4096)
+    model = Model("moe", cs.train.transformer(7168, 2, 56, seq=4096, ffn=2048, experts=64, top=8).layers[1:-2], 4096)
     step = cs.training_step(model, **asked(cs.expert(8) * cs.ddp(), 8, batch=8)).step
     sent = [task for task in step.tasks if task.kind == "alltoall"]
     assert {task.nbytes for task in sent} == {469_762_048}
@@ -235,7 +235,7 @@ def test_what_does_not_fit_says_the_nearest_split_that_does():
     "split", [cs.tensor(8) * cs.pipeline(2), cs.tensor(4) * cs.pipeline(4), cs.tensor(8, sequence=True) * cs.zero(1)]
 )
 def test_shared_equals_alone_where_groups_share_nothing(split):
-    model = cs.transformer(256, 4, 8, seq=64)
+    model = cs.train.transformer(256, 4, 8, seq=64)
     box = cs.machine("dgx-a100", nodes=2)
     alone = cs.training_step(model, box, parallel=split, micro_batch=1, batch=4, dtype="float16", interference=0)
     assert alone.what_if(network="shared").time == pytest.approx(alone.time, rel=1e-9)
@@ -243,7 +243,7 @@ def test_shared_equals_alone_where_groups_share_nothing(split):
 
 def test_options_of_parts_can_be_changed_and_the_batch_stays():
     """Half as large microbatches are twice as many."""
-    model = cs.transformer(256, 8, 8, seq=64)
+    model = cs.train.transformer(256, 8, 8, seq=64)
     split = cs.tensor(2) * cs.pipeline(4) * cs.fsdp()
     step = cs.training_step(model, cs.machine("dgx-a100", nodes=2), parallel=split, micro_batch=2, batch=16)
     finer = step.what_if(micro_batch=1)
@@ -260,7 +260,7 @@ def test_streams_of_a_gpu_are_threads_of_a_trace(tmp_path):
     import json
     from itertools import pairwise
 
-    model = cs.transformer(256, 4, 8, seq=64)
+    model = cs.train.transformer(256, 4, 8, seq=64)
     step = cs.training_step(model, cs.machine("dgx-a100"), parallel=cs.fsdp(), micro_batch=2, dtype="bfloat16")
     events = json.loads(step.save(tmp_path / "x.trace.json").read_text())["traceEvents"]
     threads = {}
@@ -273,7 +273,7 @@ def test_streams_of_a_gpu_are_threads_of_a_trace(tmp_path):
             assert begin >= end - 1e-3
 
 
-GPT = cs.transformer(64, 4, 4, seq=32, vocab=1000)
+GPT = cs.train.transformer(64, 4, 4, seq=32, vocab=1000)
 
 
 def step_of(**asked):
@@ -315,7 +315,7 @@ def test_ranks_and_factors_may_be_numbers_of_numpy():
 @pytest.mark.parametrize("way", [cs.fsdp(), cs.pipeline(4) * cs.zero(1), cs.ddp() * cs.tensor(2)])
 def test_what_is_computed_again_is_not_held_beside_itself(way, recompute):
     """The input that a block keeps is the first of what it computes again: one block holds no more than without."""
-    model = cs.transformer(64, 1, 4, seq=512, vocab=16)
+    model = cs.train.transformer(64, 1, 4, seq=512, vocab=16)
     plain = cs.training_step(model, "dgx-a100", parallel=way, micro_batch=8, batch=8 * 8)
     again = plain.what_if(recompute=recompute)
     assert again.memory.max() <= plain.memory.max()

@@ -19,7 +19,7 @@ SWITCH = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
 
 
 def equal_layers(many, nbytes=100_000_000):
-    return cs.Model("equal", tuple(Layer(f"l{i}", (nbytes // 4,)) for i in range(many)))
+    return cs.train.Model("equal", tuple(Layer(f"l{i}", (nbytes // 4,)) for i in range(many)))
 
 
 def two_ranks(nbytes, seconds):
@@ -270,7 +270,7 @@ def test_a_collective_of_a_step_is_a_schedule_that_does_what_it_says():
 )
 def test_ranks_send_what_the_closed_form_says(tensors, n, accumulate, no_sync, hook, cap):
     """Rings: 2(n − 1) times every bucket over all ranks, once a step or once a microbatch, half of it with a hook."""
-    model = cs.Model("m", tuple(Layer(f"l{i}", (size,)) for i, size in enumerate(tensors)))
+    model = cs.train.Model("m", tuple(Layer(f"l{i}", (size,)) for i, size in enumerate(tensors)))
     way = cs.ddp(bucket=cap, accumulate=accumulate, no_sync=no_sync, hook=hook)
     t = cs.training_step(model, cs.topology.switch(n), parallel=way, micro_batch=1, compute=[1e-3] * len(tensors))
     times = 1 if no_sync else accumulate

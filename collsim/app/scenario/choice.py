@@ -208,7 +208,7 @@ WORDS: dict[str, Word] = {
         Word("own", lambda text: _own(text), limit=custom_machine.LONGEST_IN_ADDRESS, usual="place"),
         _place_word("machine", lambda: [*cs.topology.machines(), OWN]),
         _place_word("network", lambda: networks()),
-        Word("nbytes", quantity(cs.parse_bytes)),
+        Word("nbytes", quantity(cs.units.parse_bytes)),
         Word("dtype", one_of("dtype", cs.dtypes)),
         Word("engine", one_of("engine", lambda: ENGINES)),
         Word("sharing", one_of("sharing", lambda: SHARING)),
@@ -218,8 +218,8 @@ WORDS: dict[str, Word] = {
         Word("gdr", flag),
         Word("ranks", count("ranks", MOST_RANKS)),
         Word("shape", _shape),
-        Word("bandwidth", quantity(cs.parse_bandwidth)),
-        Word("alpha", quantity(cs.parse_time)),
+        Word("bandwidth", quantity(cs.units.parse_bandwidth)),
+        Word("alpha", quantity(cs.units.parse_time)),
         Word("algorithms", _names, limit=40 * LONGEST, write=",".join),
         Word("sizes", _sizes),
     )
@@ -250,7 +250,7 @@ LATEST = 1e6  # s
 
 
 def _seconds(text: str) -> float:
-    seconds = float(cs.parse_time(shortened(text), "t"))
+    seconds = float(cs.units.parse_time(shortened(text), "t"))
     if seconds > LATEST:
         why = "t={given} is too large; t is at most {latest:.0f} here"
         raise CollsimError(why, given=shortened(text), latest=LATEST)

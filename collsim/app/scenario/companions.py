@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import collsim as cs
+from collsim.simulate import Together
 from collsim.viz.timeline.document import sent
 
 #: The same once more (two jobs on one machine); an allreduce inside each node, as tensor parallelism has it; one for
@@ -54,7 +55,7 @@ def _nodes(place: cs.Topology) -> np.ndarray[Any, Any]:
 
 def run_together(
     plan: cs.Schedule, what: str, place: cs.Topology, nbytes: str, dtype: str, engine: str, **settings: Any
-) -> cs.Together:
+) -> Together:
     """A schedule with others beside it. Raises CollsimError for what cannot be."""
     ranks: list[list[int] | None] = [*groups(what, place)]
     others = [cs.schedule(RING, ranks=len(group)) for group in ranks if group] or [plan]
@@ -68,7 +69,7 @@ def transfers(plan: cs.Schedule, what: str, place: cs.Topology) -> int:
     return len(plan) + beside
 
 
-def several(together: cs.Together) -> Several:
+def several(together: Together) -> Several:
     """What the page shows of all at once."""
     runs = zip(together, together.alone, together.slowdown.tolist(), strict=True)
     rows = [(t.schedule.name, t.schedule.ranks, alone.time, t.time, factor) for t, alone, factor in runs]

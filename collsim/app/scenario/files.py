@@ -122,7 +122,7 @@ def file(choice: Choice, name: str, language: str, tell: Tell = quietly) -> tupl
         trace = simulate(choice)
         thing = trace if entry.holds == "trace" else trace.schedule
     tell("run", 0.3)
-    known = {"nbytes": cs.parse_bytes(choice.nbytes), "lang": language}
+    known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "lang": language}
     return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
 
 
@@ -279,7 +279,7 @@ def converted(upload: Upload, choice: Choice, name: str, language: str, tell: Te
     """A schedule from a file in another format, or its run as a picture, film or page."""
     entry = formats()[name]
     thing = _held(entry, schedule_of(upload), choice)
-    known = {"nbytes": cs.parse_bytes(choice.nbytes), "lang": language}
+    known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "lang": language}
     return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
 
 

@@ -268,7 +268,9 @@ def nccl_tests(choice: Choice, options: dict[str, Any], ranks: int, sizes: str |
         return None
     words = " ".join(f"-x {name}={value}" for name, value in environment(choice, options).items())
     first, last, step = [*(sizes or choice.nbytes).split(":"), "", ""][:3]
-    size = f"-b {cs.parse_bytes(first)} -e {cs.parse_bytes(last or first)}" + (f" -f {step or 2}" if last else "")
+    size = f"-b {cs.units.parse_bytes(first)} -e {cs.units.parse_bytes(last or first)}" + (
+        f" -f {step or 2}" if last else ""
+    )
     root = f" -r {options['root']}" if options.get("root") else ""
     return (
         f"mpirun -np {ranks} --map-by ppr:{ranks // nodes}:node {words} \\\n"

@@ -149,7 +149,7 @@ def of_way(choice: Choice, a: int, b: int, ranks: int) -> None:
 def _torch(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -> list[CodePart]:
     """A script and the line that starts it."""
     code = pytorch.script(
-        choice.collective, [cs.parse_bytes(size) for size in sizes], choice.dtype, int(used.get("root", 0))
+        choice.collective, [cs.units.parse_bytes(size) for size in sizes], choice.dtype, int(used.get("root", 0))
     )
     if code is None:
         return [CodePart("PyTorch", "", note=t("code.torch.none", dtype=choice.dtype))]

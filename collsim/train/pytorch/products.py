@@ -150,7 +150,7 @@ def _sizes(asked: Workload, split: Split, listed: list[tuple[Unit, ...]]) -> Dec
     shared = tensor is not None and tensor.size > 1
     if shared or asked.recompute == "selective":
         says = tensor.says if tensor is not None and shared else "recompute='selective'"
-        why = "no PyTorch script for {part} of {name}: it knows the layers of cs.transformer alone"
+        why = "no PyTorch script for {part} of {name}: it knows the layers of cs.train.transformer alone"
         raise CollsimError(why, part=says, name=asked.model.name)
     return None
 

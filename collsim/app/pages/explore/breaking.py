@@ -51,7 +51,7 @@ def _controls(way: str, place: int) -> None:
         st.button(t("break.mend"), key="break_mend", type="primary", on_click=_mended)
         with st.popover(t("break.python")):
             st.code(
-                f'broken = cs.break_it(trace, "{way}", seed={place})  # trace = cs.simulate(...)\nprint(broken)',
+                f'broken = cs.teach.break_it(trace, "{way}", seed={place})  # trace = cs.simulate(...)\nprint(broken)',
                 language="python",
             )
 

@@ -197,10 +197,10 @@ def _step_script(choice: LabChoice) -> str:
     backward = parse_time(choice.backward)
     return (
         "import collsim as cs\n\n"
-        f'layers = tuple(cs.Layer(f"layers.{{i}}.linear", ({elements},), handed={elements}) '
+        f'layers = tuple(cs.train.Layer(f"layers.{{i}}.linear", ({elements},), handed={elements}) '
         f"for i in range({asked.LAYERS}))\n"
-        f'model = cs.Model("eight layers", layers)\n'
-        "t = cs.training_step_for_real(\n"
+        f'model = cs.train.Model("eight layers", layers)\n'
+        "t = cs.lab.training_step_for_real(\n"
         f"    model, {choice.ranks}, parallel=cs.{_spoken(choice)},\n"
         f"    compute=[({backward / 2:g}, {backward:g})] * {asked.LAYERS},  # s: forward and backward of a layer\n"
         f'    bandwidth="{choice.bandwidth}", alpha="{choice.alpha}", repeat={choice.repeat}{slow},\n'

@@ -21,7 +21,7 @@ _START, _OTHERS = 4.0, 3  # s until all processes are connected; runs of the buc
 _ELEMENT = 4
 
 
-def model_of(choice: LabChoice) -> cs.Model:
+def model_of(choice: LabChoice) -> cs.train.Model:
     """Eight equal layers; in a pipeline one hands on as many bytes for a sample as it has gradients.
 
     Raises CollsimError where the gradients are no whole number of elements each.
@@ -102,7 +102,7 @@ def measured(choice: LabChoice, turn: int, tell: Tell = lambda stage, share: Non
         def told(done: int, total: int, before: int = before) -> None:
             tell("run", (before + done) / whole)
 
-        ran[layers] = cs.training_step_for_real(
+        ran[layers] = cs.lab.training_step_for_real(
             model_of(choice), **given(choice, layers), repeat=runs, time_limit=LIMIT, progress=told
         )
         before += runs + 1

@@ -30,7 +30,7 @@ def expected(choice: TrainingChoice, suffix: str, lang: str) -> float:
 def made(choice: TrainingChoice, suffix: str, lang: str, tell: Tell = quietly) -> tuple[str, bytes]:
     """The name and the bytes of a file of the step, with the switches that are on. Raises CollsimError for what a
     format cannot hold."""
-    now: cs.StepTrace = steps.switched(choice, steps.run(steps.bare(choice)))
+    now: cs.train.StepTrace = steps.switched(choice, steps.run(steps.bare(choice)))
     tell("run", 0.5)
     if suffix == "html":
         return gathered("collsim-step.html", lambda path: now.animate(lang).save(path))

@@ -173,7 +173,7 @@ def _torch(now: StepTrace) -> tuple[str, str, str] | CollsimError:
 def _bucket_bytes(choice: TrainingChoice) -> int:
     if choice.way == "data_parallel":
         return 0
-    return int(cs.parse_bytes(choice.bucket, "bucket")) if choice.bucket else buckets.CAP
+    return int(cs.units.parse_bytes(choice.bucket, "bucket")) if choice.bucket else buckets.CAP
 
 
 @lru_cache(maxsize=16)

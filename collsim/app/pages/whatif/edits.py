@@ -11,6 +11,7 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.simulate import Together
 from collsim.viz.race.race import Runner, runner
 from collsim.viz.sentences.causes import busiest_cable
 from collsim.viz.sentences.names import device_name, link_name
@@ -278,7 +279,7 @@ def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
 
 def _together(
     choice: Choice, beside: str, place: cs.Topology, options: dict[str, Any], **trouble: Any
-) -> cs.Together | None:
+) -> Together | None:
     """The run with others beside it, where any are asked for."""
     if not beside:
         return None
@@ -345,7 +346,7 @@ def _sensitivity(trace: cs.Trace) -> pd.DataFrame:
     """Kinds of link and the busiest single cables, by running again; no row where nothing moves."""
     if not trace.time or not trace.link_bytes.any():
         return pd.DataFrame(columns=["what", "name", "elasticity", "doubled"])
-    return cs.sensitivity(trace, most_links=5)
+    return cs.analysis.sensitivity(trace, most_links=5)
 
 
 def _tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
