@@ -186,6 +186,9 @@ def _composed(parts: list[Collective]) -> Collective:
             why = "{name} ends with data on {after!r}, but {b_name} starts from {before!r}: they do not join"
             raise CollsimError(why, name=a.name, after=a.after, b_name=b.name, before=b.before)
     reduces = any(p.reduces for p in parts)
+    if reduces and first.before != "all":
+        name, copier = "+".join(p.name for p in parts), first.name
+        raise CollsimError("{name} would add up copies of what {copier} hands out", name=name, copier=copier)
     for known in _COLLECTIVES.values():
         if (known.before, known.after, known.reduces) == (first.before, last.after, reduces):
             return known

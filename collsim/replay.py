@@ -16,13 +16,11 @@ import numpy.typing as npt
 
 from .collective import NOTHING, Collective, collective
 from .errors import CollsimError, ScheduleError, require_word
+from .limits import Extent, require
 from .schedule import Schedule, Step, endpoint_named
 
 Array = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
 Combine = Callable[[Array, Array], Array]
-
-_MOST_SLOTS = 2**29  # 4 GiB of fingerprints
 
 #: Reduction operators of NCCL (nccl.h ncclRedOp_t). avg has steps of its own before and after.
 OPERATORS: dict[str, Combine] = {
@@ -126,7 +124,9 @@ def _results(
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     where = [slice(int(a), int(b)) for a, b in pairwise(offsets)]
     held = starting(schedule)
-    padded = np.zeros((*held.shape, max(1, int(sizes.max(initial=1)))), work.dtype)
+    longest = max(1, int(sizes.max(initial=1)))
+    require_memory(schedule, held.size * longest * work.itemsize // 8)
+    padded = np.zeros((*held.shape, longest), work.dtype)
     for c, elements in enumerate(where):
         padded[: schedule.ranks, c, : sizes[c]] = work[:, elements]
     by(schedule, padded, held, combine)
@@ -149,31 +149,18 @@ def starting(schedule: Schedule) -> npt.NDArray[np.bool_]:
 
     At least as many slots as the condition speaks of, also where the schedule uses fewer.
     """
-    if schedule.endpoints * schedule.slots > _MOST_SLOTS:
-        raise CollsimError(
-            "{label} has {slots:,} slots in all, more than {most:,} that fit in memory; replay or verify it "
-            "with fewer ranks",
-            label=schedule.label,
-            slots=schedule.endpoints * schedule.slots,
-            most=_MOST_SLOTS,
-        )
-    before = collective(schedule.collective).held(schedule.ranks, schedule.chunks, schedule.root)
-    held = np.zeros((schedule.endpoints, max(schedule.slots, before.shape[1])), bool)
-    held[: schedule.ranks, : before.shape[1]] = before
+    before = collective(schedule.collective)
+    shape = schedule.endpoints, max(schedule.slots, before.slots(schedule.chunks))
+    require_memory(schedule, shape[0] * shape[1])
+    held = np.zeros(shape, bool)
+    slots = slice(before.slots(schedule.chunks))
+    held[: schedule.ranks, slots] = before.held(schedule.ranks, schedule.chunks, schedule.root)
     return held
 
 
-def counted(schedule: Schedule) -> Iterator[tuple[Step, Ints, Ints, Ints, Ints]]:
-    """Each step with the contributions sent, those in the written slots before and after, and the (endpoints, slots)
-    table after."""
-    count = starting(schedule).astype(np.int64)
-    for step in schedule.each_step():
-        held = count[step.src, step.chunk]
-        had = count[step.dst, step.into]
-        copies = ~step.reduce
-        count[step.dst[copies], step.into[copies]] = held[copies]
-        np.add.at(count, (step.dst[step.reduce], step.into[step.reduce]), held[step.reduce])
-        yield step, held, had, count[step.dst, step.into], count
+def require_memory(schedule: Schedule, numbers: int) -> None:
+    """Raises ScheduleError where a schedule has too many slots for so many numbers of 8 bytes to be held at once."""
+    require(schedule.label, Extent(numbers=numbers), "replay or verify it with fewer ranks and slots", ScheduleError)
 
 
 def run(
@@ -195,16 +182,21 @@ def run(
         if watch is not None:
             watch(number, step)
         _require_held(schedule, number, step, held)
-        moving = values[step.src, step.chunk]
-        if step.reduce.all():
-            _add(values, held, step.dst, step.into, moving, combine)
-        elif not step.reduce.any():
-            values[step.dst, step.into] = moving
-        else:
-            adds = step.reduce
-            values[step.dst[~adds], step.into[~adds]] = moving[~adds]
-            _add(values, held, step.dst[adds], step.into[adds], moving[adds], combine)
-        held[step.dst, step.into] = True
+        apply_step(step, values, held, combine)
+
+
+def apply_step(step: Step, values: Array, held: npt.NDArray[np.bool_], combine: Combine) -> None:
+    """Run one step in place, as `run` does, without a look at whether what it reads is there."""
+    moving = values[step.src, step.chunk]
+    if step.reduce.all():
+        _add(values, held, step.dst, step.into, moving, combine)
+    elif not step.reduce.any():
+        values[step.dst, step.into] = moving
+    else:
+        adds = step.reduce
+        values[step.dst[~adds], step.into[~adds]] = moving[~adds]
+        _add(values, held, step.dst[adds], step.into[adds], moving[adds], combine)
+    held[step.dst, step.into] = True
 
 
 def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray[np.bool_]) -> None:

@@ -134,6 +134,30 @@ def test_verify_takes_a_file_of_the_users(tmp_path):
     assert "chunk" in wrong.stdout
 
 
+MY_DOUBLES = """import collsim as cs
+
+@cs.algorithm("reduce")
+def doubles(n, *, times=64):
+    for r in range(1, n):
+        yield cs.reduce(r, 0, chunk=[0, 1])
+    if n > 2:
+        yield cs.copy(1, 1, chunk=0, into=1)
+        for _ in range(times):
+            yield cs.copy(1, 2, chunk=1)
+            yield cs.reduce(2, 1, chunk=1)
+        yield cs.reduce(1, 0, chunk=1, into=0)
+"""
+
+
+@pytest.mark.parametrize("times", [1, 63, 64, 65, 130])
+def test_verify_finds_a_contribution_that_64_bits_would_lose(tmp_path, times):
+    path = tmp_path / "my.py"
+    path.write_text(MY_DOUBLES)
+    wrong = collsim("verify", f"{path}:doubles", "--ranks", "3:9", "--times", str(times))
+    assert wrong.exit_code == 1
+    assert f"r0 + {'>2^63' if times > 62 else 1 + 2**times}·r1 + r2, but reduce wants" in wrong.stdout
+
+
 def test_show_run_and_verify_take_load_alike(tmp_path):
     mine = tmp_path / "my.py"
     mine.write_text(MY_RING)

@@ -106,6 +106,8 @@ def test_composed_schedules_verify(first, second, options):
         ("allgather+reduce_scatter+nonsense", "unknown collective 'nonsense'"),
         ("reduce_scatter+broadcast", "do not join"),
         ("alltoall+allgather", "slots of its own"),
+        ("allgather+reduce_scatter", "add up copies of what allgather hands out"),
+        ("broadcast+reduce", "add up copies of what broadcast hands out"),
     ],
 )
 def test_wrong_names_are_sentences(name, says):

@@ -121,7 +121,7 @@ def test_a_ring_of_a_million_ranks_is_a_handful_of_rows():
     for use in (cs.verify, lambda s: cs.replay(s, np.zeros((2**20, 1), np.int8))):
         with pytest.raises(
             cs.CollsimError,
-            match=r"slots in all, more than .* that fit in memory; replay or verify it with fewer ranks",
+            match=r"would take .* of memory .* replay or verify it with fewer ranks and slots",
         ):
             use(s)
     assert str(s).endswith("(1048543 more endpoints and 2097118 more steps not shown)")

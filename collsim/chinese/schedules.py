@@ -10,6 +10,7 @@ SAID = {
         "{label}：最后一步之后，rank {cell} 的 chunk {slot} = {has}，而 {collective} 要求 {wants}。{how}"
     ),
     "{error}. {begin}": "{error}。{begin}",
+    "{error}.": "{error}。",
     "It begins in step {step}: {what}.": "从第 {step} 步开始出错：{what}。",
     "{who} gets nothing into chunk {chunk}": "{who} 的 chunk {chunk} 没有收到数据",
     "{who} gets something too much into chunk {chunk}": "{who} 的 chunk {chunk} 多收到一次数据",
@@ -19,6 +20,11 @@ SAID = {
         "缺少第 {step} 步：{who} 的 chunk {chunk} 不再收到数据。"
     ),
     "No step brings the rest into chunk {chunk} of {who}.": "没有任何一步把其余部分送到 {who} 的 chunk {chunk}。",
+    "something else": "其他内容",
+    "{label} adds up too many contributions to say which; ask for fewer ranks": (
+        "{label} 累加的贡献太多，无法逐一说明；请减少 rank 数"
+    ),
+    "replay or verify it with fewer ranks and slots": "用更少的 rank 和槽来回放或校验",
     "It was never replaced.": "它从未被覆盖。",
     "No step writes it.": "没有任何一步写入它。",
     "{label}, step {step}: {who} sends chunk {chunk} to {receiver}, but holds nothing in it yet": (
@@ -70,6 +76,7 @@ SAID = {
     "{name}+{b_name}: the result of {a_name} lies in slots of its own, so nothing joins it": (
         "{name}+{b_name}：{a_name} 的结果在单独的槽里，后面无法再接"
     ),
+    "{name} would add up copies of what {copier} hands out": "{name} 会把 {copier} 分发的副本相加",
     "{name} ends with data on {after!r}, but {b_name} starts from {before!r}: they do not join": (
         "{name} 结束时数据在 {after!r}，而 {b_name} 从 {before!r} 开始：两者接不上"
     ),
@@ -206,6 +213,4 @@ SAID = {
     "{elements} elements do not make {n} equal blocks; {name} out of place wants a multiple of {n}": (
         "{elements} 个元素不能等分成 {n} 块；非原地的 {name} 需要 {n} 的倍数"
     ),
-    "{label} has {slots:,} slots in all, more than {most:,} that fit in memory; replay or verify it with fewer "
-    "ranks": "{label} 共有 {slots:,} 个槽，超过内存能容纳的 {most:,} 个；请用较少的 rank 来 replay 或 verify",
 }

@@ -10,23 +10,21 @@ it again, a contribution that is missing to the step that sent the sum on withou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from ..collective import collective
 from ..errors import CollsimError, Sentence
 from ..registry import algorithms
 from ..schedule import Schedule, Step, endpoint_named
+from .contributions import Cell, Terms, Write
 
 Row = tuple[int, int, int, int, bool]  # src, dst, chunk, into, reduce
-Counts = npt.NDArray[np.int64]
-Cell = tuple[int, int]
-History = Callable[[Cell], list[tuple[int, Counts]]]
 
 _MOST_TRANSFERS = 50_000
 _MOST_RANKS = 64
@@ -167,70 +165,64 @@ def _library(name: str, ranks: int, root: int | None) -> list[tuple[Schedule, li
     return made
 
 
-# ---- without a right schedule beside it
-# ----------------------------------------------------------------------------------------
+# ---- without a right schedule to compare with
 
 
-def begun(schedule: Schedule, cell: Cell, want: Counts, history: History) -> Origin | None:
+def begun(schedule: Schedule, cell: Cell, want: Terms, writes: Mapping[Cell, list[Write]]) -> Origin | None:
     """Where the wrong content of a cell begins, by its contributions alone.
 
     Args:
-        want: (ranks, slots), what the cell should hold at the end.
-        history: of a cell, as `verify.contributions` gives it.
+        want: what the cell should hold at the end.
+        writes: of the cell, as `trace_contributions` gives it.
 
     Returns None where the cell is wrong from the start, or nothing ever writes it.
     """
-    moments = history(cell)
-    final = moments[-1][1]
-    if (final > 1).any():
-        return _doubled(schedule, cell, history)
-    if (final > want).any():
-        step = next(number for number, counts in moments if (counts > want).any())
+    final = writes[cell][-1].terms
+    if _is_doubled(final):
+        return _doubled(schedule, cell, writes)
+    if not final.keys() <= want.keys():
+        step = next(write.step for write in writes[cell] if not write.terms.keys() <= want.keys())
         return None if step < 0 else Origin("changed", step, *cell, _writer(schedule, step, cell))
-    return _incomplete(schedule, cell) if final.any() else None
+    return _incomplete(schedule, cell, writes) if final else None
 
 
-def _doubled(schedule: Schedule, cell: Cell, history: History) -> Origin | None:
+def _is_doubled(terms: Terms) -> bool:
+    return any(count > 1 for count in terms.values())
+
+
+def _doubled(schedule: Schedule, cell: Cell, writes: Mapping[Cell, list[Write]]) -> Origin:
     """The addition that counts a rank a second time: where what arrives was counted twice before, look there."""
     before = schedule.steps
     while True:
-        step = next(number for number, counts in history(cell) if number < before and (counts > 1).any())
-        if step < 0:
-            return None
-        row = _writer(schedule, step, cell)
-        for sender in _senders(schedule, step, cell):
-            known = [counts for number, counts in history(sender) if number < step]
-            if (known[-1] > 1).any():
-                cell, before = sender, step
+        write = next(write for write in writes[cell] if write.step < before and _is_doubled(write.terms))
+        for sender in write.senders:
+            if _is_doubled(_last_before(writes[sender], write.step).terms):
+                cell, before = sender, write.step
                 break
         else:
-            return Origin("extra", step, *cell, row)
+            return Origin("extra", write.step, *cell, _writer(schedule, write.step, cell))
 
 
-def _incomplete(schedule: Schedule, cell: Cell) -> Origin:
+def _incomplete(schedule: Schedule, cell: Cell, writes: Mapping[Cell, list[Write]]) -> Origin:
     """Back over the copies to the sum that lacks something: it was sent on too early, or nothing ever completed it."""
-    t = schedule.transfers
-    until = schedule.steps
-    while len(writes := np.flatnonzero((t["step"] < until) & (t["dst"] == cell[0]) & (t["into"] == cell[1]))):
-        last = t[writes[-1]]
-        if last["reduce"]:
-            break
-        cell, until = (int(last["src"]), int(last["chunk"])), int(last["step"])
-    written = int(t["step"][writes[-1]]) if len(writes) else -1
-    after = (t["step"] > written) & (t["src"] == cell[0]) & (t["chunk"] == cell[1]) & ~t["reduce"]
-    if not after.any():
-        return Origin("never", schedule.steps, *cell, ends=True)
-    row = int(np.argmax(after))
-    return Origin("early", int(t["step"][row]), *cell, row)
+    write = writes[cell][-1]
+    while write.step >= 0 and not write.adds:
+        cell = write.senders[0]
+        write = _last_before(writes[cell], write.step)
+    row = 0
+    for number, step in enumerate(schedule.each_step()):
+        sends = (step.src == cell[0]) & (step.chunk == cell[1]) & ~step.reduce
+        if number > write.step and sends.any():
+            return Origin("early", number, *cell, row + int(np.argmax(sends)))
+        row += len(step)
+    return Origin("never", schedule.steps, *cell, ends=True)
 
 
-def _senders(schedule: Schedule, step: int, cell: Cell) -> list[Cell]:
-    t = schedule.by_step(step)
-    into = t[(t["dst"] == cell[0]) & (t["into"] == cell[1])]
-    return list(zip(into["src"].tolist(), into["chunk"].tolist(), strict=True))
+def _last_before(writes: list[Write], step: int) -> Write:
+    return next(write for write in reversed(writes) if write.step < step)
 
 
-def _writer(schedule: Schedule, step: int, cell: Cell) -> int:
+def _writer(schedule: Schedule, number: int, cell: Cell) -> int:
     """The last row of the table that writes a cell in a step."""
-    t = schedule.transfers
-    return int(np.flatnonzero((t["step"] == step) & (t["dst"] == cell[0]) & (t["into"] == cell[1]))[-1])
+    *before, step = islice(schedule.each_step(), number + 1)
+    return sum(map(len, before)) + int(np.flatnonzero((step.dst == cell[0]) & (step.into == cell[1]))[-1])

@@ -343,7 +343,19 @@ def test_a_connection_has_one_thread_block(tmp_path):
 def test_a_sum_that_doubles_without_end_is_named_in_bounded_time(tmp_path):
     """15,000 doublings: an exact count would have 4,516 digits."""
     a = tb(0, -1, -1, *(step(s, "re") for s in range(15_000)))
-    refused(algo(tmp_path, [a]), "wrong result", "many·r0[chunk 0]", "step 14999")
+    refused(algo(tmp_path, [a]), "wrong result", ">2^63·r0[chunk 0]", "step 14999")
+
+
+@pytest.mark.parametrize("exponent", [1, 31, 52, 62, 63, 64, 65, 128])
+def test_a_power_of_two_too_many_is_wrong_and_said(tmp_path, exponent):
+    """Modulo 2^64 the sum that gpu 1 sends back would be right from 64 doublings on."""
+    keep = [step(0, "r", "i0", "s1"), step(1, "cpy", "i0", "s0")]
+    doublings = [step(2 + k, "re", "s0", "s0") for k in range(exponent)]
+    last = 2 + exponent
+    result = [step(last, "re", "s1", "i0"), step(last + 1, "re", "s0", "i0"), step(last + 2, "s")]
+    a, b = tb(0, 1, 1, step(0, "s"), step(1, "r")), tb(0, 0, 0, *keep, *doublings, *result)
+    times = ">2^63" if exponent >= 63 else 1 + 2**exponent
+    refused(exchange(tmp_path, a=a, b=b), "wrong result", f"r0[chunk 0] + {times}·r1[chunk 0]")
 
 
 def test_waits_that_multiply_are_refused(tmp_path):

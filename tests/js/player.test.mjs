@@ -173,6 +173,28 @@ test("contributions: in a ring each chunk gains one a step, 4 of 4 after three s
   assert.equal(doneAt(m, 6), true);
 });
 
+test("contributions that double in every step stay more than any goal, and never turn negative", () => {
+  const tl = ring4();
+  tl.transfers.chunk = tl.transfers.chunk.map(() => 0);
+  tl.transfers.into = tl.transfers.into.map(() => 0);
+  tl.transfers.reduce = tl.transfers.reduce.map(() => 1);
+  const steps = 60,
+    repeated = (column) => Array.from({ length: steps }, (_, s) => column.slice(0, 4).map((x) => [s, x])).flat();
+  for (const [name, column] of Object.entries(tl.transfers))
+    tl.transfers[name] = repeated(column).map(([s, x]) => (name === "step" ? s : /^t[01]$/.test(name) ? s + +(name === "t1") : x));
+  tl.steps.t0 = Array.from({ length: steps }, (_, s) => s);
+  tl.steps.t1 = tl.steps.t0.map((t) => t + 1);
+  tl.meta.time = steps;
+  const m = index(tl);
+  for (let t = 1, least = 1; t <= steps; t++) {
+    const now = cellAt(m, 0, t);
+    assert.ok(now >= least, `${now} after ${least} at ${t}`);
+    least = now;
+  }
+  assert.ok(Array.from(m.k).every((k) => k > 0));
+  assert.ok(cellAt(m, 0, steps) > 2 ** 30);
+});
+
 test("values are sums of digits of pi: chunk 0 of four ranks is 3 + 5 + 5 + 9 = 22", () => {
   const m = index(ring4());
   assert.equal(cellAt(m, 0, 0, "value"), 3);

@@ -72,6 +72,31 @@ def test_the_first_wrong_rank_chunk_and_step_are_named_and_drawn():
     assert "<iframe" in result._repr_html_()
 
 
+@pytest.mark.parametrize(("factor", "times"), [(2, 1), (2, 20), (2, 62), (2, 63), (2, 64), (2, 65), (2, 130), (3, 41)])
+def test_a_contribution_that_comes_so_often_that_64_bits_lose_it_is_wrong(factor, times):
+    """Ranks 1 and 2 make factor^times copies of r1 in chunk 1, whose sum is at the root by then."""
+
+    def reduce_to_root(n):
+        for r in range(1, n):
+            yield cs.reduce(r, 0, chunk=[0, 1])
+        if n > 2:
+            yield cs.copy(1, 1, chunk=0, into=1)
+            for _ in range(times):
+                yield cs.copy(1, 2, chunk=1)
+                for _ in range(factor - 1):
+                    yield cs.reduce(2, 1, chunk=1)
+            yield cs.reduce(1, 0, chunk=1, into=0)
+
+    result = exercise("reduce-to-root").check(reduce_to_root)
+    count = 1 + factor**times
+    assert not result.passed
+    assert (
+        f"chunk 0 = r0 + {'>2^63' if count > 2**63 else count}·r1 + r2, but reduce wants r0 + r1 + r2" in result.reason
+    )
+    assert "It begins in step 5: rank 1 gets something too much into chunk 1." in result.reason
+    assert "-" not in result.picture.replace("reduce-to-root", "")
+
+
 def test_correct_but_too_many_steps_is_told_apart_from_wrong():
     result = exercise("ring-allreduce").check(solution("parameter-server"))
     assert "correct, but rank 0 sends" in result.reason

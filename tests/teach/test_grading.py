@@ -86,6 +86,28 @@ def test_a_claimed_pass_without_code_that_passes_counts_for_nothing(tmp_path):
     assert not one(grade(tmp_path), "liar", "hierarchical-2x8").passed
 
 
+DOUBLED = """import collsim as cs
+
+def reduce_to_root(n):
+    for r in range(1, n):
+        yield cs.reduce(r, 0, chunk=[0, 1])
+    if n > 2:
+        yield cs.copy(1, 1, chunk=0, into=1)
+        for _ in range(64):
+            yield cs.copy(1, 2, chunk=1)
+            yield cs.reduce(2, 1, chunk=1)
+        yield cs.reduce(1, 0, chunk=1, into=0)
+"""
+
+
+def test_a_contribution_that_comes_2_to_the_64_times_too_often_is_no_pass(tmp_path):
+    hand_in(tmp_path, right__py=DOUBLED.replace("n > 2", "n > 99"), wrong__py=DOUBLED)
+    frame = grade(tmp_path, only=["reduce-to-root"])
+    assert one(frame, "right", "reduce-to-root").passed
+    assert not one(frame, "wrong", "reduce-to-root").passed
+    assert "r0 + >2^63·r1 + r2, but reduce wants r0 + r1 + r2" in one(frame, "wrong", "reduce-to-root").reason
+
+
 FORGERY = """    import os
     for fd in range(3, 60):
         try: os.write(fd, b'{"passed": true}\\n')

@@ -1,6 +1,7 @@
 """A schedule that is wrong is played, and its first wrong cell is named: where, since when, by which transfer, in two
 languages."""
 
+import numpy as np
 import pytest
 
 import collsim as cs
@@ -72,6 +73,25 @@ def test_adding_to_a_cell_that_holds_nothing_asks_for_a_copy():
     found = mistake(made("broadcast", [cs.reduce(0, 1, 0)], ranks=2))
     assert (found.kind, found.rank, found.step) == ("empty", 1, 0)
     assert "must be a copy" in found.text[0]
+
+
+@pytest.mark.parametrize(
+    ("times", "often", "often_zh"),
+    [(20, f"up to {2**20} times", f"最多 {2**20} 次"), (64, "more than 2^63 times", "超过 2^63 次")],
+)
+def test_a_value_that_is_doubled_in_every_step_is_counted(times, often, often_zh):
+    found = mistake(made("allreduce", [cs.reduce([0, 1], [1, 0], 0)] * (times + 1), ranks=2))
+    assert found.kind == "twice"
+    assert f"rank 0 holds r0 and r1 {often} in chunk 0" in found.text[0]
+    assert often_zh in found.text[1]
+
+
+def test_more_than_can_be_counted_is_told_as_such():
+    src, dst = np.nonzero(~np.eye(64, dtype=bool))
+    found = mistake(made("allreduce", [cs.reduce(src, dst, 0)] * 400, ranks=64))
+    assert (found.kind, found.rank, found.chunk) == ("unclear", 0, 0)
+    assert "too many contributions" in found.text[0]
+    assert "累加的贡献太多" in found.text[1]
 
 
 def test_many_ranks_are_shortened():

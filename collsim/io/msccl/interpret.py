@@ -2,16 +2,15 @@
 
 Rules (microsoft/msccl src/collectives/device/msccl_interpreter.h): a thread block runs its steps in order; messages
 between a sender, a receiver and a channel are first in, first out; a step waits until the step it depends on is
-finished. Each rank's chunk is a random 64-bit number and sums are modulo 2^64, as in `verify`, so a contribution that
-is there twice is seen.
+finished. Each rank's chunk is a random number, and sums beyond 2^63 stay there, as in `verify`: a wrong result passes
+with a probability of at most 2^-k for weights of k bits (`collsim.verify`).
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-import random
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any, NoReturn
 from ...collective import EVERY, NOTHING, Collective, collective
 from ...errors import FormatError, Sentence, Words, in_a_row
 from ...files import refuse
+from ...verify.contributions import MANY, Terms, add_terms, draw_weights, format_terms
 from .program import BUFFERS, Block, Instruction, Program, at
 
 #: A place in a gpu's memory, after in-place buffers became one: (gpu, buffer, offset).
@@ -36,10 +36,7 @@ _WORDS = {
 Order = Callable[[tuple[int, int]], float]
 #: Collectives that MSCCL's `coll` knows.
 COLLECTIVES = ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall")
-_Terms = dict[tuple[int, int], int]  # (rank, chunk): how often it is in a sum
 _UNMATCHED = "unmatched send: gpu {peer} never receives this message on channel {channel}"
-_MASK = 2**64 - 1
-_MANY = 10**9
 
 
 @dataclass(frozen=True)
@@ -145,8 +142,9 @@ class _Machine:
         self.order: list[tuple[Spot, Spot | None]] = []
         self.writer: dict[Cell, Spot] = {}
         self.owners: dict[tuple[str, int, int, int], tuple[int, int]] = {}
-        draw = random.Random(program.chunks)
-        self.weight = {(r, s): draw.getrandbits(64) for r in range(meaning.ranks) for s in range(meaning.chunks)}
+        cells = itertools.product(range(meaning.ranks), range(meaning.chunks))
+        weights = draw_weights(meaning.ranks, meaning.ranks * meaning.chunks).tolist()
+        self.weight: dict[tuple[int, int], int] = dict(zip(cells, weights, strict=True))
         self.value: dict[Cell, int] = {cell: self.weight[r, s] for cell, r, s in meaning.start()}
 
     def run(self, first: Order | None) -> None:
@@ -327,7 +325,7 @@ class _Machine:
         return self.owners.get((side, gpu, peer, channel))
 
     def require_result(self) -> None:
-        total = [sum(self.weight[r, s] for r in range(self.meaning.ranks)) & _MASK for s in range(self.meaning.chunks)]
+        total = [sum(self.weight[r, s] for r in range(self.meaning.ranks)) for s in range(self.meaning.chunks)]
         for cell, _, contributor, chunk in self.meaning.end():
             want = total[chunk] if contributor == EVERY else self.weight[contributor, chunk]
             if self.value.get(cell) != want:
@@ -349,10 +347,10 @@ class _Machine:
         refuse(self.path, where, why, what=what, has=has, wants=wants, by=by)
 
 
-def _contributions(program: Program, meaning: Meaning, order: list[tuple[Spot, Spot | None]], asked: Cell) -> str:
+def _contributions(program: Program, meaning: Meaning, order: list[tuple[Spot, Spot | None]], asked: Cell) -> Words:
     """What a cell holds at the end, exactly: `2·r0 + r1`; only the values that can reach it are followed."""
-    value: dict[Cell, _Terms] = {cell: {(r, s): 1} for cell, r, s in meaning.start()}
-    sent: dict[Spot, list[_Terms]] = {}
+    value: dict[Cell, Terms] = {cell: {(r, s): 1} for cell, r, s in meaning.start()}
+    sent: dict[Spot, list[Terms]] = {}
     work = 0
     for spot, sender in order:
         g, b, s = spot
@@ -362,30 +360,19 @@ def _contributions(program: Program, meaning: Meaning, order: list[tuple[Spot, S
         if step.reads:
             parts.append([value.get(meaning.cell(g, step.src[0], step.src[1] + k), {}) for k in range(step.count)])
         parts += [[value.get(c, {}) for c in dst]] if step.type in ("re", "ra") else []
-        moving = [_merged(one) for one in zip(*parts, strict=True)] if parts else []
+        moving = [add_terms(one) for one in zip(*parts, strict=True)] if parts else []
         work += sum(map(len, moving))
         if work > 5_000_000:
-            return "something else"
+            return Sentence("something else")
         if step.writes:
             value.update(zip(dst, moving, strict=True))
         if step.sends:
             sent[spot] = moving
-    return _sum(value[asked])
-
-
-def _sum(terms: _Terms) -> str:
-    times = {1: "", _MANY: "many·"}
-    shown = [f"{times.get(n, f'{n}·')}r{r}[chunk {c}]" for (r, c), n in sorted(terms.items())]
-    return " + ".join(shown if len(shown) <= 8 else [*shown[:7], "..."]) or "nothing"
+    return format_terms(value[asked])
 
 
 def _added(a: list[int], b: list[int]) -> list[int]:
-    return [(x + y) & _MASK for x, y in zip(a, b, strict=True)]
-
-
-def _merged(parts: tuple[_Terms, ...]) -> _Terms:
-    total = sum(map(Counter, parts), Counter[tuple[int, int]]())
-    return {key: min(_MANY, count) for key, count in total.items()}
+    return [min(MANY, x + y) for x, y in zip(a, b, strict=True)]
 
 
 def _file(path: Any) -> str:

@@ -11,7 +11,7 @@ from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows
 def _steps() -> RunFacts:
     t = on("allreduce_ring", ring(8, bandwidth="25GB/s", alpha="1us"))
     n = t.schedule.ranks
-    steps = [step for r in range(n) for step, counts in contributions(t.schedule, r, 0) if (counts > 0).sum() == n]
+    steps = [step for r in range(n) for step, terms in contributions(t.schedule, r, 0) if len(terms) == n]
     return shows(t, t=t, n=n, others=n - 1, full=min(steps) + 1, half=n // 2, half_held=n // 2 + 1)
 
 

@@ -3,11 +3,9 @@ step."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from ...errors import CollsimError
+from ...errors import CollsimError, Sentence
 from ...schedule import Schedule
-from ...verify import contributions
+from ...verify import contributions, format_terms
 
 _ROWS, _COLUMNS = 17, 12  # more than fits a screen helps nobody
 
@@ -39,19 +37,11 @@ def history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") -> str:
     who = schedule.who(rank)
     head = f"{who}, chunk {chunk} over time:" if lang == "en" else f"{who} 的 chunk {chunk} 随时间的变化："
     lines = [head]
-    for step, counts in moments[:_COLUMNS]:
+    for step, terms in moments[:_COLUMNS]:
         when = (
             ("at the start" if lang == "en" else "开始时")
             if step < 0
             else (f"after step {step + 1}" if lang == "en" else f"第 {step + 1} 步后")
         )
-        lines.append(f"  {when}: {_sum(counts, chunk, lang)}")
+        lines.append(f"  {when}: {Sentence.of(format_terms(terms, chunk)).text(lang)}")
     return "\n".join(lines)
-
-
-def _sum(counts: np.ndarray, chunk: int, lang: str) -> str:  # type: ignore[type-arg]
-    terms = []
-    for rank, slot in np.argwhere(counts)[:9]:
-        times = int(counts[rank, slot])
-        terms.append((f"{times}·" if times != 1 else "") + f"r{rank}" + (f"[chunk {slot}]" if slot != chunk else ""))
-    return " + ".join(terms) or ("nothing" if lang == "en" else "空")

@@ -17,7 +17,7 @@ from ...collective import collective
 from ...simulate import Trace
 from ...topology import Topology
 from ...units import format_bandwidth, format_bytes, format_time
-from ...verify import contributions
+from ...verify import Terms, contributions
 from ..language import Text
 from .question import Alternative, Question
 
@@ -239,7 +239,7 @@ def contributions_after(run: AskedRun, random: Random) -> Question | None:
         return None
     rank, chunk = int(random.integers(s.ranks)), int(random.integers(s.chunks))
     after = int(random.integers(1, s.steps))
-    held = [int((counts > 0).sum()) for step, counts in contributions(s, rank, chunk) if step < after]
+    held = [len(terms) for step, terms in contributions(s, rank, chunk) if step < after]
     ask = _pair(
         f"After the first {_steps_text(after)[0]}, how many ranks' contributions are in chunk {chunk} of rank {rank}?",
         f"前 {after} 步之后，rank {rank} 的 chunk {chunk} 里包含多少个 rank 的贡献？",
@@ -261,7 +261,7 @@ def who_has(run: AskedRun, random: Random) -> Question | None:
         return None
     after, chunk = int(random.integers(max(1, s.steps // 2), s.steps)), int(random.integers(s.chunks))
     goal = s.ranks if kind.reduces else 1
-    have = [r for r in range(s.ranks) if int((_state(run, r, chunk, after) > 0).sum()) == goal]
+    have = [r for r in range(s.ranks) if len(_state(run, r, chunk, after)) == goal]
     lack = [r for r in range(s.ranks) if r not in have]
     if not have or not lack:
         return None
@@ -284,12 +284,12 @@ def who_has(run: AskedRun, random: Random) -> Question | None:
     return _choice("who", ask, why, right, wrong, random)
 
 
-def _state(run: AskedRun, rank: int, chunk: int, after: int) -> np.ndarray:  # type: ignore[type-arg]
-    return [counts for step, counts in contributions(run.trace.schedule, rank, chunk) if step < after][-1]
+def _state(run: AskedRun, rank: int, chunk: int, after: int) -> Terms:
+    return [terms for step, terms in contributions(run.trace.schedule, rank, chunk) if step < after][-1]
 
 
 def _lacking(run: AskedRun, rank: int, chunk: int, after: int, goal: int) -> Text:
-    count = int((_state(run, rank, chunk, after) > 0).sum())
+    count = len(_state(run, rank, chunk, after))
     return f"It holds {count} of {goal} contributions then.", f"此时它只有 {goal} 份贡献中的 {count} 份。"
 
 

@@ -12,11 +12,11 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ...replay import counted, starting
+from ...replay import starting
 from ...simulate import Trace
 from ...units import format_bandwidth, format_bytes, format_time
+from ...verify import Counts, count_contributions
 from ..language import Text
 from .question import Alternative, Question
 
@@ -67,10 +67,10 @@ class _AskedRun:
         self.adds = [bool(self.rows["reduce"][of].all()) and len(of) > 0 for of in self.of]
         self.copies = [not self.rows["reduce"][of].any() and len(of) > 0 for of in self.of]
 
-    def before(self, step: int) -> npt.NDArray[np.int64]:
+    def before(self, step: int) -> Counts:
         """Contributions in each cell (endpoints, slots) at the begin of a step."""
-        table = starting(self.schedule).astype(np.int64)
-        for *_, after in islice(counted(self.schedule), step):
+        table = starting(self.schedule).astype(np.uint64)
+        for *_, after in islice(count_contributions(self.schedule), step):
             table = after
         return table
 
@@ -131,6 +131,8 @@ def held(run: _AskedRun, step: int) -> QuestionAtStep | None:
     for row in rows[alone]:
         src, dst, chunk, into = (int(row[name]) for name in ("src", "dst", "chunk", "into"))
         sent, own = int(before[src, chunk]), int(before[dst, into])
+        if sent + own > ranks:  # a schedule that counts somebody twice
+            continue
         if len({sent, own, sent + own, ranks}) == 4 or (len({sent, sent + own, ranks}) == 3 and own == 1):
             return _held(step, (src, dst, chunk), (sent, own), ranks)
     return None

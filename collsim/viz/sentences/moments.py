@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...collective import collective
-from ...replay import counted
 from ...schedule import Schedule, Step
 from ...topology.network import Routes
+from ...verify import Counts, count_contributions
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -40,9 +40,9 @@ class Moment:
 
     number: int
     step: Step
-    held: Ints
-    had: Ints
-    has: Ints
+    held: Counts
+    had: Counts
+    has: Counts
     finished: Ints
     nbytes: Ints
     seconds: Floats
@@ -62,7 +62,7 @@ def moments(trace: Trace) -> Iterator[Moment]:
     full, row = goal(schedule), 0
     known: dict[bytes, Routes] = {}
     waits: dict[bytes, tuple[Ints, Ints, Floats]] = {}
-    for number, (step, held, had, has, count) in enumerate(counted(schedule)):
+    for number, (step, held, had, has, count) in enumerate(count_contributions(schedule)):
         rows = slice(row, row + len(step))
         row += len(step)
         nbytes = trace.slot_bytes[step.chunk]

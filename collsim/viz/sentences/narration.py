@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ...collective import collective
 from ...registry import algorithm_of
+from ...verify import Counts
 from . import words
 from .moments import Moment, goal, moments
 from .names import endpoint_name, helper_noun, link_name, plural_ranks
@@ -364,11 +365,12 @@ def _one_ring(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
     return len(seen) == len(onward)
 
 
-def _holds(held: npt.NDArray[np.int64], full: int, each: int) -> Pair:
-    """` that holds 9 of 16 contributions`: nothing to say about finished chunks, or where nothing is summed."""
-    if full == 1 or held.min() >= full:
-        return "", ""
+def _holds(held: Counts, full: int, each: int) -> Pair:
+    """` that holds 9 of 16 contributions`: nothing to say about finished chunks, where nothing is summed, or where a
+    wrong schedule counts somebody twice."""
     low, high = int(held.min()), int(held.max())
+    if full == 1 or low >= full or high > full:
+        return "", ""
     some = f"{low}" if low == high else f"{low} to {high}"
     return (
         f" that {'holds' if each == 1 else 'hold'} {some} of {full} contributions",
@@ -402,7 +404,7 @@ def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> 
         return f"{start} {'keep' if whom.plural else 'keeps'} it and {have} {many}", f"{zh}保存它，{many_zh}"
     if had.max() == 0:
         return f"{start} {adds} them up and {have} {many}", f"{zh}把它们相加，{many_zh}"
-    some = int(had[0]) if had.max() == had.min() > 1 else 0
+    some = int(had[0]) if 1 < had.min() == had.max() < full else 0
     count, count_zh = (f" {some}", f"自己的 {some} 份") if some else ("", "自己的一份")
     if together:
         all_of = "both" if together == 2 else f"all {together}"

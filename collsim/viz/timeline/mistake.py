@@ -6,14 +6,14 @@ The player puts an outline round that cell and says the sentence. `timeline` ask
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...errors import ScheduleError
 from ...replay import starting
-from ...verify import contributions, verify, wanted_in
+from ...verify import MANY, Terms, contributions, verify, wanted_terms
 from ...verify.origin import Origin
 from ..sentences import words
 from ..sentences.names import endpoint_name
@@ -21,7 +21,6 @@ from ..sentences.names import endpoint_name
 if TYPE_CHECKING:
     from ...schedule import Schedule
 
-Counts = npt.NDArray[np.int64]
 Pair = tuple[str, str]
 _MOST_NAMES = 6
 
@@ -32,8 +31,8 @@ class Mistake(NamedTuple):
     Attributes:
         kind: `twice` (a contribution is counted more than once), `foreign` (one is in it that does not belong there),
         `missing` (some
-            never arrive), `nothing` (the cell stays empty) or `empty` (a step sends a cell, or adds to one, that holds
-            nothing yet).
+            never arrive), `nothing` (the cell stays empty), `empty` (a step sends a cell, or adds to one, that holds
+            nothing yet) or `unclear` (too many contributions are added up to say which).
         rank, chunk: endpoint and slot of the cell in which it begins; what is wrong at the end may be another.
         step: in which it begins, from 0: for a send that is lost the step in which nothing arrives; None where no step
             makes it wrong, or a step is missing at the end.
@@ -118,45 +117,55 @@ def _empty_at(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistak
 
 def _wrong(schedule: Schedule, rank: int, slot: int) -> Mistake:
     """What the cell holds in the end against what the collective wants there."""
-    want = wanted_in(schedule, rank, slot)
-    history = contributions(schedule, rank, slot)
+    want = wanted_terms(schedule, rank, slot)
+    try:
+        history = contributions(schedule, rank, slot)
+    except ScheduleError as too_many:
+        return Mistake("unclear", rank, slot, None, None, (too_many.text(), too_many.text("zh")))
     final = history[-1][1]
-    if (final > want).any():
-        kind = "twice" if ((final > 1) & (want > 0)).any() else "foreign"
+    if any(count > 1 and contribution in want for contribution, count in final.items()):
+        kind = "twice"
+    elif final.keys() - want.keys():
+        kind = "foreign"
     else:
-        kind = "missing" if final.any() else "nothing"
+        kind = "missing" if final else "nothing"
     never = ("No step writes it.", "没有任何一步写入它。") if len(history) == 1 else None  # and so nothing is there
     what, has = _difference(kind, final, want, slot), endpoint_name(schedule, rank)
-    wants = "each rank once" if (want > 0).sum() > 1 else _names(want, slot)[0]
-    wants_zh = "每个 rank 恰好一次" if (want > 0).sum() > 1 else f"{_names(want, slot)[1]}"
+    wants, wants_zh = ("each rank once", "每个 rank 恰好一次") if len(want) > 1 else _names(want, slot)
     text = (
         f"After the last step {has[0]} {what[0]} chunk {slot}; {schedule.collective} wants {wants}.",
         f"最后一步之后，{has[1]} 的 chunk {slot} {what[1]}；{schedule.collective} 要求{wants_zh}。",
     )
-    if never and not final.any():
+    if never and not final:
         text = f"{text[0]} {never[0]}", f"{text[1]}{never[1]}"
     return Mistake(kind, rank, slot, None, None, _tidy(text))
 
 
-def _difference(kind: str, final: Counts, want: Counts, slot: int) -> Pair:
+def _difference(kind: str, final: Terms, want: Terms, slot: int) -> Pair:
     if kind == "twice":
-        much = (final > 1) & (want > 0)
-        times = int(final[much].max())
-        often, often_zh = ("twice", "两次") if times == 2 else (f"up to {times} times", f"最多 {times} 次")
-        names = _names(much, slot)
-        return f"holds {names[0]} {often} in", f"把 {names[1]} 加了{often_zh}"
+        counts = {contribution: final[contribution] for contribution in want if final.get(contribution, 0) > 1}
+        names, often = _names(counts, slot), _often(max(counts.values()))
+        return f"holds {names[0]} {often[0]} in", f"把 {names[1]} 加了{often[1]}"
     if kind == "foreign":
-        names = _names((final > 0) & (want == 0), slot)
+        names = _names(final.keys() - want.keys(), slot)
         return f"holds {names[0]} in", f"里有 {names[1]}"
     if kind == "missing":
-        names = _names((want > 0) & (final == 0), slot)
+        names = _names(want.keys() - final.keys(), slot)
         return f"lacks {names[0]} in", f"缺少 {names[1]}"
     return "holds nothing in", "是空的"
 
 
-def _names(cells: Counts | npt.NDArray[np.bool_], slot: int) -> Pair:
+def _often(times: int) -> Pair:
+    if times == 2:
+        return "twice", "两次"
+    if times >= MANY:
+        return "more than 2^63 times", "超过 2^63 次"
+    return f"up to {times} times", f"最多 {times} 次"
+
+
+def _names(contributions: Iterable[tuple[int, int]], slot: int) -> Pair:
     """`r1, r2 and 3 more`; a contribution to another chunk is `r1 of chunk 5`."""
-    found = np.argwhere(cells)
+    found = sorted(contributions)
     shown = found if len(found) <= _MOST_NAMES else found[: _MOST_NAMES - 1]
     en = [f"r{r}" + (f" of chunk {c}" if c != slot else "") for r, c in shown]
     zh = [f"r{r}" + (f"（chunk {c}）" if c != slot else "") for r, c in shown]

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...collective import collective
 from ...registry import algorithm_of
-from ...replay import counted
 from ...schedule import Schedule
+from ...verify import count_contributions
 from ..sentences.moments import goal
 
 ADDS, COPIES, BOTH = "adds", "copies", "both"
@@ -86,7 +86,7 @@ def _split_by_flags(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tu
     if any(what == BOTH for what, _, _ in bands):
         return "reduce", "broadcast"
     full, end = goal(schedule), bands[0][2]
-    for number, (_, _, _, _, count) in enumerate(counted(schedule)):
+    for number, (_, _, _, _, count) in enumerate(count_contributions(schedule)):
         if number == end:
             finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
             if finished.max() == schedule.chunks and schedule.ranks > 2:

@@ -42,6 +42,8 @@ export function aims({ tl, endpoints, slots }) {
 // Numbers for the logical picture: the digits of pi without zeros, so that every rank starts with its own small values.
 const PI = "31415926535897932384626433832795288419716939937515820974944592378164628628998628348253421176798214865";
 
+const MOST_COUNTED = 2 ** 31 - 1; // more than any goal: a wrong schedule can double a count in every step
+
 /**
  * What every transfer carries (k contributions, which ranks, which value) and what every cell holds after each arrival.
  * Transfers of a step read the cells as they were when the step began; arrivals take effect at their own t1.
@@ -76,7 +78,7 @@ export function contributions(m) {
   }
   function arrive(c, v, w, cell, i) {
     if (m.reduce[i]) {
-      c[cell] += k[i];
+      c[cell] = Math.min(c[cell] + k[i], MOST_COUNTED);
       v[cell] += val[i];
       w[cell] |= who[i];
     } else {

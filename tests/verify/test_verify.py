@@ -5,7 +5,6 @@ import pytest
 
 import collsim as cs
 from collsim.schedule import freeze
-from collsim.verify import contributions
 
 
 def broken(steps, ranks=4, collective="allreduce", **more):
@@ -82,17 +81,8 @@ def test_many_contributors_are_shortened():
     assert " + ... + r39" in str(error_of(broken([], ranks=40)))
 
 
-def test_history_of_a_slot_is_exact():
-    s = cs.schedule("allreduce_ring", ranks=4)
-    steps = [(step, int(counts.sum())) for step, counts in contributions(s, rank=0, slot=0)]
-    assert steps == [
-        (-1, 1),
-        (3, 4),
-    ]  # chunk 0 leaves rank 0 first, collects the others and comes home finished in step 3
-
-
 @pytest.mark.parametrize("n", [256, 1024])
-def test_fingerprints_find_one_lost_transfer_in_a_large_ring(n):
+def test_weights_find_one_lost_transfer_in_a_large_ring(n):
     s = cs.schedule("reduce_scatter_ring", ranks=n)
     steps = list(s.each_step())
     last = steps[-1]
@@ -102,8 +92,8 @@ def test_fingerprints_find_one_lost_transfer_in_a_large_ring(n):
     assert error.chunk == int(last.chunk[0])
 
 
-def test_fingerprints_do_not_depend_on_luck():
-    """The same weights every time: the verdict of a run can be repeated."""
+def test_a_verdict_can_be_repeated():
+    """The weights are others every time, what is said is not."""
     s = broken([cs.reduce(0, 1, 0)], ranks=2)
     assert str(error_of(s)) == str(error_of(s))
 

@@ -1,0 +1,214 @@
+"""Whose data a slot holds, and how often: contributions, counted in whole numbers that never wrap around.
+
+A contribution is named by its cell before the first step, (rank, chunk). Numbers beyond 2^63 stay at `MANY`, which no
+right result reaches. Modulo 2^64 they would not do: two ranks that add to one another double a value in every step,
+and after 64 steps it would count as none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..collective import EVERY, collective
+from ..errors import ScheduleError, Sentence, Words
+from ..replay import apply_step, starting
+from ..schedule import Schedule, Step
+
+#: An endpoint and a slot of its buffer.
+Cell = tuple[int, int]
+#: How often each contribution is in a sum: 1 or more, `MANY` where it is more than 2^63.
+Terms = Mapping[Cell, int]
+Counts = npt.NDArray[np.uint64]
+
+MANY = 2**63 + 1
+_MANY = np.uint64(MANY)
+_MOST_ADDITIONS = 5_000_000  # of terms, 100 bytes and 0.2 µs each
+
+
+@dataclass(frozen=True)
+class Write:
+    """What a cell holds from one step on.
+
+    Attributes:
+        step: the step that wrote it, from 0; -1 for what is there before the first.
+        terms: the contributions in it.
+        senders: the cells that were copied or added in this step.
+        adds: it was added to what the cell held before.
+    """
+
+    step: int
+    terms: Terms
+    senders: tuple[Cell, ...] = ()
+    adds: bool = False
+
+
+def draw_weights(ranks: int, count: int) -> Counts:
+    """Weights of contributions: independent, uniform on 0 .. 2^`weight_bits(ranks)` - 1, and new in every call.
+
+    They come from the operating system's source of randomness, so that nobody who writes a schedule can know them.
+
+    Args:
+        ranks: how many of them the sum of a right result has at most.
+        count: how many to draw.
+    """
+    return np.frombuffer(os.urandom(8 * count), np.uint64) >> np.uint64(64 - weight_bits(ranks))
+
+
+def weight_bits(ranks: int) -> int:
+    """Bits of a weight, so that the weights of all ranks add up to less than 2^63.
+
+    >>> weight_bits(8), weight_bits(1024)
+    (59, 52)
+    """
+    return 63 - ranks.bit_length()
+
+
+def add_counts(first: Counts, second: Counts) -> Counts:
+    """Sums of counts, element by element; what is beyond 2^63 becomes `MANY`.
+
+    >>> add_counts(np.array([3, 2**63], np.uint64), np.array([4, 2**63], np.uint64)).tolist() == [7, MANY]
+    True
+    """
+    total: Counts = np.minimum(first, _MANY - second) + second
+    return total
+
+
+def add_terms(parts: Iterable[Terms]) -> Terms:
+    """The sum of several sums; what is beyond 2^63 becomes `MANY`.
+
+    >>> add_terms([{(0, 0): 1}, {(0, 0): 2, (1, 0): 1}])
+    {(0, 0): 3, (1, 0): 1}
+    """
+    total: dict[Cell, int] = {}
+    for terms in parts:
+        for contribution, count in terms.items():
+            total[contribution] = min(MANY, total.get(contribution, 0) + count)
+    return total
+
+
+def format_terms(terms: Terms, chunk: int | None = None, most: int = 8) -> Words:
+    """A sum as people write it, its first terms and the last.
+
+    Args:
+        chunk: contributions of this chunk are written without it.
+        most: terms that are written out.
+
+    >>> print(format_terms({(0, 0): 2, (1, 0): 1, (2, 5): 2**64}, chunk=0))
+    2·r0 + r1 + >2^63·r2[chunk 5]
+    """
+    if not terms:
+        return Sentence("nothing")
+    shown = sorted(terms)
+    if len(shown) > most:
+        shown = [*shown[: most - 1], shown[-1]]
+    texts = [_format_term(*contribution, terms[contribution], chunk) for contribution in shown]
+    if len(terms) > most:
+        texts.insert(-1, "...")
+    return " + ".join(texts)
+
+
+def _format_term(rank: int, slot: int, count: int, chunk: int | None) -> str:
+    times = "" if count == 1 else ">2^63·" if count >= MANY else f"{count}·"
+    return f"{times}r{rank}" if slot == chunk else f"{times}r{rank}[chunk {slot}]"
+
+
+def wanted_terms(schedule: Schedule, rank: int, slot: int) -> Terms:
+    """The contributions that the collective wants in one cell at the end, each once."""
+    contributor, chunk = collective(schedule.collective).wanted(schedule.ranks, schedule.chunks, schedule.root)
+    who, what = int(contributor[rank, slot]), int(chunk[rank, slot])
+    return {(r, what): 1 for r in (range(schedule.ranks) if who == EVERY else (who,))}
+
+
+def contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[int, Terms]]:
+    """What one endpoint's slot holds over time: `(step, terms)`, an entry for the start (step -1) and one for each step
+    that writes the slot.
+
+    Raises ScheduleError as `trace_contributions`.
+    """
+    return [(write.step, write.terms) for write in trace_contributions(schedule, (rank, slot))[rank, slot]]
+
+
+def trace_contributions(schedule: Schedule, cell: Cell) -> dict[Cell, list[Write]]:
+    """The writes of one cell, and of every cell from which something reaches it, in the order of steps.
+
+    Walks back from the cell over the transfers that can reach it, then forward over those alone. Writes to another cell
+    after the last one that matters are left out.
+
+    Raises ScheduleError where that adds up too many terms.
+    """
+    held = starting(schedule)
+    writes: dict[Cell, list[Write]] = {}
+
+    def find_terms(key: Cell) -> Terms:
+        if key not in writes:
+            writes[key] = [Write(-1, {key: 1} if held[key] else {})]
+        return writes[key][-1].terms
+
+    find_terms(cell)
+    additions = 0
+    for number, arrivals in reversed(_find_arrivals(schedule, cell, held.shape)):
+        written = []  # only now do they count: all transfers of a step read what was there before it
+        for target, (senders, adds) in arrivals.items():
+            parts = [find_terms(sender) for sender in senders]
+            if adds:
+                parts.append(find_terms(target))
+                additions += sum(map(len, parts))
+                _require_few(schedule, additions)
+            written.append((target, Write(number, add_terms(parts) if adds else parts[0], tuple(senders), adds)))
+        for target, write in written:
+            find_terms(target)
+            writes[target].append(write)
+    return writes
+
+
+def _require_few(schedule: Schedule, additions: int) -> None:
+    if additions > _MOST_ADDITIONS:
+        why = "{label} adds up too many contributions to say which; ask for fewer ranks"
+        raise ScheduleError(why, label=schedule.label)
+
+
+def _find_arrivals(
+    schedule: Schedule, cell: Cell, shape: tuple[int, ...]
+) -> list[tuple[int, dict[Cell, tuple[list[Cell], bool]]]]:
+    """The steps in which something arrives that can reach the cell, the last one first: the cells that are written,
+    with those that send and whether they are added."""
+    relevant = np.zeros(shape, bool)
+    relevant[cell] = True
+    number, total = schedule.steps, 0
+    steps = []
+    for pattern in reversed(schedule.patterns):
+        for repetition in reversed(range(pattern.times)):
+            number -= 1
+            step = pattern.at(repetition)
+            rows = np.flatnonzero(relevant[step.dst, step.into])
+            if not len(rows):
+                continue
+            total += len(rows)
+            _require_few(schedule, total)
+            relevant[step.src[rows], step.chunk[rows]] = True
+            columns = (step.src, step.chunk, step.dst, step.into, step.reduce)
+            arrivals: dict[Cell, tuple[list[Cell], bool]] = {}
+            for src, chunk, dst, into, adds in zip(*(column[rows].tolist() for column in columns), strict=True):
+                arrivals.setdefault((dst, into), ([], adds))[0].append((src, chunk))
+            steps.append((number, arrivals))
+    return steps
+
+
+def count_contributions(schedule: Schedule) -> Iterator[tuple[Step, Counts, Counts, Counts, Counts]]:
+    """Each step with how many contributions there are, every rank counted as often as it was added.
+
+    Yields:
+        The step; the numbers in the slots that it sends, and in those that it writes before and after it (one a
+        transfer); and in all slots after it, shape (endpoints, slots). The last is the same array every time.
+    """
+    count = starting(schedule).astype(np.uint64)
+    every = np.ones(count.shape, bool)  # an empty slot counts 0
+    for step in schedule.each_step():
+        sent, before = count[step.src, step.chunk], count[step.dst, step.into]
+        apply_step(step, count, every, add_counts)
+        yield step, sent, before, count[step.dst, step.into], count
