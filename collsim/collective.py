@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from .catalog import Catalog, Row
 from .errors import CollsimError, require_word
 
 Where = Literal["all", "own", "root", "peer", "neighbour"]
@@ -163,9 +164,27 @@ _COLLECTIVES = {
 }
 
 
-def collectives() -> dict[str, Collective]:
-    """All collectives by name."""
-    return dict(_COLLECTIVES)
+def collectives() -> Catalog[Collective]:
+    """The collectives by name.
+
+    Returns:
+        A mapping from names to collectives, which prints as a table.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.collectives()["allreduce"].busbw(4)  # nccl-tests: 2 (n - 1) / n
+        1.5
+    """
+    return Catalog(_COLLECTIVES, _describe_collective)
+
+
+def _describe_collective(collective: Collective) -> Row:
+    return {
+        "before": collective.before,
+        "after": collective.after,
+        "reduces": collective.reduces,
+        "busbw / algbw at n=8": round(collective.busbw(8), 4),
+    }
 
 
 def collective(name: str) -> Collective:

@@ -19,6 +19,7 @@ from traceback import walk_tb
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from .catalog import Catalog, Row
 from .collective import collective as find_collective
 from .errors import CollsimError, ScheduleError, Sentence, Words, require_path, require_word, shown, unknown
 from .plugins import into, named_things
@@ -414,12 +415,37 @@ def power_of_two(n: int) -> Sentence | None:
     return Sentence("it needs a power of two; the nearest are {below} and {above}", below=below, above=above)
 
 
-def algorithms(collective: str | None = None) -> dict[str, Algorithm]:
-    """All registered algorithms by name, or those of one collective; those of other packages too."""
+def algorithms(collective: str | None = None) -> Catalog[Algorithm]:
+    """The registered algorithms by name, including those of other installed packages.
+
+    Args:
+        collective: only the algorithms of this collective; None lists all.
+
+    Returns:
+        A mapping from names to algorithms, which prints as a table.
+
+    Raises:
+        CollsimError: for an unknown collective, with the nearest name.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.algorithms("barrier")
+        name                   collective  options  what
+        barrier_dissemination  barrier              Signals at distances 1, 2, 4 ...: log2(n) steps.
+    """
     _fetch_all()
     if collective is not None:
         find_collective(collective)
-    return {name: a for name, a in sorted(_REGISTRY.items()) if collective in (None, a.collective)}
+    chosen = {name: a for name, a in sorted(_REGISTRY.items()) if collective in (None, a.collective)}
+    return Catalog(chosen, _describe_algorithm)
+
+
+def _describe_algorithm(algorithm: Algorithm) -> Row:
+    return {
+        "collective": algorithm.collective,
+        "options": ", ".join(option for option in algorithm.options if option != "topology"),
+        "what": algorithm.doc,
+    }
 
 
 def _plugged(entry: Callable[[], Any]) -> None:

@@ -9,6 +9,7 @@ import typer
 
 import collsim as cs
 from collsim.bar import told
+from collsim.catalog import format_cell
 from collsim.errors import CollsimError, unknown
 from collsim.registry import find
 
@@ -35,64 +36,7 @@ def list_(
     if as_json:
         print_json(rows)
     else:
-        show(rows, what)
-
-
-def _algorithm_rows() -> list[dict[str, Any]]:
-    return [
-        {
-            "name": a.name,
-            "collective": a.collective,
-            "options": ", ".join(o for o in a.options if o != "topology"),
-            "what": a.doc,
-        }
-        for a in cs.algorithms().values()
-    ]
-
-
-def _collective_rows() -> list[dict[str, Any]]:
-    return [
-        {
-            "name": c.name,
-            "before": c.before,
-            "after": c.after,
-            "reduces": c.reduces,
-            "busbw / algbw at n=8": round(c.busbw(8), 4),
-        }
-        for c in cs.collectives().values()
-    ]
-
-
-def _model_rows() -> list[dict[str, Any]]:
-    made = [cs.model(name) for name in cs.models()]
-    return [
-        {
-            "name": m.name,
-            "parameters": f"{m.parameters:,}",
-            "layers": len(m.layers),
-            "forward GFLOP a sample": f"{m.flops / 1e9:,.4g}",
-            "tokens": m.tokens or "",
-        }
-        for m in made
-    ]
-
-
-def _format_rows() -> list[dict[str, Any]]:
-    return [
-        {
-            "name": f.name,
-            "suffixes": " ".join(f.suffixes),
-            "holds": f.holds,
-            "read": "yes" if f.read else "",
-            "write": "yes" if f.write else "",
-            "what": f.about,
-        }
-        for f in cs.io.formats().values()
-    ]
-
-
-def _machine_rows() -> list[dict[str, Any]]:
-    return [{"name": name, "what": str(about)} for name, about in cs.machines().items()]
+        show([{heading: format_cell(value) for heading, value in row.items()} for row in rows], what)
 
 
 def _topology_rows() -> list[dict[str, Any]]:
@@ -100,12 +44,12 @@ def _topology_rows() -> list[dict[str, Any]]:
 
 
 _LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
-    "algorithms": _algorithm_rows,
-    "machines": _machine_rows,
+    "algorithms": lambda: cs.algorithms().rows(),
+    "machines": lambda: cs.machines().rows(),
     "topologies": _topology_rows,
-    "collectives": _collective_rows,
-    "models": _model_rows,
-    "formats": _format_rows,
+    "collectives": lambda: cs.collectives().rows(),
+    "models": lambda: cs.models().rows(),
+    "formats": lambda: cs.io.formats().rows(),
 }
 
 

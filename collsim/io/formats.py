@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ..catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import read_head, require_place
 from ..limits import FILE_MEMORY, most_memory, within
@@ -77,9 +78,23 @@ def _add(found: Any) -> None:
             register(one)
 
 
-def formats() -> dict[str, Format]:
-    """All formats by name, those of other packages too."""
-    return dict(sorted(_known().items()))
+def formats() -> Catalog[Format]:
+    """The file formats by name, including those of other installed packages.
+
+    Returns:
+        A mapping from names to formats, which prints as a table.
+    """
+    return Catalog(dict(sorted(_known().items())), _describe_format)
+
+
+def _describe_format(entry: Format) -> Row:
+    return {
+        "suffixes": " ".join(entry.suffixes),
+        "holds": entry.holds,
+        "read": entry.read is not None,
+        "write": entry.write is not None,
+        "what": entry.about,
+    }
 
 
 def load(path: Any, format: str | None = None, **options: Any) -> Any:

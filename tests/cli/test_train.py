@@ -196,7 +196,7 @@ def test_a_pipeline_that_no_schedule_can_run_ends_in_one_sentence(words, why):
 def test_models_are_listed_with_their_parameters():
     done = CliRunner().invoke(app, ["list", "models", "--json"])
     rows = {row["name"]: row for row in json.loads(done.stdout)}
-    assert rows["resnet50"]["parameters"] == "25,557,032"
+    assert rows["resnet50"]["parameters"] == 25_557_032
     assert set(rows) == set(cs.models())
 
 

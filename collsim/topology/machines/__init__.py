@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...catalog import Catalog, Row
 from ...errors import CollsimError, Sentence, TopologyError, shown, unknown
 from ...limits import Extent, require
 from ...plugins import into
@@ -49,12 +50,25 @@ def _built_in() -> MappingProxyType[str, Machine]:
 
 
 @cache
-def machines() -> MappingProxyType[str, Machine]:
-    """All machines by name, those of other packages too. A Machine has `title`, `about`, `devices`, `joints` (with
-    sources) and `source`."""
+def machines() -> Catalog[Machine]:
+    """The machines of the catalogue by name, including those of other installed packages.
+
+    Returns:
+        A mapping from names to machines, which prints as a table. A Machine has `title`, `about`, `devices`, `joints`
+        (with sources) and `source`.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.machines()["dgx-a100"].title
+        'DGX A100'
+    """
     _built_in()
     load_plugins("collsim.machines", lambda entry: into(_FOUND, lambda: _add(entry())))
-    return MappingProxyType(dict(sorted(_FOUND.items())))
+    return Catalog(dict(sorted(_FOUND.items())), _describe_machine)
+
+
+def _describe_machine(machine: Machine) -> Row:
+    return {"title": machine.title, "what": machine.about}
 
 
 def _add(given: Any) -> None:

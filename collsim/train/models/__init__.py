@@ -1,6 +1,7 @@
 """The catalogue of models. Every file here is a family; dropping one in is all that a new model takes.
 
-A file holds `MODELS`: names, each with a function that makes the Model. `models()` lists them, `model(name)` makes one.
+A file holds `MODELS`: names, each with a function that builds the Model. `models()` lists them, `model(name)` builds
+one with options.
 """
 
 from __future__ import annotations
@@ -8,25 +9,63 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
+from ...catalog import Catalog, Row
 from ...errors import CollsimError, Sentence, unknown
 from ..workload.model import Model
 
 
+class _ModelsByName(Mapping[str, Model]):
+    """The models of the catalogue with their default options; each is built when it is first looked up."""
+
+    def __getitem__(self, name: str) -> Model:
+        if name not in _load_builders():
+            raise KeyError(name)
+        return _build(name, ())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_load_builders())
+
+    def __len__(self) -> int:
+        return len(_load_builders())
+
+
+def models() -> Catalog[Model]:
+    """The models of the catalogue by name, each with its default options.
+
+    Returns:
+        A mapping from names to models, which prints as a table. `model(name, ...)` takes options.
+
+    Example:
+        >>> import collsim as cs
+        >>> f"{cs.models()['bert-base'].parameters:,}"
+        '109,482,240'
+    """
+    return Catalog(_ModelsByName(), _describe_model)
+
+
+def _describe_model(entry: Model) -> Row:
+    return {
+        "parameters": entry.parameters,
+        "layers": len(entry.layers),
+        "forward GFLOP a sample": entry.flops / 1e9,
+        "tokens": entry.tokens or None,
+    }
+
+
 @cache
-def models() -> MappingProxyType[str, Callable[..., Model]]:
-    """All models by name: functions that make them, and whose parameters are their options."""
-    found: dict[str, Callable[..., Model]] = {}
+def _load_builders() -> dict[str, Callable[..., Model]]:
+    """The functions that build the models, by name; their parameters are the options of `model`."""
+    builders: dict[str, Callable[..., Model]] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-        for name, make in importlib.import_module(f"{__name__}.{module}").MODELS.items():
-            if name in found:
+        for name, build in importlib.import_module(f"{__name__}.{module}").MODELS.items():
+            if name in builders:
                 raise CollsimError("model {name!r} is in the catalogue twice", name=name)
-            found[name] = make
-    return MappingProxyType(dict(sorted(found.items())))
+            builders[name] = build
+    return dict(sorted(builders.items()))
 
 
 def model(name: str, **options: Any) -> Model:
@@ -38,12 +77,12 @@ def model(name: str, **options: Any) -> Model:
 
     Raises CollsimError for unknown names (with the nearest) and options.
     """
-    known = models()
+    known = _load_builders()
     asked = str(name).lower().replace("_", "-") if isinstance(name, str) else name
     same = {k.replace("_", "-"): k for k in known}
     if not isinstance(asked, str) or asked not in same:
         raise CollsimError(unknown("model", name, known))
-    return _made(same[asked], tuple(sorted(_accepted(known[same[asked]], name, options).items())))
+    return _build(same[asked], tuple(sorted(_accepted(known[same[asked]], name, options).items())))
 
 
 def _accepted(make: Callable[..., Model], name: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -55,8 +94,8 @@ def _accepted(make: Callable[..., Model], name: str, options: dict[str, Any]) ->
 
 
 @cache
-def _made(name: str, options: tuple[tuple[str, Any], ...]) -> Model:
-    return models()[name](**dict(options))
+def _build(name: str, options: tuple[tuple[str, Any], ...]) -> Model:
+    return _load_builders()[name](**dict(options))
 
 
 __all__ = ["model", "models"]

@@ -1,0 +1,53 @@
+"""Catalogs: what exists, by name, printed as a table."""
+
+import pickle
+
+import pytest
+
+import collsim as cs
+from collsim.catalog import Catalog
+from collsim.train import Model
+
+CATALOGS = {
+    "algorithms": cs.algorithms,
+    "machines": cs.machines,
+    "models": cs.models,
+    "collectives": cs.collectives,
+    "formats": lambda: cs.io.formats(),
+}
+
+
+@pytest.mark.parametrize("make", CATALOGS.values(), ids=CATALOGS)
+def test_a_catalog_prints_one_row_for_each_entry(make):
+    catalog = make()
+    lines = repr(catalog).splitlines()
+    assert len(lines) == 1 + len(catalog) > 4
+    assert [line.split()[0] for line in lines[1:]] == list(catalog)
+    assert catalog._repr_html_().count("<tr>") == 1 + len(catalog)
+    assert list(catalog.to_frame()["name"]) == list(catalog)
+    assert "functools" not in repr(catalog) + repr(next(iter(catalog.values())))
+
+
+def test_numbers_of_a_catalog_are_numbers_until_it_is_printed():
+    row = next(row for row in cs.models().rows() if row["name"] == "resnet50")
+    assert row["parameters"] == 25_557_032  # torchvision's resnet50
+    assert "25,557,032" in repr(cs.models())
+
+
+def test_the_models_are_models():
+    assert isinstance(cs.models()["gpt2"], Model)
+    assert cs.models()["gpt2"] is cs.model("gpt2")
+    assert "gpt-2000" not in cs.models()
+    with pytest.raises(KeyError):
+        cs.models()["gpt-2000"]
+
+
+def test_a_catalog_travels_to_another_process():
+    assert list(pickle.loads(pickle.dumps(cs.algorithms()))) == list(cs.algorithms())
+
+
+def test_names_of_others_are_text_in_html():
+    catalog = Catalog({"<b>": 1}, lambda value: {"what": "<script>"})
+    assert "<script>" not in catalog._repr_html_()
+    assert "<b>" not in catalog._repr_html_()
+    assert repr(Catalog({}, lambda value: {})) == "(no entries)"
