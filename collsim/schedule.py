@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from .errors import ScheduleError, Sentence, Words
 from .limits import Extent, most_rows, require
 from .steps import COLUMNS, Step, copy, each_single, joined, pipeline_chunks, reduce, repeat, reverse, together
 from .units import parse_count
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "TRANSFER",
@@ -100,6 +103,67 @@ class Schedule:
     def __len__(self) -> int:
         """Number of transfers."""
         return sum(p.transfers for p in self.patterns)
+
+    def __iter__(self) -> Iterator[np.void]:
+        """The transfers in order, one record of `transfers` at a time."""
+        return iter(self.transfers)
+
+    def __getitem__(self, index: Any) -> Any:
+        """One transfer as a record, or several as an array: `schedule[0]`, `schedule[-8:]`."""
+        try:
+            return self.transfers[index]
+        except (IndexError, ValueError):
+            raise ScheduleError(
+                "{label}[{index!r}]: there are {transfers:,} transfers, counted from 0; give a number or a slice",
+                label=self.label,
+                index=index,
+                transfers=len(self),
+            ) from None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same algorithm with the same options and make the same transfers in the same steps."""
+        if self is other:
+            return True
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        return (
+            self._identity == other._identity
+            and dict(self.options) == dict(other.options)
+            and self.meant == other.meant
+            and _equal_dependencies(self.depends, other.depends)
+            and all(a.same_rows(b) for a, b in zip(self.each_step(), other.each_step(), strict=True))
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        """What is cheap to compare; schedules that differ in it are not equal."""
+        shape = (self.ranks, self.endpoints, self.chunks, self.slots, self.steps, len(self))
+        return (self.name, self.collective, self.root, self.helpers_on, *shape)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table of transfers as a pandas frame.
+
+        Returns:
+            One row for each transfer, in the order of `transfers`: `step`, `src`, `dst`, `chunk`, `into`, `reduce`,
+            `channel`; steps, endpoints and slots count from 0.
+
+        Raises:
+            ScheduleError: for more transfers than fit in one table.
+
+        Example:
+            >>> import collsim as cs
+            >>> cs.schedule("broadcast_binomial", ranks=4).to_frame()
+               step  src  dst  chunk  into  reduce  channel
+            0     0    0    2      0     0   False        0
+            1     1    0    1      0     0   False        0
+            2     1    2    3      0     0   False        0
+        """
+        import pandas as pd
+
+        return pd.DataFrame({name: self.transfers[name] for name in TRANSFER.names or ()})
 
     @cached_property
     def channels(self) -> int:
@@ -248,6 +312,15 @@ class Schedule:
             for row in range(rows):
                 cells[row].append(_cell(received.get(row, [])))
         return names, cells
+
+
+def _equal_dependencies(
+    one: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
+    other: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
+) -> bool:
+    if one is None or other is None:
+        return one is other
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def _cell(received: list[tuple[str, int, str]]) -> str:

@@ -52,6 +52,10 @@ class Step:
         """Number of transfers that all of them stand for."""
         return len(self) * self.width * self.times
 
+    def same_rows(self, other: Step) -> bool:
+        """Whether another step without repetitions has the same transfers in the same order."""
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COLUMNS)
+
     def __add__(self, other: Step) -> Step:
         """Both at the same moment: one step with the transfers of both."""
         if not isinstance(other, Step):

@@ -350,3 +350,35 @@ def test_ranges_survive_json(tmp_path):
     again = cs.load(tmp_path / "ranges.json")
     assert [p.width for p in again.patterns] == [p.width for p in s.patterns] == [2, 2, 2, 1, 1, 2, 4]
     assert (again.transfers == s.transfers).all()
+
+
+def test_schedules_with_the_same_transfers_are_equal():
+    ring, again = cs.schedule("allreduce_ring", ranks=6), cs.schedule("allreduce_ring", ranks=6)
+    assert ring == again
+    assert hash(ring) == hash(again)
+    assert len({ring, again}) == 1
+    assert ring != cs.schedule("allreduce_ring", ranks=5)
+    assert ring != cs.schedule("allreduce_ring", ranks=6, channels=2)
+    broken = replace(ring, patterns=(*list(ring.each_step())[:-1], cs.copy(0, 1, chunk=0)))
+    assert ring != broken
+    assert ring != "allreduce_ring(6)"
+
+
+def test_a_repeated_pattern_equals_the_same_steps_written_out():
+    ring = cs.schedule("allreduce_ring", ranks=4)
+    written = replace(ring, patterns=tuple(ring.each_step()))
+    assert len(written.patterns) > len(ring.patterns)
+    assert written == ring
+    assert hash(written) == hash(ring)
+
+
+def test_a_schedule_is_a_sequence_of_its_transfers():
+    ring = cs.schedule("allreduce_ring", ranks=4)
+    assert len(list(ring)) == len(ring) == 24
+    assert ring[0]["src"] == 0
+    assert [int(t["step"]) for t in ring[-4:]] == [5, 5, 5, 5]
+    assert list(ring.to_frame().columns) == list(TRANSFER.names)
+    assert ring.to_frame()["reduce"].sum() == 12  # three steps of four transfers add
+    for wrong in (24, "what", 1.5):
+        with pytest.raises(cs.ScheduleError, match="24 transfers"):
+            ring[wrong]

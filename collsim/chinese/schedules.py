@@ -64,6 +64,9 @@ SAID = {
     "{label} has {transfers:,} transfers, too many for one table; each_step() gives them a step at a time": (
         "{label} 有 {transfers:,} 次传输，一张表放不下；each_step() 可逐步给出"
     ),
+    "{label}[{index!r}]: there are {transfers:,} transfers, counted from 0; give a number or a slice": (
+        "{label}[{index!r}]：共有 {transfers:,} 次传输，从 0 开始计数；请给出序号或切片"
+    ),
     "{label}: there is no {what} {value!r}; {what}s are 0 to {last}": (
         "{label}：没有 {what} {value!r}；{what} 的编号为 0 到 {last}"
     ),
