@@ -102,15 +102,19 @@ def test_the_citation_names_the_package():
 def test_the_limits_in_the_security_page_are_those_of_the_server():
     from collsim.app.jobs.pool import MOST_EACH, MOST_JOBS
     from collsim.app.server.clients import ClientLimits
+    from collsim.app.server.messages import LIMITS
 
     limits, text = ClientLimits(), (ROOT / "SECURITY.md").read_text()
+    runs, files = LIMITS["rerun_script"], LIMITS["file_urls_request"]
+    assert all(limit.nbytes == 16 for limit in LIMITS.values() if limit not in (runs, files))
     upload = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]["maxUploadSize"]
     for row in (
         f"| pages open | {limits.tabs} | {limits.all} |",
         f"| {limits.reruns * limits.tabs:g} per second, {limits.burst * limits.tabs} at once | {limits.reruns_in_all:g} ",
         f"| {MOST_EACH} | {MOST_JOBS}, ",
         f"| {upload} MB a file, {limits.upload_bytes >> 20} MiB at a time | {limits.upload_bytes_in_all >> 20} MiB |",
-        f"| {limits.message_bytes >> 20} MiB |",
+        f"| {runs.nbytes >> 10} KiB and {runs.fields:,} fields to run the page again; "
+        f"{files.nbytes >> 10} KiB and {files.fields} fields to ask where files go; 16 bytes of any other type |",
         f"| {limits.tries} a minute |",
     ):
         assert row in text, row

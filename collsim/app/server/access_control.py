@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import partial
 from urllib.parse import urlencode, urlsplit
 
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .addresses import is_loopback
 from .clients import LOCAL, Clients, identify_client
 from .join_code import JoinCode
 from .join_page import render_join_page, render_refusal
+from .page_connection import PageConnection
 from .turns import PAGES_OF_ONE, PageTurn, Turns
 
 #: Everybody may ask this, so that whoever started the server can see that it runs.
@@ -145,10 +147,10 @@ class AccessControl:
         refusal = self._check(request)
         if refusal is not None:
             await _respond(refusal, scope, receive, send)
-        elif request.is_local:
-            await self.app(request.build_scope(), receive, send)
         elif scope["type"] == "websocket":
             await self._serve_page(request.client_id, request.build_scope(), receive, send)
+        elif request.is_local:
+            await self.app(request.build_scope(), receive, send)
         else:
             await self._serve_request(request, receive, send)
 
@@ -201,42 +203,20 @@ class AccessControl:
         await self.app(request.build_scope(), receive, send)
 
     async def _serve_page(self, client: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a page of a client from the network for as long as it is open: each rerun waits for its turn."""
+        """Serve a page for as long as it is open. Limits hold for clients from the network: the reruns of each wait for
+        their turn."""
+        if client == LOCAL:
+            await PageConnection(receive, send, lambda: 0.0).serve(self.app, scope)
+            return
         if not self.clients.open_page(client):
             await self._delay(client)
             text = "too many pages are open, or opened too often\n"
             await _respond(PlainTextResponse(text, 429), scope, receive, send)
             return
-
-        turn, is_closed = PageTurn(self.turns, client), False
-
-        async def receive_paced() -> Message:
-            nonlocal is_closed
-            message = await receive()
-            is_closed = is_closed or message["type"] == "websocket.disconnect"
-            if message["type"] == "websocket.receive":
-                if len(message.get("bytes") or message.get("text") or b"") > self.clients.limits.message_bytes:
-                    return {"type": "websocket.disconnect", "code": 1009}
-                await asyncio.sleep(self.clients.pace_message(client))
-                await turn.asked(message.get("bytes") or b"")
-            return message
-
-        async def send_while_open(message: Message) -> None:
-            nonlocal is_closed
-            turn.answered(message.get("bytes") or b"")  # a rerun ends, whether or not somebody still hears of it
-            if is_closed:
-                return
-            is_closed = message["type"] == "websocket.close"
-            try:
-                await send(message)
-            except RuntimeError:  # it closed, and its word of that waits behind what it said before
-                is_closed = True
-
+        turn = PageTurn(self.turns, client)
         try:
-            await self.app(scope, receive_paced, send_while_open)
-        except RuntimeError:  # Starlette's, where Streamlit reads from or closes what is closed already
-            if not is_closed:
-                raise
+            pace = partial(self.clients.pace_message, client)
+            await PageConnection(receive, send, pace, turn).serve(self.app, scope)
         finally:
             turn.left()
             self.clients.close_page(client)

@@ -32,7 +32,6 @@ class ClientLimits:
         reruns_in_all: per second, of all clients. A page that waits for a long computation asks 2.5 times a second.
         upload_bytes: of one client at a time; upload_bytes_in_all: of all.
         tries: wrong join codes of one client per minute.
-        message_bytes: of one message from a page.
     """
 
     tabs: int = 12
@@ -44,7 +43,6 @@ class ClientLimits:
     upload_bytes: int = 32 * 2**20
     upload_bytes_in_all: int = 512 * 2**20
     tries: int = 20
-    message_bytes: int = 4 * 2**20
 
 
 class LeakyBucket:

@@ -6,6 +6,7 @@ import time
 from urllib.parse import urlencode
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from collsim.app.server import access_control
 from collsim.app.server.access_control import AccessControl
@@ -280,79 +281,31 @@ def test_a_page_that_may_not_open_is_told_after_a_while_and_of_many_only_some_ar
     assert not refused
 
 
-def test_reruns_beyond_the_pace_are_late_and_a_message_too_long_ends_the_page(behind, monkeypatch):
-    slept = []
+def test_messages_beyond_the_pace_are_late_and_none_is_lost(behind, monkeypatch):
+    delays = []
 
     async def sleep(seconds):
-        slept.append(seconds)
+        delays.append(seconds)
 
-    monkeypatch.setattr("collsim.app.server.access_control.asyncio.sleep", sleep)
-    limits = ClientLimits(tabs=1, reruns=0.5, burst=3, message_bytes=10)
+    monkeypatch.setattr("collsim.app.server.page_connection.asyncio.sleep", sleep)
+    limits = ClientLimits(tabs=1, reruns=0.5, burst=3)
     door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits, lambda: 0.0))
-    cookie = joined(door)
-    said = [{"type": "websocket.receive", "bytes": b"rerun"}] * 5
-    knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie, messages=said)
-    assert slept == pytest.approx([0, 0, 0, 2, 4])
-    assert len(behind.messages) == 5, "none is lost"
-    long = [{"type": "websocket.receive", "bytes": b"x" * 11}, *said]
-    knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie, messages=long)
-    assert len(behind.messages) == 5
+    messages = [{"type": "websocket.receive", "bytes": BackMsg(app_heartbeat=True).SerializeToString()}] * 5
+    knocked(door, PHONE, "/_stcore/stream", "websocket", headers=joined(door), messages=messages)
+    assert delays == pytest.approx([0, 0, 0, 2, 4])
+    assert behind.messages == messages
 
 
-@pytest.mark.parametrize("first", ["the client", "the app"])
-def test_a_goodbye_to_a_page_that_has_gone_is_no_error(first):
-    """Streamlit's loop closes, and its sender writes to, what the other side or they themselves have closed."""
-    sent = []
-
-    async def app(scope, receive, send):
-        if first == "the client":
-            await receive()
-        await send({"type": "websocket.close", "code": 1000})
-        await send({"type": "websocket.send", "bytes": b"late"})
-        raise RuntimeError("WebSocket is not connected")
-
-    async def receive():
-        return {"type": "websocket.disconnect", "code": 1001}
-
-    async def send(message):
-        sent.append(message["type"])
-
-    door = AccessControl(app, JoinCode("bcdfgh"), Clients(ClientLimits(tabs=1)))
-    asyncio.run(door._serve_page(PHONE, {"type": "websocket", "path": "/"}, receive, send))
-    assert sent == ([] if first == "the client" else ["websocket.close"])
-    assert door.clients.tabs == 0
-
-
-def test_what_cannot_be_sent_any_more_is_dropped_and_the_app_learns_of_it_when_it_reads(monkeypatch):
-    tried, heard, answered = [], [], []
-    monkeypatch.setattr(access_control.PageTurn, "answered", lambda turn, said: answered.append(said))
-
-    async def app(scope, receive, send):
-        for _ in range(2):
-            await send({"type": "websocket.send", "bytes": b"late"})
-        heard.append(await receive())
-
-    async def receive():
-        return {"type": "websocket.disconnect", "code": 1001}
-
-    async def send(message):
-        tried.append(message)
-        raise RuntimeError("Unexpected ASGI message 'websocket.send', after sending 'websocket.close'.")
-
-    door = AccessControl(app, JoinCode("bcdfgh"), Clients(ClientLimits(tabs=1)))
-    asyncio.run(door._serve_page(PHONE, {"type": "websocket", "path": "/"}, receive, send))
-    assert len(tried) == 1
-    assert answered == [b"late"] * 2, "its turn ends with its rerun all the same"
-    assert heard == [{"type": "websocket.disconnect", "code": 1001}]
-
-
-def test_a_mistake_of_the_app_in_an_open_page_is_an_error():
-    async def app(scope, receive, send):
-        raise RuntimeError("a mistake")
-
-    door = AccessControl(app, JoinCode("bcdfgh"), Clients(ClientLimits(tabs=1)))
-    with pytest.raises(RuntimeError, match="a mistake"):
-        asyncio.run(door._serve_page(PHONE, {"type": "websocket", "path": "/"}, None, None))
+def test_what_no_page_sends_reaches_the_app_from_nowhere_not_from_this_computer_either(door, shut, behind):
+    messages = [{"type": "websocket.receive", "bytes": BackMsg(clear_cache=True).SerializeToString()}]
+    knocked(door, PHONE, "/_stcore/stream", "websocket", headers=joined(door), messages=messages)
+    for server in (door, shut):
+        headers = {"host": "localhost"}
+        assert (
+            knocked(server, "127.0.0.1", "/_stcore/stream", "websocket", headers=headers, messages=messages)[0] == 101
+        )
+    assert len(behind.reached) == 3
+    assert behind.messages == []
 
 
 def test_uploads_beyond_what_a_client_may_hold_are_refused_before_they_are_read(behind):
