@@ -106,4 +106,4 @@ def _counted(count: int) -> Words:
 
 
 def _said(memory: int) -> str:
-    return format_bytes(float(memory) if memory < 2**60 else 2.0**60).replace("\N{NO-BREAK SPACE}", " ")
+    return format_bytes(float(memory) if memory < 2**60 else 2.0**60)

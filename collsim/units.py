@@ -148,8 +148,8 @@ def _in_units(number: float, units: Iterable[tuple[str, float]], rest: tuple[str
     """In the first unit of which there is at least `least`, else in `rest`: a unit, and how many of it make one."""
     for unit, factor in units:
         if abs(number) >= factor * least:
-            return f"{_three(number / factor)}\N{NO-BREAK SPACE}{unit}"
-    return f"{_three(number * rest[1])}\N{NO-BREAK SPACE}{rest[0]}"
+            return f"{_three(number / factor)} {unit}"
+    return f"{_three(number * rest[1])} {rest[0]}"
 
 
 def size_range(spec: str) -> list[int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
 from ..files import write_text
+from ..markup import bind_units
 from ..units import format_bandwidth, format_bytes, format_time
 from .formats import Format, register
 
@@ -98,7 +99,7 @@ def _latex(names: list[str], rows: list[list[str]], caption: str, label: str) ->
 
 
 def _escaped(text: str) -> str:
-    return "".join(_TEX.get(c, c) for c in text)
+    return "".join(_TEX.get(c, c) for c in bind_units(text))
 
 
 _OPTIONS = (("columns", "names of the columns to show, in order"),)

@@ -508,4 +508,4 @@ def _saves_most(saves: dict[str, float], busiest: str) -> str:
 
 
 def _percent(share: float) -> str:
-    return "nothing" if share < SMALL else f"{100 * share:.3g}\N{NO-BREAK SPACE}%"
+    return "nothing" if share < SMALL else f"{100 * share:.3g} %"

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import Telling
+from ..markup import escape_text
 from ..teach.language import Text
 from ..viz.hosts.page import document, inline_json
 from ..viz.splits.still import PipelinePicture
@@ -52,20 +53,20 @@ def page(
     other = "zh" if lang == "en" else "en"
     current = name if not name.startswith("lesson") else "index.html"
     links = "".join(
-        f'<a href="{file}"{" aria-current=page" if file == current else ""}>{html.escape(say(key, lang))}</a>'
+        f'<a href="{file}"{" aria-current=page" if file == current else ""}>{escape_text(say(key, lang))}</a>'
         for file, key in _MENU
     )
     words = {key: say(key, lang) for key in ("reveal", "answer", "check", "right", "wrong", "unclear", "tally", "show")}
     shown = _BODY.format(
         root="../",
-        name=html.escape(say("name", lang)),
+        name=escape_text(say("name", lang)),
         links=links,
         other=f"../{other}/{name}",
         othercode=other,
-        othername=html.escape(say("other", lang)),
+        othername=escape_text(say("other", lang)),
         body=body,
-        made=html.escape(say("made", lang, version=version)),
-        script=html.escape(say("script", lang)),
+        made=escape_text(say("made", lang, version=version)),
+        script=escape_text(say("script", lang)),
         scripts="".join(f'<script src="../assets/{script}"></script>\n' for script in scripts),
         data=inline_json({"root": "../", "words": words, **data}),
     )
@@ -90,11 +91,11 @@ def lesson_body(key: str, told: Telling, lang: str) -> str:
     k = LANGUAGES.index(lang)
     title = SECTIONS[key][1].title
     return (
-        f"<h1>{html.escape(lesson_title(key, lang))}</h1>\n"
-        + (f"<h2>{html.escape(title[k])}</h2>\n" if title else "")
+        f"<h1>{escape_text(lesson_title(key, lang))}</h1>\n"
+        + (f"<h2>{escape_text(title[k])}</h2>\n" if title else "")
         + _paragraphs(told.before, k, "lead")
         + lanes(told.lanes, k)
-        + f'<div id="player" class="player"></div>\n<h2>{html.escape(say("questions", lang))}</h2>'
+        + f'<div id="player" class="player"></div>\n<h2>{escape_text(say("questions", lang))}</h2>'
         '<p class="tally" aria-live="polite"></p><div id="questions"></div>'
         + _following(key, told, lang)
         + f"<nav>{_ways(key, lang)}</nav>"
@@ -102,7 +103,7 @@ def lesson_body(key: str, told: Telling, lang: str) -> str:
 
 
 def _paragraphs(texts: Sequence[Text], k: int, kind: str) -> str:
-    return "".join(f'<p class="{kind}">{html.escape(text[k])}</p>\n' for text in texts)
+    return "".join(f'<p class="{kind}">{escape_text(text[k])}</p>\n' for text in texts)
 
 
 def lanes(shown: Sequence[PipelinePicture], k: int, narrow: bool = True) -> str:
@@ -115,13 +116,13 @@ def _following(key: str, told: Telling, lang: str) -> str:
     k, (lesson, section) = LANGUAGES.index(lang), SECTIONS[key]
     body = _paragraphs(told.after, k, "after") + lanes(told.lanes_after, k)
     if told.table:
-        rows = ["".join(f"<td>{html.escape(cell[k])}</td>" for cell in row) for row in told.table]
+        rows = ["".join(f"<td>{escape_text(cell[k])}</td>" for cell in row) for row in told.table]
         body += "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
-    folded = f"<details><summary>{html.escape(say('following', lang))}</summary>{body}</details>" if body else ""
+    folded = f"<details><summary>{escape_text(say('following', lang))}</summary>{body}</details>" if body else ""
     if section is not lesson.sections[-1] or not lesson.notebook:
         return folded
     exercises = ", ".join(lesson.exercises)
-    return f"{folded}<p>{html.escape(say('notebook', lang, notebook=lesson.notebook, exercises=exercises))}</p>"
+    return f"{folded}<p>{escape_text(say('notebook', lang, notebook=lesson.notebook, exercises=exercises))}</p>"
 
 
 def _ways(key: str, lang: str) -> str:
@@ -130,13 +131,13 @@ def _ways(key: str, lang: str) -> str:
     at = keys.index(key)
     beside = ((keys[at - 1] if at else None, "back"), (keys[at + 1] if at + 1 < len(keys) else None, "next"))
     return " · ".join(
-        f'<a href="{lesson_file(other)}">{html.escape(say(way, lang))}</a>' for other, way in beside if other
+        f'<a href="{lesson_file(other)}">{escape_text(say(way, lang))}</a>' for other, way in beside if other
     )
 
 
 def contents_body(lang: str, counts: Mapping[str, int]) -> str:
     """The lessons by number, each with its sections."""
-    about, heading = html.escape(say("about", lang, **counts)), html.escape(say("lessons", lang))
+    about, heading = escape_text(say("about", lang, **counts)), escape_text(say("lessons", lang))
     items = "".join(f"<li>{_linked(number, lang)}</li>" for number in LESSONS)
     return f'<h1>{heading}</h1><p class="lead">{about}</p><ol class="lessons">{items}</ol>'
 
@@ -144,9 +145,9 @@ def contents_body(lang: str, counts: Mapping[str, int]) -> str:
 def _linked(number: int, lang: str) -> str:
     """The title of a lesson as a link, and links to its further sections."""
     k, sections = LANGUAGES.index(lang), LESSONS[number].sections
-    first = f'<a href="{lesson_file(sections[0].key)}">{html.escape(LESSONS[number].title[k])}</a>'
+    first = f'<a href="{lesson_file(sections[0].key)}">{escape_text(LESSONS[number].title[k])}</a>'
     further = [
-        f'<a class="section" href="{lesson_file(one.key)}">{html.escape((one.title or LESSONS[number].title)[k])}</a>'
+        f'<a class="section" href="{lesson_file(one.key)}">{escape_text((one.title or LESSONS[number].title)[k])}</a>'
         for one in sections[1:]
     ]
     return " · ".join([first, *further])
@@ -155,32 +156,32 @@ def _linked(number: int, lang: str) -> str:
 def gallery_body(lang: str) -> str:
     controls = "".join(_select(name, lang) for name in ("algorithm", "place", "ranks"))
     return (
-        f'<h1>{html.escape(say("gallery", lang))}</h1><div class="controls">{controls}</div><div id="player" '
+        f'<h1>{escape_text(say("gallery", lang))}</h1><div class="controls">{controls}</div><div id="player" '
         'class="player"></div>'
-        f'<h2>{html.escape(say("questions", lang))}</h2><p class="tally" aria-live="polite"></p><div '
+        f'<h2>{escape_text(say("questions", lang))}</h2><p class="tally" aria-live="polite"></p><div '
         'id="questions"></div>'
     )
 
 
 def race_body(lang: str, places: Mapping[str, str]) -> str:
     options = "".join(
-        f'<option value="{html.escape(key)}">{html.escape(name)}</option>' for key, name in places.items()
+        f'<option value="{html.escape(key)}">{escape_text(name)}</option>' for key, name in places.items()
     )
     return (
-        f'<h1>{html.escape(say("race", lang))}</h1><p class="lead">{html.escape(say("racing", lang))}</p>'
+        f'<h1>{escape_text(say("race", lang))}</h1><p class="lead">{escape_text(say("racing", lang))}</p>'
         f'<div class="controls">{_select("place", lang, options)}</div><div id="racers" class="racers"></div>'
     )
 
 
 def questions_body(lang: str) -> str:
     return (
-        f'<h1>{html.escape(say("questions", lang))}</h1><p class="lead">{html.escape(say("asking", lang))}</p>'
+        f'<h1>{escape_text(say("questions", lang))}</h1><p class="lead">{escape_text(say("asking", lang))}</p>'
         '<p class="tally" aria-live="polite"></p><div id="questions"></div>'
     )
 
 
 def _select(name: str, lang: str, options: str = "") -> str:
-    return f'<label>{html.escape(say(name, lang))}<select id="{name}">{options}</select></label>'
+    return f'<label>{escape_text(say(name, lang))}<select id="{name}">{options}</select></label>'
 
 
 def entrance() -> str:

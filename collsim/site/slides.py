@@ -19,6 +19,7 @@ from ..errors import CollsimError, require_path
 from ..files import require_place, write_text
 from ..lessons.chapters import LESSONS
 from ..lessons.lesson import Lesson, Section, Telling
+from ..markup import escape_text
 from ..simulate import Trace
 from ..teach.language import LANGUAGES, Text, language
 from ..viz.hosts.page import document
@@ -69,25 +70,25 @@ def _lesson(lesson: Lesson, lang: str) -> Iterator[str]:
     k = LANGUAGES.index(lang)
     name = f"{lesson.number}. {lesson.title[k]}"
     sections = [section.title[k] for section in lesson.sections if section.title]
-    yield _slide(name, f"<h1>{escape(name)}</h1><p>{escape(' · '.join(sections))}</p>")
+    yield _slide(name, f"<h1>{escape_text(name)}</h1><p>{escape_text(' · '.join(sections))}</p>")
     for section in lesson.sections:
         yield from (_slide(name, *body) for body in _section(lesson, section, section.told(), lang))
     if lesson.notebook:
         said = say("notebook", lang, notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
-        yield _slide(name, f"<h2>{escape(say('now', lang))}</h2><p>{escape(said)}</p>")
+        yield _slide(name, f"<h2>{escape_text(say('now', lang))}</h2><p>{escape_text(said)}</p>")
 
 
 def _section(lesson: Lesson, section: Section, told: Telling, lang: str) -> Iterator[tuple[str, ...]]:
     """The slides of a section: what stands on each, and what kind it is where that matters."""
     k = LANGUAGES.index(lang)
-    head = f"<h2>{escape((section.title or lesson.title)[k])}</h2>"
-    played = f"<p class=played>{escape(say('played', lang, number=lesson.number))}</p>"
+    head = f"<h2>{escape_text((section.title or lesson.title)[k])}</h2>"
+    played = f"<p class=played>{escape_text(say('played', lang, number=lesson.number))}</p>"
     yield (head + _paragraphs(told.before, k) + played,)
     yield from _alone(head, _picture(_machine(told.trace, lang), told.trace.topology.name))
     yield from _alone(head, lanes(told.lanes, k, narrow=False))
-    ask = f"<h2>{escape(told.question.ask[k])}</h2>"
-    yield ask + f"<ol type=A>{''.join(f'<li>{escape(c.text[k])}</li>' for c in told.question.choices)}</ol>", "ask"
-    yield (ask + _answered(told, k) + f"<p>{escape(told.question.explanation[k])}</p>",)
+    ask = f"<h2>{escape_text(told.question.ask[k])}</h2>"
+    yield ask + f"<ol type=A>{''.join(f'<li>{escape_text(c.text[k])}</li>' for c in told.question.choices)}</ol>", "ask"
+    yield (ask + _answered(told, k) + f"<p>{escape_text(told.question.explanation[k])}</p>",)
     yield from _alone(head, _paragraphs(told.after, k))
     yield from _alone(head, _picture(_run(told.trace, lang), str(told.trace.schedule.label)))
     yield from _alone(head, lanes(told.lanes_after, k, narrow=False))
@@ -102,21 +103,21 @@ def _alone(head: str, body: str) -> Iterator[tuple[str, ...]]:
 
 def _answered(told: Telling, k: int) -> str:
     items = [
-        f"<li><span{' class=right' if place == told.question.answer else ''}>{escape(one.text[k])}</span>"
-        f"<small>{escape(one.why[k])}</small></li>"
+        f"<li><span{' class=right' if place == told.question.answer else ''}>{escape_text(one.text[k])}</span>"
+        f"<small>{escape_text(one.why[k])}</small></li>"
         for place, one in enumerate(told.question.choices)
     ]
     return f"<ol type=A>{''.join(items)}</ol>"
 
 
 def _table(rows: Sequence[Sequence[Text]], k: int) -> str:
-    head, *others = ["".join(f"<td>{escape(cell[k])}</td>" for cell in row) for row in rows]
+    head, *others = ["".join(f"<td>{escape_text(cell[k])}</td>" for cell in row) for row in rows]
     heads = head.replace("td>", "th>")
     return f"<table><tr>{heads}</tr>{''.join(f'<tr>{row}</tr>' for row in others)}</table>"
 
 
 def _paragraphs(texts: Sequence[Text], k: int) -> str:
-    return "".join(f"<p>{escape(text[k])}</p>" for text in texts)
+    return "".join(f"<p>{escape_text(text[k])}</p>" for text in texts)
 
 
 def _slide(name: str, body: str, kind: str = "") -> str:
@@ -144,4 +145,4 @@ def _picture(figure: Any, label: str) -> str:
     out = BytesIO()
     figure.savefig(out, format="png", dpi=200, metadata={"Software": "collsim"})
     data = base64.b64encode(out.getvalue()).decode("ascii")
-    return f'<img alt="{escape(label)}" src="data:image/png;base64,{data}">'
+    return f'<img alt="{escape_text(label)}" src="data:image/png;base64,{data}">'

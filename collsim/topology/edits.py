@@ -198,7 +198,7 @@ def _named_by(old: Cable, rate: float, delay: float) -> str:
     """`NVLink 3 ×12 → 150 GB/s`: what the cable was, and what it carries now; its alpha where an edit changed that."""
     was, _, now = old.label.partition(" → ")
     latency = f", {format_time(delay)}" if "," in now or delay != old.alpha else ""
-    return f"{was} → {format_bandwidth(rate)}{latency}".replace("\N{NO-BREAK SPACE}", " ")
+    return f"{was} → {format_bandwidth(rate)}{latency}"
 
 
 def _times(cable: Cable, by: float) -> Cable:

@@ -305,7 +305,7 @@ def _network(
     source = "as given by who built this network"
     if rate == parse_bandwidth(BANDWIDTH) and delay == parse_time(ALPHA):
         source = _TEACHING
-    cable = Cable("cable", format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "), rate, delay, source, nominal=rate)
+    cable = Cable("cable", format_bandwidth(rate), rate, delay, source, nominal=rate)
     counts = [ranks, *(count for count, _, _ in extra)]
     kinds = [DEVICE_KINDS.index("gpu"), *(DEVICE_KINDS.index(kind) for _, _, kind in extra)]
     devices = Devices(

@@ -211,7 +211,7 @@ def _cable(a: Hashable, b: Hashable, data: dict[str, Any]) -> Cable:
     except CollsimError as error:
         raise TopologyError("edge {a!r} to {b!r}: {error}", a=a, b=b, error=error) from None
     kind = _word(data, "kind", "cable")
-    label = _word(data, "label", format_bandwidth(rate).replace("\N{NO-BREAK SPACE}", " "))
+    label = _word(data, "label", format_bandwidth(rate))
     source = _word(data, "source", "edge attributes of the graph it was built from")
     return Cable(kind, label, rate, delay, source, nominal=rate)
 

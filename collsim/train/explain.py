@@ -74,7 +74,7 @@ def changed_from(trace: StepTrace, lang: str = "en") -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g}\N{NO-BREAK SPACE}%"
+    return f"{100 * share:.3g} %"
 
 
 # ---- what changed --------------------------------------------------------------------------------------------------

@@ -385,7 +385,7 @@ def _require_memory(trace: StepTrace) -> None:
 def _room(size: float) -> str:
     """Bytes of a GPU, also as its maker counts them: "80 GB = 74.5 GiB"."""
     said = format_bytes(size)
-    return f"{size / 1e9:g}\N{NO-BREAK SPACE}GB = {said}" if size >= 1e9 and size % 1e8 == 0 else said
+    return f"{size / 1e9:g} GB = {said}" if size >= 1e9 and size % 1e8 == 0 else said
 
 
 def _most_samples(trace: StepTrace, room: float) -> int:

@@ -47,7 +47,7 @@ def launch(trace: StepTrace, init: str = "env://", file: str = "step.py") -> str
 
 def _scripted(trace: StepTrace) -> ScriptedStep:
     request = trace.request
-    time = format_time(trace.time).replace("\N{NO-BREAK SPACE}", " ")
+    time = format_time(trace.time)
     which = "the first step" if request.step == 1 else "a step"
     held = tuple((ranks[0], sum(trace.memory.peak(ranks[0]).values())) for ranks in trace.step.lanes)
     said = f"{time} for {which} on {trace.topology.name}"

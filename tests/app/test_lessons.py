@@ -99,7 +99,7 @@ def test_english_holds_no_chinese_and_chinese_is_not_english(name):
 
 def test_the_numbers_are_those_of_the_runs():
     # a parameter server: n-1 buffers into one cable and n-1 out of it
-    assert "448\N{NO-BREAK SPACE}MiB" in made("server").after[0][0]
+    assert "448 MiB" in made("server").after[0][0]
     assert made("server").question.explanation[0].startswith("7 workers send through one cable, then 15: 2.14")
     # 2(N-1)/N for 2, 4, 8, 16 and 64 ranks
     assert [row[3][0] for row in made("volume").table[1:]] == [f"{2 * (n - 1) / n:.4g}" for n in (2, 4, 8, 16, 64)]

@@ -340,8 +340,8 @@ def test_a_markdown_table_has_units_and_escapes(tmp_path):
     lines = (tmp_path / "a.md").read_text().splitlines()
     assert lines[0] == "| algorithm | nbytes | time | busbw |"
     assert lines[1] == "|---|---:|---:|---:|"
-    assert lines[2].replace("\N{NO-BREAK SPACE}", " ") == "| allreduce_ring | 1 MiB | 47 µs | 20 GB/s |"
-    assert lines[3].startswith("| a\\|b_c | 1\N{NO-BREAK SPACE}GiB |  |")
+    assert lines[2] == "| allreduce_ring | 1 MiB | 47 µs | 20 GB/s |"
+    assert lines[3].startswith("| a\\|b_c | 1 GiB |  |")
 
 
 def test_a_latex_table_has_units_and_escapes(tmp_path):

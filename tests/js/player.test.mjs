@@ -44,7 +44,7 @@ import {
 } from "../../collsim/viz/player/model/model.js";
 import { groups } from "../../collsim/viz/player/model/order.js";
 import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/model/read.js";
-import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/model/units.js";
+import { bindUnits, fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/model/units.js";
 import { WORDS } from "../../collsim/viz/player/model/words.js";
 import { ring4, text } from "./runs.mjs";
 
@@ -725,4 +725,24 @@ test("cards too small for a name each have one together, under the lowest; a ran
     facts = { live: new Set([0]), turns: new Map(), share: [] };
   drawDevices(g, { m: index(tl), C: TOKENS.light, facts, k: 1, lang: "en", act: [] });
   assert.deepEqual(g.said.map(([text]) => text).sort(), ["0", "1", "NIC 4–5", "switch"]);
+});
+
+test("texts of a timeline come with plain spaces, and are bound to their units when it is read", async () => {
+  const tl = ring4();
+  tl.steps.text = { en: tl.steps.text.en.map(() => "4.73 ms of 25 GB/s"), zh: tl.steps.text.zh.map(() => "99.5 %，16 MiB的") };
+  const read = await unpack(tl),
+    packed = await unpack({ schema: SCHEMA, z: gzipSync(JSON.stringify(tl)).toString("base64") });
+  for (const one of [read, packed]) {
+    assert.equal(textAt(one.steps.text, 0, "en"), "4.73~ms of 25~GB/s".replaceAll("~", "\u00a0"));
+    assert.equal(textAt(one.steps.text, 0, "zh"), "99.5~%，16~MiB的".replaceAll("~", "\u00a0"));
+  }
+  assert.equal(read.transfers.t0, tl.transfers.t0, "columns of numbers are not copied");
+  assert.equal(textAt(tl.steps.text, 0, "en"), "4.73 ms of 25 GB/s", "what was given stays as it was");
+});
+
+test("numbers are bound to units and nothing else is", () => {
+  const code = "k = 2 % n; [8 for s in x]; 1 switch, 8 bytes";
+  assert.equal(bindUnits("1.98 times slower, 3 × A100, 2 倍"), "1.98~times slower, 3~× A100, 2~倍".replaceAll("~", "\u00a0"));
+  assert.equal(bindUnits(code), code);
+  assert.deepEqual(bindUnits({ a: [{ b: "1 s" }], n: null, on: true }), { a: [{ b: "1\u00a0s" }], n: null, on: true });
 });

@@ -94,7 +94,7 @@ def test_the_run_of_a_lesson_does_what_it_says_or_is_broken_on_purpose(name):
 def test_the_right_choice_is_the_one_that_the_reason_names(name):
     """Where the reason begins with a figure that is one of the choices, it is the right one."""
     told = SECTIONS[name][1].told()
-    figures = re.findall(r"\d[\d.]*[ \N{NO-BREAK SPACE}](?:ms|µs|%|buffers)", told.question.explanation[0])
+    figures = re.findall(r"\d[\d.]* (?:ms|µs|%|buffers)", told.question.explanation[0])
     fitting = [k for k, one in enumerate(told.question.choices) if one.text[0] in figures[:1]]
     assert fitting in ([], [told.question.answer])
 
@@ -120,7 +120,7 @@ def test_what_is_read_before_a_question_does_not_hold_its_answer(name):
     told = section.told()
     above = " ".join(pair[0] for pair in told.before)
     chosen = told.question.choices[section.right]
-    figures = re.findall(r"\d[\d.]*[ \N{NO-BREAK SPACE}](?:ms|µs|s|%|[KMGT]iB)", chosen.text[0])
+    figures = re.findall(r"\d[\d.]* (?:ms|µs|s|%|[KMGT]iB)", chosen.text[0])
     assert not [figure for figure in figures if figure in above]
     reasons = (chosen.text[0], chosen.why[0], told.question.explanation[0])
     assert not set().union(*map(word_runs, reasons)) & word_runs(above)

@@ -73,7 +73,7 @@ def test_no_quantity_is_typed_that_is_not_an_input_of_the_code(name, lang):
     inputs = code(name, lang).replace(" ", "")
     for cell in cells(name, lang):
         if is_prose(cell):
-            bare = re.sub(r"\S*[ \N{NO-BREAK SPACE}]?\S*" + MARK.pattern, " ", text(cell))
+            bare = re.sub(r"\S* ?\S*" + MARK.pattern, " ", text(cell))
             for number, unit in QUANTITY.findall(bare):
                 assert f"{number}{unit}" in inputs or (unit in ("times", "倍") and number in inputs), (
                     f"{number} {unit} comes from nowhere: {bare[:80]!r}"
@@ -83,7 +83,7 @@ def test_no_quantity_is_typed_that_is_not_an_input_of_the_code(name, lang):
 def prose_numbers(prose):
     """Numbers that stand in a text and are not followed by the expression that makes them; code, formulas, links,
     headings left out."""
-    bare = re.sub(r"\S*[ \N{NO-BREAK SPACE}]?\S*" + MARK.pattern, " ", prose, flags=re.DOTALL)
+    bare = re.sub(r"\S* ?\S*" + MARK.pattern, " ", prose, flags=re.DOTALL)
     bare = re.sub(r"(?m)^#.*$|`[^`]*`|\$\$[\s\S]*?\$\$|\$[^$]*\$|\]\([^)]*\)", " ", bare)
     return [number.replace(",", "").rstrip(".") for number in re.findall(r"(?<![\w.\-])\d[\d,]*(?:\.\d+)?", bare)]
 

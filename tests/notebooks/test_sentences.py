@@ -135,7 +135,7 @@ def chinese():
     for path in sorted((ROOT / "docs" / "zh").glob("*.md")):
         yield path.name, path.read_text(encoding="utf-8")
     for path in sorted((ROOT / "collsim").rglob("*.py")):
-        text = path.read_text(encoding="utf-8").replace("\\N{NO-BREAK SPACE}", " ")
+        text = path.read_text(encoding="utf-8")
         yield str(path.relative_to(ROOT)), re.sub(r'"\s*\n\s*f?"', "", text)
     for path in sorted((ROOT / "collsim").rglob("*.js")):
         yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")

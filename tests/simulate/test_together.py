@@ -70,7 +70,7 @@ def test_a_run_launched_later_has_the_same_rates_and_reasons():
     )
     assert later.links["share"].tolist() == close(now.links["share"].tolist(), rel=1e-6)
     assert later.explain() == now.explain()
-    assert "launched at 1\N{NO-BREAK SPACE}s, it took" in str(later)
+    assert "launched at 1 s, it took" in str(later)
     path, moved = (cs.analysis.critical_path(t) for t in (now, later))
     assert moved.shares == close(path.shares, rel=1e-6)
     elastic = [cs.analysis.sensitivity(t)["elasticity"].tolist() for t in (now, later)]

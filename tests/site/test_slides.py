@@ -2,7 +2,7 @@
 
 import base64
 import re
-from html import escape, unescape
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.cli import app
 from collsim.lessons.chapters import LESSONS
+from collsim.markup import escape_text
 from collsim.site import write_slides
 
 VOID = {"meta", "img"}
@@ -37,7 +38,7 @@ class Read(HTMLParser):
 
     def handle_data(self, data):
         if "section" in self.open:
-            self.slides[-1] += data + " "
+            self.slides[-1] += data.replace("\N{NO-BREAK SPACE}", " ") + " "
 
 
 @pytest.fixture(scope="module", params=["en", "zh"])
@@ -75,7 +76,7 @@ def test_the_right_choice_alone_is_marked_and_only_after_the_question(deck):
     k = ("en", "zh").index(lang)
     for section in LESSONS[3].sections:
         question = section.told().question
-        right = escape(question.choices[int(question.answer)].text[k])
+        right = escape_text(question.choices[int(question.answer)].text[k])
         assert text.count(f"<span class=right>{right}</span>") == 1
     assert text.count("class=right>") == len(LESSONS[3].sections)
 

@@ -35,7 +35,7 @@ STEPS = {
 
 
 def size(text):
-    number, unit = text.split("\N{NO-BREAK SPACE}")
+    number, unit = text.split(" ")
     return float(number) * {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
 
 

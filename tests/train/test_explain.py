@@ -60,7 +60,7 @@ def test_the_same_faster_network_is_asked_for_twice_and_made_once(trace):
         (cs.pipeline(2) * cs.fsdp(), "of that for data parallelism, above all", "其中数据并行占"),
         (
             cs.pipeline(8),
-            "all of that for sends between stages, above all send of 64\N{NO-BREAK SPACE}KiB",
+            "all of that for sends between stages, above all send of 64 KiB",
             "其中阶段之间的发送占全部",
         ),
     ],

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 import collsim as cs
+from collsim.markup import bind_units
 from collsim.viz.hosts import figures
 
 
@@ -99,7 +100,7 @@ def test_a_run_shows_the_figures_that_print_shows_above_the_player(kind, two):
 def test_a_run_that_is_too_large_to_be_drawn_shows_its_figures():
     ring = cs.topology.ring(512)
     trace = cs.simulate(cs.schedule("allreduce_ring", topology=ring), ring, "1GiB")
-    assert cs.format_time(trace.time) in read(trace._repr_html_()).text
+    assert bind_units(cs.format_time(trace.time)) in read(trace._repr_html_()).text
 
 
 def test_names_of_a_strangers_are_text():

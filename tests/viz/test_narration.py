@@ -15,8 +15,6 @@ from collsim.viz.sentences.names import endpoint_name, plural_ranks
 from collsim.viz.sentences.narration import narrate
 from collsim.viz.timeline.phases import phases
 
-_NB = "\N{NO-BREAK SPACE}"
-
 
 def told(name, topology, nbytes="64MiB", **options):
     return narrate(cs.simulate(cs.schedule(name, topology=topology, **options), topology, nbytes))
@@ -28,13 +26,13 @@ def test_ring_of_four_by_hand():
     english = [en for en, _ in told("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"))]
     assert english == [
         *(
-            f"Every rank sends one 16{_NB}MiB chunk that holds {k} of 4 contributions to the next rank, which adds "
-            f"its own and has {has}. Each arrives after 672{_NB}µs."
+            f"Every rank sends one 16 MiB chunk that holds {k} of 4 contributions to the next rank, which adds "
+            f"its own and has {has}. Each arrives after 672 µs."
             for k, has in ((1, "2"), (2, "3"), (3, "all 4"))
         ),
         *(
-            f"Every rank sends one finished 16{_NB}MiB chunk to the next rank; every rank has {have} finished chunks "
-            f"then. Each arrives after 672{_NB}µs."
+            f"Every rank sends one finished 16 MiB chunk to the next rank; every rank has {have} finished chunks "
+            f"then. Each arrives after 672 µs."
             for have in ("2 of 4", "3 of 4", "all 4")
         ),
     ]
@@ -43,34 +41,34 @@ def test_ring_of_four_by_hand():
 def test_ring_of_four_in_chinese():
     chinese = [zh for _, zh in told("allreduce_ring", cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"))]
     assert chinese[0] == (
-        f"每个 rank 向下一个 rank 发送一个 16{_NB}MiB 的 chunk，其中已累加 4 份贡献中的 1 份；对方加上自己的一份，"
-        f"变成 2 份。各需 672{_NB}µs。"
+        "每个 rank 向下一个 rank 发送一个 16 MiB 的 chunk，其中已累加 4 份贡献中的 1 份；对方加上自己的一份，"
+        "变成 2 份。各需 672 µs。"
     )
     assert (
         chinese[-1]
-        == f"每个 rank 向下一个 rank 发送一个 16{_NB}MiB 的已完成 chunk；此后每个 rank 有全部 4 个已完成的 chunk。"
-        f"各需 672{_NB}µs。"
+        == "每个 rank 向下一个 rank 发送一个 16 MiB 的已完成 chunk；此后每个 rank 有全部 4 个已完成的 chunk。"
+        "各需 672 µs。"
     )
 
 
 def test_two_kinds_of_link_are_told_apart():
     """The mock's step 9: NVLink 16 MiB ÷ 300 GB/s + 1.4 µs = 57.3 µs; InfiniBand 16 MiB ÷ 25 GB/s + 3.2 µs = 674 µs."""
     en, zh = told("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=1)[8]
-    assert en.endswith(f"NVLink delivers in 57.3{_NB}µs, InfiniBand (7 → 8 and 15 → 0) in 674{_NB}µs.")
+    assert en.endswith("NVLink delivers in 57.3 µs, InfiniBand (7 → 8 and 15 → 0) in 674 µs.")
     assert "holds 9 of 16 contributions" in en
-    assert f"InfiniBand（7 → 8 和 15 → 0）需要 674{_NB}µs" in zh
+    assert "InfiniBand（7 → 8 和 15 → 0）需要 674 µs" in zh
 
 
 def test_incast_is_told():
     """8 × 64 MiB through one cable of 25 GB/s: 512 MiB ÷ 25 GB/s = 21.5 ms."""
     push, pull = told("allreduce_parameter_server", cs.topology.switch(8), server="helper")
     assert push[0] == (
-        f"Every rank sends one 64{_NB}MiB chunk that holds 1 of 8 contributions to the server, which adds them up "
-        f"and has all 8. 8 chunks wait for one cable (switch → server): 512{_NB}MiB through it takes 21.5{_NB}ms."
+        "Every rank sends one 64 MiB chunk that holds 1 of 8 contributions to the server, which adds them up "
+        "and has all 8. 8 chunks wait for one cable (switch → server): 512 MiB through it takes 21.5 ms."
     )
     assert "8 个 chunk 等同一条线缆（交换机 → 服务器）" in push[1]
     assert pull[0].startswith(
-        f"The server sends one finished 64{_NB}MiB chunk to every rank; all 8 ranks have the sum then."
+        "The server sends one finished 64 MiB chunk to every rank; all 8 ranks have the sum then."
     )
 
 
@@ -80,19 +78,18 @@ def test_a_queue_is_told_with_what_the_cable_itself_needs():
     place = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
     plan = cs.schedule("allreduce_parameter_server", topology=place)
     fifo, free = (cs.simulate(plan, place, "256MiB", engine="event", sharing=sharing) for sharing in ("fifo", "none"))
-    assert f"1.75{_NB}GiB through it takes 75.2{_NB}ms." in narrate(fifo)[0][0]
+    assert "1.75 GiB through it takes 75.2 ms." in narrate(fifo)[0][0]
     assert "wait" not in narrate(free)[0][0]
     assert "等" not in narrate(free)[0][1]
     assert (
-        bottleneck(free)["text"]["en"]
-        == f"The cable rank 0 → switch, each way: its bytes would need 350{_NB}% of the run."
+        bottleneck(free)["text"]["en"] == "The cable rank 0 → switch, each way: its bytes would need 350 % of the run."
     )
 
 
 def test_exchange_of_halves():
     first = told("allreduce_halving_doubling", cs.topology.switch(8))[1][0]
     assert first.startswith(
-        f"Every rank exchanges 2 chunks of 8{_NB}MiB each that hold 2 of 8 contributions with the rank 2 away; each "
+        "Every rank exchanges 2 chunks of 8 MiB each that hold 2 of 8 contributions with the rank 2 away; each "
         "adds its own 2 and has 4."
     )
 
@@ -116,7 +113,7 @@ def test_every_step_of_every_algorithm_has_both_languages(name, ranks):
 
 def test_sizes_that_differ_are_given_as_a_range():
     en, _ = told("allreduce_ring", cs.topology.ring(3), nbytes=32)[0]
-    assert f"one chunk of 8 to 12{_NB}B" in en
+    assert "one chunk of 8 to 12 B" in en
 
 
 def test_nothing_to_do():
@@ -190,7 +187,7 @@ def test_bottleneck_of_a_server_names_its_cable():
         cs.simulate(cs.schedule("allreduce_parameter_server", topology=topology, server="helper"), topology, "64MiB")
     )
     assert found["short"] == {"en": "The cable server → switch, each way", "zh": "线缆 服务器 → 交换机（双向）"}
-    assert found["more"]["en"] == f"Doubling only it saves 50{_NB}%; doubling all others saves nothing."
+    assert found["more"]["en"] == "Doubling only it saves 50 %; doubling all others saves nothing."
 
 
 # ---- what the sentences say, against the transfers of that step
@@ -293,5 +290,5 @@ def test_who_sends_how_many_chunks_to_whom_is_what_the_step_does(place, channels
 def test_a_rank_that_sends_more_to_one_than_to_another_is_told_so():
     """8 rings over 2 nodes leave node 0 through one card each: from rank 0, seven go on inside and one goes out."""
     en, zh = told("broadcast_chain", machine("dgx-a100", nodes=2))[0]
-    assert en.startswith(f"7 chunks of 8{_NB}MiB each go 0 → 1 and one 8{_NB}MiB chunk goes 0 → 9.")
-    assert zh.startswith(f"0 → 1 传输 7 个 8{_NB}MiB 的 chunk，0 → 9 传输一个 8{_NB}MiB 的 chunk。")
+    assert en.startswith("7 chunks of 8 MiB each go 0 → 1 and one 8 MiB chunk goes 0 → 9.")
+    assert zh.startswith("0 → 1 传输 7 个 8 MiB 的 chunk，0 → 9 传输一个 8 MiB 的 chunk。")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
+from collsim.markup import escape_text
 from collsim.teach.questions.question import Question, shown
 
 #: A row of a tally: place of the choice or number in SI units, votes, is it right.
@@ -14,7 +14,7 @@ Group = tuple[float, int, bool]
 def ask(label: str, question: Question, *, wall: bool = False) -> str:
     """The question itself, under a small line; `wall`: to be read from the last row."""
     kind = "cs-ask wall" if wall else "cs-ask"
-    return f'<div class="{kind}"><small>{html.escape(label)}</small><b>{html.escape(question.text)}</b></div>'
+    return f'<div class="{kind}"><small>{escape_text(label)}</small><b>{escape_text(question.text)}</b></div>'
 
 
 def choices(question: Question, given: int | None, groups: Sequence[Group] = (), label: str = "") -> str:
@@ -26,15 +26,15 @@ def choices(question: Question, given: int | None, groups: Sequence[Group] = (),
         mark = "✓" if right else "✗" if k == given else chr(65 + k)
         kind = "right" if right else "given" if k == given else ""
         votes = _bar(groups[k][1], everybody) if groups else ""
-        words = f"<b>{html.escape(question.say(one.text))}</b><span>{html.escape(question.say(one.why))}</span>{votes}"
+        words = f"<b>{escape_text(question.say(one.text))}</b><span>{escape_text(question.say(one.why))}</span>{votes}"
         cards.append(f'<div class="cs-choice {kind}"><i>{mark}</i><div>{words}</div></div>')
-    named = f' role="list" aria-label="{html.escape(label)}"' if label else ""
+    named = f' role="list" aria-label="{escape_text(label)}"' if label else ""
     return f'<div class="cs-choices"{named}>{"".join(cards)}</div>'
 
 
 def plain_choices(question: Question) -> str:
     """The choices with their letters and nothing that tells which is right, to be read from a wall."""
-    texts = [f"<i>{chr(65 + k)}</i><div><b>{html.escape(text)}</b></div>" for k, text in enumerate(question.options)]
+    texts = [f"<i>{chr(65 + k)}</i><div><b>{escape_text(text)}</b></div>" for k, text in enumerate(question.options)]
     cards = "".join(f'<div class="cs-choice">{text}</div>' for text in texts)
     return f'<div class="cs-choices">{cards}</div>'
 
@@ -46,18 +46,18 @@ def numbers(question: Question, groups: Sequence[Group], others: int, words: tup
     rows += [(words[1], others, False)] if others else []
     lines = "".join(
         '<div class="cs-choice '
-        f'{"right" if right else ""}"><i>{"✓" if right else "✗"}</i><div><b>{html.escape(text)}</b>'
+        f'{"right" if right else ""}"><i>{"✓" if right else "✗"}</i><div><b>{escape_text(text)}</b>'
         f"{_bar(votes, everybody)}</div></div>"
         for text, votes, right in rows
     )
-    return f'<div class="cs-choices" role="list" aria-label="{html.escape(words[0])}">{lines}</div>'
+    return f'<div class="cs-choices" role="list" aria-label="{escape_text(words[0])}">{lines}</div>'
 
 
 def verdict(text: str, head: str = "") -> str:
     """Right or not, and why."""
     return (
         '<div class="cs-after" '
-        f'role="status"><p>{f"<b>{html.escape(head)}</b> " if head else ""}{html.escape(text)}</p></div>'
+        f'role="status"><p>{f"<b>{escape_text(head)}</b> " if head else ""}{escape_text(text)}</p></div>'
     )
 
 

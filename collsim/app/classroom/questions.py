@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
@@ -12,6 +11,7 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 from collsim.files import csv_of
+from collsim.markup import escape_text
 from collsim.teach.questions.question import Question
 
 from ..scenario.choice import Choice
@@ -273,12 +273,12 @@ def _ended(panels: Panels) -> Panels:
 def _joining(room: str) -> None:
     """Where students go, large enough to be read from the last row; a QR code where they can reach this server."""
     way = create_invitation(st.context.url or "", **{"class": room[:4]})
-    words = [f"<small>{html.escape(t('class.join'))}</small><b>{html.escape(way.address)}</b>"]
+    words = [f"<small>{escape_text(t('class.join'))}</small><b>{escape_text(way.address)}</b>"]
     if way.code:
-        words += [f"<small>{html.escape(t('class.key'))}</small><b class='key'>{html.escape(way.code)}</b>"]
+        words += [f"<small>{escape_text(t('class.key'))}</small><b class='key'>{escape_text(way.code)}</b>"]
     if not way.link:
         words += [note_html(t("class.local"), kind="small")]
-    picture = f'<img src="{render_qr_svg(way.link)}" alt="{html.escape(t("class.qr"))}">' if way.link else ""
+    picture = f'<img src="{render_qr_svg(way.link)}" alt="{escape_text(t("class.qr"))}">' if way.link else ""
     st.html(f'<div class="cs-join"><div>{"".join(words)}</div>{picture}</div>')
 
 
@@ -291,7 +291,7 @@ def _watch(room: str, revealed: bool) -> None:
     text = t("class.votes", votes=board.votes, here=board.here) if board.here else t("class.nobody")
     st.html(
         f'<div class="cs-count" role="status" data-votes="{board.votes}" '
-        f'data-here="{board.here}">{html.escape(text)}</div>'
+        f'data-here="{board.here}">{escape_text(text)}</div>'
     )
     if board.revealed != revealed:
         st.rerun()

@@ -9,7 +9,6 @@ nothing moves under a reader's eyes.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qsl
@@ -106,6 +105,7 @@ def of(scope: Scope, base: str) -> str:
 
 def make() -> None:
     """Make the frames; takes a second or two, most of it to load what draws the pages."""
+    from collsim.viz.hosts.page import inline_json
     from collsim.viz.simple.simple import simple_source
 
     from ..scenario.choice import Choice
@@ -120,7 +120,7 @@ def make() -> None:
         said = {"id": ident(choice), "title": _title(choice, shown.ranks, lang), "runs": runs, "lang": lang}
         said["questions"] = list(shown.questions)
         page = {"font": FONT, "light": logo(False), "dark": logo(True), "module": _module(simple_source()), **pairs}
-        _FRAMES[lang] = _PAGE.format(run=_inline(said), **page)
+        _FRAMES[lang] = _PAGE.format(run=inline_json(said), **page)
 
 
 def _title(choice: Any, ranks: int, lang: Any) -> str:
@@ -134,12 +134,6 @@ def _title(choice: Any, ranks: int, lang: Any) -> str:
     algorithm = choice.algorithm.removeprefix(f"{choice.collective}_").replace("_", " ")
     words = {"collective": choice.collective, "algorithm": algorithm, "place": place, "ranks": ranks}
     return say(lang, "simple.title", nbytes=format_bytes(parse_bytes(choice.nbytes)), **words)
-
-
-def _inline(value: Any) -> str:
-    """JSON that may stand in a script element."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c")
 
 
 def _module(source: str) -> str:

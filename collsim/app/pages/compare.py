@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,6 +16,7 @@ from collsim import nccl
 from collsim.analysis.standing import in_order
 from collsim.errors import CollsimError
 from collsim.files import csv_of
+from collsim.markup import bind_units, escape_text
 from collsim.simulate.variants import Search
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.units import format_bandwidth, format_bytes, format_time
@@ -78,7 +78,7 @@ def _synthesis(choice: Choice) -> None:
     largest = replace(choice, nbytes=size_word(nbytes), algorithms=(), sizes=Choice.sizes)
     with st.container(border=True, key="card_synthesis"):
         head, button = st.columns([5, 1.4], vertical_alignment="center", gap="small")
-        head.markdown(f"**{t('synthesis.at', nbytes=format_bytes(nbytes))}**")
+        head.markdown(f"**{bind_units(t('synthesis.at', nbytes=format_bytes(nbytes)))}**")
         if button.button(t("synthesis.watch"), key="synthesis_watch", width="stretch"):
             _watch(largest.nbytes)
         found = latest(reasons, largest, expected=expected_of_run, compiled=True, only=True, apart=True)
@@ -198,7 +198,7 @@ def _legend(names: list[str]) -> None:
     for i, name in enumerate(names):
         hue, dash = _stroke(i, dark)
         kind = ("solid", "dashed", "dotted", "double")[DASHES.index(dash)]
-        items.append(f'<span><i style="border-top:4px {kind} {hue}"></i>{html.escape(name)}</span>')
+        items.append(f'<span><i style="border-top:4px {kind} {hue}"></i>{escape_text(name)}</span>')
     st.html(f'<div class="cs-legend">{"".join(items)}</div>')
 
 

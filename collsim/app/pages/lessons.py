@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
 
+from collsim.markup import escape_text
 from collsim.teach.language import Text
 from collsim.teach.questions.question import Question
 from collsim.viz.splits.still import PipelinePicture
@@ -105,7 +105,7 @@ def draw() -> None:
         head, back, following = st.columns([10, 2, 2], vertical_alignment="bottom", gap="small")
     head.html(_title(reading))
     _turning(reading, back, following)
-    lines = "".join(f"<p>{html.escape(_say(p))}</p>" for p in content.before)
+    lines = "".join(f"<p>{escape_text(_say(p))}</p>" for p in content.before)
     st.html(f'<div class="cs-lesson">{lines}</div>{_lanes(content.lanes)}')
     complain(session().complaints)
     with st.container(key="lessonstage"):
@@ -133,7 +133,7 @@ def _title(reading: Reading) -> str:
     if section.title:
         at = lesson.sections.index(section) + 1
         where += t("lessons.part", number=at, all=len(lesson.sections), title=_say(section.title))
-    return f'<div class="cs-lesson"><small>{html.escape(where)}</small>{title(_say(lesson.title))}</div>'
+    return f'<div class="cs-lesson"><small>{escape_text(where)}</small>{title(_say(lesson.title))}</div>'
 
 
 def _list(reading: Reading) -> None:
@@ -181,8 +181,8 @@ def _question(reading: Reading, content: Content) -> None:
         return
     st.html(card.choices(question, given))
     verdict = t("lessons.right" if given == question.answer else "lessons.wrong")
-    body = f"<p><b>{html.escape(verdict)}</b> {html.escape(question.why)}</p>"
-    body += "".join(f"<p>{html.escape(_say(p))}</p>" for p in content.after)
+    body = f"<p><b>{escape_text(verdict)}</b> {escape_text(question.why)}</p>"
+    body += "".join(f"<p>{escape_text(_say(p))}</p>" for p in content.after)
     st.html(f'<div class="cs-after" role="status">{body}</div>{_lanes(content.lanes_after)}{_rest(reading, content)}')
     again = (reading.lesson, None)
     st.button(t("lessons.again"), key=f"again_{reading.lesson}", type="tertiary", on_click=_answer, args=again)
@@ -198,7 +198,7 @@ def _notebook(name: str) -> str:
     if section is not lesson.sections[-1] or not lesson.notebook:
         return ""
     said = t("lessons.notebook", notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
-    return f'<div class="cs-after"><p>{html.escape(said)}</p></div>'
+    return f'<div class="cs-after"><p>{escape_text(said)}</p></div>'
 
 
 def _choices(lesson: str, question: Question) -> None:
@@ -211,12 +211,12 @@ def _choices(lesson: str, question: Question) -> None:
 def _table(content: Content) -> str:
     if not content.table:
         return ""
-    cells = [[html.escape(_say(cell)) for cell in row] for row in content.table]
+    cells = [[escape_text(_say(cell)) for cell in row] for row in content.table]
     head = "".join(f"<th>{cell}</th>" for cell in cells[0])
     rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells[1:])
     return (
         '<div class="cs-table"><table '
-        f'aria-label="{html.escape(t("lessons.table"))}"><tr>{head}</tr>{rows}</table></div>'
+        f'aria-label="{escape_text(t("lessons.table"))}"><tr>{head}</tr>{rows}</table></div>'
     )
 
 

@@ -169,7 +169,7 @@ def told(timings: dict[str, PipelineTiming], choice: PipelineChoice) -> str:
     """What is to be seen, with the numbers of this run."""
 
     def share(timing: PipelineTiming) -> str:
-        return f"{100 * timing.bubble:.1f}\N{NO-BREAK SPACE}%"
+        return f"{100 * timing.bubble:.1f} %"
 
     lines = []
     a, b = timings.get("gpipe"), timings.get("1f1b")

@@ -124,10 +124,10 @@ def folded(name: str, label: str, draw: Callable[[], None], opened: bool = False
 
 
 def spaced(text: str) -> str:
-    """`256 MiB` for `256MiB` and `1 µs` for `1us`, with a space that does not break; anything else as it is."""
+    """`256 MiB` for `256MiB` and `1 µs` for `1us`; anything else as it is."""
     if not re.fullmatch(r"[\d.]+\s*[A-Za-zµ/]+", text):
         return text
-    return re.sub(r"(?<=\d)\s*(?=[A-Za-z])", "\N{NO-BREAK SPACE}", text).replace("us", "µs")
+    return re.sub(r"(?<=\d)\s*(?=[A-Za-z])", " ", text).replace("us", "µs")
 
 
 def start(name: str, value: Any, known: Collection[Any]) -> str:

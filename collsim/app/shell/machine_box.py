@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 
 import streamlit as st
 
 from collsim.errors import CollsimError
+from collsim.markup import escape_text
 
 from ..scenario import custom_machine
 from ..scenario.mistakes import sentence
@@ -54,7 +54,7 @@ def _about(text: str, key: str) -> None:
     lines += [t("own.alone")] if facts.takes and "nodes" not in facts.takes else []
     lines += [t("own.notes") + t("colon")] if facts.notes else []
     st.html(
-        "".join(f'<div class="cs-note">{html.escape(line)}</div>' for line in (*lines, *facts.notes)) or "<span></span>"
+        "".join(f'<div class="cs-note">{escape_text(line)}</div>' for line in (*lines, *facts.notes)) or "<span></span>"
     )
 
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Literal
 
 import streamlit as st
 
+from collsim.markup import escape_text
+
 from ..scenario.address import Complaint
 from ..scenario.mistakes import sentence
 from .session import language, t
 
-NBSP = "\N{NO-BREAK SPACE}"
-
 
 def title(text: str, below: str = "") -> str:
     """The heading of a page, with a note below it."""
-    return f'<h1 class="cs-title">{html.escape(text)}</h1>{note_html(below) if below else ""}'
+    return f'<h1 class="cs-title">{escape_text(text)}</h1>{note_html(below) if below else ""}'
 
 
 def part(text: str, kind: str = "") -> None:
     """The heading of a part of the sidebar."""
-    st.html(f'<h2 class="{f"cs-part {kind}".strip()}">{html.escape(text)}</h2>')
+    st.html(f'<h2 class="{f"cs-part {kind}".strip()}">{escape_text(text)}</h2>')
 
 
 def note(text: str, style: str = "", kind: str = "", width: Literal["stretch", "content"] = "stretch") -> None:
@@ -32,18 +31,18 @@ def note(text: str, style: str = "", kind: str = "", width: Literal["stretch", "
 
 def status(text: str) -> None:
     """A note that screen readers say when it changes."""
-    st.html(f'<div class="cs-note" role="status">{html.escape(text)}</div>')
+    st.html(f'<div class="cs-note" role="status">{escape_text(text)}</div>')
 
 
 def note_html(text: str, style: str = "", kind: str = "") -> str:
     """The same as HTML."""
     look = f' style="{style}"' if style else ""
-    return f'<div class="{f"cs-note {kind}".strip()}"{look}>{html.escape(text)}</div>'
+    return f'<div class="{f"cs-note {kind}".strip()}"{look}>{escape_text(text)}</div>'
 
 
 def mistake(*sentences: str) -> None:
     """What cannot be done, in place; a line for each of several."""
-    st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(map(html.escape, sentences))}</div>')
+    st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(map(escape_text, sentences))}</div>')
 
 
 def complain(complaints: list[Complaint]) -> None:
@@ -54,24 +53,24 @@ def complain(complaints: list[Complaint]) -> None:
 
 def _in_vain(c: Complaint) -> str:
     why = t("url.unknown") if c.why == "unknown" else sentence(c.why, language())
-    return html.escape(t("url.bad", name=c.name, value=c.value, why=why, used=c.used))
+    return escape_text(t("url.bad", name=c.name, value=c.value, why=why, used=c.used))
 
 
 def small(text: str, style: str = "", about: str = "") -> str:
     """The name of a figure or a verdict; the pointer over it says what it means."""
-    look = (f' title="{html.escape(about)}"' if about else "") + (f' style="{style}"' if style else "")
-    return f"<small{look}>{html.escape(text)}</small>"
+    look = (f' title="{escape_text(about)}"' if about else "") + (f' style="{style}"' if style else "")
+    return f"<small{look}>{escape_text(text)}</small>"
 
 
 def figure(name: str, number: str, unit: str, *notes: str) -> str:
     """A number in large type under its name (as HTML), and what it is of."""
-    below = "".join(f"<span>{html.escape(text)}</span>" for text in notes)
+    below = "".join(f"<span>{escape_text(text)}</span>" for text in notes)
     return f'<div class="cs-fig">{name}<b>{number}<i>{unit}</i></b>{below}</div>'
 
 
 def quantity_figure(name: str, value: str, note: str) -> str:
     """The same for a quantity with its unit: `4.7 ms`."""
-    number, _, unit = value.partition(NBSP)
+    number, _, unit = value.partition(" ")
     return figure(name, f"{number} ", unit, note)
 
 
@@ -93,9 +92,9 @@ def verdict(
     """
     look = ";".join(filter(None, (f"border-color:var(--cs-{token})" if token else "", style)))
     more = (f' style="{look}"' if look else "") + (' role="status"' if status else "")
-    heads = "".join(f"<b>{html.escape(text)}</b>" for text in ([head] if isinstance(head, str) else head))
-    first = "" if lead is None else f'<span style="color:var(--cs-ink)">{html.escape(lead)}</span>'
-    below = "".join(f"<span>{html.escape(line)}</span>" for line in lines)
+    heads = "".join(f"<b>{escape_text(text)}</b>" for text in ([head] if isinstance(head, str) else head))
+    first = "" if lead is None else f'<span style="color:var(--cs-ink)">{escape_text(lead)}</span>'
+    below = "".join(f"<span>{escape_text(line)}</span>" for line in lines)
     return f'<div class="cs-why"{more}>{name}{heads}{first}{below}</div>'
 
 

@@ -46,12 +46,12 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "machines.ring": ("{nbytes} ring allreduce over all {ranks} ranks", "{ranks} 个 rank 的 {nbytes} 环形 allreduce"),
     "machines.cost": (
-        "Alone, off takes {alone}\N{NO-BREAK SPACE}× the time; in a ring over all ranks {ring}\N{NO-BREAK SPACE}×.",
-        "单独传输时，关闭后用时是 {alone}\N{NO-BREAK SPACE}倍；所有 rank 跑环时是 {ring}\N{NO-BREAK SPACE}倍。",
+        "Alone, off takes {alone} × the time; in a ring over all ranks {ring} ×.",
+        "单独传输时，关闭后用时是 {alone} 倍；所有 rank 跑环时是 {ring} 倍。",
     ),
     "machines.cost.same": (
-        "Alone, off costs next to nothing; in a ring over all ranks {ring}\N{NO-BREAK SPACE}× the time.",
-        "单独传输时，关闭后几乎没有代价；所有 rank 跑环时用时是 {ring}\N{NO-BREAK SPACE}倍。",
+        "Alone, off costs next to nothing; in a ring over all ranks {ring} × the time.",
+        "单独传输时，关闭后几乎没有代价；所有 rank 跑环时用时是 {ring} 倍。",
     ),
     "machines.cost.none": (
         "Off costs next to nothing: not alone, and not in a ring over all ranks.",

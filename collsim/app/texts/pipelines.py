@@ -35,7 +35,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "pipeline.gpipe.note": ("all forward, then all backward", "先全部前向，再全部反向"),
     "pipeline.1f1b.note": ("one forward, one backward in turn", "一次前向、一次反向轮流"),
     "pipeline.interleaved.note": (
-        "{v} thin stages per GPU, {v}\N{NO-BREAK SPACE}× the hops",
+        "{v} thin stages per GPU, {v} × the hops",
         "每个 GPU {v} 个薄阶段，hop 为 {v} 倍",
     ),
     "pipeline.zero-bubble.note": (

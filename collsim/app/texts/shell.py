@@ -173,8 +173,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "busbw.note": ("algbw × {factor}", "algbw × {factor}"),
     "bound": ("Lower bound", "下界"),
     "bound.note": (
-        "this run takes {gap}\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}that",
-        "本次运行是它的 {gap}\N{NO-BREAK SPACE}倍",
+        "this run takes {gap} × that",
+        "本次运行是它的 {gap} 倍",
     ),
     "bound.reached": ("this run reaches it", "本次运行达到下界"),
     "bound.none": ("nothing has to move", "无须移动数据"),

@@ -44,8 +44,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "whatif.before": ("Before", "之前"),
     "whatif.after": ("After", "之后"),
     "whatif.times": ("{before} becomes {after}", "{before} 变为 {after}"),
-    "whatif.faster": ("{times}\N{NO-BREAK SPACE}times faster", "速度是原来的 {times}\N{NO-BREAK SPACE}倍"),
-    "whatif.slower": ("{times}\N{NO-BREAK SPACE}times slower", "用时是原来的 {times}\N{NO-BREAK SPACE}倍"),
+    "whatif.faster": ("{times} times faster", "速度是原来的 {times} 倍"),
+    "whatif.slower": ("{times} times slower", "用时是原来的 {times} 倍"),
     "whatif.equal": ("The same time", "用时相同"),
     "whatif.nothing": ("Nothing is changed yet: choose a change above.", "尚未改动：请在上方选择一项。"),
     "whatif.crossings": (
@@ -60,8 +60,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "whatif.how": ("is", "的情况"),
     "whatif.slow2": ("half as fast", "一半带宽"),
     "whatif.slow10": ("a tenth as fast", "十分之一带宽"),
-    "whatif.late100us": ("100 µs late", "晚到 100 µs"),
-    "whatif.late1ms": ("1 ms late", "晚到 1 ms"),
+    "whatif.late100us": ("100 µs late", "晚到 100 µs"),
+    "whatif.late1ms": ("1 ms late", "晚到 1 ms"),
     "whatif.jitter": ("Jitter", "抖动"),
     "whatif.jitter.help": (
         "Mean extra delay of every transfer, exponentially distributed. The pictures show the run with seed 0.",

@@ -137,7 +137,7 @@ class Gap:
 def apart(distance: float) -> str:
     """A distance as people say it: `10 %`, and `a factor of 45` from two on."""
     factor = math.exp(distance)
-    return f"{100 * (factor - 1):.0f}\N{NO-BREAK SPACE}%" if factor < 2 else f"a factor of {factor:.2g}"
+    return f"{100 * (factor - 1):.0f} %" if factor < 2 else f"a factor of {factor:.2g}"
 
 
 def explain(run: Run, links: Parameters = MEASURED) -> Gap:

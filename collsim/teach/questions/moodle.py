@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from xml.etree import ElementTree
 
+from ...markup import escape_text
 from .question import Question, Unit
 
 #: Units that a student may write, and how many of each make the first.
@@ -54,7 +55,7 @@ def moodle_xml(
 
 
 def _above(given: Sequence[str], plan: str, pictures: Mapping[str, bytes]) -> str:
-    facts = "".join(f"<li>{escape(fact)}</li>" for fact in given)
+    facts = "".join(f"<li>{escape_text(fact)}</li>" for fact in given)
     drawn = "".join(f'<p><img src="@@PLUGINFILE@@/{escape(name)}" alt="{escape(name)}"></p>' for name in pictures)
     return (f"<ul>{facts}</ul>" if facts else "") + drawn + (f"<pre>{escape(plan)}</pre>" if plan else "")
 
@@ -63,11 +64,13 @@ def _question(quiz: ElementTree.Element, number: int, one: Question, above: str,
     made = ElementTree.SubElement(quiz, "question", type="numerical" if one.kind == "number" else "multichoice")
     _text(ElementTree.SubElement(made, "name"), f"{number:02d} {one.text}"[:80])
     hint = _hint(one)
-    asks = _html(made, "questiontext", f"{above}<p>{escape(one.text)}</p>" + (f"<p>{escape(hint)}</p>" if hint else ""))
+    asks = _html(
+        made, "questiontext", f"{above}<p>{escape_text(one.text)}</p>" + (f"<p>{escape_text(hint)}</p>" if hint else "")
+    )
     for name, data in pictures.items():
         file = ElementTree.SubElement(asks, "file", name=name, path="/", encoding="base64")
         file.text = base64.b64encode(data).decode("ascii")
-    _html(made, "generalfeedback", f"<p>{escape(one.why)}</p>")
+    _html(made, "generalfeedback", f"<p>{escape_text(one.why)}</p>")
     for name, value in (("defaultgrade", "1"), ("penalty", _PENALTY), ("hidden", "0")):
         ElementTree.SubElement(made, name).text = value
     _number(made, one) if one.kind == "number" else _choices(made, one)
@@ -83,14 +86,16 @@ def _choices(made: ElementTree.Element, one: Question) -> None:
     for name, value in (("single", "true"), ("shuffleanswers", "false"), ("answernumbering", "ABCD")):
         ElementTree.SubElement(made, name).text = value
     for place, choice in enumerate(one.choices):
-        answer = _html(made, "answer", escape(one.say(choice.text)), fraction="100" if place == one.answer else "0")
-        _html(answer, "feedback", escape(one.say(choice.why)))
+        answer = _html(
+            made, "answer", escape_text(one.say(choice.text)), fraction="100" if place == one.answer else "0"
+        )
+        _html(answer, "feedback", escape_text(one.say(choice.why)))
 
 
 def _number(made: ElementTree.Element, one: Question) -> None:
     answer = ElementTree.SubElement(made, "answer", fraction="100", format="plain_text")
     _text(answer, repr(float(one.answer)))
-    _html(answer, "feedback", escape(one.why))
+    _html(answer, "feedback", escape_text(one.why))
     off = 0.0 if one.unit == "count" else one.tolerance * abs(one.answer)
     ElementTree.SubElement(answer, "tolerance").text = repr(float(off))
     units = UNITS.get(one.unit)

@@ -4,11 +4,11 @@ and numbers as `print`, without script, readable in light and dark, and where no
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...markup import escape_text
 from ...topology.network import DEVICE_KINDS
 from ...units import format_bandwidth, format_time
 
@@ -74,13 +74,13 @@ def _range(rates: np.ndarray) -> str:  # type: ignore[type-arg]
 
 def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
     style = f'style="{_CELL};caption-side:top;font-weight:bold"'
-    lines = [f"<caption {style}>{escape(caption)}</caption>"]
+    lines = [f"<caption {style}>{escape_text(caption)}</caption>"]
     if head:
         lines.append("<thead><tr>" + "".join(_cell(word, "th") for word in head) + "</tr></thead>")
     lines += ["<tr>" + _cell(row[0], "th") + "".join(map(_cell, row[1:])) + "</tr>" for row in rows]
-    below = f'<div style="opacity:.7;font-size:90%">{escape(note)}</div>' if note else ""
+    below = f'<div style="opacity:.7;font-size:90%">{escape_text(note)}</div>' if note else ""
     return f'<div style="overflow-x:auto">{_TABLE}{"".join(lines)}</table>{below}</div>'
 
 
 def _cell(word: str, tag: str = "td") -> str:
-    return f'<{tag} style="{_CELL}">{escape(word)}</{tag}>'
+    return f'<{tag} style="{_CELL}">{escape_text(word)}</{tag}>'

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import CollsimError
+from ...markup import bind_units
 from .bundle import joined
 
 __all__ = ["document", "inline_json", "notebook_frame", "player_source", "standalone_page"]
@@ -70,7 +71,8 @@ def document(lang: str, title: str, policy: str, head: str, body: str) -> str:
 
 def inline_json(value: Any) -> str:
     """Return JSON that may stand inside a script element: no ``</``, no ``<!--``, no NaN."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return bind_units(text).replace("<", "\\u003c")
 
 
 def _title(timeline: Mapping[str, Any], lang: str) -> str:

@@ -117,14 +117,10 @@ def _kinds(topology: Topology, made: StageLayout, lang: str) -> list[tuple[str, 
 def _said(kind: str, label: str, rate: float, one: float, lang: str) -> str:
     """`IB NDR, 50 GB/s each way`; `4 × IB NDR, ...` where a drawn link stands for several."""
     rated = f"{format_bandwidth(rate)} 每个方向" if lang == "zh" else f"{format_bandwidth(rate)} each way"
-    if _unbroken(label) == _unbroken(format_bandwidth(one)):  # a generic cable is called by its rate
+    if label == format_bandwidth(one):  # a generic cable is called by its rate
         return rated
     several = f"{rate / one:.3g} × " if rate > 1.01 * one else ""
     return f"{several}{label or words.capital(words.kind_name(kind)[lang == 'zh'])}, {rated}"
-
-
-def _unbroken(text: str) -> str:
-    return text.replace(" ", words.NBSP)
 
 
 def _colour(kind: str) -> str:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ...analysis.standing import counted, in_order
 from ...errors import CollsimError
+from ...markup import bind_units
 from ...units import format_bytes
 from ..layout.shapes import layout
 from ..sentences import words
@@ -336,7 +337,7 @@ def _title(trace: Trace, lang: str, more: tuple[str, str] = ("", "")) -> str:
     what, where = trace.schedule.label, trace.topology.name
     size, took = format_bytes(trace.nbytes), words.time(trace.time)
     said = _in(lang, f"{what} on {where}, {size}: {took}{more[0]}", f"{what}，{where}，{size}：{took}{more[1]}")
-    return textwrap.fill(said, _LONGEST_LINE)
+    return textwrap.fill(bind_units(said), _LONGEST_LINE)
 
 
 def _time_unit(seconds: float) -> tuple[str, float]:

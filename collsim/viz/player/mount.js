@@ -1,5 +1,7 @@
 // A component of Streamlit (components v2): what the player, the race and the route are mounted by.
 
+import { bindUnits } from "./model/units.js";
+
 /**
  * The function that Streamlit calls at every run with {data, parentElement, setStateValue, setTriggerValue}.
  * `create(box, data, send)` is called once for each box and returns {update(data), destroy()}; `update` at every run.
@@ -11,15 +13,16 @@
 export function component(create) {
   const mounts = new WeakMap();
   return ({ data, parentElement, setStateValue, setTriggerValue }) => {
-    const s = mounts.get(parentElement) ?? { generation: 0 };
+    const s = mounts.get(parentElement) ?? { generation: 0 },
+      bound = bindUnits(data ?? {});
     s.state = setStateValue;
     s.trigger = setTriggerValue;
-    s.shown ??= create(parentElement, data ?? {}, {
+    s.shown ??= create(parentElement, bound, {
       state: (name, value) => s.state?.(name, value),
       trigger: (name, value) => s.trigger?.(name, value),
     });
     mounts.set(parentElement, s);
-    s.shown.update(data ?? {});
+    s.shown.update(bound);
     const generation = ++s.generation;
     return () => {
       if (s.generation !== generation) return;

@@ -1,6 +1,6 @@
 """Numbers and short lists as they are read in a sentence, in English and Chinese.
 
-Three significant digits, a no-break space before the unit; the nouns are those of the field in both languages.
+Three significant digits; the nouns are those of the field in both languages.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ import re
 from collections.abc import Sequence
 
 from ...units import format_bandwidth, format_bytes, format_time
-
-NBSP = "\N{NO-BREAK SPACE}"
 
 #: Kinds of link as they are called in both languages.
 KINDS = {
@@ -34,7 +32,7 @@ time = format_time
 def decimal_bytes(nbytes: float) -> str:
     """`13.5 GB`: decimal, as vendors count a GPU's memory."""
     of, unit = next((u for u in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")) if nbytes >= 0.9995 * u[0]), (1e3, "kB"))
-    return f"{float(f'{nbytes / of:.3g}'):g}{NBSP}{unit}"
+    return f"{float(f'{nbytes / of:.3g}'):g} {unit}"
 
 
 def kind_name(kind: str) -> tuple[str, str]:
@@ -50,13 +48,14 @@ def every(kind: str) -> tuple[str, str]:
 
 def percent(share: float) -> str:
     """`99.5 %`."""
-    return f"{100 * share:.3g}{NBSP}%"
+    return f"{100 * share:.3g} %"
 
 
 def between(low: str, high: str) -> str:
     """`57 to 674 µs`: the unit once where it is the same."""
-    number, _, unit = low.partition(NBSP)
-    return f"{number if unit == high.partition(NBSP)[2] else low} to {high}"
+    number, _, unit = low.partition(" ")
+    same = unit == high.partition(" ")[2]
+    return f"{number if same else low} to {high}"
 
 
 def listed(items: Sequence[str], zh: bool = False) -> str:

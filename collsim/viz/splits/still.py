@@ -6,9 +6,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ...markup import escape_text
 from ..pictures import palette
 from ..pictures.still import CHINESE, LATIN
 from .lanes import pipeline_runner
@@ -105,7 +105,7 @@ class PipelinePicture:
 
     def _image(self, k: int, narrow: bool, dark: bool) -> str:
         data = base64.b64encode(self.svg(k, narrow=narrow, dark=dark).encode()).decode("ascii")
-        return f'<img alt="{escape(self.described(k))}" src="data:image/svg+xml;base64,{data}">'
+        return f'<img alt="{escape_text(self.described(k))}" src="data:image/svg+xml;base64,{data}">'
 
     @property
     def _rows(self) -> list[dict[str, Any]]:
@@ -149,7 +149,7 @@ def _box(a: float, b: float, top: float, high: float, scale: float, fill: str, e
 
 
 def _text(x: float, y: float, words: str, ink: str, size: int, more: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:g}" font-size="{size}" fill="{ink}" {more}>{escape(words)}</text>'
+    return f'<text x="{x:.1f}" y="{y:g}" font-size="{size}" fill="{ink}" {more}>{escape_text(words)}</text>'
 
 
 def _key(kinds: list[str], further: bool, y: int, wide: int, k: int, ink: Mapping[str, str]) -> tuple[str, int]:

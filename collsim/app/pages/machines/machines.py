@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.markup import escape_text
 from collsim.topology.fabrics import FABRICS
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.route.route import RankRoute, ways_source
@@ -219,7 +219,7 @@ def _row(number: int, hop: dict[str, Any], chinese: bool) -> list[Any]:
         hop["cable"],
         f"{hop['bandwidth'] / 1e9:.4g}",
         format_time(hop["alpha"]),
-        f"{100 * hop['ring']:.0f}\N{NO-BREAK SPACE}%",
+        f"{100 * hop['ring']:.0f} %",
         hop["hot"],
         hop["kind"] == "memory",
     ]
@@ -238,7 +238,7 @@ def _costs(shown: Look, of: Pair) -> None:
     body = "".join(_bars(title, [(_switch(of, on), seconds) for on, seconds in rows]) for title, rows in blocks)
     compared = _compared(blocks[0][1], blocks[1][1]) if len(ways) == len(blocks) == 2 else ""
     with st.container(border=True, key="card_costs"):
-        said = f'<b style="font-size:19px;line-height:27px;color:var(--cs-ink)">{html.escape(compared)}</b>'
+        said = f'<b style="font-size:19px;line-height:27px;color:var(--cs-ink)">{escape_text(compared)}</b>'
         grid = "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,280px),1fr));gap:12px 40px"
         st.html(f'<div style="{grid}">{said}{body}</div>')
 
@@ -268,7 +268,7 @@ def _bars(heading: str, rows: list[tuple[str, float]]) -> str:
         rail = (
             f'<span style="background:var(--cs-grid);height:16px;border-radius:3px"><span style="{bar}"></span></span>'
         )
-        lines += f'<span>{html.escape(name)}</span>{rail}<b style="text-align:right">{format_time(seconds)}</b>'
+        lines += f'<span>{escape_text(name)}</span>{rail}<b style="text-align:right">{format_time(seconds)}</b>'
     grid = "display:grid;grid-template-columns:auto 1fr auto;gap:6px 12px;align-items:center;font-size:15px"
     return f'<div>{note_html(heading)}<div style="{grid}">{lines}</div></div>'
 

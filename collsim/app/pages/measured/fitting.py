@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import replace
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim.markup import escape_text
 from collsim.units import format_bytes, format_time
 
 from ...scenario.choice import filed
 from ...shell import charts
 from ...shell.charts import Picture
 from ...shell.look import color
-from ...shell.notes import NBSP, figure, headline, note, note_html, small, verdict
+from ...shell.notes import figure, headline, note, note_html, small, verdict
 from ...shell.open_in import open_in
 from ...shell.results import latest
 from ...shell.session import is_dark, t
@@ -32,7 +32,7 @@ def calibration(shown: Selection) -> None:
     """The button, and what the calibration found once it was asked for."""
     with st.container(border=True, key="card_fit"):
         words, button = st.columns([4, 1.2], vertical_alignment="center", gap="medium")
-        words.html(f"<b>{html.escape(t('fit.title'))}</b>{note_html(t('fit.note'))}")
+        words.html(f"<b>{escape_text(t('fit.title'))}</b>{note_html(t('fit.note'))}")
         if button.button(t("fit.do"), key="fit_do", type="primary", width="stretch"):
             st.session_state[_ASKED] = shown
         if st.session_state.get(_ASKED) != shown:
@@ -60,7 +60,7 @@ def _found(fitted: Fitted) -> None:
 def _verdict(fitted: Fitted) -> None:
     errors = {"fit.before": fitted.before, "fit.after": fitted.after, "fit.held": fitted.held_out}
     figures = [
-        figure(small(t(key)), "–", "") if value is None else figure(small(t(key)), f"{100 * value:.1f}", f"{NBSP}%")
+        figure(small(t(key)), "–", "") if value is None else figure(small(t(key)), f"{100 * value:.1f}", " %")
         for key, value in errors.items()
     ]
     said = "fit.few" if fitted.held_out is None else "fit.good" if fitted.held_out <= GOOD else "fit.poor"
@@ -74,7 +74,7 @@ def _parameters(fitted: Fitted) -> None:
     rows += [
         (
             t("fit.link", kind=kind),
-            t("fit.carries", share=f"{100 * share:.0f}\N{NO-BREAK SPACE}%", alpha=format_time(alpha)),
+            t("fit.carries", share=f"{100 * share:.0f} %", alpha=format_time(alpha)),
         )
         for kind, (share, alpha) in fitted.links.items()
     ]

@@ -14,6 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from collsim.errors import CollsimError
+from collsim.markup import escape_text
 from collsim.nccl import Gap, Run, published
 from collsim.nccl.prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
@@ -292,8 +293,8 @@ def _rows(run: Run, table: pd.DataFrame) -> None:
     if run.source:
         words = ", ".join(f"{name} {value}" for name, value in run.words if value)
         where = f'href="{html.escape(run.source, quote=True)}" target="_blank" rel="noopener"'
-        link = f'<a style="color:inherit" {where}>{html.escape(t("measured.source", year=run.year))}</a>'
-        st.html(f'<div class="cs-note">{link}. {html.escape(t("measured.words", words=words))}</div>')
+        link = f'<a style="color:inherit" {where}>{escape_text(t("measured.source", year=run.year))}</a>'
+        st.html(f'<div class="cs-note">{link}. {escape_text(t("measured.words", words=words))}</div>')
     folded("rows", t("measured.rows"), lambda: _figures(table))
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import math
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim.markup import bind_units, escape_text
 from collsim.nccl import Crossover, Facts, Gap, Run, choices, ring_and_tree, together, worth
 from collsim.nccl.prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
@@ -16,7 +16,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 from ...shell import charts
 from ...shell.charts import Picture
 from ...shell.look import color
-from ...shell.notes import NBSP, note
+from ...shell.notes import note
 from ...shell.session import is_dark, language, t
 from .compared import Selection
 
@@ -56,7 +56,7 @@ def kept_crossing(facts: Facts) -> Crossover:
 def parts(distance: float) -> tuple[str, str]:
     """A distance as percent, from two on as a factor: number and unit."""
     factor = math.exp(distance)
-    return (f"{100 * (factor - 1):.0f}", f"{NBSP}%") if factor < 2 else (f"{factor:.2g}", "×")
+    return (f"{100 * (factor - 1):.0f}", " %") if factor < 2 else (f"{factor:.2g}", "×")
 
 
 def cause(key: str) -> str:
@@ -89,7 +89,7 @@ def legend(tuner: bool, under: bool) -> None:
     """What dots and lines mean; `tuner`, `under`: there are such lines."""
     dark = is_dark()
     dot = f'<b style="color:{color("ink", dark)};font-size:22px;line-height:0">●</b>'
-    items = [f"<span>{dot}{html.escape(t('measured.dots'))}</span>"]
+    items = [f"<span>{dot}{escape_text(t('measured.dots'))}</span>"]
     lines = {
         "line": ("solid", "room"),
         "band": ("solid", "room"),
@@ -102,7 +102,7 @@ def legend(tuner: bool, under: bool) -> None:
             thick = "14px" if key == "band" else "4px"
             faint = ";opacity:.25" if key == "band" else ""
             stroke = f'<i style="border-top:{thick} {kind} {color(token, dark)}{faint}"></i>'
-            items.append(f"<span>{stroke}{html.escape(t(f'measured.{key}'))}</span>")
+            items.append(f"<span>{stroke}{escape_text(t(f'measured.{key}'))}</span>")
     st.html(f'<div class="cs-legend">{"".join(items)}</div>')
 
 
@@ -321,7 +321,7 @@ def crossing(run: Run) -> None:
     key = "measured.crossing.never" if found.crossing is None else "measured.crossing.at"
     said = t(key, **({} if found.crossing is None else {"size": _about(found.crossing)}))
     with st.container(border=True, key="card_crossing"):
-        st.markdown(f"**{t('measured.crossing')}** {said}")
+        st.markdown(f"**{t('measured.crossing')}** {bind_units(said)}")
         note(t("measured.crossing.note"))
         charts.chart("crossing", _ratios, found.table, said)
 

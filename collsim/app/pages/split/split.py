@@ -108,7 +108,7 @@ def _open(choice: SplitChoice) -> SplitChoice:
 def _headline(made: SplitShown) -> None:
     row, memory = made.figures, made.document["memory"]
     parts = {name: f"{100 * row[name] / row['time']:.1f}" for name in ("computing", "exposed", "bubble")}
-    shares = {name: f"{share}\N{NO-BREAK SPACE}%" for name, share in parts.items()}
+    shares = {name: f"{share} %" for name, share in parts.items()}
     waits = made.waits[language() == "zh"]
     waits = f"{waits[:1].upper()}{waits[1:]}{t('split.end')}" if waits else ""
     of = t("split.of", room=decimal_bytes(memory["room"])) if memory["room"] else ""

@@ -124,4 +124,4 @@ def _network(choice: TrainingChoice) -> TrainingChoice:
 
 
 def _share(text: str) -> str:
-    return f"{100 * float(text):g}\N{NO-BREAK SPACE}%" if text else t("train.interference.own")
+    return f"{100 * float(text):g} %" if text else t("train.interference.own")

@@ -117,7 +117,7 @@ def _columns(kinds: dict[str, pd.DataFrame]) -> dict[str, tuple[Any, Any]]:
 
 
 def _shares(values: pd.Series[Any], form: str) -> list[str]:
-    return ["–" if pd.isna(value) else f"{100 * value:{form}}\N{NO-BREAK SPACE}%" for value in values]
+    return ["–" if pd.isna(value) else f"{100 * value:{form}} %" for value in values]
 
 
 def _times(values: pd.Series[Any]) -> list[str]:

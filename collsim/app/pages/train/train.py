@@ -93,7 +93,7 @@ def _headline(made: StepShown) -> None:
     """Four figures and the sentence."""
     row, said = made.figures, {about: pair[language() == "zh"] for about, pair in made.said.items()}
     idle = [t("train.exposed.idle", idle=format_time(row["bubble"]))] if row["bubble"] > 1e-3 * row["time"] else []
-    number, _, unit = format_time(row["exposed"]).partition("\N{NO-BREAK SPACE}")
+    number, _, unit = format_time(row["exposed"]).partition(" ")
     head, _, why = said["network"].partition(": " if language() == "en" else "：")
     lines = [why[:1].upper() + why[1:] if why else "", said.get("overlap", ""), said.get("use", "")]
     headline(
@@ -106,7 +106,7 @@ def _headline(made: StepShown) -> None:
             small(t("train.exposed")),
             f"{number} ",
             unit,
-            t("train.exposed.note", share=f"{100 * row['exposed'] / row['time']:.3g}\N{NO-BREAK SPACE}%"),
+            t("train.exposed.note", share=f"{100 * row['exposed'] / row['time']:.3g} %"),
             *idle,
         ),
         figure(

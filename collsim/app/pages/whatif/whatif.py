@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from collsim.markup import bind_units
 from collsim.sweep.synthesized import can_be
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.sentences.words import every, kind_name
@@ -290,7 +291,7 @@ def _spread(shown: Change) -> None:
     words = {name: format_time(value) for name, value in quantities.items()}
     said = t("whatif.spread", runs=len(times), last=len(times) - 1, **words)
     with st.container(border=True, key="card_spread"):
-        st.markdown(f"**{said}**")
+        st.markdown(f"**{bind_units(said)}**")
         charts.chart("spread", _histogram, times, float(middle), float(high), said)
 
 
@@ -327,7 +328,8 @@ def _several(shown: Several, ident: str, start: dict[str, Any]) -> None:
     words = {"count": len(shown.rows), "alone": format_time(alone), "time": format_time(took), "factor": factor}
     slowed = "whatif.several.others" if low != high else "whatif.several.other"
     with st.container(border=True, key="card_several"):
-        st.markdown(f"**{t('whatif.several.free' if factor == '1' else 'whatif.several', **words)}**")
+        heading = t("whatif.several.free" if factor == "1" else "whatif.several", **words)
+        st.markdown(f"**{bind_units(heading)}**")
         note(t(f"{slowed}.free" if low == high == "1" else slowed, low=low, high=high))
         player.player(shown.timeline, ident, start)
 
@@ -360,7 +362,7 @@ def _tornado(shown: Change) -> None:
         for w, k, n in zip(saved["what"], saved["name"], saved[language()], strict=True)
     ]
     frame = pd.DataFrame({"name": names, "saved": saved["doubled"], "what": saved["what"]})
-    frame = frame.assign(said=[f"{100 * v:.1f}\N{NO-BREAK SPACE}%" for v in frame["saved"]]).drop_duplicates("name")
+    frame = frame.assign(said=[f"{100 * v:.1f} %" for v in frame["saved"]]).drop_duplicates("name")
     frame = frame.sort_values("saved", ascending=False, kind="stable")
     charts.chart("tornado", _savings, frame)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from collsim.markup import escape_text
 from collsim.sandbox import walls
 from collsim.sandbox.allowlist import STEPS
 from collsim.schedule import Schedule
@@ -43,7 +44,7 @@ def draw() -> None:
     draft = replace(draft, code=typed(draft.code, draft.turn))
     complaints = list(session().complaints)
     draft = _controls(draft)
-    st.html(f'<style>{_STYLE}</style><h1 class="cs-title">{html.escape(t("write.title"))}</h1>')
+    st.html(f'<style>{_STYLE}</style><h1 class="cs-title">{escape_text(t("write.title"))}</h1>')
     complain(complaints)
     leave(draft)
     with st.container(key="write_stage"):
@@ -75,7 +76,7 @@ def _play(draft: Draft, shown: Verdict) -> None:
     if shown.cannot is not None:
         mistake(t("write.cannot", why=sentence(shown.cannot, language())))
     if shown.timeline is None and (kept := st.session_state.get("write_kept")) is not None:
-        st.html(f'<div class="cs-note">{html.escape(t("write.kept"))}</div>')
+        st.html(f'<div class="cs-note">{escape_text(t("write.kept"))}</div>')
         _player(*kept)
         return
     st.session_state["write_kept"] = None if shown.timeline is None else (draft, shown.timeline)
@@ -88,19 +89,19 @@ def _play(draft: Draft, shown: Verdict) -> None:
 
 def _controls(draft: Draft) -> Draft:
     with st.sidebar:
-        st.html(f'<h2 class="cs-part">{html.escape(t("what"))}</h2>')
+        st.html(f'<h2 class="cs-part">{escape_text(t("what"))}</h2>')
         st.session_state["w_start"] = draft.starter or "own"
         names = [*drafts.STARTERS, *([] if draft.starter else ["own"])]
         labels = {name: t(f"write.start.{name}") for name in names}
         st.selectbox(t("write.start"), names, format_func=labels.__getitem__, key="w_start", on_change=_picked)
         draft = replace(draft, collective=pick("collective", played_collectives(), draft.collective))
         draft = replace(draft, ranks=number("ranks", draft.ranks, 2, drafts.MOST_RANKS))
-        st.html(f'<h2 class="cs-part next">{html.escape(t("where"))}</h2>')
+        st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
         place = _place(draft.place)
         if place not in drafts.MACHINES:
             st.html(
                 '<div class="cs-note" '
-                f'style="font-size:14px;line-height:19px;margin-top:-4px">{html.escape(t("write.cables"))}</div>'
+                f'style="font-size:14px;line-height:19px;margin-top:-4px">{escape_text(t("write.cables"))}</div>'
             )
         return replace(draft, place=place, nbytes=quantity("nbytes", SIZES, draft.nbytes))
 
@@ -128,11 +129,11 @@ def _place(current: str) -> str:
 def _verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) -> None:
     """Right or not, where it goes wrong, the figures, and the steps as text."""
     head, lines = _sentences(draft, tried)
-    body = "".join(f"<span>{html.escape(line)}</span>" for line in lines)
+    body = "".join(f"<span>{escape_text(line)}</span>" for line in lines)
     token = "done" if tried.passed else "full"
     st.html(
         f'<div class="cs-why" style="border-color:var(--cs-{token})" '
-        f'role="status"><b>{html.escape(head)}</b>{body}</div>'
+        f'role="status"><b>{escape_text(head)}</b>{body}</div>'
     )
     if tried.passed and figures and tried.schedule is not None:
         st.html(f'<div class="cs-head">{_boxes(tried.schedule, figures, draft)}</div>')
@@ -143,7 +144,7 @@ def _verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) -> No
             st.html(f'<pre class="cs-steps">{html.escape(over)}</pre>' if over else "<span></span>")
     if tried.printed.strip():
         st.html(
-            f'<div class="cs-note">{html.escape(t("write.printed"))}</div><pre '
+            f'<div class="cs-note">{escape_text(t("write.printed"))}</div><pre '
             f'class="cs-steps">{html.escape(tried.printed[:600])}</pre>'
         )
 
@@ -177,8 +178,8 @@ def _boxes(schedule: Schedule, figures: dict[str, float], draft: Draft) -> str:
     ]
     cells = []
     for name, value, note in boxes:
-        amount, _, unit = value.partition("\N{NO-BREAK SPACE}")
-        words = f"<small>{html.escape(name)}</small><b>{amount} <i>{unit}</i></b><span>{html.escape(note)}</span>"
+        amount, _, unit = value.partition(" ")
+        words = f"<small>{escape_text(name)}</small><b>{amount} <i>{unit}</i></b><span>{escape_text(note)}</span>"
         cells.append(f'<div class="cs-fig">{words}</div>')
     return "".join(cells)
 
@@ -196,7 +197,7 @@ def _diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
         )
         rows.append(f"<tr><th>{html.escape(name)}</th>{row}</tr>")
     more = t("write.more", steps=schedule.steps, first=first + 1, last=last) if last - first < schedule.steps else ""
-    title, legend = html.escape(t("write.diagram")), html.escape(f"{t('write.legend')} {more}".strip())
+    title, legend = escape_text(t("write.diagram")), escape_text(f"{t('write.legend')} {more}".strip())
     return (
         f'<div class="cs-steps"><table aria-label="{title}">{"".join(rows)}</table></div><div class="cs-note '
         f'small">{legend}</div>'
@@ -211,7 +212,7 @@ def _diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
 def _player(draft: Draft, sent: dict[str, Any] | None) -> None:
     """The run."""
     if sent is None:
-        st.html(f'<div class="cs-note" style="padding:24px 4px">{html.escape(t("write.nosteps"))}</div>')
+        st.html(f'<div class="cs-note" style="padding:24px 4px">{escape_text(t("write.nosteps"))}</div>')
         return
     name = hashlib.sha256(
         f"{draft.code}{draft.collective}{draft.ranks}{draft.place}{draft.nbytes}".encode()
@@ -237,12 +238,12 @@ def _below(draft: Draft) -> None:
         name = names[-1] if names else "my_algorithm"
         body = draft.code.replace(f"def {name}(", f'@cs.algorithm("{draft.collective}")\ndef {name}(')
         st.download_button(t("write.keep"), body, "my_algorithm.py", "text/x-python", on_click="ignore")
-        st.html(f'<div class="cs-note">{html.escape(t("write.keep.note"))}</div>')
+        st.html(f'<div class="cs-note">{escape_text(t("write.keep.note"))}</div>')
         st.code(f"collsim verify my_algorithm.py:{name} --ranks 2:33", language="bash")
 
 
 def _code_words(text: str) -> str:
-    return re.sub(r"`(.+?)`", r"<code>\1</code>", html.escape(text))
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", escape_text(text))
 
 
 #: A wide screen has editor and verdict in one column and the player beside them; a narrow one editor beside verdict and

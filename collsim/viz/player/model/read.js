@@ -1,5 +1,7 @@
 // Reading a timeline (docs/timeline.md): unpacking, what is wrong with it, texts in two languages.
 
+import { bindUnits } from "./units.js";
+
 export const SCHEMA = "collsim.timeline/1";
 
 const sameMajor = (s) => typeof s === "string" && (s === SCHEMA || s.startsWith(SCHEMA + "."));
@@ -7,10 +9,10 @@ const sameMajor = (s) => typeof s === "string" && (s === SCHEMA || s.startsWith(
 /** A timeline object from an object, a JSON string or a gzip+base64 envelope {schema, z}. */
 export async function unpack(tl) {
   if (typeof tl === "string") tl = JSON.parse(tl);
-  if (!tl || typeof tl.z !== "string" || !sameMajor(tl.schema)) return tl;
+  if (!tl || typeof tl.z !== "string" || !sameMajor(tl.schema)) return bindUnits(tl);
   const raw = Uint8Array.from(atob(tl.z), (c) => c.charCodeAt(0));
   const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
+  return bindUnits(JSON.parse(await new Response(stream).text()));
 }
 
 /** What is wrong with a timeline, as {en, zh}, or null. Checked before anything is drawn: never a blank box. */

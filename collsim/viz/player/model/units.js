@@ -2,6 +2,18 @@
 
 export const NB = "\u00a0"; // no-break space between a number and its unit
 
+/** A space between a digit and a unit, as `collsim/markup.py` has it. */
+const UNIT_SPACE =
+  / (?=(?:(?:[kKMGT]i?)?B(?:\/s)?|[kMGT]?bit\/s|ms|[µun]?s|×|倍|times|%(?! \w\b))(?![A-Za-z0-9_]))(?<=[0-9∞] )/g;
+
+/** A text, or a document with all its texts, in which each number keeps to its unit: data come with plain spaces. */
+export function bindUnits(value) {
+  if (typeof value === "string") return value.replace(UNIT_SPACE, NB);
+  if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(bindUnits);
+  if (value?.constructor !== Object) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, bindUnits(part)]));
+}
+
 export const three = (x) => (Math.abs(x) >= 1000 ? String(Math.round(x)) : String(Number(x.toPrecision(3))));
 
 /** The same with zeros at the end, so that figures under one another have as many digits. */

@@ -1,0 +1,21 @@
+"""What tests of the command line share."""
+
+from pathlib import Path
+
+import pytest
+from every_command import FILES
+
+import collsim.site
+from collsim.site import Site
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        collsim.site, "build", lambda out, *_, **__: Site(Path(out), 1, 2, 3)
+    )  # half a minute; others run it
+    return tmp_path
