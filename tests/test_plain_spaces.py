@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 #: Where such a character is the subject: the border to HTML and to LaTeX, and what others write.
 ABOUT = {
     "collsim/markup.py",
-    "collsim/exchange/page_tables.py",
+    "collsim/io/page_tables.py",
     "collsim/sandbox/frames.py",
     "collsim/teach/questions/question.py",
     "collsim/topology/files/topo_m.py",
@@ -68,9 +68,9 @@ def shown_objects():
     trace = cs.simulate(ring, plain, "64MiB")
     event = cs.simulate(cs.schedule("allreduce_ring", topology=machine), machine, "64MiB", engine="event")
     box = cs.machine("dgx-a100")
-    step = cs.training_step("resnet50", box, parallel=cs.ddp(), batch=256)
+    step = cs.training_step("resnet50", box, parallel=cs.train.ddp(), batch=256)
     halves = [
-        cs.training_step("resnet50", box, parallel=cs.ddp(), batch=128, ranks=ranks, network="shared")
+        cs.training_step("resnet50", box, parallel=cs.train.ddp(), batch=128, ranks=ranks, network="shared")
         for ranks in (range(4), range(4, 8))
     ]
     return {
@@ -94,8 +94,8 @@ def shown_objects():
         "what would close the gap": trace.close_gap(effort="low"),
         "comparison": cs.compare("allreduce", plain, nbytes="1MiB"),
         "crossover": cs.crossover("allreduce_ring", "allreduce_tree", plain),
-        "critical path": cs.critical_path(event),
-        "sensitivity": cs.sensitivity(event),
+        "critical path": cs.analysis.critical_path(event),
+        "sensitivity": cs.analysis.sensitivity(event),
         "cost": cs.expected_cost(ring, plain, "64MiB"),
         "prediction": cs.nccl.predict("allreduce", machine, "64MiB"),
         "model": cs.model("resnet50"),
@@ -104,13 +104,13 @@ def shown_objects():
         "memory": step.memory,
         "what if": step.what_if(network=2),
         "script": step.script(),
-        "strategy": cs.fsdp(),
-        "steps together": cs.steps_together(halves),
+        "strategy": cs.train.fsdp(),
+        "steps together": cs.train.steps_together(halves),
         "flows": cs.simulate_flows(plain, [0, 2], [1, 1], "1MiB"),
-        "questions": list(cs.questions(trace)),
-        "questions about a step": list(cs.questions(step)),
+        "questions": list(cs.teach.questions(trace)),
+        "questions about a step": list(cs.teach.questions(step)),
         "exercise": cs.exercise("send-one-chunk"),
-        "broken": cs.break_it(trace, "lose"),
+        "broken": cs.teach.break_it(trace, "lose"),
         "algorithm": cs.algorithms()["allreduce_ring"],
         "error": error_of(lambda: cs.topology.switch(4, bandwidth="25G")),
     }

@@ -145,4 +145,4 @@ def _picture(figure: Any, label: str) -> str:
     out = BytesIO()
     figure.savefig(out, format="png", dpi=200, metadata={"Software": "collsim"})
     data = base64.b64encode(out.getvalue()).decode("ascii")
-    return f'<img alt="{escape_text(label)}" src="data:image/png;base64,{data}">'
+    return f'<img alt="{escape(label)}" src="data:image/png;base64,{data}">'

@@ -47,7 +47,7 @@ def student() -> None:
 def words(at):
     return html.unescape(
         re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html") if "<style>" not in e.proto.body))
-    )
+    ).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def figures(at):
@@ -219,7 +219,7 @@ def test_a_number_that_is_none_is_told_and_not_counted():
     next(b for b in at.button if b.label == say("en", "ask.check")).click().run()
     assert messages(at) == []
     assert rooms().look(room).votes == 1
-    assert "4\N{NO-BREAK SPACE}ms" in words(at)
+    assert "4 ms" in words(at)
     rooms().close(room)
 
 

@@ -12,6 +12,7 @@ from collsim.app.texts.catalogue import LANGUAGES
 from collsim.app.texts.lessons import TEXTS as LESSONS
 from collsim.lessons.chapters import LESSONS as CHAPTERS
 from collsim.lessons.chapters import SECTIONS
+from collsim.markup import escape_text
 
 NAMES = list(SECTIONS)
 
@@ -53,12 +54,11 @@ def test_every_lesson_opens_asks_and_answers(name, lang):
     told = made(name)
     zh = lang == "zh"
     assert played(at)["timeline"]["schema"] == "collsim.timeline/1"
-    import html
 
     escaped = words(at)
-    assert html.escape(told.question.ask[zh]) in escaped
+    assert escape_text(told.question.ask[zh]) in escaped
     hidden = [
-        html.escape(text[zh])
+        escape_text(text[zh])
         for text in (told.question.explanation, *told.after, *(c.why for c in told.question.choices))
     ]
     assert not [text for text in hidden if text in escaped]

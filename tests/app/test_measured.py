@@ -15,6 +15,7 @@ from collsim.app.scenario import custom_machine
 from collsim.app.scenario.outcome import Refused
 from collsim.app.texts.catalogue import LANGUAGES, placeholders
 from collsim.app.texts.measured import TEXTS as MEASURED
+from collsim.markup import bind_units
 from collsim.nccl import explain, predict, published, published_run, ring_and_tree
 from collsim.nccl.libraries import mpi
 from collsim.nccl.machine.machine_words import network
@@ -73,7 +74,7 @@ def test_the_map_of_choices_and_the_crossing_say_what_predict_says():
     crossings = {name: ring_and_tree(run.facts).crossing for name, run in published().items()}
     name = next(name for name, crossing in crossings.items() if crossing)
     at = fine(opened(run=name))
-    assert format_bytes(2 ** round(np.log2(crossings[name]))) in " ".join(
+    assert bind_units(format_bytes(2 ** round(np.log2(crossings[name])))) in " ".join(
         m.value for m in at.markdown if "allreduce" in m.value
     )
     apart = next(name for name, crossing in crossings.items() if crossing is None)

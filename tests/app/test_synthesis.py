@@ -52,7 +52,7 @@ def at_once(monkeypatch):
 
 
 def said(at):
-    return re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html")))
+    return re.sub("<.*?>", " ", " ".join(e.proto.body for e in at.get("html"))).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

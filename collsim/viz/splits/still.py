@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ...markup import escape_text
@@ -105,7 +106,7 @@ class PipelinePicture:
 
     def _image(self, k: int, narrow: bool, dark: bool) -> str:
         data = base64.b64encode(self.svg(k, narrow=narrow, dark=dark).encode()).decode("ascii")
-        return f'<img alt="{escape_text(self.described(k))}" src="data:image/svg+xml;base64,{data}">'
+        return f'<img alt="{escape(self.described(k))}" src="data:image/svg+xml;base64,{data}">'
 
     @property
     def _rows(self) -> list[dict[str, Any]]:
