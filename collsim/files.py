@@ -17,7 +17,8 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from numbers import Number
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
@@ -242,9 +243,16 @@ def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
-def require_place(target: Path) -> None:
-    """Raises FormatError unless `target` lies in a folder and is none itself, nor a device or a pipe: those would be
-    replaced by a file."""
+def require_writable_file(target: Path) -> None:
+    """Check that a file can be written, before anything long is computed for it.
+
+    Args:
+        target: The file, which need not exist.
+
+    Raises:
+        FormatError: `target` is a folder, a device or a pipe, its folder does not exist, or no file can be created
+            there (a read-only or full file system, missing rights).
+    """
     if os.path.isdir(target):
         raise FormatError("cannot write {target!r}: it is a folder; add the name of a file", target=str(target))
     if os.path.exists(target) and not os.path.isfile(target):
@@ -253,6 +261,24 @@ def require_place(target: Path) -> None:
         raise FormatError(
             "cannot write {target!r}: there is no folder {parent!r}", target=str(target), parent=str(target.parent)
         )
+    import tempfile  # late: what reads files needs neither it nor what it loads
+
+    with name_write_errors(target):
+        with suppress(FileNotFoundError):
+            os.stat(target)  # a name that is too long fails here
+        tempfile.TemporaryFile(dir=Path(os.path.realpath(target)).parent).close()
+
+
+@contextmanager
+def name_write_errors(path: Any) -> Iterator[None]:
+    """Turn every OSError of the body into a FormatError that names `path`.
+
+    The system's own message names a temporary file or, as "No space left on device", no file.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise FormatError("cannot write {path!r}: {error}", path=os.fspath(path), error=_reason(error)) from error
 
 
 @contextmanager
@@ -261,23 +287,19 @@ def replacing(path: Any) -> Iterator[Path]:
 
     Raises FormatError naming `path` where nothing can be written there.
     """
-    require_place(require_path(path))
+    require_writable_file(require_path(path))
     target = Path(os.path.realpath(path))  # a link stays one
-    try:
-        import tempfile  # late: what reads files needs neither it nor what it loads
+    import tempfile
 
+    with name_write_errors(path):
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem[:20]}-", suffix=target.suffix)
         os.close(handle)
-    except OSError as error:
-        raise FormatError("cannot write {path!r}: {error}", path=os.fspath(path), error=_reason(error)) from error
-    try:
-        yield Path(temporary)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except OSError as error:
-        raise FormatError("cannot write {path!r}: {error}", path=os.fspath(path), error=_reason(error)) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+        try:
+            yield Path(temporary)
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, target)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -304,22 +326,66 @@ def write_text(path: Any, parts: str | Iterable[str]) -> None:
             file.write(part.encode())
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet takes a cell for a formula when its first character is one of these marks; it reads the full-width and
+# the small forms like the plain ones, and skips blanks and quotes before them. A cell begins at the start of a text and
+# after every character at which a spreadsheet of another country, or another import dialog, splits a line: a program
+# that separates by semicolons finds three cells in "eve;=1+1;.py". Source: OWASP, "CSV Injection".
+_CELL_START = r"(\A|[,;|\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
+_BLANKS = r"[ '\"`\0\x1f\xa0\xad\u2000-\u200f\u2018-\u201f\u202f\u205f-\u2064\u3000\ufeff]*"
+_FORMULA_MARKS = r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
+_FORMULA = re.compile(f"{_CELL_START}(?={_BLANKS}{_FORMULA_MARKS})")
+_GUARDED_FORMULA = re.compile(f"{_CELL_START}'(?={_BLANKS}{_FORMULA_MARKS})")
+_FORMULA_IN_JSON = re.compile(f"({_CELL_START}{_BLANKS})({_FORMULA_MARKS})")
+_JSON_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
-def cell(value: Any) -> Any:
-    """A value for a table that a spreadsheet may open: a text that it would take for a formula gets an apostrophe.
+def guard_cell(value: Any) -> Any:
+    """Make a value safe for a table that a spreadsheet may open: no part of a text is taken for a formula.
 
-    Source: OWASP, "CSV Injection". Numbers stay numbers; `plain_cell` takes the apostrophe away again.
+    Args:
+        value: A cell. Texts get an apostrophe wherever a formula could begin; anything else stays as it is.
+
+    Returns:
+        The value to write; `unguard_cell` gives the original back.
+
+    Example:
+        >>> guard_cell("eve;=1+1;.py")
+        "eve;'=1+1;.py"
     """
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
 
 
-def plain_cell(value: Any) -> Any:
-    """What `cell` was given."""
-    return value[1:] if isinstance(value, str) and value.startswith("'") and value[1:].startswith(_FORMULA) else value
+def unguard_cell(value: Any) -> Any:
+    """Take away the apostrophes that `guard_cell` put into a text."""
+    return _GUARDED_FORMULA.sub(r"\1", value) if isinstance(value, str) else value
 
 
-def csv_of(frame: pd.DataFrame) -> str:
-    """A table as CSV, without its index; its texts and the names of its columns as `cell` writes them."""
-    return str(frame.map(cell).rename(columns=cell).to_csv(index=False))
+def guard_json(text: str) -> str:
+    """JSON that stands in a file which a spreadsheet may open: the same value, with no formula in its texts.
+
+    Args:
+        text: JSON in ASCII, as `json.dumps` writes it.
+
+    Example:
+        >>> guard_json('{"name": "eve;=1+1"}')
+        '{"name": "eve;\\\\u003d1+1"}'
+    """
+
+    def escape_marks(literal: re.Match[str]) -> str:
+        return '"' + _FORMULA_IN_JSON.sub(lambda match: f"{match[1]}\\u{ord(match[3]):04x}", literal[1]) + '"'
+
+    return _JSON_TEXT.sub(escape_marks, text)
+
+
+def format_csv(frame: pd.DataFrame) -> str:
+    """Format a table as CSV, without its index.
+
+    Whatever is neither a number nor missing is a text, and guarded by `guard_cell`, as are the names of the columns.
+    """
+    import pandas as pd  # late: most files are no tables
+
+    def guard(value: Any) -> Any:
+        is_text = not isinstance(value, Number) and not (pd.api.types.is_scalar(value) and pd.isna(value))
+        return guard_cell(str(value)) if is_text else value
+
+    return str(frame.map(guard).rename(columns=guard_cell).to_csv(index=False))

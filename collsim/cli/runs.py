@@ -16,7 +16,6 @@ import collsim as cs
 
 from ..analysis.standing import counted, standing
 from ..errors import Sentence
-from ..files import require_place
 from ..sweep.closing import SynthesisRace
 from ..sweep.synthesized import SYNTHESIZED
 from .options import (
@@ -74,8 +73,8 @@ def run(
     if beside and synthesize:
         raise cs.CollsimError("--synthesize is for one run alone; leave out --beside")
     require_synthesis(synthesize, switches)
-    if out is not None:  # first: to run or to synthesize may take minutes
-        require_place(out) if beside else writable(_kind_of(out, synthesize), out)
+    if out is not None and not beside:
+        writable(_kind_of(out, synthesize), out)
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return

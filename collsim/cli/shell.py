@@ -17,6 +17,7 @@ from typer.main import get_command
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.files import require_writable_file
 
 from .conversion import unconverted
 
@@ -123,6 +124,8 @@ def _fields(kind: Any) -> list[inspect.Parameter]:
 def _ended(function: Callable[..., None], given: dict[str, Any]) -> None:
     """Run a command; a mistake of the user's, of the file system or of nobody is a sentence and an exit code."""
     try:
+        if given.get("out") is not None:  # before the work: it may take minutes
+            require_writable_file(given["out"])
         function(**given)
         sys.stdout.flush()
     except CollsimError as error:

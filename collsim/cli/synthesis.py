@@ -38,7 +38,7 @@ def synthesize(
     fewer; a greedy matching with none: what it finds is good, not proved to be the best."""
     network = place.network(ranks)
     if out is not None:
-        writable("schedule", out)  # first: the search may take minutes
+        writable("schedule", out)
     told = wanted(progress)
     options: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
     options["progress"] = told

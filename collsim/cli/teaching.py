@@ -97,7 +97,7 @@ def grade(
 
 @command()
 def site(
-    out: Annotated[Path, typer.Argument(help="A folder, new or made by an earlier build.")],
+    folder: Annotated[Path, typer.Argument(help="A folder, new or made by an earlier build.")],
     lang: Annotated[list[str] | None, typer.Option(help="en, zh; both unless given.")] = None,
     progress: Progress = None,
     as_json: Json = False,
@@ -106,7 +106,7 @@ def site(
     file:// too."""
     from collsim.site import build
 
-    made = build(out, lang or ("en", "zh"), progress=wanted(progress))
+    made = build(folder, lang or ("en", "zh"), progress=wanted(progress))
     if as_json:
         print_json(made)
         return

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..collective import collective as find_collective
 from ..errors import CollsimError, FormatError, Sentence, Words
-from ..files import MOST_ELEMENTS, read_text, refuse, whole, write_text
+from ..files import MOST_ELEMENTS, guard_json, read_text, refuse, whole, write_text
 from ..schedule import Schedule, Step, freeze
 from .formats import Format, register
 
@@ -227,7 +227,8 @@ def write_csv(schedule: Schedule, path: Any) -> None:
 def _lines(schedule: Schedule) -> Iterator[str]:
     waits = None if schedule.depends is None else iter(waits_of(schedule))
     columns = COLUMNS if waits is not None else COLUMNS[:-1]
-    yield f"# {json.dumps({'collsim': 1, **facts_of(schedule)})}\n{','.join(columns)}\n"
+    facts = json.dumps({"collsim": 1, **facts_of(schedule)})
+    yield f"# {guard_json(facts)}\n{','.join(columns)}\n"
     for number, step in enumerate(schedule.each_step()):
         table = [getattr(step, name).tolist() for name in ("src", "dst", "chunk", "into", "reduce", "channel")]
         for s, d, c, i, adds, ch in zip(*table, strict=True):

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ..catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
-from ..files import read_head, require_place
+from ..files import read_head, require_writable_file
 from ..limits import FILE_MEMORY, most_memory, within
 from ..plugins import in_a_line, into, named_things
 from ..plugins import load as load_plugins
@@ -129,7 +129,7 @@ def require_writable(holds: str, path: Any) -> Path:
     """The path as a Path, before there is anything to write: some format writes what it `holds` (`schedule`, `trace`
     ...) to its suffix, and its place can be written to. Raises CollsimError otherwise."""
     place = require_path(path)
-    require_place(place)
+    require_writable_file(place)
     _writer(holds, path, None)
     return place
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from ..bar import told
 from ..errors import CollsimError
+from ..files import name_write_errors
 from ..lessons.chapters import SECTIONS
 from ..lessons.lesson import Telling
 from ..simulate import Trace
@@ -83,15 +84,16 @@ def build(
     wrong = [one for one in lang if one not in pages.LANGUAGES]
     if wrong or not lang:
         raise CollsimError("unknown language {wrong!r}; use en and zh", wrong=wrong[0] if wrong else "")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as made:
-        work = Path(made) / "site"
-        with told(progress, "runs", "runs done", "name of the run") as tell:
-            runs = _write(work, lang, places, only, tell)
-        if target.exists():
-            shutil.rmtree(target)
-        shutil.move(work, target)
-    target.chmod(0o755)
+    with name_write_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as made:
+            work = Path(made) / "site"
+            with told(progress, "runs", "runs done", "name of the run") as tell:
+                runs = _write(work, lang, places, only, tell)
+            if target.exists():
+                shutil.rmtree(target)
+            shutil.move(work, target)
+        target.chmod(0o755)
     files = [p for p in target.rglob("*") if p.is_file()]
     return Site(target, runs, len(files), sum(p.stat().st_size for p in files))
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import CollsimError, require_path
-from ..files import require_place, writing
+from ..files import require_writable_file, write_text, writing
 from ..simulate import Trace
 from ..teach.questions.moodle import moodle_xml
 from ..teach.questions.question import Question
 from ..teach.questions.questions import questions
 from ..teach.questions.worksheet import answer, facts, markdown, plan_text, title
-from ..viz.pictures.worksheet import Item, machine_bytes, machine_drawing, pdf
+from ..viz.pictures.worksheet import Item, draw_pdf, machine_bytes, machine_drawing
 
 #: What a worksheet is written as; `.xml` is one file, with the answers in it.
 SUFFIXES = (".md", ".pdf", ".xml")
@@ -39,7 +39,7 @@ def write_worksheet(
     if suffix not in SUFFIXES:
         why = "cannot write a worksheet to {sheet!r}: the suffix must be .md, .pdf or .xml (Moodle)"
         raise CollsimError(why, sheet=str(sheet))
-    require_place(sheet)
+    require_writable_file(sheet)
     asked = questions(trace, seed, count, lang)
     if suffix == ".xml":
         return _for_moodle(trace, sheet, asked, seed, lang)
@@ -55,8 +55,7 @@ def _for_moodle(trace: Trace, sheet: Path, asked: list[Question], seed: int, lan
     pictures = {"machine.png": drawn} if drawn else {}
     category = "collsim/" + title(trace, seed, lang).replace("/", "//")  # a slash in a name is doubled
     text = moodle_xml(asked, category, facts(trace, lang), plan_text(trace.schedule), pictures)
-    with writing(sheet) as file:
-        file.write(text.encode())
+    write_text(sheet, text)
     return sheet, sheet
 
 
@@ -64,12 +63,13 @@ def _as_markdown(trace: Trace, sheet: Path, asked: list[Question], lang: str) ->
     """What writes the sheet and its key; both show the picture, which is drawn now."""
     picture, drawn = sheet.with_suffix(".svg"), machine_bytes(trace.topology, "svg", lang)
     if drawn:
-        picture.write_bytes(drawn)
+        with writing(picture) as file:
+            file.write(drawn)
     given, plan = facts(trace, lang), plan_text(trace.schedule)
 
     def write(path: Path, heading: str, is_key: bool) -> None:
         text = markdown(asked, heading, given, is_key, plan, picture.name if drawn else "")
-        path.write_text(text, encoding="utf-8")
+        write_text(path, text)
 
     return write
 
@@ -80,7 +80,9 @@ def _as_pdf(trace: Trace, _: Path, asked: list[Question], lang: str) -> Write:
     drawing = machine_drawing(trace.topology, lang)
 
     def write(path: Path, heading: str, is_key: bool) -> None:
-        pdf(path, heading, given, [_item(q, is_key) for q in asked], plan, drawing)
+        data = draw_pdf(heading, given, [_item(q, is_key) for q in asked], plan, drawing)
+        with writing(path) as file:
+            file.write(data)
 
     return write
 

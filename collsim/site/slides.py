@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, require_path
-from ..files import require_place, write_text
+from ..files import require_writable_file, write_text
 from ..lessons.chapters import LESSONS
 from ..lessons.lesson import Lesson, Section, Telling
 from ..markup import escape_text
@@ -57,7 +57,7 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
         if isinstance(number, bool) or not isinstance(number, int) or number not in LESSONS:
             why = "there is no lesson {number}; there are {first} to {last}"
             raise CollsimError(why, number=number, first=min(LESSONS), last=max(LESSONS))
-    require_place(target)  # first: all lessons take a minute
+    require_writable_file(target)  # first: all lessons take a minute
     slides = [slide for number in chosen for slide in _lesson(LESSONS[number], lang)]
     title = LESSONS[chosen[0]].title[k] if len(chosen) == 1 else say("name", lang)
     style = (Path(__file__).parent / "slides.css").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError, FormatError, require_path, shown
-from ..files import csv_of, replacing, require_place
+from ..files import format_csv, replacing, require_writable_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,7 @@ class Store:
             if target.suffix not in _TABLES + _STORES:
                 why = "results go to a file ending in {known}, not {name!r}"
                 raise CollsimError(why, known=", ".join(_TABLES + _STORES), name=target.name)
-            require_place(target)
+            require_writable_file(target)
             self.place = str(target)
             if target.suffix == ".parquet":
                 _require_parquet()
@@ -115,7 +115,7 @@ class Store:
                 if self.table.suffix == ".parquet":
                     flat.to_parquet(fresh, index=False)
                 else:
-                    fresh.write_text(csv_of(flat), encoding="utf-8", newline="")
+                    fresh.write_text(format_csv(flat), encoding="utf-8", newline="")
         for leftover in (self.part, *(self.part.with_name(self.part.name + tail) for tail in ("-wal", "-shm"))):
             leftover.unlink(missing_ok=True)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, Sentence, require_path
-from ..files import cell, csv_columns, csv_line, plain_cell, read_csv, refuse, writing
+from ..files import csv_columns, csv_line, guard_cell, read_csv, refuse, unguard_cell, writing
 from ..topology import Topology, machine
 from .compute.speeds import Speed, speed
 from .models import model as model_named
@@ -114,7 +114,7 @@ def train_accuracy(path: Any, out: Any) -> Path:
     with writing(place) as file:
         text = io.StringIO(newline="")
         writer = csv.writer(text)
-        writer.writerow([cell(name) for name in (*header, *_ANSWERS)])
+        writer.writerow([guard_cell(name) for name in (*header, *_ANSWERS)])
         for cells in rows:
             writer.writerow([_cell(value) for value in (*cells, *_answers(dict(zip(header, cells, strict=True))))])
         file.write(text.getvalue().encode())
@@ -122,11 +122,11 @@ def train_accuracy(path: Any, out: Any) -> Path:
 
 
 def _cell(value: Any) -> Any:
-    """As `cell`; a number of the table is a text here, and stays as it is."""
+    """As `guard_cell`; a number of the table is a text here, and stays as it is."""
     try:
         float(value)
     except ValueError:
-        return cell(value)
+        return guard_cell(value)
     return value
 
 
@@ -135,14 +135,14 @@ def _table(path: Any) -> tuple[list[str], list[list[str]]]:
     reader = read_csv(path)
     rows: list[list[str]] = []
     try:
-        columns = [plain_cell(name) for name in csv_columns(path, reader)]
+        columns = [unguard_cell(name) for name in csv_columns(path, reader)]
         kept = [i for i, name in enumerate(columns) if name not in _ANSWERS]
         for cells in filter(None, reader.reader):  # blank lines are no rows
             if len(cells) > len(columns):
                 why = "{cells} values; the header has {columns}"
                 refuse(path, csv_line(reader), why, cells=len(cells), columns=len(columns))
             cells += [""] * (len(columns) - len(cells))
-            rows.append([plain_cell(cells[i]) for i in kept])
+            rows.append([unguard_cell(cells[i]) for i in kept])
     except csv.Error as error:
         refuse(path, csv_line(reader), "is no CSV ({error})", error=error)
     if missing := next((name for name in NEEDED if name not in columns), None):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, Sentence, require_path
-from ..files import csv_of, writing
+from ..files import format_csv, writing
 from ..simulate.trace import views
 from .trace import StepTrace
 from .workload.step import COMPUTE, NETWORK
@@ -31,7 +31,7 @@ def save(trace: StepTrace, path: Any) -> Path:
     elif name.endswith(".json"):
         _write(place, json.dumps(record(trace), indent=1))
     elif name.endswith(".csv"):
-        _write(place, csv_of(_plain(trace)))
+        _write(place, format_csv(_plain(trace)))
     elif name.endswith(".et"):
         from .chakra import write_chakra
 

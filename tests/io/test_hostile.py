@@ -5,7 +5,6 @@ import time
 import pytest
 
 import collsim as cs
-from collsim.files import cell, csv_of, plain_cell
 from collsim.io import load
 from collsim.io.goal import read_goal
 
@@ -58,17 +57,3 @@ def test_slots_that_nobody_uses_are_memory_too(tmp_path):
     path.write_text(path.read_text().replace('"slots": 2', '"slots": 161329224'))
     with pytest.raises(cs.CollsimError, match=r"would take 4\.81 GiB of memory .* 512 MiB is the most here"):
         load(path)
-
-
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
-def test_no_cell_of_a_table_is_a_formula(text):
-    import pandas as pd
-
-    assert cell(text) == "'" + text
-    assert plain_cell(cell(text)) == text
-    written = csv_of(pd.DataFrame({text: [text, "plain", "it's"], "n": [-1.5, 2, 3]}))
-    assert f"'{text}" in written
-    assert "-1.5" in written
-    assert "'-1.5" not in written
-    assert plain_cell("it's") == "it's"
-    assert plain_cell("'quoted'") == "'quoted'"

@@ -5,6 +5,7 @@ import gzip
 import html
 import json
 import re
+import sys
 
 import pytest
 
@@ -110,3 +111,20 @@ def test_every_section_of_a_lesson_has_a_page_with_its_own_question_first(site):
             assert [p[k] for p in told.after if p[k] not in hidden] == [], "what gives the answer away is folded"
             assert [one for one in told.lanes if one.described(k) not in text.replace(hidden, "")] == []
             assert [one for one in told.lanes_after if one.described(k) not in hidden] == []
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(monkeypatch):
+    monkeypatch.setattr(sys.modules["collsim.site.build"], "_write", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(cs.FormatError, match="cannot write '/proc/site'"):
+        build("/proc/site")
+
+
+def test_a_disk_that_is_full_is_said_of_the_site(tmp_path, monkeypatch):
+    def fill_disk(work, *_):
+        raise OSError(28, "No space left on device", str(work / "runs" / "x.js"))
+
+    monkeypatch.setattr(sys.modules["collsim.site.build"], "_write", fill_disk)
+    with pytest.raises(cs.FormatError) as refused:
+        build(tmp_path / "site")
+    assert str(refused.value) == f"cannot write {str(tmp_path / 'site')!r}: No space left on device"
+    assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,7 @@
 """Worksheets as files: Markdown and PDF, with a key beside them."""
 
 import re
+import resource
 
 import pytest
 
@@ -9,7 +10,7 @@ from collsim.site import write_worksheet
 from collsim.teach.questions.worksheet import plan_text, ring_orders
 from collsim.viz.pictures import worksheet
 from collsim.viz.pictures.still import CHINESE, fonts
-from collsim.viz.pictures.worksheet import Item, pdf, wrapped
+from collsim.viz.pictures.worksheet import Item, draw_pdf, wrapped
 
 TRACE = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8), "64MiB")
 
@@ -47,9 +48,9 @@ def test_the_same_seed_writes_the_same_pdf_and_another_seed_another(tmp_path):
     assert a != c
 
 
-def test_sixty_questions_go_over_several_pages(tmp_path):
-    pdf(tmp_path / "long.pdf", "Many", ["a fact"], [Item(f"Question {k}?", ["yes", "no"]) for k in range(60)])
-    assert len(re.findall(rb"/Type /Page\b", (tmp_path / "long.pdf").read_bytes())) >= 5
+def test_sixty_questions_go_over_several_pages():
+    pages = draw_pdf("Many", ["a fact"], [Item(f"Question {k}?", ["yes", "no"]) for k in range(60)])
+    assert len(re.findall(rb"/Type /Page\b", pages)) >= 5
 
 
 def test_chinese_breaks_anywhere_and_english_between_words():
@@ -100,10 +101,10 @@ def test_a_large_schedule_is_cut_to_what_a_page_holds():
     assert 15 < len(text.splitlines()) < 22
 
 
-def test_the_printed_sheet_begins_with_a_page_of_what_is_given(tmp_path):
-    plain = pdf(tmp_path / "plain.pdf", "Head", ["a fact"], [Item("Why?")]).read_bytes()
+def test_the_printed_sheet_begins_with_a_page_of_what_is_given():
+    plain = draw_pdf("Head", ["a fact"], [Item("Why?")])
     drawn = []
-    given = pdf(tmp_path / "given.pdf", "Head", ["a fact"], [Item("Why?")], "rank 0  +1←1", drawn.append).read_bytes()
+    given = draw_pdf("Head", ["a fact"], [Item("Why?")], "rank 0  +1←1", drawn.append)
     assert [len(re.findall(rb"/Type /Page\b", text)) for text in (plain, given)] == [1, 2]
     assert len(drawn) == 1
     assert b"DejaVuSansMono" in given
@@ -119,3 +120,15 @@ def test_a_machine_that_is_too_large_to_be_drawn_is_left_out(tmp_path, monkeypat
     assert "![](" not in sheet.read_text(encoding="utf-8")
     write_worksheet(TRACE, tmp_path / "monday.pdf")
     assert not (tmp_path / "monday.svg").exists()
+
+
+@pytest.mark.parametrize("suffix", [".md", ".pdf", ".xml"])
+def test_a_disk_that_is_full_is_said_of_a_file_of_the_sheet(tmp_path, suffix):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (256, limits[1]))  # what lies beyond fails as on a full disk
+    try:
+        with pytest.raises(cs.FormatError, match=r"cannot write '.*/monday[^/]*': "):
+            write_worksheet(TRACE, tmp_path / f"monday{suffix}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == [], "no half of a file stays"

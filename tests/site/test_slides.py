@@ -12,7 +12,7 @@ import collsim as cs
 from collsim.cli import app
 from collsim.lessons.chapters import LESSONS
 from collsim.markup import escape_text
-from collsim.site import write_slides
+from collsim.site import slides, write_slides
 
 VOID = {"meta", "img"}
 
@@ -133,3 +133,9 @@ def test_mistakes_are_sentences_and_nothing_is_written(tmp_path, out, lessons, l
     with pytest.raises(cs.CollsimError, match=why):
         write_slides(tmp_path / out, lessons, lang)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_slides_that_cannot_be_written_are_refused_before_a_lesson_is_run(monkeypatch):
+    monkeypatch.setattr(slides, "_lesson", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(cs.FormatError, match=r"cannot write '/proc/slides\.html'"):
+        write_slides("/proc/slides.html")

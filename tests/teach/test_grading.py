@@ -428,6 +428,69 @@ def test_results_are_on_disk_after_every_student_and_not_computed_twice(tmp_path
     assert one(grade(folder, out=out), "anna").reason != "kept from the first time"
 
 
+TWO = RIGHT + "def send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n"
+
+
+def exercises_in(path):
+    return sorted(pd.read_csv(path).exercise)
+
+
+def test_a_table_of_some_exercises_answers_for_these_alone(tmp_path, monkeypatch):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    hand_in(folder, anna__py=TWO)
+    out = tmp_path / "grades.csv"
+    some, other = ["broadcast-to-all"], ["send-one-chunk"]
+    grade(folder, out=tmp_path / "some.csv", only=some)
+    assert sorted(grade(folder, out=tmp_path / "some.csv").exercise) == some + other
+    assert list(grade(folder, out=out, only=some).exercise) == some
+    assert list(grade(folder, out=out, only=other).exercise) == other
+    assert exercises_in(out) == some + other, "the file keeps what this call did not ask for"
+    everything = grade(folder, out=out)
+    assert sorted(everything.exercise) == some + other
+    assert exercises_in(out) == some + other
+    monkeypatch.setattr(grading, "_graded", lambda *_: pytest.fail("all of it is known"))
+    assert list(grade(folder, out=out, only=other).exercise) == other
+    assert exercises_in(out) == some + other
+    assert sorted(grade(folder, out=out).exercise) == some + other
+
+
+def test_a_grading_of_some_exercises_does_not_replace_one_of_others_by_changed_code(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    hand_in(folder, anna__py=TWO)
+    out = tmp_path / "grades.csv"
+    grade(folder, out=out)
+    hand_in(folder, anna__py=TWO.replace("cs.copy(0, 1,", "cs.copy(1, 0,"))
+    grade(folder, out=out, only=["broadcast-to-all"])
+    assert exercises_in(out) == ["broadcast-to-all"], "the other result is of code that was handed in no more"
+    assert not one(grade(folder, out=out), "anna", "send-one-chunk").passed
+
+
+def test_grading_again_loses_no_earlier_result_when_it_is_stopped(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    hand_in(folder, anna__py=RIGHT, bert__py=RIGHT)
+    out = tmp_path / "grades.csv"
+    grade(folder, out=out)
+    hand_in(folder, anna__py=RIGHT + "# changed")
+
+    def stop(done, total, student):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grade(folder, out=out, progress=stop)
+    assert list(pd.read_csv(out).student) == ["anna", "bert"]
+
+
+def test_a_table_that_cannot_be_written_is_said_before_any_code_runs(tmp_path, monkeypatch):
+    hand_in(tmp_path, anna__py=RIGHT)
+    monkeypatch.setattr(grading, "_graded", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(cs.CollsimError, match=r"cannot write '/proc/grades\.csv'"):
+        grade(tmp_path, out="/proc/grades.csv")
+
+
 def test_a_grading_that_is_stopped_blames_nobody(tmp_path, monkeypatch):
     folder = tmp_path / "in"
     folder.mkdir()

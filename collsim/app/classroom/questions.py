@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from collsim.errors import CollsimError
-from collsim.files import csv_of
+from collsim.files import format_csv
 from collsim.markup import escape_text
 from collsim.teach.questions.question import Question
 
@@ -260,7 +260,7 @@ def _votes_file(room: str) -> None:
     if rows:
         name = f"collsim-class-{room[:4]}.csv"
         st.download_button(
-            t("class.csv"), csv_of(pd.DataFrame(rows)), name, "text/csv", key="class_csv", on_click="ignore"
+            t("class.csv"), format_csv(pd.DataFrame(rows)), name, "text/csv", key="class_csv", on_click="ignore"
         )
 
 

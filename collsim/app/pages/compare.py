@@ -15,7 +15,7 @@ import collsim as cs
 from collsim import nccl
 from collsim.analysis.standing import in_order
 from collsim.errors import CollsimError
-from collsim.files import csv_of
+from collsim.files import format_csv
 from collsim.markup import bind_units, escape_text
 from collsim.simulate.variants import Search
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
@@ -28,7 +28,7 @@ from ..scenario.outcome import Crossing, build_place, compare, compared, crossin
 from ..scenario.panels import FULL
 from ..shell import charts, codebox, filebox
 from ..shell.address import leave, menu
-from ..shell.charts import Picture
+from ..shell.charts import Picture, show_frame
 from ..shell.controls import algorithm_label, folded, place_label
 from ..shell.look import SERIES, color
 from ..shell.notes import complain, mistake, note, title, verdict
@@ -280,7 +280,7 @@ def _cell(row: Mapping[Any, Any]) -> str:
 def _table(good: pd.DataFrame, choice: Choice) -> None:
     head, button = st.columns([4, 1], vertical_alignment="bottom")
     head.markdown(f"**{t('compare.table')}**")
-    csv = csv_of(good.drop(columns=["error", "name"]))
+    csv = format_csv(good.drop(columns=["error", "name"]))
     button.download_button(
         t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
     )
@@ -289,4 +289,4 @@ def _table(good: pd.DataFrame, choice: Choice) -> None:
     shown = cells.pivot_table(index="nbytes", columns="name", values="cell", aggfunc="first", sort=False).sort_index()
     shown.insert(0, t("nbytes"), [format_bytes(n) for n in shown.index])
     shown[t("compare.fastest")] = first.set_index("nbytes")["name"]
-    st.dataframe(shown, hide_index=True, width="stretch", height=min(520, 38 + 35 * len(shown)))
+    show_frame(shown, height=min(520, 38 + 35 * len(shown)))

@@ -8,7 +8,7 @@ import math
 import pickle
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import pandas as pd
@@ -16,6 +16,8 @@ import pyarrow
 import streamlit as st
 from altair.utils import schemapi
 from cachetools import LRUCache
+
+from collsim.files import guard_cell
 
 from .look import chart_look
 from .session import is_dark, language, t
@@ -120,7 +122,19 @@ def table(columns: dict[str, tuple[Any, Any]], most: int = 420) -> None:
     frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
     looks = {name: look for name, (_, look) in columns.items()}
     height = min(most, 38 + 35 * max(1, len(frame)))
-    st.dataframe(frame, column_config=looks, hide_index=True, width="stretch", height=height)
+    show_frame(frame, column_config=looks, height=height)
+
+
+def show_frame(frame: pd.DataFrame, width: Literal["stretch", "content"] = "stretch", **options: Any) -> None:
+    """Show a table whose menu downloads it as CSV, so its texts are guarded like those of every CSV of ours.
+
+    Args:
+        frame: The table, shown without its index.
+        width: "stretch" for the width of the page, "content" for that of the table.
+        options: Further arguments of `st.dataframe`.
+    """
+    guarded = frame.map(guard_cell).rename(columns=guard_cell)
+    st.dataframe(guarded, hide_index=True, width=width, **options)
 
 
 def text_column(key: str, width: Any = None) -> Any:

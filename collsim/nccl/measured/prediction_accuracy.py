@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import CollsimError, FormatError
-from ...files import csv_of, write_text
+from ...errors import CollsimError, FormatError, require_path
+from ...files import format_csv, require_writable_file, write_text
 from ..libraries import mpi
 from ..machine.machine_words import facts
 from ..model.prediction_interval import LEVEL, Interval, Shares, interval, shares
@@ -107,11 +107,13 @@ def accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = N
     Raises FormatError for a file that is not there, lacks a column or has no row that can be read; a run that cannot be
     predicted, and a row that cannot be read, is named in `failed`.
     """
+    if out is not None:
+        require_writable_file(require_path(out, "out"))
     described, rows, unread = read_tables(cases, measured)
     found, failed = accuracy_of(described, rows)
     result = bands_of(found, described, rows, {**failed, **unread})
     if out is not None:
-        write_text(out, csv_of(result.predictions))
+        write_text(out, format_csv(result.predictions))
     return result
 
 

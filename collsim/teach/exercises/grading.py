@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...bar import told
 from ...errors import CollsimError, unknown
-from ...files import csv_of, plain_cell
+from ...files import format_csv, require_writable_file, unguard_cell
 from ...sandbox import Limits, NoWalls, Walls, walls
 from ...sandbox.attempt import Ended, attempt
 from ...sandbox.frames import Ending, Kind, numbers, printable, split, text
@@ -52,14 +52,16 @@ def grade(
         folder: where these lie; or a zip of them, as Moodle, Canvas or a file manager packs it.
         only: names of exercises; all unless given.
         out: a CSV file that is complete after every student; students whose code has not changed since are not run
-            again.
+            again for the exercises that an earlier call with the same file graded. Its results of other exercises stay
+            in the file.
         limits: seconds and bytes for each function.
         without_walls: run the code also where this system has no walls to put around it (see SECURITY.md).
         progress: True for a bar, or a function of (students done, in all, student).
 
     Returns:
-        Columns student, exercise, passed, reason, gap (time over bound), digest (of the code). `summary` makes the
-        table for a wall. Raises CollsimError, and NoWalls where there are no walls and `without_walls` is not given.
+        Columns student, exercise, passed, reason, gap (time over bound), digest (of the code; after it the exercises,
+        where `only` chose them). `summary` makes the table for a wall. Raises CollsimError, and NoWalls where there
+        are no walls and `without_walls` is not given.
     """
     for name in only or ():
         if name not in TASKS:
@@ -67,25 +69,42 @@ def grade(
     language(lang)
     if walls() is Walls.NONE and not without_walls:
         raise NoWalls
-    handed = submissions(folder)
     target = None if out is None else Path(out)
+    if target is not None:
+        require_writable_file(target)
+    with told(progress, "students", "students done", "in all", "student") as tell:
+        return _frame(_grade_all(submissions(folder), only, target, lang, limits or Limits(), tell))
+
+
+def _grade_all(
+    handed: Sequence[Submission],
+    only: Sequence[str] | None,
+    target: Path | None,
+    lang: str,
+    limits: Limits,
+    tell: Callable[..., None] | None,
+) -> list[dict[str, Any]]:
+    """Grade one submission after another; the table is on disk before and after the code of each runs."""
     known = _known(target)
     rows: list[dict[str, Any]] = []
-    with told(progress, "students", "students done", "in all", "student") as tell:
-        for done, one in enumerate(handed):
-            if tell is not None:
-                tell(done, len(handed), one.student)
-            before = [row for row in known if row["student"] == one.student and row["digest"] == one.digest]
-            if not before:
-                _keep(target, [*rows, _row(one, "", False, _DID_NOT_RETURN, None)])
-                try:
-                    before = _graded(one, only, lang, limits or Limits())
-                except BaseException:  # Ctrl-C: this student is not done, and not to blame
-                    _keep(target, rows)
-                    raise
-            rows += before
-            _keep(target, rows)
-    return _frame(rows)
+    retained: list[dict[str, Any]] = []  # earlier results that this call neither needs nor replaces
+    for done, one in enumerate(handed):
+        if tell is not None:
+            tell(done, len(handed), one.student)
+        graded, other_exercises = _split_known(known, one, only)
+        retained += other_exercises
+        waiting = {submission.student for submission in handed[done + 1 :]}
+        not_yet = [row for row in known if row["student"] in waiting]
+        if not graded:
+            _keep(target, [*rows, _row(one, only, "", False, _DID_NOT_RETURN, None), *retained, *not_yet])
+            try:
+                graded = _graded(one, only, lang, limits)
+            except BaseException:  # Ctrl-C: this student is not done, and not to blame
+                _keep(target, [*rows, *retained, *not_yet])
+                raise
+        rows += graded
+        _keep(target, [*rows, *retained, *not_yet])
+    return rows
 
 
 def summary(frame: pd.DataFrame) -> pd.DataFrame:
@@ -112,15 +131,15 @@ def _graded(one: Submission, only: Sequence[str] | None, lang: str, limits: Limi
     while left:
         found, told, made = _ran(one, left, limits)
         problems += [why for why in told if why not in problems]
-        rows += [_verdict(one, name, lang, ended, limits) for name, ended in made.items()]
+        rows += [_verdict(one, only, name, lang, ended, limits) for name, ended in made.items()]
         stuck = [name for name in found if name not in made]
         if stuck:  # its process ended with work left: the next in line did it
-            rows.append(_row(one, stuck[0], False, "its code ended the process that ran it", None))
+            rows.append(_row(one, only, stuck[0], False, "its code ended the process that ran it", None))
         left = stuck[1:]
     if not rows and not problems:
         known = ", ".join(name.replace("-", "_") for name in TASKS)
         problems = [f"no function is named like an exercise; known: {known}"]
-    return [*([_row(one, "", False, "; ".join(problems), None)] if problems else []), *rows]
+    return [*([_row(one, only, "", False, "; ".join(problems), None)] if problems else []), *rows]
 
 
 def _ran(one: Submission, names: Sequence[str], limits: Limits) -> tuple[list[str], list[str], dict[str, Ended]]:
@@ -154,21 +173,47 @@ def _looked(one: Submission, names: Sequence[str], made: Ended, limits: Limits) 
     return [names[number] for number in sorted(found)], problems
 
 
-def _verdict(one: Submission, name: str, lang: str, ended: Ended, limits: Limits) -> dict[str, Any]:
+def _verdict(
+    one: Submission, only: Sequence[str] | None, name: str, lang: str, ended: Ended, limits: Limits
+) -> dict[str, Any]:
     try:
         result = judged(Exercise(TASKS[name], lang), attempt(ended, TASKS[name].wanted, limits))
     except Exception as error:  # the border again: one table that nobody thought of does not stop the others
-        return _row(one, name, False, f"its steps cannot be judged: {printable(str(error))[:MOST_PRINTED]}", None)
-    return _row(one, name, result.passed, result.reason, result.gap)
+        return _row(one, only, name, False, f"its steps cannot be judged: {printable(str(error))[:MOST_PRINTED]}", None)
+    return _row(one, only, name, result.passed, result.reason, result.gap)
 
 
 # ---- the table
 # -------------------------------------------------------------------------------------------------------------
 
 
-def _row(one: Submission, exercise: str, passed: bool, reason: str, gap: float | None) -> dict[str, Any]:
+def _row(
+    one: Submission, only: Sequence[str] | None, exercise: str, passed: bool, reason: str, gap: float | None
+) -> dict[str, Any]:
     found = {"exercise": exercise, "passed": passed, "reason": reason, "gap": gap}
-    return {"student": one.student, **found, "digest": one.digest}
+    return {"student": one.student, **found, "digest": _digest(one, only)}
+
+
+def _digest(one: Submission, only: Sequence[str] | None) -> str:
+    """What a row is a result of: the code, and the exercises where not all were graded."""
+    return one.digest if only is None else f"{one.digest}:{'+'.join(sorted(set(only)))}"
+
+
+def _split_known(
+    known: Sequence[dict[str, Any]], one: Submission, only: Sequence[str] | None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Earlier rows of a submission: those that answer this call, if it was graded already; those of other exercises.
+
+    A table of an earlier `only` says nothing of the exercises that it left out, so it answers the same `only` alone.
+    """
+    rows = [
+        row for row in known if row["student"] == one.student and str(row["digest"]).partition(":")[0] == one.digest
+    ]
+    chosen = {"", *(TASKS if only is None else only)}
+    is_complete = any(row["digest"] == one.digest for row in rows)
+    digest = one.digest if is_complete else _digest(one, only)
+    graded = [row for row in rows if row["digest"] == digest and row["exercise"] in chosen]
+    return graded, [row for row in rows if row["exercise"] not in chosen]
 
 
 def _frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -186,7 +231,7 @@ def _keep(target: Path | None, rows: Sequence[dict[str, Any]]) -> None:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=".csv", dir=target.parent)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(csv_of(_frame(rows)))
+            file.write(format_csv(_frame(rows)))
         os.replace(name, target)
     except OSError as error:
         raise CollsimError("cannot write {target!r}: {problem}", target=str(target), problem=error.strerror) from error
@@ -206,4 +251,4 @@ def _known(target: Path | None) -> list[dict[str, Any]]:
     except (ValueError, KeyError) as error:
         why = "{target!r} is not a table of grades: {error}; give another name"
         raise CollsimError(why, target=str(target), error=error) from error
-    return [{str(k): plain_cell(v) for k, v in row.items()} for row in frame.to_dict("records")]
+    return [{str(k): unguard_cell(v) for k, v in row.items()} for row in frame.to_dict("records")]

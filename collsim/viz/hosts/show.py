@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError, Sentence, require_path
-from ...files import replacing, require_place
+from ...files import replacing, require_writable_file
 from ..timeline.document import dumps, encode, sent, timeline
 from .page import notebook_frame, standalone_page
 
@@ -90,7 +90,7 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     if writer is None:
         why = "cannot save to {target!r}: the suffix {suffix!r} is none of {writers}"
         raise CollsimError(why, target=str(target), suffix=target.suffix, writers=", ".join(WRITERS))
-    require_place(target)
+    require_writable_file(target)
     known = _options(target.suffix.lower())
     for name in options:
         if name not in known:

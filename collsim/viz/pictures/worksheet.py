@@ -9,7 +9,6 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError
@@ -33,27 +32,31 @@ class Item:
     reasons: Sequence[str] = field(default_factory=tuple)
 
 
-def pdf(
-    path: Path,
+def draw_pdf(
     heading: str,
     given: Sequence[str],
     items: Sequence[Item],
     plan: str = "",
     drawing: Callable[[Any], Any] | None = None,
-) -> Path:
-    """Write the sheet. With `plan` (a text diagram) or `drawing` (draws in given Axes) what is given has a page of its
-    own. Raises CollsimError where Chinese text is asked for and no font on this machine has it."""
+) -> bytes:
+    """Draw a sheet as a PDF.
+
+    With `plan` (a text diagram) or `drawing` (draws in given Axes) what is given has a page of its own.
+
+    Raises:
+        CollsimError: Chinese text is asked for and no font on this machine has it.
+    """
     import matplotlib as mpl
     from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
 
     family = _fonts("".join([heading, *given, *(i.text + i.answer for i in items)]))
-    target = Path(path)
+    written = BytesIO()  # matplotlib hides what a file system refuses behind an error of zlib
     apart = bool(plan or drawing)
     blocks = list(_blocks(heading, () if apart else given, items))
     with (
         mpl.rc_context({"font.family": family, "pdf.fonttype": 42}),
-        PdfPages(target, metadata={"Title": heading, "CreationDate": None}) as out,
+        PdfPages(written, metadata={"Title": heading, "CreationDate": None}) as out,
     ):
         if apart:
             out.savefig(_given_page(heading, given, plan, drawing))
@@ -61,7 +64,7 @@ def pdf(
             figure = Figure(figsize=(_WIDTH, _HEIGHT))
             _draw(figure, page, number)
             out.savefig(figure)
-    return target
+    return written.getvalue()
 
 
 def _fonts(text: str) -> list[str]:

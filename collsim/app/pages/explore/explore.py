@@ -21,7 +21,7 @@ from ...scenario.outcome import Outcome, build_place, expected_outcome, options_
 from ...scenario.run_questions import BrokenRun
 from ...shell import codebox, filebox
 from ...shell.address import leave
-from ...shell.charts import MEBI, bar_column, number_column, table, text_column
+from ...shell.charts import MEBI, bar_column, number_column, show_frame, table, text_column
 from ...shell.controls import tabs
 from ...shell.notes import bound_note, complain, headline, mistake, note, quantity_figure, small, verdict
 from ...shell.page import page
@@ -229,10 +229,9 @@ def _about(shown: Outcome, choice: Choice) -> None:
         (t("about.steps"), "" if steps is None else f"{steps:g}", f"{shown.figures.steps}"),
         (t("about.sent"), "" if sent is None else format_bytes(sent), format_bytes(int(shown.endpoints["sent"].max()))),
     ]
-    st.dataframe(
+    show_frame(
         pd.DataFrame(counts, columns=["what", "claimed", "here"]),
         column_config={"what": "", "claimed": t("about.claimed"), "here": t("about.here")},
-        hide_index=True,
         width="content",
     )
     for key, words in (("about.formula", entry.formula), ("about.source", entry.source)):

@@ -79,7 +79,7 @@ def _parameters(fitted: Fitted) -> None:
         for kind, (share, alpha) in fitted.links.items()
     ]
     table = pd.DataFrame(rows, columns=[t("fit.parameter"), t("fit.found")])
-    st.dataframe(table, hide_index=True, width="stretch", height=38 + 35 * len(table))
+    charts.show_frame(table, height=38 + 35 * len(table))
     if fitted.unknown:
         names = t("fit.comma").join(t(f"knob.{name}") for name in fitted.unknown)
         note(f"{t('fit.unknown')} {names}")

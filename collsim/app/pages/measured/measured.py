@@ -22,6 +22,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 from ...scenario.choice import MOST_NODES
 from ...scenario.mistakes import sentence
 from ...shell.address import leave, remembered
+from ...shell.charts import show_frame
 from ...shell.controls import choose, folded, forget, place_label, start
 from ...shell.notes import complain, figure, headline, mistake, note, small, title, verdict
 from ...shell.page import page
@@ -128,7 +129,8 @@ def _orders(orders: nccl_log.Orders) -> None:
     for column, (side, those) in zip(st.columns(2, gap="small"), sides.items(), strict=True):
         rows = [(" ".join("–" if rank < 0 else str(rank) for rank in order), count) for order, count in those]
         table = pd.DataFrame(rows, columns=[t(f"graphs.{side}"), t("graphs.channels")])
-        column.dataframe(table, hide_index=True, width="stretch")
+        with column:
+            show_frame(table)
 
 
 def _alike(orders: nccl_log.Orders) -> str:
@@ -309,4 +311,4 @@ def _figures(table: pd.DataFrame) -> None:
     }
     shown = pd.DataFrame({t(key): table[column].map(said) for key, (column, said) in formats.items()})
     shown[t("measured.col.choice")] = table["algorithm"] + " " + table["protocol"]
-    st.dataframe(shown, hide_index=True, width="stretch", height=38 + 35 * len(shown))
+    show_frame(shown, height=38 + 35 * len(shown))

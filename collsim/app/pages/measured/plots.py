@@ -197,7 +197,7 @@ def bought(run: Run) -> None:
     with st.container(border=True, key="card_worth"):
         st.markdown(f"**{t('worth.title')}**")
         note(t("worth.note"))
-        st.dataframe(shown, hide_index=True, width="stretch")
+        charts.show_frame(shown)
 
 
 def _this() -> alt.ColorValue:
