@@ -24,6 +24,7 @@ from .join_code import JoinCode
 from .join_page import render_join_page, render_refusal
 from .page_connection import PageConnection
 from .turns import PAGES_OF_ONE, PageTurn, Turns
+from .uploads import UploadQuota
 
 #: Everybody may ask this, so that whoever started the server can see that it runs.
 HEALTH = "/_stcore/health"
@@ -134,13 +135,14 @@ class AccessControl:
     """
 
     def __init__(self, app: ASGIApp, join_code: JoinCode | None, clients: Clients, base: str = ""):
-        self.app, self.join_code, self.clients, self.health = app, join_code, clients, base + HEALTH
+        self.app, self.join_code, self.clients, self.base = app, join_code, clients, base
+        self.uploads = UploadQuota(clients.limits.upload_bytes, clients.limits.upload_bytes_in_all)
         self.turns = Turns(of_one=max(1, clients.limits.tabs // PAGES_OF_ONE))
         self._delayed = Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, ask for the join code, or refuse."""
-        if scope["type"] not in ("http", "websocket") or (scope["type"], scope["path"]) == ("http", self.health):
+        if scope["type"] not in ("http", "websocket") or (scope["type"], scope["path"]) == ("http", self.base + HEALTH):
             await self.app(scope, receive, send)
             return
         request = ClientRequest(scope)
@@ -191,16 +193,21 @@ class AccessControl:
 
     async def _serve_request(self, request: ClientRequest, receive: Receive, send: Send) -> None:
         """Pass on a request of a client from the network; what it uploads counts."""
-        path, method, client = request.scope["path"], request.scope["method"], request.client_id
-        if _UPLOAD in path and method == "DELETE":
-            self.clients.drop(client, path)
-        elif _UPLOAD in path and method in ("PUT", "POST"):
-            length = request.headers.get("content-length", "")
-            if not length.isdecimal() or not self.clients.upload(client, path, int(length[:12])):
-                text = render_refusal("upload", request.language, plain=True)
-                await _respond(PlainTextResponse(text, 413), request.scope, receive, send)
-                return
-        await self.app(request.build_scope(), receive, send)
+        path, prefix = request.scope["path"], self.base + _UPLOAD
+        if not path.startswith(prefix) or request.scope["method"] not in ("PUT", "POST"):
+            await self.app(request.build_scope(), receive, send)
+            return
+        length, client = request.headers.get("content-length", ""), request.client_id
+        nbytes = int(length[:12]) if length.isdecimal() else None
+        if nbytes is None or not self.uploads.reserve(client, nbytes):
+            text = render_refusal("upload", request.language, plain=True)
+            await _respond(PlainTextResponse(text, 413), request.scope, receive, send)
+            return
+        try:
+            await self.app(request.build_scope(), receive, send)
+        finally:
+            session, _, file = path.removeprefix(prefix).partition("/")
+            self.uploads.settle(client, nbytes, session, file)
 
     async def _serve_page(self, client: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a page for as long as it is open. Limits hold for clients from the network: the reruns of each wait for

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 
 #: The client of whoever sits at this computer; no limit applies to it.
 LOCAL = ""
 #: Addresses that are remembered at a time; those without a page are forgotten first.
 MOST_CLIENTS = 2_000
-#: Seconds after its last page for which a client's uploads count; Streamlit keeps them 120 s (disconnectedSessionTTL).
+#: Seconds for which a client without a page is remembered.
 FORGOTTEN = 180.0
 
 
@@ -67,15 +67,13 @@ class LeakyBucket:
 
 @dataclass
 class Client:
-    """One address: how many pages it has open, when it closed the last one, and what it has uploaded (bytes by
-    path)."""
+    """One address: how many pages it has open, and when it closed the last one."""
 
     opens: LeakyBucket
     messages: LeakyBucket
     tries: LeakyBucket
     last_seen: float
     tabs: int = 0
-    uploads: dict[str, int] = field(default_factory=dict)
 
 
 class Clients:
@@ -125,24 +123,6 @@ class Clients:
         client = self._client(client_id)
         if client is not None:
             client.tries.take()
-
-    def upload(self, client_id: str, path: str, nbytes: int) -> bool:
-        """Take an upload of so many bytes; False where the client, or all together, hold as many as they may."""
-        client = self._client(client_id)
-        if client is None:
-            return False
-        mine = sum(client.uploads.values()) - client.uploads.get(path, 0) + nbytes
-        others = sum(sum(one.uploads.values()) for one in self._known.values() if one is not client)
-        if mine > self.limits.upload_bytes or mine + others > self.limits.upload_bytes_in_all:
-            return False
-        client.uploads[path] = nbytes
-        return True
-
-    def drop(self, client_id: str, path: str) -> None:
-        """The client took an upload back."""
-        client = self._client(client_id)
-        if client is not None:
-            client.uploads.pop(path, None)
 
     def _client(self, client_id: str) -> Client | None:
         """The client of an address; None where too many are remembered."""

@@ -308,18 +308,19 @@ def test_what_no_page_sends_reaches_the_app_from_nowhere_not_from_this_computer_
     assert behind.messages == []
 
 
-def test_uploads_beyond_what_a_client_may_hold_are_refused_before_they_are_read(behind):
-    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(upload_bytes=100)))
+def test_uploads_beyond_what_a_client_may_have_are_refused_before_they_are_read(behind):
+    limits = ClientLimits(upload_bytes=100_000)
+    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits))
     cookie = joined(door)
 
-    def put(name, length, method="PUT"):
+    def put(length, path="/_stcore/upload_file/session/a"):
         headers = {**cookie, **({} if length is None else {"content-length": length})}
-        return knocked(door, PHONE, f"/_stcore/upload_file/session/{name}", method=method, headers=headers)[0]
+        return knocked(door, PHONE, path, method="PUT", headers=headers)[0]
 
-    assert put("a", "60") == 200
-    assert [put("b", length) for length in ("60", None, "-1", "9" * 400, "1e3")] == [413] * 5
-    assert put("a", None, "DELETE") == 200
-    assert put("b", "60") == 200
+    assert [put(length) for length in ("100001", None, "-1", "9" * 400, "1e3")] == [413] * 5
+    assert behind.reached == []
+    assert [put("90000") for _ in range(3)] == [200] * 3, "nothing is stored of it"
+    assert put(None, "/x/_stcore/upload_file/session/a") == 200, "no path of an upload"
 
 
 # ---- for this computer only --------------------------------------------------------------------------------------

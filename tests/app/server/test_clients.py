@@ -2,7 +2,7 @@
 
 import pytest
 
-from collsim.app.server.clients import FORGOTTEN, ClientLimits, Clients, identify_client
+from collsim.app.server.clients import ClientLimits, Clients, identify_client
 from collsim.app.server.join_code import LENGTH, JoinCode, read_join_code
 from collsim.errors import CollsimError
 
@@ -53,22 +53,6 @@ def test_all_reruns_together_have_a_pace_too(clock):
     held = clients(clock, tabs=1000, reruns_in_all=2.0)
     held.open_page("a")
     assert [held.pace_message("a") for _ in range(4)] == pytest.approx([0.0, 0.0, 0.5, 1.0])
-
-
-def test_uploads_count_until_they_are_taken_back_or_the_client_has_long_gone(clock):
-    held = clients(clock, upload_bytes=100, upload_bytes_in_all=150)
-    held.open_page("a")
-    assert held.upload("a", "/1", 60)
-    assert not held.upload("a", "/2", 60)
-    assert held.upload("a", "/1", 90), "the same file again takes the place of the first"
-    assert not held.upload("b", "/1", 80), "90 and 80 bytes are more than all may hold"
-    held.drop("a", "/1")
-    assert held.upload("b", "/1", 80)
-    held.upload("a", "/2", 70)
-    held.close_page("a")
-    clock.now += FORGOTTEN + 1
-    held.open_page("a")
-    assert held.upload("a", "/3", 70), "the earlier ones are forgotten"
 
 
 def test_only_wrong_codes_use_up_tries_and_they_come_back(clock):
