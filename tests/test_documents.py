@@ -115,7 +115,7 @@ def test_the_limits_in_the_security_page_are_those_of_the_server():
         f"| {upload} MB a file, {limits.upload_bytes >> 20} MiB at a time | {limits.upload_bytes_in_all >> 20} MiB |",
         f"| {runs.nbytes >> 10} KiB and {runs.fields:,} fields to run the page again; "
         f"{files.nbytes >> 10} KiB and {files.fields} fields to ask where files go; 16 bytes of any other type |",
-        f"| {limits.tries} a minute |",
+        f"| {limits.wrong_codes} a minute, {limits.wrong_codes_of_browser} of one browser | {limits.wrong_codes_in_all} ",
     ):
         assert row in text, row
 

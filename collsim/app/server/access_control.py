@@ -36,8 +36,7 @@ _UPLOAD = "/_stcore/upload_file/"
 #: header of Streamlit's pages that begins so is the second.
 _PROXY_HEADERS = ("x-", "forwarded", "via", "cf-", "cdn-", "client-ip", "true-client-ip", "fastly-", "fly-", "akamai-")
 _PAGE_HEADER = "x-xsrftoken"
-_COOKIE = "collsim_join"
-_WEEK = 7 * 24 * 3600
+_HOUR, _WEEK = 3600, 7 * 24 * 3600
 #: Seconds after which a page that may not open hears of it, and how many pages of one client wait so: a client that
 #: tries again whenever it is refused, as Streamlit's page does, costs the others little.
 REFUSAL_DELAY, MOST_DELAYED = 2.0, 40
@@ -97,12 +96,24 @@ class ClientRequest(HTTPConnection):
     @property
     def member_cookie(self) -> str:
         """The cookie of a client that has entered the join code, as the browser sends it."""
-        return self.cookies.get(self.cookie_name, "")
+        return self.cookies.get(self.member_cookie_name, "")
 
     @property
-    def cookie_name(self) -> str:
-        """A name for each port: browsers send a host's cookies to all of its ports."""
-        return f"{_COOKIE}_{urlsplit('//' + self.headers.get('host', '')).port or 80}"
+    def browser_cookie(self) -> str:
+        """The cookie of a browser in which somebody has entered a wrong join code."""
+        return self.cookies.get(self.browser_cookie_name, "")
+
+    @property
+    def member_cookie_name(self) -> str:
+        return self._name_cookie("collsim_join")
+
+    @property
+    def browser_cookie_name(self) -> str:
+        return self._name_cookie("collsim_browser")
+
+    def _name_cookie(self, purpose: str) -> str:
+        """Return a name for each port: browsers send a host's cookies to all of its ports."""
+        return f"{purpose}_{urlsplit('//' + self.headers.get('host', '')).port or 80}"
 
     @property
     def language(self) -> str:
@@ -181,14 +192,21 @@ class AccessControl:
         """Return the answer to a client that enters a join code."""
         assert self.join_code is not None
         query = request.query_params.multi_items()
-        if not self.clients.may_try(request.client_id):
+        cookie = request.browser_cookie
+        browser = cookie if self.join_code.browsers.is_issued(cookie) else ""
+        if not self.clients.may_try_code(request.client_id, browser):
             return _build_page(render_join_page(query, request.language, "often"), 429)
         if not self.join_code.is_right(code):
-            self.clients.count_wrong_code(request.client_id)
-            return _build_page(render_join_page(query, request.language, "wrong"), 401)
+            self.clients.count_wrong_code(request.client_id, browser)
+            page = _build_page(render_join_page(query, request.language, "wrong"), 401)
+            if not browser:
+                cookie = self.join_code.browsers.issue()
+                page.set_cookie(request.browser_cookie_name, cookie, max_age=_HOUR, httponly=True, samesite="lax")
+            return page
         response = RedirectResponse(request.url_without_code, 303)
-        cookie = self.join_code.members.issue()
-        response.set_cookie(request.cookie_name, cookie, max_age=_WEEK, httponly=True, samesite="lax")
+        response.set_cookie(
+            request.member_cookie_name, self.join_code.members.issue(), max_age=_WEEK, httponly=True, samesite="lax"
+        )
         return response
 
     async def _serve_request(self, request: ClientRequest, receive: Receive, send: Send) -> None:

@@ -8,15 +8,18 @@ reruns are not: they wait, so that a page that asks too often gets slow and nobo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
+
+from cachetools import LRUCache
 
 #: The client of whoever sits at this computer; no limit applies to it.
 LOCAL = ""
 #: Addresses that are remembered at a time; those without a page are forgotten first.
 MOST_CLIENTS = 2_000
-#: Seconds for which a client without a page is remembered.
+#: Seconds for which a client without a page is remembered after it last did anything. Its limits begin anew when it is
+#: forgotten: by then each of them has recovered.
 FORGOTTEN = 180.0
 
 
@@ -31,7 +34,10 @@ class ClientLimits:
         reruns: of the script per second, for each page that a client may have open; burst: so many at once besides.
         reruns_in_all: per second, of all clients. A page that waits for a long computation asks 2.5 times a second.
         upload_bytes: of one client at a time; upload_bytes_in_all: of all.
-        tries: wrong join codes of one client per minute.
+        wrong_codes: wrong join codes per minute and at once, of one client; wrong_codes_of_browser: of one browser, as
+            far as it keeps its cookie; wrong_codes_in_all: of all clients. Several people may share an address, so
+            that one who does not know the code must not keep the others out. Whoever tries all codes of six letters
+            (47,045,881) from one address needs 136 days for half of them, and 27 days from all addresses.
     """
 
     tabs: int = 12
@@ -42,7 +48,9 @@ class ClientLimits:
     reruns_in_all: float = 120.0
     upload_bytes: int = 32 * 2**20
     upload_bytes_in_all: int = 512 * 2**20
-    tries: int = 20
+    wrong_codes: int = 120
+    wrong_codes_of_browser: int = 20
+    wrong_codes_in_all: int = 600
 
 
 class LeakyBucket:
@@ -67,11 +75,11 @@ class LeakyBucket:
 
 @dataclass
 class Client:
-    """One address: how many pages it has open, and when it closed the last one."""
+    """One address: how many pages it has open, and when it last did anything."""
 
     opens: LeakyBucket
     messages: LeakyBucket
-    tries: LeakyBucket
+    wrong_codes: LeakyBucket
     last_seen: float
     tabs: int = 0
 
@@ -83,6 +91,8 @@ class Clients:
         self.limits, self._clock = limits, clock
         self._known: dict[str, Client] = {}
         self._messages = LeakyBucket(limits.reruns_in_all, int(limits.reruns_in_all), clock)
+        self._wrong_codes = self._build_code_bucket(limits.wrong_codes_in_all)
+        self._browsers: MutableMapping[str, LeakyBucket] = LRUCache(MOST_CLIENTS)
 
     def open_page(self, client_id: str) -> bool:
         """Count one more page; False where this client, or the server, has as many as it may, or opens them too
@@ -113,16 +123,26 @@ class Clients:
         """Count a message of a page; return the seconds for which it waits."""
         return max(self._known[client_id].messages.take(), self._messages.take())
 
-    def may_try(self, client_id: str) -> bool:
-        """Whether this client has a try of the join code left."""
-        client = self._client(client_id)
-        return client is not None and client.tries.is_free()
+    def may_try_code(self, client_id: str, browser: str) -> bool:
+        """Whether this client and this browser, given by its cookie, may try a join code."""
+        return all(bucket.is_free() for bucket in self._find_code_buckets(client_id, browser))
 
-    def count_wrong_code(self, client_id: str) -> None:
-        """Count one wrong try of the join code."""
+    def count_wrong_code(self, client_id: str, browser: str) -> None:
+        """Count one wrong join code."""
+        for bucket in self._find_code_buckets(client_id, browser):
+            bucket.take()
+
+    def _find_code_buckets(self, client_id: str, browser: str) -> list[LeakyBucket]:
         client = self._client(client_id)
-        if client is not None:
-            client.tries.take()
+        buckets = [self._wrong_codes] if client is None else [self._wrong_codes, client.wrong_codes]
+        if browser:
+            if browser not in self._browsers:
+                self._browsers[browser] = self._build_code_bucket(self.limits.wrong_codes_of_browser)
+            buckets.append(self._browsers[browser])
+        return buckets
+
+    def _build_code_bucket(self, per_minute: int) -> LeakyBucket:
+        return LeakyBucket(per_minute / 60.0, per_minute, self._clock)
 
     def _client(self, client_id: str) -> Client | None:
         """The client of an address; None where too many are remembered."""
@@ -133,9 +153,11 @@ class Clients:
             of_one = self.limits.tabs
             opens = LeakyBucket(self.limits.opened * of_one / 60.0, 2 * of_one, self._clock)
             reruns = LeakyBucket(self.limits.reruns * of_one, self.limits.burst * of_one, self._clock)
-            tries = LeakyBucket(self.limits.tries / 60.0, self.limits.tries, self._clock)
-            self._known[client_id] = Client(opens, reruns, tries, self._clock())
-        return self._known[client_id]
+            wrong_codes = self._build_code_bucket(self.limits.wrong_codes)
+            self._known[client_id] = Client(opens, reruns, wrong_codes, self._clock())
+        client = self._known[client_id]
+        client.last_seen = self._clock()
+        return client
 
     def _sweep(self) -> None:
         now = self._clock()

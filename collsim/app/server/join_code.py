@@ -48,13 +48,13 @@ class JoinCode:
     Attributes:
         code: in lower case.
         members: signs the cookies of clients that have entered the code.
-        visitors: signs the cookies of browsers that have tried a wrong one.
+        browsers: signs the cookies of browsers in which somebody has entered a wrong code.
     """
 
     def __init__(self, code: str = ""):
         self.code = code or "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
         secret = secrets.token_bytes(32)
-        self.members, self.visitors = CookieSigner("member", secret), CookieSigner("visitor", secret)
+        self.members, self.browsers = CookieSigner("member", secret), CookieSigner("browser", secret)
 
     def is_right(self, text: str) -> bool:
         """Whether a text is the code; capitals, blanks and dashes do not count."""

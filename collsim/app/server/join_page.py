@@ -11,7 +11,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "code": ("Join code", "加入码"),
     "join": ("Join", "加入"),
     "wrong": ("That is not the join code.", "加入码不正确。"),
-    "often": ("Too many wrong codes from this device. Wait a minute.", "此设备输错次数过多，请稍候一分钟。"),
+    "often": (
+        "Too many wrong codes from this device or its network. Try again in a minute.",
+        "此设备或其网络输错次数过多，请一分钟后再试。",
+    ),
     "full": (
         "This device has as many pages open as it may, or the server is full. Close some and load this page again.",
         "此设备打开的页面已达上限，或服务器已满。请关闭几个页面后重新加载。",

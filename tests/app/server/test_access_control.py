@@ -130,7 +130,7 @@ def test_the_way_on_after_the_code_never_leads_to_another_host(door, path):
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_a_wrong_code_is_told_and_after_many_none_is_tried(behind, lang):
-    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(tries=3)))
+    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(wrong_codes=3)))
     headers = {"accept-language": f"{lang}-CN,de;q=0.5"}
     for _ in range(3):
         status, _, body = knocked(door, PHONE, join="bcdfgx", headers=headers)
@@ -140,6 +140,22 @@ def test_a_wrong_code_is_told_and_after_many_none_is_tried(behind, lang):
     assert status == 429
     assert TEXTS["often"][lang == "zh"] in body
     assert knocked(door, "192.168.1.34", join="bcdfgh")[0] == 303, "the tries of one are not those of another"
+
+
+def test_wrong_codes_in_one_browser_do_not_keep_the_right_code_of_another_out_behind_the_same_address(door):
+    wrong = knocked(door, PHONE, join="bcdfgx")[1]
+    assert "HttpOnly" in wrong["set-cookie"]
+    browser = {"cookie": wrong["set-cookie"].split(";")[0]}
+    answers = [knocked(door, PHONE, join="bcdfgx", headers=browser)[0] for _ in range(25)]
+    assert answers == [401] * 20 + [429] * 5
+    assert knocked(door, PHONE, join="bcdfgh", headers=browser)[0] == 429, "it may not try for a while"
+    assert knocked(door, PHONE, join="bcdfgh")[0] == 303
+
+
+def test_a_forged_cookie_gives_a_browser_no_tries_of_its_own(door):
+    for k in range(120):
+        assert knocked(door, PHONE, join="bcdfgx", headers={"cookie": f"collsim_browser_8501={k}.{k}"})[0] == 401
+    assert knocked(door, PHONE, join="bcdfgh")[0] == 429
 
 
 def test_what_an_address_says_is_kept_over_the_code_and_never_becomes_markup(door):

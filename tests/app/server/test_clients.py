@@ -3,7 +3,7 @@
 import pytest
 
 from collsim.app.server.clients import ClientLimits, Clients, identify_client
-from collsim.app.server.join_code import LENGTH, JoinCode, read_join_code
+from collsim.app.server.join_code import LENGTH, LETTERS, JoinCode, read_join_code
 from collsim.errors import CollsimError
 
 
@@ -56,15 +56,47 @@ def test_all_reruns_together_have_a_pace_too(clock):
 
 
 def test_only_wrong_codes_use_up_tries_and_they_come_back(clock):
-    held = clients(clock, tries=3)
-    assert all(held.may_try("a") for _ in range(10))
+    held = clients(clock, wrong_codes=3)
+    assert all(held.may_try_code("a", "") for _ in range(10))
     for _ in range(3):
-        assert held.may_try("a")
-        held.count_wrong_code("a")
-    assert not held.may_try("a")
-    assert held.may_try("b")
+        assert held.may_try_code("a", "")
+        held.count_wrong_code("a", "")
+    assert not held.may_try_code("a", "")
+    assert held.may_try_code("b", "")
     clock.now += 20.0  # three a minute
-    assert held.may_try("a")
+    assert held.may_try_code("a", "")
+
+
+def test_a_browser_that_tries_too_often_does_not_keep_out_others_behind_its_address(clock):
+    held = clients(clock)
+    tries = 0
+    while held.may_try_code("school", "confused"):
+        held.count_wrong_code("school", "confused")
+        tries += 1
+    assert tries == 20
+    assert held.may_try_code("school", "other")
+    assert held.may_try_code("school", ""), "a browser that has no cookie yet"
+
+
+def guesses(held, clock, minutes, addresses=1):
+    """Wrong codes that are tried by somebody who tries without a pause and keeps no cookie."""
+    count = 0
+    for _ in range(60 * minutes):
+        clock.now += 1.0
+        for k in range(addresses):
+            while held.may_try_code(f"address {k}", ""):
+                held.count_wrong_code(f"address {k}", "")
+                count += 1
+    return count
+
+
+@pytest.mark.parametrize(("addresses", "days"), [(1, 136), (100, 27)])
+def test_who_tries_codes_without_a_pause_needs_months_or_weeks(clock, addresses, days):
+    """The figures that the limits and SECURITY.md name."""
+    minutes = 600
+    per_minute = guesses(clients(clock), clock, minutes, addresses) / minutes
+    assert len(LETTERS) ** LENGTH == 47_045_881
+    assert round(len(LETTERS) ** LENGTH / 2 / per_minute / 60 / 24) == pytest.approx(days, abs=1)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +129,7 @@ def test_a_cookie_is_known_to_the_server_that_gave_it_only():
     join_code = JoinCode("bcdfgh")
     cookie = join_code.members.issue()
     assert join_code.members.is_issued(cookie)
-    assert not join_code.visitors.is_issued(cookie), "a cookie of one purpose is none of another"
+    assert not join_code.browsers.is_issued(cookie), "a cookie of one purpose is none of another"
     word, _, signature = cookie.rpartition(".")
     for wrong in ("", ".", cookie + "0", f"{word}x.{signature}", f".{signature}", JoinCode("bcdfgh").members.issue()):
         assert not join_code.members.is_issued(wrong)
