@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from streamlit import runtime
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 #: Bytes that a file counts at least: storing an empty one takes memory, too.
 LEAST_CHARGE = 64 * 2**10
@@ -22,8 +23,11 @@ def measure_stored_file(session: str, file: str) -> int | None:
 def remove_orphan(session: str, file: str) -> None:
     """Remove a file that arrived after its page had gone: Streamlit removes a page's files when the page goes, and
     would store this one until the server ends."""
-    if runtime.exists() and not runtime.get_instance().is_active_session(session):
-        runtime.get_instance().uploaded_file_mgr.remove_file(session, file)
+    if not runtime.exists() or runtime.get_instance().is_active_session(session):
+        return
+    manager = runtime.get_instance().uploaded_file_mgr
+    if isinstance(manager, MemoryUploadedFileManager):
+        manager.remove_file(session, file)
 
 
 class UploadQuota:
