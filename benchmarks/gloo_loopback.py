@@ -61,7 +61,7 @@ def main(*ranks: str) -> int:
     from collsim import format_bytes
     from collsim.lab.here import socket_here
     from collsim.lab.run import processors
-    from collsim.nccl import facts, gloo_interval, gloo_time
+    from collsim.nccl import parse_facts, predict_gloo_interval, predict_gloo_time
     from collsim.nccl.libraries.gloo import Loopback
 
     pipe = socket_here()
@@ -69,13 +69,15 @@ def main(*ranks: str) -> int:
     print(f"a message {1e6 * pipe.alpha:.1f} us, {pipe.bandwidth / 1e9:.2f} GB/s; load {os.getloadavg()[0]:.1f}")
     outside = 0
     for count in map(int, ranks or ("2", "3", "4")):
-        place = facts(
+        place = parse_facts(
             "A100-SXM4", count, 1, "nvlink3-nvswitch", "none"
         )  # of tensors on the CPU only ranks and nodes count
         for nbytes, runs in zip(SIZES, measured(count), strict=True):
-            usual, fitted = (gloo_time("allreduce", place, nbytes, tensors="cpu", loopback=of) for of in (None, here))
+            usual, fitted = (
+                predict_gloo_time("allreduce", place, nbytes, tensors="cpu", loopback=of) for of in (None, here)
+            )
             best, middle = runs.min(), np.median(runs)
-            near = gloo_interval("allreduce", place, nbytes, tensors="cpu", loopback=here)
+            near = predict_gloo_interval("allreduce", place, nbytes, tensors="cpu", loopback=here)
             outside += not near.low <= best <= near.high
             said = " ".join(f"{1e3 * x:8.3f}" for x in (usual, fitted, best, middle))
             print(

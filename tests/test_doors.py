@@ -23,7 +23,7 @@ from collsim.app.scenario import outcome
 from collsim.app.scenario.choice import from_query
 from collsim.app.shell import results
 from collsim.cli import app
-from collsim.nccl import beside_simulation
+from collsim.nccl import predict_with_simulation
 from collsim.site.gallery import PLACES
 from collsim.viz.timeline.document import decode
 
@@ -291,7 +291,7 @@ def _text(path):
 
 @cache
 def predicted(collective, run, nbytes):
-    return beside_simulation(collective, run.network, nbytes)
+    return predict_with_simulation(collective, run.network, nbytes)
 
 
 @pytest.mark.parametrize(("collective", "run", "nbytes", "what", "answer"), OF_NCCL, ids=lambda value: str(value)[:40])

@@ -25,13 +25,13 @@ INSIDE = {
     "in_order": "any table in another order",
     "beside": "RealTrace.beside",
     "summary": "one column for each exercise that was handed in",
-    "worth": "of one run of the published measurements",
-    "against": "of one run of the published measurements",
-    "together": "of the published measurements",
-    "Accuracy.bands": "the report on measurements, docs/accuracy.md",
-    "Accuracy.kinds": "the report on measurements, docs/accuracy.md",
-    "Accuracy.farthest": "the report on measurements, docs/accuracy.md",
-    "Accuracy.signs": "the report on measurements, docs/accuracy.md",
+    "evaluate_measurement_value": "of one run of the published measurements",
+    "compare_run": "of one run of the published measurements",
+    "compare_runs": "of the published measurements",
+    "Accuracy.summarize_bands": "the report on measurements, docs/accuracy.md",
+    "Accuracy.summarize_kinds": "the report on measurements, docs/accuracy.md",
+    "Accuracy.sort_by_error": "the report on measurements, docs/accuracy.md",
+    "Accuracy.summarize_effects": "the report on measurements, docs/accuracy.md",
 }
 
 
@@ -118,7 +118,7 @@ FRAMES = {
     "Model.to_frame": lambda _: cs.model("resnet18").to_frame(),
     "cs.load of an nccl-tests log": lambda _: cs.load(ROOT / "examples" / "all_reduce_perf.txt"),
     "Calibration.residuals": lambda _: cs.calibrate(ROOT / "examples" / "all_reduce_perf.txt", cs.machine("dgx-a100")).residuals,
-    "cs.nccl.choices": lambda _: cs.nccl.choices("allreduce", cs.machine("dgx-h100"), ["1MiB"], [1]),
+    "cs.nccl.predict_choices": lambda _: cs.nccl.predict_choices("allreduce", cs.machine("dgx-h100"), ["1MiB"], [1]),
     "cs.grade": graded,
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ def accuracy(
     as_json: Json = False,
 ) -> None:
     """Hold the NCCL model against a table of measurements; says where it is wrong, the misses first."""
-    found = cs.nccl.accuracy(cases, measured, out)
+    found = cs.nccl.evaluate_accuracy(cases, measured, out)
     if as_json:
         print_json({name: getattr(found, name) for name in ("cases", "effects", "failed", "notes")})
     else:
@@ -56,9 +56,9 @@ def predict(
     network, notes = place.network(assumed=False), dict[str, None]()
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
-        p = cs.nccl.beside_simulation(collective, network, size, measured=own, launch=launch, version=nccl)
+        p = cs.nccl.predict_with_simulation(collective, network, size, measured=own, launch=launch, version=nccl)
         notes[str(p.release)] = None
-        if why := p.interval().why:
+        if why := p.interval().reason:
             notes[why] = None
         notes |= dict.fromkeys(p.notes)
         rows.append(

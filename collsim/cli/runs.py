@@ -126,7 +126,7 @@ def _say_channels(plan: cs.Schedule, told: bool) -> None:
 
 def _say_apart(trace: cs.Trace) -> None:
     """Where what NCCL is measured to take is far from this simulation: which term makes the difference."""
-    line = cs.nccl.apart(trace)
+    line = cs.nccl.explain_difference(trace)
     if line is not None:
         print(line)
 

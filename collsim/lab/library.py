@@ -77,9 +77,9 @@ def published(on: str, ranks: int, nbytes: int) -> dict[str, tuple[str, str | No
     from ..nccl.libraries import gloo, mpi
 
     if on == "gloo":
-        run = gloo.choose("allreduce", ranks, nbytes)
+        run = gloo.choose_gloo_algorithm("allreduce", ranks, nbytes)
         return {"gloo": (run.name, run.algorithm)}
-    found = {name: mpi.choose(name, "allreduce", ranks, nbytes) for name in mpi.LIBRARIES}
+    found = {name: mpi.choose_mpi_algorithm(name, "allreduce", ranks, nbytes) for name in mpi.LIBRARIES}
     return {name: (choice.name, choice.algorithm) for name, choice in found.items()}
 
 
@@ -104,10 +104,10 @@ def _differing(result: npt.NDArray[Any], ours: npt.NDArray[Any]) -> int:
 def _gloo_ring(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The sum as Gloo's ring adds it: of block b first the part of rank b - 1, then of b - 2 and on around; blocks are
     whole segments, rounded up to whole elements (gloo/allreduce.cc, ring and computeReduceScatterOffsets)."""
-    from ..nccl.libraries.gloo import segments_of
+    from ..nccl.libraries.gloo import count_segments
 
     count, total = len(data), data.shape[1]
-    segments = segments_of(count, data[0].nbytes)
+    segments = count_segments(count, data[0].nbytes)
     block = -(-total // segments) * (segments // count)
     found: npt.NDArray[Any] = np.empty_like(data[0])
     for b in range(count):

@@ -1,108 +1,120 @@
-"""What NCCL would do and how long it would take: its own tuner beside a model of the algorithm over the machine's
-links.
+"""What NCCL would do and how long it would take: its own tuner, and a model of the algorithm over the machine's links.
 
-`predict` answers with both, `trace` simulates the algorithm it chose, `accuracy` holds the model against tables of
-published runs, `calibrate` fits it to a cluster of one's own, `backend` says what to give to torch.distributed.
-`published` are measured runs, `explain` names the hypothesis that fits a gap best, `choices` and `ring_and_tree` say
-what NCCL would do over sizes and nodes, `search` the rings, trees and heads of NVLS it finds on a machine's links.
+`predict` answers with both, `predict_and_simulate` also simulates the algorithm that NCCL would choose,
+`explain_difference` says why prediction and simulation differ. `evaluate_accuracy` compares the model with tables of
+published runs, `calibrate` fits it to a cluster's own measurements, `recommend_backend` says which backend
+torch.distributed should use. `load_published_runs` are measured runs, `explain_gap` names the hypothesis that explains
+the gap between a prediction and a measured run, `predict_choices` and `compare_ring_and_tree` say what NCCL would do
+over sizes and numbers of nodes, `search_graphs` finds the rings, trees and NVLS heads on a machine's links.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .algorithm_choices import Crossover, choices, ring_and_tree
-from .difference import Apart, apart, beside_simulation
+from .algorithm_choices import Crossover, compare_ring_and_tree, predict_choices
+from .difference import Difference, explain_difference, predict_with_simulation
 from .machine.facts import Facts
-from .machine.topology_facts import Searched, facts_of, search
-from .model.links import Parameters
+from .machine.topology_facts import GraphSearch, read_facts, search_graphs
+from .model.links import LinkParameters
 from .model.prediction_interval import Interval
-from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose, cost_table
-from .predicted_schedule import trace
+from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose_algorithm, compute_cost_table
+from .predicted_schedule import predict_and_simulate
 from .prediction import Prediction, predict
-from .search.nvls_heads import Heads
+from .search.nvls_heads import NvlsHeads
 from .search.ring_tree_search import Rings, Trees
-from .tuner_graphs import communicator
+from .tuner_graphs import build_communicator
 
 if TYPE_CHECKING:
     from .libraries import mpi
-    from .libraries.backends import Advice, backend, supports
-    from .libraries.gloo import gloo_interval, gloo_time
+    from .libraries.backends import BackendAdvice, get_support, recommend_backend
+    from .libraries.gloo import predict_gloo_interval, predict_gloo_time
     from .link_calibration import Calibration, calibrate
-    from .machine.machine_words import facts
-    from .measured.gaps import Gap, explain
-    from .measured.measurement_value import worth
-    from .measured.prediction_accuracy import Accuracy, accuracy
-    from .measured.published_runs import Run, against, own_run, published, published_run, together
+    from .machine.machine_words import parse_facts
+    from .measured.gaps import Gap, explain_gap
+    from .measured.measurement_value import evaluate_measurement_value
+    from .measured.prediction_accuracy import Accuracy, evaluate_accuracy
+    from .measured.published_runs import (
+        MeasuredRun,
+        compare_run,
+        compare_runs,
+        create_run,
+        get_published_run,
+        load_published_runs,
+    )
 
-#: What is held beside a prediction (other libraries, tables of measured runs, a fit) is loaded when it is asked for.
-_LATE = {
-    "mpi": "libraries",
-    **dict.fromkeys(("Advice", "backend", "supports"), "libraries.backends"),
-    **dict.fromkeys(("gloo_interval", "gloo_time"), "libraries.gloo"),
-    **dict.fromkeys(("Accuracy", "accuracy"), "measured.prediction_accuracy"),
+#: Module of each name that is imported when somebody first asks for it: other libraries, tables of measured runs and
+#: the fit need pandas, which a prediction does not.
+_LATE_MODULES = {
+    **dict.fromkeys(("BackendAdvice", "get_support", "recommend_backend"), "libraries.backends"),
+    **dict.fromkeys(("predict_gloo_interval", "predict_gloo_time"), "libraries.gloo"),
+    "mpi": "libraries.mpi",
     **dict.fromkeys(("Calibration", "calibrate"), "link_calibration"),
-    "facts": "machine.machine_words",
-    **dict.fromkeys(("Gap", "explain"), "measured.gaps"),
-    **dict.fromkeys(("Run", "against", "own_run", "published", "published_run", "together"), "measured.published_runs"),
-    "worth": "measured.measurement_value",
+    "parse_facts": "machine.machine_words",
+    **dict.fromkeys(("Gap", "explain_gap"), "measured.gaps"),
+    "evaluate_measurement_value": "measured.measurement_value",
+    **dict.fromkeys(("Accuracy", "evaluate_accuracy"), "measured.prediction_accuracy"),
+    **dict.fromkeys(
+        ("MeasuredRun", "compare_run", "compare_runs", "create_run", "get_published_run", "load_published_runs"),
+        "measured.published_runs",
+    ),
 }
 
 __all__ = [
     "Accuracy",
-    "Advice",
-    "Apart",
+    "BackendAdvice",
     "Calibration",
     "Communicator",
     "Crossover",
+    "Difference",
     "Facts",
     "Gap",
     "Graph",
-    "Heads",
+    "GraphSearch",
     "Interval",
-    "Parameters",
+    "LinkParameters",
+    "MeasuredRun",
+    "NvlsHeads",
     "Prediction",
     "Rings",
-    "Run",
-    "Searched",
     "Trees",
     "TunerChoice",
     "TunerCost",
-    "accuracy",
-    "against",
-    "apart",
-    "backend",
-    "beside_simulation",
+    "build_communicator",
     "calibrate",
-    "choices",
-    "choose",
-    "communicator",
-    "cost_table",
-    "explain",
-    "facts",
-    "facts_of",
-    "gloo_interval",
-    "gloo_time",
+    "choose_algorithm",
+    "compare_ring_and_tree",
+    "compare_run",
+    "compare_runs",
+    "compute_cost_table",
+    "create_run",
+    "evaluate_accuracy",
+    "evaluate_measurement_value",
+    "explain_difference",
+    "explain_gap",
+    "get_published_run",
+    "get_support",
+    "load_published_runs",
     "mpi",
-    "own_run",
+    "parse_facts",
     "predict",
-    "published",
-    "published_run",
-    "ring_and_tree",
-    "search",
-    "supports",
-    "together",
-    "trace",
-    "worth",
+    "predict_and_simulate",
+    "predict_choices",
+    "predict_gloo_interval",
+    "predict_gloo_time",
+    "predict_with_simulation",
+    "read_facts",
+    "recommend_backend",
+    "search_graphs",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
+def __getattr__(name: str) -> object:
+    if name not in _LATE_MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = import_module(f"{__name__}.{_LATE[name]}")
-    found = import_module(f"{room.__name__}.mpi") if name == "mpi" else getattr(room, name)
-    globals()[name] = found
-    return found
+    module = import_module(f"{__name__}.{_LATE_MODULES[name]}")
+    value = module if name == "mpi" else getattr(module, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

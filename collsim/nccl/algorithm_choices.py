@@ -15,10 +15,10 @@ from ..errors import CollsimError
 from ..topology import Topology
 from ..units import parse_bytes, parse_count
 from .machine.facts import Facts
-from .machine.topology_facts import facts_of
-from .model.calibration_knobs import calibration_of, links_of, settings_of
-from .model.links import Parameters
-from .prediction import Prediction, as_measured, predict
+from .machine.topology_facts import read_facts
+from .model.calibration_knobs import get_calibration, get_link_parameters, select_pinned_settings
+from .model.links import LinkParameters
+from .prediction import Prediction, apply_calibration, predict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 SIZES = tuple(2**k for k in range(10, 31, 2))
 
 
-def grown(machine: Facts | Topology, nodes: int) -> Facts:
+def grow_facts(machine: Facts | Topology, nodes: int) -> Facts:
     """The facts of so many of a machine's nodes. Raises CollsimError where nothing says what joins them."""
-    one = facts_of(machine)
+    one = read_facts(machine)
     if nodes == one.nodes:
         return one
     if one.net == "none" and nodes > 1:
@@ -37,15 +37,15 @@ def grown(machine: Facts | Topology, nodes: int) -> Facts:
             "this machine has one node and says nothing of a network; give it with two nodes, such as machine(..., "
             "nodes=2)"
         )
-    return replace(one, ranks=nodes * one.local, nodes=nodes, hosts=one.hosts * nodes // one.nodes)
+    return replace(one, ranks=nodes * one.local_ranks, nodes=nodes, hosts=one.hosts * nodes // one.nodes)
 
 
-def choices(
+def predict_choices(
     collective: str,
     machine: Facts | Topology,
     nbytes: Sequence[Any] = SIZES,
     nodes: Sequence[int] = (1, 2, 4, 8, 16, 32),
-    links: Parameters | None = None,
+    links: LinkParameters | None = None,
     **settings: Any,
 ) -> pd.DataFrame:
     """What NCCL runs for every size and number of nodes: a row each.
@@ -62,7 +62,7 @@ def choices(
 
     rows = []
     for count in nodes:
-        facts = grown(machine, parse_count(count, "nodes"))
+        facts = grow_facts(machine, parse_count(count, "nodes"))
         for size in nbytes:
             p = _predicted(collective, machine, facts, size, links, **settings)
             believed = np.nan if p.tuner_time is None else p.tuner_time
@@ -75,13 +75,13 @@ def choices(
 
 
 def _predicted(
-    collective: str, machine: Facts | Topology, facts: Facts, nbytes: Any, links: Parameters | None, **settings: Any
+    collective: str, machine: Facts | Topology, facts: Facts, nbytes: Any, links: LinkParameters | None, **settings: Any
 ) -> Prediction:
     """The prediction for so many nodes of a machine, with what the machine was calibrated to where nothing else is
     told."""
-    p = predict(collective, facts, nbytes, links=links_of(machine) if links is None else links, **settings)
-    known = calibration_of(machine) if links is None else None
-    return p if known is None else as_measured(p, known, settings_of(settings))
+    p = predict(collective, facts, nbytes, links=get_link_parameters(machine) if links is None else links, **settings)
+    known = get_calibration(machine) if links is None else None
+    return p if known is None else apply_calibration(p, known, select_pinned_settings(settings))
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,11 @@ class Crossover:
     notes: tuple[str, ...] = ()
 
 
-def ring_and_tree(
-    machine: Facts | Topology, nbytes: Sequence[Any] = SIZES, nodes: int | None = None, links: Parameters | None = None
+def compare_ring_and_tree(
+    machine: Facts | Topology,
+    nbytes: Sequence[Any] = SIZES,
+    nodes: int | None = None,
+    links: LinkParameters | None = None,
 ) -> Crossover:
     """Allreduce with NCCL_ALGO=Ring and =Tree: from which size on the ring is faster, by the model and by NCCL's own
     formulas.
@@ -109,7 +112,7 @@ def ring_and_tree(
     """
     import pandas as pd
 
-    facts = facts_of(machine) if nodes is None else grown(machine, parse_count(nodes, "nodes"))
+    facts = read_facts(machine) if nodes is None else grow_facts(machine, parse_count(nodes, "nodes"))
     rows, notes = [], dict[str, None]()
     for size in sorted({parse_bytes(n) for n in nbytes}):
         row: dict[str, float] = {"nbytes": size}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .prediction import Prediction
 
 
-def times_of(measured: Any, collective: str) -> dict[int, float]:
+def read_measured_times(measured: Any, collective: str) -> dict[int, float]:
     """Seconds by size: of a mapping such as {"8B": "13us", "1GiB": 8.1e-3}, or of a table with columns nbytes and time
     (seconds), as nccl-tests' log is read; of rows with a collective those of this one.
 
@@ -55,9 +55,9 @@ def _rows(table: pd.DataFrame, collective: str) -> list[tuple[int, float]]:
     return list(zip(table["nbytes"].fillna(0).astype(int), table["time"].astype(float), strict=True))
 
 
-def anchored(here: Prediction, measured: Any, again: Callable[[int], Prediction]) -> Prediction:
+def update_prediction(here: Prediction, measured: Any, again: Callable[[int], Prediction]) -> Prediction:
     """`here` as these measurements move it; `again` predicts another size without them."""
-    known = times_of(measured, here.collective)
+    known = read_measured_times(measured, here.collective)
     points = []
     for size, seconds in known.items():
         at = again(size)
@@ -66,4 +66,4 @@ def anchored(here: Prediction, measured: Any, again: Callable[[int], Prediction]
     found = moved.interval()
     by, sizes = found.middle / here.time, ", ".join(map(format_bytes, known))
     note = f"moved by x {by:.2f}: what was measured at {sizes} says so"
-    return replace(moved.times(by), before=here.time, notes=(*here.notes, note))
+    return replace(moved.scale(by), prior_time=here.time, notes=(*here.notes, note))

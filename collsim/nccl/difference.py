@@ -16,12 +16,20 @@ from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..units import format_bandwidth, format_time
 from .machine.facts import Facts
-from .model.calibration_knobs import links_of
-from .model.links import READ_OFF, Parameters
-from .model.timing import Call, bridge_rate, byte_time, inside_kind, inside_rate, net_rate, time_of
-from .predicted_schedule import trace as simulated
+from .model.calibration_knobs import get_link_parameters
+from .model.links import READ_OFF, LinkParameters
+from .model.timing import (
+    Call,
+    compute_bridge_rate,
+    compute_byte_time,
+    compute_intra_rate,
+    compute_net_rate,
+    compute_time,
+    get_intra_kind,
+)
+from .predicted_schedule import predict_and_simulate as simulated
 from .prediction import BUSBW, Prediction, predict
-from .tuner_graphs import communicator
+from .tuner_graphs import build_communicator
 
 #: Times that differ by less than this factor are not explained.
 FAR = 1.5
@@ -49,7 +57,7 @@ _CHINESE: Final = {
 }
 _FIT = "fitted to some 170 published nccl-tests runs (docs/accuracy.md)"
 #: The published runs that show what a kind of link carries (`links`, where each figure stands beside its constant).
-SHOWN: Final = {
+EVIDENCE: Final = {
     "nvlink-70": "8x V100, allreduce 134.7 of 150 GB/s: github.com/Panlichen/nccl-tests",
     "nvlink-80": "4x and 8x A100, 234.7 of 300: github.com/eugenesiow/LLM-Insights",
     "nvlink-90": "4 to 8 H200, 363 to 366 of 450: github.com/stas00/ml-engineering",
@@ -73,7 +81,7 @@ SHOWN: Final = {
 
 
 @dataclass(frozen=True)
-class Apart:
+class Difference:
     """A prediction (s) and a simulation (s) of one call that differ, and why.
 
     Attributes:
@@ -88,8 +96,8 @@ class Apart:
     algorithm: str
     term: str
     seconds: float
-    why: str
-    rests: str
+    reason: str
+    evidence: str
 
     @property
     def factor(self) -> float:
@@ -100,7 +108,7 @@ class Apart:
     def chinese(self) -> str:
         both = f"predict 为 {format_time(self.predicted)}（NCCL 的 {self.algorithm}）"
         both += f"，simulate 为 {format_time(self.simulated)}"
-        term = f"主要来自{_CHINESE[self.term]}（{format_time(self.seconds)}）；依据：{self.rests}"
+        term = f"主要来自{_CHINESE[self.term]}（{format_time(self.seconds)}）；依据：{self.evidence}"
         return f"{both}，长者为短者的 {self.factor:.3g} 倍，{term}"
 
     def __str__(self) -> str:
@@ -108,11 +116,11 @@ class Apart:
         both = (
             f"predict {format_time(self.predicted)} (NCCL's {self.algorithm}), simulate {format_time(self.simulated)}"
         )
-        term = f"most of it the term {self.term} ({format_time(self.seconds)}): {self.why}; rests on {self.rests}"
+        term = f"most of it the term {self.term} ({format_time(self.seconds)}): {self.reason}; rests on {self.evidence}"
         return f"{both}: {slow} is {self.factor:.3g} times {fast}, {term}"
 
 
-def apart(run: Trace) -> Apart | None:
+def explain_difference(run: Trace) -> Difference | None:
     """Why NCCL is predicted to take `FAR` times as long as a simulation, or as little; None where it is not.
 
     The prediction is for the same algorithm where NCCL has it, else for what NCCL chooses. None also for what NCCL does
@@ -132,7 +140,7 @@ def _algorithm(run: Trace) -> str | None:
     return _NCCL_ALGO.get(run.schedule.name)
 
 
-def beside_simulation(
+def predict_with_simulation(
     collective: str, machine: Facts | Topology, nbytes: Any, *, measured: Any = None, **environment: Any
 ) -> Prediction:
     """`predict`, with a note where the simulation of the same algorithm on the machine's links is far from it.
@@ -150,16 +158,16 @@ def beside_simulation(
     return prediction if found is None else replace(prediction, notes=(*prediction.notes, str(found)))
 
 
-def _explained(p: Prediction, run: Trace) -> Apart | None:
+def _explained(p: Prediction, run: Trace) -> Difference | None:
     seconds = run.time
     if not seconds or max(p.time / seconds, seconds / p.time) <= FAR:
         return None
-    call = _call(p, links_of(run.topology))
+    call = _call(p, get_link_parameters(run.topology))
     if p.time < seconds:
-        return Apart(p.time, seconds, p.algorithm, *_slower(p, run, _stated_bytes(call), call))
-    found = terms(call)
+        return Difference(p.time, seconds, p.algorithm, *_slower(p, run, _stated_bytes(call), call))
+    found = compute_terms(call)
     term = max(found, key=lambda name: found[name])
-    return Apart(p.time, seconds, p.algorithm, term, found[term], *_words(call, term))
+    return Difference(p.time, seconds, p.algorithm, term, found[term], *_words(call, term))
 
 
 def _slower(p: Prediction, run: Trace, stated: float, call: Call) -> tuple[str, float, str, str]:
@@ -177,18 +185,18 @@ def _slower(p: Prediction, run: Trace, stated: float, call: Call) -> tuple[str, 
     return "shared", shared, why, _rate_words(call)[1]
 
 
-def _call(p: Prediction, links: Parameters) -> Call:
+def _call(p: Prediction, links: LinkParameters) -> Call:
     algorithm = "Ring" if p.algorithm == "P2P" else p.algorithm
-    comm = communicator(p.facts, None, None, p.graphs)
-    return Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, comm, links, p.between)
+    comm = build_communicator(p.facts, None, None, p.graph_search)
+    return Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, comm, links, p.fabric)
 
 
-def terms(call: Call) -> dict[str, float]:
+def compute_terms(call: Call) -> dict[str, float]:
     """Seconds of a call that links as they are stated do not explain, by term; with `_stated_bytes` their sum is the
     time."""
-    parts = time_of(call)
+    parts = compute_time(call)
     even = replace(call, links=replace(call.links, unaligned=1.0))
-    aligned, plain = byte_time(even)[0], byte_time(replace(even, protocol="Simple"))[0]
+    aligned, plain = compute_byte_time(even)[0], compute_byte_time(replace(even, protocol="Simple"))[0]
     return {
         "launch": parts.launch,
         "steps": parts.steps,
@@ -202,7 +210,9 @@ def terms(call: Call) -> dict[str, float]:
 def _stated_bytes(call: Call) -> float:
     """Seconds that the bytes need where every link carries all that it is stated to."""
     k, facts = call.links, call.facts
-    both_ways = inside_rate(replace(call, facts=replace(facts, inside="host", wires=None, crossing=False)))
+    both_ways = compute_intra_rate(
+        replace(call, facts=replace(facts, wiring="host", wired_nodes=None, crosses_sockets=False))
+    )
     stated = replace(
         k,
         carries=dict.fromkeys(k.carries, 1.0),
@@ -217,7 +227,7 @@ def _stated_bytes(call: Call) -> float:
         tree=1.0,
         unaligned=1.0,
     )
-    return byte_time(replace(call, protocol="Simple", links=stated))[0]
+    return compute_byte_time(replace(call, protocol="Simple", links=stated))[0]
 
 
 def _words(call: Call, term: str) -> tuple[str, str]:
@@ -238,24 +248,26 @@ def _words(call: Call, term: str) -> tuple[str, str]:
 
 def _rate_words(call: Call) -> tuple[str, str]:
     facts = call.facts
-    limit = byte_time(replace(call, protocol="Simple"))[1]
+    limit = compute_byte_time(replace(call, protocol="Simple"))[1]
     if limit == "fabric":
-        return f"{call.between.link} carries the bytes of many hops", SHOWN.get(facts.net) or _FIT
+        return f"{call.fabric.busiest_link} carries the bytes of many hops", EVIDENCE.get(facts.net) or _FIT
     if limit == "channels":
         return "NCCL's channels move no more than their thread blocks do", "NCCL's own caps (src/graph/tuning.cc)"
-    if limit == facts.inside:
-        real, full, kind = inside_rate(call), facts.link_rate, inside_kind(facts)
-        crossing = facts.crossing and limit in ("host", "pcie")
+    if limit == facts.wiring:
+        real, full, kind = compute_intra_rate(call), facts.link_rate, get_intra_kind(facts)
+        crossing = facts.crosses_sockets and limit in ("host", "pcie")
         who = {"host": "data staged through host memory", "pcie": "peer copies over PCIe"}.get(limit, f"{kind} links")
         across = " between sockets" if crossing else ""
-        kind = "host one way" if limit == "host" and facts.partly else kind
-        shown = [SHOWN.get(kind) or READ_OFF.get(f"carries.{kind}", _FIT)]
+        kind = "host one way" if limit == "host" and facts.staged_between_switches else kind
+        shown = [EVIDENCE.get(kind) or READ_OFF.get(f"carries.{kind}", _FIT)]
         if crossing:
-            shown.append(f"one published case, {READ_OFF['host_crossing']}" if limit == "host" else SHOWN["crossing"])
+            shown.append(
+                f"one published case, {READ_OFF['host_crossing']}" if limit == "host" else EVIDENCE["crossing"]
+            )
         return f"{who}{across} move at {format_bandwidth(real)} of {format_bandwidth(full)}", "; ".join(shown)
     full = facts.nics * facts.nic_rate
     return (
-        f"the {facts.nics:g} cards of a node ({limit}) carry {format_bandwidth(net_rate(call))} of "
+        f"the {facts.nics:g} cards of a node ({limit}) carry {format_bandwidth(compute_net_rate(call))} of "
         f"{format_bandwidth(full)}",
         _net_evidence(call),
     )
@@ -263,6 +275,6 @@ def _rate_words(call: Call) -> tuple[str, str]:
 
 def _net_evidence(call: Call) -> str:
     facts = call.facts
-    if facts.net != "tcp" and bridge_rate(call) < facts.nic_rate * call.links.carries[facts.net]:
-        return SHOWN["without gdr" if facts.gdr is False else "host bridge"]
-    return SHOWN.get(facts.net) or READ_OFF.get(f"carries.{facts.net}", _FIT)
+    if facts.net != "tcp" and compute_bridge_rate(call) < facts.nic_rate * call.links.carries[facts.net]:
+        return EVIDENCE["without gdr" if facts.gdr is False else "host bridge"]
+    return EVIDENCE.get(facts.net) or READ_OFF.get(f"carries.{facts.net}", _FIT)

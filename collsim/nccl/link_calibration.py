@@ -20,16 +20,25 @@ from ..topology import Topology
 from ..topology.calibrated import LinkFigures, Measured, Residue, calibrated
 from ..topology.network import Hop
 from ..units import format_bytes, format_time
-from .machine.fabric_cost import between
+from .machine.fabric_cost import compute_fabric_cost
 from .machine.facts import Facts
-from .machine.topology_facts import facts_of, searched
-from .model.calibration_knobs import CLUSTER, Knobs, beyond, fitted_on, poor, residue_of, settings_of, turned
-from .model.links import MEASURED, Parameters
-from .model.relative_error import relative_error
-from .model.timing import Call, hops, inside_rate, net_rate, step_time, time_of
-from .model.tuner import choose
-from .prediction import Prediction, as_measured, collective_name, predict
-from .tuner_graphs import communicator
+from .machine.topology_facts import build_graph_search, read_facts
+from .model.calibration_knobs import (
+    CLUSTER,
+    Knobs,
+    apply_knobs,
+    describe_poor_fit,
+    find_extrapolations,
+    interpolate_residue,
+    select_pinned_settings,
+    summarize_fit_data,
+)
+from .model.links import MEASURED, LinkParameters
+from .model.relative_error import compute_relative_error
+from .model.timing import Call, compute_intra_rate, compute_net_rate, compute_step_time, compute_time, count_hops
+from .model.tuner import choose_algorithm
+from .prediction import Prediction, apply_calibration, parse_collective, predict
+from .tuner_graphs import build_communicator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +77,7 @@ class Calibration:
     """
 
     machine: Facts | Topology
-    links: Parameters
+    links: LinkParameters
     measured: Measured
     residuals: pd.DataFrame
 
@@ -94,7 +103,7 @@ class Calibration:
         return self.measured.held_out
 
     @property
-    def unknown(self) -> tuple[str, ...]:
+    def unknown_knobs(self) -> tuple[str, ...]:
         """Knobs that no measurement of this log moves: they stay as collsim has them."""
         return tuple(name for name in CLUSTER if name not in self.factors)
 
@@ -102,13 +111,14 @@ class Calibration:
         """As `predict`, with these links. Raises CollsimError beyond what was measured, unless `extrapolate` is
         said."""
         found = predict(collective, self.machine, nbytes, links=self.links, **environment)
-        settings = settings_of(environment)
+        settings = select_pinned_settings(environment)
         guessed = in_a_row(
-            beyond(self.fitted_on, found.facts, found.collective, found.nbytes, settings), "{first}; {then}"
+            find_extrapolations(self.fitted_on, found.facts, found.collective, found.nbytes, settings),
+            "{first}; {then}",
         )
         if guessed and not extrapolate:
             raise CollsimError("{guessed}; say extrapolate=True to go there all the same", guessed=guessed)
-        return as_measured(found, self.measured, settings)
+        return apply_calibration(found, self.measured, settings)
 
     def save(self, path: str | Path) -> None:
         """Write the machine as YAML, whole or not at all: `load_topology` gives it back calibrated.
@@ -131,14 +141,14 @@ class Calibration:
         ]
         by_size = [factor for residue in self.measured.residues for factor in residue.factors]
         lines.append(f"  left to the sizes themselves          x {min(by_size):.2f} to {max(by_size):.2f}")
-        worst = self.residuals.assign(off=relative_error(self.residuals.ratio)).nlargest(3, "off")
+        worst = self.residuals.assign(off=compute_relative_error(self.residuals.ratio)).nlargest(3, "off")
         lines += [
             f"  farthest off: {format_bytes(int(size))} predicted {ratio:.2f} x measured"
             for size, ratio in zip(worst.nbytes, worst.ratio, strict=True)
         ]
-        if self.unknown:
-            lines.append(f"  this log says nothing about: {', '.join(self.unknown)}")
-        if sentence := poor(self.held_out):
+        if self.unknown_knobs:
+            lines.append(f"  this log says nothing about: {', '.join(self.unknown_knobs)}")
+        if sentence := describe_poor_fit(self.held_out):
             lines.append(f"  poor: {sentence}")
         return "\n".join(lines)
 
@@ -166,7 +176,7 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
         )
     if strange := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
         raise CollsimError(unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
-    facts = facts_of(machine)
+    facts = read_facts(machine)
     usable = _usable(measured, facts)
     if len(usable) < 4:
         raise CollsimError(
@@ -174,9 +184,9 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
             "sizes (-b 8 -e 1G -f 2)",
             usable=len(usable),
         )
-    samples = [sample(row, machine, environment) for row in usable.itertuples()]
+    samples = [build_sample(row, machine, environment) for row in usable.itertuples()]
     factors, residues = _fitted(samples)
-    links = turned(MEASURED, CLUSTER, factors)
+    links = apply_knobs(MEASURED, CLUSTER, factors)
     residuals = pd.DataFrame(
         {
             "collective": [s.call.collective for s in samples],
@@ -187,12 +197,14 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
     )
     residuals["ratio"] = residuals.predicted / residuals.measured
     sizes, ranks = (int(usable.nbytes.min()), int(usable.nbytes.max())), sorted({s.call.facts.ranks for s in samples})
-    seen = fitted_on(facts, sizes, ranks, sorted({s.call.collective for s in samples}), settings_of(environment))
-    error, held_out = round(float(relative_error(residuals.ratio).median()), 4), _held_out(samples)
+    seen = summarize_fit_data(
+        facts, sizes, ranks, sorted({s.call.collective for s in samples}), select_pinned_settings(environment)
+    )
+    error, held_out = round(float(compute_relative_error(residuals.ratio).median()), 4), _held_out(samples)
     known = Measured({}, factors, seen, error, held_out, residues)
     if not isinstance(machine, Topology):
         return Calibration(machine, links, known, residuals)
-    known = replace(known, links=figures(machine, links))
+    known = replace(known, links=compute_link_figures(machine, links))
     return Calibration(calibrated(machine, known), links, known, residuals)
 
 
@@ -225,8 +237,8 @@ def _numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
 
 def _fitted(samples: Sequence[Sample]) -> tuple[dict[str, float], tuple[Residue, ...]]:
     """The knobs that these samples move, and what they leave by size."""
-    spoken = {name: CLUSTER[name] for name in CLUSTER if moved(samples, MEASURED, CLUSTER[name])}
-    factors = solve(samples, MEASURED, spoken, pull=_PULL, scale=_OUTLIER)
+    spoken = {name: CLUSTER[name] for name in CLUSTER if has_effect(samples, MEASURED, CLUSTER[name])}
+    factors = fit_factors(samples, MEASURED, spoken, pull=_PULL, scale=_OUTLIER)
     left = np.log([s.seconds for s in samples]) - np.log(_predicted(samples, factors, ()))
     groups: dict[tuple[str, int], list[int]] = {}
     for i, one in enumerate(samples):
@@ -254,12 +266,12 @@ def _smoothed(x: Floats, left: Floats, at: Floats) -> Floats:
 
 def _predicted(samples: Sequence[Sample], factors: Mapping[str, float], residues: Sequence[Residue]) -> Floats:
     """Seconds of each sample's call, with the knobs turned and the residues of its collective."""
-    links = turned(MEASURED, CLUSTER, factors)
+    links = apply_knobs(MEASURED, CLUSTER, factors)
     found = []
     for call in (s.call for s in samples):
-        seen = fitted_on(call.facts, (0, 0), [], [], {})
-        time = time_of(replace(call, links=links)).total
-        found.append(time * residue_of(seen, residues, call.facts, (call.collective, call.nbytes), {}))
+        seen = summarize_fit_data(call.facts, (0, 0), [], [], {})
+        time = compute_time(replace(call, links=links)).total
+        found.append(time * interpolate_residue(seen, residues, call.facts, (call.collective, call.nbytes), {}))
     return np.array(found)
 
 
@@ -273,38 +285,50 @@ def _held_out(samples: Sequence[Sample]) -> float | None:
     for fold in (0, 1):
         factors, residues = _fitted([s for s in samples if half[s.call.nbytes] != fold])
         rest = [s for s in samples if half[s.call.nbytes] == fold]
-        off += relative_error(_predicted(rest, factors, residues) / np.array([s.seconds for s in rest])).tolist()
+        off += compute_relative_error(
+            _predicted(rest, factors, residues) / np.array([s.seconds for s in rest])
+        ).tolist()
     return round(float(np.median(off)), 4)
 
 
-def figures(machine: Topology, links: Parameters) -> dict[str, LinkFigures]:
+def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, LinkFigures]:
     """What cables of each kind carry and what they take to cross, for simulations of whole chunks.
 
     A ring's share of the nominal rate; and of a step of the protocol Simple, which moves whole chunks as a simulation
     does, what the cables of other kinds on that way leave. Kinds are those between neighbours in a node, and between
     nodes.
     """
-    facts, found = facts_of(machine), dict[str, LinkFigures]()
-    call = Call("allgather", "Ring", "Simple", 2**30, facts, communicator(facts, found=searched(facts)), links)
+    facts, found = read_facts(machine), dict[str, LinkFigures]()
+    call = Call(
+        "allgather",
+        "Ring",
+        "Simple",
+        2**30,
+        facts,
+        build_communicator(facts, graph_search=build_graph_search(facts)),
+        links,
+    )
     per_node = facts.ranks // facts.nodes
-    if facts.local > 1:
-        one = replace(call, facts=replace(facts, ranks=facts.local, nodes=1, hosts=0))
-        step = step_time(one, "allgather", "Simple") / (facts.local - 1)
-        kinds = _KINDS_INSIDE.get(facts.inside, ("nvlink", "xgmi"))
-        ways = (machine.route(0, peer) for peer in range(1, facts.local))
+    if facts.local_ranks > 1:
+        one = replace(call, facts=replace(facts, ranks=facts.local_ranks, nodes=1, hosts=0))
+        step = compute_step_time(one, "allgather", "Simple") / (facts.local_ranks - 1)
+        kinds = _KINDS_INSIDE.get(facts.wiring, ("nvlink", "xgmi"))
+        ways = (machine.route(0, peer) for peer in range(1, facts.local_ranks))
         way = next(
             (w for w in ways if any(hop.kind in kinds for hop in w)), []
         )  # pairs may have a bridge that the ring's others lack
-        found |= _of_way(way, kinds, inside_rate(call) / facts.link_rate, step)
+        found |= _of_way(way, kinds, compute_intra_rate(call) / facts.link_rate, step)
     if facts.nodes > 1:
-        near, far = hops("allgather", "Ring", facts)
+        near, far = count_hops("allgather", "Ring", facts)
         inside = 0.0 if not near else near * step
-        step = (step_time(call, "allgather", "Simple") - inside) / far
+        step = (compute_step_time(call, "allgather", "Simple") - inside) / far
         way = [
             hop._replace(alpha=found[hop.kind].alpha) if hop.kind in found else hop
             for hop in machine.route(0, per_node)
         ]
-        found |= _of_way(way, ("infiniband", "ethernet", "cable"), net_rate(call) / (facts.nics * facts.nic_rate), step)
+        found |= _of_way(
+            way, ("infiniband", "ethernet", "cable"), compute_net_rate(call) / (facts.nics * facts.nic_rate), step
+        )
     return found
 
 
@@ -317,35 +341,37 @@ def _of_way(way: Sequence[Hop], kinds: Sequence[str], carries: float, step: floa
     return {kind: LinkFigures(carries, max(0.0, step - others) / sum(hop.kind == kind for hop in way))}
 
 
-def sample(row: Any, machine: Facts | Topology, environment: Mapping[str, str | None]) -> Sample:
+def build_sample(row: Any, machine: Facts | Topology, environment: Mapping[str, str | None]) -> Sample:
     """A measured row as a call with the algorithm and protocol that NCCL would choose."""
-    here = facts_of(machine, row.ranks)
-    graphs = searched(here)
-    comm, size = communicator(here, found=graphs), int(row.nbytes)
-    name, algorithm, protocol = collective_name(row.collective), "Ring", "Simple"
+    here = read_facts(machine, row.ranks)
+    graphs = build_graph_search(here)
+    comm, size = build_communicator(here, graph_search=graphs), int(row.nbytes)
+    name, algorithm, protocol = parse_collective(row.collective), "Ring", "Simple"
     if name not in ("alltoall", "sendrecv"):
-        settings = settings_of(environment)
-        choice = choose(name, comm, size, settings.get("NCCL_ALGO", ""), settings.get("NCCL_PROTO", ""))
+        settings = select_pinned_settings(environment)
+        choice = choose_algorithm(name, comm, size, settings.get("NCCL_ALGO", ""), settings.get("NCCL_PROTO", ""))
         algorithm, protocol = choice.algorithm, choice.protocol
     call = Call(name, algorithm, protocol, size, here, comm)
     if isinstance(machine, Topology):
-        call = replace(call, between=between(name, algorithm, machine, here, graphs))
+        call = replace(call, fabric=compute_fabric_cost(name, algorithm, machine, here, graphs))
     return Sample(call, float(row.time))
 
 
-def moved(samples: Sequence[Sample], start: Parameters, knob: tuple[tuple[str, tuple[str | int, ...]], ...]) -> bool:
+def has_effect(
+    samples: Sequence[Sample], start: LinkParameters, knob: tuple[tuple[str, tuple[str | int, ...]], ...]
+) -> bool:
     """Does turning this knob, up or down, change the time of any sample?"""
-    either = [turned(start, {"it": knob}, {"it": factor}) for factor in (math.exp(-0.5), math.exp(0.5))]
+    either = [apply_knobs(start, {"it": knob}, {"it": factor}) for factor in (math.exp(-0.5), math.exp(0.5))]
     return any(
-        time_of(replace(s.call, links=links)).total != time_of(replace(s.call, links=start)).total
+        compute_time(replace(s.call, links=links)).total != compute_time(replace(s.call, links=start)).total
         for s in samples
         for links in either
     )
 
 
-def solve(
+def fit_factors(
     samples: Sequence[Sample],
-    start: Parameters,
+    start: LinkParameters,
     knobs: Knobs,
     pull: float | Mapping[str, float],
     scale: float = 0.25,
@@ -362,8 +388,8 @@ def solve(
     weight = np.array([s.weight for s in samples])
 
     def times(x: Floats, at: Sequence[int] | npt.NDArray[np.intp]) -> Floats:
-        links = turned(start, knobs, dict(zip(names, np.exp(x), strict=True)))
-        return np.log([time_of(replace(samples[i].call, links=links)).total for i in at])
+        links = apply_knobs(start, knobs, dict(zip(names, np.exp(x), strict=True)))
+        return np.log([compute_time(replace(samples[i].call, links=links)).total for i in at])
 
     def residuals(x: Floats, seconds: Floats) -> Floats:
         ratio = seconds - want
@@ -387,11 +413,11 @@ def solve(
             columns.append((residuals(near, nudged) - at) / _NUDGE)
         return np.stack(columns, axis=1)
 
-    found = levenberg_marquardt(lambda x: times(x, everything), residuals, slope, still)
+    found = minimize_squares(lambda x: times(x, everything), residuals, slope, still)
     return dict(zip(names, np.exp(found).tolist(), strict=True))
 
 
-def levenberg_marquardt(
+def minimize_squares(
     seconds: Callable[[Floats], Floats],
     residuals: Callable[[Floats, Floats], Floats],
     slope: Callable[[Floats, Floats], Floats],

@@ -18,10 +18,10 @@ from ..registry import schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
-from .machine.fabric_cost import with_ranks
+from .machine.fabric_cost import restrict_ranks
 from .machine.facts import Facts
 from .prediction import Prediction, predict
-from .search.ring_tree_search import over_nodes
+from .search.ring_tree_search import build_rank_orders
 
 #: Bytes of a chunk that a channel sends at a time with Simple: one slot of the buffer (NCCL src/include/device.h: 4 MiB
 #: / NCCL_STEPS).
@@ -31,7 +31,7 @@ NVLS_CHUNK = 128 * 1024
 _MOST_CHANNELS, _MOST_CHUNKS = 8, 32
 
 
-def trace(
+def predict_and_simulate(
     collective: str, machine: Topology, nbytes: Any, *, engine: str = "lockstep", **environment: Any
 ) -> tuple[Prediction, Trace]:
     """What `predict` says, and the simulation of that algorithm on the machine.
@@ -54,7 +54,7 @@ def trace(
         )
     prediction = predict(collective, machine, nbytes, **environment)
     machine = _of_ranks(machine, prediction.facts)
-    return prediction, simulate(schedule_of(prediction, machine), machine, prediction.nbytes, engine=engine)
+    return prediction, simulate(build_schedule(prediction, machine), machine, prediction.nbytes, engine=engine)
 
 
 def _of_ranks(machine: Topology, facts: Facts) -> Topology:
@@ -64,10 +64,10 @@ def _of_ranks(machine: Topology, facts: Facts) -> Topology:
     if facts.ranks % facts.nodes:
         why = "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple"
         raise CollsimError(why, ranks=facts.ranks, nodes=facts.nodes)
-    return with_ranks(machine, facts)
+    return restrict_ranks(machine, facts)
 
 
-def schedule_of(prediction: Prediction, machine: Topology) -> Schedule:
+def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
     """The schedule of the algorithm that was predicted, with no more channels and chunks than a picture needs.
 
     Args:
@@ -80,18 +80,20 @@ def schedule_of(prediction: Prediction, machine: Topology) -> Schedule:
         return schedule(f"{p.collective}_direct", ranks=ranks)
     if p.algorithm == "Tree":
         return _tree(p, machine, chunks, max(2, channels // 2 * 2))
-    if p.graphs is not None:
-        machine = replace(machine, orders=p.graphs.rings.orders(p.facts.nodes))
+    if p.graph_search is not None:
+        machine = replace(machine, orders=p.graph_search.rings.build_orders(p.facts.nodes))
     channels = _evenly(channels, machine)
     if p.collective in ("broadcast", "reduce"):
         return schedule(f"{p.collective}_chain", ranks=ranks, chunks=chunks, channels=channels, topology=machine)
-    pieces = max(1, min(_MOST_CHUNKS // 2, p.nbytes // (NVLS_CHUNK * p.facts.local)))
+    pieces = max(1, min(_MOST_CHUNKS // 2, p.nbytes // (NVLS_CHUNK * p.facts.local_ranks)))
     if p.algorithm == "NVLS":
         return schedule(
             f"{p.collective}_nvls", ranks=ranks, **({"chunks": pieces} if p.collective == "allreduce" else {})
         )
     if p.algorithm == "NVLSTree":
-        return schedule("allreduce_nvls_tree", ranks=ranks, per_node=p.facts.local, chunks=pieces, topology=machine)
+        return schedule(
+            "allreduce_nvls_tree", ranks=ranks, per_node=p.facts.local_ranks, chunks=pieces, topology=machine
+        )
     if p.algorithm == "PAT":
         return schedule(f"{p.collective}_pat", ranks=ranks)
     return schedule(f"{p.collective}_ring", ranks=ranks, channels=channels, topology=machine)
@@ -100,11 +102,14 @@ def schedule_of(prediction: Prediction, machine: Topology) -> Schedule:
 def _tree(p: Prediction, machine: Topology, chunks: int, channels: int) -> Schedule:
     """The double binary tree over the chains that the search found."""
     shape: dict[str, Any] = {}
-    if p.graphs is not None:
-        trees = p.graphs.trees
-        machine, shape = replace(machine, orders=over_nodes(trees.channels, p.facts.nodes)), {"pattern": trees.shape}
+    if p.graph_search is not None:
+        trees = p.graph_search.trees
+        machine, shape = (
+            replace(machine, orders=build_rank_orders(trees.channels, p.facts.nodes)),
+            {"pattern": trees.shape},
+        )
     channels = _evenly(channels, machine)
-    sizes = {"ranks": p.facts.ranks, "chunks": chunks, "channels": channels, "per_node": p.facts.local}
+    sizes = {"ranks": p.facts.ranks, "chunks": chunks, "channels": channels, "per_node": p.facts.local_ranks}
     return schedule("allreduce_double_binary_tree", **sizes, topology=machine, **shape)
 
 

@@ -14,19 +14,34 @@ from ..topology.assumed import assumptions
 from ..topology.calibrated import Measured
 from ..topology.files.effects import sentences
 from ..units import format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
-from .bayesian_update import anchored
-from .machine.fabric_cost import ONE_SWITCH, Between, between
-from .machine.facts import PCIE_GBPS, Facts, require_one_host
-from .machine.network_plugins import set_by
-from .machine.topology_facts import Searched, cross_nic_of, facts_of, searched
-from .model.calibration_knobs import beyond, calibration_of, links_of, poor, residue_of, settings_of
-from .model.links import FABRICS, Parameters
-from .model.prediction_interval import LEVEL, Interval, Point, Shares, class_of, interval, shares
-from .model.releases import Release, minor_of, release_of, sentence_of
-from .model.timing import Call, Time, launch_time, time_of, unaligned
-from .model.tuner import TunerChoice, allowed, choose
+from .bayesian_update import update_prediction
+from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
+from .machine.facts import PCIE_GBPS, Facts, require_shared_host
+from .machine.network_plugins import find_plugin_settings
+from .machine.topology_facts import GraphSearch, build_graph_search, parse_cross_nic, read_facts
+from .model.calibration_knobs import (
+    describe_poor_fit,
+    find_extrapolations,
+    get_calibration,
+    get_link_parameters,
+    interpolate_residue,
+    select_pinned_settings,
+)
+from .model.links import FABRICS, LinkParameters
+from .model.prediction_interval import (
+    LEVEL,
+    Interval,
+    Point,
+    Shares,
+    classify_machine,
+    compute_interval,
+    compute_shares,
+)
+from .model.releases import Release, describe_release, find_release, parse_version
+from .model.timing import Call, TimeParts, compute_launch_time, compute_time, has_unaligned_blocks
+from .model.tuner import TunerChoice, choose_algorithm, parse_allowed_names
 from .search import constants as c
-from .tuner_graphs import communicator
+from .tuner_graphs import build_communicator
 
 #: Collectives of nccl-tests, with the factor from algbw to busbw (nccl-tests doc/PERFORMANCE.md; sendrecv 1).
 BUSBW: dict[str, Callable[[int], float]] = {
@@ -68,38 +83,38 @@ class Prediction:
     protocol: str
     channels: int
     threads: int
-    parts: Time
+    parts: TimeParts
     tuner: TunerChoice | None
     facts: Facts
     notes: tuple[str, ...] = field(default_factory=tuple)
-    graphs: Searched | None = field(default=None, compare=False, repr=False)
+    graph_search: GraphSearch | None = field(default=None, compare=False, repr=False)
     points: tuple[Point, ...] = ()
-    before: float | None = None
-    between: Between = ONE_SWITCH
+    prior_time: float | None = None
+    fabric: FabricCost = ONE_SWITCH
     version: int | None = None
 
     @property
     def release(self) -> Sentence:
         """What NCCL's version means for the choice, or which was assumed."""
-        if self.facts.amd:
+        if self.facts.is_amd:
             return Sentence("RCCL runs here, whose tables are its own; NCCL's versions do not count")
-        return sentence_of(self.version)
+        return describe_release(self.version)
 
     @property
     def kind(self) -> str:
         """The class of the machine, as `model.spread` has it."""
-        return class_of(self.facts)
+        return classify_machine(self.facts)
 
     @property
     def shares(self) -> Shares:
         """Parts of the time that wait, fill the pipeline, and move bytes."""
-        return shares(self.parts.launch + self.parts.steps, self.parts.fill, self.parts.bytes)
+        return compute_shares(self.parts.launch + self.parts.steps, self.parts.fill, self.parts.bytes)
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Where the measured time lies with a probability of `level`, and from how many published systems that is
         known. Raises CollsimError for a level that is not between 0 and 1."""
-        unmoved = self.time if self.before is None else self.before
-        return interval(self.kind, self.collective, self.shares, unmoved, level, self.points)
+        unmoved = self.time if self.prior_time is None else self.prior_time
+        return compute_interval(self.kind, self.collective, self.shares, unmoved, level, self.points)
 
     @cached_property
     def _usual(self) -> Interval:
@@ -119,10 +134,10 @@ class Prediction:
         """Seconds that NCCL's tuner believes, which knows no contention; None where it has no opinion."""
         return None if self.tuner is None else self.tuner.time_us * 1e-6
 
-    def times(self, factor: float) -> Prediction:
+    def scale(self, factor: float) -> Prediction:
         """The same, so many times as long: what a calibration found that the model does not explain."""
         rates = {"algbw": self.algbw / factor, "busbw": self.busbw / factor}
-        return replace(self, time=self.time * factor, parts=self.parts.times(factor), **rates)  # type: ignore[arg-type]
+        return replace(self, time=self.time * factor, parts=self.parts.scale(factor), **rates)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         believed = "" if self.tuner_time is None else f"; NCCL's tuner believes {format_time(self.tuner_time)}"
@@ -149,7 +164,7 @@ def predict(
     NCCL_CROSS_NIC: int | str | None = None,
     NCCL_NVLS_ENABLE: bool | int | str | None = None,
     NCCL_PAT_ENABLE: bool | int | str | None = None,
-    links: Parameters | None = None,
+    links: LinkParameters | None = None,
     launch: str | None = None,
     version: str | None = None,
     measured: Any = None,
@@ -181,11 +196,11 @@ def predict(
     settings = {name: value for name, value in locals().items() if name.startswith("NCCL_")}
 
     def found(place: Facts | Topology, size: Any = nbytes) -> Prediction:
-        return _predicted(collective, place, size, ranks, links, launch, minor_of(version), **settings)
+        return _predicted(collective, place, size, ranks, links, launch, parse_version(version), **settings)
 
     here = found(machine)
     if measured is not None:
-        here = anchored(here, measured, lambda size: found(machine, size))
+        here = update_prediction(here, measured, lambda size: found(machine, size))
     if not isinstance(machine, Topology) or not assumptions(machine):
         return here
     lines = sentences(machine, lambda place: found(place).time)
@@ -197,7 +212,7 @@ def _predicted(
     machine: Facts | Topology,
     nbytes: Any,
     ranks: Any,
-    links: Parameters | None,
+    links: LinkParameters | None,
     launch: str | None,
     version: int | None,
     *,
@@ -212,75 +227,78 @@ def _predicted(
     NCCL_PAT_ENABLE: bool | int | str | None,
 ) -> Prediction:
     """`predict` without what the machine's file left open."""
-    name = collective_name(collective)
+    name = parse_collective(collective)
     size = parse_bytes(nbytes)
-    facts = facts_of(machine, ranks)
+    facts = read_facts(machine, ranks)
     facts = facts if launch is None else replace(facts, launch=launch)  # type: ignore[arg-type]
     level = _level("NCCL_P2P_LEVEL", NCCL_P2P_LEVEL, "SYS")
     p2p = "LOC" if _flag("NCCL_P2P_DISABLE", NCCL_P2P_DISABLE) else level
     facts, notes = _environment(facts, p2p, NCCL_NET_GDR_LEVEL)
-    found = searched(facts, p2p, cross_nic_of(NCCL_CROSS_NIC))
+    found = build_graph_search(facts, p2p, parse_cross_nic(NCCL_CROSS_NIC))
     notes += _guess_notes(facts) + _plugin_notes(facts)
     most = parse_count(NCCL_MAX_NCHANNELS, "NCCL_MAX_NCHANNELS") if _text(NCCL_MAX_NCHANNELS) else None
     pat = _flag("NCCL_PAT_ENABLE", NCCL_PAT_ENABLE, auto=True)
     algorithms, protocols = _text(NCCL_ALGO), _text(NCCL_PROTO)
     for variable, said, names in (("NCCL_ALGO", algorithms, c.ALGORITHMS), ("NCCL_PROTO", protocols, c.PROTOCOLS)):
-        allowed(said, name, names, variable)  # words that NCCL does not know are refused where it chooses nothing, too
-    known = calibration_of(machine) if links is None else None
-    links = links_of(machine) if links is None else links
-    comm = communicator(facts, most, pat, found)
+        parse_allowed_names(
+            said, name, names, variable
+        )  # words that NCCL does not know are refused where it chooses nothing, too
+    known = get_calibration(machine) if links is None else None
+    links = get_link_parameters(machine) if links is None else links
+    comm = build_communicator(facts, most, pat, found)
     if version is not None:
-        comm, notes = replace(comm, release=_release(version, facts)), (*notes, str(sentence_of(version)))
+        comm, notes = replace(comm, release=_release(version, facts)), (*notes, str(describe_release(version)))
     if _flag("NCCL_NVLS_ENABLE", NCCL_NVLS_ENABLE, auto=True) is False:
         comm = replace(comm, nvls=None)
     choice = None
     if facts.ranks > 1 and name not in _POINT_TO_POINT:
-        choice = choose(name, comm, size, algorithms, protocols)
+        choice = choose_algorithm(name, comm, size, algorithms, protocols)
         if most is not None and choice.algorithm.startswith("NVLS"):
             notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
     call = Call(name, "Ring", "LL", size, facts, comm, links)
     if isinstance(machine, Topology) and facts.ranks > 1:
-        way = between(name, "Ring" if choice is None else choice.algorithm, machine, facts, found)
-        call, notes = replace(call, between=way), (*notes, *_fabric_notes(machine, way))
-    notes += _crossing_notes(found, facts.nodes, call.between)
+        way = compute_fabric_cost(name, "Ring" if choice is None else choice.algorithm, machine, facts, found)
+        call, notes = replace(call, fabric=way), (*notes, *_fabric_notes(machine, way))
+    notes += _crossing_notes(found, facts.nodes, call.fabric)
     here = replace(_timed(call, choice, notes, found), version=version)
-    settings = settings_of({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
-    return here if known is None else as_measured(here, known, settings)
+    settings = select_pinned_settings({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
+    return here if known is None else apply_calibration(here, known, settings)
 
 
 def _release(version: int, facts: Facts) -> Release | None:
     """The tuner of a version. Raises CollsimError where it is not NCCL that runs."""
-    if facts.amd:
+    if facts.is_amd:
         raise CollsimError(
             "version='2.{minor}' is of NCCL, and {gpu} runs RCCL, whose tables are its own; leave the version out",
             minor=version,
             gpu=facts.gpu,
         )
-    return release_of(version)
+    return find_release(version)
 
 
-def _crossing_notes(found: Searched | None, nodes: int, way: Between) -> tuple[str, ...]:
+def _crossing_notes(found: GraphSearch | None, nodes: int, way: FabricCost) -> tuple[str, ...]:
     """What it costs that rings change the card between nodes."""
-    crossings = found.rings.crossings(nodes) if found else 0
+    crossings = found.rings.count_crossings(nodes) if found else 0
     if found is None or not crossings:
         return ()
     said = f"{crossings} of {nodes * len(found.rings.channels)} hops of rings between nodes change the card"
     if way == ONE_SWITCH:
         return (f"{said}, on rails the rail: that way is not slower here",)
-    return (f"{said}; a hop takes {format_time(way.wait)} longer inside its nodes than over one switch",)
+    return (f"{said}; a hop takes {format_time(way.hop_delay)} longer inside its nodes than over one switch",)
 
 
-def _fabric_notes(machine: Topology, way: Between) -> tuple[str, ...]:
+def _fabric_notes(machine: Topology, way: FabricCost) -> tuple[str, ...]:
     """What the fabric costs, and the hops that change rail."""
     fabric, found = machine.facts.get("fabric"), []
-    if way.times > 1:
+    if way.slowdown > 1:
         found.append(
-            f"fabric {fabric}: bytes between nodes take {way.times:.3g} times as long as over one switch, held up by "
-            f"{way.link}"
+            f"fabric {fabric}: bytes between nodes take {way.slowdown:.3g} times as long as over one switch, held up "
+            f"by {way.busiest_link}"
         )
-    if way.changes:
+    if way.rail_changes:
         found.append(
-            f"fabric {fabric}: {way.changes} of {way.hops} hops between nodes leave their rail or unit over the spines"
+            f"fabric {fabric}: {way.rail_changes} of {way.hops} hops between nodes leave their rail or unit over the "
+            "spines"
         )
     return tuple(found)
 
@@ -289,7 +307,7 @@ def _guess_notes(facts: Facts) -> tuple[str, ...]:
     """What was taken for a GPU that no table knows."""
     if facts.gpu_known:
         return ()
-    links = f"links of {facts.link_rate / 1e9:g} GB/s" if facts.inside in FABRICS else "no links of its own"
+    links = f"links of {facts.link_rate / 1e9:g} GB/s" if facts.wiring in FABRICS else "no links of its own"
     return (
         f"{facts.gpu} is in no table of GPUs: taken as one with PCIe {facts.pcie} and {links}; the interval is wide",
     )
@@ -297,7 +315,7 @@ def _guess_notes(facts: Facts) -> tuple[str, ...]:
 
 def _plugin_notes(facts: Facts) -> tuple[str, ...]:
     """What the network's plugin sets, where it does."""
-    said = set_by(facts)
+    said = find_plugin_settings(facts)
     if said is None:
         return ()
     names = {"NCCL_ALGO": said.algorithms, "NCCL_PROTO": said.protocols}
@@ -315,31 +333,34 @@ def _timed(call: Call, choice: TunerChoice | None, notes: tuple[str, ...], found
     else:
         run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
         call = replace(call, algorithm=choice.algorithm, protocol=choice.protocol)
-        if unaligned(call.collective, call.protocol, call.nbytes, call.facts.ranks):
+        if has_unaligned_blocks(call.collective, call.protocol, call.nbytes, call.facts.ranks):
             block = call.nbytes // call.facts.ranks
             notes += (f"blocks of {block:,} B are no multiple of 16: NCCL copies them more slowly; pad them",)
-    made = _prediction(call.collective, call.nbytes, call.facts, time_of(call), choice, run, notes, found)
-    return replace(made, between=call.between)
+    made = _prediction(call.collective, call.nbytes, call.facts, compute_time(call), choice, run, notes, found)
+    return replace(made, fabric=call.fabric)
 
 
-def as_measured(p: Prediction, known: Measured, settings: Mapping[str, str]) -> Prediction:
+def apply_calibration(p: Prediction, known: Measured, settings: Mapping[str, str]) -> Prediction:
     """A prediction with a calibration's links, times what its log left over; notes say what nobody measured."""
     call = p.collective, p.nbytes
-    guessed = (f"beyond the calibration: {sentence}" for sentence in beyond(known.fitted_on, p.facts, *call, settings))
-    bad = poor(known.held_out)
+    guessed = (
+        f"beyond the calibration: {sentence}"
+        for sentence in find_extrapolations(known.fitted_on, p.facts, *call, settings)
+    )
+    bad = describe_poor_fit(known.held_out)
     notes = (*p.notes, *guessed, *(() if bad is None else (f"the calibration: {bad}",)))
-    return replace(p.times(residue_of(known.fitted_on, known.residues, p.facts, call, settings)), notes=notes)
+    return replace(p.scale(interpolate_residue(known.fitted_on, known.residues, p.facts, call, settings)), notes=notes)
 
 
 def _prediction(
     name: str,
     size: int,
     facts: Facts,
-    parts: Time,
+    parts: TimeParts,
     choice: TunerChoice | None,
     run: tuple[str, str, int, int],
     notes: tuple[str, ...],
-    graphs: Searched | None,
+    graphs: GraphSearch | None,
 ) -> Prediction:
     rate = size / parts.total
     return Prediction(
@@ -348,12 +369,12 @@ def _prediction(
 
 
 def _alone(call: Call, notes: tuple[str, ...]) -> Prediction:
-    parts, size = Time(launch_time(call), 0.0, 0.0, 0.0, "nothing to send"), call.nbytes
+    parts, size = TimeParts(compute_launch_time(call), 0.0, 0.0, 0.0, "nothing to send"), call.nbytes
     run, said = ("Ring", "Simple", 1, c.LEAST_THREADS), (*notes, "one rank copies")
     return Prediction(call.collective, size, parts.total, size / parts.total, 0.0, *run, parts, None, call.facts, said)
 
 
-def collective_name(collective: str) -> str:
+def parse_collective(collective: str) -> str:
     """Our name of a collective of nccl-tests: `all_reduce_perf`, `AllReduce` and `reducescatter` are understood."""
     plain = {k.replace("_", ""): k for k in BUSBW}
     key = str(collective).lower().replace("_", "").replace("-", "").removesuffix("perf")
@@ -385,17 +406,23 @@ def _environment(facts: Facts, p2p: str, gdr_level: object) -> tuple[Facts, tupl
     """The machine that is left after NCCL_P2P_* and NCCL_NET_GDR_LEVEL."""
     notes: list[str] = []
     needed = (
-        "NVL" if facts.inside in ("nvswitch", "mesh", "bridge", "cube", "xgmi") else "SYS" if facts.crossing else "PHB"
+        "NVL"
+        if facts.wiring in ("nvswitch", "mesh", "bridge", "cube", "xgmi")
+        else "SYS"
+        if facts.crosses_sockets
+        else "PHB"
     )
-    if facts.inside not in ("none", "host") and not c.type_at_most(needed, p2p):
-        facts = replace(facts, inside="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
-        require_one_host(facts)
+    if facts.wiring not in ("none", "host") and not c.is_type_at_most(needed, p2p):
+        facts = replace(facts, wiring="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
+        require_shared_host(facts)
         notes.append("peers are reached through host memory")
-    if facts.partly and not c.type_at_most("PIX", p2p):
-        facts = replace(facts, partly=False)
+    if facts.staged_between_switches and not c.is_type_at_most("PIX", p2p):
+        facts = replace(facts, staged_between_switches=False)
     level = _level("NCCL_NET_GDR_LEVEL", gdr_level, "")
     if level and facts.nodes > 1:
-        facts = replace(facts, gdr=c.type_at_most("PHB" if facts.card else "PIX", level) and facts.gdr is not False)
+        facts = replace(
+            facts, gdr=c.is_type_at_most("PHB" if facts.is_pcie_card else "PIX", level) and facts.gdr is not False
+        )
     return facts, tuple(notes)
 
 

@@ -15,13 +15,13 @@ from dataclasses import replace
 
 from ..topology.parts.sockets import usual_processor
 from .machine.facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
-from .machine.network_plugins import set_by
-from .machine.topology_facts import Searched
-from .model.rccl import architecture
-from .model.tuner import Communicator, Graph, doubled
+from .machine.network_plugins import find_plugin_settings
+from .machine.topology_facts import GraphSearch
+from .model.rccl import find_architecture
+from .model.tuner import Communicator, Graph, double_channels
 from .search import constants as c
-from .search.nvls_heads import Heads
-from .search.ring_tree_search import duplicated
+from .search.nvls_heads import NvlsHeads
+from .search.ring_tree_search import duplicate_channels
 
 #: RCCL prints 48 GB/s per xGMI link of an MI300X (ROCm/rccl issue 1210).
 XGMI_PER_LINK = 48.0
@@ -38,8 +38,8 @@ _FAST_CHANNEL, _FEW_CHANNELS = 45.0, 16
 _ROUNDING = 1.0001
 
 
-def communicator(
-    facts: Facts, channels: int | None = None, pat: bool | None = None, found: Searched | None = None
+def build_communicator(
+    facts: Facts, channels: int | None = None, pat: bool | None = None, graph_search: GraphSearch | None = None
 ) -> Communicator:
     """What NCCL's tuner would be told about this machine.
 
@@ -47,11 +47,11 @@ def communicator(
         channels: a bound on the number of channels (NCCL_MAX_NCHANNELS).
         found: the search on a Topology (`machines.searched`); None for the closed rule.
     """
-    said = set_by(facts)
-    ring = ring_graph(facts) if found is None else _searched_ring(found, facts)
-    tree = tree_graph(facts, ring) if found is None else _searched_tree(found)
+    said = find_plugin_settings(facts)
+    ring = build_ring_graph(facts) if graph_search is None else _searched_ring(graph_search, facts)
+    tree = build_tree_graph(facts, ring) if graph_search is None else _searched_tree(graph_search)
     both = min(ring.channels, tree.channels)  # init.cc: rings and trees have the same number
-    free = doubled(both)
+    free = double_channels(both)
     if facts.cc >= 90 and facts.nodes > 1 and ring.bw_intra > _FAST_CHANNEL and free < _FEW_CHANNELS:
         free *= 2
     running = free if channels is None else min(free, channels)
@@ -65,35 +65,35 @@ def communicator(
         cpu=facts.cpu,
         ring=ring,
         tree=tree,
-        nvls=_nvls(facts, ring, found),
+        nvls=_nvls(facts, ring, graph_search),
         channels=running,
-        free=free,
+        unbounded_channels=free,
         pat=pat,
-        rccl=architecture(facts.gpu) if facts.amd else "",
+        rccl=find_architecture(facts.gpu) if facts.is_amd else "",
         algorithms="" if said is None else said.algorithms,
         protocols="" if said is None else said.protocols,
     )
 
 
-def ring_graph(facts: Facts) -> Graph:
+def build_ring_graph(facts: Facts) -> Graph:
     """Channels and speed of the ring search."""
-    inside = intra_bandwidth(facts)
-    path = path_type(facts)
+    inside = compute_intra_bandwidth(facts)
+    path = find_path_type(facts)
     if facts.nodes == 1:
         channels, speed = _fit(inside, inside, facts)
         return _duplicated(Graph(channels, speed, speed, path, "LOC", True), facts)
     nic = facts.nic_rate / 1e9 * (_NIC_COUNTS if facts.net != "tcp" else 1.0)
     slot = c.PCIE_X16[facts.pcie] * (_STAGED if facts.gdr is False else 1.0)
-    per_nic = min(nic, slot * max(1.0, facts.local / facts.nics))
-    total = per_nic * facts.nics if facts.local == 1 else min(per_nic * facts.nics, inside)
+    per_nic = min(nic, slot * max(1.0, facts.local_ranks / facts.nics))
+    total = per_nic * facts.nics if facts.local_ranks == 1 else min(per_nic * facts.nics, inside)
     channels, speed = _fit(per_nic, total, facts)
-    type_inter = "PXN" if facts.nvswitch and facts.cc >= 90 else "PXB" if facts.gdr is not False else "PHB"
+    type_inter = "PXN" if facts.has_nvswitch and facts.cc >= 90 else "PXB" if facts.gdr is not False else "PHB"
     return _duplicated(
-        Graph(channels, speed, speed, path if facts.local > 1 else "LOC", type_inter, facts.nvswitch), facts
+        Graph(channels, speed, speed, path if facts.local_ranks > 1 else "LOC", type_inter, facts.has_nvswitch), facts
     )
 
 
-def _searched_ring(found: Searched, facts: Facts) -> Graph:
+def _searched_ring(found: GraphSearch, facts: Facts) -> Graph:
     rings = found.rings
     graph = Graph(
         len(rings.channels), rings.speed, rings.speed, rings.type_intra, rings.type_inter, rings.same_channels
@@ -101,43 +101,53 @@ def _searched_ring(found: Searched, facts: Facts) -> Graph:
     return _duplicated(graph, facts)
 
 
-def _searched_tree(found: Searched) -> Graph:
+def _searched_tree(found: GraphSearch) -> Graph:
     trees = found.trees
     speeds, types = (trees.speed_intra, trees.speed_inter), (trees.type_intra, trees.type_inter)
     return Graph(len(trees.channels), *speeds, *types, trees.same_channels, pattern=trees.pattern)
 
 
-def _nvls(facts: Facts, ring: Graph, found: Searched | None) -> Graph | None:
+def _nvls(facts: Facts, ring: Graph, found: GraphSearch | None) -> Graph | None:
     """None without NVLink SHARP, which needs peers that reach one another and is not sold on GeForce and RTX cards."""
-    if facts.cc < 90 or not facts.nvswitch or facts.local < 2 or facts.cc in (120, 121):
+    if facts.cc < 90 or not facts.has_nvswitch or facts.local_ranks < 2 or facts.cc in (120, 121):
         return None
-    return nvls_graph(facts, ring) if found is None else None if found.heads is None else _searched_heads(found.heads)
+    return (
+        build_nvls_graph(facts, ring)
+        if found is None
+        else None
+        if found.heads is None
+        else _searched_heads(found.heads)
+    )
 
 
-def _searched_heads(heads: Heads) -> Graph:
+def _searched_heads(heads: NvlsHeads) -> Graph:
     return Graph(len(heads.gpus), heads.speed_intra, heads.speed_inter, "NVL", heads.type_inter, False, pattern=c.NVLS)
 
 
-def tree_graph(facts: Facts, ring: Graph) -> Graph:
+def build_tree_graph(facts: Facts, ring: Graph) -> Graph:
     """The tree search is asked for as many channels as the ring has; between nodes it may be faster inside.
 
     The search knows better which tree: from Hopper on the plain one where the way back from the first GPU's card to the
     second is worse.
     """
-    table = c.speeds(facts.cc or 90, facts.nodes)
-    if facts.nodes > 1 and facts.local == 1:
+    table = c.get_speeds(facts.cc or 90, facts.nodes)
+    if facts.nodes > 1 and facts.local_ranks == 1:
         return replace(ring, bw_intra=_raised(table, ring.bw_inter), pattern=c.TREE)
     pattern = c.SPLIT_TREE if facts.cc < 80 else c.BALANCED_TREE
     if facts.nodes == 1:
         return replace(ring, pattern=pattern)
     return replace(
-        ring, bw_intra=_raised(table, ring.bw_inter, intra_bandwidth(facts) / ring.channels), pattern=pattern
+        ring, bw_intra=_raised(table, ring.bw_inter, compute_intra_bandwidth(facts) / ring.channels), pattern=pattern
     )
 
 
-def nvls_graph(facts: Facts, ring: Graph) -> Graph:
+def build_nvls_graph(facts: Facts, ring: Graph) -> Graph:
     """One channel per GPU; every link carries (GPUs + 1) times a channel's speed."""
-    inside, heads, table = intra_bandwidth(facts), min(facts.local, c.MAX_NVLS_ARITY), c.speeds(facts.cc, 1)
+    inside, heads, table = (
+        compute_intra_bandwidth(facts),
+        min(facts.local_ranks, c.MAX_NVLS_ARITY),
+        c.get_speeds(facts.cc, 1),
+    )
     speed = next((s for s in table if s * (heads + 1) <= inside), table[-1])
     if facts.nodes == 1:
         return Graph(heads, speed, _raised(table, speed), "NVL", "LOC", False, pattern=c.NVLS)
@@ -154,34 +164,34 @@ def _raised(table: tuple[float, ...], speed: float, most: float = math.inf) -> f
     return found
 
 
-def intra_bandwidth(facts: Facts) -> float:
+def compute_intra_bandwidth(facts: Facts) -> float:
     """GB/s that one GPU has towards its peers, by NCCL's constants."""
-    if facts.inside in ("nvswitch", "mesh", "cube", "bridge"):
+    if facts.wiring in ("nvswitch", "mesh", "cube", "bridge"):
         key = max(k for k in c.NVLINK if k <= facts.cc)
         sold = GA102_LINK_GBPS if facts.cc in (86, 89) else NVLINK_GBPS[_NVLINK_OF[key]]
         return facts.link_rate / 1e9 / sold * c.NVLINK[key]
-    if facts.inside == "xgmi":
+    if facts.wiring == "xgmi":
         return facts.link_rate / (XGMI_GBPS * 1e9) * XGMI_PER_LINK
     slot = c.PCIE_X16[facts.pcie]
-    if facts.inside == "host" or facts.crossing:
-        shared = 2.0 if facts.inside == "host" else 1.0
-        return min(slot / shared, socket_bandwidth(facts)) if facts.crossing else slot / shared
-    return slot if facts.local > 1 else c.PCIE_X16[facts.pcie]
+    if facts.wiring == "host" or facts.crosses_sockets:
+        shared = 2.0 if facts.wiring == "host" else 1.0
+        return min(slot / shared, get_socket_bandwidth(facts)) if facts.crosses_sockets else slot / shared
+    return slot if facts.local_ranks > 1 else c.PCIE_X16[facts.pcie]
 
 
-def socket_bandwidth(facts: Facts) -> float:
+def get_socket_bandwidth(facts: Facts) -> float:
     """GB/s between the two sockets of a node, by NCCL's constants."""
     usual = {"amd": "rome", "arm": "arm"}.get(facts.cpu) or usual_processor(facts.pcie)
     return c.SOCKET[usual]
 
 
-def path_type(facts: Facts) -> str:
+def find_path_type(facts: Facts) -> str:
     """Worst type of path between two neighbours of the ring inside a node."""
-    if facts.inside in ("nvswitch", "mesh", "bridge", "xgmi", "cube"):
+    if facts.wiring in ("nvswitch", "mesh", "bridge", "xgmi", "cube"):
         return "NVL"
-    if facts.inside == "pcie":
-        return "SYS" if facts.crossing else "PIX" if facts.switches == 1 else "PXB" if facts.switches else "PHB"
-    return "LOC" if facts.inside == "none" else "SYS" if facts.crossing else "PHB"
+    if facts.wiring == "pcie":
+        return "SYS" if facts.crosses_sockets else "PIX" if facts.switches == 1 else "PXB" if facts.switches else "PHB"
+    return "LOC" if facts.wiring == "none" else "SYS" if facts.crosses_sockets else "PHB"
 
 
 def _fit(per_channel: float, total: float, facts: Facts) -> tuple[int, float]:
@@ -189,7 +199,7 @@ def _fit(per_channel: float, total: float, facts: Facts) -> tuple[int, float]:
     `per_channel`."""
     best = (1, c.LAST_RESORT)
     ends = facts.nics if facts.nodes > 1 else 1.0
-    for speed in c.speeds(facts.cc or 90, facts.nodes):
+    for speed in c.get_speeds(facts.cc or 90, facts.nodes):
         if speed > per_channel * _ROUNDING:
             continue
         fits = min(
@@ -205,5 +215,5 @@ def _fit(per_channel: float, total: float, facts: Facts) -> tuple[int, float]:
 
 
 def _duplicated(graph: Graph, facts: Facts) -> Graph:
-    count, speed = duplicated(graph.channels, graph.bw_intra, facts.cc)
+    count, speed = duplicate_channels(graph.channels, graph.bw_intra, facts.cc)
     return replace(graph, channels=count, bw_intra=speed, bw_inter=speed)

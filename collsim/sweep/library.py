@@ -20,10 +20,10 @@ NCCL = "nccl"
 def check_settings(collectives: Iterable[str], settings: dict[str, Any]) -> None:
     """Raises CollsimError for collectives that nccl-tests has not, and for settings that are not NCCL's. Values are
     checked when run."""
-    from ..nccl.prediction import collective_name, predict
+    from ..nccl.prediction import parse_collective, predict
 
     for name in collectives:
-        collective_name(name)
+        parse_collective(name)
     known = [name for name in inspect.signature(predict).parameters if name.startswith("NCCL_")]
     for setting in settings:
         if setting not in known:

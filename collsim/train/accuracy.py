@@ -289,9 +289,9 @@ def _machine(name: str, gpus: int, nodes: int, nic: float | None) -> tuple[Topol
 @cache
 def nic_rates(name: str) -> tuple[float, ...]:
     """B/s of the NICs of a node, one direction."""
-    from ..nccl import facts_of
+    from ..nccl import read_facts
 
-    facts = facts_of(machine(name, nodes=2))
+    facts = read_facts(machine(name, nodes=2))
     return (facts.nic_rate,) * int(facts.nics)
 
 

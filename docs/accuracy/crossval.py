@@ -18,15 +18,22 @@ import numpy.typing as npt
 import pandas as pd
 
 from collsim.errors import FormatError
-from collsim.nccl.link_calibration import Sample, solve
+from collsim.nccl.link_calibration import Sample, fit_factors
 from collsim.nccl.machine.facts import NVLINK_GBPS, PCIE_GBPS, XGMI_GBPS
-from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, Row, accuracy_of, bands_of, read_tables
-from collsim.nccl.model.calibration_knobs import Knobs, turned
-from collsim.nccl.model.links import CARRIES, FABRICS, MEASURED, Parameters
-from collsim.nccl.model.timing import Call, time_of
+from collsim.nccl.measured.prediction_accuracy import (
+    BANDS,
+    Accuracy,
+    PredictedRow,
+    predict_rows,
+    read_tables,
+    summarize_accuracy,
+)
+from collsim.nccl.model.calibration_knobs import Knobs, apply_knobs
+from collsim.nccl.model.links import CARRIES, FABRICS, MEASURED, LinkParameters
+from collsim.nccl.model.timing import Call, compute_time
 from collsim.nccl.prediction import Prediction
 from collsim.nccl.search import constants as c
-from collsim.nccl.tuner_graphs import XGMI_PER_LINK, communicator
+from collsim.nccl.tuner_graphs import XGMI_PER_LINK, build_communicator
 
 _NVLINK = ("nvlink-70", "nvlink-80", "nvlink-90", "nvlink-100")
 _RDMA, _SOFTWARE = ("ib", "roce"), ("efa", "tcp", "tcpx", "tcpxo")
@@ -36,7 +43,7 @@ _NEAR = (*FABRICS, "pcie", "host")
 #: What is known without any run: NCCL's link speeds over nominal ones (src/graph/topo.h), between two AMD sockets 16
 #: GB/s where a slot has 24, its step latencies as they are, what a channel moves (tuning.cc), a NIC that carries its
 #: rate less headers, AWS's own latency of EFA (see `links.SOFTWARE`), and round numbers for the rest.
-PRIOR = Parameters(
+PRIOR = LinkParameters(
     carries={
         **{f"nvlink-{cc}": c.NVLINK[cc] / NVLINK_GBPS[g] for cc, g in ((70, 2), (80, 3), (90, 4), (100, 5))},
         "bridge": c.NVLINK[80] / NVLINK_GBPS[3],
@@ -152,10 +159,10 @@ PULL = {name: _pull(name) for name in KNOBS}
 _ROWS = 5  # of a run and band that a fit looks at
 
 
-def refit(cases: str | Path, measured: str | Path) -> Parameters:
+def refit(cases: str | Path, measured: str | Path) -> LinkParameters:
     """The constants that the runs of a table give: those in `links` are these, rounded."""
     described, rows, _ = read_tables(cases, measured)
-    _, samples, weights = _samples(accuracy_of(described, rows)[0])
+    _, samples, weights = _samples(predict_rows(described, rows)[0])
     return _links([replace(s, weight=w) for s, w in zip(samples, weights, strict=True) if w > 0])
 
 
@@ -181,19 +188,19 @@ def left_out(
     folds: int = 10,
     said: Callable[[str], None] | None = None,
     known: Sequence[Mapping[str, float]] | None = None,
-) -> tuple[Accuracy, list[Row], list[dict[str, float]]]:
+) -> tuple[Accuracy, list[PredictedRow], list[dict[str, float]]]:
     """`cross_validate`, the rows behind it, and the factors of each fit. `known`: those factors from an earlier time,
     so that nothing is fitted."""
     described, rows, unread = read_tables(cases, measured)
     if by not in described:
         raise FormatError(f"{cases}: has no column {by!r} to leave out by")
-    found, failed = accuracy_of(described, rows)
+    found, failed = predict_rows(described, rows)
     runs, samples, weights = _samples(found)
     group = described.set_index("case_id")[by]
     names = np.array([str(group[case_id]) for case_id, *_ in runs])
     order = np.array(sorted(set(names)))
     np.random.default_rng(0).shuffle(order)
-    blind: list[Row] = []
+    blind: list[PredictedRow] = []
     factors: list[dict[str, float]] = []
     for fold in range(min(folds, len(order))):
         out = np.isin(names, order[fold::folds])
@@ -201,25 +208,27 @@ def left_out(
             replace(s, weight=w) for s, w, hidden in zip(samples, weights, out, strict=True) if w > 0 and not hidden
         ]
         factors.append(_factors(seen) if known is None else dict(known[fold]))
-        links = turned(PRIOR, KNOBS, factors[-1])
+        links = apply_knobs(PRIOR, KNOBS, factors[-1])
         for i in np.flatnonzero(out):
             case_id, p, seconds = runs[i]
-            parts = time_of(replace(samples[i].call, links=links))
+            parts = compute_time(replace(samples[i].call, links=links))
             blind.append((case_id, replace(p, time=parts.total, parts=parts), seconds))
         if said:
             said(f"fold {fold + 1}: {out.sum()} rows of {len(order[fold::folds])} out of {len(order)} by {by}")
-    return bands_of(blind, described, rows, {**failed, **unread}), blind, factors
+    return summarize_accuracy(blind, described, rows, {**failed, **unread}), blind, factors
 
 
 def _factors(samples: Sequence[Sample]) -> dict[str, float]:
-    return solve(samples, PRIOR, KNOBS, PULL, loss="cauchy")
+    return fit_factors(samples, PRIOR, KNOBS, PULL, loss="cauchy")
 
 
-def _links(samples: Sequence[Sample]) -> Parameters:
-    return turned(PRIOR, KNOBS, _factors(samples))
+def _links(samples: Sequence[Sample]) -> LinkParameters:
+    return apply_knobs(PRIOR, KNOBS, _factors(samples))
 
 
-def _samples(found: Sequence[Row]) -> tuple[list[tuple[str, Prediction, float]], list[Sample], npt.NDArray[np.float64]]:
+def _samples(
+    found: Sequence[PredictedRow],
+) -> tuple[list[tuple[str, Prediction, float]], list[Sample], npt.NDArray[np.float64]]:
     """Rows of NCCL and RCCL, the same as samples, and what each weighs."""
     runs = [(case_id, p, seconds) for case_id, p, seconds in found if isinstance(p, Prediction)]
     samples = [sample(p, seconds) for _, p, seconds in runs]
@@ -230,7 +239,7 @@ def sample(prediction: Prediction, seconds: float) -> Sample:
     """A predicted call beside what was measured, for a fit."""
     p = prediction
     algorithm = "Ring" if p.algorithm == "P2P" else p.algorithm
-    return Sample(Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, communicator(p.facts)), seconds)
+    return Sample(Call(p.collective, algorithm, p.protocol, p.nbytes, p.facts, build_communicator(p.facts)), seconds)
 
 
 def _weights(runs: list[str], sizes: list[int]) -> npt.NDArray[np.float64]:

@@ -18,9 +18,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from collsim.errors import FormatError
-from collsim.nccl.libraries.mpi import Constants, Rates, parts_of, time_of
-from collsim.nccl.link_calibration import levenberg_marquardt
-from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, MpiTime, Row, accuracy_of, bands_of, read_tables
+from collsim.nccl.libraries.mpi import Constants, Rates, predict_mpi_parts, predict_mpi_time
+from collsim.nccl.link_calibration import minimize_squares
+from collsim.nccl.measured.prediction_accuracy import (
+    BANDS,
+    Accuracy,
+    MpiPrediction,
+    PredictedRow,
+    predict_rows,
+    read_tables,
+    summarize_accuracy,
+)
 
 Floats = npt.NDArray[np.float64]
 _SLOW = Rates(1e-5, 2e-6, 5e9, 5e9)
@@ -49,27 +57,27 @@ def cross_validate(cases: str | Path, measured: str | Path, by: str = "system", 
 
 def left_out(
     cases: str | Path, measured: str | Path, by: str = "system", folds: int = 10
-) -> tuple[Accuracy, list[Row]]:
+) -> tuple[Accuracy, list[PredictedRow]]:
     """`cross_validate`, and the rows behind it."""
     described, rows, unread = read_tables(cases, measured)
     if by not in described:
         raise FormatError(f"{cases}: has no column {by!r} to leave out by")
-    found, failed = accuracy_of(described, rows)
-    runs = [row for row in found if isinstance(row[1], MpiTime)]
+    found, failed = predict_rows(described, rows)
+    runs = [row for row in found if isinstance(row[1], MpiPrediction)]
     case_of = {str(case.case_id): case for case in described.itertuples()}
     names = np.array([str(getattr(case_of[case_id], by)) for case_id, *_ in runs])
     order = np.array(sorted(set(names)))
     np.random.default_rng(0).shuffle(order)
-    blind: list[Row] = []
+    blind: list[PredictedRow] = []
     for fold in range(min(folds, len(order))):
         out = np.isin(names, order[fold::folds])
         known = refit([run for run, hidden in zip(runs, out, strict=True) if not hidden], case_of)
         hidden = [run for run, left in zip(runs, out, strict=True) if left]
         for c, p, seconds in hidden:
-            parts = parts_of(case_of[c], p.nbytes, known)
-            assert isinstance(p, MpiTime)
+            parts = predict_mpi_parts(case_of[c], p.nbytes, known)
+            assert isinstance(p, MpiPrediction)
             blind.append((c, replace(p, time=parts.total, parts=parts), seconds))
-    return bands_of(blind, described, rows, {**failed, **unread}), blind
+    return summarize_accuracy(blind, described, rows, {**failed, **unread}), blind
 
 
 def refit(runs: Sequence[tuple[str, Any, float]], case_of: dict[str, Any]) -> Constants:
@@ -82,7 +90,7 @@ def refit(runs: Sequence[tuple[str, Any, float]], case_of: dict[str, Any]) -> Co
 
     def times(x: Floats) -> Floats:
         known = _constants(np.exp(start + x))
-        return np.log([time_of(case, n, known) for _, case, n, _ in usable])
+        return np.log([predict_mpi_time(case, n, known) for _, case, n, _ in usable])
 
     def residuals(x: Floats, seconds: Floats) -> Floats:
         far = ((seconds - want) / _SCALE) ** 2
@@ -93,7 +101,7 @@ def refit(runs: Sequence[tuple[str, Any, float]], case_of: dict[str, Any]) -> Co
         near = [x + _NUDGE * e for e in np.eye(len(x))]
         return np.stack([(residuals(y, times(y)) - at) / _NUDGE for y in near], axis=1)
 
-    return _constants(np.exp(start + levenberg_marquardt(times, residuals, slope, np.zeros(len(start)))))
+    return _constants(np.exp(start + minimize_squares(times, residuals, slope, np.zeros(len(start)))))
 
 
 def _weights(runs: list[str], sizes: list[int]) -> Floats:

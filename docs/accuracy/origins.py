@@ -20,8 +20,8 @@ from accuracy.crossval import KNOBS, PRIOR
 
 from collsim.nccl.link_calibration import Sample
 from collsim.nccl.model import links
-from collsim.nccl.model.calibration_knobs import turned
-from collsim.nccl.model.timing import time_of
+from collsim.nccl.model.calibration_knobs import apply_knobs
+from collsim.nccl.model.timing import compute_time
 
 Kind = Literal["NCCL's own", "vendor", "fitted", "read off"]
 _NCCL = "NVIDIA/nccl v2.30.7-1"
@@ -114,7 +114,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
         "read off",
         "osu_latency, osu_bw and ib_write_bw of several systems; collectives where marked there",
     ),
-    "loggp.ASIDE": ("read off", f"{_OMPI}/base copies; the fourfold of reduce_scatter from one system"),
+    "loggp.EXTRA_COPIES": ("read off", f"{_OMPI}/base copies; the fourfold of reduce_scatter from one system"),
     "rounds._RADIX": ("vendor", f"{_OMPI}/tuned: k-nomial radix"),
     "rounds._CHAINS": ("vendor", f"{_OMPI}/tuned: chain fan-out"),
     "rounds._SEGMENT": ("vendor", f"{_OMPI}/tuned 1.3 to 4.0: segments of the pipeline"),
@@ -252,8 +252,10 @@ def _short(value: Any) -> str:
 def _moved(samples: Sequence[Sample], field: str, entry: str | int | None) -> list[int]:
     """Samples whose time changes when this constant does."""
     knob = {"it": ((field, () if entry is None else (entry,)),)}
-    either = [turned(links.MEASURED, knob, {"it": math.exp(step)}) for step in (-0.5, 0.5)]
-    usual = [time_of(s.call).total for s in samples]
+    either = [apply_knobs(links.MEASURED, knob, {"it": math.exp(step)}) for step in (-0.5, 0.5)]
+    usual = [compute_time(s.call).total for s in samples]
     return [
-        i for i, s in enumerate(samples) if any(time_of(replace(s.call, links=p)).total != usual[i] for p in either)
+        i
+        for i, s in enumerate(samples)
+        if any(compute_time(replace(s.call, links=p)).total != usual[i] for p in either)
     ]

@@ -17,7 +17,14 @@ from accuracy import crossval, crossval_mpi, origins, spreads
 from accuracy.languages import LANGUAGES, Block, Language, Table, Text
 from accuracy.tables import joined
 
-from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, Row, accuracy_of, bands_of, read_tables
+from collsim.nccl.measured.prediction_accuracy import (
+    BANDS,
+    Accuracy,
+    PredictedRow,
+    predict_rows,
+    read_tables,
+    summarize_accuracy,
+)
 from collsim.nccl.prediction import Prediction
 
 #: A run's name, what is predicted for one of its calls, and the seconds it took.
@@ -30,7 +37,7 @@ _LEFT_OUT = {"system": "systems", "gpu": "GPUs", "source": "sources"}
 
 def page(
     result: Accuracy,
-    found: Sequence[Row],
+    found: Sequence[PredictedRow],
     described: pd.DataFrame,
     blind: Mapping[str, Accuracy] | None = None,
     mpi_blind: Mapping[str, Accuracy] | None = None,
@@ -42,7 +49,7 @@ def page(
 
 def blocks(
     result: Accuracy,
-    found: Sequence[Row],
+    found: Sequence[PredictedRow],
     described: pd.DataFrame,
     blind: Mapping[str, Accuracy] | None = None,
     mpi_blind: Mapping[str, Accuracy] | None = None,
@@ -96,7 +103,7 @@ def _intervals() -> Block:
 
 def _bands(result: Accuracy, library: str, tuner: bool = True) -> Table:
     rows = []
-    for name, row in result.bands(library).iterrows():
+    for name, row in result.summarize_bands(library).iterrows():
         shares = [f"{row[k]:.0%}" for k in ("within_125", "within_16", "rows_125", "rows_16")]
         rows.append(
             [name, f"{row.runs:.0f}", f"{row.error:.1%}", *shares, *([f"{row.tuner_error:.0%}"] if tuner else [])]
@@ -177,7 +184,7 @@ def _floors(calls: Sequence[Call]) -> str:
     for case_id, p, seconds in calls:
         if (
             p.collective == "allreduce"
-            and p.facts.nvswitch
+            and p.facts.has_nvswitch
             and (p.facts.ranks, p.facts.nodes) == (8, 1)
             and p.nbytes < _SMALL
         ):
@@ -204,23 +211,23 @@ def _constants(calls: Sequence[Call], described: pd.DataFrame) -> Table:
 
 
 def _effects(result: Accuracy) -> Table:
-    rows = [[r.effect, r.pairs, f"{r.sign:.0%}", f"{r.off:.1%}"] for r in result.signs().itertuples()]
+    rows = [[r.effect, r.pairs, f"{r.sign:.0%}", f"{r.off:.1%}"] for r in result.summarize_effects().itertuples()]
     return Table(["effect", "pairs", "right sign", "off"], rows)
 
 
 def _misses(result: Accuracy, described: pd.DataFrame) -> Table:
     info = described.set_index("case_id")
     rows = []
-    for row in result.farthest().head(25).itertuples():
+    for row in result.sort_by_error().head(25).itertuples():
         note = str(info.loc[str(row.case_id)].get("note", "")).replace("|", "/")[:160]
         rows.append([row.case_id, row.kind, row.band, f"{row.ratio:.2f}", note])
     return Table(["run", "machine", "size", "predicted / measured", "the table says"], rows)
 
 
 def _failed(result: Accuracy) -> Block:
-    if not result.failed:
+    if not result.failures:
         return "Every run of the table could be predicted."
-    return Table(["not predicted", "why"], [[case, why] for case, why in result.failed.items()])
+    return Table(["not predicted", "why"], [[case, why] for case, why in result.failures.items()])
 
 
 def _kinds(result: Accuracy) -> Table:
@@ -260,8 +267,8 @@ def write_page(folder: str | Path, path: str | Path, every: bool = False) -> Acc
     with TemporaryDirectory() as into:
         cases, measured = joined(folder, into)
         described, rows, unread = read_tables(cases, measured)
-        found, failed = accuracy_of(described, rows)
-        result = bands_of(found, described, rows, {**failed, **unread})
+        found, failed = predict_rows(described, rows)
+        result = summarize_accuracy(found, described, rows, {**failed, **unread})
         kept = spreads.residuals(cases, measured, json.loads(spreads.FOLDS.read_text(encoding="utf-8")))
         unseen, mpi_unseen = {"system": kept.nccl}, {"system": kept.mpi}
         with ProcessPoolExecutor() as pool:

@@ -21,7 +21,7 @@ import pandas as pd
 from accuracy import crossval, crossval_mpi
 from accuracy.tables import joined
 
-from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, MpiTime, Row, read_tables
+from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, MpiPrediction, PredictedRow, read_tables
 from collsim.nccl.model import prediction_interval
 from collsim.nccl.prediction import Prediction
 
@@ -48,7 +48,7 @@ _PARTS = ("bytes", "fill", "latency")  # the part that decides each band, in the
 _COLUMNS = ("latency", "fill", "bytes")
 
 
-def rows_of(blind: Sequence[Row], described: pd.DataFrame) -> pd.DataFrame:
+def rows_of(blind: Sequence[PredictedRow], described: pd.DataFrame) -> pd.DataFrame:
     """The residuals of left-out rows, a few of each run and band."""
     systems = dict(zip(described.case_id, described.system, strict=True))
     number = {name: k for k, name in enumerate(sorted(set(described.system)))}
@@ -69,14 +69,14 @@ def rows_of(blind: Sequence[Row], described: pd.DataFrame) -> pd.DataFrame:
     return table[keep].reset_index(drop=True)
 
 
-def described_by(p: Prediction | MpiTime) -> tuple[str, str, prediction_interval.Shares]:
+def described_by(p: Prediction | MpiPrediction) -> tuple[str, str, prediction_interval.Shares]:
     """Class, group of collectives, and shares of a prediction."""
-    return p.kind, prediction_interval.group_of(p.collective), p.shares
+    return p.kind, prediction_interval.group_collective(p.collective), p.shares
 
 
 def calibrated(table: pd.DataFrame) -> dict[str, Any]:
     """Widths by class and group, and how many of them cover which share, by family."""
-    families = table.groupby(table.kind.map(prediction_interval.family_of))
+    families = table.groupby(table.kind.map(prediction_interval.get_family))
     parts = {str(name): part.reset_index(drop=True) for name, part in families}
     few = {name for name, part in parts.items() if KIN.get(name) in parts and part.system.nunique() < ENOUGH}
     found = {name: _calibrated(part) for name, part in parts.items() if name not in few}
@@ -204,7 +204,7 @@ def _classes(table: pd.DataFrame, weights: Floats, scales: Floats) -> dict[str, 
 
 def _deviations(table: pd.DataFrame, known: Mapping[str, Any]) -> Floats:
     pairs = list(zip(table.kind, table.group, strict=True))
-    widths = {pair: prediction_interval.widths_of(*pair, known)[0] for pair in set(pairs)}
+    widths = {pair: prediction_interval.get_widths(*pair, known)[0] for pair in set(pairs)}
     parts = table[list(_COLUMNS)].to_numpy() * np.array([widths[pair] for pair in pairs]).reshape(len(table), 3)
     found: Floats = np.sqrt((parts**2).sum(axis=1) + known["rest"] ** 2)
     return found
@@ -220,11 +220,11 @@ def covered(table: pd.DataFrame, level: float = prediction_interval.LEVEL, folds
         out = table.system.isin(order[fold::folds]).to_numpy()
         known = calibrated(table[~out].reset_index(drop=True))
         for name, of in known.items():
-            here = out & (table.kind.map(prediction_interval.family_of) == name).to_numpy()
-            half = prediction_interval.factor(of["quantiles"], level) * _deviations(table[here], of)
+            here = out & (table.kind.map(prediction_interval.get_family) == name).to_numpy()
+            half = prediction_interval.interpolate_quantile(of["quantiles"], level) * _deviations(table[here], of)
             inside[here], wide[here] = np.abs(table.off[here]) <= half, np.exp(2 * half)
     weight = 1 / table.groupby(["run", "band"])["run"].transform("size")  # the report's: every run the same
-    family = table.kind.map(prediction_interval.family_of)
+    family = table.kind.map(prediction_interval.get_family)
     seen = table.assign(inside=inside, wide=wide, library=family, weight=weight)
     rows = [
         (library, band, those.run.nunique(), float(np.average(those.inside, weights=those.weight)), those.wide.median())
@@ -252,7 +252,7 @@ def bought(table: pd.DataFrame, known: Mapping[str, Any] | None = None) -> list[
     long = [those for _, those in table.groupby("run") if those.nbytes.nunique() > _POINTS]
     for count in range(_POINTS + 1):
         each = np.array(
-            [_of_run(those, known[prediction_interval.family_of(those.kind.iloc[0])], count) for those in long]
+            [_of_run(those, known[prediction_interval.get_family(those.kind.iloc[0])], count) for those in long]
         )
         found.append(
             Bought(
@@ -269,10 +269,10 @@ def _of_run(those: pd.DataFrame, known: Mapping[str, Any], count: int) -> tuple[
     parts = [prediction_interval.Shares(*row) for row in those[list(_COLUMNS)].to_numpy()]
     off = those.off.to_numpy()
     points = [prediction_interval.Point(parts[i], off[i]) for i in first[:count]]
-    widths, _ = prediction_interval.widths_of(those.kind.iloc[0], those.group.iloc[0], known)
-    half, rows = prediction_interval.factor(known["quantiles"], prediction_interval.LEVEL), []
+    widths, _ = prediction_interval.get_widths(those.kind.iloc[0], those.group.iloc[0], known)
+    half, rows = prediction_interval.interpolate_quantile(known["quantiles"], prediction_interval.LEVEL), []
     for i in sorted(set(range(len(those))) - set(first)):  # the same sizes, however many points are known
-        shift, deviation = prediction_interval.given(widths, known["rest"], parts[i], points, known["own"])
+        shift, deviation = prediction_interval.compute_posterior(widths, known["rest"], parts[i], points, known["own"])
         left = abs(off[i] - shift)
         rows.append((math.expm1(left), left <= half * deviation, math.exp(2 * half * deviation)))
     error, inside, wide = np.array(rows).T
@@ -317,4 +317,9 @@ if __name__ == "__main__":
     import sys
 
     made = remake(sys.argv[1])
-    print(made.nccl.bands().to_string(), made.mpi.bands("mpi").to_string(), covered(made.table).to_string(), sep="\n\n")
+    print(
+        made.nccl.summarize_bands().to_string(),
+        made.mpi.summarize_bands("mpi").to_string(),
+        covered(made.table).to_string(),
+        sep="\n\n",
+    )

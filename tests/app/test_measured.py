@@ -16,9 +16,9 @@ from collsim.app.scenario.outcome import Refused
 from collsim.app.texts.catalogue import LANGUAGES, placeholders
 from collsim.app.texts.measured import TEXTS as MEASURED
 from collsim.markup import bind_units
-from collsim.nccl import explain, predict, published, published_run, ring_and_tree
+from collsim.nccl import compare_ring_and_tree, explain_gap, get_published_run, load_published_runs, predict
 from collsim.nccl.libraries import mpi
-from collsim.nccl.machine.machine_words import network
+from collsim.nccl.machine.machine_words import parse_network
 from collsim.nccl.measured.gaps import HYPOTHESES
 from collsim.nccl.model.calibration_knobs import CLUSTER
 from collsim.units import format_bytes
@@ -51,13 +51,15 @@ def dropped(text, name="a.txt", **query):
     return at.run()
 
 
-@pytest.mark.parametrize(("language", "names"), [("en", list(published())[::2]), ("zh", list(published())[1::2])])
+@pytest.mark.parametrize(
+    ("language", "names"), [("en", list(load_published_runs())[::2]), ("zh", list(load_published_runs())[1::2])]
+)
 def test_every_published_run_opens(language, names):
     at = fine(opened(lang=language))
     for name in names:
         fine(at.selectbox(key="w_e_run").set_value(name).run())
         assert charts(at) == 7
-        assert published_run(name).source in text_of(at).replace("&amp;", "&")
+        assert get_published_run(name).source in text_of(at).replace("&amp;", "&")
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "GPUDirect P2P was off"), ("zh", "GPUDirect P2P 被关闭")])
@@ -71,7 +73,7 @@ def test_the_machine_alone_leaves_a_gap_and_the_switch_is_named_as_a_hypothesis(
 
 
 def test_the_map_of_choices_and_the_crossing_say_what_predict_says():
-    crossings = {name: ring_and_tree(run.facts).crossing for name, run in published().items()}
+    crossings = {name: compare_ring_and_tree(run.facts).crossing for name, run in load_published_runs().items()}
     name = next(name for name, crossing in crossings.items() if crossing)
     at = fine(opened(run=name))
     assert bind_units(format_bytes(2 ** round(np.log2(crossings[name])))) in " ".join(
@@ -123,7 +125,7 @@ def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
         for r in range(16)
     )
     guess = compared.guessed(lines, Selection("own"))
-    assert (guess.nodes, "H100" in compared.facts_of(compared.cs.machine(guess.machine)).gpu) == (2, True)
+    assert (guess.nodes, "H100" in compared.read_facts(compared.cs.machine(guess.machine)).gpu) == (2, True)
     card = compared.guessed("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Selection("own"))
     assert card.machine == "rtx4090-8gpu"
 
@@ -167,7 +169,7 @@ def test_the_version_is_part_of_the_run_and_of_its_script():
 
 
 def test_what_cannot_be_told_is_said_to_be_so():
-    verdicts = {name: explain(run).verdict for name, run in published().items()}
+    verdicts = {name: explain_gap(run).verdict for name, run in load_published_runs().items()}
     name = next(name for name, verdict in verdicts.items() if verdict == "within")
     assert "Cannot be told: " in text_of(fine(opened(run=name)))
     assert "无法判断" in text_of(fine(opened(run=name, lang="zh")))
@@ -221,11 +223,11 @@ def test_ranks_of_an_osu_log_are_one_per_gpu_until_somebody_says_otherwise_of_th
 def test_the_mpi_model_gets_the_ranks_the_network_and_where_the_buffers_are(tmp_path, monkeypatch):
     shown = Selection("own", text=OSU.format(kind="-CUDA", test="Allgather"), machine="polaris", nodes=2, ranks=16)
     table, case = compared.over_mpi(shown)
-    facts = compared.facts_of(compared.cs.machine("polaris", nodes=2))
+    facts = compared.read_facts(compared.cs.machine("polaris", nodes=2))
     assert (case.ranks, case.nodes, case.collective, "none" in case.gpu) == (16, 2, "allgather", False)
-    assert network(case.inter_link) == (facts.nics, facts.nic_rate, facts.net)
+    assert parse_network(case.inter_link) == (facts.nics, facts.nic_rate, facts.net)
     assert table["nbytes"].tolist() == [16 * 1024, 16 * 2**20]  # OSU counts what one rank gives
-    assert table["predicted"].tolist() == [mpi.time_of(case, n) for n in table["nbytes"]]
+    assert table["predicted"].tolist() == [mpi.predict_mpi_time(case, n) for n in table["nbytes"]]
     host = compared.over_mpi(replace(shown, text=OSU.format(kind="", test="Allgather")))[0]
     assert (host["predicted"] != table["predicted"]).all()
     monkeypatch.chdir(tmp_path)

@@ -14,7 +14,7 @@ from accuracy.languages import LANGUAGES, QUOTED, Table, Text, markdown, said, t
 from accuracy.page import of_result
 from accuracy.tables import joined
 
-from collsim.nccl.measured.prediction_accuracy import OTHER_THAN_NODES, accuracy_of, bands_of, read_tables
+from collsim.nccl.measured.prediction_accuracy import OTHER_THAN_NODES, predict_rows, read_tables, summarize_accuracy
 
 DOCS = Path(__file__).parents[2] / "docs"
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
@@ -32,7 +32,7 @@ needs_tables = pytest.mark.skipif(
 def published(tmp_path_factory):
     """All published runs, predicted once: the table of runs, the rows, what was found, and what could not be."""
     described, rows, unread = read_tables(*joined(TABLES, tmp_path_factory.mktemp("joined")))
-    found, failed = accuracy_of(described, rows)
+    found, failed = predict_rows(described, rows)
     return SimpleNamespace(described=described, rows=rows, found=found, failed={**failed, **unread})
 
 
@@ -150,7 +150,7 @@ def test_texts_are_filled_in_both_languages_from_the_same_blocks():
 @needs_tables
 def test_both_pages_are_current(published):
     """All that the accuracy alone says; systems left out, intervals and constants take minutes: `make docs`."""
-    result = bands_of(published.found, published.described, published.rows, published.failed)
+    result = summarize_accuracy(published.found, published.described, published.rows, published.failed)
     for lang in LANGUAGES:
         text = committed(lang)
         for name, block in of_result(result, published.described).items():
@@ -164,9 +164,11 @@ def test_published_runs_are_predicted_as_well_as_we_claim(published):
     first = set(pd.read_csv(TABLES / "cases.csv", dtype=str).case_id)
     found = [row for row in published.found if row[0] in first]
     described, rows = (table[table.case_id.isin(first)] for table in (published.described, published.rows))
-    result = bands_of(found, described, rows, {run: why for run, why in published.failed.items() if run in first})
-    assert len(result.failed) <= 0.05 * result.cases.case_id.nunique()
-    bands = result.bands()
+    result = summarize_accuracy(
+        found, described, rows, {run: why for run, why in published.failed.items() if run in first}
+    )
+    assert len(result.failures) <= 0.05 * result.cases.case_id.nunique()
+    bands = result.summarize_bands()
     claimed = {
         "16 MiB and more": (0.08, 0.84, 0.91),
         "64 KiB to 16 MiB": (0.22, 0.58, 0.82),
@@ -177,7 +179,7 @@ def test_published_runs_are_predicted_as_well_as_we_claim(published):
         assert row.error <= error, band
         assert row.within_125 >= near, band
         assert row.within_16 >= far, band
-    signs = result.signs().set_index("effect")
+    signs = result.summarize_effects().set_index("effect")
     assert signs.sign["all"] >= 0.97
     assert signs.sign[OTHER_THAN_NODES] >= 0.94  # 34 of 36; the goal is 95 %
     assert result.effects.off.median() <= 0.08

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collsim.nccl.machine.machine_words import facts, network
-from collsim.nccl.measured.prediction_accuracy import accuracy_of, library
+from collsim.nccl.machine.machine_words import parse_facts, parse_network
+from collsim.nccl.measured.prediction_accuracy import find_library, predict_rows
 
 #: The words of published tables, and kinds of machine that can have them.
 NVLINK = (
@@ -131,12 +131,12 @@ def cases(draw):
 def least_time(case: dict[str, str], nbytes: int, nvls: bool) -> float:
     """Seconds below which no machine of these words can be, by the nominal rate of its NICs and of a GPU's links."""
     n, nodes, kind = int(case["ranks"]), int(case["nodes"]), case["collective"]
-    if library(pd.Series(case)) == "mpi":
+    if find_library(pd.Series(case)) == "mpi":
         if nodes == 1 or kind in ("alltoall", "sendrecv"):
             return 0.0
-        nics, rate, _ = network(case["inter_link"], -(-n // nodes))
+        nics, rate, _ = parse_network(case["inter_link"], -(-n // nodes))
         return nbytes * (nodes - 1) / nodes / (nics * rate)
-    machine = facts(case["gpu"], n, nodes, case["intra_link"], case["inter_link"], case["gdr"])
+    machine = parse_facts(case["gpu"], n, nodes, case["intra_link"], case["inter_link"], case["gdr"])
     rounds = 2 if kind == "allreduce" else 1
     if kind in ("broadcast", "reduce", "sendrecv"):
         inside, between = 1.0, 1.0
@@ -144,7 +144,7 @@ def least_time(case: dict[str, str], nbytes: int, nvls: bool) -> float:
         inside = 1.0 if nvls else rounds * (n - 1) / n
         between = rounds * (machine.nodes - 1) / machine.nodes
     if kind == "alltoall":
-        between = (n - machine.local) * (n // machine.nodes) / n
+        between = (n - machine.local_ranks) * (n // machine.nodes) / n
     if machine.nodes > 1:
         return nbytes * between / (machine.nics * machine.nic_rate)
     return nbytes * inside / machine.link_rate
@@ -154,7 +154,7 @@ def least_time(case: dict[str, str], nbytes: int, nvls: bool) -> float:
 @given(cases())
 def test_any_legal_words_are_predicted_and_their_times_could_be_measured(case):
     rows = pd.DataFrame([{"case_id": "run", "size_bytes": size, "time_us": 1.0} for size in SIZES])
-    found, failed = accuracy_of(pd.DataFrame([case]), rows)
+    found, failed = predict_rows(pd.DataFrame([case]), rows)
     assert not failed
     runs = [p for _, p, _ in found]
     assert [p.nbytes for p in runs] == list(SIZES)
@@ -168,4 +168,4 @@ def test_any_legal_words_are_predicted_and_their_times_could_be_measured(case):
 
 @pytest.mark.parametrize(("word", "same"), [("", "NIC rate not stated")])
 def test_a_network_that_is_left_blank_is_the_usual_one(word, same):
-    assert facts("H200", 16, 2, "nvlink4-nvswitch", word) == facts("H200", 16, 2, "nvlink4-nvswitch", same)
+    assert parse_facts("H200", 16, 2, "nvlink4-nvswitch", word) == parse_facts("H200", 16, 2, "nvlink4-nvswitch", same)

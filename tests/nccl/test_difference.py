@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim import nccl
 from collsim.cli import app
-from collsim.nccl.difference import FAR, SHOWN, _call, _explained, _stated_bytes, terms
+from collsim.nccl.difference import EVIDENCE, FAR, _call, _explained, _stated_bytes, compute_terms
 from collsim.nccl.model import links
-from collsim.nccl.model.timing import byte_time, time_of
-from collsim.nccl.predicted_schedule import trace as simulated
+from collsim.nccl.model.timing import compute_byte_time, compute_time
+from collsim.nccl.predicted_schedule import predict_and_simulate as simulated
 
 
 def ring(machine, nbytes, name="allreduce_ring"):
@@ -23,7 +23,7 @@ def ring(machine, nbytes, name="allreduce_ring"):
 @pytest.mark.parametrize("p2p", [True, False])
 def test_the_rate_of_data_staged_through_the_host_is_named_with_its_measurements(p2p):
     machine = cs.machine("pcie-8gpu", p2p=p2p)
-    found = nccl.apart(ring(machine, "1GiB"))
+    found = nccl.explain_difference(ring(machine, "1GiB"))
     assert found.term == "rate"
     assert found.predicted == nccl.predict("allreduce", machine, "1GiB").time
     # 1.75 GiB at 31.5 GB/s x 0.56 x 0.4 one way, half of that both ways, less the same at 31.5 (twice without P2P)
@@ -46,41 +46,41 @@ def test_nothing_is_said_where_the_two_agree():
     run = ring(machine, "1GiB")
     ratio = nccl.predict("allreduce", machine, "1GiB", NCCL_ALGO="Ring").time / run.time
     assert 1 / FAR < ratio < FAR
-    assert nccl.apart(run) is None
-    assert nccl.apart(ring(cs.topology.switch(8), "1GiB")) is None  # nothing that NCCL runs on
+    assert nccl.explain_difference(run) is None
+    assert nccl.explain_difference(ring(cs.topology.switch(8), "1GiB")) is None  # nothing that NCCL runs on
 
 
 def test_the_terms_and_the_bytes_as_stated_add_up_to_the_time():
     for name, nodes, nbytes in (("pcie-8gpu", 1, 2**30), ("dgx-h100", 4, 2**20), ("dgx-a100", 2, 2**10)):
         machine = cs.machine(name, nodes=nodes)
         call = _call(nccl.predict("allreduce", machine, nbytes), links.MEASURED)
-        assert sum(terms(call).values()) + _stated_bytes(call) == pytest.approx(time_of(call).total)
+        assert sum(compute_terms(call).values()) + _stated_bytes(call) == pytest.approx(compute_time(call).total)
 
 
 def test_blocks_that_are_not_aligned_are_the_term_where_they_are_what_makes_the_difference():
     """0.6 of the rate: two thirds of the aligned time more."""
     machine = cs.machine("dgx-2")
-    odd, even = (nccl.beside_simulation("allgather", machine, 16 * (2**26 + more)) for more in (8, 0))
+    odd, even = (nccl.predict_with_simulation("allgather", machine, 16 * (2**26 + more)) for more in (8, 0))
     assert even.time < odd.time / 1.5
     said = [note for note in odd.notes if "most of it the term alignment" in note]
     assert len(said) == 1
     assert said[0].endswith("rests on 12 V100 (wohlbier/nccl-tests)")
     assert not [note for note in even.notes if "alignment" in note]
     call = _call(odd, links.MEASURED)
-    assert terms(call)["alignment"] == pytest.approx(byte_time(call)[0] * 0.4)
-    assert sum(terms(call).values()) + _stated_bytes(call) == pytest.approx(time_of(call).total)
+    assert compute_terms(call)["alignment"] == pytest.approx(compute_byte_time(call)[0] * 0.4)
+    assert sum(compute_terms(call).values()) + _stated_bytes(call) == pytest.approx(compute_time(call).total)
 
 
 def test_a_small_call_is_launch_or_steps():
-    found = nccl.apart(ring(cs.machine("dgx-h100"), "1KiB"))
+    found = nccl.explain_difference(ring(cs.machine("dgx-h100"), "1KiB"))
     assert found is None or found.term in ("launch", "steps", "latency")
-    slow = nccl.beside_simulation("allreduce", cs.machine("dgx-a100", nodes=2), "1MiB")
+    slow = nccl.predict_with_simulation("allreduce", cs.machine("dgx-a100", nodes=2), "1MiB")
     assert any("predict is" in note and "most of it the term" in note for note in slow.notes)
 
 
 def test_figures_that_are_quoted_stand_beside_their_constants():
     known = re.sub(r"[\s#]+", " ", inspect.getsource(links))
-    for kind, said in SHOWN.items():
+    for kind, said in EVIDENCE.items():
         for figure in re.findall(r"[\d.]+ (?:to [\d.]+ )?of [\d.]+", said):
             assert figure in known or figure.split(" of ")[0] in known, (kind, figure)
         for place in re.findall(r"(?:github\.com/)?([\w-]+/[\w-]+)", said.replace("src/graph/topo.h", "")):
@@ -100,7 +100,7 @@ def test_a_link_that_everybody_shares_is_not_called_latency():
     """Without P2P all eight hops cross the one cable to host memory: 8 x 2 x 7/8 x 1 GiB at 31.5 GB/s, and 14 steps."""
     machine = cs.machine("pcie-8gpu-single-root", p2p=False)
     run = ring(machine, "1GiB")
-    found = nccl.apart(run)
+    found = nccl.explain_difference(run)
     assert found.term == "shared"
     assert found.simulated == pytest.approx(8 * 1.75 * 2**30 / 31.5e9, rel=1e-3)
     assert found.seconds == pytest.approx(found.simulated * 7 / 8, rel=0.01)  # a hop alone would take an eighth
@@ -121,7 +121,9 @@ def test_the_line_is_there_wherever_the_two_differ_and_its_term_is_part_of_the_t
                 _, run = simulated(collective, machine, nbytes)
             except cs.CollsimError:  # one rank, or no NCCL there
                 continue
-            lines = [note for note in nccl.beside_simulation(collective, machine, nbytes).notes if "most of it" in note]
+            lines = [
+                note for note in nccl.predict_with_simulation(collective, machine, nbytes).notes if "most of it" in note
+            ]
             far = max(alone.time / run.time, run.time / alone.time) > FAR
             assert bool(lines) == far, (collective, nbytes)
             found = _explained(alone, run)
@@ -130,6 +132,6 @@ def test_the_line_is_there_wherever_the_two_differ_and_its_term_is_part_of_the_t
             assert str(found) == lines[0]
             assert 0 < found.seconds <= max(alone.time, run.time) * (1 + 1e-9)
             assert found.seconds > abs(alone.time - run.time) / 4, "the largest of five terms"
-            assert re.search(r"[\w-]+/[\w-]+|NCCL's own", found.rests), found.rests
+            assert re.search(r"[\w-]+/[\w-]+|NCCL's own", found.evidence), found.evidence
             if found.term == "latency":
                 assert found.seconds > run.time / 2 - alone.time

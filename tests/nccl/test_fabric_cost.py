@@ -8,7 +8,7 @@ from collsim.errors import CollsimError
 from collsim.nccl import predict
 from collsim.nccl.machine.fabric_cost import ONE_SWITCH
 from collsim.nccl.model.links import CARRIES, NET_P2P, TCP_PER_NIC
-from collsim.nccl.predicted_schedule import trace
+from collsim.nccl.predicted_schedule import predict_and_simulate
 
 #: Bytes at which latency is nothing beside them.
 MANY = "4GiB"
@@ -28,7 +28,7 @@ RING = {"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple"}
 def both(collective, name="dgx-h100", nodes=4, settings=None, **fabric):
     """Times of the bytes as predicted, and of the simulation."""
     machine = cs.machine(name, nodes=nodes, **fabric)
-    prediction, run = trace(collective, machine, MANY, **(settings or {}))
+    prediction, run = predict_and_simulate(collective, machine, MANY, **(settings or {}))
     return prediction, run.time
 
 
@@ -37,8 +37,8 @@ def both(collective, name="dgx-h100", nodes=4, settings=None, **fabric):
 def test_a_fabric_makes_bytes_as_much_slower_as_the_simulation_says(fabric, collective, settings):
     on_one, alone = both(collective, settings=settings)
     here, time = both(collective, settings=settings, **FABRICS[fabric])
-    assert on_one.between == ONE_SWITCH
-    assert here.between.times == pytest.approx(time / alone, rel=0.02)
+    assert on_one.fabric == ONE_SWITCH
+    assert here.fabric.slowdown == pytest.approx(time / alone, rel=0.02)
 
 
 @pytest.mark.parametrize("fabric", ["leaves with a quarter up", "rails of two nodes, half of a node's rate up"])
@@ -48,7 +48,7 @@ def test_trees_cross_fewer_spines_than_they_have_nodes(fabric, algorithm):
     settings = {"NCCL_ALGO": algorithm, "NCCL_PROTO": "Simple"}
     _, alone = both("allreduce", settings=settings)
     here, time = both("allreduce", settings=settings, **FABRICS[fabric])
-    assert here.between.times == pytest.approx(time / alone, rel=0.1)
+    assert here.fabric.slowdown == pytest.approx(time / alone, rel=0.1)
 
 
 def test_what_leaves_room_costs_no_bytes():
@@ -59,7 +59,7 @@ def test_what_leaves_room_costs_no_bytes():
         for nodes, rails in ((2, {"fabric": "rail"}), (16, {"fabric": "rail", "oversubscription": 4}))
     )
     alone = predict("sendrecv", cs.machine("dgx-h100", nodes=16, nic="tcp-200"), MANY)
-    assert (few.between.times, many.between.times) == (pytest.approx(2), pytest.approx(16))
+    assert (few.fabric.slowdown, many.fabric.slowdown) == (pytest.approx(2), pytest.approx(16))
     assert few.parts.bytes == alone.parts.bytes
     assert many.parts.limit == "fabric"
     moved = TCP_PER_NIC * NET_P2P["sendrecv"]
@@ -71,7 +71,7 @@ def test_one_switch_and_words_are_as_they_were():
     for name, nodes in (("dgx-h100", 2), ("polaris", 4), ("rtx4090-8gpu", 2)):
         machine = cs.machine(name, nodes=nodes)
         for size in ("1KiB", "1MiB", MANY):
-            assert predict("allreduce", machine, size) == predict("allreduce", cs.nccl.facts_of(machine), size)
+            assert predict("allreduce", machine, size) == predict("allreduce", cs.nccl.read_facts(machine), size)
 
 
 def test_the_way_round_over_nvlink_to_the_receivers_rail_takes_its_latency():
@@ -79,7 +79,7 @@ def test_the_way_round_over_nvlink_to_the_receivers_rail_takes_its_latency():
     machine = cs.machine("dgx-h100", nodes=2, fabric="rail")
     cable = machine.route(0, 1)[0].alpha
     rails, alone = (predict("sendrecv", m, "1KiB") for m in (machine, cs.machine("dgx-h100", nodes=2)))
-    assert rails.between.wait == pytest.approx(2 * cable)
+    assert rails.fabric.hop_delay == pytest.approx(2 * cable)
     assert rails.parts.steps - alone.parts.steps == pytest.approx(2 * cable)
 
 
@@ -87,11 +87,11 @@ def test_a_lost_cable_to_a_spine_is_counted_as_the_simulation_counts_it():
     """The others of its leaf carry what it carried: a hop more on one of them."""
     machine = cs.machine("dgx-h100", nodes=4, fabric="leaf-spine", nodes_per_leaf=1)
     cut = machine.without_link("fabric/leaf1", "fabric/spine2")
-    prediction, run = trace("allreduce", cut, MANY, **RING)
-    usual, before = trace("allreduce", machine, MANY, **RING)
-    assert usual.between.times == 1
-    assert prediction.between.times == pytest.approx(run.time / before.time, rel=0.02)
-    assert prediction.between.times > 1.5
+    prediction, run = predict_and_simulate("allreduce", cut, MANY, **RING)
+    usual, before = predict_and_simulate("allreduce", machine, MANY, **RING)
+    assert usual.fabric.slowdown == 1
+    assert prediction.fabric.slowdown == pytest.approx(run.time / before.time, rel=0.02)
+    assert prediction.fabric.slowdown > 1.5
     assert any("held up by" in note and "leaf" in note for note in prediction.notes)
 
 
@@ -99,12 +99,12 @@ def test_fewer_ranks_load_fewer_cables():
     """One GPU of each node has a leaf's way up, a quarter of 8 cards, to itself."""
     machine = cs.machine("dgx-a100", nodes=4, **FABRICS["leaves with a quarter up"])
     all_of_them, few = (predict("allgather", machine, MANY, ranks, **RING) for ranks in (32, 4))
-    assert (all_of_them.between.times, few.between.times) == (pytest.approx(2), 1)
+    assert (all_of_them.fabric.slowdown, few.fabric.slowdown) == (pytest.approx(2), 1)
 
 
 def test_rails_that_nothing_joins_are_refused_where_a_hop_has_to_change_them():
     machine = cs.machine("dgx-h100", nodes=2, fabric="rail-only", pxn=False)
-    assert predict("allreduce", machine, MANY, **RING).between.times == 1
+    assert predict("allreduce", machine, MANY, **RING).fabric.slowdown == 1
     with pytest.raises(CollsimError, match=r"nothing joins.*; join the rails \(fabric='rail'\)"):
         predict("alltoall", machine, MANY)
 
@@ -113,8 +113,8 @@ def test_rails_that_nothing_joins_do_where_the_channels_of_the_search_keep_to_th
     """Polaris' GPUs share no switch with their cards: the nearest card of one may be on another rail, but the search's
     rings leave by the card that they enter by."""
     machine = cs.machine("polaris", nodes=4, fabric="rail-only")
-    assert cs.nccl.search(machine).rings.crossings(4) == 0
-    assert predict("allreduce", machine, MANY, **RING).between == ONE_SWITCH
+    assert cs.nccl.search_graphs(machine).rings.count_crossings(4) == 0
+    assert predict("allreduce", machine, MANY, **RING).fabric == ONE_SWITCH
     with pytest.raises(CollsimError, match="nothing joins"):
         predict("alltoall", machine, MANY)
 
@@ -125,7 +125,7 @@ def test_where_the_ranks_sit_does_not_change_the_rings():
         cs.machine("dgx-h100", nodes=4, placement=p, **FABRICS["leaves with a quarter up"])
         for p in ("node", "round-robin")
     )
-    assert predict("allreduce", dealt, MANY, **RING).between == predict("allreduce", usual, MANY, **RING).between
+    assert predict("allreduce", dealt, MANY, **RING).fabric == predict("allreduce", usual, MANY, **RING).fabric
 
 
 def test_a_calibration_is_not_charged_twice_for_the_fabric():

@@ -6,9 +6,19 @@ import pytest
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.nccl import explain, own_run, published_run
-from collsim.nccl import facts as words
-from collsim.nccl.measured.gaps import HYPOTHESES, MOST_NAMED, NO_GAP, Candidate, Gap, _named, _under, _verdict, apart
+from collsim.nccl import create_run, explain_gap, get_published_run
+from collsim.nccl import parse_facts as words
+from collsim.nccl.measured.gaps import (
+    HYPOTHESES,
+    MOST_NAMED,
+    NO_GAP,
+    Candidate,
+    Gap,
+    _named,
+    _under,
+    _verdict,
+    format_distance,
+)
 from collsim.nccl.model.links import MEASURED
 
 SIZES = [2**k for k in range(10, 31, 2)]
@@ -18,14 +28,14 @@ CARDS = cs.machine("pcie-8gpu-single-root", nodes=2)
 
 def named(gap):
     """The hypotheses that are named."""
-    return (*((gap.best,) if gap.best else ()), *gap.as_well)
+    return (*((gap.best,) if gap.best else ()), *gap.alternatives)
 
 
 def as_if(machine, **change):
     """Times of a machine as it would run after a change, told as those of the machine itself."""
     setting = {k: v for k, v in change.items() if k.startswith("NCCL")}
     times = [cs.nccl.predict("allreduce", machine, n, **setting).time for n in SIZES]
-    return own_run("allreduce", machine, SIZES, times)
+    return create_run("allreduce", machine, SIZES, times)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +48,7 @@ def as_if(machine, **change):
     ids=lambda x: x if isinstance(x, str) else "",
 )
 def test_a_switch_that_was_set_is_found_again(machine, change, key):
-    gap = explain(as_if(machine, **change))
+    gap = explain_gap(as_if(machine, **change))
     assert gap.verdict == "explained"
     assert key in {c.key for c in named(gap)}
     assert gap.best.distance == pytest.approx(0, abs=0.01)
@@ -48,10 +58,10 @@ def test_a_switch_that_costs_no_more_than_the_model_is_off_by_cannot_be_told():
     """It fits to the last digit, and so might a machine of this class where nothing was switched: four in five lie
     within the interval, and this run does."""
     run = as_if(CARDS, NCCL_NET_GDR_LEVEL="LOC")
-    gap = explain(run)
-    assert (gap.verdict, gap.best, gap.as_well, gap.open) == ("within", None, (), True)
-    assert gap.tried[0].widths == pytest.approx(0, abs=0.01)
-    assert all(p.low < t < p.high for p, t in zip(run.predicted(), run.times, strict=True))
+    gap = explain_gap(run)
+    assert (gap.verdict, gap.best, gap.alternatives, gap.is_undecided) == ("within", None, (), True)
+    assert gap.candidates[0].half_widths == pytest.approx(0, abs=0.01)
+    assert all(p.low < t < p.high for p, t in zip(run.predict_sizes(), run.times, strict=True))
     assert "cannot be told: on machines that it has not seen" in str(gap)
 
 
@@ -59,10 +69,10 @@ def test_a_switch_that_costs_no_more_than_the_model_is_off_by_cannot_be_told():
 @pytest.mark.parametrize("side", [-1, 1])
 def test_what_lies_within_the_interval_is_never_explained(name, side):
     """Measured at nine tenths of the way to the end of every size's interval, whatever class of machine that is."""
-    run = published_run(name)
-    times = tuple((p.high if side > 0 else p.low) ** 0.9 * p.time**0.1 for p in run.predicted())
-    gap = explain(replace(run, times=times))
-    assert gap.widths == pytest.approx(0.9, abs=0.02)
+    run = get_published_run(name)
+    times = tuple((p.high if side > 0 else p.low) ** 0.9 * p.time**0.1 for p in run.predict_sizes())
+    gap = explain_gap(replace(run, times=times))
+    assert gap.half_widths == pytest.approx(0.9, abs=0.02)
     assert (gap.verdict, gap.best) == ("within", None)
 
 
@@ -70,8 +80,8 @@ def test_the_same_gap_is_more_where_the_model_knows_more():
     """A third slower: on two nodes over EFA, known from three systems, that is within the interval; on one NVSwitch,
     where large sizes are known to 7 %, it is not."""
     for name, verdicts in (("a100-2x8-efa", {"within"}), ("a100-8", {"explained", "several", "unexplained"})):
-        run = published_run(name)
-        gap = explain(replace(run, times=tuple(p.time * 4 / 3 for p in run.predicted())))
+        run = get_published_run(name)
+        gap = explain_gap(replace(run, times=tuple(p.time * 4 / 3 for p in run.predict_sizes())))
         assert gap.distance == pytest.approx(0.288, abs=0.001)  # ln(4/3)
         assert gap.verdict in verdicts
 
@@ -81,7 +91,7 @@ def test_many_causes_that_fit_as_well_are_no_explanation():
     within 0.44 of the best are named; one by itself is an explanation, four are none."""
     left = [Candidate(str(w), f"cause {w}", 0.1, (), w) for w in (0.1, 0.3, 0.4, 0.5, 0.9, 1.5)]
     near = _named(left, 2.0)
-    assert [c.widths for c in near] == [0.1, 0.3, 0.4, 0.5]
+    assert [c.half_widths for c in near] == [0.1, 0.3, 0.4, 0.5]
     assert [_verdict(0.5, 2.0, n) for n in (0, 1, MOST_NAMED, len(near))] == [
         "unexplained",
         "explained",
@@ -89,7 +99,7 @@ def test_many_causes_that_fit_as_well_are_no_explanation():
         "several",
     ]
     gap = Gap(0.5, 2.0, 0.6, tuple(left), None, tuple(near), "several")
-    assert gap.open
+    assert gap.is_undecided
     assert "which cause cannot be told, 4 hypotheses explain it as well: cause 0.1; cause 0.3" in str(gap)
     assert _named(left[4:], 0.9) == []  # 0.9 is more than two thirds of it
 
@@ -109,39 +119,39 @@ def test_many_causes_that_fit_as_well_are_no_explanation():
 )
 def test_what_somebody_stated_is_never_contradicted(machine, denied):
     """Even where the contrary fits to the last digit."""
-    plain = own_run("allreduce", machine, SIZES, [1.0] * len(SIZES))
-    fact = next(h.denies for h in HYPOTHESES if h.key == denied)
+    plain = create_run("allreduce", machine, SIZES, [1.0] * len(SIZES))
+    fact = next(h.contradicts for h in HYPOTHESES if h.key == denied)
     contrary = _under(next(h for h in HYPOTHESES if h.key == denied), replace(plain, stated=frozenset()), MEASURED)
     assert contrary is not None, "it would apply"
-    gap = explain(replace(plain, times=tuple(map(float, contrary))))
-    assert fact in plain.told
-    assert denied not in {c.key for c in gap.tried}
+    gap = explain_gap(replace(plain, times=tuple(map(float, contrary))))
+    assert fact in plain.stated_facts
+    assert denied not in {c.key for c in gap.candidates}
 
 
 def test_what_is_a_guess_may_be_contradicted():
     machine = cs.machine("dgx-a100", p2p=False)
     times = [cs.nccl.predict("allreduce", cs.machine("dgx-a100"), n, NCCL_P2P_LEVEL="SYS").time for n in SIZES]
-    sure, unsure = (own_run("allreduce", machine, SIZES, times, unsure=u) for u in ((), ("p2p",)))
-    assert (sure.told, unsure.told) == ({"p2p"}, set())
+    sure, unsure = (create_run("allreduce", machine, SIZES, times, unsure=u) for u in ((), ("p2p",)))
+    assert (sure.stated_facts, unsure.stated_facts) == ({"p2p"}, set())
     with pytest.raises(CollsimError, match="fact to be unsure of 'p2'; did you mean 'p2p'"):
-        own_run("allreduce", machine, SIZES, times, unsure=("p2",))
+        create_run("allreduce", machine, SIZES, times, unsure=("p2",))
 
 
 def test_a_version_is_a_setting_of_the_run():
     machine = cs.machine("dgx-h100")
-    old = own_run("allreduce", machine, SIZES, [1.0] * len(SIZES), version="2.16")
-    assert {p.algorithm for p in old.predicted()} <= {"Ring", "Tree"}
-    assert "NVLS" in {p.algorithm for p in own_run("allreduce", machine, SIZES, [1.0] * len(SIZES)).predicted()}
+    old = create_run("allreduce", machine, SIZES, [1.0] * len(SIZES), version="2.16")
+    assert {p.algorithm for p in old.predict_sizes()} <= {"Ring", "Tree"}
+    assert "NVLS" in {p.algorithm for p in create_run("allreduce", machine, SIZES, [1.0] * len(SIZES)).predict_sizes()}
 
 
 @pytest.mark.parametrize("hypothesis", HYPOTHESES, ids=lambda h: h.key)
 def test_every_hypothesis_is_found_again_where_it_makes_more_than_the_model_is_off_by(hypothesis):
-    plain = own_run("allreduce", TWO, SIZES, [1.0] * len(SIZES), unsure=("p2p", "gdr", "net"))
+    plain = create_run("allreduce", TWO, SIZES, [1.0] * len(SIZES), unsure=("p2p", "gdr", "net"))
     places = [plain.facts, replace(plain.facts, gdr=False), replace(plain.facts, net="tcp", gdr=False)]
-    places += [published_run(name).facts for name in ("rtx4090-8", "rtx4090-4-p2p", "h100-8-nvls", "a100-2x1-gdr")]
+    places += [get_published_run(name).facts for name in ("rtx4090-8", "rtx4090-4-p2p", "h100-8-nvls", "a100-2x1-gdr")]
     runs = [replace(plain, facts=facts) for facts in places]
     times = [(run, _under(hypothesis, run, MEASURED)) for run in runs]
-    found = [explain(replace(run, times=tuple(map(float, t)))) for run, t in times if t is not None]
+    found = [explain_gap(replace(run, times=tuple(map(float, t)))) for run, t in times if t is not None]
     assert found
     told = [g for g in found if g.verdict not in ("agree", "within")]
     assert told or hypothesis.key == "p2p_on", "changes too little anywhere"
@@ -159,14 +169,14 @@ def test_every_hypothesis_is_found_again_where_it_makes_more_than_the_model_is_o
     ],
 )
 def test_what_the_owners_switched_is_found_from_published_times(name, key):
-    gap = explain(published_run(name).plain)
+    gap = explain_gap(get_published_run(name).plain_run)
     assert key in {c.key for c in named(gap)}
     assert "not a finding" in str(gap)
     assert gap.ratio < 1
 
 
 def test_where_prediction_and_measurement_agree_there_is_nothing_to_explain():
-    gap = explain(published_run("a100-8"))
+    gap = explain_gap(get_published_run("a100-8"))
     assert gap.distance < NO_GAP
     assert gap.best is None
     assert "nothing to explain" in str(gap)
@@ -175,40 +185,40 @@ def test_where_prediction_and_measurement_agree_there_is_nothing_to_explain():
 def test_a_gap_that_nothing_on_the_list_explains_is_said_to_be_one():
     machine = cs.machine("dgx-a100")
     times = [100 * cs.nccl.predict("allreduce", machine, n).time * (1 + (k % 2) * 50) for k, n in enumerate(SIZES)]
-    gap = explain(own_run("allreduce", machine, SIZES, times))
+    gap = explain_gap(create_run("allreduce", machine, SIZES, times))
     assert gap.best is None
     assert "none of" in str(gap)
 
 
 def slowed(name):
     """The gap of a run whose network is half as fast as said."""
-    run = published_run(name)
+    run = get_published_run(name)
     slower = replace(run, facts=replace(run.facts, nic_rate=run.facts.nic_rate / 2))
-    return explain(replace(run, times=tuple(p.time for p in slower.predicted())))
+    return explain_gap(replace(run, times=tuple(p.time for p in slower.predict_sizes())))
 
 
 def test_a_slower_network_is_not_called_one_without_rdma():
     """Two cards of 200 Gbit/s are held back by their slots, so that half of their rate is not far off, but nearest."""
     assert slowed("b200-2x8-allgather").best.key == "half_network"
-    assert slowed("a100-2x1-gdr").tried[0].key == "half_network"
+    assert slowed("a100-2x1-gdr").candidates[0].key == "half_network"
 
 
 def test_a_pinned_algorithm_is_not_guessed_again():
-    pinned = published_run("rtx4090-8")
-    assert not {"ring", "tree", "simple", "ll"} & {c.key for c in explain(pinned).tried}
+    pinned = get_published_run("rtx4090-8")
+    assert not {"ring", "tree", "simple", "ll"} & {c.key for c in explain_gap(pinned).candidates}
 
 
 def test_hypotheses_come_best_first_and_have_names_of_their_own():
-    tried = explain(published_run("a100-2x4-tcp").plain).tried
+    tried = explain_gap(get_published_run("a100-2x4-tcp").plain_run).candidates
     assert [c.distance for c in tried] == sorted(c.distance for c in tried)
     assert len({h.key for h in HYPOTHESES}) == len(HYPOTHESES)
 
 
 @pytest.mark.parametrize(("distance", "said"), [(0.0, "0 %"), (0.0953, "10 %"), (3.8, "a factor of 45")])
 def test_a_distance_is_said_as_percent_or_factor(distance, said):
-    assert apart(distance) == said
+    assert format_distance(distance) == said
 
 
 def test_a_run_that_cannot_be_is_a_sentence():
     with pytest.raises(CollsimError, match="2 sizes and 1 times"):
-        replace(published_run("a100-8"), nbytes=(1, 2), times=(1.0,))
+        replace(get_published_run("a100-8"), nbytes=(1, 2), times=(1.0,))

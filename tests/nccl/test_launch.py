@@ -5,12 +5,12 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from collsim.nccl import facts, predict
-from collsim.nccl.machine.network_plugins import set_by
-from collsim.nccl.measured.prediction_accuracy import accuracy_of
+from collsim.nccl import parse_facts, predict
+from collsim.nccl.machine.network_plugins import find_plugin_settings
+from collsim.nccl.measured.prediction_accuracy import predict_rows
 from collsim.nccl.model.links import MEASURED
 
-BOX = facts("H200", 8, 1, "nvlink4-nvswitch", "none", launch="one process, -g 8")
+BOX = parse_facts("H200", 8, 1, "nvlink4-nvswitch", "none", launch="one process, -g 8")
 
 
 def test_launch_and_kernel_are_joined_by_the_norm_between_their_sum_and_the_longer_one():
@@ -47,7 +47,7 @@ def test_a_large_call_hides_its_launch():
 def test_what_the_plugin_of_a_network_sets_is_chosen_unless_the_user_sets_another(
     gpu, wires, network, algorithms, protocols
 ):
-    machine = facts(gpu, 16, 2, wires, network, "yes")
+    machine = parse_facts(gpu, 16, 2, wires, network, "yes")
     made = [predict("allreduce", machine, 2**k) for k in range(3, 33)]
     assert {p.algorithm for p in made} <= algorithms
     assert {p.protocol for p in made} == protocols
@@ -57,7 +57,7 @@ def test_what_the_plugin_of_a_network_sets_is_chosen_unless_the_user_sets_anothe
 
 def test_other_networks_leave_nccl_alone():
     for network in ("8xNDR400 IB", "32x100G EFA", "4x400G RoCE"):
-        assert set_by(facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", network, "yes")) is None
+        assert find_plugin_settings(parse_facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", network, "yes")) is None
 
 
 def test_the_version_of_a_table_chooses():
@@ -68,6 +68,6 @@ def test_the_version_of_a_table_chooses():
     cases = [
         {"case_id": run, **words, **usual, "nccl_version": said} for run, said in (("a", "2.18.3"), ("b", "unknown"))
     ]
-    found, failed = accuracy_of(pd.DataFrame(cases), rows)
+    found, failed = predict_rows(pd.DataFrame(cases), rows)
     assert not failed
     assert [p.algorithm for _, p, _ in found] == ["Ring", "PAT"]

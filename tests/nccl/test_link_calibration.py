@@ -9,12 +9,12 @@ import pytest
 
 import collsim as cs
 from collsim.errors import CollsimError, FormatError
-from collsim.nccl import facts, facts_of, predict
+from collsim.nccl import parse_facts, predict, read_facts
 from collsim.nccl.link_calibration import calibrate
-from collsim.nccl.model.calibration_knobs import CLUSTER, turned
+from collsim.nccl.model.calibration_knobs import CLUSTER, apply_knobs
 from collsim.nccl.model.links import MEASURED
 
-FACTS = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
+FACTS = parse_facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 SIZES = [2**k for k in range(3, 34)]
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
 SLOWER = {
@@ -41,7 +41,7 @@ def median_error(times, rows):
 def test_a_slower_cluster_is_recognised():
     """Launch 60 % longer, links at 80 %: both are found again from 31 rows with 2 % noise."""
     hidden = {"launch": 1.6, "bandwidth inside a node": 0.8}
-    found = calibrate(sweep(turned(MEASURED, CLUSTER, hidden), noise=0.02), FACTS)
+    found = calibrate(sweep(apply_knobs(MEASURED, CLUSTER, hidden), noise=0.02), FACTS)
     assert found.factors["bandwidth inside a node"] == pytest.approx(0.8, rel=0.05)
     assert found.factors["launch"] == pytest.approx(1.6, rel=0.15)
     assert found.error < 0.03
@@ -49,8 +49,8 @@ def test_a_slower_cluster_is_recognised():
 
 def test_what_a_log_says_nothing_about_is_named_and_left_alone():
     found = calibrate(sweep(MEASURED, noise=0.02), FACTS)
-    assert "bandwidth between nodes" in found.unknown
-    assert "launch per peer" in found.unknown
+    assert "bandwidth between nodes" in found.unknown_knobs
+    assert "launch per peer" in found.unknown_knobs
     assert "bandwidth inside a node" in found.factors
     assert "says nothing about: launch per peer" in str(found)
     assert found.links.tcp_per_nic == MEASURED.tcp_per_nic
@@ -62,7 +62,7 @@ def test_held_out_sizes_are_within_five_percent_after_a_file(name, nodes, tmp_pa
     """With 3 % of noise and two rows ten times too slow; collsim's own figures are more than 15 % off on the same
     sizes."""
     machine = cs.machine(name, nodes=nodes)
-    table = sweep(turned(MEASURED, CLUSTER, SLOWER), machine, noise=0.03)
+    table = sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine, noise=0.03)
     table.loc[[6, 20], "time"] *= 10  # both are fitted on
     cs.calibrate(table.iloc[::2], machine).save(tmp_path / "mycluster.yaml")
     again, held = cs.load_topology(tmp_path / "mycluster.yaml"), table.iloc[1::2]
@@ -76,19 +76,19 @@ def test_held_out_sizes_are_within_five_percent_after_a_file(name, nodes, tmp_pa
 def test_a_simulation_on_the_file_takes_what_was_measured(name, nodes, tmp_path):
     """At 1 GiB, where bandwidth decides, within 10 %; on the machine as it is sold it is more than 20 % too fast."""
     machine = cs.machine(name, nodes=nodes)
-    table = sweep(turned(MEASURED, CLUSTER, SLOWER), machine)
+    table = sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine)
     cs.calibrate(table, machine).save(tmp_path / "mycluster.yaml")
     again = cs.load_topology(tmp_path / "mycluster.yaml")
     measured = float(table.time[SIZES.index(2**30)])
-    assert cs.nccl.trace("allreduce", again, 2**30)[1].time == pytest.approx(measured, rel=0.1)
-    assert cs.nccl.trace("allreduce", machine, 2**30)[1].time < 0.8 * measured
+    assert cs.nccl.predict_and_simulate("allreduce", again, 2**30)[1].time == pytest.approx(measured, rel=0.1)
+    assert cs.nccl.predict_and_simulate("allreduce", machine, 2**30)[1].time < 0.8 * measured
 
 
 def test_latency_of_a_link_is_a_share_of_the_step_that_was_measured():
     """Two NVLinks are crossed in a step of a DGX A100: NCCL's 3.4 us for Simple, times collsim's 0.43, times the factor
     found."""
     machine = cs.machine("dgx-a100")
-    found = cs.calibrate(sweep(turned(MEASURED, CLUSTER, SLOWER), machine), machine)
+    found = cs.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine), machine)
     step = 3.4e-6 * 0.43 * found.factors["latency inside a node, Simple"]
     assert sum(hop.alpha for hop in found.machine.route(0, 1)) == pytest.approx(step, rel=1e-6)
     assert sum(hop.alpha for hop in machine.route(0, 1)) == pytest.approx(1.4e-6)
@@ -96,7 +96,7 @@ def test_latency_of_a_link_is_a_share_of_the_step_that_was_measured():
 
 def test_a_calibrated_machine_keeps_its_routes_and_is_calibrated_anew_from_its_nominal_rates(tmp_path):
     machine = cs.machine("dgx-h100", nodes=2, rates="effective")
-    table = sweep(turned(MEASURED, CLUSTER, SLOWER), machine)
+    table = sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine)
     once = cs.calibrate(table, machine)
     twice = cs.calibrate(table, once.machine)
     assert (once.machine.links.bandwidth == twice.machine.links.bandwidth).all()
@@ -119,13 +119,13 @@ def test_a_calibration_is_no_edit_and_an_edit_no_calibration(rates):
         "links": lambda m: m.scaled(kind="nvlink", by=0.5),
         "one link": lambda m: m.with_link("node0/gpu0", "node0/nvswitch", bandwidth="half"),
     }
-    known = cs.calibrate(sweep(turned(MEASURED, CLUSTER, SLOWER), machine), machine).machine
-    assert facts_of(known) == facts_of(machine)
+    known = cs.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine), machine).machine
+    assert read_facts(known) == read_facts(machine)
     for what, edit in edits.items():
         changed = edit(machine)
-        log = sweep(turned(MEASURED, CLUSTER, SLOWER), changed)
+        log = sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), changed)
         last = cs.calibrate(log, changed).machine
-        assert facts_of(last) == facts_of(edit(known)) == facts_of(changed) != facts_of(machine), what
+        assert read_facts(last) == read_facts(edit(known)) == read_facts(changed) != read_facts(machine), what
         assert [predict("allreduce", last, n).time for n in log.nbytes] == pytest.approx(list(log.time), rel=0.03), what
 
 
@@ -133,7 +133,7 @@ def test_edits_before_and_since_a_calibration_come_back_from_the_file(tmp_path):
     machine = cs.machine("dgx-a100", nodes=2).with_link(
         "node1/gpu0", "node1/nvswitch", bandwidth="100GB/s", alpha="3us"
     )
-    known = cs.calibrate(sweep(turned(MEASURED, CLUSTER, SLOWER), machine), machine).machine
+    known = cs.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, SLOWER), machine), machine).machine
     since = known.with_link("node0/gpu0", "node0/nvswitch", bandwidth="100GB/s", alpha="2us").scaled(
         kind="infiniband", by=0.5
     )
@@ -141,7 +141,7 @@ def test_edits_before_and_since_a_calibration_come_back_from_the_file(tmp_path):
     again = cs.load_topology(tmp_path / "a.yaml")
     assert again.links.bandwidth == pytest.approx(since.links.bandwidth, rel=1e-12)
     assert again.links.alpha == pytest.approx(since.links.alpha, rel=1e-12)
-    assert facts_of(again) == facts_of(since)
+    assert read_facts(again) == read_facts(since)
     assert again.to_yaml() == since.to_yaml()
     (tmp_path / "b.yaml").write_text("collsim: 1\nmachine: dgx-a100\nedits_since: []\n")
     with pytest.raises(CollsimError, match="they belong under 'edits'"):
@@ -232,7 +232,7 @@ def test_what_is_asked_of_a_calibration_is_judged_by_the_machine_that_is_asked_f
 
 def test_one_rank_of_a_calibrated_machine_takes_the_launch_that_was_measured():
     machine = cs.machine("dgx-a100")
-    known = cs.calibrate(sweep(turned(MEASURED, CLUSTER, {"launch": 2.0}), machine), machine)
+    known = cs.calibrate(sweep(apply_knobs(MEASURED, CLUSTER, {"launch": 2.0}), machine), machine)
     alone, usual = (predict("allreduce", m, 8, ranks=1) for m in (known.machine, machine))
     assert alone.time / usual.time == pytest.approx(known.factors["launch"])
     assert alone.time == predict("allreduce", machine, 8, ranks=1, links=known.links).time
@@ -334,12 +334,12 @@ def test_one_rank_says_nothing_of_links():
     with pytest.raises(CollsimError, match="0 usable rows are too few"):
         calibrate(table.assign(ranks=1), FACTS)
     with pytest.raises(CollsimError, match="2 GPUs or more"):
-        calibrate(table, facts("A100-SXM4", 1, 1, "none", "none"))
+        calibrate(table, parse_facts("A100-SXM4", 1, 1, "none", "none"))
 
 
 def test_a_knob_that_does_not_exist_is_named():
     with pytest.raises(CollsimError, match="unknown knob"):
-        turned(MEASURED, CLUSTER, {"bandwith": 1.0})
+        apply_knobs(MEASURED, CLUSTER, {"bandwith": 1.0})
 
 
 @pytest.mark.skipif(not TABLES.exists(), reason=f"the published runs are not here ({TABLES}); set COLLSIM_MEASURED")
@@ -354,7 +354,7 @@ def test_held_out_sizes_of_published_runs_are_within_five_percent_in_the_median(
         table = pd.DataFrame({"collective": case.collective, "nbytes": of.size_bytes, "time": of.time_us * 1e-6})
         if len(table) < 10:
             continue
-        there = facts(case.gpu, int(case.ranks), int(case.nodes), case.intra_link, case.inter_link, case.gdr)
+        there = parse_facts(case.gpu, int(case.ranks), int(case.nodes), case.intra_link, case.inter_link, case.gdr)
         found, rest = calibrate(table.iloc[::2], there), table.iloc[1::2]
         held.append(median_error([found.predict(case.collective, n, extrapolate=True).time for n in rest.nbytes], rest))
     assert len(held) >= 15

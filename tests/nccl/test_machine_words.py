@@ -5,9 +5,9 @@ import itertools
 import pytest
 
 from collsim.errors import CollsimError
-from collsim.nccl import facts, predict
-from collsim.nccl.machine.facts import launch_of
-from collsim.nccl.machine.machine_words import network
+from collsim.nccl import parse_facts, predict
+from collsim.nccl.machine.facts import parse_launch
+from collsim.nccl.machine.machine_words import parse_network
 from collsim.nccl.prediction import BUSBW
 
 
@@ -25,8 +25,8 @@ from collsim.nccl.prediction import BUSBW
     ],
 )
 def test_links_inside_a_node(intra, inside, rate):
-    machine = facts("A100-SXM4", 4, 1, intra, "none")
-    assert (machine.inside, machine.link_rate) == (inside, pytest.approx(rate))
+    machine = parse_facts("A100-SXM4", 4, 1, intra, "none")
+    assert (machine.wiring, machine.link_rate) == (inside, pytest.approx(rate))
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_links_inside_a_node(intra, inside, rate):
     ],
 )
 def test_networks(inter, nics, gigabits, net):
-    machine = facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", inter)
+    machine = parse_facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", inter)
     assert (machine.nics, machine.nic_rate, machine.net) == (nics, gigabits * 1e9 / 8, net)
 
 
 def test_an_nvlink_domain_over_several_trays_is_one_node():
-    rack = facts("GB200", 72, 18, "nvlink5-nvl72", "nvl72 (MNNVL)")
-    assert (rack.nodes, rack.local, rack.per_host) == (1, 72, 4)
-    racks = facts("GB200", 144, 36, "nvlink5-nvl72", "400G IB per GPU between racks")
+    rack = parse_facts("GB200", 72, 18, "nvlink5-nvl72", "nvl72 (MNNVL)")
+    assert (rack.nodes, rack.local_ranks, rack.ranks_per_host) == (1, 72, 4)
+    racks = parse_facts("GB200", 144, 36, "nvlink5-nvl72", "400G IB per GPU between racks")
     assert (racks.nodes, racks.nics) == (2, 72)
 
 
@@ -74,22 +74,22 @@ def test_an_nvlink_domain_over_several_trays_is_one_node():
 )
 def test_a_word_that_is_not_understood_is_named(gpu, intra, inter, word):
     with pytest.raises(CollsimError, match=word):
-        facts(gpu, 16, 2, intra, inter)
+        parse_facts(gpu, 16, 2, intra, inter)
 
 
 def test_wiring_that_nobody_states_is_the_usual_one():
-    assert facts("A100-SXM4", 8, 1, "", "none").inside == "nvswitch"
-    assert facts("RTX 4090", 8, 1, "none", "none").inside == "host"
+    assert parse_facts("A100-SXM4", 8, 1, "", "none").wiring == "nvswitch"
+    assert parse_facts("RTX 4090", 8, 1, "none", "none").wiring == "host"
 
 
 def test_a_pcie_fabric_between_boxes_is_farther_than_a_slot():
-    assert facts("A100-PCIE-40GB", 2, 1, "pcie4-fabric-nop2p", "none").crossing
-    assert not facts("A100-PCIE-40GB", 2, 1, "pcie4-x16-nop2p", "none").crossing
+    assert parse_facts("A100-PCIE-40GB", 2, 1, "pcie4-fabric-nop2p", "none").crosses_sockets
+    assert not parse_facts("A100-PCIE-40GB", 2, 1, "pcie4-x16-nop2p", "none").crosses_sockets
 
 
 def test_efa_has_gpudirect_rdma_since_the_a100():
-    assert facts("V100-SXM2-32GB", 16, 2, "nvlink2-hybridcubemesh", "1x100G EFA").gdr is False
-    assert facts("A100-SXM4-40GB", 16, 2, "nvlink3-nvswitch", "4x100G EFA").gdr is None
+    assert parse_facts("V100-SXM2-32GB", 16, 2, "nvlink2-hybridcubemesh", "1x100G EFA").gdr is False
+    assert parse_facts("A100-SXM4-40GB", 16, 2, "nvlink3-nvswitch", "4x100G EFA").gdr is None
 
 
 GPUS = (
@@ -133,7 +133,7 @@ def test_every_combination_of_words_is_predicted_sanely_or_refused_in_a_sentence
         if nodes == 1 and net != NETS[0]:
             continue  # nothing crosses it
         try:
-            machine = facts(gpu, nodes * local, nodes, link, net)
+            machine = parse_facts(gpu, nodes * local, nodes, link, net)
         except CollsimError:
             continue
         for collective in BUSBW if machine.ranks > 1 else ():
@@ -167,20 +167,20 @@ def test_every_combination_of_words_is_predicted_sanely_or_refused_in_a_sentence
     ],
 )
 def test_a_gpu_that_no_table_knows_is_what_the_other_words_make_of_it(gpu, intra, cc, pcie, inside, rate):
-    found = facts(gpu, 2, 1, intra, "none")
-    assert (found.cc, found.pcie, found.inside, found.link_rate) == (cc, pcie, inside, rate)
+    found = parse_facts(gpu, 2, 1, intra, "none")
+    assert (found.cc, found.pcie, found.wiring, found.link_rate) == (cc, pcie, inside, rate)
     assert not found.gpu_known
     notes = predict("allreduce", found, 1024).notes
     assert any(gpu in note and "in no table" in note for note in notes)
-    assert facts("H100", 2, 1, "nvlink4-nvswitch", "none").gpu_known
+    assert parse_facts("H100", 2, 1, "nvlink4-nvswitch", "none").gpu_known
 
 
 def test_a_network_card_beside_an_apu_has_four_lanes():
     """Of PCIe 4: 31.5 GB/s / 4, whatever the card; there is no slot between GPU and CPU where both ways would meet."""
-    fast, slow = (facts("Strix Halo", 2, 2, "none", f"1x{rate}GbE RoCE") for rate in (100, 25))
+    fast, slow = (parse_facts("Strix Halo", 2, 2, "none", f"1x{rate}GbE RoCE") for rate in (100, 25))
     assert (fast.nic_rate, slow.nic_rate) == (31.5e9 / 4, 25e9 / 8)
-    assert not fast.card
-    assert facts("Radeon AI PRO R9700", 2, 2, "none", "1x100GbE RoCE").card
+    assert not fast.is_pcie_card
+    assert parse_facts("Radeon AI PRO R9700", 2, 2, "none", "1x100GbE RoCE").is_pcie_card
 
 
 @pytest.mark.parametrize(
@@ -195,12 +195,12 @@ def test_a_network_card_beside_an_apu_has_four_lanes():
     ],
 )
 def test_who_launches_is_read_from_the_words_of_a_table(said, means):
-    assert launch_of(said) == means
+    assert parse_launch(said) == means
 
 
 def test_a_small_call_is_the_longer_the_more_one_process_launches():
     """A graph launches nothing, a process per GPU once, one process for all eight times; the kernel before overlaps."""
-    box = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
+    box = parse_facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
     graph, each, one = (
         predict("allreduce", box, 1024, launch=how) for how in ("graph", "process per gpu", "one process")
     )
@@ -219,6 +219,6 @@ def test_words_longer_than_any_machine_needs_are_refused_before_they_are_read(co
     words = {"gpu_name": "A100", "intra_link": "pcie4-x16-p2p", "inter_link": "8xHDR200 IB"}
     said = r"(gpu|intra_link|inter_link)='.{40}\.\.\.' has 1001 letters; write at most 1000"
     with pytest.raises(CollsimError, match=said):
-        facts(ranks=16, nodes=2, **(words | {column: "1" * 1001}))
+        parse_facts(ranks=16, nodes=2, **(words | {column: "1" * 1001}))
     with pytest.raises(CollsimError, match="has 1001 letters"):
-        network("(" * 1001)
+        parse_network("(" * 1001)

@@ -9,7 +9,7 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl.libraries import mpi, mpich, openmpi
-from collsim.nccl.libraries.mpi import choose
+from collsim.nccl.libraries.mpi import choose_mpi_algorithm
 
 K, M = 2**10, 2**20
 
@@ -76,7 +76,7 @@ K, M = 2**10, 2**20
     ],
 )
 def test_open_mpi(collective, ranks, nbytes, name):
-    found = choose("openmpi", collective, ranks, nbytes)
+    found = choose_mpi_algorithm("openmpi", collective, ranks, nbytes)
     assert (found.name, found.segment) == (name, 0)
     assert "coll_tuned_decision_fixed.c" in found.source
 
@@ -85,27 +85,29 @@ def test_open_mpi_with_a_rank_per_node():
     """n < 8: <1M allgather and reduce, else recursive doubling; n <= 64: <32K, <128K recursive doubling, else
     Rabenseifner."""
     apart = {"one_per_node": True}
-    assert choose("openmpi", "allreduce", 4, M - 1, **apart).name == "allgather_reduce"
-    assert choose("openmpi", "allreduce", 4, M, **apart).name == "recursive_doubling"
-    assert choose("openmpi", "allreduce", 64, 128 * K - 1, **apart).name == "recursive_doubling"
-    assert choose("openmpi", "allreduce", 64, 128 * K, **apart).name == "rabenseifner"
-    assert choose("openmpi", "broadcast", 64, M, **apart).name == "binary_tree"
+    assert choose_mpi_algorithm("openmpi", "allreduce", 4, M - 1, **apart).name == "allgather_reduce"
+    assert choose_mpi_algorithm("openmpi", "allreduce", 4, M, **apart).name == "recursive_doubling"
+    assert choose_mpi_algorithm("openmpi", "allreduce", 64, 128 * K - 1, **apart).name == "recursive_doubling"
+    assert choose_mpi_algorithm("openmpi", "allreduce", 64, 128 * K, **apart).name == "rabenseifner"
+    assert choose_mpi_algorithm("openmpi", "broadcast", 64, M, **apart).name == "binary_tree"
 
 
 def test_open_mpi_with_an_operator_that_does_not_commute():
-    assert choose("openmpi", "allreduce", 3, 128 * K, commutative=False).name == "basic_linear"
-    assert choose("openmpi", "allreduce", 8, M, commutative=False).name == "nonoverlapping"
-    assert choose("openmpi", "reduce", 100, 8, commutative=False).name == "in-order_binary"
-    assert choose("openmpi", "reduce_scatter", 100, M, commutative=False).name == "non-overlapping"
-    assert choose("openmpi", "allgather", 64, M, commutative=False) == choose("openmpi", "allgather", 64, M)
+    assert choose_mpi_algorithm("openmpi", "allreduce", 3, 128 * K, commutative=False).name == "basic_linear"
+    assert choose_mpi_algorithm("openmpi", "allreduce", 8, M, commutative=False).name == "nonoverlapping"
+    assert choose_mpi_algorithm("openmpi", "reduce", 100, 8, commutative=False).name == "in-order_binary"
+    assert choose_mpi_algorithm("openmpi", "reduce_scatter", 100, M, commutative=False).name == "non-overlapping"
+    assert choose_mpi_algorithm("openmpi", "allgather", 64, M, commutative=False) == choose_mpi_algorithm(
+        "openmpi", "allgather", 64, M
+    )
 
 
 def test_rabenseifner_wants_an_element_for_every_rank():
     """128 bytes on 32 ranks are 32 floats, or 16 doubles."""
-    assert choose("openmpi", "allreduce", 32, 128).name == "rabenseifner"
-    assert choose("openmpi", "allreduce", 32, 128, itemsize=8).name == "recursive_doubling"
-    assert choose("mpich", "allreduce", 32, 128).name == "reduce_scatter_allgather"
-    assert choose("mpich", "allreduce", 32, 128, itemsize=8).name == "recursive_doubling"
+    assert choose_mpi_algorithm("openmpi", "allreduce", 32, 128).name == "rabenseifner"
+    assert choose_mpi_algorithm("openmpi", "allreduce", 32, 128, itemsize=8).name == "recursive_doubling"
+    assert choose_mpi_algorithm("mpich", "allreduce", 32, 128).name == "reduce_scatter_allgather"
+    assert choose_mpi_algorithm("mpich", "allreduce", 32, 128, itemsize=8).name == "recursive_doubling"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_rabenseifner_wants_an_element_for_every_rank():
     ],
 )
 def test_mpich(collective, ranks, nbytes, name):
-    found = choose("mpich", collective, ranks, nbytes)
+    found = choose_mpi_algorithm("mpich", collective, ranks, nbytes)
     assert found.name == name
     assert "coll_selection.json" in found.source
 
@@ -145,7 +147,7 @@ def test_every_choice_that_names_an_algorithm_of_ours_can_be_run(library):
     for collective in mpi._OPERATIONS:
         for ranks in (2, 3, 4, 5, 7, 8, 12, 16, 33, 64):
             for nbytes in (ranks * 4, ranks * 64 * K, ranks * 4 * M):
-                found = choose(library, collective, ranks, nbytes)
+                found = choose_mpi_algorithm(library, collective, ranks, nbytes)
                 if found.algorithm is not None and found.algorithm not in named:
                     cs.verify(cs.schedule(found.algorithm, ranks=ranks))
                     named.add(found.algorithm)
@@ -171,13 +173,13 @@ def test_mistakes_are_said():
         (("mpich", "allreduce", "four", 8), "ranks"),
     ):
         with pytest.raises(CollsimError, match=what):
-            choose(*wrong)
+            choose_mpi_algorithm(*wrong)
 
 
 def test_a_table_reports_the_choice_of_a_library_that_publishes_its_rules():
     case = SimpleNamespace(
         gpu="none", ranks="64", nodes="2", collective="allreduce", inter_link="1xEDR100 IB", nccl_version="openmpi-ucx"
     )
-    assert mpi.chosen_for(case, 256 * K).name == "rabenseifner"
+    assert mpi.choose_for_case(case, 256 * K).name == "rabenseifner"
     case.nccl_version = "cray-mpich"
-    assert mpi.chosen_for(case, 256 * K) is None
+    assert mpi.choose_for_case(case, 256 * K) is None

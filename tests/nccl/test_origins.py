@@ -24,7 +24,7 @@ def test_every_constant_has_its_mark_and_every_mark_its_constant():
     found = {known.name: known for known in origins.table()}
     assert {known.kind for known in found.values()} == KINDS
     assert all(known.source and known.value for known in found.values())
-    assert {f.name for f in fields(links.Parameters)} == {
+    assert {f.name for f in fields(links.LinkParameters)} == {
         name.removeprefix("links.").split("[")[0] for name in found if "links." in name
     }
     assert set(origins.ORIGINS) <= set(found), "a mark of something that is gone"
@@ -83,10 +83,10 @@ def test_what_a_fit_stands_on_is_counted_by_turning_the_constant():
     from accuracy.crossval import sample
 
     from collsim.nccl import predict
-    from collsim.nccl.machine.machine_words import facts
+    from collsim.nccl.machine.machine_words import parse_facts
 
-    pair = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
-    two = facts("V100-SXM2-16GB", 2, 2, "none", "1x25GbE RoCE")
+    pair = parse_facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
+    two = parse_facts("V100-SXM2-16GB", 2, 2, "none", "1x25GbE RoCE")
     samples = [sample(predict("allreduce", machine, 2**28), 1e-3) for machine in (pair, two, two)]
     found = {known.name: known for known in origins.table(samples, [("a", "one"), ("b", "two"), ("c", "two")])}
     counted = {

@@ -4,8 +4,8 @@ import pytest
 
 from collsim import topology, verify
 from collsim.errors import CollsimError
-from collsim.nccl import facts_of
-from collsim.nccl.predicted_schedule import schedule_of, trace
+from collsim.nccl import read_facts
+from collsim.nccl.predicted_schedule import build_schedule, predict_and_simulate
 
 GIB = 2**30
 
@@ -26,28 +26,31 @@ GIB = 2**30
 )
 def test_links_alone_are_never_slower_than_what_is_predicted(collective, name, nodes):
     machine = topology.machine(name, nodes)
-    prediction, run = trace(collective, machine, "1GiB")
-    verify(schedule_of(prediction, machine))
+    prediction, run = predict_and_simulate(collective, machine, "1GiB")
+    verify(build_schedule(prediction, machine))
     assert 0.2 * prediction.time < run.time < 1.3 * prediction.time
 
 
 def test_the_simulated_ring_moves_what_the_model_counts():
     """2 x 7/8 GiB out of each of 8 GPUs over 300 GB/s of NVLink."""
-    _, run = trace("allreduce", topology.machine("dgx-a100"), GIB, NCCL_ALGO="Ring")
+    _, run = predict_and_simulate("allreduce", topology.machine("dgx-a100"), GIB, NCCL_ALGO="Ring")
     assert run.sent_bytes.max() == pytest.approx(2 * 7 / 8 * GIB, rel=1e-3)
     assert run.time == pytest.approx(2 * 7 / 8 * GIB / 300e9, rel=0.05)
 
 
 def test_nvls_beats_the_ring_in_the_simulation_too():
     machine = topology.machine("dgx-h100")
-    assert trace("allreduce", machine, GIB)[1].time < 0.85 * trace("allreduce", machine, GIB, NCCL_ALGO="Ring")[1].time
+    assert (
+        predict_and_simulate("allreduce", machine, GIB)[1].time
+        < 0.85 * predict_and_simulate("allreduce", machine, GIB, NCCL_ALGO="Ring")[1].time
+    )
 
 
 @pytest.mark.parametrize("algorithm", ["Ring", "Tree"])
 def test_fewer_ranks_are_spread_over_the_nodes_as_they_are_predicted(algorithm):
     """Four ranks of two nodes sit two in each, and their rings cross the network; of one node they stay on NVLink."""
     two, one = topology.machine("dgx-a100", nodes=2), topology.machine("dgx-a100")
-    p, run = trace("allreduce", two, GIB, ranks=4, NCCL_ALGO=algorithm)
+    p, run = predict_and_simulate("allreduce", two, GIB, ranks=4, NCCL_ALGO=algorithm)
     assert (p.facts.ranks, p.facts.nodes, run.schedule.ranks) == (4, 2, 4)
     node = run.topology.devices.node[run.topology.endpoint_device[:4]]
     assert list(node) == [0, 0, 1, 1]
@@ -56,7 +59,7 @@ def test_fewer_ranks_are_spread_over_the_nodes_as_they_are_predicted(algorithm):
         {"Ring": 2 * 2 * (2 * 3 / 4), "Tree": 2 * 2}[algorithm] * GIB
     )  # card to switch to card
     assert 0.2 * p.time < run.time < 1.3 * p.time
-    p, run = trace("allreduce", one, GIB, ranks=4, NCCL_ALGO=algorithm)
+    p, run = predict_and_simulate("allreduce", one, GIB, ranks=4, NCCL_ALGO=algorithm)
     assert run.links.groupby("kind")["bytes"].sum()["nvlink"] > 0
     assert "infiniband" not in set(run.links["kind"])
     assert 0.2 * p.time < run.time < 1.3 * p.time
@@ -64,14 +67,14 @@ def test_fewer_ranks_are_spread_over_the_nodes_as_they_are_predicted(algorithm):
 
 def test_what_cannot_be_simulated_is_said():
     with pytest.raises(CollsimError, match="ranks=3: 2 nodes cannot share them evenly"):
-        trace("allreduce", topology.machine("dgx-a100", nodes=2), GIB, ranks=3)
+        predict_and_simulate("allreduce", topology.machine("dgx-a100", nodes=2), GIB, ranks=3)
     with pytest.raises(CollsimError, match="trace wants a Topology"):
-        trace("allreduce", facts_of(topology.machine("dgx-a100")), GIB)
+        predict_and_simulate("allreduce", read_facts(topology.machine("dgx-a100")), GIB)
 
 
 def test_without_p2p_the_simulation_loads_host_memory():
-    _, direct = trace("allreduce", topology.machine("dgx-a100"), GIB)
-    _, staged = trace("allreduce", topology.machine("dgx-a100", p2p=False), GIB)
+    _, direct = predict_and_simulate("allreduce", topology.machine("dgx-a100"), GIB)
+    _, staged = predict_and_simulate("allreduce", topology.machine("dgx-a100", p2p=False), GIB)
     assert staged.time > 5 * direct.time
 
 
@@ -80,10 +83,10 @@ def test_the_tree_is_that_of_the_search():
     search says."""
     for name, nodes in (("dgx-h100", 4), ("dgx-a100", 3), ("dgx-1v", 1)):
         machine = topology.machine(name, nodes=nodes)
-        prediction, _ = trace("allreduce", machine, "1MiB", NCCL_ALGO="Tree", NCCL_PROTO="Simple")
-        rows = schedule_of(prediction, machine).transfers
+        prediction, _ = predict_and_simulate("allreduce", machine, "1MiB", NCCL_ALGO="Tree", NCCL_PROTO="Simple")
+        rows = build_schedule(prediction, machine).transfers
         down = rows[~rows["reduce"] & (rows["channel"] == 0)]
-        wanted = prediction.graphs.trees.parents(nodes)[0]
+        wanted = prediction.graph_search.trees.build_parents(nodes)[0]
         assert {(int(r["dst"]), int(r["src"])) for r in down} == {
             (rank, up) for rank, up in enumerate(wanted) if up >= 0
         }, name
@@ -96,7 +99,7 @@ def test_cross_nic_says_over_which_cards_the_simulated_rings_go():
     """
     machine = topology.machine("dgx-h100", nodes=2, fabric="rail")
     runs = {
-        k: trace("allreduce", machine, "256MiB", NCCL_ALGO="Ring", NCCL_PROTO="Simple", NCCL_CROSS_NIC=k)
+        k: predict_and_simulate("allreduce", machine, "256MiB", NCCL_ALGO="Ring", NCCL_PROTO="Simple", NCCL_CROSS_NIC=k)
         for k in (0, 2)
     }
     carried = {k: run.links.groupby("kind")["bytes"].sum() for k, (_, run) in runs.items()}
@@ -113,6 +116,6 @@ def test_cross_nic_says_over_which_cards_the_simulated_rings_go():
 
 def test_no_order_carries_more_channels_than_another():
     """DGX-1V has 6 rings; 8 channels over them would put two on two of them, and twice the time."""
-    prediction, run = trace("allreduce", topology.machine("dgx-1v"), GIB, NCCL_ALGO="Ring")
+    prediction, run = predict_and_simulate("allreduce", topology.machine("dgx-1v"), GIB, NCCL_ALGO="Ring")
     assert prediction.channels == 12
     assert run.time == pytest.approx(2 * 7 / 8 * GIB / 150e9, rel=0.05)

@@ -8,18 +8,26 @@ from dataclasses import replace
 import pytest
 
 from collsim.errors import CollsimError
-from collsim.nccl import Facts, communicator, facts, predict
+from collsim.nccl import Facts, build_communicator, parse_facts, predict
 from collsim.nccl.model.links import MEASURED
-from collsim.nccl.model.timing import Call, byte_time, channel_rate, drain_time, loads, net_rate, tree_load
+from collsim.nccl.model.timing import (
+    Call,
+    compute_byte_time,
+    compute_channel_rate,
+    compute_drain_time,
+    compute_loads,
+    compute_net_rate,
+    get_tree_load,
+)
 from collsim.nccl.prediction import BUSBW
 
 GIB, MIB, KIB = 2**30, 2**20, 2**10
-A100 = facts("A100-SXM4-80GB", 8, 1, "nvlink3-nvswitch", "none")
-H100 = facts("H100-SXM5", 8, 1, "nvlink4-nvswitch", "none")
-TWO_H100 = facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", "8xNDR400 IB")
-V100 = facts("V100-SXM2-32GB", 8, 1, "nvlink2-hybridcubemesh", "none")
-CARDS = facts("RTX 4090", 2, 1, "pcie4-x16-nop2p", "none")
-ETHERNET = facts("RTX 2080 Ti", 16, 16, "none", "1x10GbE (TCP sockets)")
+A100 = parse_facts("A100-SXM4-80GB", 8, 1, "nvlink3-nvswitch", "none")
+H100 = parse_facts("H100-SXM5", 8, 1, "nvlink4-nvswitch", "none")
+TWO_H100 = parse_facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", "8xNDR400 IB")
+V100 = parse_facts("V100-SXM2-32GB", 8, 1, "nvlink2-hybridcubemesh", "none")
+CARDS = parse_facts("RTX 4090", 2, 1, "pcie4-x16-nop2p", "none")
+ETHERNET = parse_facts("RTX 2080 Ti", 16, 16, "none", "1x10GbE (TCP sockets)")
 #: Values of NCCL's variables that it does not have, and the word for each in the sentence about it.
 WRONG = (
     ({"NCCL_ALGO": "Foo"}, "NCCL_ALGO 'Foo'"),
@@ -50,13 +58,13 @@ def test_nvls_moves_s_plus_s_over_n_and_beats_the_ring():
     nvls = predict("allreduce", H100, "8GiB")
     ring = predict("allreduce", H100, "8GiB", NCCL_NVLS_ENABLE=0)
     assert (nvls.algorithm, ring.algorithm) == ("NVLS", "Ring")
-    assert loads("allreduce", "NVLS", H100)[0] == 1 + 1 / 8
+    assert compute_loads("allreduce", "NVLS", H100)[0] == 1 + 1 / 8
     assert nvls.busbw / ring.busbw == pytest.approx(479 / 368, rel=0.06)  # measured, GB/s
 
 
 def test_trees_over_two_nodes_send_the_buffer_once():
-    assert loads("allreduce", "Tree", TWO_H100)[1] == 1.0
-    assert loads("allreduce", "Ring", TWO_H100)[1] == 2 * 15 / 16
+    assert compute_loads("allreduce", "Tree", TWO_H100)[1] == 1.0
+    assert compute_loads("allreduce", "Ring", TWO_H100)[1] == 2 * 15 / 16
 
 
 def parents(n):
@@ -76,13 +84,13 @@ def test_the_busiest_node_of_two_trees_sends_what_is_counted(nodes):
     for child, parent in [*first.items(), *((turn(c), turn(p)) for c, p in first.items())]:
         sent[child] += 0.5
         sent[parent] += 0.5
-    assert tree_load(nodes) == max(sent.values())
+    assert get_tree_load(nodes) == max(sent.values())
 
 
 def test_trees_over_three_nodes_are_faster_than_over_four():
     """Published: 3 partitions of 4 GB200 take 134 ms with trees and 160 ms with rings for 16 GiB (NVIDIA/nccl issue
     1801)."""
-    three = facts("GB200", 12, 3, "nvlink5-nvl4", "400G IB per GPU")
+    three = parse_facts("GB200", 12, 3, "nvlink5-nvl4", "400G IB per GPU")
     tree, ring = (
         predict("allreduce", three, 16 * GIB, NCCL_ALGO=name, NCCL_NVLS_ENABLE=0) for name in ("Tree", "Ring")
     )
@@ -95,18 +103,18 @@ def test_trees_over_three_nodes_are_faster_than_over_four():
 )
 def test_a_host_bridge_holds_back_cards_that_are_faster_than_half_a_slot(card, held):
     """31.5 GB/s of a slot of PCIe 4: two ways of 12.5 GB/s fit, two of 25 do not; one way alone does."""
-    pair = facts("A40", 2, 2, "none", card)
-    ring = Call("allreduce", "Ring", "Simple", GIB, pair, communicator(pair))
+    pair = parse_facts("A40", 2, 2, "none", card)
+    ring = Call("allreduce", "Ring", "Simple", GIB, pair, build_communicator(pair))
     wire = pair.nic_rate * MEASURED.carries[pair.net]
-    assert net_rate(ring) == pytest.approx(31.5e9 * MEASURED.host_bridge if held else wire)
-    assert net_rate(replace(ring, collective="broadcast")) == wire
+    assert compute_net_rate(ring) == pytest.approx(31.5e9 * MEASURED.host_bridge if held else wire)
+    assert compute_net_rate(replace(ring, collective="broadcast")) == wire
 
 
 def test_a_small_send_has_one_channel_and_a_large_one_hides_it_but_for_a_chunk():
     """10 of a ring's 16 warps send; 512 KiB are handed over at once over NVLink."""
-    pair = facts("A100-SXM4-80GB", 2, 1, "nvlink3-nvswitch", "none")
+    pair = parse_facts("A100-SXM4-80GB", 2, 1, "nvlink3-nvswitch", "none")
     small, large = (predict("sendrecv", pair, size).parts for size in (MIB, GIB))
-    rate = channel_rate(Call("sendrecv", "Ring", "Simple", MIB, pair, communicator(pair))) * 10 / 16
+    rate = compute_channel_rate(Call("sendrecv", "Ring", "Simple", MIB, pair, build_communicator(pair))) * 10 / 16
     assert small.bytes + small.fill == pytest.approx(MIB / rate)
     assert large.fill == pytest.approx(512 * KIB / rate)
 
@@ -130,19 +138,19 @@ def test_the_parts_add_up_and_busbw_is_nccl_tests(machine):
 
 def test_without_p2p_the_data_go_through_host_memory():
     staged = predict("allreduce", A100, "1GiB", NCCL_P2P_DISABLE=1)
-    assert staged.facts.inside == "host"
+    assert staged.facts.wiring == "host"
     assert staged.parts.bytes == pytest.approx(2 * 7 / 8 * GIB / (31.5e9 * MEASURED.host_one_way / 2))
     assert staged.time > 10 * predict("allreduce", A100, "1GiB").time
-    assert predict("allreduce", A100, "1GiB", NCCL_P2P_LEVEL="NVL").facts.inside == "nvswitch"
+    assert predict("allreduce", A100, "1GiB", NCCL_P2P_LEVEL="NVL").facts.wiring == "nvswitch"
     assert (
         predict(
-            "allreduce", facts("A100-PCIE-40GB", 2, 1, "pcie4-x16-p2p", "none"), MIB, NCCL_P2P_LEVEL="NVL"
-        ).facts.inside
+            "allreduce", parse_facts("A100-PCIE-40GB", 2, 1, "pcie4-x16-p2p", "none"), MIB, NCCL_P2P_LEVEL="NVL"
+        ).facts.wiring
         == "host"
     )
 
 
-DGX2 = facts("V100-SXM3-32GB", 12, 1, "nvlink2-nvswitch", "none")
+DGX2 = parse_facts("V100-SXM3-32GB", 12, 1, "nvlink2-nvswitch", "none")
 
 
 @pytest.mark.parametrize(("collective", "measured"), [("allgather", 73.75), ("reduce_scatter", 64.16)])
@@ -176,7 +184,7 @@ def test_small_broadcasts_take_as_long_over_many_nodes_as_over_two(gpu):
     """The root does not wait: 5.2 to 7.1 us of V100 up to 2 KiB (github.com/aistabci/abci2.0benchmark), of 2 nodes as
     of 32; with Simple at 64 KiB, and with LL at 256, more nodes take longer."""
     inside = "nvlink2-mesh4" if gpu.startswith("V100") else "nvlink3-mesh4"
-    few, many = (facts(gpu, 4 * nodes, nodes, inside, "4xHDR200 IB") for nodes in (2, 32))
+    few, many = (parse_facts(gpu, 4 * nodes, nodes, inside, "4xHDR200 IB") for nodes in (2, 32))
     for size in (4, 256):
         two, more = (predict("broadcast", at, size, NCCL_PROTO="LL").time for at in (few, many))
         assert 4.5e-6 < two <= more < 1.1 * two < 8.5e-6
@@ -188,13 +196,13 @@ def test_small_broadcasts_take_as_long_over_many_nodes_as_over_two(gpu):
 def test_the_last_slice_of_a_ring_is_half_of_a_short_allgather_between_two():
     """One step of S/2, cut in two slices: the second is copied out alone, half of the wire time; from two rounds of
     chunks on it fades."""
-    pair = facts("A100-SXM4-80GB", 2, 1, "nvlink3-nvswitch", "none")
+    pair = parse_facts("A100-SXM4-80GB", 2, 1, "nvlink3-nvswitch", "none")
 
     def drained(size, machine=pair):
-        call = Call("allgather", "Ring", "Simple", size, machine, communicator(machine))
-        return drain_time(call, byte_time(call)[0]) / byte_time(call)[0]
+        call = Call("allgather", "Ring", "Simple", size, machine, build_communicator(machine))
+        return compute_drain_time(call, compute_byte_time(call)[0]) / compute_byte_time(call)[0]
 
-    one_round = 2 * 2**21 * communicator(pair).running_channels
+    one_round = 2 * 2**21 * build_communicator(pair).running_channels
     assert drained(16 * MIB) == pytest.approx(1 / 2)
     assert drained(4 * one_round) == pytest.approx(1 / 8)
     assert drained(16 * MIB, A100) == pytest.approx(1 / 14)
@@ -205,7 +213,7 @@ def test_one_way_through_host_memory_is_faster_than_both():
 
 
 def test_gpudirect_off_is_slower_over_one_nic():
-    pair = facts("A100-PCIE-40GB", 2, 2, "none", "1xHDR200 IB", "yes")
+    pair = parse_facts("A100-PCIE-40GB", 2, 2, "none", "1xHDR200 IB", "yes")
     assert (
         predict("allreduce", pair, "256MiB", NCCL_NET_GDR_LEVEL="LOC").time
         > 1.1 * predict("allreduce", pair, "256MiB").time
@@ -213,7 +221,7 @@ def test_gpudirect_off_is_slower_over_one_nic():
 
 
 def test_tcp_is_held_back_by_the_cpu_on_a_fast_wire_and_by_the_wire_on_a_slow_one():
-    fast = facts("A100-SXM4", 8, 2, "nvlink3-mesh4", "2xSlingshot (TCP sockets)")
+    fast = parse_facts("A100-SXM4", 8, 2, "nvlink3-mesh4", "2xSlingshot (TCP sockets)")
     assert predict("allgather", fast, "4GiB").busbw < 2 * 4.4e9
     assert predict("allreduce", ETHERNET, "1GiB").busbw == pytest.approx(1.25e9 * 0.91, rel=0.1)
 
@@ -247,13 +255,13 @@ def test_graphs_that_nccl_is_known_to_find():
     B200 16 x 45."""
     known = {V100: (6, 20.0, 12), A100: (12, 20.0, 24), H100: (12, 30.0, 24), TWO_H100: (8, 45.0, 16)}
     for machine, (channels, speed, running) in known.items():
-        comm = communicator(machine)
+        comm = build_communicator(machine)
         assert (comm.ring.channels, comm.ring.bw_intra, comm.running_channels) == (channels, speed, running), (
             machine.gpu
         )
-    b200 = communicator(facts("B200", 8, 1, "nvlink5-nvswitch", "none"))
+    b200 = build_communicator(parse_facts("B200", 8, 1, "nvlink5-nvswitch", "none"))
     assert (b200.ring.channels, b200.ring.bw_intra) == (16, 45.0)
-    nvls = [g for g in (communicator(H100).nvls, b200.nvls) if g]
+    nvls = [g for g in (build_communicator(H100).nvls, b200.nvls) if g]
     assert [(g.channels, g.bw_intra) for g in nvls] == [(8, 40.0), (8, 80.0)]
 
 
@@ -285,7 +293,7 @@ def test_none_and_nothing_are_not_set(unset):
 
 
 def test_two_leaves_nvls_and_pat_to_nccl():
-    singles = facts("H100-SXM5", 8, 8, "none", "1xNDR400 IB")
+    singles = parse_facts("H100-SXM5", 8, 8, "none", "1xNDR400 IB")
     for variable, machine, collective in (
         ("NCCL_NVLS_ENABLE", H100, "allreduce"),
         ("NCCL_PAT_ENABLE", singles, "allgather"),

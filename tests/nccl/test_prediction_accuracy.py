@@ -10,9 +10,15 @@ from accuracy import crossval_mpi
 from accuracy.page import page
 
 from collsim.errors import FormatError
-from collsim.nccl import accuracy
+from collsim.nccl import evaluate_accuracy
 from collsim.nccl.libraries import mpi
-from collsim.nccl.measured.prediction_accuracy import OTHER_THAN_NODES, MpiTime, accuracy_of, bands_of, read_tables
+from collsim.nccl.measured.prediction_accuracy import (
+    OTHER_THAN_NODES,
+    MpiPrediction,
+    predict_rows,
+    read_tables,
+    summarize_accuracy,
+)
 
 CASE = "case_id,gpu,ranks,nodes,collective,intra_link,inter_link,gdr,algo,proto\n"
 
@@ -33,13 +39,13 @@ def tables(tmp_path):
 
 
 def test_every_row_that_can_be_is_predicted_and_the_others_are_named(tables):
-    result = accuracy(tables / "cases.csv", tables / "measured.csv", tables / "out.csv")
+    result = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv", tables / "out.csv")
     header, *rows = (tables / "out.csv").read_text().splitlines()
     assert header == "case_id,size_bytes,time_us_pred,algorithm,protocol,time_us_low,time_us_high"
     assert all(0 < float(row.split(",")[5]) < float(row.split(",")[2]) < float(row.split(",")[6]) for row in rows)
     assert [row.split(",")[0] for row in rows] == ["good", "good", "good", "osu"]
-    assert list(result.failed) == ["odd"]
-    assert "carrier-pigeon" in result.failed["odd"]
+    assert list(result.failures) == ["odd"]
+    assert "carrier-pigeon" in result.failures["odd"]
     assert "carrier-pigeon" in str(result)
 
 
@@ -54,7 +60,7 @@ def test_words_that_nobody_understands_are_said(tables):
         file.write("osuwarp,none (CPU buffers),16,2,allreduce,shm,warp 99,,mpi-auto,\n")
     with (tables / "measured.csv").open("a") as file:
         file.write("".join(f"{name},1048576,40\n" for name in ("quantum", "pat", "ring", "warp", "osuwarp")))
-    result = accuracy(tables / "cases.csv", tables / "measured.csv")
+    result = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv")
     said = {run: note for note, runs in result.notes.items() for run in runs}
     assert set(said) == {"quantum", "pat"}
     assert "'quantum' is no algorithm of NCCL" in said["quantum"]
@@ -63,7 +69,7 @@ def test_words_that_nobody_understands_are_said(tables):
     times = result.predictions[result.predictions.size_bytes == 1048576].set_index("case_id").time_us_pred
     assert times["quantum"] == times["good"]
     for run in ("warp", "osuwarp"):
-        assert "inter_link='warp 99' is not understood" in result.failed[run]
+        assert "inter_link='warp 99' is not understood" in result.failures[run]
 
 
 def test_a_run_over_open_mpi_names_the_algorithm_of_its_published_rules(tables):
@@ -76,7 +82,7 @@ def test_a_run_over_open_mpi_names_the_algorithm_of_its_published_rules(tables):
         )
         + "\n"
     )
-    predictions = accuracy(tables / "cases.csv", tables / "measured.csv").predictions.set_index("case_id")
+    predictions = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv").predictions.set_index("case_id")
     assert (
         predictions.algorithm["osu"] == "MPI recursive_doubling"
     )  # 16 ranks, 1 KiB: <64 segmented ring, <4K recursive doubling
@@ -85,14 +91,14 @@ def test_a_run_over_open_mpi_names_the_algorithm_of_its_published_rules(tables):
 def test_rows_without_a_described_run_are_named(tables):
     with (tables / "measured.csv").open("a") as file:
         file.write("stray,8,18\n")
-    assert "no line" in accuracy(tables / "cases.csv", tables / "measured.csv").failed["stray"]
+    assert "no line" in evaluate_accuracy(tables / "cases.csv", tables / "measured.csv").failures["stray"]
 
 
 def test_names_and_places_of_runs_do_not_change_a_prediction(tables):
-    first = accuracy(tables / "cases.csv", tables / "measured.csv").predictions
+    first = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv").predictions
     for name in ("cases.csv", "measured.csv"):
         (tables / name).write_text((tables / name).read_text().replace("good", "p5-ar-1node"))
-    second = accuracy(tables / "cases.csv", tables / "measured.csv").predictions
+    second = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv").predictions
     assert (first.time_us_pred.to_numpy() == second.time_us_pred.to_numpy()).all()
 
 
@@ -103,10 +109,10 @@ def test_errors_weigh_by_run(tables):
         file.write("long,A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto\n")
     with (tables / "measured.csv").open("a") as file:
         file.write("".join(f"long,{2**30 + k},{16400}\n" for k in range(9)))
-    result = accuracy(tables / "cases.csv", tables / "measured.csv")
+    result = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv")
     large = result.cases[result.cases.band == "16 MiB and more"].set_index("case_id").error
     assert large["long"] > large["good"] + 0.4  # predicted is near 8.2 ms
-    assert result.bands().loc["16 MiB and more"].error == pytest.approx(large.mean())
+    assert result.summarize_bands().loc["16 MiB and more"].error == pytest.approx(large.mean())
 
 
 def test_an_error_is_the_same_whichever_way_it_goes_and_the_page_says_how_it_is_counted(tables):
@@ -115,10 +121,10 @@ def test_an_error_is_the_same_whichever_way_it_goes_and_the_page_says_how_it_is_
     lines = [f"{name},A100-SXM4,8,1,allreduce,nvlink3-nvswitch,none,,auto,auto" for name in ("just", "fast", "slow")]
     (tables / "cases.csv").write_text(CASE + "\n".join(lines) + "\n")
     described, rows, _ = timed(tables, just=1)
-    takes = accuracy_of(described, rows)[0][0][1].time * 1e6
+    takes = predict_rows(described, rows)[0][0][1].time * 1e6
     described, rows, _ = timed(tables, just=takes, fast=10 * takes, slow=takes / 10)
-    found, failed = accuracy_of(described, rows)
-    result = bands_of(found, described, rows, failed)
+    found, failed = predict_rows(described, rows)
+    result = summarize_accuracy(found, described, rows, failed)
     errors = result.cases.set_index("case_id").error
     assert [errors["just"], errors["fast"], errors["slow"]] == pytest.approx([0, 9, 9])
     assert "max(predicted / measured, measured / predicted) - 1" in page(result, found, described)
@@ -143,9 +149,9 @@ def test_the_farthest_off_come_first_be_they_too_fast_or_too_slow(tables):
         "case_id,size_bytes,time_us\n" + "".join(f"{k},1073741824,{us}\n" for k, us in took.items())
     )
     described, rows, _ = read_tables(tables / "cases.csv", tables / "measured.csv")
-    found, failed = accuracy_of(described, rows)
-    result = bands_of(found, described, rows, failed)
-    assert list(result.farthest().case_id) == list(result.farthest("nccl").case_id) == list(took)
+    found, failed = predict_rows(described, rows)
+    result = summarize_accuracy(found, described, rows, failed)
+    assert list(result.sort_by_error().case_id) == list(result.sort_by_error("nccl").case_id) == list(took)
     for text in (
         str(result).partition("Farthest off")[2],
         page(result, found, described).partition("## The misses first")[2],
@@ -156,12 +162,12 @@ def test_the_farthest_off_come_first_be_they_too_fast_or_too_slow(tables):
 def test_damaged_tables_are_named(tables):
     (tables / "measured.csv").write_text("case_id,size_bytes,time_us\ngood,8,fast\n")
     with pytest.raises(FormatError, match="line 2: time_us='fast'"):
-        accuracy(tables / "cases.csv", tables / "measured.csv")
+        evaluate_accuracy(tables / "cases.csv", tables / "measured.csv")
     with pytest.raises(FormatError, match="cannot be read"):
-        accuracy(tables / "none.csv", tables / "measured.csv")
+        evaluate_accuracy(tables / "none.csv", tables / "measured.csv")
     (tables / "cases.csv").write_text("case_id,gpu\n")
     with pytest.raises(FormatError, match="no column 'ranks'"):
-        accuracy(tables / "cases.csv", tables / "measured.csv")
+        evaluate_accuracy(tables / "cases.csv", tables / "measured.csv")
 
 
 def test_pairs_that_differ_in_another_thing_than_nodes_are_counted_by_themselves(tables):
@@ -174,9 +180,9 @@ def test_pairs_that_differ_in_another_thing_than_nodes_are_counted_by_themselves
     ]
     (tables / "cases.csv").write_text(case + "\n".join(lines) + "\n")
     described, rows, _ = timed(tables, ring=6000, tree=6600, far=3300)
-    found, failed = accuracy_of(described, rows)
-    result = bands_of(found, described, rows, failed)
-    signs = result.signs().set_index("effect")
+    found, failed = predict_rows(described, rows)
+    result = summarize_accuracy(found, described, rows, failed)
+    signs = result.summarize_effects().set_index("effect")
     assert dict(signs.pairs) == {"another algorithm": 1, "more nodes": 1, OTHER_THAN_NODES: 1, "all": 2}
     assert (signs.sign[OTHER_THAN_NODES], signs.sign["more nodes"], signs.sign["all"]) == (1, 0, 0.5)
     assert "wrong sign: far takes 0.50 x the time of tree" in str(result)
@@ -199,7 +205,7 @@ def test_pairs_that_differ_in_another_thing_than_nodes_are_counted_by_themselves
 def test_a_table_that_cannot_be_meant_is_a_sentence_and_nothing_is_written(tables, file, text, said):
     (tables / file).write_text(text)
     with pytest.raises(FormatError, match=said):
-        accuracy(tables / "cases.csv", tables / "measured.csv", tables / "out.csv")
+        evaluate_accuracy(tables / "cases.csv", tables / "measured.csv", tables / "out.csv")
     assert not (tables / "out.csv").exists()
 
 
@@ -209,8 +215,8 @@ def test_a_byte_order_mark_whole_numbers_with_a_point_and_a_blank_time_are_under
         "\ufeff" + cases.replace("good,A100-SXM4,8,1", "good,A100-SXM4,8.0,1.0"), encoding="utf-8"
     )
     (tables / "measured.csv").write_text("\ufeff" + rows + "good,2097152,\n", encoding="utf-8")
-    result = accuracy(tables / "cases.csv", tables / "measured.csv")
-    assert list(result.failed) == ["odd"]
+    result = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv")
+    assert list(result.failures) == ["odd"]
     assert 2097152 in set(result.predictions.size_bytes)  # predicted
     assert result.cases[result.cases.case_id == "good"]["rows"].sum() == 3  # and not compared
 
@@ -218,22 +224,22 @@ def test_a_byte_order_mark_whole_numbers_with_a_point_and_a_blank_time_are_under
 def test_a_cell_that_cannot_be_read_loses_its_row_and_is_named(tables):
     with (tables / "measured.csv").open("a") as file:
         file.write("good,8K,20\ngood,16,fast\ngood,32\n")
-    result = accuracy(tables / "cases.csv", tables / "measured.csv")
+    result = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv")
     assert list(result.predictions[result.predictions.case_id == "good"].size_bytes) == [8, 1048576, 1073741824, 32]
-    assert result.failed["good, line 7"] == "size_bytes='8K' is not a whole number from 1 to 2**50"
-    assert result.failed["good, line 8"] == "time_us='fast' is not a positive number"
-    assert set(result.failed) == {"odd", "good, line 7", "good, line 8"}
+    assert result.failures["good, line 7"] == "size_bytes='8K' is not a whole number from 1 to 2**50"
+    assert result.failures["good, line 8"] == "time_us='fast' is not a positive number"
+    assert set(result.failures) == {"odd", "good, line 7", "good, line 8"}
     assert "good, line 7: size_bytes='8K'" in str(result)
 
 
 def test_columns_that_say_nothing_may_be_missing(tables):
     """GPUDirect unsaid, algorithm and protocol NCCL's own; without a GPU it is MPI."""
-    whole = accuracy(tables / "cases.csv", tables / "measured.csv")
+    whole = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv")
     (tables / "cases.csv").write_text(
         "\n".join(line.rsplit(",", 3)[0] for line in (tables / "cases.csv").read_text().splitlines()) + "\n",
         encoding="utf-8",
     )
-    short = accuracy(tables / "cases.csv", tables / "measured.csv")
+    short = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv")
     assert list(short.predictions.time_us_pred) == list(whole.predictions.time_us_pred)
     assert list(short.cases.library) == list(whole.cases.library)
 
@@ -250,8 +256,8 @@ def test_effects_are_of_runs_that_could_be_predicted_and_8_0_is_8(tables):
     (tables / "measured.csv").write_text(
         "case_id,size_bytes,time_us\n" + "".join(f"{name},1073741824,9000\n" for name in runs)
     )
-    result = accuracy(tables / "cases.csv", tables / "measured.csv")
-    assert list(result.failed) == ["many"]
+    result = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv")
+    assert list(result.failures) == ["many"]
     assert [(e.effect, e.first, e.second) for e in result.effects.itertuples()] == [("more nodes", "one", "two")]
     assert list(result.cases.kind) == ["nvlink3-nvswitch", "nvlink3-nvswitch / 8xHDR200 IB"]
 
@@ -263,15 +269,15 @@ def test_collectives_are_spelt_over_mpi_as_over_nccl(tables, name):
         "IB,,mpi-auto,\n"
     )
     (tables / "measured.csv").write_text("case_id,size_bytes,time_us\ngood,1024,6\nosu,1024,6.3\n")
-    result = accuracy(tables / "cases.csv", tables / "measured.csv")
-    assert not result.failed
+    result = evaluate_accuracy(tables / "cases.csv", tables / "measured.csv")
+    assert not result.failures
     assert list(result.predictions.case_id) == ["good", "osu"]
 
 
 @pytest.mark.parametrize("ranks", ["nan", "0", "1e9", "2.5", ""])
 def test_numbers_of_ranks_that_cannot_be_name_the_run(tables, ranks):
     (tables / "cases.csv").write_text(CASE + f"good,A100-SXM4,{ranks},1,allreduce,nvlink3-nvswitch,none,,auto,auto\n")
-    assert "ranks=" in accuracy(tables / "cases.csv", tables / "measured.csv").failed["good"]
+    assert "ranks=" in evaluate_accuracy(tables / "cases.csv", tables / "measured.csv").failures["good"]
 
 
 def test_constants_of_mpi_are_found_again_from_times_that_they_give():
@@ -284,11 +290,11 @@ def test_constants_of_mpi_are_found_again_from_times_that_they_give():
         words = {"gpu": "A100-SXM4", "ranks": str(ranks), "nodes": str(nodes), "collective": kind}
         case_of[f"run{k}"] = SimpleNamespace(**words, inter_link="1xEDR100 IB", nccl_version="OpenMPI 4.1")
         for nbytes in (64, 4096, 2**18, 2**22, 2**26):
-            seconds = mpi.time_of(case_of[f"run{k}"], nbytes, known)
-            runs.append((f"run{k}", MpiTime(nbytes, seconds), seconds))
+            seconds = mpi.predict_mpi_time(case_of[f"run{k}"], nbytes, known)
+            runs.append((f"run{k}", MpiPrediction(nbytes, seconds), seconds))
     found = crossval_mpi.refit(runs, case_of)
     before, after = (
-        max(abs(np.log(mpi.time_of(case_of[c], p.nbytes, constants) / s)) for c, p, s in runs)
+        max(abs(np.log(mpi.predict_mpi_time(case_of[c], p.nbytes, constants) / s)) for c, p, s in runs)
         for constants in (crossval_mpi.PRIOR, found)
     )
     assert before > 0.4

@@ -11,11 +11,11 @@ from accuracy import spreads
 from accuracy.tables import joined
 
 from collsim.errors import CollsimError
-from collsim.nccl import facts, own_run, predict, worth
+from collsim.nccl import create_run, evaluate_measurement_value, parse_facts, predict
 from collsim.nccl.model import prediction_interval
 
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
-BOX = facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
+BOX = parse_facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 #: Median |log(measured / predicted)| of systems left out that no later change may lose: by family and band (large,
 #: middle, small), as an error; a margin of two points is added below.
 LEFT_OUT = {"nccl": (0.08, 0.24, 0.20), "mpi": (0.27, 0.46, 0.54), "mpi full": (0.48, 1.14, 0.61)}
@@ -69,7 +69,7 @@ def test_the_table_of_residuals_names_no_run_and_no_system(kept):
 
 @pytest.mark.parametrize("family", LEFT_OUT)
 def test_systems_left_out_are_predicted_as_well_as_they_were(kept, family):
-    mine = kept[kept.kind.map(prediction_interval.family_of) == family].assign(off=kept.off.abs())
+    mine = kept[kept.kind.map(prediction_interval.get_family) == family].assign(off=kept.off.abs())
     by_run = mine.groupby(["band", "run"]).off.median().groupby("band").median()
     for band, most in enumerate(LEFT_OUT[family]):
         assert np.expm1(by_run[band]) < most + 0.02, (band, by_run[band])
@@ -77,7 +77,7 @@ def test_systems_left_out_are_predicted_as_well_as_they_were(kept, family):
 
 @pytest.mark.parametrize("band", [0, 1, 2])
 def test_as_many_runs_of_systems_left_out_are_near_as_were(kept, band):
-    mine = kept[(kept.kind.map(prediction_interval.family_of) == "nccl") & (kept.band == band)]
+    mine = kept[(kept.kind.map(prediction_interval.get_family) == "nccl") & (kept.band == band)]
     ratio = np.exp(mine.groupby("run").off.median().abs())
     for within, least in zip((1.25, 1.6), NEAR[band], strict=True):
         assert (ratio <= within).mean() > least - 0.02
@@ -106,11 +106,11 @@ def test_a_level_that_is_higher_is_wider_and_holds_the_prediction():
 
 def test_little_known_is_wide_and_said():
     known = predict("allreduce", BOX, "1GiB").interval()
-    strange = predict("allreduce", facts("Banana", 8, 1, "nvlink3-nvswitch", "none"), "1GiB").interval()
+    strange = predict("allreduce", parse_facts("Banana", 8, 1, "nvlink3-nvswitch", "none"), "1GiB").interval()
     assert strange.high / strange.low > 1.3 * known.high / known.low
     assert known.systems >= prediction_interval.FEW
-    assert not known.why
-    assert "class (unknown gpu)" in strange.why
+    assert not known.reason
+    assert "class (unknown gpu)" in strange.reason
 
 
 def test_a_measurement_moves_what_it_is_about_and_narrows_it():
@@ -127,7 +127,9 @@ def test_the_posterior_is_the_closed_form_of_one_number():
     """One part only: variance s^2 and a rest r^2, measured d off: mean s^2 / (s^2 + r^2) d, variance s^2 r^2 / (s^2 + r^2)."""
     s, r, d = 0.5, 0.1, 0.3
     only = prediction_interval.Shares(1.0, 0.0, 0.0)
-    shift, deviation = prediction_interval.given(np.array([s, 1.0, 1.0]), r, only, [prediction_interval.Point(only, d)])
+    shift, deviation = prediction_interval.compute_posterior(
+        np.array([s, 1.0, 1.0]), r, only, [prediction_interval.Point(only, d)]
+    )
     assert shift == pytest.approx(s**2 / (s**2 + r**2) * d)
     assert deviation == pytest.approx(math.sqrt(s**2 * r**2 / (s**2 + r**2) + r**2))
 
@@ -135,7 +137,7 @@ def test_the_posterior_is_the_closed_form_of_one_number():
 def test_every_point_of_a_run_buys_something():
     sizes = [2**k for k in range(10, 31, 2)]
     took = [1.5 * predict("allreduce", BOX, n).time for n in sizes]
-    table = worth(own_run("allreduce", BOX, sizes, took))
+    table = evaluate_measurement_value(create_run("allreduce", BOX, sizes, took))
     assert table.points.tolist() == [0, 1, 2, 3]
     assert table.added.tolist() == [0, 2**10, 2**30, 2**20]
     assert table.error[0] == pytest.approx(0.5)
@@ -148,7 +150,7 @@ def test_measurements_that_are_none_are_said():
         with pytest.raises(CollsimError, match=why):
             predict("allreduce", BOX, 1024, measured=wrong)
     table = pd.DataFrame({"nbytes": [8, 2**30], "time": [4e-5, 8e-3], "collective": ["all_reduce", "broadcast"]})
-    assert predict("allreduce", BOX, 1024, measured=table).points[0].off > 0
+    assert predict("allreduce", BOX, 1024, measured=table).points[0].log_ratio > 0
     assert len(predict("allreduce", BOX, 1024, measured=table).points) == 1
     with pytest.raises(CollsimError, match="time is missing"):
         predict("allreduce", BOX, 1024, measured=table[["nbytes"]])

@@ -10,16 +10,24 @@ import pytest
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.nccl import against, choices, own_run, published, published_run, ring_and_tree, together
+from collsim.nccl import (
+    compare_ring_and_tree,
+    compare_run,
+    compare_runs,
+    create_run,
+    get_published_run,
+    load_published_runs,
+    predict_choices,
+)
 from collsim.nccl.model.links import MEASURED
 from collsim.nccl.prediction import BUSBW
 
-RUNS = published()
+RUNS = load_published_runs()
 
 
 def test_some_twenty_runs_over_the_kinds_of_machine():
     assert 20 <= len(RUNS) <= 30
-    assert {r.facts.inside for r in RUNS.values()} >= {
+    assert {r.facts.wiring for r in RUNS.values()} >= {
         "nvswitch",
         "mesh",
         "cube",
@@ -46,7 +54,7 @@ def test_every_run_has_a_source_titles_in_both_languages_and_rising_sizes(name):
 def test_no_published_figure_is_faster_than_the_wire(name):
     run = RUNS[name]
     if (
-        run.facts.nodes == 1 and run.facts.inside != "host"
+        run.facts.nodes == 1 and run.facts.wiring != "host"
     ):  # over two nodes tree and NVLS beat the wire's busbw; NVLS beats a link's
         rate = max(BUSBW[run.collective](run.facts.ranks) * n / t for n, t in zip(run.nbytes, run.times, strict=True))
         assert rate < 1.1 * run.facts.link_rate
@@ -64,8 +72,8 @@ def test_the_file_is_part_of_the_package_and_holds_no_more_than_it_needs():
 
 
 def test_busbw_and_ratio_are_those_of_nccl_tests():
-    run = published_run("a100-8")
-    table = against(run)
+    run = get_published_run("a100-8")
+    table = compare_run(run)
     last = table.iloc[-1]
     assert last["busbw"] == pytest.approx(2 * 7 / 8 * run.nbytes[-1] / run.times[-1])
     assert last["ratio"] == pytest.approx(last["predicted"] / last["time"])
@@ -73,7 +81,7 @@ def test_busbw_and_ratio_are_those_of_nccl_tests():
 
 
 def test_the_model_does_on_these_runs_what_the_accuracy_page_says():
-    table = together()
+    table = compare_runs()
     large = table[table["nbytes"] >= 2**24]
     errors = (large["ratio"] - 1).abs().groupby(large["run"]).median()
     assert errors.median() < 0.12
@@ -82,22 +90,22 @@ def test_the_model_does_on_these_runs_what_the_accuracy_page_says():
 
 def test_an_unknown_run_gets_the_nearest_name():
     with pytest.raises(CollsimError, match="did you mean 'h100-8-nvls'"):
-        published_run("h100-8-nvl")
+        get_published_run("h100-8-nvl")
 
 
 def test_a_run_of_ones_own_sorts_sizes_takes_medians_and_drops_empty_rows():
-    run = own_run("all_reduce_perf", cs.machine("dgx-a100"), [1024, 0, 8, 1024, 1024], [3.0, 1.0, 1.0, 5.0, 4.0])
+    run = create_run("all_reduce_perf", cs.machine("dgx-a100"), [1024, 0, 8, 1024, 1024], [3.0, 1.0, 1.0, 5.0, 4.0])
     assert (run.nbytes, run.times) == ((8, 1024), (1.0, 4.0))
     assert run.collective == "allreduce"
     with pytest.raises(CollsimError, match="no row has a positive size and time"):
-        own_run("allreduce", cs.machine("dgx-a100"), [0], [1.0])
+        create_run("allreduce", cs.machine("dgx-a100"), [0], [1.0])
 
 
 def test_tree_gives_way_to_ring_where_the_tuner_says_so_and_later_with_more_nodes():
     machine = cs.machine("dgx-a100", nodes=2)
-    turns = [ring_and_tree(machine, nodes=n).tuner_crossing for n in (2, 4, 16)]
+    turns = [compare_ring_and_tree(machine, nodes=n).tuner_crossing for n in (2, 4, 16)]
     assert turns == sorted(turns)
-    crossing = ring_and_tree(machine, nodes=16)
+    crossing = compare_ring_and_tree(machine, nodes=16)
     before = crossing.table[crossing.table["nbytes"] < crossing.crossing]
     after = crossing.table[crossing.table["nbytes"] > crossing.crossing]
     assert (before["tree"] < before["ring"]).all()
@@ -105,7 +113,7 @@ def test_tree_gives_way_to_ring_where_the_tuner_says_so_and_later_with_more_node
 
 
 def test_inside_one_node_ring_and_tree_do_not_cross_late():
-    found = ring_and_tree(cs.machine("dgx-a100"))
+    found = compare_ring_and_tree(cs.machine("dgx-a100"))
     assert found.crossing is None or found.crossing < 2**21  # where LL gives way, the two are within some percent
     last = found.table.iloc[-1]
     assert last["ring"] < last["tree"]  # no crossing means that the ring is ahead everywhere
@@ -113,7 +121,7 @@ def test_inside_one_node_ring_and_tree_do_not_cross_late():
 
 def test_choices_have_a_row_per_size_and_nodes_and_say_what_predict_says():
     machine = cs.machine("dgx-h100", nodes=2)
-    table = choices("allreduce", machine, ["1KiB", "1GiB"], [1, 2, 4])
+    table = predict_choices("allreduce", machine, ["1KiB", "1GiB"], [1, 2, 4])
     assert list(table["ranks"]) == [8, 8, 16, 16, 32, 32]
     two = cs.nccl.predict("allreduce", machine, "1GiB")
     row = table[(table["nodes"] == 2) & (table["nbytes"] == 2**30)].iloc[0]
@@ -127,15 +135,15 @@ def test_choices_and_crossings_of_a_calibrated_machine_are_of_what_was_measured(
     sizes = [2**k for k in range(3, 31, 3)]
     times = [1.5 * cs.nccl.predict("allreduce", machine, n).time for n in sizes]
     known = cs.calibrate(pd.DataFrame({"collective": "allreduce", "nbytes": sizes, "time": times}), machine)
-    table = choices("allreduce", known.machine, ["1GiB"], [2, 4]).set_index("nodes")
+    table = predict_choices("allreduce", known.machine, ["1GiB"], [2, 4]).set_index("nodes")
     said = cs.nccl.predict("allreduce", known.machine, "1GiB")
     assert (table.time[2], table.notes[2]) == (said.time, said.notes) == (pytest.approx(times[-1], rel=0.05), ())
     assert any("nodes is 4 here, and was 2" in note for note in table.notes[4])
-    assert table.time[4] > 1.3 * choices("allreduce", machine, ["1GiB"], [4]).time[0]
-    assert list(choices("allreduce", known.machine, ["1GiB"], [2], links=MEASURED).time) == list(
-        choices("allreduce", machine, ["1GiB"], [2]).time
+    assert table.time[4] > 1.3 * predict_choices("allreduce", machine, ["1GiB"], [4]).time[0]
+    assert list(predict_choices("allreduce", known.machine, ["1GiB"], [2], links=MEASURED).time) == list(
+        predict_choices("allreduce", machine, ["1GiB"], [2]).time
     )
-    crossing = ring_and_tree(known.machine, ["1MiB", "1GiB"])
+    crossing = compare_ring_and_tree(known.machine, ["1MiB", "1GiB"])
     assert list(crossing.table.ring) == [
         cs.nccl.predict("allreduce", known.machine, n, NCCL_ALGO="Ring").time for n in ("1MiB", "1GiB")
     ]
@@ -144,6 +152,6 @@ def test_choices_and_crossings_of_a_calibrated_machine_are_of_what_was_measured(
 
 def test_a_machine_without_a_network_cannot_grow():
     with pytest.raises(CollsimError, match="says nothing of a network"):
-        choices("allreduce", cs.machine("dgx-h100"), ["1KiB"], [1, 2])
+        predict_choices("allreduce", cs.machine("dgx-h100"), ["1KiB"], [1, 2])
     with pytest.raises(CollsimError, match="at least one size"):
-        choices("allreduce", cs.machine("dgx-h100"), [], [1])
+        predict_choices("allreduce", cs.machine("dgx-h100"), [], [1])

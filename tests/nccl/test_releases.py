@@ -5,16 +5,16 @@ from typer.testing import CliRunner
 
 from collsim.cli import app
 from collsim.errors import CollsimError
-from collsim.nccl import facts, predict
-from collsim.nccl.model.releases import NEWEST, OLDEST, RELEASES, release_of
-from collsim.nccl.model.tuner import Communicator, Graph, available, cost_table
+from collsim.nccl import parse_facts, predict
+from collsim.nccl.model.releases import NEWEST, OLDEST, RELEASES, find_release
+from collsim.nccl.model.tuner import Communicator, Graph, compute_cost_table, is_available
 from collsim.nccl.search import constants as c
 
-A100 = facts("A100-SXM4-80GB", 8, 1, "nvlink3-nvswitch", "none")
-H100 = facts("H100-SXM5", 8, 1, "nvlink4-nvswitch", "none")
-TWO_H100 = facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", "8xNDR400 IB")
-SINGLES = facts("H100-SXM5", 8, 8, "none", "1xNDR400 IB")
-B200 = facts("B200", 16, 2, "nvlink5-nvswitch", "8xNDR400 IB")
+A100 = parse_facts("A100-SXM4-80GB", 8, 1, "nvlink3-nvswitch", "none")
+H100 = parse_facts("H100-SXM5", 8, 1, "nvlink4-nvswitch", "none")
+TWO_H100 = parse_facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", "8xNDR400 IB")
+SINGLES = parse_facts("H100-SXM5", 8, 8, "none", "1xNDR400 IB")
+B200 = parse_facts("B200", 16, 2, "nvlink5-nvswitch", "8xNDR400 IB")
 
 
 def chosen(machine, version, collective="allreduce"):
@@ -26,7 +26,8 @@ def chosen(machine, version, collective="allreduce"):
 
 def table(collective, comm):
     return {
-        (e.algorithm, e.protocol): (round(e.latency, 1), round(e.bandwidth, 1)) for e in cost_table(collective, comm)
+        (e.algorithm, e.protocol): (round(e.latency, 1), round(e.bandwidth, 1))
+        for e in compute_cost_table(collective, comm)
     }
 
 
@@ -34,10 +35,10 @@ def test_the_table_that_an_older_nccl_printed_for_four_nodes_of_pcie_cards():
     """NVIDIA/nccl issue 754 (December 2022), one ring of 3 GB/s; 12 steps inside nodes and 3 between say 16 ranks on 4
     nodes: 3.6 + 12 x 1.0 x 1.8 + 3 x 2.7 = 33.3, and 3.0 / 4 x 16/15 = 0.8 GB/s."""
     graph = Graph(1, 3.0, 3.0, "PHB", "PHB")
-    comm = Communicator(16, 4, 86, graph, graph, release=release_of(12))
+    comm = Communicator(16, 4, 86, graph, graph, release=find_release(12))
     assert table("broadcast", comm) == {("Ring", "LL"): (6.3, 0.8), ("Ring", "Simple"): (18.0, 3.0)}
     assert table("allgather", comm) == {("Ring", "LL"): (33.3, 0.8), ("Ring", "Simple"): (105.6, 3.2)}
-    forced = {e.protocol: e.latency for e in cost_table("allgather", comm, "", "LL128")}
+    forced = {e.protocol: e.latency for e in compute_cost_table("allgather", comm, "", "LL128")}
     assert forced["LL128"] == pytest.approx(52.0)
 
 
@@ -45,7 +46,7 @@ def test_eight_a100_by_the_formulas_of_two_versions():
     """12 channels of 20 GB/s. Before 2.17: 3.6 + 14 x 0.47 us and, of 235 GB/s, a quarter for LL; LL128 20 GB/s a
     channel, but 0.92 x 235. 2.18: 6.6 + 14 x 0.6, a quarter of 240."""
     graph = Graph(12, 20, 20)
-    old, new = (Communicator(8, 1, 80, graph, graph, release=release_of(minor)) for minor in (14, 20))
+    old, new = (Communicator(8, 1, 80, graph, graph, release=find_release(minor)) for minor in (14, 20))
     assert table("allreduce", old)["Ring", "LL"] == (round(3.6 + 14 * 0.47, 1), round(235 / 4 * 8 / 14, 1))
     assert table("allreduce", old)["Ring", "LL128"] == (round(10 + 14 * 1.9, 1), round(0.92 * 235 * 8 / 14, 1))
     assert table("allreduce", new)["Ring", "LL"] == (15.0, round(240 / 4 * 8 / 14, 1))
@@ -55,7 +56,7 @@ def test_eight_a100_by_the_formulas_of_two_versions():
 def test_nvls_of_2_17_was_told_the_rings_speed():
     """0.75 x min(12 x 30, 370) GB/s and 40 us, against 8 heads of 40 and 5/6 in 2.20."""
     ring, heads = Graph(12, 30, 30), Graph(8, 40, 60, pattern=c.NVLS)
-    first, then = (Communicator(8, 1, 90, ring, ring, heads, release=release_of(minor)) for minor in (17, 20))
+    first, then = (Communicator(8, 1, 90, ring, ring, heads, release=find_release(minor)) for minor in (17, 20))
     assert table("allreduce", first)["NVLS", "Simple"] == (40.0, 0.75 * 360)
     assert table("allreduce", then)["NVLS", "Simple"] == (23.0, round(8 * 40 * 5 / 6, 1))
 
@@ -134,7 +135,7 @@ def test_versions_that_are_not_known_are_refused_with_the_way_out(version, said)
 
 
 def test_rccl_has_versions_of_its_own():
-    amd = facts("MI300X", 8, 1, "xgmi-mi300x", "none")
+    amd = parse_facts("MI300X", 8, 1, "xgmi-mi300x", "none")
     assert str(predict("allreduce", amd, 8).release).startswith("RCCL runs here")
     with pytest.raises(CollsimError, match=r"version='2.20' is of NCCL, and MI300X runs RCCL.*leave the version out"):
         predict("allreduce", amd, 8, version="2.20")
@@ -153,11 +154,11 @@ def test_the_command_line_says_what_was_assumed_and_takes_a_version():
 def test_every_release_names_where_it_was_read_and_they_are_in_order():
     assert [r.since for r in RELEASES] == sorted({r.since for r in RELEASES})
     assert all("(" in r.source for r in RELEASES)
-    assert release_of(28) is release_of(None) is None
+    assert find_release(28) is find_release(None) is None
 
 
 def test_mixed_gpus_had_no_ll128():
     graph = Graph(12, 20, 20)
     for release, oldest, newest, there in ((12, 80, 80, True), (12, 80, 90, False), (None, 90, 100, True)):
-        comm = Communicator(8, 1, oldest, graph, graph, max_cc=newest, release=release_of(release))
-        assert available("allreduce", "Ring", "LL128", comm) is there
+        comm = Communicator(8, 1, oldest, graph, graph, max_cc=newest, release=find_release(release))
+        assert is_available("allreduce", "Ring", "LL128", comm) is there

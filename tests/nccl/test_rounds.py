@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from collsim.nccl.libraries import mpi, mpich, openmpi
-from collsim.nccl.libraries.loggp import Host, Placement, time_of
-from collsim.nccl.libraries.rounds import COUNTED, Round
+from collsim.nccl.libraries.loggp import Host, Placement, compute_round_time
+from collsim.nccl.libraries.rounds import ROUND_COUNTERS, Round
 
 CASE = {"gpu": "none", "ranks": 16, "nodes": 16, "collective": "allreduce", "inter_link": "1xHDR200 IB"}
 
@@ -18,11 +18,11 @@ def case(**other):
 
 def sums(operation, name, n, size):
     """Rounds, bytes that a rank sends, bytes that it adds."""
-    rounds = COUNTED[operation][name](n, size)
+    rounds = ROUND_COUNTERS[operation][name](n, size)
     return (
-        sum(r.times for r in rounds),
-        sum(r.times * r.sends * r.nbytes for r in rounds),
-        sum((r.times or 1) * r.reduced for r in rounds),
+        sum(r.repeats for r in rounds),
+        sum(r.repeats * r.sends * r.nbytes for r in rounds),
+        sum((r.repeats or 1) * r.reduced_bytes for r in rounds),
     )
 
 
@@ -48,21 +48,21 @@ def test_rounds_bytes_and_additions_are_those_of_the_algorithm(operation, name, 
 
 
 def test_every_algorithm_that_a_library_may_choose_is_counted():
-    for operation in COUNTED:
+    for operation in ROUND_COUNTERS:
         names = {name for name, _ in openmpi.NAMES[operation].values()}
         names |= {found[0] for *_, found in mpich._RULES[operation]}
         for ranks in (2, 3, 8, 48, 1000):
             for nbytes in (8, 2**12, 2**20, 2**28):
-                if old := openmpi.choose_before_41(operation, ranks, nbytes):
+                if old := openmpi.choose_openmpi_before_41(operation, ranks, nbytes):
                     names.add(old)
-        assert names <= set(COUNTED[operation]), operation
+        assert names <= set(ROUND_COUNTERS[operation]), operation
 
 
 def test_an_empty_message_takes_the_latency_of_its_network_and_a_large_one_agrees_first():
     """Two nodes of one rank: 1.3 us and 0.15 us of span; 1 MiB: 4.5 us of agreeing, a copy of 8 KiB, 2^20 / 17 GB/s."""
     place, host = Placement(2, 2, 2, 25e9, "ib"), Host()
-    assert time_of(Round(1, 0, 1), place, host) == pytest.approx((1.45e-6, 0))
-    waits, moves = time_of(Round(1, 2.0**20, 1), place, host)
+    assert compute_round_time(Round(1, 0, 1), place, host) == pytest.approx((1.45e-6, 0))
+    waits, moves = compute_round_time(Round(1, 2.0**20, 1), place, host)
     assert waits == pytest.approx(1.45e-6 + 4.5e-6 + 8192 / 3.5e9)
     assert moves == pytest.approx(2**20 / 17e9)
 
@@ -70,15 +70,15 @@ def test_an_empty_message_takes_the_latency_of_its_network_and_a_large_one_agree
 def test_ranks_of_a_node_share_its_card():
     """32 ranks that all send 1 MiB to the other node over one card of 12.5 GB/s, of which 95 % carry data."""
     place = Placement(64, 2, 1, 12.5e9, "ib")
-    _, moves = time_of(Round(1, 2.0**20, 32), place, Host())
+    _, moves = compute_round_time(Round(1, 2.0**20, 32), place, Host())
     assert moves == pytest.approx(32 * 2**20 / (0.95 * 12.5e9))
-    _, one = time_of(Round(10, 2.0**20, 1), place, Host())  # around a ring only the last of a node crosses
+    _, one = compute_round_time(Round(10, 2.0**20, 1), place, Host())  # around a ring only the last of a node crosses
     assert one == pytest.approx(10 * max(2**20 / 5e9, 2**20 / (24e9 / 32), 2**20 / (0.95 * 12.5e9)), rel=0.2)
 
 
 def test_the_ring_that_a_table_pins_is_the_ring():
     """2 x 15 rounds of a latency each at least; the library's own choice for 1 KiB takes four."""
-    ring, own = (mpi.parts_of(case(algo=name), 1024) for name in ("ring", "mpi-auto"))
+    ring, own = (mpi.predict_mpi_parts(case(algo=name), 1024) for name in ("ring", "mpi-auto"))
     assert ring.latency > 30 * 1.3e-6
     assert own.latency < 10 * 2e-6
 
@@ -92,31 +92,33 @@ def test_releases_before_41_run_the_rules_of_their_time():
         ("cray_mpich-8.1.29", "2020", "reduce_scatter_allgather"),
     ):
         told = case(nccl_version=said, date=year, ranks=64, nodes=4)
-        assert mpi.running(told, "allreduce", 64, 4, 2**22) == name, said
+        assert mpi.find_running_algorithm(told, "allreduce", 64, 4, 2**22) == name, said
 
 
 def test_a_slower_latency_and_rate_make_every_call_slower():
     usual = mpi.Constants()
     slow = replace(usual, host=replace(Host(), latency=2.0, rate=0.5))
     for nbytes in (8, 2**26):
-        assert mpi.time_of(case(), nbytes, slow) > 1.2 * mpi.time_of(case(), nbytes, usual)
+        assert mpi.predict_mpi_time(case(), nbytes, slow) > 1.2 * mpi.predict_mpi_time(case(), nbytes, usual)
 
 
 def test_a_block_that_goes_round_a_ring_waits_for_the_network_once_a_node():
     """4 nodes of 8 ranks: 31 rounds, of which every eighth enters a node; messages that need an agreement hold each up."""
     host, place = Host(), Placement(32, 4, 1, 25e9, "ib")
     far = host.wires["ib"].latency + 2 * host.span
-    small, large = (COUNTED["allgather"]["ring"](32, 32 * block)[0] for block in (1024, 12288))
-    assert time_of(small, place, host)[0] == pytest.approx(31 * (far + 7 * host.near) / 8)
+    small, large = (ROUND_COUNTERS["allgather"]["ring"](32, 32 * block)[0] for block in (1024, 12288))
+    assert compute_round_time(small, place, host)[0] == pytest.approx(31 * (far + 7 * host.near) / 8)
     agreed = host.wires["ib"].rendezvous + host.eager / host.copy
-    assert time_of(large, place, host)[0] == pytest.approx(31 * (far + agreed))
+    assert compute_round_time(large, place, host)[0] == pytest.approx(31 * (far + agreed))
 
 
 @pytest.mark.parametrize("library", ["", "openmpi", "Cray MPICH"])
 def test_a_time_of_host_memory_says_whose_algorithm_it_is(library):
     mine = case(nccl_version=library)
-    assert mpi.named(mine, 2**20) == mpi.running(mine, "allreduce", 16, 16, 2**20) != ""
-    assert mpi.named(case(nccl_version=library, collective="sendrecv"), 2**20) == ""
-    assert mpi.named(case(nccl_version=library, gpu="A100"), 2**20) == (
-        mpi.choose("openmpi", "allreduce", 16, 2**20, one_per_node=True).name if library == "openmpi" else ""
+    assert mpi.name_algorithm(mine, 2**20) == mpi.find_running_algorithm(mine, "allreduce", 16, 16, 2**20) != ""
+    assert mpi.name_algorithm(case(nccl_version=library, collective="sendrecv"), 2**20) == ""
+    assert mpi.name_algorithm(case(nccl_version=library, gpu="A100"), 2**20) == (
+        mpi.choose_mpi_algorithm("openmpi", "allreduce", 16, 2**20, one_per_node=True).name
+        if library == "openmpi"
+        else ""
     )

@@ -42,8 +42,8 @@ LARGE = 2**24
 def machine(name: str, nodes: int, fabric: str) -> Facts:
     """The facts of a machine, read once. Several nodes are searched for some; the others take the closed rule, which is
     quick."""
-    found = cs.nccl.facts_of(cs.machine(name, nodes=nodes, **({"fabric": fabric} if nodes > 1 else {})))
-    return found if nodes == 1 or (nodes == 2 and name in SEARCHED) else replace(found, wires=None)
+    found = cs.nccl.read_facts(cs.machine(name, nodes=nodes, **({"fabric": fabric} if nodes > 1 else {})))
+    return found if nodes == 1 or (nodes == 2 and name in SEARCHED) else replace(found, wired_nodes=None)
 
 
 def told(collective: str, place: tuple[str, int, str], size: int, settings: Mapping[str, Any]) -> Prediction | None:
@@ -60,7 +60,7 @@ def most(p: Prediction) -> float:
     """B/s of busbw that the nominal rates of links allow: a GPU's own inside a node, the cards' of a node between
     nodes."""
     facts: Facts = p.facts
-    n, local = facts.ranks, facts.local
+    n, local = facts.ranks, facts.local_ranks
     if p.collective == "alltoall":
         near, far = (n - 1) / n, (n - local) * local / n
     elif p.algorithm.startswith("NVLS") and p.collective == "allreduce":
@@ -152,10 +152,10 @@ def test_p2p_off_in_a_rack_of_many_hosts_is_refused_and_its_trays_count_as_hosts
         predict("allreduce", rack, 8, NCCL_P2P_DISABLE=1)
     with pytest.raises(CollsimError, match="sit in 18 hosts"):
         predict("allreduce", cs.machine("gb200-nvl72", p2p=False), 8)
-    facts = cs.nccl.facts_of(rack)
-    assert (facts.per_host, facts.hosts) == (4, 18)
-    assert (cs.nccl.facts_of(rack, 8).per_host, cs.nccl.facts_of(rack, 4).hosts) == (4, 1)
-    words = cs.nccl.facts("GB200", 72, 18, "nvlink5-nvl72", "nvl72 (MNNVL)")
+    facts = cs.nccl.read_facts(rack)
+    assert (facts.ranks_per_host, facts.hosts) == (4, 18)
+    assert (cs.nccl.read_facts(rack, 8).ranks_per_host, cs.nccl.read_facts(rack, 4).hosts) == (4, 1)
+    words = cs.nccl.parse_facts("GB200", 72, 18, "nvlink5-nvl72", "nvl72 (MNNVL)")
     assert predict("allreduce", words, 8).parts.launch == predict("allreduce", rack, 8).parts.launch
 
 

@@ -5,7 +5,7 @@ import pytest
 import collsim as cs
 from collsim import topology
 from collsim.errors import CollsimError
-from collsim.nccl import facts, facts_of, predict, search, trace
+from collsim.nccl import parse_facts, predict, predict_and_simulate, read_facts, search_graphs
 
 
 @pytest.mark.parametrize(
@@ -18,18 +18,18 @@ from collsim.nccl import facts, facts_of, predict, search, trace
     ],
 )
 def test_facts_are_read_off_the_wiring(name, inside, gigabytes):
-    seen = facts_of(topology.machine(name))
-    assert (seen.inside, seen.link_rate, seen.ranks, seen.nodes) == (inside, gigabytes * 1e9, 8, 1)
+    seen = read_facts(topology.machine(name))
+    assert (seen.wiring, seen.link_rate, seen.ranks, seen.nodes) == (inside, gigabytes * 1e9, 8, 1)
 
 
 def test_nodes_bring_nics():
-    seen = facts_of(topology.machine("dgx-a100", nodes=2))
+    seen = read_facts(topology.machine("dgx-a100", nodes=2))
     assert (seen.nodes, seen.nics, seen.nic_rate, seen.net, seen.gdr) == (2, 8, 25e9, "ib", True)
 
 
 def test_p2p_off_in_the_machine_is_nccl_p2p_disable():
     off = predict("allreduce", topology.machine("dgx-a100", p2p=False), "64MiB")
-    assert off.facts.inside == "host"
+    assert off.facts.wiring == "host"
     assert off.time == predict("allreduce", topology.machine("dgx-a100"), "64MiB", NCCL_P2P_DISABLE=1).time
 
 
@@ -49,7 +49,7 @@ def test_every_machine_with_gpus_is_predicted_with_and_without_p2p_and_gdr():
                 continue
             run = predict("allreduce", machine, "64MiB")
             assert run.time > 0
-            assert run.parts.limit in (run.facts.inside, run.facts.net, "channels")
+            assert run.parts.limit in (run.facts.wiring, run.facts.net, "channels")
             said += 1
     assert said > 30
 
@@ -63,13 +63,13 @@ def test_in_a_mesh_fewer_gpus_have_fewer_links_as_the_words_of_tables_say():
     ):
         machine = topology.machine(name)
         for n in sizes:
-            there = facts_of(machine, n)
-            assert there.link_rate == pytest.approx(facts(card, n, 1, word, "none").link_rate), (name, n)
-            assert facts_of(facts_of(machine), n) == there
-            run, simulated = trace("allreduce", machine, "256MiB", ranks=n)
+            there = read_facts(machine, n)
+            assert there.link_rate == pytest.approx(parse_facts(card, n, 1, word, "none").link_rate), (name, n)
+            assert read_facts(read_facts(machine), n) == there
+            run, simulated = predict_and_simulate("allreduce", machine, "256MiB", ranks=n)
             assert simulated.time < 1.3 * run.time, (name, n)
-    assert search(topology.machine("polaris"), 2).rings.total == 80.0
-    assert facts_of(topology.machine("dgx-a100"), 2).link_rate == 300e9
+    assert search_graphs(topology.machine("polaris"), 2).rings.total_speed == 80.0
+    assert read_facts(topology.machine("dgx-a100"), 2).link_rate == 300e9
 
 
 def test_a_generic_network_is_no_machine():
@@ -101,7 +101,7 @@ def test_scaled_infiniband_is_seen_and_a_card_carries_no_more_than_its_slot():
 
 def test_one_slow_nvlink_holds_the_whole_ring_back():
     half = topology.machine("dgx-a100").with_link("node0/gpu3", "node0/nvswitch", bandwidth="half")
-    assert facts_of(half).link_rate == 150e9
+    assert read_facts(half).link_rate == 150e9
     assert predict("allreduce", half, "1GiB").parts.bytes == pytest.approx(
         2 * predict("allreduce", topology.machine("dgx-a100"), "1GiB").parts.bytes
     )
@@ -110,8 +110,8 @@ def test_one_slow_nvlink_holds_the_whole_ring_back():
 def test_failed_and_slow_cards():
     """7 cards of 8; and with one card at half, seven at full speed carry more than eight at half."""
     built = topology.machine("dgx-a100", nodes=2)
-    failed = facts_of(built.without_link("node1/nic2", "fabric/switch0"))
-    slow = facts_of(built.with_link("node1/nic2", "fabric/switch0", bandwidth="half"))
+    failed = read_facts(built.without_link("node1/nic2", "fabric/switch0"))
+    slow = read_facts(built.with_link("node1/nic2", "fabric/switch0", bandwidth="half"))
     assert (failed.nics, failed.nic_rate) == (slow.nics, slow.nic_rate) == (7, 25e9)
     assert (
         predict("allgather", built.without_link("node1/nic2", "fabric/switch0"), "1GiB").time
@@ -122,10 +122,10 @@ def test_failed_and_slow_cards():
 def test_pcie_as_a_whole_is_another_generation():
     server = topology.machine("pcie-8gpu-single-root")
     faster = server.scaled(kind="pcie", by=2)
-    assert (facts_of(server).pcie, facts_of(faster).pcie) == (4, 5)
+    assert (read_facts(server).pcie, read_facts(faster).pcie) == (4, 5)
     assert predict("allreduce", faster, "256MiB").time < predict("allreduce", server, "256MiB").time
     with pytest.raises(CollsimError, match=r"no generation that NCCL knows.*2 or 0.5"):
-        facts_of(server.scaled(kind="pcie", by=1.3))
+        read_facts(server.scaled(kind="pcie", by=1.3))
 
 
 def test_edits_without_a_word_are_refused_and_those_that_nothing_crosses_are_not():
@@ -136,7 +136,7 @@ def test_edits_without_a_word_are_refused_and_those_that_nothing_crosses_are_not
     assert predict("allreduce", fast.scaled(kind="upi", by=0.5), "1MiB").time == predict("allreduce", fast, "1MiB").time
     switchless = fast.without_link("node0/gpu3", "node0/nvswitch")
     with pytest.raises(CollsimError, match="gpu3 has no NVLink to the NVSwitch"):
-        facts_of(switchless)
+        read_facts(switchless)
 
 
 XML = """<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">{gpus}</cpu></system>"""
@@ -151,7 +151,7 @@ def test_a_topology_file_with_gpus_is_predicted_and_one_without_says_the_way_out
         gpus = "".join(DEVICE.format(bus=f"{i:02d}", inside=inside.format(i=i)) for i in range(2))
         (tmp_path / name).write_text(XML.format(gpus=gpus))
     full = cs.load_topology(tmp_path / "full.xml")
-    assert (facts_of(full).cc, facts_of(full).inside, facts_of(full).link_rate) == (90, "nvswitch", 450e9)
+    assert (read_facts(full).cc, read_facts(full).wiring, read_facts(full).link_rate) == (90, "nvswitch", 450e9)
     assert predict("allreduce", full, "64MiB").busbw > 100e9
     with pytest.warns(UserWarning, match="no <gpu>"):
         bare = cs.load_topology(tmp_path / "bare.xml")
@@ -170,4 +170,4 @@ def test_files_of_rccl_are_refused_where_its_rings_are_not_modelled(tmp_path):
         path = tmp_path / f"{name}.xml"
         path.write_text(XML.format(gpus=gpus))
         with pytest.raises(CollsimError, match=said):
-            facts_of(cs.load_topology(path))
+            read_facts(cs.load_topology(path))

@@ -3,7 +3,15 @@
 import pytest
 
 from collsim.errors import CollsimError
-from collsim.nccl.model.tuner import Communicator, Graph, available, choose, cost_table, resources, time_of
+from collsim.nccl.model.tuner import (
+    Communicator,
+    Graph,
+    choose_algorithm,
+    choose_resources,
+    compute_cost_table,
+    compute_tuner_time,
+    is_available,
+)
 from collsim.nccl.search import constants as c
 
 KIB, MIB = 1024, 1024**2
@@ -33,7 +41,8 @@ B200 = one_node(16, 45, 100, Graph(8, 80, 90, pattern=c.NVLS))
 
 def table(collective: str, comm: Communicator) -> dict[tuple[str, str], tuple[float, float]]:
     return {
-        (e.algorithm, e.protocol): (round(e.latency, 1), round(e.bandwidth, 1)) for e in cost_table(collective, comm)
+        (e.algorithm, e.protocol): (round(e.latency, 1), round(e.bandwidth, 1))
+        for e in compute_cost_table(collective, comm)
     }
 
 
@@ -56,10 +65,10 @@ def test_the_table_that_nccl_printed_for_two_hosts_over_sockets():
 
 def test_the_choice_that_nccl_made_there():
     # 16 KiB: LL 9.3 + 16384/1200 = 22.95 us against Simple 22.4 + 16384/2400 = 29.2; 32 KiB: 36.6 against 36.05
-    assert choose("broadcast", SOCKETS, 16 * KIB).protocol == "LL"
-    assert choose("broadcast", SOCKETS, 16 * KIB).time_us == pytest.approx(9.3 + 16384 / 1200)
-    assert choose("broadcast", SOCKETS, 32 * KIB).protocol == "Simple"
-    assert choose("broadcast", SOCKETS, 32 * KIB).time_us == pytest.approx(22.4 + 32768 / 2400)
+    assert choose_algorithm("broadcast", SOCKETS, 16 * KIB).protocol == "LL"
+    assert choose_algorithm("broadcast", SOCKETS, 16 * KIB).time_us == pytest.approx(9.3 + 16384 / 1200)
+    assert choose_algorithm("broadcast", SOCKETS, 32 * KIB).protocol == "Simple"
+    assert choose_algorithm("broadcast", SOCKETS, 32 * KIB).time_us == pytest.approx(22.4 + 32768 / 2400)
 
 
 def test_eight_h100():
@@ -99,7 +108,7 @@ def test_eight_h100():
 def test_the_choice_switches_at_these_powers_of_two(collective, comm, switches):
     found, last = {}, ""
     for size in (2**k for k in range(3, 35)):
-        choice = choose(collective, comm, size)
+        choice = choose_algorithm(collective, comm, size)
         name = f"{choice.algorithm} {choice.protocol}"
         if name != last:
             found[size] = last = name
@@ -135,52 +144,54 @@ def test_b200_nvls_is_capped_by_the_raised_speed():
 
 def test_only_rings_carry_broadcast_and_reduce():
     assert (
-        {e.algorithm for e in cost_table("broadcast", H100)}
-        == {e.algorithm for e in cost_table("reduce", H100)}
+        {e.algorithm for e in compute_cost_table("broadcast", H100)}
+        == {e.algorithm for e in compute_cost_table("reduce", H100)}
         == {"Ring"}
     )
 
 
 def test_pat_is_for_one_gpu_per_node():
-    assert available("allgather", "PAT", "Simple", SOCKETS)
-    assert not available("allgather", "PAT", "Simple", hopper(2))
+    assert is_available("allgather", "PAT", "Simple", SOCKETS)
+    assert not is_available("allgather", "PAT", "Simple", hopper(2))
 
 
 def test_long_rings_of_simple_pay_more_latency_between_nodes():
-    cost = next(e for e in cost_table("allreduce", hopper(8)) if (e.algorithm, e.protocol) == ("Ring", "Simple"))
+    cost = next(
+        e for e in compute_cost_table("allreduce", hopper(8)) if (e.algorithm, e.protocol) == ("Ring", "Simple")
+    )
     size = 16 * 64 * 64  # channels after doubling x ranks x 64 bytes
-    assert time_of("allreduce", cost, hopper(8), size) == pytest.approx(
+    assert compute_tuner_time("allreduce", cost, hopper(8), size) == pytest.approx(
         1.4 * 585.2 + size / 1000 / cost.bandwidth, rel=1e-3
     )
-    assert time_of("allreduce", cost, hopper(8), size - 1) == pytest.approx(
+    assert compute_tuner_time("allreduce", cost, hopper(8), size - 1) == pytest.approx(
         585.2 + size / 1000 / cost.bandwidth, rel=1e-3
     )
 
 
 def test_nccl_algo_and_proto_restrict_the_choice():
-    assert choose("allreduce", H100, 64 * MIB, algorithms="Ring").algorithm == "Ring"
-    assert choose("allreduce", H100, 64 * MIB, algorithms="^NVLS").algorithm == "Ring"
-    assert choose("allreduce", H100, 64 * MIB, algorithms="allreduce:tree;broadcast:ring").algorithm == "Tree"
-    assert choose("allreduce", H100, 1 * KIB, algorithms="ring", protocols="Simple").protocol == "Simple"
+    assert choose_algorithm("allreduce", H100, 64 * MIB, algorithms="Ring").algorithm == "Ring"
+    assert choose_algorithm("allreduce", H100, 64 * MIB, algorithms="^NVLS").algorithm == "Ring"
+    assert choose_algorithm("allreduce", H100, 64 * MIB, algorithms="allreduce:tree;broadcast:ring").algorithm == "Tree"
+    assert choose_algorithm("allreduce", H100, 1 * KIB, algorithms="ring", protocols="Simple").protocol == "Simple"
     # 8 MiB without LL128: LL 15.0 + 8389/80.6 = 119 us, Simple 56.0 + 8389/205.7 = 96.8 us
-    assert choose("allreduce", H100, 8 * MIB, algorithms="ring", protocols="^LL128").protocol == "Simple"
+    assert choose_algorithm("allreduce", H100, 8 * MIB, algorithms="ring", protocols="^LL128").protocol == "Simple"
 
 
 def test_a_wrong_word_names_the_right_ones():
     with pytest.raises(CollsimError, match="did you mean 'Ring'"):
-        choose("allreduce", H100, 8, algorithms="Rinf")
+        choose_algorithm("allreduce", H100, 8, algorithms="Rinf")
     with pytest.raises(CollsimError, match="leave nothing"):
-        choose("broadcast", H100, 8, algorithms="Tree")
+        choose_algorithm("broadcast", H100, 8, algorithms="Tree")
 
 
 def test_small_calls_give_up_channels_then_threads():
     # Ring LL needs 8 bytes x 8 ranks x 512 threads = 32 KiB per channel
-    assert resources("Ring", "LL", A100, 24 * 32 * KIB) == (24, 512)
-    assert resources("Ring", "LL", A100, 3 * 32 * KIB) == (3, 512)
-    assert resources("Ring", "LL", A100, 16 * KIB) == (1, 256)
-    assert resources("Ring", "LL", A100, 8) == (1, 96)
-    assert resources("NVLS", "Simple", H100, 8) == (16, 640)
+    assert choose_resources("Ring", "LL", A100, 24 * 32 * KIB) == (24, 512)
+    assert choose_resources("Ring", "LL", A100, 3 * 32 * KIB) == (3, 512)
+    assert choose_resources("Ring", "LL", A100, 16 * KIB) == (1, 256)
+    assert choose_resources("Ring", "LL", A100, 8) == (1, 96)
+    assert choose_resources("NVLS", "Simple", H100, 8) == (16, 640)
 
 
 def test_one_rank_has_nothing_to_do():
-    assert choose("allreduce", Communicator(1, 1, 90, Graph(1, 1, 1), Graph(1, 1, 1)), MIB).time_us == 0
+    assert choose_algorithm("allreduce", Communicator(1, 1, 90, Graph(1, 1, 1), Graph(1, 1, 1)), MIB).time_us == 0

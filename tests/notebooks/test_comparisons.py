@@ -160,7 +160,9 @@ def test_broadcast_and_reduce_of_nccl_are_chains():
             box = cs.machine("dgx-h100", nodes=nodes)
             found = {cs.nccl.predict(collective, box, size).algorithm for size in ("1KiB", "1MiB", "1GiB")}
             assert found == {"Ring"}
-            ran = next(part for part in cs.nccl.trace(collective, box, "1MiB") if isinstance(part, cs.Trace))
+            ran = next(
+                part for part in cs.nccl.predict_and_simulate(collective, box, "1MiB") if isinstance(part, cs.Trace)
+            )
             sent = ran.schedule.transfers
             peers = {(int(t["channel"]), int(t["src"])): set() for t in sent}
             for t in sent:

@@ -95,7 +95,7 @@ def test_a_machine_of_the_catalogue_takes_other_parts():
     assert four.name == "dgx-a100(nodes=2, nics=4)"
     assert cs.machine("pcie-8gpu", pcie=3).route(0, 1)[0].label == "PCIe 3.0 ×16"
     assert cs.machine("dgx-a100", gpu="H100").route(0, 1)[0].label == "NVLink 4 ×12"
-    assert cs.nccl.facts_of(cs.machine("pcie-8gpu", gpu="L40")).cc == 89
+    assert cs.nccl.read_facts(cs.machine("pcie-8gpu", gpu="L40")).cc == 89
     with pytest.raises(cs.TopologyError, match="has no NVLink"):
         cs.machine("dgx-a100", gpu="L40")
 

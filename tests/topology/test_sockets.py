@@ -5,7 +5,7 @@ from wirings import PCIE_8GPU, read, ring
 
 import collsim as cs
 from collsim.nccl.machine.facts import Facts
-from collsim.nccl.tuner_graphs import socket_bandwidth
+from collsim.nccl.tuner_graphs import get_socket_bandwidth
 from collsim.topology.parts.sockets import PROCESSORS, between, identified, processor, usual_processor
 
 
@@ -60,8 +60,8 @@ def test_amds_generations_are_told_by_either_way_of_counting_families(family, mo
 
 def test_the_nccl_model_takes_its_socket_links_from_the_table():
     for pcie in (3, 4, 5, 6):
-        facts = Facts("A100", 80, 8, inside="host", link_rate=1e9, pcie=pcie, crossing=True)
-        assert socket_bandwidth(facts) == PROCESSORS[usual_processor(pcie)].nccl
+        facts = Facts("A100", 80, 8, wiring="host", link_rate=1e9, pcie=pcie, crosses_sockets=True)
+        assert get_socket_bandwidth(facts) == PROCESSORS[usual_processor(pcie)].nccl
 
 
 def test_every_link_of_the_table_says_where_it_comes_from():

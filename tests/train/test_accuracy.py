@@ -214,7 +214,7 @@ def test_mpt_has_the_attention_of_triton():
 
 def test_the_network_is_as_fast_as_the_row_says():
     row = {**ROW, "gpus": "16", "nodes": "2", "nic_per_node_GBps": "100"}
-    assert cs.nccl.facts_of(call_of(row).call["machine"]).nic_rate == 12.5e9
+    assert cs.nccl.read_facts(call_of(row).call["machine"]).nic_rate == 12.5e9
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ MACHINE = cs.machine("dgx-a100", nodes=2)
 
 @pytest.fixture(scope="module")
 def tables():
-    run = nccl.against(nccl.published_run("a100-2x8-ib"))
-    crossing = nccl.ring_and_tree(MACHINE, nodes=4)
+    run = nccl.compare_run(nccl.get_published_run("a100-2x8-ib"))
+    crossing = nccl.compare_ring_and_tree(MACHINE, nodes=4)
     return {
         "run": run,
-        "all": nccl.together(),
-        "choices": nccl.choices("allreduce", MACHINE, nodes=[1, 2, 4]),
+        "all": nccl.compare_runs(),
+        "choices": nccl.predict_choices("allreduce", MACHINE, nodes=[1, 2, 4]),
         "crossing": crossing,
     }
 
@@ -79,7 +79,7 @@ def test_dots_are_what_was_measured_and_the_line_what_was_predicted(what, tables
 
 
 def test_a_collective_that_the_tuner_does_not_know_has_no_line_of_its():
-    ax = plots.curve(nccl.against(nccl.published_run("h100-8-alltoall")))
+    ax = plots.curve(nccl.compare_run(nccl.get_published_run("h100-8-alltoall")))
     assert "tuner" not in words_of(ax)
 
 
@@ -101,21 +101,21 @@ def test_every_cell_of_the_map_names_what_is_chosen_there(tables):
 
 
 def test_where_ring_and_tree_do_not_cross_that_is_said():
-    large = nccl.ring_and_tree(cs.machine("dgx-a100"), ["4MiB", "64MiB", "1GiB"])
+    large = nccl.compare_ring_and_tree(cs.machine("dgx-a100"), ["4MiB", "64MiB", "1GiB"])
     assert "predicted: the ring is ahead at every size" in words_of(plots.crossover(large))
-    small = nccl.ring_and_tree(cs.machine("dgx-a100", nodes=2), ["1KiB", "64KiB"], nodes=32)
+    small = nccl.compare_ring_and_tree(cs.machine("dgx-a100", nodes=2), ["1KiB", "64KiB"], nodes=32)
     assert "predicted: the ring never overtakes the tree" in words_of(plots.crossover(small))
 
 
 @pytest.mark.parametrize(
     ("draw", "words"),
     [
-        (lambda t: plots.curve(t["all"][["nbytes"]]), r"no column .*nccl\.against"),
+        (lambda t: plots.curve(t["all"][["nbytes"]]), r"no column .*nccl\.compare_run"),
         (lambda t: plots.curve(t["run"], "speed"), "must be 'time' or 'busbw'"),
         (lambda t: plots.predicted_against_measured(t["run"], "speed"), "must be 'time' or 'busbw'"),
-        (lambda t: plots.residuals(t["run"]), r"no column run, title.*nccl\.together"),
+        (lambda t: plots.residuals(t["run"]), r"no column run, title.*nccl\.compare_runs"),
         (lambda t: plots.residuals(t["all"][:0]), "no row"),
-        (lambda t: plots.choice_map(t["run"]), r"no column nodes.*nccl\.choices"),
+        (lambda t: plots.choice_map(t["run"]), r"no column nodes.*nccl\.predict_choices"),
         (lambda t: plots.residuals(t["all"].assign(run=range(len(t["all"])))), "do not fit"),
     ],
 )

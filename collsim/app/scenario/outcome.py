@@ -261,7 +261,7 @@ def _time(choice: Choice, place: cs.Topology) -> float:
 
 def _apart(trace: cs.Trace) -> list[tuple[str, str]]:
     """Why NCCL's prediction is far from this run, where it is; links by the names that the picture has."""
-    found, neck = cs.nccl.apart(trace), trace.bottleneck
+    found, neck = cs.nccl.explain_difference(trace), trace.bottleneck
     if found is None:
         return []
     if neck is None:

@@ -35,7 +35,7 @@ _TABLE = {
 _WORDS = {"y": "yes", "n": "no", "?": "if built for GPUs"}
 
 
-def supports(backend: str, operation: str, device: str) -> str:
+def get_support(backend: str, operation: str, device: str) -> str:
     """What PyTorch's documentation says: `yes`, `no`, or `if built for GPUs`.
 
     Args:
@@ -52,20 +52,22 @@ def supports(backend: str, operation: str, device: str) -> str:
 
 
 @dataclass(frozen=True)
-class Advice:
+class BackendAdvice:
     """A backend, why, and what else would work."""
 
     backend: Literal["nccl", "gloo", "mpi", "cpu:gloo,cuda:nccl"]
     reasons: tuple[str, ...]
-    otherwise: str = ""
+    alternative: str = ""
 
     def __str__(self) -> str:
         return (
-            f"{self.backend}: " + " ".join(self.reasons) + (f" Otherwise: {self.otherwise}" if self.otherwise else "")
+            f"{self.backend}: "
+            + " ".join(self.reasons)
+            + (f" Otherwise: {self.alternative}" if self.alternative else "")
         )
 
 
-def backend(
+def recommend_backend(
     tensors: str = "gpu",
     *,
     ranks_per_gpu: float = 1,
@@ -76,7 +78,7 @@ def backend(
     built_with_mpi: bool = False,
     amd: bool = False,
     operations: Sequence[str] = (),
-) -> Advice:
+) -> BackendAdvice:
     """Which backend to give to `init_process_group`.
 
     Args:
@@ -89,10 +91,10 @@ def backend(
     Raises CollsimError for another place of tensors, or an operation that the documentation does not list.
     """
     advice = _advice(tensors, ranks_per_gpu, gpus, nvlink, hosts, rdma, built_with_mpi, amd)
-    device = "cpu" if place_of(tensors, ("gpu", "cpu", "both")) == "cpu" or gpus == 0 else "gpu"
+    device = "cpu" if parse_tensor_device(tensors, ("gpu", "cpu", "both")) == "cpu" or gpus == 0 else "gpu"
     if advice.backend not in ("gloo", "nccl"):
         return advice
-    lacking = [name for name in operations if supports(advice.backend, name, device) == "no"]
+    lacking = [name for name in operations if get_support(advice.backend, name, device) == "no"]
     if not lacking:
         return advice
     return replace(
@@ -104,7 +106,7 @@ def backend(
     )
 
 
-def place_of(tensors: object, places: Sequence[str]) -> str:
+def parse_tensor_device(tensors: object, places: Sequence[str]) -> str:
     """Where tensors live; `cuda` is `gpu`. Raises CollsimError for any other word."""
     word = str(tensors).lower()
     if (place := "gpu" if word == "cuda" else word) not in places:
@@ -114,11 +116,11 @@ def place_of(tensors: object, places: Sequence[str]) -> str:
 
 def _advice(
     tensors: str, ranks_per_gpu: float, gpus: int, nvlink: bool, hosts: int, rdma: bool, built_with_mpi: bool, amd: bool
-) -> Advice:
-    where = place_of(tensors, ("gpu", "cpu", "both"))
+) -> BackendAdvice:
+    where = parse_tensor_device(tensors, ("gpu", "cpu", "both"))
     if where == "cpu" or gpus == 0:
         other = "mpi, where the cluster's MPI knows the network (it has no reduce_scatter)." if built_with_mpi else ""
-        return Advice(
+        return BackendAdvice(
             "gloo",
             (
                 "Tensors are in host memory; NCCL moves CUDA tensors only.",
@@ -128,13 +130,13 @@ def _advice(
         )
     if ranks_per_gpu > 1:
         why = f"{ranks_per_gpu:g} ranks share a GPU, and NCCL refuses that by default (Duplicate GPU detected)."
-        return Advice(
+        return BackendAdvice(
             "gloo",
             (why, "Gloo stages CUDA tensors through pinned host memory; it has no send, recv or barrier for them."),
             "one rank per GPU, then nccl.",
         )
     if where == "both":
-        return Advice(
+        return BackendAdvice(
             "cpu:gloo,cuda:nccl", ("One group with a backend per device: NCCL for CUDA tensors, Gloo for CPU tensors.",)
         )
     reasons = [
@@ -152,4 +154,4 @@ def _advice(
         )
     if hosts > 1 and not rdma:
         reasons.append("Between hosts NCCL uses TCP sockets here, at what a CPU moves per NIC.")
-    return Advice("nccl", tuple(reasons), "gloo, if NCCL fails and time does not matter.")
+    return BackendAdvice("nccl", tuple(reasons), "gloo, if NCCL fails and time does not matter.")

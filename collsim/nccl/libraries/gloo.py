@@ -23,11 +23,11 @@ from ...errors import CollsimError, unknown
 from ...topology import Topology
 from ...units import parse_bytes, parse_count
 from ..machine.facts import PCIE_GBPS, Facts
-from ..machine.topology_facts import facts_of
+from ..machine.topology_facts import read_facts
 from ..model.links import CARRIES, TCP_PER_NIC
-from ..model.prediction_interval import LEVEL, Interval, interval, shares
-from ..prediction import collective_name
-from .backends import place_of
+from ..model.prediction_interval import LEVEL, Interval, compute_interval, compute_shares
+from ..prediction import parse_collective
+from .backends import parse_tensor_device
 from .loggp import WIRES, Host
 
 #: Bytes of a segment at most, and how many a rank has on the way at once (gloo/allreduce.h maxSegmentSize,
@@ -42,7 +42,7 @@ LOOPBACK = 4e9
 #: Ways through the kernel that a message of Gloo takes as long as on one host: the receiver announces its buffer, then
 #: the bytes come (gloo/transport/tcp/pair.cc, Pair::send), and each wakes a thread of Gloo's and then the one that
 #: waits. Read off 1 KiB between two processes (docs/real.md).
-WAYS = 4
+KERNEL_CROSSINGS = 4
 #: Share of a slot that a copy between pinned host memory and a GPU gets: 55 of 63 GB/s on an H200
 #: (github.com/stas00/ml-engineering network), 9.6 to 11.4 of 15.75 on a V100 in a virtual machine
 #: (github.com/router-gao/cuda-demo); between them.
@@ -63,13 +63,13 @@ class Loopback:
     bandwidth: float = LOOPBACK
     cores: int | None = None
 
-    def message(self, ranks: int) -> float:
+    def compute_message_time(self, ranks: int) -> float:
         """Seconds of a message of Gloo among so many processes."""
-        return WAYS * self.alpha * max(1.0, ranks / (self.cores or ranks))
+        return KERNEL_CROSSINGS * self.alpha * max(1.0, ranks / (self.cores or ranks))
 
 
 @dataclass(frozen=True)
-class GlooRun:
+class GlooChoice:
     """What Gloo does for one call.
 
     Attributes:
@@ -95,7 +95,7 @@ _RUNS = {
 }
 
 
-def choose(collective: str, ranks: Any, nbytes: Any, *, bcube: bool = False) -> GlooRun:
+def choose_gloo_algorithm(collective: str, ranks: Any, nbytes: Any, *, bcube: bool = False) -> GlooChoice:
     """The algorithm and segments of Gloo's new-style functions, which PyTorch calls.
 
     Args:
@@ -105,7 +105,7 @@ def choose(collective: str, ranks: Any, nbytes: Any, *, bcube: bool = False) -> 
 
     Raises CollsimError for another collective, fewer than 2 ranks, and bcube of anything but an allreduce.
     """
-    name, n, size = collective_name(collective), parse_count(ranks, "ranks"), parse_bytes(nbytes)
+    name, n, size = parse_collective(collective), parse_count(ranks, "ranks"), parse_bytes(nbytes)
     if name not in _RUNS:
         raise CollsimError(unknown("collective that Gloo is described for", name, _RUNS))
     if n < 2:
@@ -114,7 +114,7 @@ def choose(collective: str, ranks: Any, nbytes: Any, *, bcube: bool = False) -> 
         raise CollsimError("bcube is an allreduce; Gloo has no bcube {name}", name=name)
     said, ours, file = ("bcube", "allreduce_bcube", "allreduce.cc") if bcube else _RUNS[name]
     segments = (
-        segments_of(n, size)
+        count_segments(n, size)
         if ours == "allreduce_ring"
         else 2 * n
         if ours == "allgather_ring"
@@ -122,15 +122,15 @@ def choose(collective: str, ranks: Any, nbytes: Any, *, bcube: bool = False) -> 
         if said == "binomial"
         else n
     )
-    return GlooRun(said, ours, segments, -(-size // segments), f"Gloo 70dc3602 gloo/{file}")
+    return GlooChoice(said, ours, segments, -(-size // segments), f"Gloo 70dc3602 gloo/{file}")
 
 
-def segments_of(n: int, size: int) -> int:
+def count_segments(n: int, size: int) -> int:
     """Two for every rank, more where they would be larger than SEGMENT; as many for each rank."""
     return -(-max(-(-size // SEGMENT), IN_FLIGHT * n) // n) * n
 
 
-def gloo_time(
+def predict_gloo_time(
     collective: str, machine: Facts | Topology, nbytes: Any, *, tensors: str = "gpu", loopback: Loopback | None = None
 ) -> float:
     """Seconds of a collective with Gloo over TCP, to the order of magnitude: no published runs stand behind it.
@@ -145,15 +145,15 @@ def gloo_time(
 
     Raises CollsimError for another place of tensors, and for a sendrecv of CUDA tensors, which Gloo does not do.
     """
-    facts, name, size = facts_of(machine), collective_name(collective), parse_bytes(nbytes)
-    on_gpu = place_of(tensors, ("gpu", "cpu")) == "gpu"
+    facts, name, size = read_facts(machine), parse_collective(collective), parse_bytes(nbytes)
+    on_gpu = parse_tensor_device(tensors, ("gpu", "cpu")) == "gpu"
     if name == "sendrecv" and on_gpu:
         raise CollsimError("Gloo cannot send or receive CUDA tensors; copy them to the CPU first, or use nccl")
     copies = 2 * size / (PCIE_GBPS[facts.pcie] * 1e9 * COPIES) if on_gpu else 0.0
     return copies + (_TIMES[name](facts, size, loopback or Loopback()) if facts.ranks > 1 else 0.0)
 
 
-def gloo_interval(
+def predict_gloo_interval(
     collective: str,
     machine: Facts | Topology,
     nbytes: Any,
@@ -167,11 +167,15 @@ def gloo_interval(
     No published runs are Gloo's: it is as wide as that of an MPI of which no system was seen (`model.spread`), and says
     so. Arguments and errors as of `gloo_time`; CollsimError for a level that is no share, too.
     """
-    seconds, least = (gloo_time(collective, machine, size, tensors=tensors, loopback=loopback) for size in (nbytes, 0))
-    return interval("mpi gloo", collective_name(collective), shares(least, 0.0, seconds - least), seconds, level)
+    seconds, least = (
+        predict_gloo_time(collective, machine, size, tensors=tensors, loopback=loopback) for size in (nbytes, 0)
+    )
+    return compute_interval(
+        "mpi gloo", parse_collective(collective), compute_shares(least, 0.0, seconds - least), seconds, level
+    )
 
 
-def card_rate(facts: Facts) -> float:
+def compute_card_rate(facts: Facts) -> float:
     """B/s over the one network card of a node that a collective uses."""
     return min(facts.nic_rate * CARRIES["tcp"], TCP_PER_NIC)
 
@@ -180,8 +184,8 @@ def _hop(facts: Facts, loop: Loopback) -> tuple[float, float]:
     """s of a message and B/s from one rank to the next: over the card where nodes are several, of which one rank of a
     node sends."""
     if facts.nodes > 1:
-        return TCP_MESSAGE, card_rate(facts)
-    return loop.message(facts.ranks), loop.bandwidth / facts.local
+        return TCP_MESSAGE, compute_card_rate(facts)
+    return loop.compute_message_time(facts.ranks), loop.bandwidth / facts.local_ranks
 
 
 def _ring(facts: Facts, segments: int, size: float, loop: Loopback, adds: bool) -> float:
@@ -195,7 +199,7 @@ def _ring(facts: Facts, segments: int, size: float, loop: Loopback, adds: bool) 
 
 
 def _allreduce(facts: Facts, size: float, loop: Loopback) -> float:
-    segments = segments_of(facts.ranks, int(size))
+    segments = count_segments(facts.ranks, int(size))
     return _ring(facts, segments, size, loop, adds=True) + _ring(facts, segments, size, loop, adds=False)
 
 
@@ -207,24 +211,24 @@ def _reduce(facts: Facts, size: float, loop: Loopback) -> float:
     """Half of an allreduce, then every rank's block to the root."""
     message, rate = _hop(facts, loop)
     gather = message + (facts.ranks - 1) / facts.ranks * size / rate
-    return _ring(facts, segments_of(facts.ranks, int(size)), size, loop, adds=True) + gather
+    return _ring(facts, count_segments(facts.ranks, int(size)), size, loop, adds=True) + gather
 
 
 def _broadcast(facts: Facts, size: float, loop: Loopback) -> float:
     """Ranks 1, 2, 4 ... further on, all that have it at once: those of a node share its card, or loopback."""
     found, far, message = 0.0, 1, _hop(facts, loop)[0]
     while far < facts.ranks:
-        crosses = facts.nodes > 1 and far >= facts.local
-        rate = card_rate(facts) / facts.local if crosses else loop.bandwidth / min(far, facts.local)
+        crosses = facts.nodes > 1 and far >= facts.local_ranks
+        rate = compute_card_rate(facts) / facts.local_ranks if crosses else loop.bandwidth / min(far, facts.local_ranks)
         found, far = found + message + size / rate, 2 * far
     return found
 
 
 def _alltoall(facts: Facts, size: float, loop: Loopback) -> float:
     """All messages are posted at once; those of a node's ranks to other nodes share its card."""
-    n, local = facts.ranks, facts.local
+    n, local = facts.ranks, facts.local_ranks
     inside = (n - 1) / n * size * local / loop.bandwidth
-    between = local * (n - local) / n * size / card_rate(facts) if facts.nodes > 1 else 0.0
+    between = local * (n - local) / n * size / compute_card_rate(facts) if facts.nodes > 1 else 0.0
     return _hop(facts, loop)[0] + (n - 2) * WIRES["tcp"].gap + (between or inside)
 
 

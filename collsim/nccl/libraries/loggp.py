@@ -38,7 +38,7 @@ _FREE = 1e12
 #: Copies of a buffer that a library makes before it reduces: one into the result (allreduce); into fresh memory, whose
 #: pages have to be mapped, of the input and of what arrives (reduce_scatter; ompi/mca/coll/base/coll_base_*.c). The
 #: second is read off: 400 ms of 512 MiB of which rounds explain 180 (PICO's runs).
-ASIDE: Final[dict[str, float]] = {"allreduce": 1.0, "reduce_scatter": 4.0}
+EXTRA_COPIES: Final[dict[str, float]] = {"allreduce": 1.0, "reduce_scatter": 4.0}
 
 #: InfiniBand: 0.97 to 1.47 us and 12.3 of 12.5, 24.5 of 25 GB/s (github.com/stackhpc, aistabci/abci2.0benchmark,
 #: osu_latency and osu_bw; perftest on ND A100 v4). UCX spreads a large message over two rails (UCX_MAX_RNDV_RAILS), 48
@@ -102,11 +102,11 @@ class Placement:
     net: str
 
     @property
-    def local(self) -> float:
+    def local_ranks(self) -> float:
         return self.ranks / self.nodes
 
 
-def within(host: Host, nbytes: float) -> Host:
+def apply_cache(host: Host, nbytes: float) -> Host:
     """The host as a buffer of so many bytes finds it: all that memory does is faster where it stays in a cache."""
     if nbytes > host.cache:
         return host
@@ -114,31 +114,31 @@ def within(host: Host, nbytes: float) -> Host:
     return replace(host, **fast)
 
 
-def time_of(one: Round, place: Placement, host: Host) -> tuple[float, float]:
+def compute_round_time(one: Round, place: Placement, host: Host) -> tuple[float, float]:
     """Seconds of these rounds: what waits for messages, and what moves and adds bytes."""
     waits, moves = 0.0, 0.0
     far = _crossing(one, place)
-    if far < place.local or one.alone:
+    if far < place.local_ranks or one.has_single_sender:
         waits, moves = _inside(one, place, host)
     if far > 0:
         waits, moves = max((waits, moves), _around(one, place, host, _between(one, place, host, far)), key=sum)
-    adds = one.reduced / min(host.add, host.stream / place.local)
-    return one.times * waits, (one.times or 1) * (moves + adds) if one.times else adds
+    adds = one.reduced_bytes / min(host.add, host.stream / place.local_ranks)
+    return one.repeats * waits, (one.repeats or 1) * (moves + adds) if one.repeats else adds
 
 
 def _crossing(one: Round, place: Placement) -> float:
     """Ranks of a node whose partner sits in another."""
     if place.nodes == 1:
         return 0.0
-    if one.alone:
-        return 1.0 if one.distance >= place.local or one.times > 1 else 0.0
-    if one.distance == 1 and place.local > 1:
-        return 1.0 if one.times > 1 else 0.0  # around a ring the last of a node only
-    return place.local if one.distance >= place.local else 0.0
+    if one.has_single_sender:
+        return 1.0 if one.distance >= place.local_ranks or one.repeats > 1 else 0.0
+    if one.distance == 1 and place.local_ranks > 1:
+        return 1.0 if one.repeats > 1 else 0.0  # around a ring the last of a node only
+    return place.local_ranks if one.distance >= place.local_ranks else 0.0
 
 
 def _inside(one: Round, place: Placement, host: Host) -> tuple[float, float]:
-    rate = min(host.shared, host.memory / place.local)
+    rate = min(host.shared, host.memory / place.local_ranks)
     return host.near * one.sends if one.sends > 1 else host.near, one.sends * one.nbytes / rate
 
 
@@ -156,6 +156,6 @@ def _between(one: Round, place: Placement, host: Host, far: float) -> tuple[floa
 def _around(one: Round, place: Placement, host: Host, between: tuple[float, float]) -> tuple[float, float]:
     """The same for a ring through nodes: nobody waits for all others, and a copied message frees its sender. So a block
     on its way waits for the network once for each node that it enters, not at every rank; agreeing holds up."""
-    if not one.around or place.local <= 1 or one.nbytes > host.eager:
+    if not one.is_ring or place.local_ranks <= 1 or one.nbytes > host.eager:
         return between
-    return (between[0] + (place.local - 1) * host.near) / place.local, between[1]
+    return (between[0] + (place.local_ranks - 1) * host.near) / place.local_ranks, between[1]

@@ -18,13 +18,13 @@ from typing import Any
 
 from ...errors import CollsimError, unknown
 from ...units import parse_bytes, parse_count
-from ..machine.machine_words import network
-from ..model.prediction_interval import LEVEL, Interval, Shares, interval, shares
-from ..prediction import collective_name
+from ..machine.machine_words import parse_network
+from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interval, compute_shares
+from ..prediction import parse_collective
 from . import mpich, openmpi
-from .loggp import ASIDE, Host, Placement, within
-from .loggp import time_of as round_time
-from .rounds import COUNTED, Round, Rounds
+from .loggp import EXTRA_COPIES, Host, Placement, apply_cache
+from .loggp import compute_round_time as round_time
+from .rounds import ROUND_COUNTERS, Round, Rounds
 
 #: Buffers that a rank moves, as its number grows.
 _ROUNDED = {
@@ -54,7 +54,7 @@ class MpiChoice:
     source: str
 
 
-def choose(
+def choose_mpi_algorithm(
     library: str,
     collective: str,
     ranks: Any,
@@ -84,22 +84,24 @@ def choose(
         raise CollsimError("ranks={n}: with one rank nothing is chosen; use 2 or more", n=n)
     operation, elements = _OPERATIONS[collective], size // parse_count(itemsize, "itemsize")
     if library == "mpich":
-        name, ours = mpich.choose(operation, n, size, elements=elements, commutative=commutative)
+        name, ours = mpich.choose_mpich_algorithm(operation, n, size, elements=elements, commutative=commutative)
         return MpiChoice(name, ours, 0, mpich.SOURCE)
-    name, ours = openmpi.choose(operation, n, size, elements=elements, apart=one_per_node, commutative=commutative)
+    name, ours = openmpi.choose_openmpi_algorithm(
+        operation, n, size, elements=elements, one_per_node=one_per_node, commutative=commutative
+    )
     return MpiChoice(name, ours, 0, openmpi.SOURCE)
 
 
-def chosen_for(case: Any, nbytes: int) -> MpiChoice | None:
+def choose_for_case(case: Any, nbytes: int) -> MpiChoice | None:
     """The choice for a row of a table; None where its library (column nccl_version) publishes no rules: Cray's MPICH
     has its own."""
     said = str(getattr(case, "nccl_version", "")).lower()
     library = next((name for name in LIBRARIES if said.startswith(name)), None)
     if library is None or int(case.ranks) < 2:
         return None
-    return choose(
+    return choose_mpi_algorithm(
         library,
-        collective_name(case.collective),
+        parse_collective(case.collective),
         int(case.ranks),
         nbytes,
         one_per_node=int(case.ranks) == int(case.nodes),
@@ -167,22 +169,22 @@ class MpiParts:
     def shares(self) -> Shares:
         """Shares of the time that wait, are as much the one as the other, and move bytes."""
         both = min(self.latency, self.bytes)
-        return shares(self.latency - both, self.fill + 2 * both, self.bytes - both)
+        return compute_shares(self.latency - both, self.fill + 2 * both, self.bytes - both)
 
 
-def interval_of(case: Any, nbytes: int, level: float = LEVEL) -> Interval:
+def predict_mpi_interval(case: Any, nbytes: int, level: float = LEVEL) -> Interval:
     """Where the time of one call lies with a probability of `level`."""
-    parts = parts_of(case, nbytes)
-    return interval(class_of(case), collective_name(case.collective), parts.shares, parts.total, level)
+    parts = predict_mpi_parts(case, nbytes)
+    return compute_interval(classify_case(case), parse_collective(case.collective), parts.shares, parts.total, level)
 
 
-def time_of(case: Any, nbytes: int, known: Constants | None = None) -> float:
+def predict_mpi_time(case: Any, nbytes: int, known: Constants | None = None) -> float:
     """Seconds of one call. `case` has the columns gpu, ranks, nodes, collective, inter_link and nccl_version (the
     library) of a table, and perhaps algo; `known` are other constants than those above."""
-    return parts_of(case, nbytes, known).total
+    return predict_mpi_parts(case, nbytes, known).total
 
 
-def parts_of(case: Any, nbytes: int, known: Constants | None = None) -> MpiParts:
+def predict_mpi_parts(case: Any, nbytes: int, known: Constants | None = None) -> MpiParts:
     """The same, taken apart."""
     known = known or Constants()
     if "none" in case.gpu.lower():
@@ -190,59 +192,59 @@ def parts_of(case: Any, nbytes: int, known: Constants | None = None) -> MpiParts
     return _smooth(case, nbytes, known)
 
 
-def class_of(case: Any) -> str:
+def classify_case(case: Any) -> str:
     """The class of a machine for intervals: MPI on host memory or a GPU's, by network; full nodes of many ranks are
     another."""
     where = "host" if "none" in case.gpu.lower() else "gpu"
     if int(case.nodes) == 1:
         return f"mpi {where}"
-    net = network(case.inter_link)[2]
+    net = parse_network(case.inter_link)[2]
     many = " full" if where == "host" and int(case.ranks) / int(case.nodes) > _MANY else ""
     return f"mpi {where} {net}{many}"
 
 
 def _counted(case: Any, nbytes: int, host: Host) -> MpiParts:
     """Buffers in host memory: the rounds of the algorithm that the library would run."""
-    ranks, nodes, kind = int(case.ranks), int(case.nodes), collective_name(case.collective)
-    cards, rate, net = network(case.inter_link) if nodes > 1 else (0.0, 0.0, "none")
+    ranks, nodes, kind = int(case.ranks), int(case.nodes), parse_collective(case.collective)
+    cards, rate, net = parse_network(case.inter_link) if nodes > 1 else (0.0, 0.0, "none")
     place = Placement(ranks, nodes, cards, rate, net)
-    name = named(case, nbytes)
+    name = name_algorithm(case, nbytes)
     alone: Rounds = (Round(1, nbytes, max(1, ranks - ranks // nodes)),)
-    rounds = COUNTED[_OPERATIONS[kind]][name](ranks, nbytes) if name else alone
-    host = within(host, nbytes)
+    rounds = ROUND_COUNTERS[_OPERATIONS[kind]][name](ranks, nbytes) if name else alone
+    host = apply_cache(host, nbytes)
     waits, moves = (sum(each) for each in zip(*(round_time(one, place, host) for one in rounds), strict=True))
     ours = not _other(str(getattr(case, "nccl_version", "")).lower())
-    aside = ASIDE.get(kind, 0.0) * nbytes / host.fresh if ours else 0.0
+    aside = EXTRA_COPIES.get(kind, 0.0) * nbytes / host.fresh if ours else 0.0
     busy = ranks * host.busy if net == "tcp" else 0.0
     return MpiParts(host.call + busy + waits, moves + aside)
 
 
-def named(case: Any, nbytes: int) -> str:
+def name_algorithm(case: Any, nbytes: int) -> str:
     """The library's name of the algorithm that a time is of: for buffers in host memory the one whose rounds are
     counted, whether or not the table says which library; else the one published. Empty where there is none."""
-    kind, ranks = collective_name(case.collective), int(case.ranks)
+    kind, ranks = parse_collective(case.collective), int(case.ranks)
     if kind == "sendrecv" or ranks < 2:
         return ""
     if "none" in case.gpu.lower():
-        return running(case, kind, ranks, int(case.nodes), nbytes)
-    chosen = chosen_for(case, nbytes)
+        return find_running_algorithm(case, kind, ranks, int(case.nodes), nbytes)
+    chosen = choose_for_case(case, nbytes)
     return chosen.name if chosen else ""
 
 
-def running(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
+def find_running_algorithm(case: Any, kind: str, ranks: int, nodes: int, nbytes: int) -> str:
     """The library's name of the algorithm that runs: pinned by the table, by the rules of the release that it names, or
     else by those of Open MPI 4.1."""
     operation, said = _OPERATIONS[kind], str(getattr(case, "nccl_version", "")).lower()
     pinned = str(getattr(case, "algo", "")).lower()
-    if pinned in COUNTED[operation]:
+    if pinned in ROUND_COUNTERS[operation]:
         return pinned
     if _other(said):
-        return choose("mpich", kind, ranks, nbytes).name
+        return choose_mpi_algorithm("mpich", kind, ranks, nbytes).name
     version = _release(case)
-    if version is not None and version < (4, 1) and (old := openmpi.choose_before_41(operation, ranks, nbytes)):
+    if version is not None and version < (4, 1) and (old := openmpi.choose_openmpi_before_41(operation, ranks, nbytes)):
         return old
     alone = ranks == nodes and version is not None and version >= _DISJOINT
-    return choose("openmpi", kind, ranks, nbytes, one_per_node=alone).name
+    return choose_mpi_algorithm("openmpi", kind, ranks, nbytes, one_per_node=alone).name
 
 
 def _other(library: str) -> bool:
@@ -262,7 +264,7 @@ def _release(case: Any) -> tuple[int, int] | None:
 def _smooth(case: Any, nbytes: int, known: Constants) -> MpiParts:
     """Buffers in GPU memory: rounds of messages, then bytes at the rate a rank can move or reduce, whatever the
     algorithm."""
-    ranks, nodes, kind = int(case.ranks), int(case.nodes), collective_name(case.collective)
+    ranks, nodes, kind = int(case.ranks), int(case.nodes), parse_collective(case.collective)
     cray = "cray" in str(getattr(case, "nccl_version", "")).lower()
     rates = known.cray if cray else known.gpu
     latency = rates.start + _latency(kind, ranks, nodes, rates, known)
@@ -290,6 +292,6 @@ def _flow(kind: str, ranks: int, nodes: int, nbytes: int, inside: float, inter_l
     share = _ROUNDED[kind] * (1.0 if kind in ("broadcast", "sendrecv") else (ranks - 1) / ranks)
     if nodes == 1:
         return nbytes * share / inside
-    nics, nic_rate, _ = network(inter_link)
+    nics, nic_rate, _ = parse_network(inter_link)
     crossing = local * (ranks - local) / ranks if kind == "alltoall" else share
     return max(nbytes * share / inside, nbytes * crossing / (nics * nic_rate * wire))

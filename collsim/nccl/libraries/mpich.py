@@ -55,7 +55,9 @@ _ORDERED = {
 }
 
 
-def choose(operation: str, ranks: int, nbytes: int, *, elements: int, commutative: bool) -> tuple[str, str | None]:
+def choose_mpich_algorithm(
+    operation: str, ranks: int, nbytes: int, *, elements: int, commutative: bool
+) -> tuple[str, str | None]:
     """(MPICH's name, ours) for MPI's name of a collective and its whole buffer. Operators that do not commute are taken
     as not built in."""
     power = 1 << ranks.bit_length() - 1

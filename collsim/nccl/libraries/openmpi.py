@@ -239,12 +239,12 @@ NAMES: dict[str, dict[int, tuple[str, str | None]]] = {
 _OF_A_BLOCK = ("allgather", "alltoall", "gather", "scatter", "reduce_scatter_block")
 
 
-def choose(
-    operation: str, ranks: int, nbytes: int, *, elements: int, apart: bool, commutative: bool
+def choose_openmpi_algorithm(
+    operation: str, ranks: int, nbytes: int, *, elements: int, one_per_node: bool, commutative: bool
 ) -> tuple[str, str | None]:
     """(Open MPI's name, ours) for MPI's name of a collective and its whole buffer. `apart`: no two ranks share a
     node."""
-    table = f"{operation}_disjoint" if apart and f"{operation}_disjoint" in _RULES else operation
+    table = f"{operation}_disjoint" if one_per_node and f"{operation}_disjoint" in _RULES else operation
     compared = nbytes // ranks if operation in _OF_A_BLOCK else nbytes
     found = _row(table, ranks, commutative)
     number = next(number for below, number in found if below is None or compared < below)
@@ -261,7 +261,7 @@ _REDUCE_FEW, _REDUCE_SMALL, _REDUCE_BINARY = 8, 20_480, 2048
 _SCATTER_SMALL, _SCATTER_LARGE = 12_288, 262_144
 
 
-def choose_before_41(operation: str, ranks: int, nbytes: int) -> str | None:
+def choose_openmpi_before_41(operation: str, ranks: int, nbytes: int) -> str | None:
     """Open MPI's name of what releases before 4.1 run for an operator that commutes; None where that is not known
     here."""
     block, even = nbytes // ranks, ranks & (ranks - 1) == 0

@@ -23,13 +23,13 @@ class Round:
         go round a ring, and a rank waits for its neighbour only.
     """
 
-    times: float
+    repeats: float
     nbytes: float
     distance: int
-    reduced: float = 0.0
+    reduced_bytes: float = 0.0
     sends: int = 1
-    alone: bool = False
-    around: bool = False
+    has_single_sender: bool = False
+    is_ring: bool = False
 
 
 Rounds = tuple[Round, ...]
@@ -62,13 +62,13 @@ def _halving(n: int, size: float, adds: bool, odd: bool = True) -> Rounds:
 
 
 def _rabenseifner(n: int, size: float) -> Rounds:
-    back = (Round(r.times, r.nbytes, r.distance) for r in reversed(_halving(n, size, False)))
+    back = (Round(r.repeats, r.nbytes, r.distance) for r in reversed(_halving(n, size, False)))
     return (*_halving(n, size, True), *back)
 
 
 def _ring(n: int, size: float, adds: bool = False, both: bool = False) -> Rounds:
-    first = Round(n - 1, size / n, 1, size / n if adds else 0.0, around=True)
-    return (first, Round(n - 1, size / n, 1, around=True)) if both else (first,)
+    first = Round(n - 1, size / n, 1, size / n if adds else 0.0, is_ring=True)
+    return (first, Round(n - 1, size / n, 1, is_ring=True)) if both else (first,)
 
 
 def _growing(n: int, size: float) -> Rounds:
@@ -81,34 +81,37 @@ def _tree(n: int, size: float, radix: int, adds: bool) -> Rounds:
     depth = math.ceil(math.log(n, radix) - 1e-9)
     kids = radix - 1
     return tuple(
-        Round(1, size, radix ** (depth - 1 - k), kids * size if adds else 0.0, kids, alone=True) for k in range(depth)
+        Round(1, size, radix ** (depth - 1 - k), kids * size if adds else 0.0, kids, has_single_sender=True)
+        for k in range(depth)
     )
 
 
 def _binary(n: int, size: float, adds: bool) -> Rounds:
     """Every rank serves two others."""
     depth = max(1, math.floor(math.log2(n)))
-    return tuple(Round(1, size, max(1, n >> (k + 1)), 2 * size if adds else 0.0, 2, alone=True) for k in range(depth))
+    return tuple(
+        Round(1, size, max(1, n >> (k + 1)), 2 * size if adds else 0.0, 2, has_single_sender=True) for k in range(depth)
+    )
 
 
 def _linear(n: int, size: float, adds: bool = False) -> Rounds:
     """The root serves all others, one after the other."""
-    return (Round(1, size, n // 2, (n - 1) * size if adds else 0.0, n - 1, alone=True),)
+    return (Round(1, size, n // 2, (n - 1) * size if adds else 0.0, n - 1, has_single_sender=True),)
 
 
 def _chain(n: int, size: float, adds: bool, chains: int = 1) -> Rounds:
-    return (Round(math.ceil((n - 1) / chains), size, 1, size if adds else 0.0, alone=True),)
+    return (Round(math.ceil((n - 1) / chains), size, 1, size if adds else 0.0, has_single_sender=True),)
 
 
 def _segmented(n: int, size: float, adds: bool) -> Rounds:
     """A chain whose segments follow one another."""
     segment = min(size, _SEGMENT)
-    return (Round(n - 2 + math.ceil(size / segment), segment, 1, segment if adds else 0.0, alone=True),)
+    return (Round(n - 2 + math.ceil(size / segment), segment, 1, segment if adds else 0.0, has_single_sender=True),)
 
 
 def _scattered(n: int, size: float, ring: bool) -> Rounds:
     """A binomial scatter, then an allgather."""
-    parts = tuple(Round(1, r.nbytes, r.distance, alone=True) for r in _halving(n, size, False, odd=False))
+    parts = tuple(Round(1, r.nbytes, r.distance, has_single_sender=True) for r in _halving(n, size, False, odd=False))
     return parts + (_ring(n, size) if ring else _growing(n, size))
 
 
@@ -118,8 +121,8 @@ def _packed(n: int, size: float) -> Rounds:
     return (*sent, Round(_PACKS * _levels(n), 0, 1))
 
 
-Counted = Callable[[int, float], Rounds]
-_ALLREDUCE: Mapping[str, Counted] = {
+RoundCounter = Callable[[int, float], Rounds]
+_ALLREDUCE: Mapping[str, RoundCounter] = {
     "basic_linear": lambda n, s: (*_linear(n, s, True), *_linear(n, s)),
     "nonoverlapping": lambda n, s: (*_tree(n, s, 2, True), *_tree(n, s, _RADIX, False)),
     "recursive_doubling": lambda n, s: _doubling(n, s, True),
@@ -129,7 +132,7 @@ _ALLREDUCE: Mapping[str, Counted] = {
     "reduce_scatter_allgather": _rabenseifner,
     "allgather_reduce": lambda n, s: (Round(n - 1, s, 1), Round(0, 0, 1, (n - 1) * s)),
 }
-_BCAST: Mapping[str, Counted] = {
+_BCAST: Mapping[str, RoundCounter] = {
     "basic_linear": _linear,
     "chain": lambda n, s: _chain(n, s, False, _CHAINS),
     "pipeline": lambda n, s: _chain(n, s, False),
@@ -144,7 +147,7 @@ _BCAST: Mapping[str, Counted] = {
     "scatter_ring_allgather": lambda n, s: _scattered(n, s, True),
     "ring": lambda n, s: _chain(n, s, False),
 }
-_REDUCE: Mapping[str, Counted] = {
+_REDUCE: Mapping[str, RoundCounter] = {
     "linear": lambda n, s: _linear(n, s, True),
     "chain": lambda n, s: _chain(n, s, True, _CHAINS),
     "pipeline": lambda n, s: _chain(n, s, True),
@@ -157,18 +160,18 @@ _REDUCE: Mapping[str, Counted] = {
     "reduce_scatter_gather": lambda n, s: (*_halving(n, s, True), *_growing(n, s)),
     "ring": lambda n, s: _chain(n, s, True),
 }
-_ALLGATHER: Mapping[str, Counted] = {
+_ALLGATHER: Mapping[str, RoundCounter] = {
     "linear": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1), *_tree(n, s, 2, False)),
     "bruck": _growing,
     "brucks": _growing,
     "recursive_doubling": _growing,
     "sparbit": _growing,
     "ring": _ring,
-    "neighbor": lambda n, s: (Round(1, s / n, 1), Round(n / 2 - 1, 2 * s / n, 1, around=True)),
+    "neighbor": lambda n, s: (Round(1, s / n, 1), Round(n / 2 - 1, 2 * s / n, 1, is_ring=True)),
     "two_proc": _ring,
     "direct-messaging": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
 }
-_ALLTOALL: Mapping[str, Counted] = {
+_ALLTOALL: Mapping[str, RoundCounter] = {
     "linear": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
     "linear_sync": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
     "scattered": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1),),
@@ -178,7 +181,7 @@ _ALLTOALL: Mapping[str, Counted] = {
     "two_proc": _ring,
     "ring": lambda n, s: (Round(n - 1, s / n, n // 2),),
 }
-_REDUCE_SCATTER: Mapping[str, Counted] = {
+_REDUCE_SCATTER: Mapping[str, RoundCounter] = {
     "non-overlapping": lambda n, s: (*_tree(n, s, 2, True), *_halving(n, s, False, odd=False)),
     "basic_linear": lambda n, s: (*_tree(n, s, 2, True), *_halving(n, s, False, odd=False)),
     "recursive_halving": lambda n, s: _halving(n, s, True),
@@ -188,7 +191,7 @@ _REDUCE_SCATTER: Mapping[str, Counted] = {
     "ring": lambda n, s: _ring(n, s, True),
 }
 #: By MPI's name of the collective, then the library's name of the algorithm.
-COUNTED: Mapping[str, Mapping[str, Counted]] = MappingProxyType(
+ROUND_COUNTERS: Mapping[str, Mapping[str, RoundCounter]] = MappingProxyType(
     {
         "allreduce": _ALLREDUCE,
         "bcast": _BCAST,

@@ -29,7 +29,7 @@ from ...topology import Topology
 from ...topology.cluster import ClusterRouter
 from ...trees import double_binary_tree, node_chains
 from .facts import Facts
-from .topology_facts import Searched
+from .topology_facts import GraphSearch
 
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ _ROUNDING = 1 + 1e-6
 
 
 @dataclass(frozen=True)
-class Between:
+class FabricCost:
     """The way between nodes against one switch for all cards.
 
     Attributes:
@@ -53,20 +53,22 @@ class Between:
         over spines, since they change the rail or leave the unit, of how many; 0 where the fabric has no rails.
     """
 
-    times: float = 1.0
-    wait: float = 0.0
-    link: str = ""
-    changes: int = 0
+    slowdown: float = 1.0
+    hop_delay: float = 0.0
+    busiest_link: str = ""
+    rail_changes: int = 0
     hops: int = 0
 
 
 #: One switch, or one node.
-ONE_SWITCH = Between()
+ONE_SWITCH = FabricCost()
 #: What was found for a topology, by algorithm and ranks: it follows from them alone.
-_found: WeakKeyDictionary[Topology, dict[tuple[object, ...], Between]] = WeakKeyDictionary()
+_COSTS: WeakKeyDictionary[Topology, dict[tuple[object, ...], FabricCost]] = WeakKeyDictionary()
 
 
-def between(collective: str, algorithm: str, machine: Topology, facts: Facts, found: Searched | None) -> Between:
+def compute_fabric_cost(
+    collective: str, algorithm: str, machine: Topology, facts: Facts, graph_search: GraphSearch | None
+) -> FabricCost:
     """What the fabric of a machine costs a call; `ONE_SWITCH` for a plain one.
 
     Args:
@@ -80,41 +82,46 @@ def between(collective: str, algorithm: str, machine: Topology, facts: Facts, fo
         return ONE_SWITCH
     if router.fabric.lanes is None and not len(router.fabric.a):
         return ONE_SWITCH
-    known = _found.setdefault(machine, {})
-    key = collective, algorithm, facts.ranks, None if found is None else (found.local, found.rules)
+    known = _COSTS.setdefault(machine, {})
+    key = (
+        collective,
+        algorithm,
+        facts.ranks,
+        None if graph_search is None else (graph_search.local_ranks, graph_search.rules),
+    )
     if key not in known:
-        place = with_ranks(_in_node_order(machine), facts)
+        place = restrict_ranks(_in_node_order(machine), facts)
         try:
-            known[key] = _between(collective, algorithm, place, facts, found)
+            known[key] = _between(collective, algorithm, place, facts, graph_search)
         except TopologyError as error:
-            if collective in ("alltoall", "sendrecv") or not _keeps_rails(algorithm, found, facts.nodes):
+            if collective in ("alltoall", "sendrecv") or not _keeps_rails(algorithm, graph_search, facts.nodes):
                 why = "{error}; join the rails (fabric='rail'), or give all cards one switch (fabric='switch')"
                 raise TopologyError(why, error=error) from None
             known[key] = ONE_SWITCH
     return known[key]
 
 
-def _keeps_rails(algorithm: str, found: Searched | None, nodes: int) -> bool:
+def _keeps_rails(algorithm: str, found: GraphSearch | None, nodes: int) -> bool:
     """Do all channels of the search stay on one card from node to node? It may be another card than a GPU's nearest."""
     if found is None or algorithm not in ("Ring", "Tree"):
         return False
     if algorithm == "Ring":
-        return not found.rings.crossings(nodes)
-    return all(channel.enters == channel.leaves for channel in found.trees.channels)
+        return not found.rings.count_crossings(nodes)
+    return all(channel.entry_card == channel.exit_card for channel in found.trees.channels)
 
 
-def with_ranks(machine: Topology, facts: Facts) -> Topology:
+def restrict_ranks(machine: Topology, facts: Facts) -> Topology:
     """The machine with only the ranks that take part: as many of each node, its first, as on the fullest."""
     if facts.ranks == machine.ranks:
         return machine
-    here = np.flatnonzero(np.arange(machine.ranks) % (machine.ranks // facts.nodes) < facts.local)
+    here = np.flatnonzero(np.arange(machine.ranks) % (machine.ranks // facts.nodes) < facts.local_ranks)
     orders = None
     if machine.orders is not None:
         orders = np.array([np.searchsorted(here, order[np.isin(order, here)]) for order in machine.orders], np.int32)
     return replace(machine, ranks=len(here), endpoint_device=machine.endpoint_device[here], orders=orders)
 
 
-def _between(collective: str, algorithm: str, machine: Topology, facts: Facts, found: Searched | None) -> Between:
+def _between(collective: str, algorithm: str, machine: Topology, facts: Facts, found: GraphSearch | None) -> FabricCost:
     src, dst, share = _flows(collective, algorithm, machine, facts, found)
     node = machine.devices.node[machine.endpoint_device]
     away = node[src] != node[dst]
@@ -126,8 +133,8 @@ def _between(collective: str, algorithm: str, machine: Topology, facts: Facts, f
     wait, lanes = max(0.0, here.latency - plain.latency), machine.router.fabric.lanes  # type: ignore[union-attr]
     changes, hops = (0, 0) if lanes is None else (int(here.uphill.sum()), len(src))
     if times <= _ROUNDING:
-        return Between(wait=wait, changes=changes, hops=hops)
-    return Between(float(times), wait, machine.link_name(busiest), changes, hops)
+        return FabricCost(hop_delay=wait, rail_changes=changes, hops=hops)
+    return FabricCost(float(times), wait, machine.link_name(busiest), changes, hops)
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,7 @@ def _in_node_order(machine: Topology) -> Topology:
 Flows = tuple[Longs, Longs, Floats]
 
 
-def _flows(collective: str, algorithm: str, machine: Topology, facts: Facts, found: Searched | None) -> Flows:
+def _flows(collective: str, algorithm: str, machine: Topology, facts: Facts, found: GraphSearch | None) -> Flows:
     if collective == "alltoall":
         return _all_pairs(machine.ranks, facts.nodes)
     if collective == "sendrecv":
@@ -209,9 +216,9 @@ def _around(orders: npt.ArrayLike) -> Flows:
     return rings.ravel(), np.roll(rings, -1, axis=1).ravel(), np.ones(rings.size)
 
 
-def _ring_orders(machine: Topology, facts: Facts, found: Searched | None) -> npt.ArrayLike:
+def _ring_orders(machine: Topology, facts: Facts, found: GraphSearch | None) -> npt.ArrayLike:
     if found is not None:
-        return found.rings.orders(facts.nodes)
+        return found.rings.build_orders(facts.nodes)
     return np.arange(machine.ranks)[None] if machine.orders is None else machine.orders
 
 
@@ -223,13 +230,13 @@ def _up_and_down(trees: Iterable[npt.ArrayLike]) -> Flows:
     return np.concatenate([child, above]), np.concatenate([above, child]), np.ones(2 * len(child))
 
 
-def _tree_parents(machine: Topology, facts: Facts, found: Searched | None) -> Iterable[npt.ArrayLike]:
+def _tree_parents(machine: Topology, facts: Facts, found: GraphSearch | None) -> Iterable[npt.ArrayLike]:
     if found is not None:
-        return found.trees.parents(facts.nodes)
+        return found.trees.build_parents(facts.nodes)
     return node_chains(machine.ranks, facts.nodes, "balanced")
 
 
-def _head_parents(machine: Topology, facts: Facts, found: Searched | None) -> Iterable[npt.ArrayLike]:
+def _head_parents(machine: Topology, facts: Facts, found: GraphSearch | None) -> Iterable[npt.ArrayLike]:
     """Of each head of NVLS the double binary tree over the nodes; other GPUs send nothing from node to node."""
     local = machine.ranks // facts.nodes
     heads = found.heads.gpus if found is not None and found.heads is not None else range(local)

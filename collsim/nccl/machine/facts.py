@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ...errors import CollsimError, unknown
-from .wired_nodes import Wires
+from .wired_nodes import WiredNodes
 
 #: How GPUs of a node reach one another. `host` is staged through host memory, `xgmi` AMD's mesh.
-Inside = Literal["none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi"]
+WiringKind = Literal["none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi"]
 #: What carries data between nodes.
 Net = Literal["none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx", "tcpxo"]
 
@@ -24,7 +24,7 @@ Net = Literal["none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx", "tcpxo"]
 Launch = Literal["", "one process", "process per gpu", "graph"]
 
 LAUNCHES: tuple[Launch, ...] = ("", "one process", "process per gpu", "graph")
-INSIDE: tuple[Inside, ...] = ("none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi")
+WIRING_KINDS: tuple[WiringKind, ...] = ("none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi")
 NETS: tuple[Net, ...] = ("none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx", "tcpxo")
 
 
@@ -45,7 +45,7 @@ class Gpu:
     lanes: int = LANES
 
     @property
-    def apu(self) -> bool:
+    def is_apu(self) -> bool:
         """GPU and CPU are one chip: there is no slot between the two."""
         return self.lanes < LANES
 
@@ -126,31 +126,31 @@ class Facts:
     cc: int
     ranks: int
     nodes: int = 1
-    inside: Inside = "none"
+    wiring: WiringKind = "none"
     link_rate: float = 0.0
     pcie: int = 4
-    crossing: bool = False
+    crosses_sockets: bool = False
     switches: int = 0
-    roots: int = 1
-    partly: bool = False
+    root_ports: int = 1
+    staged_between_switches: bool = False
     nics: float = 0
     nic_rate: float = 0.0
     net: Net = "none"
-    card: bool = False
+    is_pcie_card: bool = False
     gdr: bool | None = None
     cpu: str = "intel"
     hosts: int = 0
     launch: Launch = ""
     gpu_known: bool = True
-    wires: Wires | None = field(default=None, compare=False, repr=False)
+    wired_nodes: WiredNodes | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.ranks < 1 or self.nodes < 1 or self.ranks < self.nodes:
             raise CollsimError(
                 "{ranks} ranks on {nodes} nodes: each node needs at least one rank", ranks=self.ranks, nodes=self.nodes
             )
-        if self.inside not in INSIDE:
-            raise CollsimError(unknown("kind of link inside a node", self.inside, INSIDE))
+        if self.wiring not in WIRING_KINDS:
+            raise CollsimError(unknown("kind of link inside a node", self.wiring, WIRING_KINDS))
         if self.net not in NETS:
             raise CollsimError(unknown("kind of network", self.net, NETS))
         if self.launch not in LAUNCHES:
@@ -158,46 +158,46 @@ class Facts:
         if self.nodes > 1 and (self.net == "none" or self.nics <= 0 or self.nic_rate <= 0):
             why = "{nodes} nodes need NICs: say nics, nic_rate and net (one of {nets})"
             raise CollsimError(why, nodes=self.nodes, nets=", ".join(NETS[1:]))
-        if self.ranks > self.nodes and self.inside == "none":
+        if self.ranks > self.nodes and self.wiring == "none":
             why = "{ranks} ranks on {nodes} nodes share nodes, but no link inside a node is given"
             raise CollsimError(why, ranks=self.ranks, nodes=self.nodes)
 
     @property
-    def local(self) -> int:
+    def local_ranks(self) -> int:
         """Ranks of the fullest node."""
         return -(-self.ranks // self.nodes)
 
     @property
-    def per_host(self) -> int:
+    def ranks_per_host(self) -> int:
         """Ranks of one operating system."""
         return -(-self.ranks // (self.hosts or self.nodes))
 
     @property
-    def nvswitch(self) -> bool:
-        return self.inside == "nvswitch"
+    def has_nvswitch(self) -> bool:
+        return self.wiring == "nvswitch"
 
     @property
-    def told(self) -> tuple[object, ...]:
+    def wiring_key(self) -> tuple[object, ...]:
         """What must not have changed for `wires` still to be this machine's."""
-        return self.inside, self.link_rate, self.pcie, self.crossing, self.nics, self.nic_rate, self.net
+        return self.wiring, self.link_rate, self.pcie, self.crosses_sockets, self.nics, self.nic_rate, self.net
 
     @property
-    def amd(self) -> bool:
+    def is_amd(self) -> bool:
         return self.cc == 0
 
 
-def require_one_host(facts: Facts) -> None:
+def require_shared_host(facts: Facts) -> None:
     """Raise CollsimError where GPUs would exchange data through host memory that they do not share."""
-    if facts.inside == "host" and facts.hosts > facts.nodes:
+    if facts.wiring == "host" and facts.hosts > facts.nodes:
         raise CollsimError(
             "without P2P: the {local} GPUs of an NVLink domain sit in {hosts} hosts, which share no memory; NCCL "
             "over the network inside such a domain is not modelled: leave P2P on, or describe its hosts as nodes",
-            local=facts.local,
+            local=facts.local_ranks,
             hosts=facts.hosts // facts.nodes,
         )
 
 
-def launch_of(text: str) -> Launch:
+def parse_launch(text: str) -> Launch:
     """Who launches, from words such as `one process, -g 8`, `mpirun, one process per GPU`, `HIP graph (-G 1)`; "" where
     they say nothing of it."""
     low = text.lower()
@@ -208,7 +208,7 @@ def launch_of(text: str) -> Launch:
     return "one process" if re.search(r"one process|single process|process per node|-g \d", low) else ""
 
 
-def gpu(name: str) -> Gpu:
+def find_gpu(name: str) -> Gpu:
     """Facts of a GPU by name; the longest known name inside it counts. Raises CollsimError where none is known."""
     found = [k for k in GPUS if k.lower() in name.lower()]
     if not found:
@@ -235,12 +235,12 @@ _BY_PCIE: dict[int, int] = {3: 75, 4: 89, 5: 120, 6: 120}
 _APU, _APU_LANES = r"strix|ryzen", 4
 
 
-def knows(name: str) -> bool:
+def is_known_gpu(name: str) -> bool:
     """Does the table have a GPU of this name?"""
     return any(known.lower() in name.lower() for known in GPUS)
 
 
-def guessed(name: str, intra_link: str) -> Gpu:
+def guess_gpu(name: str, intra_link: str) -> Gpu:
     """A GPU that the table does not know, from its series and from how it is linked: NVLink and PCIe generation."""
     low, text = name.lower(), intra_link.strip().lower()
     nvlink, pcie = re.match(r"nvlink(\d)", text), re.match(r"pcie(\d)", text)

@@ -21,12 +21,12 @@ from .facts import (
     XGMI_GBPS,
     Facts,
     Gpu,
-    Inside,
     Net,
-    gpu,
-    guessed,
-    knows,
-    launch_of,
+    WiringKind,
+    find_gpu,
+    guess_gpu,
+    is_known_gpu,
+    parse_launch,
 )
 
 #: Links of three bridges between two cards (product briefs of A100 and H100 PCIe).
@@ -53,7 +53,7 @@ _COUNT = re.compile(r"^(\d+)\s*(?:x|NICs?\b)\s*", re.I)
 
 @dataclass(frozen=True)
 class _Wires:
-    inside: Inside
+    inside: WiringKind
     rate: float
     pcie: int
     crossing: bool = False
@@ -62,15 +62,15 @@ class _Wires:
     partly: bool = False
 
 
-def facts(
+def parse_facts(
     gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: str, gdr: str = "", launch: str = ""
 ) -> Facts:
     """Facts of a machine in the words of a table's columns; a GPU that no table knows is what the other words make of
     it. Raises CollsimError naming the word that is not understood."""
     for word, value in (("gpu", gpu_name), ("intra_link", intra_link), ("inter_link", inter_link)):
         _not_too_long(word, value)
-    listed = knows(gpu_name)
-    card = gpu(gpu_name) if listed else guessed(gpu_name, intra_link)
+    listed = is_known_gpu(gpu_name)
+    card = find_gpu(gpu_name) if listed else guess_gpu(gpu_name, intra_link)
     if ranks < 1 or nodes < 1 or ranks < nodes:
         raise CollsimError(
             "ranks={ranks} on nodes={nodes}: each node needs at least one rank", ranks=ranks, nodes=nodes
@@ -84,21 +84,23 @@ def facts(
         cc=card.cc,
         ranks=ranks,
         nodes=domains,
-        inside=wires.inside,
+        wiring=wires.inside,
         link_rate=wires.rate,
         pcie=wires.pcie,
-        crossing=wires.crossing,
+        crosses_sockets=wires.crossing,
         switches=wires.switches,
-        roots=wires.roots,
-        partly=wires.partly,
+        root_ports=wires.roots,
+        staged_between_switches=wires.partly,
         nics=nics,
         nic_rate=rate,
         net=net,  # type: ignore[arg-type]
-        card="PCI" in gpu_name.upper() or card.cc in (75, 86, 89, 120, 121) or not (listed or card.links or card.apu),
+        is_pcie_card="PCI" in gpu_name.upper()
+        or card.cc in (75, 86, 89, 120, 121)
+        or not (listed or card.links or card.is_apu),
         gdr=False if _no_gdr(gpu_name, card.cc, net) else {"yes": True, "no": False}.get(gdr.strip().lower()),
         cpu="amd" if card.cc in (0, 80) else "arm" if gpu_name.upper().startswith(("GH", "GB")) else "intel",
         hosts=nodes,
-        launch=launch_of(launch),
+        launch=parse_launch(launch),
         gpu_known=listed,
     )
 
@@ -230,14 +232,14 @@ def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
     speed = float(rated[1]) if rated and float(rated[1]) >= 5 else _SLINGSHOT if slingshot else float(usual)
     unsaid = counted is None and (slingshot or _NOT_STATED.search(text) is not None)
     count = float(local) if "per gpu" in text.lower() or unsaid else float(counted[1]) if counted else 1.0
-    slot = PCIE_GBPS[card.pcie] * card.lanes / LANES if card.apu else math.inf
+    slot = PCIE_GBPS[card.pcie] * card.lanes / LANES if card.is_apu else math.inf
     return count, min(speed / 8, slot) * 1e9, _net(text)
 
 
-def network(word: str, ranks_per_node: int = 1) -> tuple[float, float, Net]:
+def parse_network(word: str, ranks_per_node: int = 1) -> tuple[float, float, Net]:
     """(NICs per node, B/s of one, what they speak) for a word such as `4xHDR200 IB`, where the GPU does not matter."""
     _not_too_long("inter_link", word)
-    return _nics(word, gpu("A100"), ranks_per_node)
+    return _nics(word, find_gpu("A100"), ranks_per_node)
 
 
 def _net(text: str) -> Net:

@@ -11,7 +11,7 @@ _HOPPER = 90
 
 
 @dataclass(frozen=True)
-class Settings:
+class PluginSettings:
     """NCCL_ALGO and NCCL_PROTO ("" leaves them), and where that is published."""
 
     algorithms: str
@@ -20,18 +20,20 @@ class Settings:
 
 
 #: EFA before P5 does not say in which order bytes arrive, which LL and LL128 rely on.
-_EFA: Final = Settings("", "Simple", "aws/aws-ofi-nccl src/platform-aws.c: force_proto_simple for p3dn, p4d and p4de")
+_EFA: Final = PluginSettings(
+    "", "Simple", "aws/aws-ofi-nccl src/platform-aws.c: force_proto_simple for p3dn, p4d and p4de"
+)
 _BY_NET: Final = {
-    "tcpx": Settings(
+    "tcpx": PluginSettings(
         "Ring", "Simple", "GoogleCloudPlatform/container-engine-accelerators gpudirect-tcpx/nccl-config.yaml @21ed661"
     ),
-    "tcpxo": Settings(
+    "tcpxo": PluginSettings(
         "", "Simple,LL128", "Google Cloud, A3 Mega: NCCL configs of GPUDirect-TCPXO (a3plus_guest_config)"
     ),
 }
 
 
-def set_by(facts: Facts) -> Settings | None:
+def find_plugin_settings(facts: Facts) -> PluginSettings | None:
     """What the plugin between these nodes sets; None where it leaves NCCL alone, and on one node."""
     if facts.nodes == 1:
         return None

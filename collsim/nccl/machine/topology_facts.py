@@ -14,18 +14,18 @@ from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine
 from ...units import format_bandwidth, parse_count
 from ..search.joined import joined
 from ..search.node_graph import Rules
-from ..search.nvls_heads import Heads, heads
-from ..search.ring_tree_search import MOST_GPUS, Rings, Trees, duplicated, rings, trees
-from .facts import GPUS, PCIE_GBPS, Facts, Inside, Net, require_one_host
-from .facts import gpu as gpu_facts
-from .wired_nodes import WiredNode, Wires, card_of, nodes_of
+from ..search.nvls_heads import NvlsHeads, search_nvls_heads
+from ..search.ring_tree_search import MOST_GPUS, Rings, Trees, duplicate_channels, search_rings, search_trees
+from .facts import GPUS, PCIE_GBPS, Facts, Net, WiringKind, require_shared_host
+from .facts import find_gpu as gpu_facts
+from .wired_nodes import WiredNode, WiredNodes, find_distinct_nodes, find_network_card
 
 _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa": "efa", "slingshot": "slingshot"}
 #: PCIe of an edited rate counts as a generation that is this near.
 _ALIKE = 0.05
 
 
-def facts_of(machine: Facts | Topology, ranks: Any = None) -> Facts:
+def read_facts(machine: Facts | Topology, ranks: Any = None) -> Facts:
     """Facts of a machine: its own if it is Facts, else read off a Topology made by `machine(...)`.
 
     Args:
@@ -41,16 +41,16 @@ def facts_of(machine: Facts | Topology, ranks: Any = None) -> Facts:
     if not found.nodes <= count <= found.ranks:
         why = "ranks={count}: this machine has {ranks} GPUs on {nodes} nodes, and each node takes part"
         raise CollsimError(why, count=count, ranks=found.ranks, nodes=found.nodes)
-    hosts = -(-count // found.per_host) if found.hosts > found.nodes else found.hosts
+    hosts = -(-count // found.ranks_per_host) if found.hosts > found.nodes else found.hosts
     fewer = replace(found, ranks=count, hosts=hosts)
-    if found.inside not in ("mesh", "xgmi") or fewer.local == 1:
+    if found.wiring not in ("mesh", "xgmi") or fewer.local_ranks == 1:
         return fewer
     # a GPU has links of its own to each of the others, and those to GPUs that stay away are idle
-    fewer = replace(fewer, link_rate=found.link_rate * (fewer.local - 1) / (found.local - 1))
-    wires = found.wires
-    if wires is not None and wires.told == found.told:
-        wires = replace(wires, told=fewer.told)
-    return replace(fewer, wires=wires)
+    fewer = replace(fewer, link_rate=found.link_rate * (fewer.local_ranks - 1) / (found.local_ranks - 1))
+    wires = found.wired_nodes
+    if wires is not None and wires.wiring_key == found.wiring_key:
+        wires = replace(wires, wiring_key=fewer.wiring_key)
+    return replace(fewer, wired_nodes=wires)
 
 
 def _read(topology: Topology) -> Facts:
@@ -80,20 +80,20 @@ def _read(topology: Topology) -> Facts:
             sm=plan.sm,
             known=", ".join(map(str, known)),
         )
-    nodes = nodes_of(topology)
+    nodes = find_distinct_nodes(topology)
     seen = [_facts(topology, node) for node in nodes]
-    if len({facts.inside for facts in seen}) > 1:
+    if len({facts.wiring for facts in seen}) > 1:
         raise CollsimError(
             "{name}: its nodes are wired differently now; NCCL's choice for such a mixture is not modelled",
             name=topology.name,
         )
     least = min(seen, key=lambda facts: (facts.nics * facts.nic_rate, facts.link_rate))
-    return replace(least, wires=Wires(nodes, topology.facts["p2p"], topology.facts["gdr"], least.told))
+    return replace(least, wired_nodes=WiredNodes(nodes, topology.facts["p2p"], topology.facts["gdr"], least.wiring_key))
 
 
 def _facts(topology: Topology, node: WiredNode) -> Facts:
     """Facts of all nodes, if they were all like this one."""
-    plan, said = node.plan, topology.facts
+    plan, said = node.machine, topology.facts
     gpus, nodes = plan.of_kind("gpu"), int(said["nodes"])
     own = [cable.label.lower() for a, b, cable in plan.joints if "gpu0" in (a, b) and cable.kind in ("nvlink", "xgmi")]
     inside, rate, crossing = _inside(plan, said["p2p"], len(gpus))
@@ -107,21 +107,21 @@ def _facts(topology: Topology, node: WiredNode) -> Facts:
         cc=0 if amd else plan.sm,
         ranks=topology.ranks,
         nodes=nodes,
-        inside=inside if len(gpus) > 1 else "none",
+        wiring=inside if len(gpus) > 1 else "none",
         link_rate=rate,
         pcie=_generation(plan, matters) or gpu_facts(plan.gpu).pcie,
-        crossing=crossing,
+        crosses_sockets=crossing,
         switches=len(plan.of_kind("pcie")) if inside in ("pcie", "host") else 0,
-        partly=inside == "host" and _writes_under_switches(plan, said["p2p"]),
+        staged_between_switches=inside == "host" and _writes_under_switches(plan, said["p2p"]),
         nics=nics,
         nic_rate=nic_rate,
         net=net,
-        card=all("bridge" in label for label in own),
+        is_pcie_card=all("bridge" in label for label in own),
         gdr=None if net == "none" else said["gdr"] != "LOC",
         cpu="arm" if any(cable.kind == "c2c" for *_, cable in plan.joints) else "amd" if plan.amd_cpu else "intel",
         hosts=nodes * _hosts(plan),
     )
-    require_one_host(found)
+    require_shared_host(found)
     return found
 
 
@@ -154,16 +154,18 @@ def _left_of_rings(topology: Topology, plan: Machine, gpus: int) -> float:
             name=topology.name,
         )
     rules = Rules(LEVELS.index(topology.facts["p2p"]), LEVELS.index(topology.facts["gdr"]))
-    now, built = (rings(p, gpus, (), rules) for p in (plan, topology.facts["asked"][0]))
+    now, built = (search_rings(p, gpus, (), rules) for p in (plan, topology.facts["asked"][0]))
     if LEVELS.index(now.type_intra) > NVB:
         raise CollsimError(
             "{name}: no ring is left that stays on NVLinks, and NCCL's mixture of NVLink and PCIe is not modelled",
             name=topology.name,
         )
-    return now.total / built.total
+    return now.total_speed / built.total_speed
 
 
-def search(machine: Facts | Topology, ranks: Any = None, *, NCCL_CROSS_NIC: int | str | None = None) -> Searched:
+def search_graphs(
+    machine: Facts | Topology, ranks: Any = None, *, NCCL_CROSS_NIC: int | str | None = None
+) -> GraphSearch:
     """What NCCL's search finds on the nodes of a machine: its rings, its trees and its heads of NVLS.
 
     Args:
@@ -174,16 +176,16 @@ def search(machine: Facts | Topology, ranks: Any = None, *, NCCL_CROSS_NIC: int 
     Raises CollsimError where no wiring is known (Facts from words), for RCCL, which searches otherwise, and beyond 16
     GPUs in a node.
     """
-    facts = facts_of(machine, ranks)
-    found = searched(facts, cross_nic=cross_nic_of(NCCL_CROSS_NIC))
+    facts = read_facts(machine, ranks)
+    found = build_graph_search(facts, cross_nic=parse_cross_nic(NCCL_CROSS_NIC))
     if found is None:
         why = (
             Sentence("RCCL has tables of its own")
-            if facts.amd
+            if facts.is_amd
             else Sentence(
                 "{local} ranks in a node, wiring {wiring}",
-                local=facts.local,
-                wiring=Sentence("unknown") if facts.wires is None else Sentence("known"),
+                local=facts.local_ranks,
+                wiring=Sentence("unknown") if facts.wired_nodes is None else Sentence("known"),
             )
         )
         raise CollsimError(
@@ -195,7 +197,7 @@ def search(machine: Facts | Topology, ranks: Any = None, *, NCCL_CROSS_NIC: int 
     return found
 
 
-def cross_nic_of(value: int | str | None) -> int:
+def parse_cross_nic(value: int | str | None) -> int:
     """NCCL_CROSS_NIC as a number, 2 where it is not set. Raises CollsimError for anything but 0, 1 and 2."""
     if value is None or value == "":
         return 2
@@ -205,20 +207,20 @@ def cross_nic_of(value: int | str | None) -> int:
 
 
 @dataclass(frozen=True)
-class Searched:
+class GraphSearch:
     """What the search is told of a machine: the nodes that differ, ranks on each, several nodes or one, what NCCL may
     do."""
 
     nodes: tuple[WiredNode, ...]
-    local: int
-    several: bool
+    local_ranks: int
+    has_several_nodes: bool
     rules: Rules
 
     @property
     def rings(self) -> Rings:
         """The least rings of all nodes, as all take the least of their graphs."""
-        found = [rings(node.plan, self.local, self._cards(node), self.rules) for node in self.nodes]
-        least = min(found, key=lambda r: r.total)
+        found = [search_rings(node.machine, self.local_ranks, self._cards(node), self.rules) for node in self.nodes]
+        least = min(found, key=lambda r: r.total_speed)
         count = min(len(r.channels) for r in found)
         return replace(least, channels=least.channels[:count], speed=min(r.speed for r in found))
 
@@ -226,8 +228,10 @@ class Searched:
     def trees(self) -> Trees:
         """The least trees of all nodes, searched for as many channels as the rings have once duplicated."""
         ring = self.rings
-        channels, _ = duplicated(len(ring.channels), ring.speed, self.nodes[0].plan.sm)
-        found = [trees(node.plan, self.local, self._cards(node), self.rules, channels) for node in self.nodes]
+        channels, _ = duplicate_channels(len(ring.channels), ring.speed, self.nodes[0].machine.sm)
+        found = [
+            search_trees(node.machine, self.local_ranks, self._cards(node), self.rules, channels) for node in self.nodes
+        ]
         least = min(found, key=lambda t: len(t.channels) * t.speed_intra)
         return replace(
             least,
@@ -238,36 +242,38 @@ class Searched:
         )
 
     @property
-    def heads(self) -> Heads | None:
+    def heads(self) -> NvlsHeads | None:
         """The heads of NVLS on the node that has fewest; None where a node has none."""
-        found = [heads(node.plan, self.local, self._cards(node), self.rules) for node in self.nodes]
+        found = [
+            search_nvls_heads(node.machine, self.local_ranks, self._cards(node), self.rules) for node in self.nodes
+        ]
         there = [h for h in found if h is not None]
         fewest = min(there, key=lambda h: (len(h.gpus), h.speed_intra, h.speed_inter), default=None)
         return fewest if len(there) == len(found) else None
 
     def _cards(self, node: WiredNode) -> tuple[float, ...]:
-        return node.cards if self.several else ()
+        return node.card_rates if self.has_several_nodes else ()
 
 
-def searched(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> Searched | None:
+def build_graph_search(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> GraphSearch | None:
     """What NCCL's search would look at on these nodes; None where no wiring is known or the search is not NCCL's.
 
     Args:
         p2p: the worst type of path for P2P, beside what the topology allows.
     """
-    wires = facts.wires
-    if wires is None or facts.amd or facts.local > MOST_GPUS or facts.ranks == 1:
+    wires = facts.wired_nodes
+    if wires is None or facts.is_amd or facts.local_ranks > MOST_GPUS or facts.ranks == 1:
         return None
-    first = 2 if facts.inside == "host" else 0  # P2P may be off that the wiring has
-    if wires.told[first:] != facts.told[first:] or (facts.gdr and wires.gdr == "LOC"):
+    first = 2 if facts.wiring == "host" else 0  # P2P may be off that the wiring has
+    if wires.wiring_key[first:] != facts.wiring_key[first:] or (facts.gdr and wires.gdr == "LOC"):
         return None
-    allowed = "LOC" if facts.inside == "host" else p2p if p2p in LEVELS else "SYS"
+    allowed = "LOC" if facts.wiring == "host" else p2p if p2p in LEVELS else "SYS"
     level = min(LEVELS.index(wires.p2p), LEVELS.index(allowed))
     rules = Rules(level, LEVELS.index(wires.gdr) if facts.gdr else LOC, cross_nic, facts.cpu)
-    return Searched(wires.nodes, facts.local, facts.nodes > 1, rules)
+    return GraphSearch(wires.nodes, facts.local_ranks, facts.nodes > 1, rules)
 
 
-def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]:
+def _inside(plan: Machine, level: str, count: int) -> tuple[WiringKind, float, bool]:
     """(wiring, B/s of the GPU that has least towards its peers, do they sit on several sockets)."""
     names = [plan.devices[i] for i in plan.of_kind("gpu")]
     crossing = _socket(plan, "gpu0") != _socket(plan, names[-1])
@@ -296,7 +302,7 @@ def _inside(plan: Machine, level: str, count: int) -> tuple[Inside, float, bool]
                 )
             return "nvswitch", rate, crossing
         if all(len(own) == count - 1 for own in peers):
-            kind: Inside = "xgmi" if fast[0][0][1].kind == "xgmi" else "bridge" if count == 2 else "mesh"
+            kind: WiringKind = "xgmi" if fast[0][0][1].kind == "xgmi" else "bridge" if count == 2 else "mesh"
             return kind, rate, crossing
         if all(len(own) > 1 for own in peers):
             if _is_amd(plan):
@@ -349,7 +355,7 @@ def _generation(plan: Machine, matters: bool) -> int:
 def _nics(topology: Topology, node: WiredNode) -> tuple[float, float, Net]:
     """Cards that rings use and the B/s of each: those that together give most at one speed, as all channels have one
     speed."""
-    card = card_of(topology)
+    card = find_network_card(topology)
     assert card is not None
     kind = (
         ("ib" if card.cable.kind == "infiniband" else "roce")
@@ -359,6 +365,6 @@ def _nics(topology: Topology, node: WiredNode) -> tuple[float, float, Net]:
     if kind is None:
         why = "NIC {name!r}: NCCL's way over it is not modelled; known kinds: {known}"
         raise CollsimError(why, name=card.name, known=", ".join(_NET_OF_CARD))
-    fastest = sorted(node.cards, reverse=True)
+    fastest = sorted(node.card_rates, reverse=True)
     used = max(range(len(fastest)), key=lambda i: (i + 1) * fastest[i])
     return used + 1.0, fastest[used], kind

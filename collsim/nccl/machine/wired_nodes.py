@@ -24,12 +24,12 @@ class WiredNode:
     """One of the nodes: its wiring as it is, and B/s of each network card: of its port or slot, nominal; 0 where it
     failed."""
 
-    plan: Machine
-    cards: tuple[float, ...]
+    machine: Machine
+    card_rates: tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Wires:
+class WiredNodes:
     """What a search of rings needs of a Topology: nodes that differ, and the worst path types allowed (of
     `topology.plan.LEVELS`).
 
@@ -39,17 +39,17 @@ class Wires:
     nodes: tuple[WiredNode, ...]
     p2p: str
     gdr: str
-    told: tuple[object, ...] = ()
+    wiring_key: tuple[object, ...] = ()
 
 
-def nodes_of(topology: Topology) -> tuple[WiredNode, ...]:
+def find_distinct_nodes(topology: Topology) -> tuple[WiredNode, ...]:
     """The nodes that differ from one another; one of them where nothing was edited.
 
     Raises CollsimError where an edit slows the ring but is of nothing that the model of NCCL knows.
     """
     router = topology.router
     assert isinstance(router, ClusterRouter)
-    plan, card = router.machine, card_of(topology)
+    plan, card = router.machine, find_network_card(topology)
     rate = 0.0 if card is None else card.cable.nominal or card.cable.bandwidth
     if not topology.facts.get("edits"):
         return (_node(plan, [rate] * len(router.cards)),)
@@ -74,7 +74,7 @@ def _node(plan: Machine, ports: list[float]) -> WiredNode:
     return WiredNode(plan, tuple(map(min, ports, slots)))
 
 
-def card_of(topology: Topology) -> Nic | None:
+def find_network_card(topology: Topology) -> Nic | None:
     """The network card of a machine: the one asked for, or its own."""
     plan, given = topology.facts["asked"]
     return nic(given.get("nic") or plan.nic) if plan.of_kind("nic") else None

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from ...errors import CollsimError
 from ..machine.facts import PCIE_GBPS, Facts
-from ..model.links import FABRICS, MEASURED, Parameters
-from .published_runs import Run
+from ..model.links import FABRICS, MEASURED, LinkParameters
+from .published_runs import MeasuredRun
 
 #: Below this distance there is no gap to explain: about twice the model's own median error for large sizes
 #: (docs/accuracy.md).
@@ -55,10 +55,10 @@ class Hypothesis:
     where somebody stated it."""
 
     key: str
-    says: str
+    description: str
     change: Change = field(default=lambda facts: facts)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    denies: str = ""
+    contradicts: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class Candidate:
     half-widths of the interval, mean."""
 
     key: str
-    says: str
+    description: str
     distance: float
     predicted: tuple[float, ...]
-    widths: float
+    half_widths: float
 
 
 @dataclass(frozen=True)
@@ -89,60 +89,59 @@ class Gap:
     """
 
     distance: float
-    widths: float
+    half_widths: float
     ratio: float
-    tried: tuple[Candidate, ...]
+    candidates: tuple[Candidate, ...]
     best: Candidate | None
-    as_well: tuple[Candidate, ...]
+    alternatives: tuple[Candidate, ...]
     verdict: Verdict
 
     @property
-    def small(self) -> bool:
+    def is_agreement(self) -> bool:
         """Do prediction and measurement agree?"""
         return self.verdict == "agree"
 
     @property
-    def open(self) -> bool:
+    def is_undecided(self) -> bool:
         """Can it not be told?"""
         return self.verdict in ("within", "several")
 
     def __str__(self) -> str:
         """In a sentence or two."""
-        if self.small:
-            return (
-                f"Prediction and measurement are {apart(self.distance)} apart on average; there is nothing to explain."
-            )
+        if self.is_agreement:
+            distance = format_distance(self.distance)
+            return f"Prediction and measurement are {distance} apart on average; there is nothing to explain."
         way = "slower" if self.ratio < 1 else "faster"
-        much = f"measured {way} than predicted, {apart(self.distance)} apart on average"
+        much = f"measured {way} than predicted, {format_distance(self.distance)} apart on average"
         return f"It was {much}. {self._why()}" if self.best else f"It was {much}; {self._why()}"
 
     def _why(self) -> str:
         if self.verdict == "within":
             return (
                 "what explains that cannot be told: on machines that it has not seen the model is off by as much "
-                f"({self.widths:.1f} of its interval's half-width)."
+                f"({self.half_widths:.1f} of its interval's half-width)."
             )
         if self.verdict == "several":
-            said = "; ".join(c.says for c in self.as_well)
-            return f"which cause cannot be told, {len(self.as_well)} hypotheses explain it as well: {said}."
+            said = "; ".join(c.description for c in self.alternatives)
+            return f"which cause cannot be told, {len(self.alternatives)} hypotheses explain it as well: {said}."
         if self.best is None:
-            return f"none of {len(self.tried)} hypotheses explains that."
-        others = f" As well would: {'; '.join(c.says for c in self.as_well)}." if self.as_well else ""
+            return f"none of {len(self.candidates)} hypotheses explains that."
+        others = f" As well would: {'; '.join(c.description for c in self.alternatives)}." if self.alternatives else ""
         return (
-            f"The hypothesis that fits best: {self.best.says}; it leaves "
-            f"{apart(self.best.distance)}.{others} This is a hypothesis, not a finding."
+            f"The hypothesis that fits best: {self.best.description}; it leaves "
+            f"{format_distance(self.best.distance)}.{others} This is a hypothesis, not a finding."
         )
 
 
-def apart(distance: float) -> str:
+def format_distance(distance: float) -> str:
     """A distance as people say it: `10 %`, and `a factor of 45` from two on."""
     factor = math.exp(distance)
     return f"{100 * (factor - 1):.0f} %" if factor < 2 else f"a factor of {factor:.2g}"
 
 
-def explain(run: Run, links: Parameters = MEASURED) -> Gap:
+def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
     """Try every hypothesis on a run; see `Gap`. Raises CollsimError where not even the plain prediction can be made."""
-    predicted = run.predicted(links)
+    predicted = run.predict_sizes(links)
     plain = np.array([p.time for p in predicted])
     half = np.log([p.high / p.low for p in predicted]) / 2
     tried = []
@@ -150,8 +149,8 @@ def explain(run: Run, links: Parameters = MEASURED) -> Gap:
         seconds = _under(one, run, links)
         if seconds is not None and not np.allclose(seconds, plain, rtol=1e-3):
             off = _distance(seconds, run, half), tuple(map(float, seconds)), _widths(seconds, run, half)
-            tried.append(Candidate(one.key, one.says, *off))
-    tried.sort(key=lambda c: c.widths)
+            tried.append(Candidate(one.key, one.description, *off))
+    tried.sort(key=lambda c: c.half_widths)
     distance, widths = _distance(plain, run, half), _widths(plain, run, half)
     ratio = float(np.exp(np.average(np.log(plain / np.array(run.times)), weights=1 / half)))
     far = float(np.sqrt(np.mean((_off(plain, run) / half) ** 2)))
@@ -165,7 +164,7 @@ def explain(run: Run, links: Parameters = MEASURED) -> Gap:
 def _named(tried: list[Candidate], widths: float) -> list[Candidate]:
     """Hypotheses that explain a gap of so many half-widths, the best first, with those that do as well."""
     most = min(EXPLAINS * widths, max(OUTSIDE, NEXT_TO_NOTHING * widths))
-    return [c for c in tried if c.widths <= min(most, tried[0].widths + AS_WELL)]
+    return [c for c in tried if c.half_widths <= min(most, tried[0].half_widths + AS_WELL)]
 
 
 def _verdict(distance: float, widths: float, named: int) -> Verdict:
@@ -176,30 +175,30 @@ def _verdict(distance: float, widths: float, named: int) -> Verdict:
     return "unexplained" if not named else "explained" if named <= MOST_NAMED else "several"
 
 
-def _off(seconds: Floats, run: Run) -> Floats:
+def _off(seconds: Floats, run: MeasuredRun) -> Floats:
     off: Floats = np.abs(np.log(seconds / np.array(run.times)))
     return off
 
 
-def _distance(seconds: Floats, run: Run, half: Floats) -> float:
+def _distance(seconds: Floats, run: MeasuredRun, half: Floats) -> float:
     return float(np.average(_off(seconds, run), weights=1 / half))
 
 
-def _widths(seconds: Floats, run: Run, half: Floats) -> float:
+def _widths(seconds: Floats, run: MeasuredRun, half: Floats) -> float:
     return float(np.mean(_off(seconds, run) / half))
 
 
-def _under(one: Hypothesis, run: Run, links: Parameters) -> Any:
+def _under(one: Hypothesis, run: MeasuredRun, links: LinkParameters) -> Any:
     """Predicted seconds under a hypothesis; None where it does not apply to this machine or run, or contradicts what
     was stated of it."""
     pinned = dict(run.settings)
-    if any(name in pinned for name in one.settings) or one.denies in run.told:
+    if any(name in pinned for name in one.settings) or one.contradicts in run.stated_facts:
         return None
     facts = one.change(run.facts)
     if facts is None:
         return None
     try:
-        return np.array([p.time for p in replace(run, facts=facts).predicted(links, **one.settings)])
+        return np.array([p.time for p in replace(run, facts=facts).predict_sizes(links, **one.settings)])
     except CollsimError:  # NCCL has that algorithm not here
         return None
 
@@ -209,17 +208,19 @@ def _under(one: Hypothesis, run: Run, links: Parameters) -> Any:
 
 
 def _p2p_off(facts: Facts) -> Facts | None:
-    if facts.inside in ("none", "host"):
+    if facts.wiring in ("none", "host"):
         return None
-    return replace(facts, inside="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
+    return replace(facts, wiring="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
 
 
 def _p2p_on(facts: Facts) -> Facts | None:
-    return replace(facts, inside="pcie") if facts.inside == "host" else None
+    return replace(facts, wiring="pcie") if facts.wiring == "host" else None
 
 
 def _two_sockets(facts: Facts) -> Facts | None:
-    return replace(facts, crossing=True) if facts.inside in ("pcie", "host") and not facts.crossing else None
+    return (
+        replace(facts, crosses_sockets=True) if facts.wiring in ("pcie", "host") and not facts.crosses_sockets else None
+    )
 
 
 def _older_pcie(facts: Facts) -> Facts | None:
@@ -227,16 +228,16 @@ def _older_pcie(facts: Facts) -> Facts | None:
     if facts.pcie - 1 < _OLDEST_PCIE:
         return None
     slower = PCIE_GBPS[facts.pcie - 1] / PCIE_GBPS[facts.pcie]
-    inside = facts.link_rate * slower if facts.inside in ("pcie", "host") else facts.link_rate
+    inside = facts.link_rate * slower if facts.wiring in ("pcie", "host") else facts.link_rate
     return replace(facts, pcie=facts.pcie - 1, link_rate=inside)
 
 
 def _half_width(facts: Facts) -> Facts | None:
-    return replace(facts, link_rate=facts.link_rate / 2) if facts.inside in ("pcie", "host") else None
+    return replace(facts, link_rate=facts.link_rate / 2) if facts.wiring in ("pcie", "host") else None
 
 
 def _half_nvlink(facts: Facts) -> Facts | None:
-    return replace(facts, link_rate=facts.link_rate / 2) if facts.inside in FABRICS else None
+    return replace(facts, link_rate=facts.link_rate / 2) if facts.wiring in FABRICS else None
 
 
 def _gdr_off(facts: Facts) -> Facts | None:
@@ -265,14 +266,14 @@ def _rdma(facts: Facts) -> Facts | None:
 
 #: In the order in which people look for them.
 HYPOTHESES = (
-    Hypothesis("p2p_off", "GPUDirect P2P was off, so data went through host memory", _p2p_off, denies="p2p"),
-    Hypothesis("p2p_on", "GPUDirect P2P worked after all", _p2p_on, denies="p2p"),
+    Hypothesis("p2p_off", "GPUDirect P2P was off, so data went through host memory", _p2p_off, contradicts="p2p"),
+    Hypothesis("p2p_on", "GPUDirect P2P worked after all", _p2p_on, contradicts="p2p"),
     Hypothesis(
-        "gdr_off", "GPUDirect RDMA was off, so data went through host memory to the NIC", _gdr_off, denies="gdr"
+        "gdr_off", "GPUDirect RDMA was off, so data went through host memory to the NIC", _gdr_off, contradicts="gdr"
     ),
-    Hypothesis("gdr_on", "GPUDirect RDMA worked after all", _gdr_on, denies="gdr"),
-    Hypothesis("tcp", "TCP sockets were used instead of RDMA", _tcp, denies="net"),
-    Hypothesis("rdma", "RDMA was used instead of TCP sockets", _rdma, denies="net"),
+    Hypothesis("gdr_on", "GPUDirect RDMA worked after all", _gdr_on, contradicts="gdr"),
+    Hypothesis("tcp", "TCP sockets were used instead of RDMA", _tcp, contradicts="net"),
+    Hypothesis("rdma", "RDMA was used instead of TCP sockets", _rdma, contradicts="net"),
     Hypothesis("one_nic", "only one NIC per node was used", _one_nic),
     Hypothesis(
         "half_network", "the network gave half of its rate (oversubscribed, shared, or a slower port)", _half_network

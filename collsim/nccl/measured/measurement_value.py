@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..bayesian_update import anchored
-from ..model.relative_error import relative_error
-from .published_runs import Run
+from ..bayesian_update import update_prediction
+from ..model.relative_error import compute_relative_error
+from .published_runs import MeasuredRun
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def worth(run: Run) -> pd.DataFrame:
+def evaluate_measurement_value(run: MeasuredRun) -> pd.DataFrame:
     """A row for no point, the smallest size, the largest beside it, and the middle one.
 
     Columns: points (how many), added (bytes of the one that came; 0 at first), error (median `relative_error` of all
@@ -23,15 +23,17 @@ def worth(run: Run) -> pd.DataFrame:
     """
     import pandas as pd
 
-    plain = run.predicted()
+    plain = run.predict_sizes()
     at = {p.nbytes: p for p in plain}
     took = dict(zip(run.nbytes, run.times, strict=True))
     order = list(dict.fromkeys((run.nbytes[0], run.nbytes[-1], run.nbytes[len(run.nbytes) // 2])))
     rows = []
     for count in range(len(order) + 1):
         known = {size: took[size] for size in order[:count]}
-        others = [p if not known else anchored(p, known, at.__getitem__) for p in plain if p.nbytes not in known]
-        off = relative_error(np.array([p.time / took[p.nbytes] for p in others]))
+        others = [
+            p if not known else update_prediction(p, known, at.__getitem__) for p in plain if p.nbytes not in known
+        ]
+        off = compute_relative_error(np.array([p.time / took[p.nbytes] for p in others]))
         wide = [p.high / p.low for p in others]
         inside = [p.low <= took[p.nbytes] <= p.high for p in others]
         figures = (np.median(off), np.median(wide), np.mean(inside)) if others else (np.nan,) * 3

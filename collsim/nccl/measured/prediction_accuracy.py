@@ -20,11 +20,11 @@ import numpy as np
 from ...errors import CollsimError, FormatError, require_path
 from ...files import format_csv, require_writable_file, write_text
 from ..libraries import mpi
-from ..machine.machine_words import facts
-from ..model.prediction_interval import LEVEL, Interval, Shares, interval, shares
-from ..model.relative_error import relative_error
+from ..machine.machine_words import parse_facts
+from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interval, compute_shares
+from ..model.relative_error import compute_relative_error
 from ..model.releases import NEWEST, OLDEST
-from ..prediction import Prediction, collective_name, predict
+from ..prediction import Prediction, parse_collective, predict
 from ..search.constants import ALGORITHMS
 
 if TYPE_CHECKING:
@@ -67,19 +67,19 @@ class Accuracy:
     predictions: pd.DataFrame
     cases: pd.DataFrame
     effects: pd.DataFrame
-    failed: Mapping[str, str]
+    failures: Mapping[str, str]
     notes: Mapping[str, tuple[str, ...]]
 
-    def bands(self, library: str = "nccl") -> pd.DataFrame:
+    def summarize_bands(self, library: str = "nccl") -> pd.DataFrame:
         """By size band: runs, median `relative_error`, share of runs whose median ratio is within 1.25 and 1.6."""
         chosen = self.cases[self.cases.library == library]
         return _summary(chosen, "band").reindex([b for b, *_ in BANDS]).dropna(subset=["runs"])
 
-    def kinds(self, library: str = "nccl") -> pd.DataFrame:
+    def summarize_kinds(self, library: str = "nccl") -> pd.DataFrame:
         """The same by kind of machine and band."""
         return _summary(self.cases[self.cases.library == library], ["kind", "band"])
 
-    def signs(self) -> pd.DataFrame:
+    def summarize_effects(self) -> pd.DataFrame:
         """By effect, then of all pairs that differ in another thing than the number of nodes, then of all: pairs, share
         predicted with the right sign, median `relative_error` of the predicted ratio of times."""
         import pandas as pd
@@ -90,17 +90,17 @@ class Accuracy:
         rows = [(name, len(g), g.sign.mean(), g.off.median()) for name, g in groups if len(g)]
         return pd.DataFrame(rows, columns=["effect", "pairs", "sign", "off"])
 
-    def farthest(self, library: str | None = None) -> pd.DataFrame:
+    def sort_by_error(self, library: str | None = None) -> pd.DataFrame:
         """`cases`, the farthest off first: a run predicted ten times too fast is as far off as one predicted ten times
         too slow."""
         chosen = self.cases if library is None else self.cases[self.cases.library == library]
         return chosen.sort_values("ratio", ascending=False, key=lambda ratio: np.abs(np.log(ratio.astype(float))))
 
     def __str__(self) -> str:
-        return report(self)
+        return format_report(self)
 
 
-def accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = None) -> Accuracy:
+def evaluate_accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = None) -> Accuracy:
     """Predict every row of `measured` (CSV) from the machine words of `cases` (CSV), and write the predictions to `out`
     (CSV).
 
@@ -110,19 +110,19 @@ def accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = N
     if out is not None:
         require_writable_file(require_path(out, "out"))
     described, rows, unread = read_tables(cases, measured)
-    found, failed = accuracy_of(described, rows)
-    result = bands_of(found, described, rows, {**failed, **unread})
+    found, failed = predict_rows(described, rows)
+    result = summarize_accuracy(found, described, rows, {**failed, **unread})
     if out is not None:
         write_text(out, format_csv(result.predictions))
     return result
 
 
 #: A measured row: its run, what we predict (seconds alone for MPI), and the seconds it took.
-Row = tuple[str, "Prediction | MpiTime", float]
+PredictedRow = tuple[str, "Prediction | MpiPrediction", float]
 
 
 @dataclass(frozen=True)
-class MpiTime:
+class MpiPrediction:
     """Seconds that a collective over MPI takes for so many bytes, and the algorithm that they are of (`mpi.named`)."""
 
     nbytes: int
@@ -138,11 +138,11 @@ class MpiTime:
     @property
     def shares(self) -> Shares:
         """Parts of the time that wait, are as much the one as the other, and move bytes."""
-        return shares(0.0, 0.0, 0.0) if self.parts is None else self.parts.shares
+        return compute_shares(0.0, 0.0, 0.0) if self.parts is None else self.parts.shares
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Where the measured time lies with a probability of `level`."""
-        return interval(self.kind, self.collective, self.shares, self.time, level)
+        return compute_interval(self.kind, self.collective, self.shares, self.time, level)
 
 
 def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
@@ -193,9 +193,9 @@ def _pointless(number: str) -> str:
     return str(int(value)) if value.is_integer() else number
 
 
-def accuracy_of(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Row], dict[str, str]]:
+def predict_rows(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[PredictedRow], dict[str, str]]:
     """A prediction per measured row, and the runs that could not be predicted with why."""
-    found: list[Row] = []
+    found: list[PredictedRow] = []
     failed = {}
     of_run = dict(tuple(rows.groupby("case_id", sort=False)))
     for _, case in described.iterrows():
@@ -208,7 +208,9 @@ def accuracy_of(described: pd.DataFrame, rows: pd.DataFrame) -> tuple[list[Row],
     return found, failed
 
 
-def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, failed: Mapping[str, str]) -> Accuracy:
+def summarize_accuracy(
+    found: Sequence[PredictedRow], described: pd.DataFrame, rows: pd.DataFrame, failed: Mapping[str, str]
+) -> Accuracy:
     """The report on predicted rows."""
     import pandas as pd
 
@@ -232,12 +234,12 @@ def bands_of(found: Sequence[Row], described: pd.DataFrame, rows: pd.DataFrame, 
     return Accuracy(shown, _per_case(usable, described), _effects(usable, described), failed, _notes(found))
 
 
-def _ends(p: Prediction | MpiTime) -> tuple[float, float]:
+def _ends(p: Prediction | MpiPrediction) -> tuple[float, float]:
     known = p.interval()
     return known.low, known.high
 
 
-def _notes(found: Sequence[Row]) -> dict[str, tuple[str, ...]]:
+def _notes(found: Sequence[PredictedRow]) -> dict[str, tuple[str, ...]]:
     runs: dict[str, dict[str, None]] = {}
     for run, predicted, _ in found:
         for note in predicted.notes:
@@ -262,26 +264,28 @@ def _table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     return table.fillna("")  # a line that ends early
 
 
-def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[Row]:
+def _predicted(case: pd.Series[Any], rows: pd.DataFrame) -> list[PredictedRow]:
     """The rows of one run. Raises CollsimError where the run's words are not understood."""
     run, sizes = str(case.case_id), [int(size) for size in rows.size_bytes]
     seconds = [float(t) * 1e-6 for t in rows.time_us]
     ranks, nodes = _whole(case, "ranks"), _whole(case, "nodes")
-    if library(case) == "mpi":
-        of_size: dict[int, Prediction | MpiTime] = {size: _over_mpi(case, size) for size in set(sizes)}
+    if find_library(case) == "mpi":
+        of_size: dict[int, Prediction | MpiPrediction] = {size: _over_mpi(case, size) for size in set(sizes)}
     else:
-        machine = facts(case.gpu, ranks, nodes, case.intra_link, case.inter_link, case.gdr, case.get("launch", ""))
+        machine = parse_facts(
+            case.gpu, ranks, nodes, case.intra_link, case.inter_link, case.gdr, case.get("launch", "")
+        )
         of_size = {size: _pinned(case, machine, size) for size in set(sizes)}
     return [(run, of_size[size], s) for size, s in zip(sizes, seconds, strict=True)]
 
 
-def _over_mpi(case: pd.Series[Any], size: int) -> MpiTime:
-    parts, algorithm = mpi.parts_of(case, size), f"MPI {mpi.named(case, size)}".strip()
-    kind, collective = mpi.class_of(case), collective_name(case.collective)
-    return MpiTime(size, parts.total, algorithm, parts=parts, kind=kind, collective=collective)
+def _over_mpi(case: pd.Series[Any], size: int) -> MpiPrediction:
+    parts, algorithm = mpi.predict_mpi_parts(case, size), f"MPI {mpi.name_algorithm(case, size)}".strip()
+    kind, collective = mpi.classify_case(case), parse_collective(case.collective)
+    return MpiPrediction(size, parts.total, algorithm, parts=parts, kind=kind, collective=collective)
 
 
-def library(case: pd.Series[Any]) -> str:
+def find_library(case: pd.Series[Any]) -> str:
     """`mpi` for OSU collectives over MPI, and wherever there is no GPU; else `nccl`."""
     algo, gpu = str(case.algo).strip().lower(), str(case.gpu).strip().lower()
     return "mpi" if algo.startswith("mpi") or algo in ("", "n/a") or gpu.startswith("none") else "nccl"
@@ -303,9 +307,9 @@ def _pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
     choose."""
     algo = "" if case.algo.lower() == "auto" else case.algo
     proto = "" if case.proto.lower() in ("auto", "", "n/a") else case.proto
-    if collective_name(case.collective) in ("alltoall", "sendrecv"):
+    if parse_collective(case.collective) in ("alltoall", "sendrecv"):
         algo = proto = ""
-    version = None if machine.amd else _version(str(case.get("nccl_version", "")))
+    version = None if machine.is_amd else _version(str(case.get("nccl_version", "")))
     for choice in (algo, "NVLSTree") if algo.lower() == "nvls" else (algo,) if algo else ():
         try:
             return predict(case.collective, machine, size, NCCL_ALGO=choice, NCCL_PROTO=proto, version=version)
@@ -357,15 +361,17 @@ def _per_case(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
             found.append(
                 {
                     "case_id": case_id,
-                    "library": library(case),
+                    "library": find_library(case),
                     "kind": kind,
                     "band": name,
                     "rows": len(rows),
-                    "error": float(relative_error(rows.ratio).median()),
+                    "error": float(compute_relative_error(rows.ratio).median()),
                     "ratio": float(np.exp(np.log(rows.ratio).median())),
                     "within_1.25": float((off <= np.log(1.25)).mean()),
                     "within_1.6": float((off <= np.log(1.6)).mean()),
-                    "tuner_error": float(relative_error(rows.tuner).median()) if rows.tuner.notna().any() else np.nan,
+                    "tuner_error": float(compute_relative_error(rows.tuner).median())
+                    if rows.tuner.notna().any()
+                    else np.nan,
                     "algorithm": "/".join(sorted(set(rows.algorithm))),
                 }
             )
@@ -408,7 +414,7 @@ def _effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame([], columns=columns)
     found = []
     there = described[described.case_id.isin(usable.case_id)]
-    nccl = there[[library(case) == "nccl" for _, case in there.iterrows()]]
+    nccl = there[[find_library(case) == "nccl" for _, case in there.iterrows()]]
     for _, group in nccl.groupby(["system", "collective"]):
         runs = [case for _, case in group.iterrows()]
         for i, a in enumerate(runs):
@@ -418,7 +424,9 @@ def _effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
                 if effect and ratio:
                     real, ours = ratio
                     sign = abs(np.log(real)) < np.log(1.05) or (real > 1) == (ours > 1)
-                    found.append((effect, a.case_id, b.case_id, real, ours, float(relative_error(ours / real)), sign))
+                    found.append(
+                        (effect, a.case_id, b.case_id, real, ours, float(compute_relative_error(ours / real)), sign)
+                    )
     return pd.DataFrame(found, columns=columns)
 
 
@@ -454,21 +462,23 @@ def _ratio(usable: pd.DataFrame, first: str, second: str) -> tuple[float, float]
     return float(np.exp(np.median(real))), float(np.exp(np.median(ours)))
 
 
-def report(result: Accuracy) -> str:
+def format_report(result: Accuracy) -> str:
     """The report as text: bands, kinds of machine, effects, the worst runs, and those that could not be predicted."""
     lines = []
     for key, title in _LIBRARY.items():
         runs = result.cases[result.cases.library == key]
         if len(runs):
-            lines += [f"{title}: {runs.case_id.nunique()} runs", _bands_text(result.bands(key)), ""]
-    lines += ["By kind of machine (NCCL and RCCL):", _kinds_text(result.kinds()), ""]
+            lines += [f"{title}: {runs.case_id.nunique()} runs", _bands_text(result.summarize_bands(key)), ""]
+    lines += ["By kind of machine (NCCL and RCCL):", _kinds_text(result.summarize_kinds()), ""]
     if len(result.effects):
         lines += ["Effects, pairs of runs that differ in one thing:", _effects_text(result), ""]
-    worst = result.farthest("nccl").head(15).itertuples()
+    worst = result.sort_by_error("nccl").head(15).itertuples()
     lines += ["Farthest off:"] + [
         f"  {r.case_id:42s} {r.band:18s} {r.ratio:5.2f} x measured ({r.algorithm})" for r in worst
     ]
-    lines += ["", f"Not predicted: {len(result.failed)}"] + [f"  {case}: {why}" for case, why in result.failed.items()]
+    lines += ["", f"Not predicted: {len(result.failures)}"] + [
+        f"  {case}: {why}" for case, why in result.failures.items()
+    ]
     lines += ["", "Assumed:"] * bool(result.notes) + [
         f"  {note}: {', '.join(runs)}" for note, runs in result.notes.items()
     ]
@@ -500,7 +510,7 @@ def _kinds_text(kinds: pd.DataFrame) -> str:
 def _effects_text(result: Accuracy) -> str:
     lines = [
         f"  {row.effect:22s} {row.pairs:4d} pairs, right sign {row.sign:5.0%}, ratio off by {row.off:6.1%}"
-        for row in result.signs().itertuples()
+        for row in result.summarize_effects().itertuples()
     ]
     wrong = result.effects[~result.effects.sign.astype(bool)].itertuples()
     return "\n".join(

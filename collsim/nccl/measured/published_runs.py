@@ -20,10 +20,10 @@ import numpy as np
 from ...errors import CollsimError, unknown
 from ...topology import Topology
 from ..machine.facts import Facts
-from ..machine.machine_words import facts
-from ..machine.topology_facts import facts_of
-from ..model.links import MEASURED, Parameters
-from ..prediction import BUSBW, Prediction, collective_name, predict
+from ..machine.machine_words import parse_facts
+from ..machine.topology_facts import read_facts
+from ..model.links import MEASURED, LinkParameters
+from ..prediction import BUSBW, Prediction, parse_collective, predict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ _AUTO = ("", "auto", "n/a")
 
 
 @dataclass(frozen=True)
-class Run:
+class MeasuredRun:
     """Times of one collective on one machine, and what is known of the machine.
 
     Attributes:
@@ -52,14 +52,14 @@ class Run:
     nbytes: tuple[int, ...]
     times: tuple[float, ...]
     settings: tuple[tuple[str, str], ...] = ()
-    plain: Run | None = None
-    words: tuple[tuple[str, str], ...] = ()
+    plain_run: MeasuredRun | None = None
+    table_words: tuple[tuple[str, str], ...] = ()
     source: str = ""
     year: int = 0
     stated: frozenset[str] | None = None
 
     @property
-    def told(self) -> frozenset[str]:
+    def stated_facts(self) -> frozenset[str]:
         """What somebody stated of this machine."""
         return _denied(self.facts) if self.stated is None else self.stated
 
@@ -70,29 +70,29 @@ class Run:
         if min(self.nbytes) <= 0 or not all(np.isfinite(t) and t > 0 for t in self.times):
             raise CollsimError("{name}: sizes and times must be positive", name=self.name)
 
-    def predicted(self, links: Parameters = MEASURED, **settings: Any) -> list[Prediction]:
+    def predict_sizes(self, links: LinkParameters = MEASURED, **settings: Any) -> list[Prediction]:
         """The prediction of every size. `settings`: NCCL_ALGO ... instead of the run's own."""
         chosen: dict[str, Any] = {**dict(self.settings), **settings}
         return [predict(self.collective, self.facts, n, links=links, **chosen) for n in self.nbytes]
 
 
 @cache
-def published() -> Mapping[str, Run]:
+def load_published_runs() -> Mapping[str, MeasuredRun]:
     """The runs that come with collsim, by name."""
     text = files(__package__).joinpath("published_runs.json").read_text(encoding="utf-8")
     return MappingProxyType({entry["name"]: _run(entry) for entry in json.loads(text)["runs"]})
 
 
-def published_run(name: str) -> Run:
+def get_published_run(name: str) -> MeasuredRun:
     """One of them. Raises CollsimError for an unknown name, with the nearest known one."""
-    if name not in published():
-        raise CollsimError(unknown("published run", name, published()))
-    return published()[name]
+    if name not in load_published_runs():
+        raise CollsimError(unknown("published run", name, load_published_runs()))
+    return load_published_runs()[name]
 
 
-def _run(entry: Mapping[str, Any]) -> Run:
+def _run(entry: Mapping[str, Any]) -> MeasuredRun:
     sizes, times = zip(*entry["rows"], strict=True)
-    made = Run(
+    made = MeasuredRun(
         name=entry["name"],
         title=(entry["title"][0], entry["title"][1]),
         collective=entry["collective"],
@@ -100,7 +100,7 @@ def _run(entry: Mapping[str, Any]) -> Run:
         nbytes=sizes,
         times=tuple(t * 1e-6 for t in times),
         settings=_settings(entry),
-        words=tuple(
+        table_words=tuple(
             (k, str(entry[k])) for k in ("gpu", "ranks", "nodes", "inside", "between", "gdr", "algorithm", "protocol")
         ),
         source=entry["source"],
@@ -111,7 +111,7 @@ def _run(entry: Mapping[str, Any]) -> Run:
         return made
     usual = {**entry, **entry["plain"]}
     kept = _stated(usual) - {_SAYS[word] for word in entry["plain"] if word in _SAYS}
-    return replace(made, plain=replace(made, facts=_facts(usual), settings=_settings(usual), stated=kept))
+    return replace(made, plain_run=replace(made, facts=_facts(usual), settings=_settings(usual), stated=kept))
 
 
 #: What a word of a table states.
@@ -127,7 +127,7 @@ def _stated(entry: Mapping[str, Any]) -> frozenset[str]:
 def _denied(facts: Facts) -> frozenset[str]:
     """What facts of a machine can only say where somebody said it: that something is off, or that GPUDirect RDMA is
     known."""
-    said = {"p2p": facts.inside == "host", "gdr": facts.gdr is not None, "net": facts.net == "tcp"}
+    said = {"p2p": facts.wiring == "host", "gdr": facts.gdr is not None, "net": facts.net == "tcp"}
     return frozenset(name for name, there in said.items() if there)
 
 
@@ -136,13 +136,13 @@ def _stated_of(machine: Facts | Topology, facts: Facts) -> frozenset[str]:
     if not isinstance(machine, Topology):
         return _denied(facts)
     plan, given = machine.facts["asked"]
-    staged = facts.inside == "host" and not plan.p2p_over_pcie
+    staged = facts.wiring == "host" and not plan.p2p_over_pcie
     said = {"p2p": "p2p" in given or staged, "gdr": "gdr" in given, "net": "nic" in given or facts.net == "tcp"}
     return frozenset(name for name, there in said.items() if there)
 
 
 def _facts(entry: Mapping[str, Any]) -> Facts:
-    return facts(entry["gpu"], entry["ranks"], entry["nodes"], entry["inside"], entry["between"], entry["gdr"])
+    return parse_facts(entry["gpu"], entry["ranks"], entry["nodes"], entry["inside"], entry["between"], entry["gdr"])
 
 
 def _settings(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -150,7 +150,7 @@ def _settings(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in pinned if value.lower() not in _AUTO)
 
 
-def own_run(
+def create_run(
     collective: str,
     machine: Facts | Topology,
     nbytes: Sequence[int],
@@ -159,7 +159,7 @@ def own_run(
     *,
     version: str | None = None,
     unsure: Sequence[str] = (),
-) -> Run:
+) -> MeasuredRun:
     """Measured times of your own as a Run: sizes in bytes, times in seconds, of `collective` on `machine`.
 
     Sizes of 0 are left out; a size that occurs several times keeps its median.
@@ -171,7 +171,7 @@ def own_run(
 
     Raises CollsimError where nothing is left, and for unknown names.
     """
-    name = collective_name(collective)
+    name = parse_collective(collective)
     by_size: dict[int, list[float]] = {}
     for size, seconds in zip(nbytes, times, strict=True):
         if size > 0 and seconds > 0 and np.isfinite(seconds):
@@ -179,16 +179,16 @@ def own_run(
     if not by_size:
         raise CollsimError("no row has a positive size and time")
     sizes = tuple(sorted(by_size))
-    seen = facts_of(machine, ranks)
+    seen = read_facts(machine, ranks)
     if strange := set(unsure) - set(_SAYS.values()):
         raise CollsimError(unknown("fact to be unsure of", sorted(strange)[0], _SAYS.values()))
     times_of = tuple(float(np.median(by_size[n])) for n in sizes)
     settings = () if not version else (("version", version),)
     stated = _stated_of(machine, seen) - set(unsure)
-    return Run("own", ("your own", "自己的数据"), name, seen, sizes, times_of, settings, stated=stated)
+    return MeasuredRun("own", ("your own", "自己的数据"), name, seen, sizes, times_of, settings, stated=stated)
 
 
-def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
+def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFrame:
     """Measured and predicted, a row per size.
 
     Columns: nbytes; time, predicted, low, high, tuner (seconds; four in five measurements lie between low and high;
@@ -199,7 +199,7 @@ def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
 
     factor = BUSBW[run.collective](run.facts.ranks)
     rows = []
-    for n, seconds, p in zip(run.nbytes, run.times, run.predicted(links), strict=True):
+    for n, seconds, p in zip(run.nbytes, run.times, run.predict_sizes(links), strict=True):
         believed = np.nan if p.tuner_time is None else p.tuner_time
         busbw = {
             "busbw": factor * n / seconds,
@@ -225,13 +225,13 @@ def against(run: Run, links: Parameters = MEASURED) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def together(runs: Iterable[Run] | None = None) -> pd.DataFrame:
+def compare_runs(runs: Iterable[MeasuredRun] | None = None) -> pd.DataFrame:
     """`against` of many runs (None: all published ones) under one another, with the columns run, title, title_zh in
     front."""
     import pandas as pd
 
-    chosen = published().values() if runs is None else runs
-    parts = [against(run).assign(run=run.name, title=run.title[0], title_zh=run.title[1]) for run in chosen]
+    chosen = load_published_runs().values() if runs is None else runs
+    parts = [compare_run(run).assign(run=run.name, title=run.title[0], title_zh=run.title[1]) for run in chosen]
     if not parts:
         raise CollsimError("give at least one run")
     return pd.concat(parts, ignore_index=True)

@@ -19,7 +19,7 @@ from ...topology import Topology
 from ...topology.calibrated import Measured, Residue
 from ...units import format_bytes
 from ..machine.facts import NETS, Facts
-from .links import CARRIES, MEASURED, Parameters
+from .links import CARRIES, MEASURED, LinkParameters
 
 #: A knob scales the entries named (all entries of a field where none is): name -> ((field, entries), ...).
 Knobs = Mapping[str, tuple[tuple[str, tuple[str | int, ...]], ...]]
@@ -50,7 +50,7 @@ CLUSTER: Knobs = {
 }
 
 
-def turned(links: Parameters, knobs: Knobs, factors: Mapping[str, float]) -> Parameters:
+def apply_knobs(links: LinkParameters, knobs: Knobs, factors: Mapping[str, float]) -> LinkParameters:
     """Links with knobs turned by these factors. Raises CollsimError for an unknown knob."""
     values: dict[str, Any] = {f.name: getattr(links, f.name) for f in fields(links)}
     for knob, factor in factors.items():
@@ -62,26 +62,26 @@ def turned(links: Parameters, knobs: Knobs, factors: Mapping[str, float]) -> Par
                 values[name] = {k: v * factor if not entries or k in entries else v for k, v in value.items()}
             else:
                 values[name] = value * factor
-    return Parameters(**values)
+    return LinkParameters(**values)
 
 
-def calibration_of(machine: Facts | Topology) -> Measured | None:
+def get_calibration(machine: Facts | Topology) -> Measured | None:
     """What `calibrate` found about this machine; None where nobody did."""
     return machine.facts.get("calibration") if isinstance(machine, Topology) else None
 
 
-def links_of(machine: Facts | Topology) -> Parameters:
+def get_link_parameters(machine: Facts | Topology) -> LinkParameters:
     """What the links of this machine carry: as calibrated, else as `links.MEASURED` says."""
-    known = calibration_of(machine)
-    return MEASURED if known is None else turned(MEASURED, CLUSTER, known.factors)
+    known = get_calibration(machine)
+    return MEASURED if known is None else apply_knobs(MEASURED, CLUSTER, known.factors)
 
 
-def settings_of(environment: Mapping[str, Any]) -> dict[str, str]:
+def select_pinned_settings(environment: Mapping[str, Any]) -> dict[str, str]:
     """NCCL_ALGO and NCCL_PROTO where they are set: a calibration holds for the choice that they leave."""
     return {name: str(environment[name]) for name in ("NCCL_ALGO", "NCCL_PROTO") if environment.get(name)}
 
 
-def poor(held_out: float | None) -> str | None:
+def describe_poor_fit(held_out: float | None) -> str | None:
     """A sentence where predictions between the sizes measured are bad; None where they are not, or nobody knows."""
     if held_out is None or held_out <= POOR:
         return None
@@ -91,7 +91,7 @@ def poor(held_out: float | None) -> str | None:
     )
 
 
-def fitted_on(
+def summarize_fit_data(
     facts: Facts, sizes: tuple[int, int], ranks: list[int], collectives: list[str], settings: Mapping[str, str]
 ) -> dict[str, Any]:
     """What a calibration keeps of its log, in the words of YAML."""
@@ -100,10 +100,10 @@ def fitted_on(
 
 
 def _situation(facts: Facts) -> dict[str, Any]:
-    return {"gpu": facts.gpu, "nodes": facts.nodes, "inside": facts.inside, "net": facts.net, "gdr": facts.gdr}
+    return {"gpu": facts.gpu, "nodes": facts.nodes, "inside": facts.wiring, "net": facts.net, "gdr": facts.gdr}
 
 
-def beyond(
+def find_extrapolations(
     seen: Mapping[str, Any], facts: Facts, collective: str, nbytes: int, settings: Mapping[str, str]
 ) -> Iterator[Sentence]:
     """Sentences on what a prediction takes from outside the log that was fitted."""
@@ -131,7 +131,7 @@ def beyond(
         )
 
 
-def residue_of(
+def interpolate_residue(
     seen: Mapping[str, Any],
     residues: Sequence[Residue],
     facts: Facts,

@@ -171,7 +171,7 @@ CHAIN = 0.98
 #: Read off: bytes from which on a broadcast or reduce with LL waits for the call before over all of its hops. Calls of
 #: up to 2 KiB take 5.2 to 7.1 us on V100 and 7.5 to 9.3 us on A100, of 2 nodes as of 8 and 32; at 16 KiB 12, 32 and 33
 #: us on 2, 8 and 32 nodes (github.com/aistabci/abci2.0benchmark).
-AHEAD = 8192
+RUN_AHEAD = 8192
 
 #: What was not found by that fit, and from what it was read off; `origins` asks here.
 READ_OFF: Final[dict[str, str]] = {
@@ -180,7 +180,7 @@ READ_OFF: Final[dict[str, str]] = {
     "host_crossing": "1.35 against 3.6 GB/s between 2 A40 (NVIDIA/nccl-tests issue 74)",
     "p2p_split": "an A100 pair (abhivijay96/nccl-tests)",
     "unaligned": "12 V100 (wohlbier/nccl-tests)",
-    "ahead": "broadcasts of 2, 8 and 32 nodes (aistabci/abci2.0benchmark)",
+    "run_ahead": "broadcasts of 2, 8 and 32 nodes (aistabci/abci2.0benchmark)",
     "overlap": "among seven powers, by systems left out",
     "eager.slingshot": "libfabric 2.4: rendezvous eager size",
 }
@@ -189,7 +189,7 @@ NCCLS: Final[dict[str, str]] = {"tree": "src/graph/tuning.cc: a tree's bandwidth
 
 
 @dataclass(frozen=True)
-class Parameters:
+class LinkParameters:
     """The constants above as one value, so that a calibration can replace some of them. Fields are described where they
     are set."""
 
@@ -226,8 +226,8 @@ class Parameters:
     fade: Mapping[str, float] = field(default_factory=lambda: {p: fade for p, (_, fade) in FILL.items()})
     wait: Mapping[str, float] = field(default_factory=lambda: dict(WAIT))
     chain: float = CHAIN
-    ahead: int = AHEAD
+    run_ahead: int = RUN_AHEAD
 
 
 #: What collsim predicts with unless a calibration says otherwise.
-MEASURED: Final = Parameters()
+MEASURED: Final = LinkParameters()

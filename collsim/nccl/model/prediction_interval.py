@@ -60,7 +60,7 @@ class Interval:
     level: float
     middle: float
     systems: int
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,35 +68,35 @@ class Point:
     """A measurement of one's own: its shares, and the log of measured over predicted time."""
 
     shares: Shares
-    off: float
+    log_ratio: float
 
 
-def shares(latency: float, fill: float, moved: float) -> Shares:
+def compute_shares(latency: float, fill: float, moved: float) -> Shares:
     """Seconds of the three parts as shares."""
     total = latency + fill + moved
     return Shares(latency / total, fill / total, moved / total) if total > 0 else Shares(1.0, 0.0, 0.0)
 
 
-def class_of(facts: Facts) -> str:
+def classify_machine(facts: Facts) -> str:
     """The class of a machine: its network where it has several nodes, else its wiring; GPUs of no table are one."""
     if not facts.gpu_known:
         return "unknown gpu"
     if facts.nodes > 1:
         return facts.net
-    return _WIRED.get(facts.inside, facts.inside)
+    return _WIRED.get(facts.wiring, facts.wiring)
 
 
-def family_of(kind: str) -> str:
+def get_family(kind: str) -> str:
     """Classes that lean on one another where few systems are known: NCCL and RCCL, MPI, MPI on nodes full of ranks."""
     return "mpi full" if kind.endswith(" full") else "mpi" if kind.startswith("mpi") else "nccl"
 
 
-def group_of(collective: str) -> str:
+def group_collective(collective: str) -> str:
     """Collectives that are alike in how far they are off."""
     return "rooted" if collective in _ROOTED else "p2p" if collective in _POINT_TO_POINT else "ring"
 
 
-def interval(
+def compute_interval(
     kind: str, collective: str, parts: Shares, seconds: float, level: float = LEVEL, points: Sequence[Point] = ()
 ) -> Interval:
     """The interval of a predicted time on a class of machine; `points` are measurements on the same machine.
@@ -105,10 +105,10 @@ def interval(
     """
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         raise CollsimError("level={level!r} must be a share between 0 and 1, such as 0.8", level=level)
-    known = _known()[family_of(kind)]
-    widths, systems = widths_of(kind, group_of(collective), known)
-    shift, deviation = given(widths, known["rest"], parts, points, known["own"])
-    half = factor(known["quantiles"], level) * deviation
+    known = _known()[get_family(kind)]
+    widths, systems = get_widths(kind, group_collective(collective), known)
+    shift, deviation = compute_posterior(widths, known["rest"], parts, points, known["own"])
+    half = interpolate_quantile(known["quantiles"], level) * deviation
     middle = seconds * math.exp(shift)
     why = "" if systems >= FEW or points else _few(kind, systems)
     return Interval(middle * math.exp(-half), middle * math.exp(half), level, middle, systems, why)
@@ -119,14 +119,16 @@ def _few(kind: str, systems: int) -> str:
     return f"the interval leans on other machines: {count} of its class ({kind})"
 
 
-def widths_of(kind: str, group: str, known: Mapping[str, Any]) -> tuple[Floats, int]:
+def get_widths(kind: str, group: str, known: Mapping[str, Any]) -> tuple[Floats, int]:
     """Standard deviations of the three parts, and the systems they were read from."""
     classes = known["classes"]
     found = classes.get(f"{kind}, {group}") or classes.get(kind) or {"widths": known["widths"], "systems": 0}
     return np.array(found["widths"], float), int(found["systems"])
 
 
-def given(widths: Floats, rest: float, parts: Shares, points: Sequence[Point], own: float = 0.0) -> tuple[float, float]:
+def compute_posterior(
+    widths: Floats, rest: float, parts: Shares, points: Sequence[Point], own: float = 0.0
+) -> tuple[float, float]:
     """Shift of the log of a time and its standard deviation, once measurements are known; `own` is the share of a
     variance that other sizes say nothing of."""
     here = parts.vector
@@ -136,14 +138,14 @@ def given(widths: Floats, rest: float, parts: Shares, points: Sequence[Point], o
     if not points:
         return 0.0, math.sqrt(float(here @ shared @ here) + alone)
     seen = np.stack([point.shares.vector for point in points])
-    off = np.array([point.off for point in points])
+    off = np.array([point.log_ratio for point in points])
     noise = own * np.einsum("ij,jk,ik->i", seen, prior, seen) + rest**2
     gain = shared @ seen.T @ np.linalg.inv(seen @ shared @ seen.T + np.diag(noise))
     left = shared - gain @ seen @ shared
     return float(here @ gain @ off), math.sqrt(max(0.0, float(here @ left @ here)) + alone)
 
 
-def factor(quantiles: Mapping[str, float], level: float) -> float:
+def interpolate_quantile(quantiles: Mapping[str, float], level: float) -> float:
     """Standard deviations on either side that cover this share of what was left out, between the levels kept."""
     levels = np.array([float(name) for name in quantiles])
     return float(np.interp(level, np.concatenate([[0.0], levels]), np.concatenate([[0.0], list(quantiles.values())])))

@@ -99,32 +99,32 @@ TUNING: Final[dict[str, Tuning]] = {
 }
 
 
-def architecture(gpu: str) -> str:
+def find_architecture(gpu: str) -> str:
     """The architecture of an accelerator for which RCCL has tables here; "" for all others."""
     return next((found for name, found in ARCHITECTURES.items() if name in gpu.upper()), "")
 
 
-def step_latency(row: str, algorithm: str, protocol: int) -> float:
+def get_step_latency(row: str, algorithm: str, protocol: int) -> float:
     """Microseconds that a step takes. The 320 us of a ring with Simple between nodes only keep RCCL from rings below
     256 MiB: a tree's step is as long as its chunk."""
     name = "Tree" if row == "NET" and protocol == c.PROTOCOLS.index("Simple") else algorithm
     return STEP_LATENCY[row].get(name, STEP_LATENCY[row]["Ring"])[protocol]
 
 
-def available(algorithm: str, protocol: str, comm: Communicator) -> bool:
+def is_available(algorithm: str, protocol: str, comm: Communicator) -> bool:
     """Does RCCL consider this pair? Trees with Simple are left to machines of several nodes, LL128 to direct links."""
-    graph = comm.graph(algorithm)
+    graph = comm.get_graph(algorithm)
     if algorithm not in SHARE or graph is None:
         return False
     if protocol == "LL128":
-        inter = comm.nodes == 1 or c.type_at_most(graph.type_inter, "PXB")
-        return inter and c.type_at_most(graph.type_intra, "NVL")
+        inter = comm.nodes == 1 or c.is_type_at_most(graph.type_inter, "PXB")
+        return inter and c.is_type_at_most(graph.type_intra, "NVL")
     return not (algorithm == "Tree" and protocol == "Simple" and comm.nodes == 1)
 
 
-def bandwidth_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
+def compute_bandwidth(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
     """GB/s of nccl-tests' size that the tuner expects, before the correction by size."""
-    graph = comm.graph(algorithm)
+    graph = comm.get_graph(algorithm)
     assert graph is not None
     n, rooted = comm.ranks, collective in ("broadcast", "reduce")
     steps = n if rooted else 2 * (n - 1) if collective == "allreduce" else n - 1
@@ -135,14 +135,14 @@ def bandwidth_of(collective: str, algorithm: str, protocol: str, comm: Communica
     return bus * (0.5 if algorithm == "Tree" else n / steps)
 
 
-def latency_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
+def compute_latency(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
     """Microseconds of a call without bytes, as the tuner counts them."""
-    graph = comm.graph(algorithm)
+    graph = comm.get_graph(algorithm)
     assert graph is not None
     p, n, nodes = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes
     row = "NVLINK" if graph.type_intra == "NVL" else "PCI"
     intra, base = STEP_LATENCY[row][algorithm][p], BASE_LATENCY[p]
-    inter = STEP_LATENCY["NET"]["Tree" if comm.local == 1 else algorithm][p]
+    inter = STEP_LATENCY["NET"]["Tree" if comm.local_ranks == 1 else algorithm][p]
     inter += graph.latency_inter * (2 if protocol == "Simple" else 1)
     if algorithm == "Tree":
         return base + 2 * ((n // nodes - 1) * intra + math.floor(math.log2(nodes)) * inter)
@@ -157,7 +157,7 @@ def latency_of(collective: str, algorithm: str, protocol: str, comm: Communicato
     return base + (rounds * (n - 1) - far) * intra + far * inter
 
 
-def corrected(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> float:
+def get_bandwidth_correction(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> float:
     """Factor on the bandwidth for a call of `nbytes` (ncclTopoGetAlgoTime)."""
     known = TUNING[comm.rccl]
     if algorithm == "Ring" and comm.nodes == 1:
@@ -167,7 +167,7 @@ def corrected(algorithm: str, protocol: str, comm: Communicator, nbytes: int) ->
     return table[min(level, len(table) - 1)]
 
 
-def protocol_of(collective: str, comm: Communicator, nbytes: int, believed: str) -> str:
+def choose_protocol(collective: str, comm: Communicator, nbytes: int, believed: str) -> str:
     """The protocol that RCCL takes between nodes by size, whatever its tuner `believed`; inside a node what it
     believed."""
     ranges = TUNING[comm.rccl].ranges.get(collective)
@@ -177,6 +177,6 @@ def protocol_of(collective: str, comm: Communicator, nbytes: int, believed: str)
     found = "Simple"
     for protocol, (above, most) in ranges.items():
         far = _MANY_NODES if (collective, protocol) == ("allreduce", "LL128") and comm.nodes > 2 else 1
-        if above < size <= most * far and (protocol == "LL" or available("Ring", protocol, comm)):
+        if above < size <= most * far and (protocol == "LL" or is_available("Ring", protocol, comm)):
             found = protocol
     return found

@@ -66,32 +66,32 @@ class Release:
 
     since: int
     source: str
-    base: Mapping[str, tuple[float, float, float]] = field(default_factory=lambda: c.BASE_LATENCY)
-    steps: Steps = field(default_factory=lambda: c.STEP_LATENCY)
+    base_latency: Mapping[str, tuple[float, float, float]] = field(default_factory=lambda: c.BASE_LATENCY)
+    step_latency: Steps = field(default_factory=lambda: c.STEP_LATENCY)
     algorithms: frozenset[str] = frozenset(("Tree", "Ring"))
-    ll128: frozenset[int] | None = frozenset((70, 80))
+    ll128_capabilities: frozenset[int] | None = frozenset((70, 80))
     ll128_path: str = "NVB"
     ll_max: Caps = field(default_factory=lambda: c.LL_MAX)
     ring_ll128: Caps = field(default_factory=lambda: _HOPPER_RING_LL128)
     ring_ll128_for: Mapping[str, float] = field(default_factory=dict)
     tree_ll128: Caps = field(default_factory=lambda: _HOPPER_TREE_LL128)
     tree_max: Caps = field(default_factory=lambda: _HOPPER_TREE)
-    bus: Mapping[str, float] = field(default_factory=dict)
+    bus_caps: Mapping[str, float] = field(default_factory=dict)
     ll_share: tuple[float, float] = (0.5, 0.5)
-    lone_ll128: float = c.RING_LL128_SHARE
-    ll_inside: float = 1.0
-    posts: bool = True
-    returns: bool = False
-    lone_trees: bool = False
-    plain_tree: float = c.PLAIN_TREE_SHARE
-    nvls: float = 5 / 6
-    plateau: tuple[float, float] | None = None
+    lone_ll128_share: float = c.RING_LL128_SHARE
+    ll_intra_factor: float = 1.0
+    has_post_overhead: bool = True
+    has_return_hops: bool = False
+    has_lone_tree_steps: bool = False
+    plain_tree_factor: float = c.PLAIN_TREE_SHARE
+    nvls_factor: float = 5 / 6
+    plateau_factors: tuple[float, float] | None = None
 
-    def generation(self, cc: int) -> str:
+    def get_generation(self, cc: int) -> str:
         """Row of the tables: before 2.17 only compute capability 8.0 is Ampere's, before 2.25 Blackwell is Hopper's."""
         if self.since < 17:
             return "Ampere" if cc == 80 else "Volta"
-        row = c.generation(cc)
+        row = c.get_generation(cc)
         return "Hopper" if row == "Blackwell" and self.since < 25 else row
 
 
@@ -101,19 +101,19 @@ _LL128_OF_ONE = dict.fromkeys(c.GENERATIONS, (20.0,) * 3)
 _V2_10 = Release(
     10,
     "v2.10.3-1 (7e51592)",
-    base=_OLD_BASE,
-    steps=_steps(0.52, 28.0, 28.0, 9.6, 0.0, 0.0),
+    base_latency=_OLD_BASE,
+    step_latency=_steps(0.52, 28.0, 28.0, 9.6, 0.0, 0.0),
     ll128_path="NVL",
     ll_max=_LL_AS_AMPERE,
     ring_ll128=_LL128_OF_ONE,
     tree_ll128=_LL128_OF_ONE,
-    bus={"Ampere": 235.0},
+    bus_caps={"Ampere": 235.0},
     ll_share=(1 / 4, 1 / 3),
-    lone_ll128=0.7,
-    ll_inside=1.8,
-    posts=False,
-    plain_tree=1.0,
-    plateau=(1.9, 1.9),
+    lone_ll128_share=0.7,
+    ll_intra_factor=1.8,
+    has_post_overhead=False,
+    plain_tree_factor=1.0,
+    plateau_factors=(1.9, 1.9),
 )
 _V2_5 = replace(
     _V2_10,
@@ -131,30 +131,30 @@ _V2_5 = replace(
 _V2_18 = Release(
     18,
     "v2.20.3-1 (b647562)",
-    base={**c.BASE_LATENCY, "Tree": (6.8, 14.0, 0.0)},
-    steps=_steps(0.6, 28.0, 28.0, 14.0, 23.0, 14.0),
+    base_latency={**c.BASE_LATENCY, "Tree": (6.8, 14.0, 0.0)},
+    step_latency=_steps(0.6, 28.0, 28.0, 14.0, 23.0, 14.0),
     algorithms=_NVLS | {"NVLSTree"},
-    ll128=frozenset((70, 80, 90)),
+    ll128_capabilities=frozenset((70, 80, 90)),
     ll_max=_LL_AS_AMPERE,
     ll_share=(1 / 4, 1 / 3),
-    lone_ll128=0.7,
-    returns=True,
+    lone_ll128_share=0.7,
+    has_return_hops=True,
 )
 _V2_22 = replace(
     _V2_18,
     since=22,
     source="v2.22.3-1 (178b6b7)",
-    steps=_steps(0.6, 28.0, 28.0, 14.0, 25.0, 14.0),
+    step_latency=_steps(0.6, 28.0, 28.0, 14.0, 25.0, 14.0),
     ll_max=c.LL_MAX,
     ll_share=(0.5, 0.5),
 )
 _V2_23 = Release(
     23,
     "v2.24.3-1 (6aae379)",
-    steps=_steps(0.6, 4.0, 14.0, 14.0, 25.0, 14.0),
+    step_latency=_steps(0.6, 4.0, 14.0, 14.0, 25.0, 14.0),
     algorithms=_PAT,
-    ll128=frozenset((70, 80, 90)),
-    lone_trees=True,
+    ll128_capabilities=frozenset((70, 80, 90)),
+    has_lone_tree_steps=True,
 )
 
 
@@ -165,8 +165,8 @@ def _twice(caps: Caps) -> Caps:
 
 #: By version, the oldest first; from 2.28 on as 2.30 (2.29.7 printed its table: tests/nccl/test_tuner.py).
 RELEASES: Final = (
-    replace(_V2_5, since=4, ll128=frozenset()),
-    replace(_V2_5, ll128=frozenset((70,))),
+    replace(_V2_5, since=4, ll128_capabilities=frozenset()),
+    replace(_V2_5, ll128_capabilities=frozenset((70,))),
     replace(_V2_5, since=8),
     _V2_10,
     replace(
@@ -174,14 +174,14 @@ RELEASES: Final = (
         since=17,
         source="v2.17.1-1 (5d3ab08)",
         algorithms=_NVLS,
-        ll128=frozenset((70, 80, 90)),
+        ll128_capabilities=frozenset((70, 80, 90)),
         ring_ll128=_HOPPER_RING_LL128,
         tree_ll128={**_HOPPER_RING_LL128},
         tree_max={**_HOPPER_TREE, "Hopper": (38.7, 41.4, 33.0)},
-        bus={"Ampere": 235.0, "Hopper": 370.0},
-        returns=True,
-        nvls=0.75,
-        plateau=(1.9, 1.5),
+        bus_caps={"Ampere": 235.0, "Hopper": 370.0},
+        has_return_hops=True,
+        nvls_factor=0.75,
+        plateau_factors=(1.9, 1.5),
     ),
     _V2_18,
     _V2_22,
@@ -190,7 +190,7 @@ RELEASES: Final = (
         _V2_23,
         since=25,
         source="v2.25.1-1 (80f6bda)",
-        ll128=frozenset((70, 80, 90, 100, 120)),
+        ll128_capabilities=frozenset((70, 80, 90, 100, 120)),
         ring_ll128=_twice(c.RING_LL128_MAX),
         tree_ll128=_twice(c.TREE_LL128_MAX),
         tree_max=_twice(c.TREE_MAX),
@@ -199,7 +199,7 @@ RELEASES: Final = (
 _SINCE_CURRENT = 28
 
 
-def minor_of(version: Any) -> int | None:
+def parse_version(version: Any) -> int | None:
     """18 of "2.18", "2.18.3" or "2.18.5+cuda12.2"; None where nobody says.
 
     Raises CollsimError for what is no version, and for one that is not known.
@@ -234,9 +234,9 @@ _CAME: Final = (
 )
 
 
-def sentence_of(minor: int | None) -> Sentence:
+def describe_release(minor: int | None) -> Sentence:
     """A sentence on what a version means for a prediction; None: what was assumed."""
-    release = release_of(minor)
+    release = find_release(minor)
     if minor is None:
         return Sentence(
             "NCCL's version is not said: chosen as 2.{newest} would; version= (--nccl) says another", newest=NEWEST
@@ -253,7 +253,7 @@ def sentence_of(minor: int | None) -> Sentence:
     )
 
 
-def release_of(minor: int | None) -> Release | None:
+def find_release(minor: int | None) -> Release | None:
     """The tuner of a version; None for that of 2.30."""
     if minor is None or minor >= _SINCE_CURRENT:
         return None
@@ -264,7 +264,7 @@ def release_of(minor: int | None) -> Release | None:
 # -----------------------------------------------------------------------------------------------------------------
 
 
-def has(
+def has_pair(
     r: Release | None, algorithm: str, protocol: str, graph: Graph | None, comm: Communicator, forced_ll128: bool
 ) -> bool:
     """Is a pair there that 2.30 has? None: that is 2.30."""
@@ -272,24 +272,24 @@ def has(
         return True
     if algorithm not in r.algorithms or (protocol == "LL128" and r.since < 5):
         return False
-    if protocol != "LL128" or forced_ll128 or r.ll128 is None:
+    if protocol != "LL128" or forced_ll128 or r.ll128_capabilities is None:
         return True
     alike = comm.max_cc in (None, comm.cc)
-    return comm.cc in r.ll128 and alike and c.type_at_most(graph.type_intra, r.ll128_path)
+    return comm.cc in r.ll128_capabilities and alike and c.is_type_at_most(graph.type_intra, r.ll128_path)
 
 
-def bandwidth(r: Release, collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
+def compute_bandwidth(r: Release, collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
     """GB/s of nccl-tests' size that the tuner expected."""
-    graph = comm.ring if r.since == 17 and algorithm == "NVLS" else comm.graph(algorithm)
+    graph = comm.ring if r.since == 17 and algorithm == "NVLS" else comm.get_graph(algorithm)
     assert graph is not None
-    bus = min(_bus(algorithm, graph, comm), r.bus.get(r.generation(comm.cc), math.inf))
+    bus = min(_bus(algorithm, graph, comm), r.bus_caps.get(r.get_generation(comm.cc), math.inf))
     bus = _ring_bus(r, collective, protocol, bus, graph, comm) if algorithm == "Ring" else bus
     bus = _tree_bus(r, protocol, bus, graph, comm) if algorithm == "Tree" else bus
     n, blocks = comm.ranks, collective in ("allgather", "reduce_scatter")
     if algorithm == "PAT":
         return bus * c.PAT_SHARE
     if algorithm.startswith("NVLS"):
-        return bus if blocks and r.since >= 23 else bus * r.nvls
+        return bus if blocks and r.since >= 23 else bus * r.nvls_factor
     steps = n if collective in ("broadcast", "reduce") else 2 * (n - 1) if collective == "allreduce" else n - 1
     return bus * (0.5 if algorithm == "Tree" else n / steps)
 
@@ -309,7 +309,7 @@ def _at(comm: Communicator) -> int:
 
 def _ll_max(r: Release, comm: Communicator) -> float:
     """By GPU in one node, by CPU between several."""
-    row = r.generation(comm.cc) if comm.nodes == 1 else "Ampere" if comm.cpu == "amd" else "Volta"
+    row = r.get_generation(comm.cc) if comm.nodes == 1 else "Ampere" if comm.cpu == "amd" else "Volta"
     return r.ll_max[row][_at(comm)]
 
 
@@ -318,34 +318,34 @@ def _ring_bus(r: Release, collective: str, protocol: str, bus: float, graph: Gra
         busy = comm.nodes > 1 or collective in ("allreduce", "reduce")
         return min(_ll_max(r, comm), bus * r.ll_share[0 if busy else 1])
     if protocol == "LL128":
-        share = r.lone_ll128 if comm.local < 2 else c.RING_LL128_SHARE
-        channel = r.ring_ll128_for.get(collective, r.ring_ll128[r.generation(comm.cc)][_at(comm)])
+        share = r.lone_ll128_share if comm.local_ranks < 2 else c.RING_LL128_SHARE
+        channel = r.ring_ll128_for.get(collective, r.ring_ll128[r.get_generation(comm.cc)][_at(comm)])
         return min(share * bus, graph.channels * channel)
     return bus
 
 
 def _tree_bus(r: Release, protocol: str, bus: float, graph: Graph, comm: Communicator) -> float:
-    row, at = r.generation(comm.cc), _at(comm)
+    row, at = r.get_generation(comm.cc), _at(comm)
     bus = min(c.TREE_SHARE * bus, graph.channels * r.tree_max[row][at])
     if protocol == "LL":
         bus = min(bus / c.TREE_LL_DIVISOR, _ll_max(r, comm))
     elif protocol == "LL128":
         channel = r.ring_ll128_for.get("allreduce", r.tree_ll128[row][at])
         bus = min(bus * c.TREE_LL128_SHARE[comm.nodes > 1], graph.channels * channel)
-    return bus * r.plain_tree if graph.pattern == c.TREE else bus
+    return bus * r.plain_tree_factor if graph.pattern == c.TREE else bus
 
 
-def latency(r: Release, collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
+def compute_latency(r: Release, collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
     """Microseconds of a call without bytes, as the tuner counted them."""
-    graph = comm.ring if r.since == 17 and algorithm == "NVLS" else comm.graph(algorithm)
+    graph = comm.ring if r.since == 17 and algorithm == "NVLS" else comm.get_graph(algorithm)
     assert graph is not None
     p, nodes = c.PROTOCOLS.index(protocol), comm.nodes
     inside = "NVLINK" if graph.type_intra == "NVL" else "PCI"
-    intra = r.steps[inside][algorithm][p] * (r.ll_inside if nodes > 1 and protocol == "LL" else 1.0)
-    lone = r.lone_trees and comm.local == 1 and algorithm != "NVLSTree"
-    inter = r.steps["NET"]["Tree" if lone else algorithm][p]
+    intra = r.step_latency[inside][algorithm][p] * (r.ll_intra_factor if nodes > 1 and protocol == "LL" else 1.0)
+    lone = r.has_lone_tree_steps and comm.local_ranks == 1 and algorithm != "NVLSTree"
+    inter = r.step_latency["NET"]["Tree" if lone else algorithm][p]
     inter += graph.latency_inter * (2 if protocol == "Simple" else 1)
-    base, depth = r.base[algorithm][p], math.floor(math.log2(nodes))
+    base, depth = r.base_latency[algorithm][p], math.floor(math.log2(nodes))
     if algorithm == "Ring":
         return base + _ring_latency(r, collective, protocol, graph, comm, intra, inter)
     if algorithm == "Tree":
@@ -362,19 +362,19 @@ def _ring_latency(
 ) -> float:
     p, n, nodes = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes
     if collective in ("broadcast", "reduce"):
-        row = r.steps["NET" if nodes > 1 else "NVLINK" if graph.type_intra == "NVL" else "PCI"]
+        row = r.step_latency["NET" if nodes > 1 else "NVLINK" if graph.type_intra == "NVL" else "PCI"]
         return row["Ring"][p] if graph.same_channels else n * row["Tree" if protocol == "Simple" else "Ring"][p]
     rounds = 2 if collective == "allreduce" else 1
     far = rounds * (nodes - 1)
-    if r.returns and collective == "allreduce" and nodes > 1:
+    if r.has_return_hops and collective == "allreduce" and nodes > 1:
         far = 2 * nodes
-    if r.posts and nodes > 1:
+    if r.has_post_overhead and nodes > 1:
         intra = max(intra, c.NET_OVERHEAD[comm.cpu] * (3 if protocol == "Simple" else 1))
     return (rounds * (n - 1) - far) * intra + far * inter
 
 
-def plateau(r: Release, comm: Communicator, nbytes: int) -> float | None:
+def get_plateau_factor(r: Release, comm: Communicator, nbytes: int) -> float | None:
     """Factor on the latency of a ring's allreduce over nodes before 2.18; None where it is that of 2.30."""
-    if r.plateau is None:
+    if r.plateau_factors is None:
         return None
-    return r.plateau[comm.cc >= 90] if nbytes >= comm.ranks / 16 * 65536 else 1.0
+    return r.plateau_factors[comm.cc >= 90] if nbytes >= comm.ranks / 16 * 65536 else 1.0

@@ -32,12 +32,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..machine.fabric_cost import ONE_SWITCH, Between
+from ..machine.fabric_cost import ONE_SWITCH, FabricCost
 from ..machine.facts import PCIE_GBPS, Facts
 from ..search import constants as c
 from . import rccl
-from .links import FABRICS, MEASURED, Parameters
-from .tuner import Communicator, column, filled_channels
+from .links import FABRICS, MEASURED, LinkParameters
+from .tuner import Communicator, count_filled_channels, get_cap_column
 
 _ROOTED = ("broadcast", "reduce")
 _BLOCKS = ("allgather", "reduce_scatter")
@@ -78,12 +78,12 @@ class Call:
     nbytes: int
     facts: Facts
     comm: Communicator
-    links: Parameters = MEASURED
-    between: Between = ONE_SWITCH
+    links: LinkParameters = MEASURED
+    fabric: FabricCost = ONE_SWITCH
 
 
 @dataclass(frozen=True)
-class Time:
+class TimeParts:
     """A prediction taken apart, all in seconds. `total` is their sum; `limit` names the tightest link."""
 
     launch: float
@@ -96,20 +96,20 @@ class Time:
     def total(self) -> float:
         return self.launch + self.steps + self.bytes + self.fill
 
-    def times(self, factor: float) -> Time:
+    def scale(self, factor: float) -> TimeParts:
         """All parts by a factor: what a calibration found that the parts do not explain."""
-        return Time(self.launch * factor, self.steps * factor, self.bytes * factor, self.fill * factor, self.limit)
+        return TimeParts(self.launch * factor, self.steps * factor, self.bytes * factor, self.fill * factor, self.limit)
 
 
-def time_of(call: Call) -> Time:
+def compute_time(call: Call) -> TimeParts:
     """Seconds of one call, taken apart."""
-    steps = step_time(call, call.collective, call.protocol)
-    flow, limit = byte_time(call)
-    fill = fill_time(call, steps, flow)
-    return Time(launch_time(call, steps + flow + fill), steps, flow, fill, limit)
+    steps = compute_step_time(call, call.collective, call.protocol)
+    flow, limit = compute_byte_time(call)
+    fill = compute_fill_time(call, steps, flow)
+    return TimeParts(compute_launch_time(call, steps + flow + fill), steps, flow, fill, limit)
 
 
-def launch_time(call: Call, busy: float = 0.0) -> float:
+def compute_launch_time(call: Call, busy: float = 0.0) -> float:
     """Seconds that starting adds to `busy` seconds of steps and bytes: a kernel's own start, and what launching it on
     the host takes beyond the kernel before, which it overlaps with.
 
@@ -117,12 +117,12 @@ def launch_time(call: Call, busy: float = 0.0) -> float:
     """
     k = call.links
     kernel = busy + (k.kernel_p2p if call.collective in _POINT_TO_POINT else k.kernel)
-    longer, shorter = sorted((host_time(call), kernel), reverse=True)
+    longer, shorter = sorted((compute_host_time(call), kernel), reverse=True)
     joined: float = longer * (1 + (shorter / longer) ** k.overlap) ** (1 / k.overlap)
     return joined - busy
 
 
-def host_time(call: Call) -> float:
+def compute_host_time(call: Call) -> float:
     """Seconds that a process needs to launch a call on its GPUs; none for a graph that was captured before."""
     k, facts = call.links, call.facts
     if facts.launch == "graph":
@@ -132,25 +132,25 @@ def host_time(call: Call) -> float:
         return first  # a process per GPU, and the root does not wait for the others
     peers = min(facts.ranks - 1, _PEERS) * k.peer if call.collective == "alltoall" else 0.0
     each = k.launch_each if facts.launch else k.launch_per_gpu
-    gpus = 1 if facts.launch == "process per gpu" else facts.per_host
+    gpus = 1 if facts.launch == "process per gpu" else facts.ranks_per_host
     return first + each * gpus * (k.blocks if call.collective in _BLOCKS else 1.0) + peers
 
 
-def step_time(call: Call, collective: str, protocol: str) -> float:
+def compute_step_time(call: Call, collective: str, protocol: str) -> float:
     """Seconds spent in steps that wait for one another."""
     k, facts = call.links, call.facts
-    near, far = hops(collective, call.algorithm, facts)
+    near, far = count_hops(collective, call.algorithm, facts)
     p, nvls = c.PROTOCOLS.index(protocol), call.algorithm.startswith("NVLS")
     factors = k.step_bulk if protocol == "Simple" else k.step
-    row = "NVLINK" if facts.inside in FABRICS or nvls else "PCI"
-    inside = _latency(call, row, call.algorithm, p) * factors.get("nvls" if nvls else facts.inside, 1.0)
-    table = "Tree" if facts.local == 1 and not nvls else call.algorithm
+    row = "NVLINK" if facts.wiring in FABRICS or nvls else "PCI"
+    inside = _latency(call, row, call.algorithm, p) * factors.get("nvls" if nvls else facts.wiring, 1.0)
+    table = "Tree" if facts.local_ranks == 1 and not nvls else call.algorithm
     between = _latency(call, "NET", table, p) * factors.get(facts.net, 1.0)
     if facts.nodes > 1 and facts.gdr is False and facts.net != "tcp":
         between *= k.step_without_gdr
     if protocol != "Simple" and call.nbytes >= k.eager.get(facts.net, math.inf):
         between += k.rendezvous * 1e6
-    between += call.between.wait * 1e6
+    between += call.fabric.hop_delay * 1e6
     between += k.software.get(facts.net, 0.0) * 1e6
     if collective in _ROOTED:  # a slot is free when word of it has come back, after two hops
         between *= min(1.0, 2 * max(_filled(call), 1 / _SLOTS))
@@ -161,15 +161,15 @@ def step_time(call: Call, collective: str, protocol: str) -> float:
 def _latency(call: Call, row: str, algorithm: str, protocol: int) -> float:
     """Microseconds of a step by the library's own table."""
     if call.comm.rccl:
-        return rccl.step_latency(row, algorithm, protocol)
+        return rccl.get_step_latency(row, algorithm, protocol)
     return c.STEP_LATENCY[row][algorithm][protocol]
 
 
-def hops(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
+def count_hops(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
     """Steps inside a node and between nodes that follow one another."""
     depth = math.log2(facts.nodes)
     if algorithm == "Tree":
-        return 2 * (facts.local - 1), 2 * depth
+        return 2 * (facts.local_ranks - 1), 2 * depth
     if algorithm in ("NVLS", "NVLSTree"):
         return 1, 2 * depth
     if algorithm == "PAT":
@@ -181,7 +181,7 @@ def hops(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
     return rounds * (facts.ranks - 1) - far, far
 
 
-def fill_time(call: Call, steps: float, flow: float) -> float:
+def compute_fill_time(call: Call, steps: float, flow: float) -> float:
     """What a step cannot overlap with the next: grows as the root of latency and bytes, gone where chunks are many.
 
     Thread blocks of newer GPUs move more, so that less is left: by NCCL's own rate per channel
@@ -193,38 +193,38 @@ def fill_time(call: Call, steps: float, flow: float) -> float:
     slow = _slower(facts)
     wait = steps + k.wait[call.protocol]
     if call.collective in _ROOTED:
-        wait += k.chain * _filled(call) * step_time(call, "allgather", "Simple")
-    share = k.fill[call.protocol] * (k.fill_pcie if facts.nodes == 1 and facts.inside in ("pcie", "host") else 1.0)
+        wait += k.chain * _filled(call) * compute_step_time(call, "allgather", "Simple")
+    share = k.fill[call.protocol] * (k.fill_pcie if facts.nodes == 1 and facts.wiring in ("pcie", "host") else 1.0)
     pipeline = slow * share * math.sqrt(wait * flow) / (1 + flow / (wait * k.fade[call.protocol]))
-    return pipeline + drain_time(call, flow)
+    return pipeline + compute_drain_time(call, flow)
 
 
 def _filled(call: Call) -> float:
     """Share of the slots of its way that a broadcast or reduce fills, 1 where it waits for the call before: with LL the
     root goes on while small calls are on their way; with Simple all wait for their neighbours at the end of a call."""
-    return min(1.0, call.nbytes / call.links.ahead) if call.protocol == "LL" else 1.0
+    return min(1.0, call.nbytes / call.links.run_ahead) if call.protocol == "LL" else 1.0
 
 
 def _piece_time(call: Call, flow: float) -> float:
     """What sends and receives add to `flow`: a small piece goes over one channel, which is slower than the link; of a
     large one, whose parts go over many at once, the last chunk."""
-    facts, rate = call.facts, channel_rate(call) * _SENDING
+    facts, rate = call.facts, compute_channel_rate(call) * _SENDING
     piece = call.nbytes / (facts.ranks if call.collective == "alltoall" else 1)
-    chunk = _NVLINK_CHUNK if facts.nodes == 1 and facts.inside in FABRICS else _CHUNK_ELSEWHERE
+    chunk = _NVLINK_CHUNK if facts.nodes == 1 and facts.wiring in FABRICS else _CHUNK_ELSEWHERE
     return max(min(piece, call.links.p2p_split) / rate - flow, min(piece, chunk) / rate)
 
 
-def channel_rate(call: Call) -> float:
+def compute_channel_rate(call: Call) -> float:
     """B/s that one channel moves."""
     return call.links.channel[call.protocol] / _slower(call.facts)
 
 
 def _slower(facts: Facts) -> float:
     """How much slower the thread blocks of Volta and Ampere are than those of this GPU, as NCCL counts them."""
-    return c.RING_LL128_MAX["Volta"][0] / c.RING_LL128_MAX[c.generation(facts.cc or 90)][0]
+    return c.RING_LL128_MAX["Volta"][0] / c.RING_LL128_MAX[c.get_generation(facts.cc or 90)][0]
 
 
-def drain_time(call: Call, flow: float) -> float:
+def compute_drain_time(call: Call, flow: float) -> float:
     """What the last slice of a ring adds: it is received before it is copied out, with nothing behind it to overlap
     with.
 
@@ -243,80 +243,85 @@ def drain_time(call: Call, flow: float) -> float:
     ):
         return 0.0
     steps = (2 if call.collective == "allreduce" else 1) * (n - 1)
-    return flow / steps / _SLICES * min(1.0, _CHUNK * n * (call.comm.free or call.comm.running_channels) / call.nbytes)
+    return (
+        flow
+        / steps
+        / _SLICES
+        * min(1.0, _CHUNK * n * (call.comm.unbounded_channels or call.comm.running_channels) / call.nbytes)
+    )
 
 
-def byte_time(call: Call) -> tuple[float, str]:
+def compute_byte_time(call: Call) -> tuple[float, str]:
     """Seconds that the bytes need on the tightest link, and which that is."""
     facts, tree = call.facts, call.algorithm == "Tree"
-    near, far = loads(call.collective, call.algorithm, facts)
+    near, far = compute_loads(call.collective, call.algorithm, facts)
     share = _PAYLOAD[call.protocol]
     times: dict[str, float] = {}
-    if facts.local > 1:
+    if facts.local_ranks > 1:
         inside = share * (call.links.tree if tree else 1.0)
-        times[facts.inside] = near * call.nbytes / (inside_rate(call) * inside)
+        times[facts.wiring] = near * call.nbytes / (compute_intra_rate(call) * inside)
     if facts.nodes > 1:
-        times[facts.net] = far * call.nbytes / (net_rate(call) * share)
-    if facts.nodes > 1 and call.between.times > 1:
-        times["fabric"] = far * call.nbytes / (fabric_rate(call) * share)
-    if unaligned(call.collective, call.protocol, call.nbytes, facts.ranks):
+        times[facts.net] = far * call.nbytes / (compute_net_rate(call) * share)
+    if facts.nodes > 1 and call.fabric.slowdown > 1:
+        times["fabric"] = far * call.nbytes / (compute_fabric_rate(call) * share)
+    if has_unaligned_blocks(call.collective, call.protocol, call.nbytes, facts.ranks):
         times = {name: seconds / call.links.unaligned for name, seconds in times.items()}
-    if (cap := channel_cap(call)) < math.inf:
+    if (cap := compute_channel_cap(call)) < math.inf:
         times["channels"] = (far if tree and facts.nodes > 2 else near) * call.nbytes / cap
     limit = max(times, key=lambda name: times[name])
     return times[limit], limit
 
 
-def unaligned(collective: str, protocol: str, nbytes: int, ranks: int) -> bool:
+def has_unaligned_blocks(collective: str, protocol: str, nbytes: int, ranks: int) -> bool:
     """Whether ranks' blocks do not begin where a thread can copy 16 bytes at a time. LL copies 8 whatever comes; a size
     that ranks do not divide is rounded to 16 bytes each, as nccl-tests does."""
     block, rest = divmod(nbytes, ranks)
     return collective in _BLOCKS and protocol != "LL" and rest == 0 and block % _AT_A_TIME != 0
 
 
-def loads(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
+def compute_loads(collective: str, algorithm: str, facts: Facts) -> tuple[float, float]:
     """Buffers that the busiest GPU sends over its links inside the node, and that a node sends to the network."""
-    n, nodes, local = facts.ranks, facts.nodes, facts.local
+    n, nodes, local = facts.ranks, facts.nodes, facts.local_ranks
     if collective == "alltoall":
         return (n - 1) / n, (n - local) * local / n
     if collective == "sendrecv" or collective in _ROOTED:
         return 1.0, 1.0
     if algorithm == "Tree":
-        return (1.0 if n == 2 else 2.0), tree_load(nodes)
+        return (1.0 if n == 2 else 2.0), get_tree_load(nodes)
     if algorithm in ("NVLS", "NVLSTree"):
-        return (1 + 1 / local if collective == "allreduce" else (n - 1) / n), tree_load(nodes)
+        return (1 + 1 / local if collective == "allreduce" else (n - 1) / n), get_tree_load(nodes)
     rounds = 2 if collective == "allreduce" else 1
     return rounds * (n - 1) / n, rounds * (n - 1) / n
 
 
-def tree_load(nodes: int) -> float:
+def get_tree_load(nodes: int) -> float:
     """Buffers that the busiest node sends over the network for two trees, each of half of the buffer, up and down."""
     return _TREE_LOADS.get(nodes, 2.0)
 
 
-def inside_rate(call: Call) -> float:
+def compute_intra_rate(call: Call) -> float:
     """B/s that a GPU really moves to its peers in one direction."""
     k, facts = call.links, call.facts
-    if facts.inside == "host":
-        one_way = call.collective in _ROOTED or facts.partly
+    if facts.wiring == "host":
+        one_way = call.collective in _ROOTED or facts.staged_between_switches
         rate = facts.link_rate * k.host_one_way * (1.0 if one_way else 0.5)
-        return rate * k.host_crossing if facts.crossing else rate
+        return rate * k.host_crossing if facts.crosses_sockets else rate
     if (
         call.algorithm in ("NVLS", "NVLSTree") and call.collective == "allreduce"
     ):  # others only multicast, as fast as a ring
         return facts.link_rate * k.nvls_carries[90 if facts.cc < 100 else 100]
-    rate = facts.link_rate * k.carries[inside_kind(facts)]
-    return rate * k.crossing if facts.inside == "pcie" and facts.crossing else rate
+    rate = facts.link_rate * k.carries[get_intra_kind(facts)]
+    return rate * k.crossing if facts.wiring == "pcie" and facts.crosses_sockets else rate
 
 
-def inside_kind(facts: Facts) -> str:
+def get_intra_kind(facts: Facts) -> str:
     """The entry of `links.CARRIES` for the links inside a node."""
-    if facts.inside in ("nvswitch", "mesh", "cube"):
+    if facts.wiring in ("nvswitch", "mesh", "cube"):
         return f"nvlink-{max(g for g in (70, 80, 90, 100) if g <= max(facts.cc, 70))}"
-    return f"pcie{facts.pcie}" if facts.inside == "pcie" else facts.inside
+    return f"pcie{facts.pcie}" if facts.wiring == "pcie" else facts.wiring
 
 
-def net_rate(call: Call) -> float:
+def compute_net_rate(call: Call) -> float:
     """B/s that the NICs of a node really carry in one direction."""
     k, facts = call.links, call.facts
     nics = 1.0 if call.collective == "sendrecv" else facts.nics
@@ -324,38 +329,38 @@ def net_rate(call: Call) -> float:
     if facts.net == "tcp":
         rate = min(rate, k.tcp_per_nic)
     elif call.collective not in _ROOTED:  # one way alone is not held back
-        rate = min(rate, bridge_rate(call))
+        rate = min(rate, compute_bridge_rate(call))
     rate *= k.net_p2p.get(call.collective, 1.0)
-    return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local)
+    return min(nics * rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local_ranks)
 
 
-def bridge_rate(call: Call) -> float:
+def compute_bridge_rate(call: Call) -> float:
     """B/s that send and receive each get where they meet on the way to a NIC, in its slot's host bridge or in host
     memory; inf where a NIC sits on the GPU's own switch."""
     k, facts = call.links, call.facts
     slot = PCIE_GBPS[facts.pcie] * 1e9
     if facts.gdr is False and facts.net in ("ib", "roce", "efa"):
         return slot * k.without_gdr
-    return slot * k.host_bridge if facts.card else math.inf
+    return slot * k.host_bridge if facts.is_pcie_card else math.inf
 
 
-def fabric_rate(call: Call) -> float:
+def compute_fabric_rate(call: Call) -> float:
     """B/s that cables between switches leave to a node in one direction: they carry as much of their nominal rate as
     cards do."""
     k, facts = call.links, call.facts
     nics = 1.0 if call.collective == "sendrecv" else facts.nics
     rate = nics * facts.nic_rate * k.carries[facts.net]
-    return min(rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local) / call.between.times
+    return min(rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local_ranks) / call.fabric.slowdown
 
 
-def channel_cap(call: Call) -> float:
+def compute_channel_cap(call: Call) -> float:
     """B/s that the thread blocks of all channels can move, by NCCL's own caps and by what a channel moves of those that
     a call of this size fills; inf for NVLS, where the switch moves them.
     """
     if call.collective in _POINT_TO_POINT or call.algorithm.startswith("NVLS"):
         return _nccls_cap(call)
-    filled = filled_channels(call.algorithm, call.protocol, call.comm, call.nbytes)
-    return min(_nccls_cap(call), filled * channel_rate(call))
+    filled = count_filled_channels(call.algorithm, call.protocol, call.comm, call.nbytes)
+    return min(_nccls_cap(call), filled * compute_channel_rate(call))
 
 
 def _nccls_cap(call: Call) -> float:
@@ -365,8 +370,8 @@ def _nccls_cap(call: Call) -> float:
     and receives have no cap of NCCL's: one channel is taken to move what a channel of the search moves with LL128,
     which is twice its share and binds only where NCCL_MAX_NCHANNELS leaves few. LL fills half of its lines.
     """
-    comm, at = call.comm, column(call.comm.nodes)
-    row, channels = c.generation(comm.cc), min(comm.ring.channels, comm.running_channels / 2) * 1e9
+    comm, at = call.comm, get_cap_column(call.comm.nodes)
+    row, channels = c.get_generation(comm.cc), min(comm.ring.channels, comm.running_channels / 2) * 1e9
     if call.algorithm.startswith("NVLS"):
         return math.inf
     alone = comm.running_channels * c.RING_LL128_MAX[row][at] * 1e9

@@ -68,7 +68,7 @@ class Communicator:
     cpu: str = "intel"
     max_cc: int | None = None
     channels: int | None = None
-    free: int | None = None
+    unbounded_channels: int | None = None
     pat: bool | None = None
     collnet: bool = False
     release: Release | None = None
@@ -77,11 +77,11 @@ class Communicator:
     protocols: str = ""
 
     @property
-    def local(self) -> float:
+    def local_ranks(self) -> float:
         """Ranks per node."""
         return self.ranks / self.nodes
 
-    def graph(self, algorithm: str) -> Graph | None:
+    def get_graph(self, algorithm: str) -> Graph | None:
         """Tree and PAT use the tree graph, NVLS and NVLSTree the nvls graph."""
         return {"Ring": self.ring, "Tree": self.tree, "PAT": self.tree, "NVLS": self.nvls, "NVLSTree": self.nvls}.get(
             algorithm
@@ -90,10 +90,10 @@ class Communicator:
     @property
     def running_channels(self) -> int:
         """Channels of the communicator after doubling."""
-        return self.channels if self.channels is not None else doubled(self.ring.channels)
+        return self.channels if self.channels is not None else double_channels(self.ring.channels)
 
 
-def doubled(channels: int) -> int:
+def double_channels(channels: int) -> int:
     """A ring and its copy for the other half of the trees, at most 64 (src/graph/connect.cc)."""
     return min(2 * channels, c.MAX_CHANNELS)
 
@@ -130,7 +130,9 @@ _EXIST = {
 }
 
 
-def cost_table(collective: str, comm: Communicator, algorithms: str = "", protocols: str = "") -> tuple[TunerCost, ...]:
+def compute_cost_table(
+    collective: str, comm: Communicator, algorithms: str = "", protocols: str = ""
+) -> tuple[TunerCost, ...]:
     """Latency (us) and bandwidth (GB/s, of nccl-tests' size) of every (algorithm, protocol) that may be chosen.
 
     Args:
@@ -140,33 +142,35 @@ def cost_table(collective: str, comm: Communicator, algorithms: str = "", protoc
     if collective not in _EXIST:
         raise CollsimError(unknown("collective of NCCL's tuner", collective, _EXIST))
     algorithms, protocols = algorithms or comm.algorithms, protocols or comm.protocols
-    allowed_a = allowed(algorithms, collective, c.ALGORITHMS, "NCCL_ALGO")
-    allowed_p = allowed(protocols, collective, c.PROTOCOLS, "NCCL_PROTO")
+    allowed_a = parse_allowed_names(algorithms, collective, c.ALGORITHMS, "NCCL_ALGO")
+    allowed_p = parse_allowed_names(protocols, collective, c.PROTOCOLS, "NCCL_PROTO")
     table = []
     for algorithm in _EXIST[collective]:
         for protocol in c.PROTOCOLS:
             if algorithm not in allowed_a or protocol not in allowed_p:
                 continue
-            if not available(
+            if not is_available(
                 collective, algorithm, protocol, comm, forced_ll128=bool(protocols) and "^" not in protocols
             ):
                 continue
-            bandwidth = bandwidth_of(collective, algorithm, protocol, comm)
+            bandwidth = compute_bandwidth(collective, algorithm, protocol, comm)
             if bandwidth > 0:
                 table.append(
-                    TunerCost(algorithm, protocol, latency_of(collective, algorithm, protocol, comm), bandwidth)
+                    TunerCost(algorithm, protocol, compute_latency(collective, algorithm, protocol, comm), bandwidth)
                 )
     return tuple(table)
 
 
-def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "", protocols: str = "") -> TunerChoice:
+def choose_algorithm(
+    collective: str, comm: Communicator, nbytes: int, algorithms: str = "", protocols: str = ""
+) -> TunerChoice:
     """The algorithm, protocol, channels and threads that NCCL takes for one call of `nbytes` (nccl-tests' size).
 
     Raises CollsimError where NCCL_ALGO and NCCL_PROTO leave nothing.
     """
     if comm.ranks == 1:
         return TunerChoice("Ring", "Simple", 1, c.LEAST_THREADS, 0.0)
-    table = cost_table(collective, comm, algorithms, protocols)
+    table = compute_cost_table(collective, comm, algorithms, protocols)
     if not table:
         where = Sentence(
             "{collective} on {ranks} ranks over {nodes} nodes",
@@ -176,15 +180,15 @@ def choose(collective: str, comm: Communicator, nbytes: int, algorithms: str = "
         )
         why = "NCCL_ALGO={algorithms!r} and NCCL_PROTO={protocols!r} leave nothing for {where}"
         raise CollsimError(why, algorithms=algorithms, protocols=protocols, where=where)
-    costs = {(e.algorithm, e.protocol): time_of(collective, e, comm, nbytes) for e in table}
+    costs = {(e.algorithm, e.protocol): compute_tuner_time(collective, e, comm, nbytes) for e in table}
     algorithm, protocol = min(costs, key=lambda key: costs[key])
     if comm.rccl and not protocols:
-        protocol = rccl.protocol_of(collective, comm, nbytes, protocol)
-    channels, threads = resources(algorithm, protocol, comm, nbytes)
+        protocol = rccl.choose_protocol(collective, comm, nbytes, protocol)
+    channels, threads = choose_resources(algorithm, protocol, comm, nbytes)
     return TunerChoice(algorithm, protocol, channels, threads, costs[algorithm, protocol], MappingProxyType(costs))
 
 
-def allowed(spec: str, collective: str, known: tuple[str, ...], variable: str) -> frozenset[str]:
+def parse_allowed_names(spec: str, collective: str, known: tuple[str, ...], variable: str) -> frozenset[str]:
     """The names that NCCL_ALGO or NCCL_PROTO leaves: a list, `^` for all but, or `collective:list` parts joined by
     `;`."""
     for part in spec.split(";"):
@@ -206,12 +210,14 @@ def _canonical(name: str, known: tuple[str, ...], variable: str) -> str:
     raise CollsimError(unknown(Sentence("value of {variable}", variable=variable), name.strip(), known))
 
 
-def available(collective: str, algorithm: str, protocol: str, comm: Communicator, forced_ll128: bool = False) -> bool:
+def is_available(
+    collective: str, algorithm: str, protocol: str, comm: Communicator, forced_ll128: bool = False
+) -> bool:
     """Does NCCL consider this pair at all on these ranks (tuning.cc, ncclTopoTuneModel)?"""
     if comm.rccl:
-        return rccl.available(algorithm, protocol, comm)
-    graph = comm.graph(algorithm)
-    if not releases.has(comm.release, algorithm, protocol, graph, comm, forced_ll128):
+        return rccl.is_available(algorithm, protocol, comm)
+    graph = comm.get_graph(algorithm)
+    if not releases.has_pair(comm.release, algorithm, protocol, graph, comm, forced_ll128):
         return False
     if algorithm not in ("Ring", "Tree"):
         if protocol != "Simple":
@@ -224,7 +230,7 @@ def available(collective: str, algorithm: str, protocol: str, comm: Communicator
             return False
         if algorithm == "NVLSTree":
             return comm.nodes > 1
-        return (comm.nodes == 1 or comm.collnet) and (collective == "allreduce" or comm.local <= c.MAX_NVLS_ARITY)
+        return (comm.nodes == 1 or comm.collnet) and (collective == "allreduce" or comm.local_ranks <= c.MAX_NVLS_ARITY)
     if protocol == "LL128" and graph is not None:
         return forced_ll128 or _ll128_allowed(graph, comm)
     return graph is not None
@@ -233,17 +239,19 @@ def available(collective: str, algorithm: str, protocol: str, comm: Communicator
 def _ll128_allowed(graph: Graph, comm: Communicator) -> bool:
     max_cc = comm.cc if comm.max_cc is None else comm.max_cc
     far = "PXN" if comm.cc >= 90 else "PXB"
-    inter = comm.nodes == 1 or c.type_at_most(graph.type_inter, far)
-    return c.type_at_most(graph.type_intra, "NVB") and inter and comm.cc >= 70 and (comm.cc == max_cc or comm.cc >= 90)
+    inter = comm.nodes == 1 or c.is_type_at_most(graph.type_inter, far)
+    return (
+        c.is_type_at_most(graph.type_intra, "NVB") and inter and comm.cc >= 70 and (comm.cc == max_cc or comm.cc >= 90)
+    )
 
 
-def bandwidth_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
+def compute_bandwidth(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
     """GB/s of nccl-tests' size that the tuner expects; 0 where the algorithm is not there."""
     if comm.rccl:
-        return rccl.bandwidth_of(collective, algorithm, protocol, comm)
+        return rccl.compute_bandwidth(collective, algorithm, protocol, comm)
     if comm.release is not None:
-        return releases.bandwidth(comm.release, collective, algorithm, protocol, comm)
-    graph = comm.graph(algorithm)
+        return releases.compute_bandwidth(comm.release, collective, algorithm, protocol, comm)
+    graph = comm.get_graph(algorithm)
     assert graph is not None
     n, rooted = comm.ranks, collective in ("broadcast", "reduce")
     steps = n if rooted else 2 * (n - 1) if collective == "allreduce" else n - 1
@@ -257,17 +265,17 @@ def bandwidth_of(collective: str, algorithm: str, protocol: str, comm: Communica
 
 
 def _nvls_bandwidth(collective: str, algorithm: str, graph: Graph, comm: Communicator) -> float:
-    row = c.generation(comm.cc)
+    row = c.get_generation(comm.cc)
     intra = graph.bw_intra * c.NVLS_EFFICIENCY[row] * (graph.channels - 1) / graph.channels
-    intra *= 2 if collective == "allreduce" else (comm.local - 1) / comm.local
+    intra *= 2 if collective == "allreduce" else (comm.local_ranks - 1) / comm.local_ranks
     inter = graph.bw_inter * (2 if comm.nodes <= 2 and algorithm == "NVLSTree" else 1)
-    cap = c.NVLSTREE_MAX[row][column(comm.nodes)] if algorithm == "NVLSTree" else math.inf
+    cap = c.NVLSTREE_MAX[row][get_cap_column(comm.nodes)] if algorithm == "NVLSTree" else math.inf
     return min(intra, inter, cap)
 
 
 def _capped(algorithm: str, protocol: str, bus: float, graph: Graph, comm: Communicator) -> float:
     """The bus bandwidth after the caps of tuning.cc, in the order in which it applies them."""
-    at, row = column(comm.nodes), c.generation(comm.cc)
+    at, row = get_cap_column(comm.nodes), c.get_generation(comm.cc)
     ll_row = row if comm.nodes == 1 else "Ampere" if comm.cpu == "amd" else "Volta"
     if algorithm == "Ring":
         if protocol == "LL":
@@ -283,18 +291,18 @@ def _capped(algorithm: str, protocol: str, bus: float, graph: Graph, comm: Commu
     return bus * c.PAT_SHARE if algorithm == "PAT" else bus
 
 
-def latency_of(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
+def compute_latency(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
     """Microseconds of a call without bytes, as the tuner counts them."""
     if comm.rccl:
-        return rccl.latency_of(collective, algorithm, protocol, comm)
+        return rccl.compute_latency(collective, algorithm, protocol, comm)
     if comm.release is not None:
-        return releases.latency(comm.release, collective, algorithm, protocol, comm)
-    graph = comm.graph(algorithm)
+        return releases.compute_latency(comm.release, collective, algorithm, protocol, comm)
+    graph = comm.get_graph(algorithm)
     assert graph is not None
     p, n, nodes = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes
     inside = "NVLINK" if graph.type_intra == "NVL" else "PCI"
     intra = c.STEP_LATENCY[inside][algorithm][p]
-    inter = c.STEP_LATENCY["NET"]["Tree" if comm.local == 1 and algorithm != "NVLSTree" else algorithm][p]
+    inter = c.STEP_LATENCY["NET"]["Tree" if comm.local_ranks == 1 and algorithm != "NVLSTree" else algorithm][p]
     inter += graph.latency_inter * (2 if protocol == "Simple" else 1)
     base, depth = c.BASE_LATENCY[algorithm][p], math.floor(math.log2(nodes))
     if algorithm == "Ring":
@@ -326,11 +334,13 @@ def _ring_latency(
     return (steps - far) * intra + far * inter
 
 
-def time_of(collective: str, cost: TunerCost, comm: Communicator, nbytes: int) -> float:
+def compute_tuner_time(collective: str, cost: TunerCost, comm: Communicator, nbytes: int) -> float:
     """Microseconds that the tuner believes a call of `nbytes` takes."""
     bandwidth, latency = cost.bandwidth, cost.latency
     if comm.rccl:
-        return latency + nbytes / (1000 * bandwidth * rccl.corrected(cost.algorithm, cost.protocol, comm, nbytes))
+        return latency + nbytes / (
+            1000 * bandwidth * rccl.get_bandwidth_correction(cost.algorithm, cost.protocol, comm, nbytes)
+        )
     level = (nbytes >> 6).bit_length() - 1
     if collective == "allreduce":
         corrected = cost.algorithm == "Tree" or (
@@ -345,14 +355,14 @@ def time_of(collective: str, cost: TunerCost, comm: Communicator, nbytes: int) -
 
 def _plateau(comm: Communicator, nbytes: int) -> float:
     """Factor on the latency of a ring over several nodes."""
-    older = None if comm.release is None else releases.plateau(comm.release, comm, nbytes)
+    older = None if comm.release is None else releases.get_plateau_factor(comm.release, comm, nbytes)
     if older is not None:
         return older
     many = nbytes // (comm.running_channels * comm.ranks) >= c.RING_PLATEAU_BYTES
     return c.RING_PLATEAU[comm.cc >= 80] if many else 1.0
 
 
-def resources(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> tuple[int, int]:
+def choose_resources(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> tuple[int, int]:
     """(channels, threads per channel) of a call: fewer of both where there is too little to do (src/enqueue.cc,
     topoGetAlgoInfo)."""
     if algorithm in ("NVLS", "NVLSTree"):
@@ -377,13 +387,13 @@ def _threads(algorithm: str, protocol: str, comm: Communicator) -> tuple[int, in
     return threads, c.THREAD_THRESHOLD[protocol] * (comm.ranks if algorithm == "Ring" and protocol == "LL" else 1)
 
 
-def filled_channels(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> float:
+def count_filled_channels(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> float:
     """Channels whose threads all have work in a call: those of `resources` without their steps, so that a byte more
     never makes a call shorter."""
     threads, least = _threads(algorithm, protocol, comm)
     return min(float(comm.running_channels), max(1.0, nbytes / (threads * least)))
 
 
-def column(nodes: int) -> int:
+def get_cap_column(nodes: int) -> int:
     """Column of the cap tables: one node, two, more."""
     return min(nodes, 3) - 1

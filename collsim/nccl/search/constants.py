@@ -224,17 +224,17 @@ CHANNEL_TRAFFIC = 32 * 1024
 NVLS_CHANNELS: Final = {90: (16, 16), 100: (24, 32)}
 
 
-def generation(cc: int) -> str:
+def get_generation(cc: int) -> str:
     """Row of the cap tables for a compute capability such as 80."""
     return GENERATIONS[0 if cc < 80 else 1 if cc < 90 else 2 if cc < 100 else 3]
 
 
-def speeds(cc: int, nodes: int) -> tuple[float, ...]:
+def get_speeds(cc: int, nodes: int) -> tuple[float, ...]:
     """The search's speed table for a compute capability, GB/s per channel, fastest first."""
     table = SPEEDS_INTRA if nodes == 1 else SPEEDS_INTER
     return table[0 if cc < 90 else 90 if cc < 100 else 100]
 
 
-def type_at_most(path: str, limit: str) -> bool:
+def is_type_at_most(path: str, limit: str) -> bool:
     """Is a path type no farther than another, in NCCL's order?"""
     return PATH_TYPES.index(path) <= PATH_TYPES.index(limit)

@@ -23,7 +23,7 @@ Cost = tuple[int, int]
 Exit = tuple[int, Cost, Cost]
 
 
-class Capacity:
+class LinkCapacity:
     """A node's links for channels of these speeds, GB/s inside and between nodes, and what its ways take of them.
 
     Attributes:
@@ -36,9 +36,12 @@ class Capacity:
     """
 
     def __init__(self, node: NodeGraph, intra: float, inter: float, channels: int, halves: bool):
-        self.node, self.intra, self.inter = node, intra, inter
+        self.node, self.intra_speed, self.inter_speed = node, intra, inter
         half = inter / 2 if halves else inter
-        pairs = [{cost for way in ways.values() for cost in way.costs} for ways in (node.between, node.into, node.out)]
+        pairs = [
+            {cost for way in ways.values() for cost in way.costs}
+            for ways in (node.gpu_to_gpu, node.card_to_gpu, node.gpu_to_card)
+        ]
         reserved = [(pairs[0], intra), (pairs[1], inter), (pairs[2], inter), (pairs[2], half)]
         parts = [{pair: round(pair[1] * speed * _PARTS) for pair in those} for those, speed in reserved]
         takes: dict[int, set[int]] = {}
@@ -49,20 +52,22 @@ class Capacity:
         left = {link: self._left(link, takes[link], unit, channels) for link, unit in units.items()}
         most = max(*left.values(), *(max(takes[link]) // unit for link, unit in units.items()))
         at = {link: i * (most.bit_length() + 1) for i, link in enumerate(units)}
-        self.guards = sum(1 << place + most.bit_length() for place in at.values())
-        self.free = self.guards + sum(left[link] << place for link, place in at.items())
+        self.guard_bits = sum(1 << place + most.bit_length() for place in at.values())
+        self.free_bandwidth = self.guard_bits + sum(left[link] << place for link, place in at.items())
         of_speed = [{pair: part // units[pair[0]] << at[pair[0]] for pair, part in taken.items()} for taken in parts]
-        self.between, self.into, whole, halved = (
+        self.gpu_to_gpu, self.card_to_gpu, whole, halved = (
             {ends: (sum(map(of.__getitem__, way.costs)), len(way.costs)) for ends, way in ways.items()}
-            for of, ways in zip(of_speed, (node.between, node.into, node.out, node.out), strict=True)
+            for of, ways in zip(
+                of_speed, (node.gpu_to_gpu, node.card_to_gpu, node.gpu_to_card, node.gpu_to_card), strict=True
+            )
         )
-        self.out = {ends: (cost, halved[ends]) for ends, cost in whole.items()}
+        self.gpu_to_card = {ends: (cost, halved[ends]) for ends, cost in whole.items()}
 
     def _left(self, link: int, taken: set[int], unit: int, channels: int) -> int:
         """What there is of a link, in its unit; no more than so many channels take."""
-        inside, between = self.node.most[link]
-        room = int((self.node.room[link] + _ROUNDING) * _PARTS) // unit
-        enough = channels * round((inside * self.intra + between * self.inter) * _PARTS) // unit
+        inside, between = self.node.max_reserved[link]
+        room = int((self.node.link_bandwidth[link] + _ROUNDING) * _PARTS) // unit
+        enough = channels * round((inside * self.intra_speed + between * self.inter_speed) * _PARTS) // unit
         return min(_sum_within(room, frozenset(part // unit for part in taken)), enough)
 
 
@@ -78,7 +83,7 @@ def _sum_within(most: int, parts: frozenset[int]) -> int:
     return max(sums)
 
 
-class Allowed:
+class AllowedPaths:
     """The ways of a node that are no worse than asked for; `both`: nor is the way back, and there is one.
 
     Attributes:
@@ -86,7 +91,7 @@ class Allowed:
         exits: [GPU], the cards that it reaches, nearest first. same_as: equal where the same channels fit.
     """
 
-    def __init__(self, capacity: Capacity, intra: int, inter: int, both: bool):
+    def __init__(self, capacity: LinkCapacity, intra: int, inter: int, both: bool):
         node, n = capacity.node, range(len(capacity.node.gpus))
 
         def good(way: LinkPath | None, back: LinkPath | None, worst: int) -> bool:
@@ -95,24 +100,28 @@ class Allowed:
         self.capacity = capacity
         self.hops: list[list[Cost | None]] = [
             [
-                capacity.between[a, b] if good(node.between.get((a, b)), node.between.get((b, a)), intra) else None
+                capacity.gpu_to_gpu[a, b]
+                if good(node.gpu_to_gpu.get((a, b)), node.gpu_to_gpu.get((b, a)), intra)
+                else None
                 for b in n
             ]
             for a in n
         ]
         self.entries = {
-            (card, g): capacity.into[card, g]
-            for (card, g), way in node.into.items()
-            if good(way, node.out.get((g, card)), inter)
+            (card, g): capacity.card_to_gpu[card, g]
+            for (card, g), way in node.card_to_gpu.items()
+            if good(way, node.gpu_to_card.get((g, card)), inter)
         }
-        near = {g: sorted(k for k in node.out if k[0] == g) for g in n}
+        near = {g: sorted(k for k in node.gpu_to_card if k[0] == g) for g in n}
         self.exits: list[list[Exit]] = [
             [
-                (card, *capacity.out[g, card])
-                for g, card in sorted(near[g], key=lambda ends: (node.out[ends].type, -node.out[ends].bandwidth, ends))
-                if good(node.out[g, card], node.into.get((card, g)), inter)
+                (card, *capacity.gpu_to_card[g, card])
+                for g, card in sorted(
+                    near[g], key=lambda ends: (node.gpu_to_card[ends].type, -node.gpu_to_card[ends].bandwidth, ends)
+                )
+                if good(node.gpu_to_card[g, card], node.card_to_gpu.get((card, g)), inter)
             ]
             for g in n
         ]
         rows = tuple(cost for row in self.hops for cost in row), *(tuple(found) for found in self.exits)
-        self.same_as = (capacity.guards, capacity.free, *rows, tuple(self.entries.items()))
+        self.cache_key = (capacity.guard_bits, capacity.free_bandwidth, *rows, tuple(self.entries.items()))

@@ -19,7 +19,7 @@ from .joined import joined
 FAST = ("nvlink", "xgmi")
 
 
-def nccl_rate(cable: Cable) -> float:
+def compute_nccl_rate(cable: Cable) -> float:
     """GB/s that NCCL plans with."""
     return (cable.effective or cable.bandwidth) / 1e9
 
@@ -48,27 +48,27 @@ class NodeGraph:
     """The node as NCCL sees it: ways between GPUs, to and from cards, and the room on every directed link, GB/s."""
 
     def __init__(self, plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules):
-        self.plan, self.rules, self.paths = plan, rules, MachinePaths(plan)
+        self.machine, self.rules, self.paths = plan, rules, MachinePaths(plan)
         self.gpus, self.cards = plan.ranks[:gpus], [i for i, rate in enumerate(cards) if rate > 0]
-        self.switched = bool(plan.of_kind("nvswitch"))
+        self.has_nvswitch = bool(plan.of_kind("nvswitch"))
         self.nics = plan.of_kind("nic")
-        rates = [nccl_rate(cable) for *_, cable in plan.joints]
-        self.room = [rate for rate in rates for _ in (0, 1)] + [rate / 1e9 for rate in cards for _ in (0, 1)]
+        rates = [compute_nccl_rate(cable) for *_, cable in plan.joints]
+        self.link_bandwidth = [rate for rate in rates for _ in (0, 1)] + [rate / 1e9 for rate in cards for _ in (0, 1)]
         n = range(len(self.gpus))
-        self.between = {(a, b): way for a in n for b in n if a != b and (way := self._between(a, b))}
-        self.out = {(g, card): way for g in n for card in self.cards if (way := self._out(g, card))}
-        self.into = {(card, g): way for g in n for card in self.cards if (way := self._into(card, g))}
+        self.gpu_to_gpu = {(a, b): way for a in n for b in n if a != b and (way := self._between(a, b))}
+        self.gpu_to_card = {(g, card): way for g in n for card in self.cards if (way := self._out(g, card))}
+        self.card_to_gpu = {(card, g): way for g in n for card in self.cards if (way := self._into(card, g))}
 
     def _between(self, a: int, b: int) -> LinkPath | None:
         """Direct where P2P is allowed, else through the socket of the first GPU."""
         one, two = self.gpus[a], self.gpus[b]
         path = self.paths.best(one, two)
-        if path and path.type <= self.rules.p2p and (path.type <= NVB or self.plan.p2p_over_pcie):
+        if path and path.type <= self.rules.p2p and (path.type <= NVB or self.machine.p2p_over_pcie):
             return self._way(path)
         return self._through_socket(one, two)
 
     def _through_socket(self, one: int, two: int) -> LinkPath | None:
-        socket = next(iter(self.paths.nearest(one, self.plan.of_kind("cpu"))), None)
+        socket = next(iter(self.paths.nearest(one, self.machine.of_kind("cpu"))), None)
         if socket is None:
             return None
         there, back = self.paths.best(one, socket), self.paths.best(socket, two)
@@ -77,7 +77,7 @@ class NodeGraph:
     def _out(self, g: int, card: int) -> LinkPath | None:
         """To a card: directly, over NVLink through the GPU beside it (PXN) where that is nearer, else through the
         socket."""
-        gpu, nic, port = self.gpus[g], self.nics[card], 2 * len(self.plan.joints) + 2 * card
+        gpu, nic, port = self.gpus[g], self.nics[card], 2 * len(self.machine.joints) + 2 * card
         own = self.paths.best(gpu, nic)
         beside = [
             (to_card.bandwidth, -peer, self._way(hop, to_card, port=port, least=PXN))
@@ -94,7 +94,7 @@ class NodeGraph:
         return self._own(own, gpu, nic, port)
 
     def _into(self, card: int, g: int) -> LinkPath | None:
-        gpu, nic, port = self.gpus[g], self.nics[card], 2 * len(self.plan.joints) + 2 * card + 1
+        gpu, nic, port = self.gpus[g], self.nics[card], 2 * len(self.machine.joints) + 2 * card + 1
         return self._own(self.paths.best(nic, gpu), nic, gpu, port)
 
     def _own(self, path: Path | None, one: int, two: int, port: int) -> LinkPath | None:
@@ -102,8 +102,8 @@ class NodeGraph:
             return None
         if path.type <= self.rules.gdr:
             return self._way(path, port=port)
-        gpu = one if self.plan.kinds[one] == "gpu" else two
-        socket = next(iter(self.paths.nearest(gpu, self.plan.of_kind("cpu"))), None)
+        gpu = one if self.machine.kinds[one] == "gpu" else two
+        socket = next(iter(self.paths.nearest(gpu, self.machine.of_kind("cpu"))), None)
         there, back = (None, None) if socket is None else (self.paths.best(one, socket), self.paths.best(socket, two))
         return self._way(there, back, port=port, least=PHB) if there and back else None
 
@@ -111,25 +111,25 @@ class NodeGraph:
         """Parts after one another. Intel's root complex costs a GPU's PHB path a fifth more; before Ampere a GPU pays
         an eighth back."""
         type_ = max(least, *(part.type for part in parts))
-        kinds, joints = self.plan.kinds, self.plan.joints
+        kinds, joints = self.machine.kinds, self.machine.joints
         first, last = parts[0].devices[0], parts[-1].devices[-1]
         slow = type_ == PHB and kinds[first] == "gpu" and self.rules.cpu == "intel"
         costs: dict[int, float] = {}
         links = [link for part in parts for link in part.links]
         for link in links:
             costs[link] = costs.get(link, 0.0) + (c.INTEL_P2P if slow and joints[link // 2][2].kind == "pcie" else 1.0)
-        if kinds[last] == "gpu" and kinds[first] != "gpu" and self.plan.sm < 80:
+        if kinds[last] == "gpu" and kinds[first] != "gpu" and self.machine.sm < 80:
             costs[links[-1] ^ 1] = costs.get(links[-1] ^ 1, 0.0) + c.WAY_BACK
         if port is not None:
             costs[port] = 1.0
-        return LinkPath(type_, tuple(costs.items()), min(self.room[link] for link in costs))
+        return LinkPath(type_, tuple(costs.items()), min(self.link_bandwidth[link] for link in costs))
 
     @cached_property
-    def most(self) -> dict[int, tuple[float, float]]:
+    def max_reserved(self) -> dict[int, tuple[float, float]]:
         """How many times its speed a channel reserves of a link at most: inside the node, where each GPU is reached and
         left once, and between nodes, where it comes in once and goes out once."""
-        entered, left = (_most_of(self.between, end) for end in (1, 0))
-        into, out = (_most_of(ways, None) for ways in (self.into, self.out))
+        entered, left = (_most_of(self.gpu_to_gpu, end) for end in (1, 0))
+        into, out = (_most_of(ways, None) for ways in (self.card_to_gpu, self.gpu_to_card))
         links = {*entered, *into, *out}
         return {
             link: (min(entered.get(link, 0.0), left.get(link, 0.0)), into.get(link, 0.0) + out.get(link, 0.0))
@@ -137,26 +137,26 @@ class NodeGraph:
         }
 
     @property
-    def total(self) -> float:
+    def best_gpu_bandwidth(self) -> float:
         """GB/s of the best GPU: its PCIe slot, or all its NVLinks."""
         most = 0.0
         for gpu in self.gpus:
-            own = [(cable.kind, nccl_rate(cable)) for _, link, cable in self.paths.neighbours[gpu]]
+            own = [(cable.kind, compute_nccl_rate(cable)) for _, link, cable in self.paths.neighbours[gpu]]
             most = max(most, sum(r for kind, r in own if kind in FAST), *(r for kind, r in own if kind == "pcie"), 0.0)
         return most
 
-    def holds(self, g: int, speed: float, worst: int) -> tuple[int, int]:
+    def count_link_channels(self, g: int, speed: float, worst: int) -> tuple[int, int]:
         """How many channels of a speed a GPU's links hold out of it and into it: NVLinks, or all where worse paths are
         allowed."""
         kinds = FAST if worst <= NVB else (*FAST, "pcie", "c2c")
         own = [link for _, link, cable in self.paths.neighbours[self.gpus[g]] if cable.kind in kinds]
-        out, into = (sum(int(self.room[link ^ way] / speed + 1e-6) for link in own) for way in (0, 1))
+        out, into = (sum(int(self.link_bandwidth[link ^ way] / speed + 1e-6) for link in own) for way in (0, 1))
         return out, into
 
-    def slots(self, g: int, speed: float) -> int:
+    def count_slot_channels(self, g: int, speed: float) -> int:
         """How many channels of a speed a GPU's slot lets in."""
         own = [link for _, link, cable in self.paths.neighbours[self.gpus[g]] if cable.kind not in FAST]
-        return sum(int(self.room[link ^ 1] / speed + 1e-6) for link in own)
+        return sum(int(self.link_bandwidth[link ^ 1] / speed + 1e-6) for link in own)
 
 
 @dataclass(frozen=True)
@@ -171,16 +171,16 @@ class SearchInput:
     joints: tuple[tuple[str, str, Cable], ...]
     sm: int
     p2p_over_pcie: bool
-    gpus: int
-    cards: tuple[float, ...]
+    gpu_count: int
+    card_rates: tuple[float, ...]
     rules: Rules
 
     @classmethod
-    def of(cls, plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> SearchInput:
+    def from_machine(cls, plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> SearchInput:
         return cls(plan.devices, plan.joints, plan.sm, plan.p2p_over_pcie, gpus, cards, rules)
 
     @lru_cache(maxsize=32)  # noqa: B019 - for rings, trees and heads
-    def node(self) -> NodeGraph:
+    def build_node_graph(self) -> NodeGraph:
         plan = Machine(
             name="node",
             title="node",
@@ -191,7 +191,7 @@ class SearchInput:
             sm=self.sm,
             p2p_over_pcie=self.p2p_over_pcie,
         )
-        return NodeGraph(plan, self.gpus, _own_cards(plan, self.gpus, self.cards), self.rules)
+        return NodeGraph(plan, self.gpu_count, _own_cards(plan, self.gpu_count, self.card_rates), self.rules)
 
 
 def _own_cards(plan: Machine, gpus: int, cards: tuple[float, ...]) -> tuple[float, ...]:

@@ -19,7 +19,7 @@ from .node_graph import NodeGraph, Rules, SearchInput
 
 
 @dataclass(frozen=True)
-class Heads:
+class NvlsHeads:
     """GPUs that head a channel each, and the cards beside them (none in one node); GB/s of a channel inside and between
     nodes."""
 
@@ -30,18 +30,18 @@ class Heads:
     type_inter: str
 
 
-def heads(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> Heads | None:
+def search_nvls_heads(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> NvlsHeads | None:
     """Search the heads of one node; arguments as for `search.rings`. None without an NVSwitch, before Hopper, and where
     nothing fits."""
     if plan.sm < 90 or not plan.of_kind("nvswitch"):
         return None
-    return _heads(SearchInput.of(plan, gpus, cards, rules))
+    return _heads(SearchInput.from_machine(plan, gpus, cards, rules))
 
 
 @lru_cache(maxsize=256)
-def _heads(asked: SearchInput) -> Heads | None:
-    node = asked.node()
-    table, most = c.speeds(asked.sm, 2 if asked.cards else 1), min(c.MAX_NVLS_ARITY, asked.gpus)
+def _heads(asked: SearchInput) -> NvlsHeads | None:
+    node = asked.build_node_graph()
+    table, most = c.get_speeds(asked.sm, 2 if asked.card_rates else 1), min(c.MAX_NVLS_ARITY, asked.gpu_count)
     pairs = _pairs(node)[:most] if node.cards else [(g, -1) for g in range(most)]
     best: tuple[int, float] | None = None
     for speed in table:
@@ -57,14 +57,18 @@ def _heads(asked: SearchInput) -> Heads | None:
     used, speed = pairs[: best[0]], best[1]
     worst = max((_type(node, pair) for pair in used), default=0) if node.cards else 0
     cards_used = tuple(card for _, card in used) if node.cards else ()
-    return Heads(tuple(g for g, _ in used), cards_used, speed, _between(node, used, speed, table), LEVELS[worst])
+    return NvlsHeads(tuple(g for g, _ in used), cards_used, speed, _between(node, used, speed, table), LEVELS[worst])
 
 
 def _pairs(node: NodeGraph) -> list[tuple[int, int]]:
     """(GPU, card) of possible heads: every GPU's nearest card that no other GPU has taken."""
     found: list[tuple[int, int]] = []
     for g in range(len(node.gpus)):
-        ways = {card: node.out[g, card] for card in node.cards if (g, card) in node.out and (card, g) in node.into}
+        ways = {
+            card: node.gpu_to_card[g, card]
+            for card in node.cards
+            if (g, card) in node.gpu_to_card and (card, g) in node.card_to_gpu
+        }
         near = min(((way.type, -way.bandwidth, len(way.costs)) for way in ways.values()), default=None)
         free = [
             card
@@ -76,7 +80,7 @@ def _pairs(node: NodeGraph) -> list[tuple[int, int]]:
 
 
 def _type(node: NodeGraph, pair: tuple[int, int]) -> int:
-    return max(node.out[pair].type, node.into[pair[::-1]].type)
+    return max(node.gpu_to_card[pair].type, node.card_to_gpu[pair[::-1]].type)
 
 
 def _fitting(node: NodeGraph, pairs: Sequence[tuple[int, int]], speed: float) -> int:
@@ -97,7 +101,7 @@ def _between(node: NodeGraph, used: Sequence[tuple[int, int]], speed: float, tab
 
 def _loads(node: NodeGraph, used: Sequence[tuple[int, int]], intra: float, inter: float) -> Mapping[int, float]:
     """GB/s that the channels of these heads reserve on directed links."""
-    switch, found = node.plan.of_kind("nvswitch")[0], dict[int, float]()
+    switch, found = node.machine.of_kind("nvswitch")[0], dict[int, float]()
     mine = {g for g, _ in used}
     for g, gpu in enumerate(node.gpus):
         path = node.paths.best(gpu, switch)
@@ -107,11 +111,11 @@ def _loads(node: NodeGraph, used: Sequence[tuple[int, int]], intra: float, inter
             for way in (link, link ^ 1):
                 found[way] = found.get(way, 0.0) + (len(used) + (g in mine)) * intra
     for g, card in used if node.cards else ():
-        for reserved in (node.out[g, card], node.into[card, g]):
+        for reserved in (node.gpu_to_card[g, card], node.card_to_gpu[card, g]):
             for link, times in reserved.costs:
                 found[link] = found.get(link, 0.0) + times * inter
     return found
 
 
 def _fits(node: NodeGraph, loads: Mapping[int, float]) -> bool:
-    return all(link >= 0 and load <= node.room[link] + 1e-6 for link, load in loads.items())
+    return all(link >= 0 and load <= node.link_bandwidth[link] + 1e-6 for link, load in loads.items())

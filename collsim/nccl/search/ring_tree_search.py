@@ -31,9 +31,9 @@ import numpy.typing as npt
 from ...topology.plan import LEVELS, LOC, PXN, SYS, Machine
 from ...trees import node_chains, renamed
 from . import constants as c
-from .link_capacity import Allowed, Capacity
+from .link_capacity import AllowedPaths, LinkCapacity
 from .node_graph import NodeGraph, Rules, SearchInput
-from .search_round import Channel, Found, Ranked, SearchRound, Setting, better
+from .search_round import Channel, GpuRanking, SearchRound, Setting, Solution, is_better
 
 #: Steps of one round with equal channels, with different ones, and of all rounds.
 _STEPS_SAME, _STEPS, _STEPS_ALL = 2**8, 2**12, 2**15
@@ -59,20 +59,20 @@ class Rings:
     cross_nic: int
 
     @property
-    def total(self) -> float:
+    def total_speed(self) -> float:
         """GB/s of all channels together."""
         return len(self.channels) * self.speed
 
     @property
-    def exchanged(self) -> bool:
+    def has_swapped_pairs(self) -> bool:
         """Do pairs of channels swap their ways through every other node?"""
         return self.cross_nic == 2 and len(self.channels) % 2 == 0
 
-    def orders(self, nodes: int) -> npt.NDArray[np.int32]:
+    def build_orders(self, nodes: int) -> npt.NDArray[np.int32]:
         """(channels, ranks): the order in which each ring visits the ranks of so many nodes like this one."""
-        return over_nodes(self.channels, nodes, self.exchanged)
+        return build_rank_orders(self.channels, nodes, self.has_swapped_pairs)
 
-    def crossings(self, nodes: int) -> int:
+    def count_crossings(self, nodes: int) -> int:
         """How many of the hops between nodes, one per channel and node, end at another card than they began at: on
         rails they change rail.
 
@@ -82,9 +82,10 @@ class Rings:
             return 0
         count = len(self.channels)
         of = [
-            [self.channels[c ^ 1 if self.exchanged and node % 2 else c] for c in range(count)] for node in range(nodes)
+            [self.channels[c ^ 1 if self.has_swapped_pairs and node % 2 else c] for c in range(count)]
+            for node in range(nodes)
         ]
-        return sum(of[k][c].leaves != of[(k + 1) % nodes][c].enters for k in range(nodes) for c in range(count))
+        return sum(of[k][c].exit_card != of[(k + 1) % nodes][c].entry_card for k in range(nodes) for c in range(count))
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Trees:
         """The pattern in the words of `allreduce_double_binary_tree`."""
         return SHAPES[self.pattern]
 
-    def parents(self, nodes: int) -> tuple[tuple[int, ...], ...]:
+    def build_parents(self, nodes: int) -> tuple[tuple[int, ...], ...]:
         """Tree of each running channel over so many nodes like this one: the parent of every rank, -1 for the root.
 
         As an INFO log's `Trees [0] ...` tell it: every channel has one tree of the double binary tree, its copy in the
@@ -119,7 +120,7 @@ class Trees:
         """
         pair = node_chains(nodes * len(self.channels[0].gpus), nodes, self.shape)
         return tuple(
-            tuple(renamed(tree, order).tolist()) for tree in pair for order in over_nodes(self.channels, nodes)
+            tuple(renamed(tree, order).tolist()) for tree in pair for order in build_rank_orders(self.channels, nodes)
         )
 
 
@@ -127,7 +128,7 @@ class Trees:
 SHAPES = {c.BALANCED_TREE: "balanced", c.SPLIT_TREE: "split", c.TREE: "tree"}
 
 
-def over_nodes(channels: tuple[Channel, ...], nodes: int, exchanged: bool = False) -> npt.NDArray[np.int32]:
+def build_rank_orders(channels: tuple[Channel, ...], nodes: int, exchanged: bool = False) -> npt.NDArray[np.int32]:
     """(channels, ranks): GPUs in the order of each channel, node after node; `exchanged` pairs of channels swap on
     every other node."""
     local = len(channels[0].gpus)
@@ -138,7 +139,7 @@ def over_nodes(channels: tuple[Channel, ...], nodes: int, exchanged: bool = Fals
     return np.array([(np.array(chain) + offset).ravel() for chain in chains], np.int32)
 
 
-def duplicated(channels: int, speed: float, cc: int) -> tuple[int, float]:
+def duplicate_channels(channels: int, speed: float, cc: int) -> tuple[int, float]:
     """Channels and GB/s of each once fast ones are cut in two slower ones (search.cc, ncclTopoDupChannels)."""
     if speed < c.DUPLICATED or (cc > 80 and speed < c.DUPLICATED_FAST and channels > c.DUPLICATED_FEW):
         return channels, speed
@@ -146,7 +147,7 @@ def duplicated(channels: int, speed: float, cc: int) -> tuple[int, float]:
     return count, speed / -(-count // channels)
 
 
-def rings(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> Rings:
+def search_rings(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> Rings:
     """Search the rings of one node.
 
     Args:
@@ -156,43 +157,45 @@ def rings(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> R
 
     Where nothing is found: one channel in plain order at 0.1 GB/s and type SYS, as in NCCL.
     """
-    return _rings(SearchInput.of(plan, gpus, cards, rules))
+    return _rings(SearchInput.from_machine(plan, gpus, cards, rules))
 
 
-def trees(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules, channels: int) -> Trees:
+def search_trees(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules, channels: int) -> Trees:
     """Search the trees of one node, as many channels as its rings have once duplicated; the other arguments as for
     `rings`."""
-    return _trees(SearchInput.of(plan, gpus, cards, rules), channels)
+    return _trees(SearchInput.from_machine(plan, gpus, cards, rules), channels)
 
 
 @lru_cache(maxsize=256)
 def _rings(asked: SearchInput) -> Rings:
-    node = asked.node()
+    node = asked.build_node_graph()
     found = _most_rings(_Rounds(node))
     if found is None:
         return Rings((_plain(node),), c.LAST_RESORT, "SYS", "SYS", True, 0)
-    return Rings(found.channels, found.intra, *_names(node, found), found.setting.same, found.setting.cross)
+    return Rings(
+        found.channels, found.intra_speed, *_names(node, found), found.setting.same_order, found.setting.cross_nic
+    )
 
 
 @lru_cache(maxsize=256)
 def _trees(asked: SearchInput, channels: int) -> Trees:
-    node = asked.node()
+    node = asked.build_node_graph()
     rounds = _Rounds(node)
     found = _fastest_trees(rounds, channels)
     if found is None:
         return Trees((_plain(node),), c.LAST_RESORT, c.LAST_RESORT, "SYS", "SYS", True, 0, _patterns(node)[0])
     found = _raised(rounds, found)
     cross, *_, pattern, same = found.setting
-    return Trees(found.channels, found.intra, found.inter, *_names(node, found), same, cross, pattern)
+    return Trees(found.channels, found.intra_speed, found.inter_speed, *_names(node, found), same, cross, pattern)
 
 
 def _plain(node: NodeGraph) -> Channel:
     return Channel(tuple(range(len(node.gpus))), *((node.cards[0],) * 2 if node.cards else ()))
 
 
-def _names(node: NodeGraph, found: Found) -> tuple[str, str]:
+def _names(node: NodeGraph, found: Solution) -> tuple[str, str]:
     """Path types as NCCL prints them."""
-    return LEVELS[found.setting.intra], LEVELS[found.setting.inter] if node.cards else "LOC"
+    return LEVELS[found.setting.intra_type], LEVELS[found.setting.inter_type] if node.cards else "LOC"
 
 
 @dataclass(frozen=True)
@@ -210,83 +213,85 @@ class _Rounds:
 
     def __init__(self, node: NodeGraph):
         self.node = node
-        self._capacity = cache(lambda *speeds: Capacity(node, *speeds))
-        self._allowed = cache(lambda speeds, types: Allowed(self._capacity(*speeds), *types))
-        self._ranked = cache(lambda pattern: Ranked(node, pattern))
-        self._between = {way.type for way in node.between.values()}
-        self._to_card = {way.type for way in (*node.out.values(), *node.into.values())}
+        self._capacity = cache(lambda *speeds: LinkCapacity(node, *speeds))
+        self._allowed = cache(lambda speeds, types: AllowedPaths(self._capacity(*speeds), *types))
+        self._ranked = cache(lambda pattern: GpuRanking(node, pattern))
+        self._between = {way.type for way in node.gpu_to_gpu.values()}
+        self._to_card = {way.type for way in (*node.gpu_to_card.values(), *node.card_to_gpu.values())}
         self._walked: dict[tuple[object, ...], _Walked] = {}
 
     def run(
-        self, setting: Setting, intra: float, inter: float, best: Found | None, least: int, most: int
-    ) -> tuple[Found | None, int]:
+        self, setting: Setting, intra: float, inter: float, best: Solution | None, least: int, most: int
+    ) -> tuple[Solution | None, int]:
         """What a round finds, `best` where it is not surpassed, and the steps it took."""
         allowed = self._of(setting, intra, inter, most)
-        key = allowed.same_as, setting.cross, setting.pattern, setting.same, most
+        key = allowed.cache_key, setting.cross_nic, setting.pattern, setting.same_order, most
         if (was := self._walked.get(key)) and not (
-            was.channels >= least and better(was.channels, was.links, intra, setting, best)
+            was.channels >= least and is_better(was.channels, was.links, intra, setting, best)
         ):
             return best, was.steps
-        steps = _STEPS_SAME if setting.same else _STEPS
+        steps = _STEPS_SAME if setting.same_order else _STEPS
         now = SearchRound(self.node, setting, allowed, self._ranked(setting.pattern), best, steps, least, most)
         now.run()
-        taken = steps - max(now.steps, 0)
-        if not now.full:
-            self._walked[key] = _Walked(taken, now.reached[0], -now.reached[1])
-        return now.best, taken
+        taken = steps - max(now.steps_left, 0)
+        if not now.is_full:
+            self._walked[key] = _Walked(taken, now.most_reached[0], -now.most_reached[1])
+        return now.best_solution, taken
 
-    def _of(self, setting: Setting, intra: float, inter: float, most: int) -> Allowed:
+    def _of(self, setting: Setting, intra: float, inter: float, most: int) -> AllowedPaths:
         """The ways for so many channels of these speeds. Types that no way has are as the next better one."""
         types = (
-            max((t for t in self._between if t <= setting.intra), default=-1),
-            max((t for t in self._to_card if t <= setting.inter), default=-1),
+            max((t for t in self._between if t <= setting.intra_type), default=-1),
+            max((t for t in self._to_card if t <= setting.inter_type), default=-1),
             setting.pattern in _TREES,
         )
-        found: Allowed = self._allowed((intra, inter, most, setting.pattern == c.BALANCED_TREE), types)
+        found: AllowedPaths = self._allowed((intra, inter, most, setting.pattern == c.BALANCED_TREE), types)
         return found
 
 
-def _most_rings(rounds: _Rounds) -> Found | None:
+def _most_rings(rounds: _Rounds) -> Solution | None:
     """Rounds from the fastest speed and the best paths to slower and worse ones, until the total cannot grow."""
-    node, limit = rounds.node, rounds.node.total
+    node, limit = rounds.node, rounds.node.best_gpu_bandwidth
     best, left = None, _STEPS_ALL
     for speed in _speeds(node, limit):
-        if best is not None and speed / best.intra <= c.SLOWER_SPEED:
+        if best is not None and speed / best.intra_speed <= c.SLOWER_SPEED:
             break
         for setting in _settings(node, (c.RING,)):
             if best is not None and not _still(best, setting):
                 continue
-            most = _room_for(node, speed, setting.intra)
-            if most * speed <= (best.total if best else 0.0) + 1e-6:
+            most = _room_for(node, speed, setting.intra_type)
+            if most * speed <= (best.total_speed if best else 0.0) + 1e-6:
                 continue
             best, taken = rounds.run(setting, speed, speed, best, 1, most)
             left -= taken
-            if best and (best.total >= limit - 1e-6 or left < 0):
+            if best and (best.total_speed >= limit - 1e-6 or left < 0):
                 return best
     return best
 
 
-def _fastest_trees(rounds: _Rounds, channels: int) -> Found | None:
+def _fastest_trees(rounds: _Rounds, channels: int) -> Solution | None:
     """The first round that gets all channels."""
     node, g = rounds.node, len(rounds.node.gpus)
-    limit = node.total * (g / (g - 1) if g > 1 else 1.0)
+    limit = node.best_gpu_bandwidth * (g / (g - 1) if g > 1 else 1.0)
     for speed in _speeds(node, limit / channels):
         for setting in _settings(node, _patterns(node)):
-            if _enter(node, channels, speed, setting.inter) and _chained(node, channels, speed, setting.intra):
+            if _enter(node, channels, speed, setting.inter_type) and _chained(
+                node, channels, speed, setting.intra_type
+            ):
                 found, _ = rounds.run(setting, speed, speed, None, channels, channels)
                 if found:
                     return found
     return None
 
 
-def _raised(rounds: _Rounds, found: Found) -> Found:
+def _raised(rounds: _Rounds, found: Solution) -> Solution:
     """The same channels with more inside the node, while that is less than twice what they have between nodes."""
     node, count = rounds.node, len(found.channels)
-    table = c.speeds(node.plan.sm, 2 if node.cards else 1)
-    for speed in table[: table.index(found.inter)][::-1]:
-        if found.intra >= 2 * found.inter or not _chained(node, count, speed, found.setting.intra):
+    table = c.get_speeds(node.machine.sm, 2 if node.cards else 1)
+    for speed in table[: table.index(found.inter_speed)][::-1]:
+        if found.intra_speed >= 2 * found.inter_speed or not _chained(node, count, speed, found.setting.intra_type):
             break
-        faster, _ = rounds.run(found.setting, speed, found.inter, found, count, count)
+        faster, _ = rounds.run(found.setting, speed, found.inter_speed, found, count, count)
         if faster is found or faster is None:
             break
         found = faster
@@ -295,9 +300,9 @@ def _raised(rounds: _Rounds, found: Found) -> Found:
 
 def _speeds(node: NodeGraph, limit: float) -> Iterator[float]:
     """Speeds of the table that the fastest path and the limit allow, GB/s, fastest first."""
-    every = [*node.out.values(), *node.into.values()] if node.cards else list(node.between.values())
+    every = [*node.gpu_to_card.values(), *node.card_to_gpu.values()] if node.cards else list(node.gpu_to_gpu.values())
     fastest = max((way.bandwidth for way in every), default=0.0)
-    table = c.speeds(node.plan.sm, 2 if node.cards else 1)
+    table = c.get_speeds(node.machine.sm, 2 if node.cards else 1)
     return (s for s in table if s <= fastest + 1e-6 and s <= limit + 1e-6)
 
 
@@ -305,14 +310,14 @@ def _patterns(node: NodeGraph) -> tuple[int, ...]:
     """Tree patterns that NCCL tries here, in its order."""
     if len(node.gpus) == 1:
         return (c.TREE,)
-    if node.plan.sm < 80:
+    if node.machine.sm < 80:
         return (c.SPLIT_TREE,)
-    return (c.BALANCED_TREE, c.TREE) if node.plan.sm >= 90 else (c.BALANCED_TREE,)
+    return (c.BALANCED_TREE, c.TREE) if node.machine.sm >= 90 else (c.BALANCED_TREE,)
 
 
 def _room_for(node: NodeGraph, speed: float, intra: int) -> int:
     """Most rings of a speed for which GPUs have links and cards have ports."""
-    out = [node.holds(g, speed, intra)[0] for g in range(len(node.gpus))]
+    out = [node.count_link_channels(g, speed, intra)[0] for g in range(len(node.gpus))]
     if not node.cards:
         return min(c.SEARCH_CHANNELS, *out)
     ports = _ports(node, speed, node.cards)
@@ -321,14 +326,17 @@ def _room_for(node: NodeGraph, speed: float, intra: int) -> int:
 
 def _ports(node: NodeGraph, speed: float, cards: Collection[int]) -> int:
     """Channels of a speed that these cards carry."""
-    return sum(int(node.room[2 * (len(node.plan.joints) + card)] / speed + 1e-6) for card in cards)
+    return sum(int(node.link_bandwidth[2 * (len(node.machine.joints) + card)] / speed + 1e-6) for card in cards)
 
 
 def _entries(node: NodeGraph, speed: float, inter: int) -> int:
     """Channels of a speed for which there is room where they enter: at the cards near enough to a GPU, and at the slots
     of such GPUs."""
-    near = [way for way, found in node.into.items() if found.type <= inter]
-    return min(_ports(node, speed, {card for card, _ in near}), sum(node.slots(g, speed) for g in {g for _, g in near}))
+    near = [way for way, found in node.card_to_gpu.items() if found.type <= inter]
+    return min(
+        _ports(node, speed, {card for card, _ in near}),
+        sum(node.count_slot_channels(g, speed) for g in {g for _, g in near}),
+    )
 
 
 def _enter(node: NodeGraph, channels: int, speed: float, inter: int) -> bool:
@@ -338,14 +346,14 @@ def _enter(node: NodeGraph, channels: int, speed: float, inter: int) -> bool:
 
 def _chained(node: NodeGraph, channels: int, speed: float, intra: int) -> bool:
     """Have GPUs the links for so many chains? All but the last send, and all but the first receive."""
-    held = [node.holds(g, speed, intra) for g in range(len(node.gpus))]
+    held = [node.count_link_channels(g, speed, intra) for g in range(len(node.gpus))]
     return all(sum(min(channels, one[way]) for one in held) >= channels * (len(held) - 1) for way in (0, 1))
 
 
 def _settings(node: NodeGraph, patterns: tuple[int, ...]) -> Iterator[Setting]:
     """What rounds allow, in NCCL's order."""
-    between = [way.type for way in node.between.values()] or [LOC]
-    to_card = [way.type for way in (*node.out.values(), *node.into.values())]
+    between = [way.type for way in node.gpu_to_gpu.values()] or [LOC]
+    to_card = [way.type for way in (*node.gpu_to_card.values(), *node.card_to_gpu.values())]
     inters = range(min(to_card), max(to_card) + 1) if to_card else [LOC]
     pairs = node.rules.cross_nic == 2 and len(node.cards) > 1 and patterns[0] in (c.RING, c.BALANCED_TREE)
     crosses = [1] if node.rules.cross_nic == 1 and patterns[0] != c.TREE else [0, 2] if pairs else [0]
@@ -359,9 +367,9 @@ def _settings(node: NodeGraph, patterns: tuple[int, ...]) -> Iterator[Setting]:
                         yield Setting(cross, inter, intra, pattern, False)
 
 
-def _still(best: Found, setting: Setting) -> bool:
+def _still(best: Solution, setting: Setting) -> bool:
     """With a solution at hand, no worse paths are tried than it has (to cards at least up to PXN)."""
     had = best.setting
-    if setting.intra > had.intra:
+    if setting.intra_type > had.intra_type:
         return False
-    return bool(setting.cross and not had.cross) or setting.inter <= max(PXN, had.inter)
+    return bool(setting.cross_nic and not had.cross_nic) or setting.inter_type <= max(PXN, had.inter_type)

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError, require_word
-from ...nccl import Prediction, facts_of, predict
-from ...nccl.algorithm_choices import grown
-from ...nccl.model.calibration_knobs import links_of
-from ...nccl.predicted_schedule import SLOT, schedule_of
+from ...nccl import Prediction, predict, read_facts
+from ...nccl.algorithm_choices import grow_facts
+from ...nccl.model.calibration_knobs import get_link_parameters
+from ...nccl.predicted_schedule import SLOT, build_schedule
 from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import simulate
@@ -77,7 +77,7 @@ class Collectives:
         """Is this a machine on which NCCL (or RCCL) runs?"""
         if self._machine is None:
             try:
-                facts_of(self.topology)
+                read_facts(self.topology)
                 self._machine = True
             except CollsimError:
                 self._machine = False
@@ -141,18 +141,20 @@ class Collectives:
     def predict(self, group: tuple[int, ...], task: StepTask, crowded: bool = False) -> Prediction:
         """What NCCL's model says of it."""
         kind, nodes, shape = _PREDICTED[task.kind], self.topology.facts["nodes"], self.shape(group)
-        facts = facts_of(self.topology)
-        shared = crowded and 0 < facts.nics < facts.local and len(shape) > 1
+        facts = read_facts(self.topology)
+        shared = crowded and 0 < facts.nics < facts.local_ranks and len(shape) > 1
         if len(shape) == nodes and not shared:
             few = None if len(group) == self.topology.ranks else len(group)
             return predict(kind, self.topology, task.nbytes, few)
-        few_nodes = grown(facts, len(shape))
+        few_nodes = grow_facts(facts, len(shape))
         if shared:
-            nics = facts.nics * shape[0] / facts.local
+            nics = facts.nics * shape[0] / facts.local_ranks
             rate = {"nics": max(1.0, nics), "nic_rate": facts.nic_rate * min(1.0, nics)}
-            few_nodes = replace(few_nodes, wires=None, **rate)  # type: ignore[arg-type]
+            few_nodes = replace(few_nodes, wired_nodes=None, **rate)  # type: ignore[arg-type]
         whole = len(group) == few_nodes.ranks
-        return predict(kind, few_nodes, task.nbytes, None if whole else len(group), links=links_of(self.topology))
+        return predict(
+            kind, few_nodes, task.nbytes, None if whole else len(group), links=get_link_parameters(self.topology)
+        )
 
     def _seconds(self, group: tuple[int, ...], task: StepTask, crowded: bool) -> float:
         if self.predicted(group, task):
@@ -180,7 +182,7 @@ class Collectives:
                 return schedule(_USUAL["send"], ranks=2)
             whole = len(group) == self.topology.ranks
             view = self.topology if whole else seen_by(self.topology, group)
-            return schedule_of(self.predict(group, task), view)
+            return build_schedule(self.predict(group, task), view)
         name = task.algorithm or (self.algorithm if task.kind == "allreduce" and self.algorithm else _USUAL[task.kind])
         whole = group == tuple(range(self.topology.ranks))
         options = dict(task.options)

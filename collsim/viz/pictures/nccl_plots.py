@@ -37,14 +37,16 @@ _SCALES = {"time": 1.0, "busbw": 1e-9}
 
 def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang: str = "en") -> Axes:
     """Measured, predicted, and what NCCL's tuner believes, over size, both axes logarithmic. `table` is what
-    `nccl.against` returns.
+    `nccl.compare_run` returns.
 
     `what`: `time` (seconds) or `busbw` (GB/s).
     """
     if what not in _SCALES:
         raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
     _needs(
-        table, {"nbytes", "time", "predicted", "tuner", "busbw", "predicted_busbw", "tuner_busbw", "ratio"}, "against"
+        table,
+        {"nbytes", "time", "predicted", "tuner", "busbw", "predicted_busbw", "tuner_busbw", "ratio"},
+        "compare_run",
     )
     ax = _axes(ax, 7.2, 4.4)
     ours, believed = ("predicted", "tuner") if what == "time" else ("predicted_busbw", "tuner_busbw")
@@ -69,11 +71,11 @@ def predicted_against_measured(
     table: pd.DataFrame, what: str = "busbw", ax: Axes | None = None, lang: str = "en"
 ) -> Axes:
     """A dot per size of many runs: measured across, predicted up; on the diagonal they agree. `table` is what
-    `nccl.together` returns."""
+    `nccl.compare_runs` returns."""
     if what not in _SCALES:
         raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
     ours = "predicted" if what == "time" else "predicted_busbw"
-    _needs(table, {"nbytes", what, ours, "ratio"}, "together")
+    _needs(table, {"nbytes", what, ours, "ratio"}, "compare_runs")
     ax = _axes(ax, 5.6, 5.2)
     scale = _SCALES[what]
     x, y = table[what].to_numpy() * scale, table[ours].to_numpy() * scale
@@ -104,8 +106,8 @@ def predicted_against_measured(
 
 def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Predicted over measured time, a row per run and a dot per size, larger for larger sizes. `table` is what
-    `nccl.together` returns."""
-    _needs(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "together")
+    `nccl.compare_runs` returns."""
+    _needs(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "compare_runs")
     runs = list(dict.fromkeys(table["run"]))
     if len(runs) > _MOST_RUNS:
         raise CollsimError(
@@ -141,9 +143,9 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> 
 def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """What NCCL runs over size and number of nodes: a cell each, coloured by algorithm, lettered by protocol.
 
-    `table` is what `nccl.choices` returns.
+    `table` is what `nccl.predict_choices` returns.
     """
-    _needs(table, {"nodes", "nbytes", "algorithm", "protocol"}, "choices")
+    _needs(table, {"nodes", "nbytes", "algorithm", "protocol"}, "predict_choices")
     ax = _axes(ax, 8.6, 1.6 + 0.46 * table["nodes"].nunique())
     sizes, nodes = sorted(table["nbytes"].unique()), sorted(table["nodes"].unique())
     there = set(table["algorithm"])
@@ -171,8 +173,8 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
 
 
 def crossover(found: Crossover, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Ring and tree over size, and the size from which on the ring is faster. `found` is what `nccl.ring_and_tree`
-    returns."""
+    """Ring and tree over size, and the size from which on the ring is faster. `found` is what
+    `nccl.compare_ring_and_tree` returns."""
     ax = _axes(ax, 7.2, 4.4)
     table = found.table
     x = table["nbytes"].to_numpy(float)

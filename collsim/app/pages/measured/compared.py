@@ -18,8 +18,19 @@ import pandas as pd
 import collsim as cs
 from collsim.errors import CollsimError, Sentence
 from collsim.io import formats, save
-from collsim.nccl import Gap, Run, against, calibrate, explain, facts_of, own_run, predict, published, published_run
-from collsim.nccl.model.relative_error import relative_error
+from collsim.nccl import (
+    Gap,
+    MeasuredRun,
+    calibrate,
+    compare_run,
+    create_run,
+    explain_gap,
+    get_published_run,
+    load_published_runs,
+    predict,
+    read_facts,
+)
+from collsim.nccl.model.relative_error import compute_relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
 
 from ...jobs.worker import Tell
@@ -86,7 +97,7 @@ def machines() -> tuple[str, ...]:
 
 def _runs(name: str) -> bool:
     try:
-        facts_of(cs.machine(name))
+        read_facts(cs.machine(name))
     except CollsimError:
         return False
     return True
@@ -96,7 +107,7 @@ def _runs(name: str) -> bool:
 
 
 def _run(text: str) -> str:
-    return text if text == OWN else published_run(text).name
+    return text if text == OWN else get_published_run(text).name
 
 
 def _told(text: str) -> bool:
@@ -123,7 +134,7 @@ def _adapt(shown: Selection, said: dict[str, str]) -> dict[str, str]:
             "machine": shown.machine,
             "nodes": str(shown.nodes),
         }
-    less = ("run", "told") if published_run(shown.run).plain is not None else ("run",)
+    less = ("run", "told") if get_published_run(shown.run).plain_run is not None else ("run",)
     return {name: text for name, text in said.items() if name in less}
 
 
@@ -144,11 +155,11 @@ ADDRESS = PageAddress(Selection(), WORDS, _agree, _adapt)
 # --------------------------------------------------------------------------------------------------------------------
 
 
-def run_of(shown: Selection) -> Run:
+def run_of(shown: Selection) -> MeasuredRun:
     """The run to predict. Raises CollsimError for a log that cannot be read or does not fit the machine."""
     if not shown.own:
-        run = published_run(shown.run)
-        return run.plain if shown.plain and run.plain is not None else run
+        run = get_published_run(shown.run)
+        return run.plain_run if shown.plain and run.plain_run is not None else run
     rows = _table(read_log(shown.text), shown)
     collective, ranks = _ran(rows, shown)
     if not collective:
@@ -159,7 +170,7 @@ def run_of(shown: Selection) -> Run:
     if not ((rows["nbytes"] > 0) & (rows["time"] > 0)).any():
         raise Refused("measured.notimes")
     times = rows["nbytes"].tolist(), rows["time"].tolist()
-    return own_run(collective, place, *times, ranks, version=shown.version)
+    return create_run(collective, place, *times, ranks, version=shown.version)
 
 
 def _ran(rows: pd.DataFrame, shown: Selection) -> tuple[str, int | None]:
@@ -175,7 +186,7 @@ def place_of(shown: Selection) -> cs.Topology:
 
 def on_nccl(shown: Selection) -> bool:
     """Does NCCL run on the machine that was chosen, whose versions count, and not RCCL?"""
-    return not facts_of(cs.machine(shown.machine)).amd
+    return not read_facts(cs.machine(shown.machine)).is_amd
 
 
 def version_of(text: str) -> str:
@@ -185,17 +196,17 @@ def version_of(text: str) -> str:
     return said if said in VERSIONS else ""
 
 
-def release_of(run: Run, shown: Selection) -> Sentence:
+def release_of(run: MeasuredRun, shown: Selection) -> Sentence:
     """What the version means for the prediction, or which was assumed."""
     return predict(run.collective, run.facts, run.nbytes[0], version=shown.version).release
 
 
-def prepared(shown: Selection, tell: Tell = quietly) -> tuple[Run, pd.DataFrame, Gap]:
+def prepared(shown: Selection, tell: Tell = quietly) -> tuple[MeasuredRun, pd.DataFrame, Gap]:
     """A run, its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the machine."""
     run = run_of(shown)
-    table = against(run)
+    table = compare_run(run)
     tell("run", 0.1)
-    return run, table, explain(run)
+    return run, table, explain_gap(run)
 
 
 def expected_prepared(shown: Selection) -> float:
@@ -247,10 +258,17 @@ def fitted(shown: Selection, tell: Tell = quietly) -> Fitted:
     rows = found.residuals.rename(columns={"predicted": "after"}).assign(
         before=[predict(c, place, int(n), r).time for c, n, r in calls]
     )
-    before = float(relative_error(rows["before"] / rows["measured"]).median())
+    before = float(compute_relative_error(rows["before"] / rows["measured"]).median())
     links = {kind: (f.carries, f.alpha) for kind, f in found.measured.links.items()}
     return Fitted(
-        found.machine.to_yaml(), dict(found.factors), found.unknown, links, rows, before, found.error, found.held_out
+        found.machine.to_yaml(),
+        dict(found.factors),
+        found.unknown_knobs,
+        links,
+        rows,
+        before,
+        found.error,
+        found.held_out,
     )
 
 
@@ -277,7 +295,7 @@ def over_mpi(shown: Selection) -> tuple[pd.DataFrame, osu.Case]:
     place = cs.machine(shown.machine, nodes=shown.nodes)
     ranks = ranks_of(shown)
     rows = _table(osu.read(shown.text, ranks), shown)
-    case = osu.case_of(rows, shown.text, facts_of(place), ranks, shown.collective)
+    case = osu.case_of(rows, shown.text, read_facts(place), ranks, shown.collective)
     return osu.against(rows, case), case
 
 
@@ -299,7 +317,7 @@ def _kind(text: str) -> str:
 
 def sample() -> str:
     """A log as nccl-tests would have printed it for one of the published runs."""
-    run = published()[SAMPLE]
+    run = load_published_runs()[SAMPLE]
     table = pd.DataFrame(
         {"collective": run.collective, "ranks": run.facts.ranks, "nbytes": run.nbytes, "time": run.times}
     )
@@ -324,8 +342,8 @@ def guessed(text: str, shown: Selection) -> Selection:
     hosts, gpu = {m[1] for m in found}, found[0][2].upper()
     local, card = -(-len(found) // len(hosts)), "PCI" in gpu or "RTX" in gpu
     for name in machines():
-        facts = facts_of(cs.machine(name))
-        if facts.gpu.upper().removesuffix(" PCIE") in gpu and facts.card == card and facts.ranks >= local:
+        facts = read_facts(cs.machine(name))
+        if facts.gpu.upper().removesuffix(" PCIE") in gpu and facts.is_pcie_card == card and facts.ranks >= local:
             return replace(shown, machine=name, nodes=min(len(hosts), MOST_NODES))
     return replace(shown, nodes=min(len(hosts), MOST_NODES))
 
@@ -335,13 +353,13 @@ def python_of(shown: Selection) -> str:
     if shown.own:
         made = _own_python(shown)
     else:
-        made = f'run = nccl.published_run("{shown.run}")' + (
-            ".plain" if shown.plain and published()[shown.run].plain else ""
+        made = f'run = nccl.get_published_run("{shown.run}")' + (
+            ".plain_run" if shown.plain and load_published_runs()[shown.run].plain_run else ""
         )
     return (
         "import collsim as cs\nfrom collsim import nccl\nfrom collsim.viz import nccl_plots\n\n"
-        f"{made}\nprint(nccl.explain(run))\nnccl_plots.curve(nccl.against(run))\n"
-        "nccl_plots.residuals(nccl.together())  # all published runs\n"
+        f"{made}\nprint(nccl.explain_gap(run))\nnccl_plots.curve(nccl.compare_run(run))\n"
+        "nccl_plots.residuals(nccl.compare_runs())  # all published runs\n"
     )
 
 
@@ -359,7 +377,7 @@ def _own_python(shown: Selection) -> str:
     lines.append(f'machine = cs.machine("{shown.machine}", nodes={shown.nodes}{switches})')
     count = "" if ranks is None else f", ranks={ranks}"
     count += f', version="{shown.version}"' if shown.version else ""
-    lines.append(f'run = nccl.own_run("{collective}", machine, table["nbytes"], table["time"]{count})')
+    lines.append(f'run = nccl.create_run("{collective}", machine, table["nbytes"], table["time"]{count})')
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 from collsim.markup import escape_text
-from collsim.nccl import Gap, Run, published
+from collsim.nccl import Gap, MeasuredRun, load_published_runs
 from collsim.nccl.prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
@@ -147,12 +147,12 @@ def _controls(shown: Selection) -> Selection:
     heading, which, said = st.columns([3.2, 3.6, 2.6], vertical_alignment="bottom", gap="small")
     heading.html(title(t("measured.title"), t("measured.note")))
     with which:
-        names = {name: _title(name) for name in (*published(), OWN)}
+        names = {name: _title(name) for name in (*load_published_runs(), OWN)}
         run = choose("e_run", t("measured.run"), names, shown.run)
     if run != shown.run:
         shown = replace(shown, run=run, plain=False)
         forget("e_told")
-    tells = run != OWN and published()[run].plain is not None
+    tells = run != OWN and load_published_runs()[run].plain_run is not None
     with said:
         words = {name: t(f"measured.told.{name}") for name in ("all", "plain")}
         key = start("e_told", "plain" if shown.plain and tells else "all", words)
@@ -164,7 +164,7 @@ def _controls(shown: Selection) -> Selection:
 
 
 def _title(name: str) -> str:
-    return t("measured.own") if name == OWN else published()[name].title[language() == "zh"]
+    return t("measured.own") if name == OWN else load_published_runs()[name].title[language() == "zh"]
 
 
 def _own(shown: Selection) -> Selection:
@@ -247,7 +247,7 @@ def _verdict(table: pd.DataFrame, gap: Gap) -> None:
     """Error by band of sizes, and what would explain the gap."""
     lead, below = _explained(gap)
     name = small(t("measured.gap"), "color:var(--cs-ink2)")
-    headline(_errors(table), verdict(lead, below, name=name, token="done" if gap.small else "full"))
+    headline(_errors(table), verdict(lead, below, name=name, token="done" if gap.is_agreement else "full"))
 
 
 def _errors(table: pd.DataFrame) -> str:
@@ -272,16 +272,16 @@ def _apart(distance: float) -> str:
 def _explained(gap: Gap) -> tuple[str, str]:
     """The lead and the note of the verdict."""
     way, apart = ("slower" if gap.ratio < 1 else "faster"), _apart(gap.distance)
-    if gap.small:
+    if gap.is_agreement:
         return t("measured.agree", apart=apart), t("measured.agree.note")
     if gap.verdict == "within":
         return t("measured.within", apart=apart), t("measured.within.note")
     if gap.verdict == "several":
-        causes = t("measured.or").join(plots.cause(c.key) for c in gap.as_well)
-        return t("measured.several", cause=causes), t("measured.several.note", apart=apart, count=len(gap.as_well))
+        causes = t("measured.or").join(plots.cause(c.key) for c in gap.alternatives)
+        return t("measured.several", cause=causes), t("measured.several.note", apart=apart, count=len(gap.alternatives))
     if gap.best is None:
-        return t("measured.none", count=len(gap.tried)), t(f"measured.none.{way}", apart=apart)
-    causes = t("measured.or").join(plots.cause(c.key) for c in (gap.best, *gap.as_well))
+        return t("measured.none", count=len(gap.candidates)), t(f"measured.none.{way}", apart=apart)
+    causes = t("measured.or").join(plots.cause(c.key) for c in (gap.best, *gap.alternatives))
     return t("measured.guess", cause=causes), t(f"measured.guess.{way}", apart=apart, left=_apart(gap.best.distance))
 
 
@@ -290,10 +290,10 @@ def _python(script: str) -> None:
         st.code(script, language="python")
 
 
-def _rows(run: Run, table: pd.DataFrame) -> None:
+def _rows(run: MeasuredRun, table: pd.DataFrame) -> None:
     """Every size as a table, and where the figures come from."""
     if run.source:
-        words = ", ".join(f"{name} {value}" for name, value in run.words if value)
+        words = ", ".join(f"{name} {value}" for name, value in run.table_words if value)
         where = f'href="{html.escape(run.source, quote=True)}" target="_blank" rel="noopener"'
         link = f'<a style="color:inherit" {where}>{escape_text(t("measured.source", year=run.year))}</a>'
         st.html(f'<div class="cs-note">{link}. {escape_text(t("measured.words", words=words))}</div>')

@@ -10,7 +10,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.io import formats
 from collsim.io.nccl_log import NcclJob
-from collsim.nccl import communicator, facts_of, search
+from collsim.nccl import build_communicator, read_facts, search_graphs
 
 from ...scenario.outcome import Refused
 from .reading import loaded
@@ -87,12 +87,12 @@ def _searched(
     if ranks % nodes:
         return (), ()
     try:
-        found = search(place, ranks)
+        found = search_graphs(place, ranks)
     except CollsimError:
         return (), ()
-    rings = [_turned(order) for order in found.rings.orders(nodes).tolist()]
-    running = communicator(facts_of(place, ranks), found=found).running_channels
-    return [rings[k % len(rings)] for k in range(running)], found.trees.parents(nodes)
+    rings = [_turned(order) for order in found.rings.build_orders(nodes).tolist()]
+    running = build_communicator(read_facts(place, ranks), graph_search=found).running_channels
+    return [rings[k % len(rings)] for k in range(running)], found.trees.build_parents(nodes)
 
 
 def _turned(order: Sequence[int]) -> tuple[int, ...]:

@@ -56,7 +56,7 @@ def case_of(rows: pd.DataFrame, text: str, facts: Facts, ranks: int, collective:
 
 
 def against(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
-    """Measured and predicted, a row per size, with the columns that `nccl.against` has for times.
+    """Measured and predicted, a row per size, with the columns that `nccl.compare_run` has for times.
 
     Raises CollsimError for a table without times, for a collective that the model does not know, and for too few ranks.
     """
@@ -67,8 +67,8 @@ def against(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
         why = "ranks={ranks} is too few; on {nodes} nodes there are at least {least}"
         raise CollsimError(why, ranks=case.ranks, nodes=case.nodes, least=max(2, case.nodes))
     table = timed.groupby("nbytes", as_index=False)[["time", "busbw"]].median()
-    table["predicted"] = [mpi.time_of(case, int(n)) for n in table["nbytes"]]
-    ends = [mpi.interval_of(case, int(n)) for n in table["nbytes"]]
+    table["predicted"] = [mpi.predict_mpi_time(case, int(n)) for n in table["nbytes"]]
+    ends = [mpi.predict_mpi_interval(case, int(n)) for n in table["nbytes"]]
     table["low"], table["high"] = [end.low for end in ends], [end.high for end in ends]
     ratio, bus = table["predicted"] / table["time"], table["busbw"] * table["time"]
     table = table.assign(low_busbw=bus / table["high"], high_busbw=bus / table["low"])
@@ -83,6 +83,6 @@ def python_of(case: Case) -> str:
         f'case = SimpleNamespace(gpu="{case.gpu}", ranks={case.ranks}, nodes={case.nodes}, '
         f'collective="{case.collective}",\n'
         f'                       inter_link="{case.inter_link}", nccl_version="")\n'
-        'table["predicted"] = [mpi.time_of(case, n) for n in table["nbytes"]]\n'
+        'table["predicted"] = [mpi.predict_mpi_time(case, n) for n in table["nbytes"]]\n'
         'print(table[["nbytes", "time", "predicted"]])\n'
     )

@@ -9,7 +9,16 @@ import pandas as pd
 import streamlit as st
 
 from collsim.markup import bind_units, escape_text
-from collsim.nccl import Crossover, Facts, Gap, Run, choices, ring_and_tree, together, worth
+from collsim.nccl import (
+    Crossover,
+    Facts,
+    Gap,
+    MeasuredRun,
+    compare_ring_and_tree,
+    compare_runs,
+    evaluate_measurement_value,
+    predict_choices,
+)
 from collsim.nccl.prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
@@ -38,19 +47,19 @@ _LINES = (
 @st.cache_data(show_spinner=False)
 def kept_all() -> pd.DataFrame:
     """All published runs."""
-    return together()
+    return compare_runs()
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def kept_choices(collective: str, facts: Facts) -> pd.DataFrame:
     """What NCCL runs on such nodes over size and number of nodes."""
-    return choices(collective, facts, nodes=_MAP_NODES if facts.net != "none" else (facts.nodes,))
+    return predict_choices(collective, facts, nodes=_MAP_NODES if facts.net != "none" else (facts.nodes,))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def kept_crossing(facts: Facts) -> Crossover:
     """Allreduce by ring and by tree on this machine."""
-    return ring_and_tree(facts)
+    return compare_ring_and_tree(facts)
 
 
 def parts(distance: float) -> tuple[str, str]:
@@ -67,7 +76,7 @@ def cause(key: str) -> str:
 # ---- curves --------------------------------------------------------------------------------------------------------
 
 
-def curves(table: pd.DataFrame, gap: Gap, run: Run) -> None:
+def curves(table: pd.DataFrame, gap: Gap, run: MeasuredRun) -> None:
     """Time and busbw over size: dots measured, a line predicted, dashes for the tuner and for the hypothesis."""
     table = table.sort_values("nbytes")
     if gap.best is not None:
@@ -162,9 +171,9 @@ def tried(gap: Gap) -> None:
 
 
 def _bars(gap: Gap) -> Picture:
-    best = {c.key for c in (gap.best, *gap.as_well) if c is not None}
+    best = {c.key for c in (gap.best, *gap.alternatives) if c is not None}
     rows = [(t("measured.asis"), gap.distance, "edge")]
-    rows += [(cause(c.key), c.distance, "full" if c.key in best else "room") for c in gap.tried[:_MOST_TRIED]]
+    rows += [(cause(c.key), c.distance, "full" if c.key in best else "room") for c in gap.candidates[:_MOST_TRIED]]
     frame = pd.DataFrame(rows, columns=["cause", "left", "hue"])
     frame["said"], dark, tokens = ["".join(parts(left)) for left in frame["left"]], is_dark(), ["edge", "full", "room"]
     scale = alt.Scale(domain=[0, 1.5 * max(float(frame["left"].max()), 0.01)], nice=False)
@@ -178,12 +187,12 @@ def _bars(gap: Gap) -> Picture:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def kept_worth(run: Run) -> pd.DataFrame:
+def kept_worth(run: MeasuredRun) -> pd.DataFrame:
     """What each point of this run buys."""
-    return worth(run)
+    return evaluate_measurement_value(run)
 
 
-def bought(run: Run) -> None:
+def bought(run: MeasuredRun) -> None:
     """A row for no point of this run and for one, two, three: error and width at its other sizes."""
     table = kept_worth(run).dropna()
     added = [format_bytes(int(n)) if n else t("worth.none") for n in table["added"]]
@@ -282,7 +291,7 @@ def _diagonal(ends: list[float], x: alt.X, y: alt.Y, scale: alt.Scale) -> list[a
 # ---- NCCL's choices ------------------------------------------------------------------------------------------------
 
 
-def map_(run: Run) -> None:
+def map_(run: MeasuredRun) -> None:
     """NCCL's choice over size and number of nodes: a cell each, coloured by algorithm, lettered by protocol."""
     collective = run.collective if run.collective not in ("alltoall", "sendrecv") else "allreduce"
     title = t("measured.map", collective=collective)
@@ -314,7 +323,7 @@ def _cells(table: pd.DataFrame, title: str) -> Picture:
     return made
 
 
-def crossing(run: Run) -> None:
+def crossing(run: MeasuredRun) -> None:
     """Allreduce by ring and by tree: predicted as lines, NCCL's tuner as dashes, and from which size on the ring is
     ahead."""
     found = kept_crossing(run.facts)
