@@ -24,7 +24,7 @@ from .bounds import lower_bound
 from .collective import collective, collectives
 from .dtypes import dtypes
 from .errors import CollsimError, FormatError, ScheduleError, TopologyError
-from .registry import Algorithm, algorithm, algorithms, schedule
+from .registry import Algorithm, algorithm, algorithms, registered, schedule
 from .replay import replay
 from .schedule import Schedule, copy, pipeline_chunks, reduce, repeat, reverse, together
 from .schedule import views as _schedule_views
@@ -116,6 +116,7 @@ __all__ = [
     "nccl",
     "pipeline_chunks",
     "reduce",
+    "registered",
     "repeat",
     "replay",
     "reverse",
@@ -181,6 +182,7 @@ _views.update(
     questions=_late("teach", "questions"),
     animate=_late("viz", "animate"),
     close_gap=_late("sweep.closing", "close_gap_of"),
+    fault=_late("verify.faults", "find_fault"),
     html=_late("viz", "html"),
     picture=_late("viz", "save"),
     save=_late("io", "save"),

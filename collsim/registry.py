@@ -1,7 +1,8 @@
 """The registry of algorithms: `@algorithm` puts a function that yields steps in, everything else iterates over it.
 
 One file in `collsim/algorithms/` is all that a new algorithm needs; a notebook cell works as well. Files there are
-imported when their algorithm is first asked for.
+imported when their algorithm is first asked for. An algorithm of a user is registered as long as the user's code holds
+it, or for the length of a block: see `AlgorithmRegistry` and `registered`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
 from traceback import walk_tb
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
+from weakref import WeakSet, WeakValueDictionary
 
 from .catalog import Catalog, Row
 from .collective import collective as find_collective
@@ -125,7 +128,11 @@ class Algorithm:
                 raise ScheduleError(why, **said) from error
             said |= {"kind": type(error).__name__, "error": error}
             raise ScheduleError("{name}({n}) failed{where}: {kind}: {error}", **said) from error
-        return replace(made, slots=max(made.slots, kind.slots(made.chunks)))
+        made = replace(made, slots=max(made.slots, kind.slots(made.chunks)))
+        hidden = _BUILT_IN.keys() & _REGISTRY.users()  # a hierarchy finds its parts by name
+        if is_from_package(self) and not hidden:
+            _FROM_PACKAGE.add(made)
+        return made
 
     def _told(self, n: int, error: CollsimError) -> CollsimError:
         """An error with the place in a learner's function; those of our own algorithms are about what they were
@@ -265,10 +272,78 @@ def _where(error: BaseException, function: Callable[..., Any]) -> Words:
     return Sentence(" at line {line} of {file}", line=lines[-1], file=Path(code.co_filename).name) if lines else ""
 
 
-_REGISTRY: dict[str, Algorithm] = {}
-
-#: The package's own by name, with the module that is imported when it is first asked for.
+#: The package's own algorithms by name, with the module that is imported when one is first asked for.
 _BUILT_IN: dict[str, str] = {}
+
+
+class AlgorithmRegistry(MutableMapping[str, Algorithm]):
+    """The registered algorithms by name.
+
+    The package's own algorithms and those of installed packages stay. What a user's code registers stays as long as
+    that code holds it (a module, a variable of a notebook); until then it hides a lasting algorithm of the same name.
+
+    Attributes:
+        departed: names that an algorithm of a user has had, so that the error for a name that is gone can say so.
+    """
+
+    def __init__(self) -> None:
+        self.departed: set[str] = set()
+        self._lasting: dict[str, Algorithm] = {}
+        self._users: WeakValueDictionary[str, Algorithm] = WeakValueDictionary()
+
+    def __getitem__(self, name: str) -> Algorithm:
+        entry = self._users.get(name)
+        return self._lasting[name] if entry is None else entry
+
+    def __setitem__(self, name: str, entry: Algorithm) -> None:
+        if is_from_package(entry):
+            self._users.pop(name, None)
+            self._lasting[name] = entry
+        else:
+            self.departed.add(name)
+            self._users[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        if self._users.pop(name, None) is None:
+            del self._lasting[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries())
+
+    def __len__(self) -> int:
+        return len(self.entries())
+
+    def entries(self) -> dict[str, Algorithm]:
+        """All of them at this moment."""
+        return {**self._lasting, **self.users()}
+
+    def users(self) -> dict[str, Algorithm]:
+        """Those that a user's code registered and still holds."""
+        return dict(self._users.items())
+
+    def restore_users(self, entries: Mapping[str, Algorithm]) -> None:
+        """Make these the only ones of the user's code."""
+        self._users.clear()
+        self._users.update(entries)
+
+    def make_lasting(self, names: Iterable[str]) -> None:
+        """Keep algorithms for the life of the process, whoever else holds them."""
+        self._lasting.update((name, self[name]) for name in names)
+
+
+_REGISTRY = AlgorithmRegistry()
+#: Schedules that the package's own algorithms made, for as long as somebody holds them.
+_FROM_PACKAGE: WeakSet[Schedule] = WeakSet()
+
+
+def is_from_package(entry: Algorithm) -> bool:
+    """Is this one of the package's own algorithms? Its tests verify them for many numbers of ranks and all options."""
+    return entry.function.__module__ == _BUILT_IN.get(entry.name)
+
+
+def is_made_by_package(schedule: Schedule) -> bool:
+    """Was this very schedule made by one of the package's own algorithms, without any part of a user's?"""
+    return schedule in _FROM_PACKAGE
 
 
 def built_in(package: str, names: Iterable[str]) -> None:
@@ -345,6 +420,45 @@ def algorithm(
         return made
 
     return register
+
+
+@contextmanager
+def registered(*entries: Algorithm) -> Iterator[None]:
+    """Register algorithms for the length of a block: `with cs.registered(my_ring): ...`.
+
+    Those named, and all that `@algorithm` registers in the block, are found by name and compared with the others inside
+    it only. After it, what had one of these names before has it again. The registry is that of the process: other
+    threads see the same.
+
+    Args:
+        entries: what `@algorithm` returned; none where the block itself defines them.
+
+    Raises:
+        CollsimError: for anything but an Algorithm.
+
+    Example:
+        >>> import collsim as cs
+        >>> @cs.algorithm("allreduce")
+        ... def forgetful(n):
+        ...     yield cs.reduce(range(1, n), 0, chunk=0)
+        >>> with cs.registered(forgetful):
+        ...     "forgetful" in cs.algorithms("allreduce")
+        True
+        >>> "forgetful" in cs.algorithms()
+        False
+    """
+    for entry in entries:
+        if not isinstance(entry, Algorithm):
+            message = "registered({entry!r}): give what @algorithm returned, the decorated function itself"
+            raise CollsimError(message, entry=entry)
+        _fetch(entry.name)
+    before = {name: entry for name, entry in _REGISTRY.users().items() if entry not in entries}
+    for entry in entries:
+        _REGISTRY[entry.name] = entry
+    try:
+        yield
+    finally:
+        _REGISTRY.restore_users(before)
 
 
 def _two_names(phases: Any) -> tuple[str, str]:
@@ -436,7 +550,7 @@ def algorithms(collective: str | None = None) -> Catalog[Algorithm]:
     _fetch_all()
     if collective is not None:
         find_collective(collective)
-    chosen = {name: a for name, a in sorted(_REGISTRY.items()) if collective in (None, a.collective)}
+    chosen = {name: a for name, a in sorted(_REGISTRY.entries().items()) if collective in (None, a.collective)}
     return Catalog(chosen, _describe_algorithm)
 
 
@@ -450,7 +564,9 @@ def _describe_algorithm(algorithm: Algorithm) -> Row:
 
 def _plugged(entry: Callable[[], Any]) -> None:
     """Take what a package names: a module that registers algorithms, an Algorithm, or a list of them."""
+    before = set(_REGISTRY)
     into(_REGISTRY, lambda: _add(entry()))
+    _REGISTRY.make_lasting(_REGISTRY.keys() - before)
 
 
 def _add(found: Any) -> None:
@@ -467,6 +583,12 @@ def find(name: str) -> Algorithm:
         _fetch(name)
         if name not in _REGISTRY:
             _fetch_all()
+        if name not in _REGISTRY and name in _REGISTRY.departed:
+            why = (
+                "algorithm {name!r} is no longer registered: its block 'with cs.registered(...):' has ended, or "
+                "nothing holds the decorated function any more; keep it in a variable of your module or notebook"
+            )
+            raise CollsimError(why, name=name)
     return _REGISTRY[require_word("algorithm", name, _REGISTRY)]
 
 

@@ -1,5 +1,6 @@
 """The registry: names, options and what a learner's own function may get wrong."""
 
+import gc
 import subprocess
 import sys
 from dataclasses import replace
@@ -350,3 +351,91 @@ print(cs.algorithms()["broadcast_flat"] is mine, cs.schedule("broadcast_flat", 4
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     files = list((Path(registry.__file__).parent / "algorithms").glob("[a-z]*.py"))
     assert said == ["True", "broadcast_flat", str(len(files))]
+
+
+# ---- how long a name lasts
+
+
+def once(name="passing", collective="allreduce"):
+    return cs.algorithm(collective, name=name)(lambda n: cs.copy(0, 1, chunk=0))
+
+
+def test_an_algorithm_is_registered_as_long_as_somebody_holds_it():
+    held = once()
+    assert cs.algorithms()["passing"] is held
+    del held
+    assert "passing" not in cs.algorithms()
+    with pytest.raises(cs.CollsimError, match="algorithm 'passing' is no longer registered: its block"):
+        cs.schedule("passing", ranks=4)
+
+
+def test_a_later_definition_takes_the_name_and_outlives_the_first():
+    first = once()
+    second = once()
+    assert registry.find("passing") is second
+    del first
+    assert registry.find("passing") is second
+
+
+def test_a_name_of_collsims_own_is_back_when_the_users_is_gone():
+    own = registry.find("allreduce_ring")
+    mine = once("allreduce_ring")
+    assert registry.find("allreduce_ring") is mine
+    del mine
+    assert registry.find("allreduce_ring") is own
+
+
+def test_a_module_holds_its_algorithms_until_it_is_gone(tmp_path):
+    (tmp_path / "held.py").write_text(
+        "import collsim as cs\n@cs.algorithm('reduce')\ndef held(n):\n    yield cs.reduce(range(1, n), 0, 0)\n"
+    )
+    registry.load(str(tmp_path / "held.py"))
+    assert "held" in cs.algorithms()
+    registry.load(str(tmp_path / "held.py"))
+    assert "held" in cs.algorithms(), "loaded again, its module takes the place of the first"
+    del sys.modules["collsim_loaded_held"]
+    gc.collect()
+    assert "held" not in cs.algorithms()
+
+
+def test_a_block_registers_what_it_names_and_what_it_defines_and_then_forgets_both():
+    outer = once("outer")
+    before = cs.algorithms()
+    mine, ring = once("mine"), once("allreduce_ring")
+    with cs.registered(mine, ring):
+        other = once("other")
+        replaced = once("outer")
+        assert {"mine", "other", "outer"} <= cs.algorithms().keys()
+        assert cs.algorithms()["allreduce_ring"] is ring
+        assert cs.algorithms()["outer"] is replaced
+        with cs.registered(outer):
+            assert cs.algorithms()["outer"] is outer
+        assert cs.algorithms()["outer"] is replaced
+    assert cs.algorithms() == before
+    assert cs.algorithms()["outer"] is outer
+    assert (mine.name, other.name) == ("mine", "other"), "still there by themselves"
+    assert cs.algorithms().keys().isdisjoint({"mine", "other"})
+
+
+def test_a_block_that_fails_forgets_too():
+    mine = once("mine")
+    with pytest.raises(RuntimeError), cs.registered(mine):
+        raise RuntimeError
+    assert "mine" not in cs.algorithms()
+
+
+def test_only_algorithms_are_registered():
+    with pytest.raises(cs.CollsimError, match="give what @algorithm returned"), cs.registered(lambda n: None):
+        pass
+
+
+def test_what_is_imported_for_the_first_time_in_a_block_stays():
+    code = """
+import collsim as cs
+mine = cs.algorithm("allreduce", name="mine")(lambda n: cs.copy(0, 1, chunk=0))
+with cs.registered(mine):
+    cs.schedule("allreduce_tree", ranks=4)
+print("mine" in cs.algorithms(), cs.schedule("allreduce_tree", ranks=4).ranks)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert said == ["False", "4"]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..collective import collective
 from ..errors import CollsimError
+from ..schedule import Schedule
 from ..simulate import Trace
 from ..units import format_bytes, format_time
+from ..verify.faults import UnverifiedError, require_right
 from .critical import CriticalPath, critical_path
 
 if TYPE_CHECKING:
@@ -123,8 +128,44 @@ def _said(trace: Trace) -> str:
 
 
 def compare(a: Trace, b: Trace) -> Comparison:
-    """Compare two runs; `a` is the base. They may differ in anything. Raises CollsimError unless both are Traces."""
-    for given in (a, b):
-        if not isinstance(given, Trace):
-            raise CollsimError("compare wants two Traces, or a collective and a topology, got {given!r}", given=given)
+    """Compare two runs of one collective; `a` is the base. They may differ in anything else.
+
+    Args:
+        a: the run that the other is held against.
+        b: the other run.
+
+    Returns:
+        A `Comparison`.
+
+    Raises:
+        CollsimError: for anything but two Traces, and for runs of different collectives.
+        ScheduleError: where one of them does not do what its collective promises: its time says nothing.
+    """
+    for run in (a, b):
+        if not isinstance(run, Trace):
+            raise CollsimError("compare wants two Traces, or a collective and a topology, got {given!r}", given=run)
+    require_one_collective("compare", [run.schedule for run in (a, b)])
+    for run in (a, b):
+        with contextlib.suppress(UnverifiedError):  # whoever made both runs may look at their difference
+            require_right(run.schedule)
     return Comparison(a, b)
+
+
+def require_one_collective(who: str, schedules: Sequence[Schedule]) -> None:
+    """Raise CollsimError where schedules are of different collectives, whose times say nothing about one another.
+
+    Args:
+        who: what refuses, for the sentence.
+        schedules: at least one; `reduce_scatter+allgather` is an allreduce.
+    """
+    first = schedules[0]
+    for other in schedules[1:]:
+        if collective(other.collective).name != collective(first.collective).name:
+            raise CollsimError(
+                "{who} wants runs of one collective: {first} is for {first_collective}, {other} for {other_collective}",
+                who=who,
+                first=first.label,
+                first_collective=first.collective,
+                other=other.label,
+                other_collective=other.collective,
+            )

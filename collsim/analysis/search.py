@@ -10,13 +10,15 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from ..collective import collective as find_collective
-from ..errors import CollsimError, Words
+from ..errors import CollsimError, Sentence, Words
 from ..registry import Algorithm, algorithms, find
 from ..registry import schedule as make_schedule
+from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology.network import channels_offered
 from ..units import parse_bytes, parse_count, parse_time
+from ..verify.faults import find_fault, require_right
 from .orders import improved, reordered
 from .standing import counted, in_order, standing
 
@@ -34,7 +36,7 @@ class Best:
 
     Attributes:
         trace: the fastest run.
-        tried: all that was tried, the fastest first.
+        tried: all that was tried, the fastest first; what is wrong comes last, with the reason in `error`.
         order: rank r sits where rank order[r] of the topology would; None as it is.
     """
 
@@ -64,28 +66,45 @@ def best(
 
     Tries every algorithm of the collective that runs on this topology; `channels` up to what the topology offers, then
     with the best of them `chunks` by doubling, then between the neighbours of the best; and for the fastest of all
-    `orders` rank orders: a tour along the shortest ways, then exchanges. Raises CollsimError if none runs, or for an
-    algorithm of another collective.
+    `orders` rank orders: a tour along the shortest ways, then exchanges. What does not do what the collective promises
+    is never the best: its row of `tried` has the reason in `error`, and no time. Raises CollsimError if none runs, or
+    for an algorithm of another collective.
     """
     import pandas as pd
 
     _require_topology("best", topology)
     orders = parse_count(orders, "orders", least=0)
     nbytes, kind = parse_bytes(nbytes), find_collective(collective).name
-    rows: list[dict[str, Any]] = []
-    fastest: Trace | None = None
-    for trace in _runs(kind, _names(kind, algorithm), topology, nbytes, engine, simulation):
-        rows.append(_row(trace))
-        if fastest is None or _standing(trace) < _standing(fastest):
-            fastest = trace
-    assert fastest is not None
+    runs = list(_run_all(kind, _names(kind, algorithm), topology, nbytes, engine, simulation))
+    fastest = min((run.trace for run in runs if run.trace is not None), key=_standing)
+    rows = [run.row() for run in runs]
     chosen = None
     for order, trace in _in_orders(fastest, orders, engine, simulation):
-        rows.append({**_row(trace), "order": ",".join(map(str, order))})
+        rows.append({**_Run(trace.schedule, trace).row(), "order": ",".join(map(str, order))})
         if counted(trace.time) < counted(fastest.time):
             fastest, chosen = trace, order
     table = in_order(pd.DataFrame(rows), "time", "algorithm").reset_index(drop=True)
     return Best(fastest, table, chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """A variant that was tried: its run, or why it is not ranked."""
+
+    schedule: Schedule
+    trace: Trace | None
+    error: Sentence | None = None
+
+    @property
+    def time(self) -> float:
+        """Seconds, to the digits that count; infinite where it is not ranked."""
+        return math.inf if self.trace is None else counted(self.trace.time)
+
+    def row(self) -> dict[str, Any]:
+        time, busbw = (math.nan, math.nan) if self.trace is None else (self.trace.time, self.trace.busbw)
+        figures = {"order": "given", "time": time, "busbw": busbw}
+        error = None if self.error is None else str(self.error)
+        return {"algorithm": self.schedule.name, "options": dict(self.schedule.options), **figures, "error": error}
 
 
 def _names(kind: str, algorithm: Sequence[str] | None) -> list[str]:
@@ -102,34 +121,31 @@ def _names(kind: str, algorithm: Sequence[str] | None) -> list[str]:
     return [entry.name for entry in entries]
 
 
-def _runs(
+def _run_all(
     kind: str, names: Sequence[str], topology: Topology, nbytes: Any, engine: str, simulation: Mapping[str, Any]
-) -> Iterator[Trace]:
-    """Runs of every algorithm that can run here. Raises CollsimError where none can."""
-    some = False
-    why: Words = ""
+) -> Iterator[_Run]:
+    """Every variant of every algorithm that can run here. Raises CollsimError where none of them is right and runs."""
+    is_any_ranked = False
+    message: Words = ""
     for name in names:
         try:
-            yield from _tried(name, topology, nbytes, engine, simulation)
-            some = True
+            for run in _run_variants(name, topology, nbytes, engine, simulation):
+                is_any_ranked = is_any_ranked or run.trace is not None
+                message = message if run.error is None else run.error
+                yield run
         except CollsimError as error:
-            why = error.sentence
-    if not some:
+            message = error.sentence
+    if not is_any_ranked:
         raise CollsimError(
             "no algorithm for {collective} runs on {name}; the last one said: {why}",
             collective=kind,
             name=topology.name,
-            why=why,
+            why=message,
         )
 
 
 def _standing(trace: Trace) -> tuple[float, str]:
     return standing(trace.time, trace.schedule.name)
-
-
-def _row(trace: Trace) -> dict[str, Any]:
-    s = trace.schedule
-    return {"algorithm": s.name, "options": dict(s.options), "order": "given", "time": trace.time, "busbw": trace.busbw}
 
 
 def _in_orders(
@@ -154,22 +170,25 @@ def _require_topology(who: str, value: object) -> None:
         raise CollsimError(why, who=who, value=value)
 
 
-def _tried(name: str, topology: Topology, nbytes: Any, engine: str, simulation: Mapping[str, Any]) -> list[Trace]:
-    def run(**options: Any) -> Trace:
-        return simulate(
-            make_schedule(name, topology=topology, **options), topology, nbytes, engine=engine, **simulation
-        )
+def _run_variants(name: str, topology: Topology, nbytes: Any, engine: str, simulation: Mapping[str, Any]) -> list[_Run]:
+    """An algorithm with every number of channels, then with every number of chunks that is tried."""
+
+    def run(**options: Any) -> _Run:
+        plan = make_schedule(name, topology=topology, **options)
+        if (fault := find_fault(plan)) is not None:
+            return _Run(plan, None, fault)
+        return _Run(plan, simulate(plan, topology, nbytes, engine=engine, **simulation))
 
     options = find(name).options
-    traces = [run(channels=c) for c in _channel_counts(topology)] if "channels" in options else [run()]
+    runs = [run(channels=c) for c in _channel_counts(topology)] if "channels" in options else [run()]
     if "chunks" in options:
-        settled = dict(min(traces, key=lambda t: counted(t.time)).schedule.options)
+        settled = dict(min(runs, key=lambda run: run.time).schedule.options)
         coarse = [run(**settled, chunks=c) for c in _CHUNKS]
-        top = min(range(len(coarse)), key=lambda i: counted(coarse[i].time))
+        top = min(range(len(coarse)), key=lambda i: coarse[i].time)
         low, high = _CHUNKS[max(top - 1, 0)], _CHUNKS[min(top + 1, len(_CHUNKS) - 1)]
         between = sorted({low + (high - low) * k // 6 for k in range(1, 6)} - set(_CHUNKS))
-        traces += [*coarse, *(run(**settled, chunks=c) for c in between)]
-    return traces
+        runs += [*coarse, *(run(**settled, chunks=c) for c in between)]
+    return runs
 
 
 def _channel_counts(topology: Topology) -> list[int]:
@@ -197,6 +216,8 @@ def crossover(
         why = "first={first!r} is not below last={last!r}; give the smallest size and the largest"
         raise CollsimError(why, first=first, last=last)
     plans = [make_schedule(name, topology=topology, **options) for name, options in map(_named, (a, b))]
+    for plan in plans:
+        require_right(plan)
 
     def a_wins(size: int) -> bool:
         one, other = (simulate(plan, topology, size, engine=engine).time for plan in plans)

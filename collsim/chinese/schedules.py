@@ -168,6 +168,19 @@ SAID = {
     "root={root} is not a rank; with {n} ranks it is 0 to {last}": (
         "root={root} 不是一个 rank；共 {n} 个 rank 时可取 0 到 {last}"
     ),
+    "algorithm {name!r} is no longer registered: its block 'with cs.registered(...):' has ended, or nothing holds the "
+    "decorated function any more; keep it in a variable of your module or notebook": (
+        "算法 {name!r} 已不再注册：它的 'with cs.registered(...):' 代码块已结束，"
+        "或者再没有变量指向这个加了装饰器的函数；请在您的模块或 notebook 中用变量保存它"
+    ),
+    "registered({entry!r}): give what @algorithm returned, the decorated function itself": (
+        "registered({entry!r})：请给出 @algorithm 返回的对象，也就是加了装饰器的函数本身"
+    ),
+    "{label} has {transfers:,} transfers and was not verified: a schedule of your own is ranked only once it is known "
+    "to be right, which takes too long beyond {most:,}; use fewer ranks, chunks or channels": (
+        "{label} 有 {transfers:,} 次传输，没有验证：您自己的调度只有确认正确后才参与排名，"
+        "而超过 {most:,} 次时验证太慢；请减少 rank、chunk 或 channel"
+    ),
     "algorithm(name={name!r}): a name is a text": "algorithm(name={name!r})：名称应为文本",
     "algorithm(phases={phases!r}): give the names of the part that adds and of the part that copies, for example "
     "phases=('reduce-scatter', 'allgather')": (

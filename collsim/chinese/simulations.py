@@ -138,6 +138,12 @@ SAID = {
         "first={first!r} 不小于 last={last!r}；请给出最小和最大的数据量"
     ),
     "{what}={given!r} must map names, for example {{'a': ...}}": "{what}={given!r} 必须以名称为键，例如 {{'a': ...}}",
+    "{who} wants runs of one collective: {first} is for {first_collective}, {other} for {other_collective}": (
+        "{who} 需要同一种集合通信的运行：{first} 是 {first_collective} 的，{other} 是 {other_collective} 的"
+    ),
+    "{time} is below the bound of {bound}, which no correct {collective} can beat on {topology}. {fault}": (
+        "{time} 低于下界 {bound}：在 {topology} 上没有任何正确的 {collective} 能更快。{fault}"
+    ),
     "no price for {missing}": "没有 {missing} 的价格",
     "the price of {name} is {price!r}; give a number, 0 or more": "{name} 的价格是 {price!r}；请给出不小于 0 的数",
     # sweeps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from ..bounds import Bound, lower_bound
 from ..collective import collective
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from ..schedule import Schedule
 from ..topology import Routes, Topology
 from ..units import format_bandwidth, format_bytes, format_time
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 SMALL = 0.0005  # a part of the time too small to be told
+_BELOW_BOUND = 1e-6  # a part of the bound by which a time must be below it: more than sums of floats differ by
 _LOWER_BITS = 26  # of a slot's bytes: 2^27 of them, and 2^27 times what is above them, fit into a float
 
 #: Filled by the layer above (viz): how a Trace shows itself, so that this layer need not know drawing.
@@ -156,6 +158,24 @@ class Trace:
         """spent / bound: 1.0 is optimal. Below 1 only with sharing `"none"`, where links carry more than they can.
         `close_gap` finds the schedule that comes nearest."""
         return self.spent / self.bound.time if self.bound.time else 1.0
+
+    @cached_property
+    def error(self) -> Sentence | None:
+        """Why this cannot be the time of a right schedule: it is below the bound, and `verify` says what the schedule
+        does not do (or it is too large to be verified); None where nothing is known against it."""
+        if self.spent >= self.bound.time * (1 - _BELOW_BOUND):
+            return None
+        fault = views["fault"](self.schedule)
+        if fault is None:
+            return None
+        return Sentence(
+            "{time} is below the bound of {bound}, which no correct {collective} can beat on {topology}. {fault}",
+            time=format_time(self.spent),
+            bound=format_time(self.bound.time),
+            collective=self.schedule.collective,
+            topology=self.topology.name,
+            fault=fault,
+        )
 
     # ---- traffic
     # -----------------------------------------------------------------------------------------------------------
@@ -355,6 +375,7 @@ class Trace:
             "busbw": self.busbw,
             "bound": self.bound.time,
             "gap": self.gap,
+            "error": None if self.error is None else str(self.error),
         }
 
     # ---- why
@@ -429,6 +450,8 @@ class Trace:
         second = "Doubling " + ", ".join(f"{kind} saves {_percent(saved)}" for kind, saved in saves) + "."
         least = f"{format_time(self.bound.time)} ({self.bound.limit})"
         third = f"No schedule on this topology can be faster than {least}; this one {self._against_bound}."
+        if self.error is not None:
+            third = str(self.error)
         return f"{first} {second} {third}"
 
     @property
@@ -463,8 +486,16 @@ class Trace:
     def __repr__(self) -> str:
         return (
             f"<Trace {self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}: "
-            f"{format_time(self.time)}>"
+            f"{format_time(self.time)}{self._suspicion}>"
         )
+
+    @property
+    def _suspicion(self) -> str:
+        """What `repr` adds to a time that no right schedule can have."""
+        with contextlib.suppress(CollsimError):  # a repr never fails, where no bound is known either
+            if self.error is not None:
+                return f", below its bound of {format_time(self.bound.time)}: no correct {self.schedule.collective}"
+        return ""
 
     def __str__(self) -> str:
         launched = f"; launched at {format_time(self.begin)}, it took {format_time(self.spent)}" if self.begin else ""
@@ -476,6 +507,8 @@ class Trace:
             f"busbw  {format_bandwidth(self.busbw)}",
             f"bound  {format_time(self.bound.time)} ({self.bound.limit}); this run {self._against_bound}",
         ]
+        if self.error is not None:
+            lines.append(f"error  {self.error}")
         if self.bottleneck is not None:
             lines.append(f"bottleneck  {self.bottleneck}")
         return "\n".join(lines)

@@ -24,6 +24,7 @@ from ..simulate import Trace, simulate
 from ..simulate.variants import Search
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes, format_time
+from ..verify.faults import require_right
 from .synthesized import SYNTHESIZED, check_options
 
 if TYPE_CHECKING:
@@ -172,8 +173,10 @@ def close_gap(
 
 
 def close_gap_of(trace: Trace, *, effort: str = "normal", switches: bool = True, progress: Any = None) -> SynthesisRace:
-    """The same for a run that is there: it is one of those raced, without its barriers and its conditions."""
+    """The same for a run that is there: it is one of those raced, without its barriers and its conditions. Raises
+    ScheduleError where it does not do what its collective promises."""
     s = trace.schedule
+    require_right(s)
     place: dict[str, Any] = {"ranks": s.ranks, "root": s.root, "dtype": trace.dtype}
     place |= {"effort": effort, "switches": switches, "progress": progress}
     race = close_gap(s.collective, trace.topology, trace.nbytes, **place)
@@ -214,6 +217,7 @@ def _best(algorithm: str, found: Trace) -> Trace | None:
         root = {"root": found.schedule.root} if "root" in entry.options else {}
         try:
             plan = schedule(entry, ranks=n, topology=topology, **options, **root)
+            require_right(plan)
             trace = simulate(plan, topology, found.nbytes, found.dtype, "event")
         except CollsimError:
             continue

@@ -19,6 +19,7 @@ from ..schedule import Schedule
 from ..simulate import simulate
 from ..simulate.waiting import in_one_piece
 from ..topology import Topology
+from ..verify.faults import require_right
 from .library import NCCL, predicted
 from .orphans import begin_worker
 from .scenario import Work, scenarios
@@ -82,8 +83,9 @@ def sweep(
 
     Returns:
         Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`),
-        `channels` (all that a machine offers unless an option says another number), and `error`: what cannot run is a
-        row with its reason and no figures; it does not end the sweep.
+        `channels` (all that a machine offers unless an option says another number), and `error`: what cannot run, or
+        does not do what its collective promises (`verify`), is a row with its reason and no figures; it does not end
+        the sweep.
 
     Raises CollsimError for unknown names, bad sizes and places, before anything runs.
     """
@@ -264,7 +266,8 @@ def results(work: Work | StepWork) -> list[tuple[str, Row]]:
     for key, case, inputs in zip(work.keys, work.cases, work.inputs, strict=True):
         try:
             figures = figures_of(*case)
-            rows.append((key, {**inputs, **{k: v for k, v in figures.items() if k not in inputs}, "error": None}))
+            known = {**inputs, "error": None}
+            rows.append((key, {**inputs, **{k: v for k, v in figures.items() if k not in known}, "error": None}))
         except CollsimError as error:
             rows.append((key, {**inputs, "error": str(error)}))
         except Exception as error:  # a failing scenario is a row, not the end
@@ -283,6 +286,7 @@ def _figures(work: Work | StepWork) -> Callable[..., Row]:
     if work.algorithm == SYNTHESIZED:
         return lambda nbytes, dtype, engine, options: _found(work, place, nbytes, dtype, engine, options)
     plan = _plan(work)
+    require_right(plan)
     channels = {"channels": plan.channels}
     return lambda nbytes, dtype, engine, options: (
         simulate(plan, place, nbytes, dtype, engine, **options).row() | channels

@@ -41,8 +41,10 @@ _MODEL = (
     "dtypes.py",
     "nccl",
     "registry.py",
+    "replay.py",
     "schedule.py",
     "trees.py",
+    "verify",
 )
 
 

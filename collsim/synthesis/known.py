@@ -21,6 +21,7 @@ from ..simulate import Trace, simulate
 from ..simulate.variants import Search
 from ..topology import Topology
 from ..topology.places import HasMemory
+from ..verify.faults import find_fault, require_right
 from . import phases
 from .personal import PERSONAL
 from .rates import pairs_of
@@ -73,8 +74,9 @@ def raced(
             told(number, len(tried), phases.LIBRARY)
         for made in _made(entry, topology, ranks, root):
             try:
+                require_right(made)
                 trace = simulate(made, topology, nbytes, engine="event")
-            except CollsimError:  # no place for its helpers here
+            except CollsimError:  # no place for its helpers here, or wrong
                 break
             if entry.name not in best or trace.time < best[entry.name].time * (1 - 1e-9):
                 best[entry.name] = trace
@@ -110,7 +112,7 @@ def shortest(kind: Collective, topology: Topology, ranks: int, steps: int) -> Sc
         if made.endpoints > ranks or made.steps >= steps or len(made) > MOST_ROWS:
             continue
         rows = made.transfers
-        if pairs[rows["src"], rows["dst"]].all():
+        if pairs[rows["src"], rows["dst"]].all() and find_fault(made) is None:
             best, steps = made, made.steps
     return best
 

@@ -141,7 +141,7 @@ def test_what_is_no_size_has_another_form(text):
         cs.units.parse_bytes(text)
 
 
-def test_the_command_prints_the_schema_with_what_is_registered_now(monkeypatch):
+def test_the_command_prints_the_schema_with_what_is_registered_now():
     printed = json.loads(CliRunner().invoke(app, ["plan-schema"]).stdout)
     assert printed == plan_schema()
     assert "allreduce_ring" in json.dumps(printed)
@@ -149,8 +149,6 @@ def test_the_command_prints_the_schema_with_what_is_registered_now(monkeypatch):
     def steps_of(n):
         yield cs.copy(0, 1, chunk=0)
 
-    from collsim import registry
-
-    monkeypatch.setattr(registry, "_REGISTRY", dict(registry._REGISTRY))
-    cs.algorithm("broadcast", name="broadcast_of_a_test")(steps_of)
-    assert "broadcast_of_a_test" in CliRunner().invoke(app, ["plan-schema"]).stdout
+    with cs.registered(cs.algorithm("broadcast", name="broadcast_of_a_test")(steps_of)):
+        assert "broadcast_of_a_test" in CliRunner().invoke(app, ["plan-schema"]).stdout
+    assert "broadcast_of_a_test" not in CliRunner().invoke(app, ["plan-schema"]).stdout

@@ -249,7 +249,7 @@ def outcome(choice: Choice, tell: Tell = quietly) -> Outcome:
         endpoints=endpoints(trace),
         claimed=claimed(trace, choice.algorithm, used),
         timeline=played,
-        notes=(*sentences(topology, lambda place: _time(choice, place)), *_apart(trace)),
+        notes=(*_below_bound(trace), *sentences(topology, lambda place: _time(choice, place)), *_apart(trace)),
     )
 
 
@@ -257,6 +257,11 @@ def _time(choice: Choice, place: cs.Topology) -> float:
     """Seconds of a choice on another reading of its machine."""
     used = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
     return float(_trace(choice, place, used).time)
+
+
+def _below_bound(trace: cs.Trace) -> list[tuple[str, str]]:
+    """That a time is that of no right schedule, where it is below the bound."""
+    return [] if trace.error is None else [(trace.error.text("en"), trace.error.text("zh"))]
 
 
 def _apart(trace: cs.Trace) -> list[tuple[str, str]]:

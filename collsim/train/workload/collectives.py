@@ -23,6 +23,7 @@ from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import simulate
 from ...topology import Topology
+from ...verify.faults import require_right
 from .step import StepTask, TrainingStep
 
 Floats = npt.NDArray[np.float64]
@@ -188,7 +189,9 @@ class Collectives:
         options = dict(task.options)
         if not task.algorithm and task.kind in _CHAINS:
             options["chunks"] = min(_MOST_PIECES, max(1, -(-task.nbytes // SLOT)))
-        return schedule(name, ranks=len(group), topology=self.topology if whole else None, **options)
+        plan = schedule(name, ranks=len(group), topology=self.topology if whole else None, **options)
+        require_right(plan)  # steps of training are compared by their time
+        return plan
 
 
 def seen_by(topology: Topology, group: tuple[int, ...]) -> Topology:

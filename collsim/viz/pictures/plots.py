@@ -169,8 +169,9 @@ def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
 
 def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """The fastest algorithm over size and number of ranks: a cell each, coloured and numbered. `frame` is what `sweep`
-    returns."""
+    returns for one collective."""
     _require(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
+    _require_one_collective(frame)
     ax = _axes(ax, 7.6, 3.8)
     best = (
         in_order(frame[frame["time"].notna()], "time", "algorithm").groupby(["ranks", "nbytes"], as_index=False).first()
@@ -294,6 +295,13 @@ def _require(frame: pd.DataFrame, columns: set[str], maker: str) -> None:
     if missing:
         why = "the table has no column {missing}; give what collsim.{maker}(...) returns"
         raise CollsimError(why, missing=", ".join(sorted(missing)), maker=maker)
+
+
+def _require_one_collective(frame: pd.DataFrame) -> None:
+    names = sorted(frame["collective"].unique()) if "collective" in frame else []
+    if len(names) > 1:
+        message = "the table has rows of {collectives}, whose times say nothing about one another; give those of one"
+        raise CollsimError(message, collectives=", ".join(names))
 
 
 def _cell(x: int, y: int, color: str) -> Rectangle:

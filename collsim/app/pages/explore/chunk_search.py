@@ -21,7 +21,9 @@ def tried(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
     given: dict[str, Any] = {"engine": choice.engine, "dtype": choice.dtype, **engine_settings(choice)}
     found = cs.best(choice.collective, build_place(choice), choice.nbytes, algorithm=[choice.algorithm], **given)
     pairs = zip(found.tried["options"], found.tried["time"], strict=True)
-    rows = [{"chunks": options["chunks"], "time": time} for options, time in pairs if "chunks" in options]
+    rows = [
+        {"chunks": options["chunks"], "time": time} for options, time in pairs if "chunks" in options and time == time
+    ]
     return pd.DataFrame(rows).sort_values("chunks").reset_index(drop=True)
 
 

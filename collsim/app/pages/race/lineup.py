@@ -10,6 +10,7 @@ from typing import Any
 import collsim as cs
 from collsim.analysis.standing import counted
 from collsim.errors import CollsimError, Sentence
+from collsim.verify.faults import require_right
 from collsim.viz.race.race import Runner, runner
 
 from ...jobs.worker import Tell
@@ -246,6 +247,7 @@ def field(choices: tuple[Choice, ...], tell: Tell = quietly) -> Field:
 def run(choice: Choice) -> Runner:
     """One runner. Raises CollsimError for what cannot be, Refused for what is too much to be raced."""
     topology, plan = _planned(choice)
+    require_right(plan)
     return runner(cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice)))
 
 
