@@ -182,7 +182,7 @@ _views.update(
     questions=_late("teach", "questions"),
     animate=_late("viz", "animate"),
     close_gap=_late("sweep.closing", "close_gap_of"),
-    fault=_late("verify.faults", "find_fault"),
+    fault=_late("faults", "find_fault"),
     html=_late("viz", "html"),
     picture=_late("viz", "save"),
     save=_late("io", "save"),

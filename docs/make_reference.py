@@ -16,8 +16,8 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "schedules": (
         "Schedules",
         "Who sends what: a schedule is a table of transfers in steps; an algorithm is a function that makes one.",
-        "algorithm algorithms registered schedule Algorithm Schedule copy reduce together repeat pipeline_chunks reverse "
-        "verify replay collective collectives dtypes",
+        "algorithm algorithms registered schedule Algorithm Schedule copy reduce together repeat pipeline_chunks "
+        "reverse verify replay collective collectives dtypes",
         ("steps", "collective"),
     ),
     "topologies": (

@@ -31,6 +31,7 @@ SPEAKERS = {
     "ScheduleError": (0,),
     "TopologyError": (0,),
     "FormatError": (0,),
+    "UnverifiedError": (0,),
     "Sentence": (0,),
     "Sentence.of": (0,),
     "error": (0,),  # the class that `limits.require` was given
@@ -45,7 +46,17 @@ SPEAKERS = {
     "require_few": (0, 3),
 }
 #: Those that are called with the values of the template; ScheduleError knows three by itself.
-WITH_VALUES = ("CollsimError", "ScheduleError", "TopologyError", "FormatError", "Sentence", "error", "wrong", "refuse")
+WITH_VALUES = (
+    "CollsimError",
+    "ScheduleError",
+    "TopologyError",
+    "FormatError",
+    "UnverifiedError",
+    "Sentence",
+    "error",
+    "wrong",
+    "refuse",
+)
 PLACE = {"step", "rank", "chunk"}
 
 

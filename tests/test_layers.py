@@ -16,6 +16,7 @@ LAYERS = [
     {"registry", "trees"},
     {"algorithms", "sandbox"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
+    {"faults"},
     {"nccl", "io"},
     {"analysis", "synthesis", "train"},
     {"lab"},

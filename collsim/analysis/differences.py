@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from ..collective import collective
 from ..errors import CollsimError
+from ..faults import UnverifiedError, require_right
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..units import format_bytes, format_time
-from ..verify.faults import UnverifiedError, require_right
 from .critical import CriticalPath, critical_path
 
 if TYPE_CHECKING:

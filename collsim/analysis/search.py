@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, Words
+from ..faults import find_fault, require_right
 from ..registry import Algorithm, algorithms, find
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
@@ -18,7 +19,6 @@ from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology.network import channels_offered
 from ..units import parse_bytes, parse_count, parse_time
-from ..verify.faults import find_fault, require_right
 from .orders import improved, reordered
 from .standing import counted, in_order, standing
 

@@ -144,6 +144,9 @@ SAID = {
     "{time} is below the bound of {bound}, which no correct {collective} can beat on {topology}. {fault}": (
         "{time} 低于下界 {bound}：在 {topology} 上没有任何正确的 {collective} 能更快。{fault}"
     ),
+    "the table has rows of {collectives}, whose times say nothing about one another; give those of one": (
+        "表中有 {collectives} 的行，它们的时间不能相互比较；请只给出其中一种的行"
+    ),
     "no price for {missing}": "没有 {missing} 的价格",
     "the price of {name} is {price!r}; give a number, 0 or more": "{name} 的价格是 {price!r}；请给出不小于 0 的数",
     # sweeps

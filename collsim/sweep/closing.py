@@ -18,13 +18,13 @@ import numpy as np
 from ..analysis.standing import standing
 from ..cuts import Cut
 from ..errors import CollsimError, Sentence, Words, in_a_row
+from ..faults import require_right
 from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..simulate.variants import Search
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes, format_time
-from ..verify.faults import require_right
 from .synthesized import SYNTHESIZED, check_options
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from ..analysis.orders import reordered
 from ..bar import require_progress, told
 from ..errors import CollsimError
+from ..faults import require_right
 from ..registry import Algorithm, find
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import simulate
 from ..simulate.waiting import in_one_piece
 from ..topology import Topology
-from ..verify.faults import require_right
 from .library import NCCL, predicted
 from .orphans import begin_worker
 from .scenario import Work, scenarios
@@ -83,9 +83,8 @@ def sweep(
 
     Returns:
         Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`),
-        `channels` (all that a machine offers unless an option says another number), and `error`: what cannot run, or
-        does not do what its collective promises (`verify`), is a row with its reason and no figures; it does not end
-        the sweep.
+        `channels` (all that a machine offers unless an option says another number), and `error`: what cannot run or is
+        no correct schedule (`verify`) is a row with its reason and no figures; it does not end the sweep.
 
     Raises CollsimError for unknown names, bad sizes and places, before anything runs.
     """

@@ -15,13 +15,13 @@ import numpy as np
 
 from ..collective import Collective
 from ..errors import CollsimError, Sentence
+from ..faults import find_fault, require_right
 from ..registry import Algorithm, algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..simulate.variants import Search
 from ..topology import Topology
 from ..topology.places import HasMemory
-from ..verify.faults import find_fault, require_right
 from . import phases
 from .personal import PERSONAL
 from .rates import pairs_of

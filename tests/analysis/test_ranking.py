@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import collsim as cs
+from collsim import faults
 from collsim.analysis.differences import require_one_collective
 from collsim.app.pages.explore import chunk_search
 from collsim.app.pages.race import lineup
 from collsim.app.scenario import outcome
 from collsim.app.scenario.choice import Choice
+from collsim.faults import UnverifiedError, find_fault, require_right
 from collsim.synthesis import known
-from collsim.verify import faults
-from collsim.verify.faults import UnverifiedError, find_fault, require_right
 from collsim.viz.pictures import plots
 
 SWITCH = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
@@ -102,7 +102,7 @@ def test_best_and_cheapest_never_return_what_is_wrong(cheat):
     found = cs.best("allreduce", SWITCH, "64MiB")
     assert found.trace.schedule.name != "cheat"
     assert "cheat" in set(found.tried["algorithm"])
-    prices = cs.cheapest({"a": 1.0}, {"a": SWITCH}, "allreduce", "64MiB", "10s")
+    prices = cs.analysis.cheapest({"a": 1.0}, {"a": SWITCH}, "allreduce", "64MiB", "10s")
     assert "cheat" not in prices["algorithm"].item()
     with pytest.raises(cs.CollsimError, match=r"no algorithm for allreduce runs on .*rank 0 has chunk 0 = r0"):
         cs.best("allreduce", SWITCH, "64MiB", algorithm=["cheat"])

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError, require_word
+from ...faults import require_right
 from ...nccl import Prediction, predict, read_facts
 from ...nccl.algorithm_choices import grow_facts
 from ...nccl.model.calibration_knobs import get_link_parameters
@@ -23,7 +24,6 @@ from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import simulate
 from ...topology import Topology
-from ...verify.faults import require_right
 from .step import StepTask, TrainingStep
 
 Floats = npt.NDArray[np.float64]

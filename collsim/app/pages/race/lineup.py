@@ -10,7 +10,7 @@ from typing import Any
 import collsim as cs
 from collsim.analysis.standing import counted
 from collsim.errors import CollsimError, Sentence
-from collsim.verify.faults import require_right
+from collsim.faults import require_right
 from collsim.viz.race.race import Runner, runner
 
 from ...jobs.worker import Tell

@@ -15,13 +15,13 @@ from collections import OrderedDict
 from copy import copy
 from hashlib import blake2b
 
-from ..errors import CollsimError, ScheduleError, Sentence
-from ..registry import is_made_by_package
-from ..schedule import Schedule
-from ..steps import COLUMNS
-from . import verify
+from .errors import CollsimError, ScheduleError, Sentence
+from .registry import is_made_by_package
+from .schedule import Schedule
+from .steps import COLUMNS
+from .verify import verify
 
-#: Transfers up to which a schedule of a user is verified before it is ranked: about ten seconds (docs/performance.md).
+#: Transfers up to which a schedule of a user is verified before it is ranked (docs/performance.md has the seconds).
 MOST_TRANSFERS = 2**26
 _MOST_REMEMBERED = 4096  # contents
 _remembered: OrderedDict[bytes, ScheduleError | None] = OrderedDict()
