@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..collective import collective
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence, Words
 from ..faults import UnverifiedError, require_right
-from ..schedule import Schedule
 from ..simulate import Trace
 from ..units import format_bytes, format_time
 from .critical import CriticalPath, critical_path
@@ -144,28 +143,28 @@ def compare(a: Trace, b: Trace) -> Comparison:
     for run in (a, b):
         if not isinstance(run, Trace):
             raise CollsimError("compare wants two Traces, or a collective and a topology, got {given!r}", given=run)
-    require_one_collective("compare", [run.schedule for run in (a, b)])
+    require_one_collective("compare", [(run.schedule.label, run.schedule.collective) for run in (a, b)])
     for run in (a, b):
         with contextlib.suppress(UnverifiedError):  # whoever made both runs may look at their difference
             require_right(run.schedule)
     return Comparison(a, b)
 
 
-def require_one_collective(who: str, schedules: Sequence[Schedule]) -> None:
-    """Raise CollsimError where schedules are of different collectives, whose times say nothing about one another.
+def require_one_collective(who: Words, runs: Sequence[tuple[str, str]]) -> None:
+    """Raise CollsimError where runs are of different collectives, whose times say nothing about one another.
 
     Args:
         who: what refuses, for the sentence.
-        schedules: at least one; `reduce_scatter+allgather` is an allreduce.
+        runs: the label and the collective of each, at least one; `reduce_scatter+allgather` is an allreduce.
     """
-    first = schedules[0]
-    for other in schedules[1:]:
-        if collective(other.collective).name != collective(first.collective).name:
+    first, first_collective = runs[0]
+    for other, other_collective in runs[1:]:
+        if collective(other_collective).name != collective(first_collective).name:
             raise CollsimError(
                 "{who} wants runs of one collective: {first} is for {first_collective}, {other} for {other_collective}",
-                who=who,
-                first=first.label,
-                first_collective=first.collective,
-                other=other.label,
-                other_collective=other.collective,
+                who=Sentence.of(who),
+                first=first,
+                first_collective=first_collective,
+                other=other,
+                other_collective=other_collective,
             )

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, Words
@@ -18,7 +18,8 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology.network import channels_offered
-from ..units import parse_bytes, parse_count, parse_time
+from ..units import ByteSize, format_bytes, parse_bytes, parse_count, parse_time
+from .differences import require_one_collective
 from .orders import improved, reordered
 from .standing import counted, in_order, standing
 
@@ -196,19 +197,74 @@ def _channel_counts(topology: Topology) -> list[int]:
     return sorted({c for c in _CHANNELS if c <= offered} | {offered})
 
 
+class CrossoverSize(int):
+    """The size in bytes from which another algorithm is the faster of two: an int that knows who wins on either side.
+
+    Attributes:
+        below: label of the algorithm that is faster for smaller sizes, as `allreduce_recursive_doubling(8)`.
+        above: label of the algorithm that is faster from this size on.
+    """
+
+    below: str
+    above: str
+
+    def __new__(cls, nbytes: int, below: str, above: str) -> CrossoverSize:
+        size = super().__new__(cls, nbytes)
+        size.below, size.above = below, above
+        return size
+
+    def __reduce__(self) -> tuple[type[CrossoverSize], tuple[int, str, str]]:
+        return CrossoverSize, (int(self), self.below, self.above)
+
+    @property
+    def summary(self) -> Sentence:
+        """Who wins on either side, in a sentence."""
+        sides = {"below": self.below, "above": self.above}
+        return Sentence("up to {size} {below} is faster, from there on {above}", size=format_bytes(self), **sides)
+
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
+    def __repr__(self) -> str:
+        return f"<CrossoverSize {int(self)} B: {self.summary}>"
+
+
+AlgorithmChoice: TypeAlias = str | Algorithm | tuple[str | Algorithm, Mapping[str, Any]]
+
+
 def crossover(
-    a: str | Algorithm | tuple[str | Algorithm, dict[str, Any]],
-    b: str | Algorithm | tuple[str | Algorithm, dict[str, Any]],
+    a: AlgorithmChoice,
+    b: AlgorithmChoice,
     topology: Topology,
     *,
-    first: Any = "1KiB",
-    last: Any = "1GiB",
+    first: ByteSize = "1KiB",
+    last: ByteSize = "1GiB",
     engine: str = "lockstep",
-) -> int | None:
-    """The smallest size in bytes (to a part in 1,000) from which the other of two algorithms is faster; None if one
-    wins at both ends.
+) -> CrossoverSize | None:
+    """The smallest size from which the other of two algorithms is faster, by bisection (to a part in 1,000).
 
-    By bisection between `first` and `last`: each time is a growing function of the size, and one crossing is assumed.
+    Each time is a growing function of the size, and one crossing is assumed.
+
+    Args:
+        a: an algorithm, by name or as `(name, {option: value})`.
+        b: another algorithm of the same collective.
+        topology: where both run.
+        first: smallest size, bytes or text.
+        last: largest size, bytes or text.
+        engine: `lockstep` or `event`, as `simulate` has them.
+
+    Returns:
+        A `CrossoverSize`: an int of bytes that names who wins on either side; None if one wins at both ends.
+
+    Raises:
+        CollsimError: for algorithms of different collectives, unknown names, and sizes in the wrong order.
+        ScheduleError: for an algorithm that does not do what its collective promises.
+
+    Example:
+        >>> import collsim as cs
+        >>> size = cs.crossover("allreduce_recursive_doubling", "allreduce_ring", cs.topology.switch(8))
+        >>> print(size.summary)
+        up to 430 KiB allreduce_recursive_doubling(8) is faster, from there on allreduce_ring(8)
     """
     _require_topology("crossover", topology)
     low, high = parse_bytes(first, "first"), parse_bytes(last, "last")
@@ -216,26 +272,28 @@ def crossover(
         why = "first={first!r} is not below last={last!r}; give the smallest size and the largest"
         raise CollsimError(why, first=first, last=last)
     plans = [make_schedule(name, topology=topology, **options) for name, options in map(_named, (a, b))]
+    require_one_collective("crossover", [(plan.label, plan.collective) for plan in plans])
     for plan in plans:
         require_right(plan)
 
-    def a_wins(size: int) -> bool:
-        one, other = (simulate(plan, topology, size, engine=engine).time for plan in plans)
-        return counted(one) <= counted(other)
+    def is_first_faster(size: int) -> bool:
+        time, other = (simulate(plan, topology, size, engine=engine).time for plan in plans)
+        return counted(time) <= counted(other)
 
-    at_first = a_wins(low)
-    if a_wins(high) == at_first:
+    at_first = is_first_faster(low)
+    if is_first_faster(high) == at_first:
         return None
     while high - low > max(1, low // 1000):
         middle = (low + high) // 2
-        if a_wins(middle) == at_first:
+        if is_first_faster(middle) == at_first:
             low = middle
         else:
             high = middle
-    return high
+    winner, other = plans if at_first else plans[::-1]
+    return CrossoverSize(high, winner.label, other.label)
 
 
-def _named(choice: str | Algorithm | tuple[str | Algorithm, dict[str, Any]]) -> tuple[str | Algorithm, dict[str, Any]]:
+def _named(choice: AlgorithmChoice) -> tuple[str | Algorithm, dict[str, Any]]:
     if isinstance(choice, (str, Algorithm)):
         return choice, {}
     if isinstance(choice, (tuple, list)) and len(choice) == 2 and isinstance(choice[1], Mapping):

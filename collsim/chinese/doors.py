@@ -52,6 +52,7 @@ SAID = {
     "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}": (
         "{name}={value} 不是一个 rank；共 {ranks} 个 rank 时可取 0 到 {last}"
     ),
+    "a race is of one collective, here of {collective}": "一次赛跑只比较一种集合通信，这里是 {collective}",
     "runner{number} is not there; runners are counted from 1 without a gap": (
         "没有 runner{number}；参赛者从 1 开始连续编号"
     ),

@@ -138,6 +138,8 @@ SAID = {
         "first={first!r} 不小于 last={last!r}；请给出最小和最大的数据量"
     ),
     "{what}={given!r} must map names, for example {{'a': ...}}": "{what}={given!r} 必须以名称为键，例如 {{'a': ...}}",
+    "a race": "赛跑",
+    "up to {size} {below} is faster, from there on {above}": "小于 {size} 时 {below} 更快，从 {size} 起 {above} 更快",
     "{who} wants runs of one collective: {first} is for {first_collective}, {other} for {other_collective}": (
         "{who} 需要同一种集合通信的运行：{first} 是 {first_collective} 的，{other} 是 {other_collective} 的"
     ),

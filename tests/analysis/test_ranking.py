@@ -1,5 +1,7 @@
 """A wrong algorithm is never ranked, wherever runs are ordered by time: it has a sentence in `error`, and no time."""
 
+import copy
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -310,7 +312,41 @@ def test_runs_of_different_collectives_are_not_compared():
         cs.compare(allreduce, allgather)
     both = cs.schedule("reduce_scatter_ring", ranks=8) + cs.schedule("allgather_ring", ranks=8)
     assert cs.compare(allreduce, run(both)).speedup == pytest.approx(1), "together they are an allreduce"
-    require_one_collective("x", [allreduce.schedule])
+    require_one_collective("x", [("a", "allreduce"), ("b", "reduce_scatter+allgather")])
+
+
+def test_a_crossover_is_of_one_collective_and_names_who_wins_on_either_side():
+    with pytest.raises(
+        cs.CollsimError, match=r"crossover .*allreduce_ring\(8\) is for allreduce, allgather_ring\(8\) for allgather"
+    ):
+        cs.crossover(RING, "allgather_ring", SWITCH)
+    doubling = "allreduce_recursive_doubling"
+    for pair in ((doubling, RING), (RING, doubling)):
+        size = cs.crossover(*pair, SWITCH)
+        assert (size.below, size.above) == ("allreduce_recursive_doubling(8)", "allreduce_ring(8)")
+        for nbytes, winner in ((int(size * 0.99), doubling), (int(size * 1.01), RING)):
+            assert cs.best("allreduce", SWITCH, nbytes, algorithm=[doubling, RING]).trace.schedule.name == winner
+    assert (str(size), cs.format_bytes(size)) == (str(int(size)), cs.format_bytes(int(size)))
+    for copied in (copy.copy(size), pickle.loads(pickle.dumps(size))):
+        assert (copied, copied.below, copied.above) == (size, size.below, size.above)
+    assert "allreduce_ring(8)" in repr(size)
+    assert "起 allreduce_ring(8) 更快" in size.summary.text("zh")
+
+
+def test_a_race_is_of_one_collective():
+    ring = Choice(place="switch", nbytes="64MiB", nodes=1)
+    gather = replace(ring, collective="allgather", algorithm="allgather_ring")
+    with pytest.raises(
+        cs.CollsimError, match="a race wants runs of one collective: allreduce_ring is for allreduce, allgather_ring"
+    ):
+        lineup.field((ring, gather))
+    place = "network:switch;ranks:8"
+    query = {"runner1": f"algorithm:allreduce_ring;{place}", "runner2": f"collective:allgather;{place}"}
+    runners, complaints = lineup.ADDRESS.read(query)
+    assert {runner.collective for runner in runners} == {"allreduce"}
+    assert [(c.name, c.value, str(c.why)) for c in complaints] == [
+        ("runner2.collective", "allgather", "a race is of one collective, here of allreduce")
+    ]
 
 
 def test_a_map_of_winners_is_of_one_collective():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
+from collsim.analysis.differences import require_one_collective
 from collsim.analysis.standing import counted
 from collsim.errors import CollsimError, Sentence
 from collsim.faults import require_right
@@ -111,9 +112,12 @@ def _runner(text: str, number: int, common: Choice, complaints: list[Complaint])
         if ":" not in part
     ]
     pairs = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
+    if (other := pairs.get("collective", common.collective)) != common.collective:
+        message = Sentence("a race is of one collective, here of {collective}", collective=common.collective)
+        complaints.append(Complaint(f"{name}.collective", shortened(other), message, common.collective))
     words = {
         **{name: written(getattr(common, name)) for name in SHARED},
-        **{k: v for k, v in pairs.items() if k not in SHARED[1:]},
+        **{k: v for k, v in pairs.items() if k not in SHARED},
     }
     made, found = choice_of(words, Choice(nodes=1, own=common.own))
     made = made if made.place == OWN else replace(made, own="")
@@ -232,7 +236,11 @@ def _expected(choice: Choice) -> float:
 
 
 def field(choices: tuple[Choice, ...], tell: Tell = quietly) -> Field:
-    """Run them all; one that cannot start does not keep the others from it."""
+    """Run them all; one that cannot start does not keep the others from it.
+
+    Raises CollsimError for runners of different collectives.
+    """
+    require_one_collective(Sentence("a race"), [(one.algorithm, one.collective) for one in choices])
     made: list[Runner | CollsimError] = []
     for number, one in enumerate(choices, 1):
         try:
