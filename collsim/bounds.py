@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +25,7 @@ from .cuts import Cut, named, route_rates, routed_cut, worst
 from .dtypes import itemsize
 from .errors import CollsimError, TopologyError
 from .topology import Topology
-from .units import parse_bytes, parse_count
+from .units import ByteSize, DataType, parse_bytes, parse_count
 
 _MOST_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
 
@@ -59,12 +58,12 @@ class Bound:
 def lower_bound(
     kind: Collective | str,
     topology: Topology,
-    nbytes: Any,
+    nbytes: ByteSize,
     *,
     ranks: int | None = None,
     root: int = 0,
     helpers: bool = False,
-    dtype: Any = "float32",
+    dtype: DataType = "float32",
 ) -> Bound:
     """The bound for a collective of `nbytes` on the first `ranks` ranks of a topology.
 

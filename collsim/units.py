@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import SupportsFloat, TypeAlias
+from typing import Any, SupportsFloat, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from .errors import CollsimError, Sentence, Words, shown
 
 #: A number of bytes, or text with a unit of bytes: `65536`, `"64KiB"`, `"1GB"`.
-ByteSize: TypeAlias = int | str
+ByteSize: TypeAlias = int | np.integer[Any] | str
 #: A number of seconds, or text with a unit of time: `1.5e-6`, `"1.5us"`.
 Duration: TypeAlias = float | str
 #: A number of bytes per second, or text with a unit of them: `25e9`, `"25GB/s"`, `"400Gbit/s"`.
 Bandwidth: TypeAlias = float | str
+#: The type of an element: a name of `dtypes()`, or numpy's own type.
+DataType: TypeAlias = str | np.dtype[Any] | type
+#: Numbers of ranks, counted from 0.
+RankSelection: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 
 _DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}

@@ -15,7 +15,7 @@ from ..faults import find_fault, require_right
 from ..registry import Algorithm, algorithms, find
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
-from ..simulate import Trace, simulate
+from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
 from ..topology.network import channels_offered
 from ..units import ByteSize, format_bytes, parse_bytes, parse_count, parse_time
@@ -60,7 +60,7 @@ def best(
     *,
     algorithm: Sequence[str] | None = None,
     orders: int = 0,
-    engine: str = "lockstep",
+    engine: Engine = "lockstep",
     **simulation: Any,
 ) -> Best:
     """The fastest algorithm with its best chunk and channel count, and rank order.
@@ -123,7 +123,7 @@ def _names(kind: str, algorithm: Sequence[str] | None) -> list[str]:
 
 
 def _run_all(
-    kind: str, names: Sequence[str], topology: Topology, nbytes: Any, engine: str, simulation: Mapping[str, Any]
+    kind: str, names: Sequence[str], topology: Topology, nbytes: Any, engine: Engine, simulation: Mapping[str, Any]
 ) -> Iterator[_Run]:
     """Every variant of every algorithm that can run here. Raises CollsimError where none of them is right and runs."""
     is_any_ranked = False
@@ -150,7 +150,7 @@ def _standing(trace: Trace) -> tuple[float, str]:
 
 
 def _in_orders(
-    found: Trace, tries: int, engine: str, simulation: Mapping[str, Any]
+    found: Trace, tries: int, engine: Engine, simulation: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[int, ...], Trace]]:
     """The same algorithm and options with its ranks in other places."""
     traces: dict[tuple[int, ...], Trace] = {}
@@ -171,7 +171,9 @@ def _require_topology(who: str, value: object) -> None:
         raise CollsimError(why, who=who, value=value)
 
 
-def _run_variants(name: str, topology: Topology, nbytes: Any, engine: str, simulation: Mapping[str, Any]) -> list[_Run]:
+def _run_variants(
+    name: str, topology: Topology, nbytes: Any, engine: Engine, simulation: Mapping[str, Any]
+) -> list[_Run]:
     """An algorithm with every number of channels, then with every number of chunks that is tried."""
 
     def run(**options: Any) -> _Run:
@@ -239,7 +241,7 @@ def crossover(
     *,
     first: ByteSize = "1KiB",
     last: ByteSize = "1GiB",
-    engine: str = "lockstep",
+    engine: Engine = "lockstep",
 ) -> CrossoverSize | None:
     """The smallest size from which the other of two algorithms is faster, by bisection (to a part in 1,000).
 
@@ -308,7 +310,7 @@ def cheapest(
     nbytes: Any,
     within: Any,
     *,
-    engine: str = "lockstep",
+    engine: Engine = "lockstep",
 ) -> pd.DataFrame:
     """Machines by price, with the best time on each and whether it is within the target; the cheapest that is comes
     first.

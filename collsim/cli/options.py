@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -17,6 +17,7 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence
 from collsim.registry import find
 from collsim.registry import load as load_algorithm
+from collsim.simulate import Engine
 from collsim.topology.assumed import assumptions
 from collsim.topology.files.effects import sentences
 from collsim.topology.spec import parse_topology
@@ -163,6 +164,11 @@ class TimingOptions:
     late: Annotated[
         list[str] | None, typer.Option(help="Of the event engine: rank=time after which it joins, as '3=1ms'.")
     ] = None
+
+    @property
+    def named_engine(self) -> Engine:
+        """`engine` as `simulate` takes it, which refuses other names. (Typer reads Literal only from 0.19 on.)"""
+        return cast(Engine, self.engine)
 
     @property
     def conditions(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 import typer
 
 import collsim as cs
+from collsim.simulate import Engine
 
 from ..analysis.standing import counted, standing
 from ..errors import Sentence
@@ -78,10 +79,10 @@ def run(
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return
-    _say_cost(cs.expected_cost(plan, network, nbytes, timing.dtype, timing.engine, **timing.conditions))
+    _say_cost(cs.expected_cost(plan, network, nbytes, timing.dtype, timing.named_engine, **timing.conditions))
     cs.verify(plan)
     trace = cs.simulate(
-        plan, network, nbytes, timing.dtype, timing.engine, progress=wanted(progress), **timing.conditions
+        plan, network, nbytes, timing.dtype, timing.named_engine, progress=wanted(progress), **timing.conditions
     )
     race = trace.close_gap(switches=switches, progress=wanted(progress)) if synthesize else None
     if out is not None:
@@ -89,7 +90,7 @@ def run(
 
     def time(other: cs.Topology) -> float:
         made = cs.schedule(entry, ranks=ranks, topology=other, **own)
-        return float(cs.simulate(made, other, nbytes, timing.dtype, timing.engine, **timing.conditions).time)
+        return float(cs.simulate(made, other, nbytes, timing.dtype, timing.named_engine, **timing.conditions).time)
 
     say_assumed(network, time)
     if as_json:
@@ -147,7 +148,7 @@ def _run_together(
         raise cs.CollsimError(why, engine=timing.engine)
     others = [_companion(word, plan, network) for word in beside]
     plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
-    what = network, nbytes, timing.dtype, "event"
+    what: tuple[cs.Topology, str, str, Engine] = (network, nbytes, timing.dtype, "event")
     at_once = cs.expected_cost(plans, *what, ranks=ranks, **timing.conditions)
     _say_cost(
         at_once, *(cs.expected_cost(s, *what, ranks=r, **timing.conditions) for s, r in zip(plans, ranks, strict=True))

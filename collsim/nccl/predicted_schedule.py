@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import CollsimError
 from ..registry import schedule
 from ..schedule import Schedule
-from ..simulate import Trace, simulate
+from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
 from .machine.fabric_cost import restrict_ranks
 from .machine.facts import Facts
@@ -32,7 +32,7 @@ _MOST_CHANNELS, _MOST_CHUNKS = 8, 32
 
 
 def predict_and_simulate(
-    collective: str, machine: Topology, nbytes: Any, *, engine: str = "lockstep", **environment: Any
+    collective: str, machine: Topology, nbytes: Any, *, engine: Engine = "lockstep", **environment: Any
 ) -> tuple[Prediction, Trace]:
     """What `predict` says, and the simulation of that algorithm on the machine.
 

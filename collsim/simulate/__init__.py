@@ -1,8 +1,8 @@
 """Simulate moves time: when does each transfer of a schedule start and arrive, and how busy is every link?"""
 
-from .conditions import SHARING, Flows
+from .conditions import ENGINES, SHARING, Engine, Flows
 from .ordered import Launch, OrderedRun, simulate_ordered
-from .run import ENGINES, Cost, expected_cost, simulate, simulate_flows, simulate_many
+from .run import Cost, expected_cost, simulate, simulate_flows, simulate_many
 from .together import FlowTrace, Together, Whole
 from .trace import Bottleneck, Trace
 from .usage import Usage
@@ -12,6 +12,7 @@ __all__ = [
     "SHARING",
     "Bottleneck",
     "Cost",
+    "Engine",
     "FlowTrace",
     "Flows",
     "Launch",

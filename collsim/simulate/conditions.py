@@ -3,19 +3,24 @@ machine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, require_word, unknown
 from ..topology import Topology
-from ..units import parse_bandwidth, parse_bytes, parse_count, parse_time
+from ..units import Bandwidth, ByteSize, Duration, parse_bandwidth, parse_bytes, parse_count, parse_time
 
 Floats = npt.NDArray[np.float64]
-SHARING = ("none", "fair", "fifo")
+#: How a run is timed: with a barrier after each step, or without.
+Engine = Literal["lockstep", "event"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+#: How flows share a link: max-min fair rates, first come first served, or not at all.
+Sharing = Literal["none", "fair", "fifo"]
+SHARING: tuple[Sharing, ...] = get_args(Sharing)
 _LONGEST = 1e9  # s, 32 years
 _SLOWEST = 1e9
 
@@ -34,6 +39,32 @@ class Flows:
 
     def __len__(self) -> int:
         return len(self.src)
+
+
+#: Other traffic: `Flows`, or rows (src rank, dst rank, nbytes) or (src rank, dst rank, nbytes, start).
+Background: TypeAlias = Flows | Sequence[tuple[int, int, ByteSize] | tuple[int, int, ByteSize, Duration]]
+
+
+class FlowOptions(TypedDict, total=False):
+    """Options of the event engine for plain flows; `simulate` describes them."""
+
+    overhead: Duration | None
+    injection: Bandwidth | None
+    jitter: Duration | None
+    seed: int | None
+    slow: Mapping[int, float] | None
+    shortcuts: bool | None
+
+
+class EventOptions(FlowOptions, total=False):
+    """Options of the event engine for collectives; `simulate` describes them."""
+
+    sharing: Sharing | None
+    gamma: Bandwidth | None
+    launch: Duration | None
+    late: Mapping[int, Duration] | None
+    background: Background | None
+    eager: bool | None
 
 
 def flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0) -> Flows:

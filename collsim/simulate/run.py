@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,22 @@ from ..dtypes import itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..schedule import Schedule
 from ..topology import Topology
-from ..units import parse_bytes, parse_count
-from .conditions import Conditions, Flows, Progress, conditions, flows, moment, slowed
+from ..units import Bandwidth, ByteSize, DataType, Duration, RankSelection, parse_bytes, parse_count
+from .conditions import (
+    ENGINES,
+    Background,
+    Conditions,
+    Engine,
+    EventOptions,
+    FlowOptions,
+    Flows,
+    Progress,
+    Sharing,
+    conditions,
+    flows,
+    moment,
+    slowed,
+)
 from .cost import effort
 from .event import event
 from .lockstep import Timing, lockstep
@@ -29,7 +43,6 @@ from .together import FlowTrace, Together
 from .trace import Trace
 from .waiting import COUNTED, waiting
 
-ENGINES = ("lockstep", "event")
 _MOST_RUNS = 1_000_000
 _OF_COLLECTIVES = {"gamma", "launch", "late", "background"}
 #: Event engine: s of a transfer in program order; how many times that takes a transfer through the queue, a route, and
@@ -49,14 +62,14 @@ Longs = npt.NDArray[np.int64]
 def simulate(
     schedule: Schedule,
     topology: Topology,
-    nbytes: Any,
-    dtype: Any = "float32",
-    engine: str = "lockstep",
+    nbytes: ByteSize,
+    dtype: DataType = "float32",
+    engine: Engine | None = None,
     *,
-    ranks: Any = None,
-    begin: Any = 0.0,
+    ranks: RankSelection | None = None,
+    begin: Duration = 0.0,
     progress: Progress | bool | None = None,
-    **options: Any,
+    **options: Unpack[EventOptions],
 ) -> Trace: ...
 
 
@@ -64,77 +77,115 @@ def simulate(
 def simulate(
     schedule: Sequence[Schedule],
     topology: Topology,
-    nbytes: Any,
-    dtype: Any = "float32",
-    engine: str = "event",
+    nbytes: ByteSize | Sequence[ByteSize],
+    dtype: DataType = "float32",
+    engine: Engine | None = None,
     *,
-    ranks: Any = None,
-    begin: Any = 0.0,
+    ranks: Sequence[RankSelection | None] | RankSelection | None = None,
+    begin: Duration | Sequence[Duration] = 0.0,
     progress: Progress | bool | None = None,
-    **options: Any,
+    **options: Unpack[EventOptions],
 ) -> Together: ...
 
 
 def simulate(
     schedule: Schedule | Sequence[Schedule],
     topology: Topology,
-    nbytes: Any,
-    dtype: Any = "float32",
-    engine: str | None = None,
+    nbytes: ByteSize | Sequence[ByteSize],
+    dtype: DataType = "float32",
+    engine: Engine | None = None,
     *,
-    ranks: Any = None,
-    begin: Any = 0.0,
+    ranks: Sequence[RankSelection | None] | RankSelection | None = None,
+    begin: Duration | Sequence[Duration] = 0.0,
     progress: Progress | bool | None = None,
-    **options: Any,
+    sharing: Sharing | None = None,
+    gamma: Bandwidth | None = None,
+    launch: Duration | None = None,
+    overhead: Duration | None = None,
+    injection: Bandwidth | None = None,
+    jitter: Duration | None = None,
+    seed: int | None = None,
+    late: Mapping[int, Duration] | None = None,
+    slow: Mapping[int, float] | None = None,
+    background: Background | None = None,
+    eager: bool | None = None,
+    shortcuts: bool | None = None,
+    **unknown: object,
 ) -> Trace | Together:
-    """Time a schedule on a topology; or several at once, side by side.
+    """Time a schedule on a topology, or several schedules that run at the same time.
 
     Args:
-        schedule: from `cs.schedule(...)` or an algorithm called with n. Its rank r sits on the topology's rank r. A
-        list of schedules
-            runs them at the same time (engine `event`) and returns a `Together`.
-        topology: at least as many ranks as the schedule; helpers get a place of their own where it has one for them.
-        nbytes: nccl-tests' size in bytes, or a text such as `"64MiB"`; for allgather and reduce_scatter the whole
-        array. For several
-            schedules one size, or a list of them.
-        dtype: chunks are cut between elements of this type.
-        engine: `lockstep` (a barrier after each step; the default) or `event` (none; the default for several
-        schedules). ranks: ranks of the topology on which the schedule's ranks sit, where they are not the first; for
-        several schedules a list of
-            such lists, one each (arrays as well, also of sizes and times).
-        begin: s, when it is launched; for several schedules one time or a list. `time` and the other moments of a Trace
-        count from 0 s,
-            its rates and shares from the launch. Engine `event` only, as the options that follow.
-        progress: True for a bar in a notebook or terminal (also where `bottleneck` runs it again), or a function that
-        is called with
-            (transfers done, in all) now and then; whatever it raises ends the run. Either way Ctrl-C ends it.
+        schedule: from `cs.schedule(...)` or an algorithm called with n. Its rank r is the topology's rank r unless
+            `ranks` says otherwise. Several schedules run at the same time (engine `event`).
+        topology: at least as many ranks as the schedule. Helpers get devices of their own where it has none for them.
+        nbytes: nccl-tests' size in bytes, or text such as `"64MiB"`; for allgather and reduce_scatter the whole array.
+            For several schedules one size, or one for each.
+        dtype: type of an element; chunks are cut between elements.
+        engine: `"lockstep"` (a barrier after each step; the default) or `"event"` (no barrier; the default for several
+            schedules). All options below except `ranks` and `progress` are of engine `event`
+            (`collsim.simulate.event` has its semantics).
+        ranks: the topology's ranks that the schedule's ranks are, in its order; for several schedules one selection for
+            each.
+        begin: seconds at which it is launched; for several schedules one time, or one for each. `time` and the other
+            moments of a Trace count from 0 s, its rates and shares from the launch.
+        progress: True for a bar, also where `bottleneck` runs it again; or a function that is called with (transfers
+            done, in all). What the function raises ends the run, and so does Ctrl-C.
+        sharing: `"fair"` (max-min fair rates; the default), `"fifo"` (store and forward), or `"none"`: links carry more
+            than they can, so the time may be below the bound of the network, and the gap below 1.
+        gamma: bytes per second at which a device reduces what has arrived; without it reducing takes no time.
+        launch: seconds before a collective's first transfer.
+        overhead: seconds that each transfer takes in addition.
+        injection: bytes per second that one endpoint can send over all its links.
+        jitter: mean in seconds of an exponentially distributed extra delay of each transfer.
+        seed: start of the random numbers of `jitter`.
+        late: seconds by which a rank joins later, by rank.
+        slow: factor by which all cables of a rank's device are slower, by rank. The Trace's topology has those rates.
+        background: other traffic: `Flows`, or rows (src rank, dst rank, nbytes) or (src rank, dst rank, nbytes, start).
+        eager: True: a send waits until the bytes before it have left, not until they have arrived, and not for its
+            receiver.
+        shortcuts: False: every run goes through the queue of events. The times are the same; it is a check.
+        unknown: none; a name that is no option is refused with the nearest one.
 
-    Options of the event engine (its semantics are in `collsim.simulate.event`):
-        sharing: `"fair"` (max-min fair rates; the default), `"fifo"` (store and forward) or `"none"` (no contention:
-        links carry more than
-            they can, so the time may be below the bound of the network, and the gap below 1).
-        gamma: B/s at which a device reduces what has arrived. launch: s before a collective's first transfer.
-        overhead: s per transfer. injection: B/s that one endpoint can send in all.
-        jitter, seed: mean in s of an exponentially distributed extra delay of every transfer, and where its random
-        numbers begin. late: {rank: s} by which a rank joins later. slow: {rank: factor} by which all cables of a rank's
-        device are slower; the Trace's
-            topology has those rates.
-        background: other traffic: rows (src rank, dst rank, nbytes) or (..., start), or `Flows`.
-        eager: a send waits until the bytes before it have left, not until they have arrived, and not for its receiver.
-        shortcuts: False makes every run go through the queue of events, to see that it gives the same times.
+    Returns:
+        A `Trace` for one schedule, a `Together` for several.
 
     Raises:
-        CollsimError for a bad size, dtype, engine or option; TopologyError where the ranks do not fit or cannot reach
-        each other; ScheduleError for explicit dependencies that form a circle.
+        CollsimError: for a bad size, dtype, engine or option.
+        TopologyError: where the ranks do not fit or cannot reach one another.
+        ScheduleError: for explicit dependencies that form a circle.
+
+    Example:
+        >>> import collsim as cs
+        >>> ring = cs.schedule("allreduce_ring", ranks=4)
+        >>> network = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
+        >>> f"{cs.simulate(ring, network, nbytes='1MB').time * 1e6:.0f} us"  # 6 steps of 250 kB / 25 GB/s + 2 us
+        '72 us'
     """
+    options = {
+        "sharing": sharing,
+        "gamma": gamma,
+        "launch": launch,
+        "overhead": overhead,
+        "injection": injection,
+        "jitter": jitter,
+        "seed": seed,
+        "late": late,
+        "slow": slow,
+        "background": background,
+        "eager": eager,
+        "shortcuts": shortcuts,
+        **unknown,
+    }
+    options = {name: value for name, value in options.items() if value is not None}
     require_progress(progress, *COUNTED)
     work, given = _asked("simulate", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
     if given is None:
         return _lockstep(work, dtype, progress)
     if not isinstance(schedule, Schedule):
         return _together(work, dtype, options, progress)
-    traces, background = _event(work, dtype, given, progress, partial(_rerun, work, dtype, options, progress is True))
-    return replace(traces[0], background=background)
+    rerun = partial(_rerun, work, dtype, options, progress is True)
+    traces, flows_behind = _event(work, dtype, given, progress, rerun)
+    return replace(traces[0], background=flows_behind)
 
 
 def _asked(
@@ -305,8 +356,9 @@ def _event(
         view, place = _seen_from(work.topology, schedule, work.ranks[i], work.place[i])
         again = partial(_trace_again, rerun, work.topology, i)
         others = tuple(timings[:i] + timings[i + 1 :])
-        what = schedule, view, work.nbytes[i], str(dtype), "event", work.slot_bytes[i], place, timings[i]
-        traces.append(Trace(*what, again, given, others, begin=work.begin[i]))
+        ran = schedule, view, work.nbytes[i], str(dtype)
+        slots = work.slot_bytes[i]
+        traces.append(Trace(*ran, "event", slots, place, timings[i], again, given, others, begin=work.begin[i]))
     background = None if other is None else _flow_trace(other, work.topology, given.sharing, timings[-1])
     return traces, background
 
@@ -388,33 +440,43 @@ def chunk_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
 
 def simulate_flows(
     topology: Topology,
-    src: Any,
-    dst: Any,
-    nbytes: Any,
-    start: Any = 0.0,
-    sharing: str = "fair",
+    src: RankSelection | int,
+    dst: RankSelection | int,
+    nbytes: ByteSize | Sequence[ByteSize] | npt.NDArray[np.integer[Any]],
+    start: Duration | Sequence[Duration] | npt.NDArray[np.floating[Any]] = 0.0,
+    sharing: Sharing = "fair",
     *,
     progress: Progress | bool | None = None,
-    **options: Any,
+    **options: Unpack[FlowOptions],
 ) -> FlowTrace:
-    """Plain flows between ranks: incast, random traffic, other simulators' cases.
+    """Time plain flows between ranks: incast, random traffic, cases of other simulators.
 
     Args:
-        src, dst: ranks, one entry a flow (a single number stands for all flows).
-        nbytes, start: bytes and seconds of each flow, or one for all; texts with units are read.
+        topology: the network that they share.
+        src: ranks that send, one for each flow; one number stands for all flows.
+        dst: ranks that receive, likewise.
+        nbytes: bytes of each flow, or one size for all.
+        start: seconds at which each flow starts, or one time for all.
         sharing: `"fair"`, `"fifo"` or `"none"`, as in `simulate`.
-        progress: as in `simulate`; flows are counted.
-        options: the conditions of `simulate` that cables and transfers have: overhead, injection, jitter, seed, slow,
-        shortcuts.
+        progress: as in `simulate`, with flows in place of transfers.
+        options: `overhead`, `injection`, `jitter`, `seed`, `slow`, `shortcuts`, as in `simulate`.
 
     Returns:
-        A FlowTrace; `finish` holds each flow's end in seconds.
+        A FlowTrace; `finish` has each flow's end in seconds.
 
     Raises:
-        CollsimError for bad ranks, sizes or times; TopologyError where two ranks cannot reach each other.
+        CollsimError: for bad ranks, sizes or times.
+        TopologyError: where two ranks cannot reach each other.
+
+    Example:
+        >>> import collsim as cs
+        >>> network = cs.topology.switch(3, bandwidth="10GB/s", alpha=0)
+        >>> flows = cs.simulate_flows(network, src=[0, 1], dst=2, nbytes="10MB")  # both share rank 2's cable
+        >>> f"{flows.finish.max() * 1e3:.0f} ms"
+        '2 ms'
     """
     _require_topology("simulate_flows", topology)
-    for name in _OF_COLLECTIVES & options.keys():
+    for name in sorted(_OF_COLLECTIVES & options.keys()):
         raise CollsimError(
             "simulate_flows has no option {name!r}: it is one of collectives; a flow has its own start, and is "
             "traffic itself",
@@ -436,20 +498,39 @@ def _flow_trace(given: Flows, topology: Topology, sharing: str, timing: Timing) 
 def simulate_many(
     schedule: Schedule,
     topology: Topology,
-    nbytes: Any,
-    dtype: Any = "float32",
+    nbytes: ByteSize,
+    dtype: DataType = "float32",
     *,
     runs: int = 100,
-    jitter: Any = None,
+    jitter: Duration | None = None,
     seed: int = 0,
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> npt.NDArray[np.float64]:
-    """The times in s of many runs of the event engine that differ only in their jitter: run i has the seed `seed + i`.
+    """Time many runs of the event engine that differ only in their jitter.
 
     Args:
-        jitter: mean in s of each transfer's extra delay; the other options are those of `simulate`.
-        progress: True for a bar, or a function of (runs done, in all).
+        schedule: as in `simulate`.
+        topology: as in `simulate`.
+        nbytes: as in `simulate`.
+        dtype: as in `simulate`.
+        runs: how many.
+        jitter: mean in seconds of each transfer's extra delay.
+        seed: run i has the seed `seed + i`.
+        progress: True for a bar, or a function that is called with (runs done, in all).
+        options: those of `simulate` for the event engine.
+
+    Returns:
+        The times in seconds, shape `(runs,)`.
+
+    Raises:
+        CollsimError: without `jitter`, and as `simulate`.
+
+    Example:
+        >>> import collsim as cs
+        >>> ring, network = cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4)
+        >>> cs.simulate_many(ring, network, "1KiB", runs=3, jitter="1us").shape
+        (3,)
     """
     if jitter is None:
         raise CollsimError(
@@ -485,20 +566,41 @@ class Cost(NamedTuple):
 def expected_cost(
     schedule: Schedule | Sequence[Schedule],
     topology: Topology,
-    nbytes: Any,
-    dtype: Any = "float32",
-    engine: str | None = None,
+    nbytes: ByteSize | Sequence[ByteSize],
+    dtype: DataType = "float32",
+    engine: Engine | None = None,
     *,
-    ranks: Any = None,
-    begin: Any = 0.0,
-    **options: Any,
+    ranks: Sequence[RankSelection | None] | RankSelection | None = None,
+    begin: Duration | Sequence[Duration] = 0.0,
+    **options: Unpack[EventOptions],
 ) -> Cost:
-    """What `simulate` with these arguments would cost, before it is run: within a factor of about three
+    """Estimate what `simulate` with these arguments would take, before it runs: within a factor of about three
     (docs/performance.md).
 
-    Transfers, routes and flows that share links are counted (`collsim.simulate.cost`). Where the event engine can use
-    symmetry it is found out here. The first run in a process also loads the compiler (about 1 s; 10 s when its cache is
-    empty). Raises as `simulate`.
+    Transfers, routes and flows that share links are counted (`collsim.simulate.cost`). Whether the event engine can use
+    symmetry is decided here. The first run in a process also loads the compiler (about 1 s; 10 s when its cache is
+    empty).
+
+    Args:
+        schedule: as in `simulate`.
+        topology: as in `simulate`.
+        nbytes: as in `simulate`.
+        dtype: as in `simulate`.
+        engine: as in `simulate`.
+        ranks: as in `simulate`.
+        begin: as in `simulate`.
+        options: those of `simulate`.
+
+    Returns:
+        A Cost: `transfers`, `seconds`, `memory` in bytes, `how` it would be computed, and `visits` of flows and links.
+
+    Raises:
+        CollsimError: as `simulate`.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.expected_cost(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB").transfers
+        24
     """
     work, given = _asked("expected_cost", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
     if given is None:

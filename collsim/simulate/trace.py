@@ -24,7 +24,7 @@ from .usage import Usage, require_link, steady_segments, usage_of
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .conditions import Conditions
+    from .conditions import Conditions, Engine
     from .together import FlowTrace
 
 Floats = npt.NDArray[np.float64]
@@ -109,7 +109,7 @@ class Trace:
     topology: Topology
     nbytes: int
     dtype: str
-    engine: str
+    engine: Engine
     slot_bytes: npt.NDArray[np.int64]
     place: npt.NDArray[np.int64]
     timing: Timing

@@ -17,7 +17,7 @@ from ..faults import require_right
 from ..registry import Algorithm, find
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
-from ..simulate import simulate
+from ..simulate import Engine, simulate
 from ..simulate.waiting import in_one_piece
 from ..topology import Topology
 from .library import NCCL, predicted
@@ -292,7 +292,7 @@ def _figures(work: Work | StepWork) -> Callable[..., Row]:
     )
 
 
-def _found(work: Work, place: Topology, nbytes: int, dtype: str, engine: str, conditions: Row) -> Row:
+def _found(work: Work, place: Topology, nbytes: int, dtype: str, engine: Engine, conditions: Row) -> Row:
     """The figures of what is synthesized for one size."""
     trace = timed(work.collective, place, nbytes, dtype, engine, options=work.options, conditions=conditions)
     return trace.row() | {"channels": 1}

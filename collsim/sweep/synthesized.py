@@ -11,7 +11,7 @@ from typing import Any
 from ..collective import collective, collectives
 from ..errors import CollsimError, unknown
 from ..schedule import Schedule
-from ..simulate import Trace, simulate
+from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
 
 #: Its name among algorithms: a schedule for each machine and size, found and not chosen.
@@ -43,7 +43,7 @@ def timed(
     topology: Topology,
     nbytes: Any,
     dtype: str = "float32",
-    engine: str = "event",
+    engine: Engine = "event",
     *,
     options: Mapping[str, Any] | None = None,
     conditions: Mapping[str, Any] | None = None,
@@ -63,7 +63,7 @@ def timed(
     return min(map(run, _candidates(name, topology, nbytes, engine, given)), key=lambda trace: trace.time)
 
 
-def _candidates(name: str, topology: Topology, nbytes: Any, engine: str, given: Mapping[str, Any]) -> list[Schedule]:
+def _candidates(name: str, topology: Topology, nbytes: Any, engine: Engine, given: Mapping[str, Any]) -> list[Schedule]:
     """What is synthesized for a size, and the trees too where a barrier may make them the faster."""
     from ..synthesis import report, synthesize
     from ..synthesis.forests import FORESTS

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import CollsimError, Sentence, TopologyError
 from ..limits import Extent, require
-from ..units import format_bandwidth, parse_bandwidth, parse_count, parse_time
+from ..units import Bandwidth, Duration, format_bandwidth, parse_bandwidth, parse_count, parse_time
 from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Names, NextHop, Topology
 
 BANDWIDTH = "25GB/s"
@@ -141,7 +141,7 @@ class Groups:
 # ------------------------------------------------------------------------------------------------------------
 
 
-def ring(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+def ring(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to the next, and from the last to the first; full duplex, so there are two rings of
     links."""
     n = _ranks("ring", ranks, orders=2)
@@ -151,21 +151,21 @@ def ring(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) ->
     return _network("ring", (n,), n, a, (a + 1) % n, Around((n,), True), bandwidth, alpha, orders=orders)
 
 
-def line(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+def line(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to the next."""
     n = _ranks("line", ranks)
     a = np.arange(n - 1)
     return _network("line", (n,), n, a, a + 1, Around((n,), False), bandwidth, alpha)
 
 
-def star(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+def star(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to rank 0, which is the hub and forwards what is not for it."""
     n = _ranks("star", ranks)
     spoke = np.arange(1, n)
     return _network("star", (n,), n, np.zeros(n - 1, np.int64), spoke, Through(0), bandwidth, alpha)
 
 
-def switch(ranks: int, *, helpers: int = 0, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+def switch(ranks: int, *, helpers: int = 0, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """One cable from each rank to one non-blocking switch: two links, and twice alpha, between any two ranks.
 
     Args:
@@ -179,7 +179,7 @@ def switch(ranks: int, *, helpers: int = 0, bandwidth: object = BANDWIDTH, alpha
     return made.with_helpers(parse_count(helpers, "helpers", least=0))
 
 
-def fully_connected(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+def fully_connected(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable of its own between any two ranks: n-1 cables at each rank."""
     n = _ranks("fully_connected", ranks)
     _require_small("fully_connected", n, n * (n - 1) // 2, "use switch")
@@ -187,7 +187,7 @@ def fully_connected(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object 
     return _network("fully_connected", (n,), n, a, b, straight, bandwidth, alpha)
 
 
-def tree(ranks: int, *, arity: int = 2, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+def tree(ranks: int, *, arity: int = 2, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """Ranks in heap order: a cable from each rank r > 0 to rank (r-1) // arity."""
     n = _ranks("tree", ranks)
     arity = parse_count(arity, "arity")
@@ -196,20 +196,20 @@ def tree(ranks: int, *, arity: int = 2, bandwidth: object = BANDWIDTH, alpha: ob
     return _network("tree", (n,), n, (child - 1) // arity, child, Heap(n, arity), bandwidth, alpha, options=options)
 
 
-def torus(*dims: int, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+def torus(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A ring along every dimension; rank = row-major position, the last dimension fastest. `torus(4, 4, 4)` has 64
     ranks."""
     sizes = _dims("torus", dims)
     return _grid("torus", sizes, True, bandwidth, alpha)
 
 
-def mesh(*dims: int, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+def mesh(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A line along every dimension; rank = row-major position, the last dimension fastest."""
     sizes = _dims("mesh", dims)
     return _grid("mesh", sizes, False, bandwidth, alpha)
 
 
-def hypercube(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+def hypercube(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable between ranks that differ in one bit. `ranks` is their number, a power of two (not the dimension)."""
     n = _ranks("hypercube", ranks)
     if n & (n - 1):
@@ -224,7 +224,7 @@ def hypercube(ranks: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPH
     return _network("hypercube", (n,), n, a[a < b], b[a < b], flip_a_bit, bandwidth, alpha)
 
 
-def fat_tree(k: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) -> Topology:
+def fat_tree(k: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """k-ary fat tree of switches with k ports, k^3/4 ranks, full bisection (Al-Fares, Loukissas & Vahdat 2008, section
     2.2)."""
     k = parse_count(k, "k", least=2)
@@ -244,7 +244,7 @@ def fat_tree(k: int, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA) ->
 
 
 def dragonfly(
-    hosts: int = 2, switches: int = 4, cables: int = 2, *, bandwidth: object = BANDWIDTH, alpha: object = ALPHA
+    hosts: int = 2, switches: int = 4, cables: int = 2, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA
 ) -> Topology:
     """Largest dragonfly: g = switches*cables + 1 groups, all switches of a group joined, one cable between any two
     groups.
@@ -291,8 +291,8 @@ def _network(
     a: Any,
     b: Any,
     next_hop: NextHop,
-    bandwidth: object,
-    alpha: object,
+    bandwidth: Bandwidth,
+    alpha: Duration,
     *,
     extra: Sequence[tuple[int, str, str]] = (),
     options: dict[str, Any] | None = None,
@@ -341,7 +341,7 @@ def both_ways(a: Longs, b: Longs, cable: Cable) -> Links:
     )
 
 
-def _grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: object, alpha: object) -> Topology:
+def _grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: Bandwidth, alpha: Duration) -> Topology:
     n = math.prod(dims)
     rank = np.arange(n)
     a, b = [], []
@@ -382,7 +382,7 @@ def _require_small(shape: str, devices: int, cables: int, advice: str, numbers: 
     require(what, Extent(devices, 2 * cables, numbers=numbers), advice, TopologyError)
 
 
-def _quantities(shape: str, bandwidth: object, alpha: object) -> tuple[float, float]:
+def _quantities(shape: str, bandwidth: Bandwidth, alpha: Duration) -> tuple[float, float]:
     try:
         return parse_bandwidth(bandwidth), parse_time(alpha)
     except CollsimError as error:

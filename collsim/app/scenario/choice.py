@@ -11,7 +11,7 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError, Sentence, unknown
 from collsim.registry import Option, find
-from collsim.simulate import ENGINES, SHARING
+from collsim.simulate import ENGINES, SHARING, Engine
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
@@ -76,7 +76,7 @@ class Choice(PlaceChoice):
     options: tuple[tuple[str, Any], ...] = ()
     nbytes: str = "256MiB"
     dtype: str = "float32"
-    engine: str = "lockstep"
+    engine: Engine = "lockstep"
     sharing: str = "fair"
     algorithms: tuple[str, ...] = ()
     sizes: str = "1KiB:1GiB:2"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import collsim as cs
-from collsim.simulate import Together
+from collsim.simulate import Engine, Together
 from collsim.viz.timeline.document import sent
 
 #: The same once more (two jobs on one machine); an allreduce inside each node, as tensor parallelism has it; one for
@@ -54,7 +54,7 @@ def _nodes(place: cs.Topology) -> np.ndarray[Any, Any]:
 
 
 def run_together(
-    plan: cs.Schedule, what: str, place: cs.Topology, nbytes: str, dtype: str, engine: str, **settings: Any
+    plan: cs.Schedule, what: str, place: cs.Topology, nbytes: str, dtype: str, engine: Engine, **settings: Any
 ) -> Together:
     """A schedule with others beside it. Raises CollsimError for what cannot be."""
     ranks: list[list[int] | None] = [*groups(what, place)]
