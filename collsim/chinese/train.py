@@ -180,7 +180,6 @@ SAID = {
     "a model's name must be a text that is not empty, got {name!r}": "模型的名称必须是非空的文本，现在是 {name!r}",
     "a layer's name must be a text that is not empty, got {name!r}": "层的名称必须是非空的文本，现在是 {name!r}",
     "layer {name!r}": "层 {name!r}",
-    "{where}: ops": "{where}：ops",
     "{where}: {what}={value!r} must be a number of at least 0": "{where}：{what}={value!r} 必须是不小于 0 的数",
     "{where}: {what}={values!r}: {value!r} is no number of elements; give whole numbers of at least 0": (
         "{where}：{what}={values!r}：{value!r} 不是元素个数；请给出不小于 0 的整数"
@@ -294,11 +293,11 @@ SAID = {
     "zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too": (
         "zero({stage!r})：阶段 1 切分优化器，2 还切分梯度，3 还切分权重"
     ),
-    "tensor({t}): no layer of {name} says how it is cut (Layer.cut: column, row, heads, words)": (
-        "tensor({t})：{name} 没有一层说明如何切分（Layer.cut：column、row、heads、words）"
+    "tensor({t}): no layer of {name} says how it is cut (Layer.partition: column, row, heads, vocab)": (
+        "tensor({t})：{name} 没有一层说明如何切分（Layer.partition：column、row、heads、vocab）"
     ),
-    "context({c}): no layer of {name} has keys and values to pass on (Layer.keys)": (
-        "context({c})：{name} 没有一层有可传递的 key 和 value（Layer.keys）"
+    "context({c}): no layer of {name} has keys and values to pass on (Layer.kv_size)": (
+        "context({c})：{name} 没有一层有可传递的 key 和 value（Layer.kv_size）"
     ),
     "context({c}): sequences of {tokens} tokens cannot be shared evenly": (
         "context({c})：{tokens} 个词元的序列不能平均切分"
@@ -343,10 +342,10 @@ SAID = {
     "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples": (
         "batch={batch}：{ranks} 块 GPU 的任何划分都不能给各副本同样多的样本"
     ),
-    "{where}: top={top} of {experts} experts: a token goes to fewer than there are": (
-        "{where}：{experts} 个专家中 top={top}：一个词元去往的专家应少于总数"
+    "{where}: top_k={top_k} of {experts} experts: a token goes to fewer than there are": (
+        "{where}：{experts} 个专家中 top_k={top_k}：一个词元去往的专家应少于总数"
     ),
-    "cut of layer ({where})": "层的 cut（{where}）",
+    "partition of layer ({where})": "层的 partition（{where}）",
     "{name} fits on {ranks} GPUs of {room} in none of {ways} ways; the one that needs least, {split} with "
     "micro_batch={micro} and recompute={recompute!r}, needs {needed}: use more GPUs": (
         "{name} 在 {ranks} 块 {room} 的 GPU 上，{ways} 种方式都放不下；需要最少的 {split}（micro_batch={micro}，"

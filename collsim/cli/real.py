@@ -223,7 +223,7 @@ def _collectives(real: cs.lab.RealStep) -> list[dict[str, Any]]:
     return [
         {
             "task": f"{row['name']} {row['kind']}",
-            "microbatch": row["micro"] + 1,
+            "microbatch": row["microbatch"] + 1,
             "bytes": cs.format_bytes(row["nbytes"]),
             **{name: cs.format_time(row[name]) for name in ("predicted", "measured")},
             "later": f"{row['late'] * 1e3:+.2f} ms",

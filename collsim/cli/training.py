@@ -213,11 +213,11 @@ _LISTED = 24
 def _collectives(trace: cs.train.StepTrace) -> list[dict[str, Any]]:
     """A row for each collective of the last microbatch; where they are many, for those that are alike: of one kind and
     size, and one name up to its numbers."""
-    last = max(task.micro for task in trace.step.tasks)
+    last = max(task.microbatch for task in trace.step.tasks)
     listed = [
         (task, float(begin), float(end))
         for task, begin, end in zip(trace.step.tasks, trace.begin, trace.end, strict=True)
-        if not task.computes and task.micro == last
+        if not task.is_compute and task.microbatch == last
     ]
     if len(listed) <= _LISTED:
         return [
@@ -235,8 +235,8 @@ def _row(same: list[_Ran]) -> dict[str, Any]:
     """A row for collectives that are alike: how many they are, when the first begins, and the least and most that one
     takes."""
     names = sorted({task.name for task, _, _ in same}, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
-    task, many = same[0][0], sum(task.times for task, _, _ in same)
-    each = [(end - begin) / task.times for task, begin, end in same]
+    task, many = same[0][0], sum(task.repeats for task, _, _ in same)
+    each = [(end - begin) / task.repeats for task, begin, end in same]
     least, most = cs.format_time(min(each)), cs.format_time(max(each))
     name = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
     figures = _figures(task.nbytes, min(begin for _, begin, _ in same))

@@ -12,8 +12,8 @@ import numpy as np
 from ..errors import CollsimError
 from ..schedule import Schedule
 from ..train import Parallel, StepTrace, TrainingStep
-from ..train.workload.collectives import Collectives
-from ..train.workload.step import StepTask
+from ..train.workload.collective_model import CollectiveModel
+from ..train.workload.step_graph.graph import StepTask
 from ..units import format_bytes
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankTask
@@ -43,7 +43,7 @@ class StepPlan:
     def __init__(self, predicted: StepTrace, network: ImitatedNetwork, algorithm: str, repeat: int, time_limit: float):
         self.predicted, self.step, self.network = predicted, predicted.step, network
         self.repeat, self.time_limit = repeat, time_limit
-        self.known = Collectives(predicted.topology, "links", algorithm)
+        self.known = CollectiveModel(predicted.topology, "links", algorithm)
         require_messages(self.step)
 
     @cached_property
@@ -53,10 +53,10 @@ class StepPlan:
         row = 0
         for number in self.step.collectives:
             task = self.step.tasks[number]
-            for group in self.step.groups(task):
-                plan = self.known.plan(group, task)
+            for group in self.step.get_groups(task):
+                plan = self.known.build_schedule(group, task)
                 run, places = self._run(plan, task), self._places(plan, group)
-                for _ in range(task.times if len(plan) else 0):
+                for _ in range(task.repeats if len(plan) else 0):
                     found.append(GroupCollective(number, places, run, row))
                     row += len(plan)
         return found
@@ -75,7 +75,9 @@ class StepPlan:
         """Helpers that are hosts."""
         step, plans = self.step, []
         for number in step.collectives:
-            plans += [self.known.plan(group, step.tasks[number]) for group in step.groups(step.tasks[number])]
+            plans += [
+                self.known.build_schedule(group, step.tasks[number]) for group in step.get_groups(step.tasks[number])
+            ]
         return max((plan.endpoints - plan.ranks for plan in plans if plan.helpers_on == "host"), default=0)
 
     @property
@@ -87,12 +89,12 @@ class StepPlan:
         """Raises CollsimError for more processes or bytes than a computer bears."""
         if self.processes > MOST_RANKS:
             why = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
-            raise CollsimError(why, label=self.step.says, count=self.processes, most=MOST_RANKS)
+            raise CollsimError(why, label=self.step.label, count=self.processes, most=MOST_RANKS)
         held = sum(int(part.run.sizes.sum()) * part.run.dtype.itemsize * len(part.places) for part in self.parts)
         if held > MOST_MEMORY:
             why = "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
             memory, most = format_bytes(held), format_bytes(MOST_MEMORY)
-            raise CollsimError(why, label=self.step.says, memory=memory, most=most)
+            raise CollsimError(why, label=self.step.label, memory=memory, most=most)
 
     # ---- what each is told
 
@@ -132,7 +134,7 @@ class StepPlan:
         return tuple(
             StepBox(
                 number,
-                tuple(at[other] for other in self.step.before[number] if other in at),
+                tuple(at[other] for other in self.step.predecessors[number] if other in at),
                 float(self._seconds[number]) * slow,
                 of.get(number, ()),
             )
@@ -149,12 +151,12 @@ class StepPlan:
 
 def require_messages(step: TrainingStep) -> None:
     """Raises CollsimError where computing waits for what another rank did, and no message says so."""
-    for task, before in zip(step.tasks, step.before, strict=True):
-        for lane in task.lanes if task.computes else ():
+    for task, before in zip(step.tasks, step.predecessors, strict=True):
+        for lane in task.lanes if task.is_compute else ():
             for other in (step.tasks[number] for number in before):
                 if lane not in other.lanes:
                     why = "{says}: {name} waits for {other} of other ranks, and nothing is sent that tells it"
-                    raise CollsimError(why, says=step.says, name=task.name, other=other.name)
+                    raise CollsimError(why, says=step.label, name=task.name, other=other.name)
 
 
 def _type_of(parallel: Parallel, task: StepTask) -> np.dtype[Any]:

@@ -81,7 +81,7 @@ class RealStep(RepeatedRuns):
         low, median, high = np.quantile(late, [0.25, 0.5, 0.75], axis=0)
         tasks = self.predicted.step.tasks
         columns = {
-            name: [getattr(task, name) for task in tasks] for name in ("name", "kind", "micro", "bucket", "nbytes")
+            name: [getattr(task, name) for task in tasks] for name in ("name", "kind", "microbatch", "bucket", "nbytes")
         }
         ends = {"predicted": self.predicted.end, "measured": self.measured.end}
         return pd.DataFrame(
@@ -108,7 +108,7 @@ class RealStep(RepeatedRuns):
     def __repr__(self) -> str:
         step = self.predicted.step
         return (
-            f"<RealStep {step.model.name}, {step.says}, {len(self.times)} runs: median {format_time(self.time)}, "
+            f"<RealStep {step.model.name}, {step.label}, {len(self.times)} runs: median {format_time(self.time)}, "
             f"predicted {format_time(self.predicted.time)}>"
         )
 
@@ -118,12 +118,12 @@ def _lines(real: RealStep) -> tuple[Pair, ...]:
     low, high = map(format_time, real.middle)
     waits = [f"{format_time(trace.exposed)}" for trace in (predicted, measured)]
     sent = [step.tasks[number] for number in step.collectives]
-    many, size = sum(task.times for task in sent), format_bytes(sum(task.times * task.nbytes for task in sent))
+    many, size = sum(task.repeats for task in sent), format_bytes(sum(task.repeats * task.nbytes for task in sent))
     return (
         (
-            f"{step.model.name}, {step.says}: {step.ranks} processes on {real.cores} processors of this computer, "
+            f"{step.model.name}, {step.label}: {step.ranks} processes on {real.cores} processors of this computer, "
             f"{many} collective{'s' * (many != 1)} of {size} in all",
-            f"{step.model.name}，{step.says}：本机 {real.cores} 个处理器上的 {step.ranks} 个进程，"
+            f"{step.model.name}，{step.label}：本机 {real.cores} 个处理器上的 {step.ranks} 个进程，"
             f"{many} 次集合通信，共 {size}",
         ),
         (
@@ -156,8 +156,8 @@ def sentences(real: RealStep) -> list[Pair]:
     task, more = _most(real)
     if more <= 0:
         return found
-    name, many = f"{task.name} ({task.kind})", max(other.micro for other in real.predicted.step.tasks)
-    of, of_zh = (f" of microbatch {task.micro + 1}", f"第 {task.micro + 1} 个微批的 ") if many else ("", "")
+    name, many = f"{task.name} ({task.kind})", max(other.microbatch for other in real.predicted.step.tasks)
+    of, of_zh = (f" of microbatch {task.microbatch + 1}", f"第 {task.microbatch + 1} 个微批的 ") if many else ("", "")
     found.append(
         (
             f"Of all tasks {name}{of} takes most more than predicted: {format_time(more)}.",

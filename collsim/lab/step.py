@@ -96,7 +96,7 @@ def equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
     parameters, handed = (size // _ITEM for size in sizes)
     return Model(
         f"{count} layers of {format_bytes(sizes[0])}",
-        tuple(Layer(f"layers.{i}.linear", (parameters,), handed=handed) for i in range(count)),
+        tuple(Layer(f"layers.{i}.linear", (parameters,), outputs=handed) for i in range(count)),
     )
 
 

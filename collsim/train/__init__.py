@@ -39,8 +39,8 @@ from .scaling import losses, scaling
 from .together import StepsTogether, steps_together
 from .trace import StepTrace
 from .workload.model import Layer, Model
-from .workload.step import StepTask, TrainingStep
-from .workload.transformer import first_stage_activations, layer_activations, transformer
+from .workload.step_graph import StepTask, TrainingStep
+from .workload.transformer import count_activation_bytes, count_first_stage_bytes, transformer
 
 __all__ = [
     "DDP",
@@ -64,14 +64,14 @@ __all__ = [
     "TrainingStep",
     "Zero",
     "context",
+    "count_activation_bytes",
+    "count_first_stage_bytes",
     "data_parallel",
     "ddp",
     "every_schedule",
     "expert",
-    "first_stage_activations",
     "fsdp",
     "gpus",
-    "layer_activations",
     "losses",
     "model",
     "models",

@@ -23,7 +23,7 @@ from ..schedule import Schedule
 from ..simulate.run import chunk_bytes
 from .run import network_of
 from .trace import StepTrace
-from .workload.step import StepTask
+from .workload.step_graph import StepTask
 
 #: CollectiveCommType of et_def.proto, of what ASTRA-sim runs or replays.
 _TYPES = {"allreduce": 0, "allgather": 2, "broadcast": 5, "alltoall": 6, "reduce_scatter": 7}
@@ -54,9 +54,9 @@ class _Writing:
         self.step, self.times, self.network = trace.step, (trace.begin, trace.end), network_of(trace.request)
         self.number = {rank: i for i, rank in enumerate(sorted(rank for lane in self.step.lanes for rank in lane))}
         plans = {
-            i: self.network.plan(self.step.group(task), task)
+            i: self.network.build_schedule(self.step.get_ranks(task), task)
             for i, task in enumerate(self.step.tasks)
-            if not (task.computes or (task.kind in _TYPES and not task.algorithm))
+            if not (task.is_compute or (task.kind in _TYPES and not task.algorithm))
         }
         servers = max((plan.endpoints - plan.ranks for plan in plans.values()), default=0)
         self.trace, self.tag = ChakraTrace(len(self.number) + servers), 0
@@ -65,11 +65,11 @@ class _Writing:
         self.ended: list[dict[int, set[int]]] = []
         self.served: dict[int, set[int]] = {}
         for i, task in enumerate(self.step.tasks):
-            self.ended.append(self.box(i, task) if task.computes else self.collective(i, task, plans.get(i)))
+            self.ended.append(self.box(i, task) if task.is_compute else self.collective(i, task, plans.get(i)))
 
     def waits(self, i: int, gpu: int) -> set[int]:
         """Nodes of a GPU that it waits for before a task."""
-        return {node for b in self.step.before[i] for node in self.ended[b].get(gpu, ())}
+        return {node for b in self.step.predecessors[i] for node in self.ended[b].get(gpu, ())}
 
     def moments(self, i: int, part: int = 0, parts: int = 1) -> dict[str, int]:
         """Begin and length of a task, or of a part of it, in whole microseconds, so that the sums stay right."""
@@ -79,7 +79,7 @@ class _Writing:
 
     def box(self, i: int, task: StepTask) -> dict[int, set[int]]:
         """Computing: a node on each of its GPUs."""
-        more = {**roofline(task.flops, task.moved), **self.moments(i)}
+        more = {**roofline(task.flops, task.memory_bytes), **self.moments(i)}
         gpus = [self.number[rank] for lane in task.lanes for rank in self.step.lanes[lane]]
         name = f"{task.name} {task.kind}"
         return {gpu: {self.trace.add(gpu, COMP, name, self.waits(i, gpu), **more)} for gpu in gpus}
@@ -87,12 +87,12 @@ class _Writing:
     def collective(self, i: int, task: StepTask, plan: Schedule | None) -> dict[int, set[int]]:
         """A collective of one or several groups, as often as it comes."""
         ended: dict[int, set[int]] = {}
-        for ranks in task.groups or (self.step.group(task),):
+        for ranks in task.groups or (self.step.get_ranks(task),):
             group = [self.number[rank] for rank in ranks]
             waits = {gpu: self.waits(i, gpu) for gpu in group}
-            for turn in range(task.times):
+            for turn in range(task.repeats):
                 if plan is None:
-                    more = self.said(task, group) | self.moments(i, turn, task.times)
+                    more = self.said(task, group) | self.moments(i, turn, task.repeats)
                     name = f"{task.name} {task.kind}"
                     waits = {gpu: {self.trace.add(gpu, COLLECTIVE, name, waits[gpu], **more)} for gpu in group}
                 else:

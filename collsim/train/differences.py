@@ -65,7 +65,7 @@ class StepComparison:
 
 
 def _said(trace: StepTrace) -> str:
-    return f"{trace.step.model.name}, {trace.step.says} on {trace.topology.name}"
+    return f"{trace.step.model.name}, {trace.step.label} on {trace.topology.name}"
 
 
 def compare_steps(a: Any, b: Any) -> StepComparison:

@@ -24,8 +24,8 @@ from .parallel.units import Message, Unit
 from .parallel.writing import Computed, PassBox, SplitWriting, box
 from .pipelines import rank_order
 from .pipelines.orders import FORWARD
-from .workload.collectives import Collectives
-from .workload.step import StepTask
+from .workload.collective_model import CollectiveModel
+from .workload.step_graph import StepTask
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Estimating:
     """Estimates of one model's steps on one topology. Blocks that are alike are worked out once, and collectives of a
     kind, size and shape of group."""
 
-    def __init__(self, network: Collectives, fast: Speed):
+    def __init__(self, network: CollectiveModel, fast: Speed):
         self.network, self.fast = network, fast
         self.units: dict[Any, _Unit] = {}
         self.collectives: dict[Any, float] = {}
@@ -137,7 +137,7 @@ class Estimating:
         key = kind, nbytes, groups[0], len(groups) > 1
         if key not in self.collectives:
             task = StepTask("", kind, (0,), nbytes=nbytes, groups=groups)
-            self.collectives[key] = self.network.slowest(groups, task)
+            self.collectives[key] = self.network.time_groups(groups, task)
         return self.collectives[key]
 
     def hop(self, w: SplitWriting) -> float:

@@ -162,7 +162,7 @@ def waited_for(trace: StepTrace) -> Pair:
         return _of_data_parallel(trace)
     found = waited(trace)
     task = found[0].tasks[-1]
-    buckets = [i for i, t in enumerate(trace.step.tasks) if t.bucket >= 0 and not t.computes]
+    buckets = [i for i, t in enumerate(trace.step.tasks) if t.bucket >= 0 and not t.is_compute]
     if isinstance(trace.request.parallel, Split) or trace.step.tasks[task].bucket < 0 or not buckets:
         return _of_kind(trace, found)
     many, last = len(buckets), buckets[-1]
@@ -203,7 +203,7 @@ def _of_kind(trace: StepTrace, found: Sequence[Waited]) -> Pair:
 
 
 def _of_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> Pair:
-    ready = max(trace.end[i] for i in trace.step.tasks[last].after)
+    ready = max(trace.end[i] for i in trace.step.tasks[last].dependencies)
     took, late = format_time(trace.end[last] - trace.begin[last]), trace.begin[last] - ready
     if late <= 1e-9 * trace.time:
         return (

@@ -16,7 +16,7 @@ from ..errors import CollsimError, Sentence, require_path
 from ..files import format_csv, writing
 from ..simulate.trace import views
 from .trace import StepTrace
-from .workload.step import COMPUTE, NETWORK
+from .workload.step_graph import COMPUTE, NETWORK
 
 _US = 1e6
 _PICTURES = (".png", ".svg", ".pdf")
@@ -67,7 +67,7 @@ def _number(value: Any) -> Any:
 def _plain(trace: StepTrace) -> Any:
     """Tasks with lists as texts."""
     frame = trace.tasks.drop(columns=["options", "lanes"])
-    for column in ("after", "ranks"):
+    for column in ("dependencies", "ranks"):
         frame[column] = [" ".join(map(str, row)) for row in frame[column]]
     return frame
 

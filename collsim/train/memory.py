@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, Sentence
-from .workload.step import TrainingStep
+from .workload.step_graph import TrainingStep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,20 +52,20 @@ class Memory:
 
     def kinds(self, lane: int = 0) -> list[str]:
         """What a lane's GPUs hold, by name."""
-        return list(dict.fromkeys([*self.step.held[lane], *(kind for kind, *_ in self._alive[lane])]))
+        return list(dict.fromkeys([*self.step.resident_bytes[lane], *(kind for kind, *_ in self._alive[lane])]))
 
     @cached_property
     def _alive(self) -> list[list[tuple[str, float, int, int]]]:
         """Of each lane what comes and goes: kind, bytes, first and last task."""
         out: list[list[tuple[str, float, int, int]]] = [[] for _ in self.step.lanes]
-        for lane, *rest in self.step.alive:
+        for lane, *rest in self.step.allocations:
             out[lane].append(tuple(rest))  # type: ignore[arg-type]
         return out
 
     def over_time(self, lane: int = 0) -> tuple[Floats, Floats]:
         """Moments in s, and (moments, kinds) bytes from each of them on. A task's memory is there when it begins; what
         lives until its end is gone when the next begins."""
-        kinds, held = self.kinds(lane), self.step.held[lane]
+        kinds, held = self.kinds(lane), self.step.resident_bytes[lane]
         changes: list[tuple[float, float, str, float]] = [(0.0, -1.0, kind, float(size)) for kind, size in held.items()]
         for kind, size, first, last in self._alive[lane]:
             changes += [(self.begin[first], first, kind, size), (self.end[last], last + 0.5, kind, -size)]

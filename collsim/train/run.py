@@ -25,9 +25,9 @@ from .parallel.split import PARTS
 from .parallel.strategy import OPTIMIZERS
 from .timing import alone
 from .trace import StepTrace
-from .workload.collectives import Collectives
+from .workload.collective_model import CollectiveModel
 from .workload.model import Model
-from .workload.step import TrainingStep, require_tasks
+from .workload.step_graph import TrainingStep, require_tasks
 from .workload.transformer import RECOMPUTE
 
 NETWORKS = ("alone", "shared")
@@ -272,17 +272,19 @@ def workload_of(request: Request) -> Workload:
     return Workload(q.model, q.ranks, *sizes, q.dtype, q.optimizer, q.step, q.recompute)
 
 
-def network_of(request: Request) -> Collectives:
+def network_of(request: Request) -> CollectiveModel:
     """How its collectives are timed; what was worked out for a topology is kept as long as that lives."""
     known = _NETWORKS.setdefault(request.topology, {})
     asked_for = request.collectives, request.algorithm
     how = repr(asked_for)  # whatever was given: Collectives checks it
     if how not in known:
-        known[how] = Collectives(replace(request.topology), *asked_for)  # a copy: what is kept must not hold the key
+        known[how] = CollectiveModel(
+            replace(request.topology), *asked_for
+        )  # a copy: what is kept must not hold the key
     return known[how]
 
 
-_NETWORKS: WeakKeyDictionary[Topology, dict[Any, Collectives]] = WeakKeyDictionary()
+_NETWORKS: WeakKeyDictionary[Topology, dict[Any, CollectiveModel]] = WeakKeyDictionary()
 
 
 def _timed(request: Request, was: StepTrace | None) -> StepTrace:
@@ -292,7 +294,7 @@ def _timed(request: Request, was: StepTrace | None) -> StepTrace:
     network = network_of(request)
     if request.slow:
         cost = replace(cost, seconds=cost.seconds * _longer(step, request.slow))
-    seconds = cost.seconds + network.of_step(step)
+    seconds = cost.seconds + network.time_collectives(step)
     more: dict[str, Any] = {"was": was, "notes": _notes(request, network, cost, step)}
     if request.network == "alone":
         begin, end = alone(step, seconds, slower)
@@ -330,14 +332,14 @@ def _slow(asked: Any, ranks: tuple[int, ...]) -> dict[int, float]:
 def _longer(step: TrainingStep, slow: Mapping[int, float]) -> Any:
     """(tasks,) how many times as long each computes: as long as the slowest GPU of its lanes."""
     lanes = [max([1.0, *(slow[rank] for rank in slow if rank in ranks)]) for ranks in step.lanes]
-    return np.array([max(lanes[lane] for lane in task.lanes) if task.computes else 1.0 for task in step.tasks])
+    return np.array([max(lanes[lane] for lane in task.lanes) if task.is_compute else 1.0 for task in step.tasks])
 
 
-def _notes(request: Request, network: Collectives, cost: Costs, step: TrainingStep) -> tuple[str, ...]:
+def _notes(request: Request, network: CollectiveModel, cost: Costs, step: TrainingStep) -> tuple[str, ...]:
     if not step.collectives:
         return ()
     taken = "collectives take what the links alone take: no launch, no protocol"
-    if any(network.predicted(step.group(task), task) for task in network.different(step)):
+    if any(network.is_predicted(step.get_ranks(task), task) for task in network.list_distinct(step)):
         taken = "collectives take what NCCL's model says of this machine"
     if not cost.wait:
         return (taken,)

@@ -173,7 +173,7 @@ def _divisors(n: int) -> list[int]:
 
 def _cuts(model: Model, t: int) -> bool:
     """Do so many GPUs divide what layers are cut along, heads too?"""
-    cut = [layer for layer in model.layers if layer.cut in ("column", "row", "heads")]
+    cut = [layer for layer in model.layers if layer.partition in ("column", "row", "heads")]
     return t == 1 or (bool(cut) and all(n % t == 0 for layer in cut for n in (*layer.tensors[:1], layer.heads)))
 
 

@@ -145,4 +145,4 @@ def _same(one: Topology, other: Topology) -> bool:
 
 def _seconds(trace: StepTrace) -> npt.NDArray[np.float64]:
     """Seconds of each task by itself."""
-    return trace.costs.seconds + network_of(trace.request).of_step(trace.step)
+    return trace.costs.seconds + network_of(trace.request).time_collectives(trace.step)

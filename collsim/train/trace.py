@@ -16,7 +16,7 @@ from ..units import format_bytes, format_time
 from .compute import Costs
 from .memory import Memory
 from .timing import common, joined, length, without
-from .workload.step import Spans, TrainingStep, spans
+from .workload.step_graph import Spans, TrainingStep, list_busy_spans
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ class StepTrace:
     @cached_property
     def _lanes(self) -> list[tuple[int, Spans, Spans]]:
         """For each lane: how many GPUs, when they compute, when they communicate."""
-        compute, network = spans(self.step, self.begin, self.end)
+        compute, network = list_busy_spans(self.step, self.begin, self.end)
         return [
             (len(ranks), joined(c), joined(n)) for ranks, c, n in zip(self.step.lanes, compute, network, strict=True)
         ]
@@ -114,7 +114,7 @@ class StepTrace:
         """Seconds by which communication made computing longer (interference), on average over GPUs."""
         own = [0.0] * len(self.step.lanes)
         for task, seconds in zip(self.step.tasks, self.costs.seconds.tolist(), strict=True):
-            for lane in task.lanes if task.computes else ():
+            for lane in task.lanes if task.is_compute else ():
                 own[lane] += seconds
         return max(0.0, self.computing - self._mean(own))
 
@@ -144,7 +144,7 @@ class StepTrace:
     @property
     def hfu(self) -> float:
         """Hardware FLOPs utilisation: as mfu with what is computed a second time (recomputation)."""
-        return self.mfu * (1 + self.step.again / self.step.flops) if self.step.flops else self.mfu
+        return self.mfu * (1 + self.step.recomputed_flops / self.step.flops) if self.step.flops else self.mfu
 
     @property
     def samples_per_second(self) -> float:
@@ -184,7 +184,7 @@ class StepTrace:
         if not len(self.end):
             return ()
         chain = [int(np.argmax(self.end))]
-        while before := self.step.before[chain[-1]]:
+        while before := self.step.predecessors[chain[-1]]:
             latest = max(before, key=lambda b: (self.end[b], b))
             if self.end[latest] < self.begin[chain[-1]] - 1e-9 * self.time:
                 break
@@ -217,7 +217,7 @@ class StepTrace:
     def _tasks(self) -> pd.DataFrame:
         frame = self.step.to_frame()
         frame.insert(0, "task", range(len(frame)))
-        frame["ranks"] = [self.step.group(task) for task in self.step.tasks]
+        frame["ranks"] = [self.step.get_ranks(task) for task in self.step.tasks]
         frame["begin"], frame["end"], frame["time"] = self.begin, self.end, self.end - self.begin
         frame["critical"] = np.isin(frame["task"], self.critical)
         return frame
@@ -233,7 +233,7 @@ class StepTrace:
         return {
             "model": self.step.model.name,
             "topology": self.topology.name,
-            "parallel": self.step.says,
+            "parallel": self.step.label,
             "ranks": self.step.ranks,
             "batch": self.step.samples,
             "micro_batch": self.step.micro_batch,
@@ -288,13 +288,15 @@ class StepTrace:
         return save(self, path)
 
     def __repr__(self) -> str:
-        return f"<StepTrace {self.step.model.name}, {self.step.says} on {self.topology.name}: {format_time(self.time)}>"
+        return (
+            f"<StepTrace {self.step.model.name}, {self.step.label} on {self.topology.name}: {format_time(self.time)}>"
+        )
 
     def __str__(self) -> str:
         held, again = self.memory.peak(), self.request.recompute
         says = self.costs.says + (f", {again} recomputation" if again != "none" else "")
         lines = [
-            f"{self.step.model.name}, {self.step.says} on {self.topology.name}",
+            f"{self.step.model.name}, {self.step.label} on {self.topology.name}",
             f"batch    {self.step.samples:,}, {self.step.micro_batch} on a GPU at a time; computing: {says}",
             f"time     {format_time(self.time)}, {_rate(self.samples_per_second)} samples/s",
             f"exposed  {format_time(self.exposed)} of {format_time(self.communication)} of communication",

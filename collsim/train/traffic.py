@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from .run import network_of
 from .timing.footprints import sent_by, sent_by_pairs
-from .workload.collectives import Collectives
-from .workload.step import StepTask, TrainingStep
+from .workload.collective_model import CollectiveModel
+from .workload.step_graph import StepTask, TrainingStep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,17 +26,23 @@ Longs = npt.NDArray[np.int64]
 def sent(step: TrainingStep, topology: Topology, request: Request) -> dict[int, int]:
     """Bytes that each rank of the topology sends; a parameter server on a host of its own is no rank."""
     network, out = (
-        Collectives(topology, request.collectives, request.algorithm),
+        CollectiveModel(topology, request.collectives, request.algorithm),
         {rank: 0 for lane in step.lanes for rank in lane},
     )
     often: dict[Any, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
-        key = id(task.groups) if task.groups else step.group(task), task.kind, task.nbytes, task.algorithm, task.options
-        often[key] = task, task.times + (often[key][1] if key in often else 0)
+        key = (
+            id(task.groups) if task.groups else step.get_ranks(task),
+            task.kind,
+            task.nbytes,
+            task.algorithm,
+            task.options,
+        )
+        often[key] = task, task.repeats + (often[key][1] if key in often else 0)
     for task, times in often.values():
-        for group in step.groups(task):
-            for rank, nbytes in zip(group, sent_by(network.plan(group, task), task.nbytes), strict=False):
+        for group in step.get_groups(task):
+            for rank, nbytes in zip(group, sent_by(network.build_schedule(group, task), task.nbytes), strict=False):
                 out[rank] += times * nbytes
     return out
 
@@ -61,14 +67,14 @@ def crossings(trace: StepTrace) -> pd.DataFrame:
     often: dict[Any, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
-        key = id(task.groups) if task.groups else step.group(task), task.stream, task.kind, task.nbytes
-        often[key] = task, task.times + (often[key][1] if key in often else 0)
+        key = id(task.groups) if task.groups else step.get_ranks(task), task.stream, task.kind, task.nbytes
+        often[key] = task, task.repeats + (often[key][1] if key in often else 0)
         for lane in task.lanes:
-            seconds[lane, task.way] = seconds.get((lane, task.way), 0.0) + float(took[i])
+            seconds[lane, task.strategy] = seconds.get((lane, task.strategy), 0.0) + float(took[i])
     for task, times in often.values():
-        for group in step.groups(task):
+        for group in step.get_groups(task):
             for place, kind, nbytes in reader.of(group, task):
-                key_ = lane_of.get(group[place], -1), task.way, kind
+                key_ = lane_of.get(group[place], -1), task.strategy, kind
                 found[key_] = found.get(key_, 0.0) + times * nbytes
     rows = [
         {
@@ -105,7 +111,7 @@ class _Reading:
         return self.known[key]
 
     def _read(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
-        src, dst, nbytes = sent_by_pairs(self.network.plan(group, task), task.nbytes)
+        src, dst, nbytes = sent_by_pairs(self.network.build_schedule(group, task), task.nbytes)
         ranks, many = np.array(group), len(group)
         here = (src < many) & (dst < many)
         listed = list(zip(src[here].tolist(), self._kinds(ranks[src[here]], ranks[dst[here]]), nbytes[here].tolist(),

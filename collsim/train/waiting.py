@@ -29,12 +29,12 @@ def waited(trace: StepTrace) -> list[Waited]:
     alike: dict[tuple[str, str, int], list[int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
-        alike.setdefault((task.way, task.kind, task.nbytes), []).append(i)
+        alike.setdefault((task.strategy, task.kind, task.nbytes), []).append(i)
     out = []
     for (way, _, _), tasks in alike.items():
         seconds = sum(_seconds(trace, i) for i in tasks) / step.ranks
         took = sum(float(trace.end[i] - trace.begin[i]) for i in tasks)
-        out.append(Waited(way, seconds, took / sum(step.tasks[i].times for i in tasks), tuple(tasks)))
+        out.append(Waited(way, seconds, took / sum(step.tasks[i].repeats for i in tasks), tuple(tasks)))
     return sorted(out, key=lambda found: -found.seconds)
 
 

@@ -164,7 +164,7 @@ def test_the_first_and_the_last_stage_are_drawn_as_they_run(monkeypatch):
     assert [row["stage"] for row in drawn["rows"]] == [0, 1]
     for row, lane in zip(drawn["rows"], (0, 1), strict=True):
         busy = sum(b - a for a, b, *_ in row["boxes"])
-        tasks = [k for k, task in enumerate(trace.step.tasks) if task.computes and lane in task.lanes]
+        tasks = [k for k, task in enumerate(trace.step.tasks) if task.is_compute and lane in task.lanes]
         assert busy == pytest.approx(sum(trace.end[k] - trace.begin[k] for k in tasks))
         assert {way for *_, way in row["network"]} == {"tensor", "pipeline", "data"}
         totals = [sum(held) for _, *held in row["held"]]

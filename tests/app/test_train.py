@@ -184,7 +184,7 @@ def test_the_bucket_that_gpus_wait_for_longest_is_open_and_plays_the_schedule_of
     assert data["open"] == max(rows, key=lambda row: row["exposed"])["name"]
     trace = steps.run(PLAIN)
     task = next(row["task"] for row in rows if row["name"] == data["open"])
-    plan = trace.step.schedule(task, trace.topology)
+    plan = trace.step.build_schedule(task, trace.topology)
     assert data["opened"]["label"] == plan.label
     assert data["opened"]["steps"] == plan.steps
     ran = cs.simulate(plan, trace.topology, trace.step.tasks[task].nbytes, engine="event")

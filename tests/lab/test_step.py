@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from collsim.train.workload.step_graph.graph import StepTask, TrainingStep
 from typer.testing import CliRunner
 
 import collsim as cs
@@ -17,7 +18,6 @@ from collsim.lab.ranks.nic import RankNic
 from collsim.lab.ranks.program import Move, RankProgram
 from collsim.lab.ranks.wire import PeerWire
 from collsim.train.workload.model import Layer, Model
-from collsim.train.workload.step import StepTask, TrainingStep
 
 FOUR = Model("four", tuple(Layer(f"layer {i}", (4096,), flops=1.0) for i in range(4)))  # 16 KiB of gradients each
 GIVEN = {"compute": [(0.002, 0.03)] * 4, "alpha": "2ms", "bandwidth": "10MB/s"}
@@ -112,7 +112,9 @@ def test_stages_of_a_pipeline_compute_when_what_they_read_has_come(schedule, ord
     assert len(sends) == 6  # activations and gradients of three microbatches
     for number in sends:
         source, target = tasks[number].ranks
-        reads = [k for k, before in enumerate(real.predicted.step.before) if number in before and tasks[k].computes]
+        reads = [
+            k for k, before in enumerate(real.predicted.step.predecessors) if number in before and tasks[k].is_compute
+        ]
         assert (begin[target, reads] >= end[target, number]).all()
         assert end[target, number] - real.sent[0][source, number] >= least(real, number)
         assert np.isnan(real.sent[0][target, number])
@@ -152,13 +154,17 @@ def test_a_number_of_layers_that_nobody_means_is_a_sentence_before_anything_is_m
 
 
 def test_computing_that_waits_for_another_rank_without_a_message_is_refused():
-    own = StepTask("a", "forward", (0,)), StepTask("b", "forward", (1,), after=(0,))
+    own = StepTask("a", "forward", (0,)), StepTask("b", "forward", (1,), dependencies=(0,))
     silent = TrainingStep(FOUR, "by hand", ((0,), (1,)), own, 2, 1, "float32")
     with pytest.raises(cs.CollsimError, match="by hand: b waits for a of other ranks, and nothing is sent"):
         rank_steps.require_messages(silent)
     told = replace(
         silent,
-        tasks=(own[0], StepTask("m", "send", (0, 1), "network", (0,)), StepTask("b", "forward", (1,), after=(1,))),
+        tasks=(
+            own[0],
+            StepTask("m", "send", (0, 1), "network", (0,)),
+            StepTask("b", "forward", (1,), dependencies=(1,)),
+        ),
     )
     rank_steps.require_messages(told)
 

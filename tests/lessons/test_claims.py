@@ -32,7 +32,7 @@ def test_without_prefetch_the_level_is_lower_by_one_block():
 def test_hybrid_sharding_gathers_over_nvlink_alone():
     hybrid = sharding._slow_network(cs.fsdp(replicate=4))
     tasks = [task for task in hybrid.step.tasks if task.kind == "allgather"]
-    nodes = [{rank // 8 for rank in hybrid.step.group(task)} for task in tasks]
+    nodes = [{rank // 8 for rank in hybrid.step.get_ranks(task)} for task in tasks]
     assert nodes
     assert all(len(one) == 1 for one in nodes)
 

@@ -45,7 +45,7 @@ def test_the_fewest_microbatches_follow_from_one_step():
 
 def test_gpu_0_sends_seven_copies_and_seven_parts_of_the_inputs():
     m = cs.model("resnet50")
-    by_hand = 7 * (m.nbytes + m.buffer_bytes) + 7 * 32 * m.inputs + 7 * 32 * 1000 * 4
+    by_hand = 7 * (m.nbytes + m.buffer_bytes) + 7 * 32 * m.input_bytes + 7 * 32 * 1000 * 4
     e = exercise("hub-bytes")
     assert e.check(by_hand)
     assert e.check(f"{by_hand / 1e6:.0f}MB")

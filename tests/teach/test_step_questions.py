@@ -78,7 +78,7 @@ def test_the_bucket_that_is_waited_for_is_the_one_with_the_longest_wait():
     t = STEPS["ddp"]
     waits = {}
     for i, task in enumerate(t.step.tasks):
-        if task.bucket >= 0 and not task.computes:
+        if task.bucket >= 0 and not task.is_compute:
             waits[task.bucket] = sum(max(0.0, min(b, t.end[i]) - max(a, t.begin[i])) for a, b in t.waits[0])
     assert asked("ddp", "exposed").answer_text.startswith(f"bucket {max(waits, key=waits.get)} ")
 
@@ -94,7 +94,7 @@ def test_what_no_sync_saves_is_three_of_four_allreduces():
 def test_the_hub_without_nccl_sends_a_copy_to_each_of_the_others():
     q = asked("copies", "hub")
     m = cs.model("resnet50")
-    by_hand = 7 * (m.nbytes + m.buffer_bytes + 32 * m.inputs + 32 * 1000 * 4)
+    by_hand = 7 * (m.nbytes + m.buffer_bytes + 32 * m.input_bytes + 32 * 1000 * 4)
     assert size(q.answer_text) == pytest.approx(by_hand, rel=0.01)
     assert asked("ddp", "hub") is None
 

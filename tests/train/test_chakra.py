@@ -161,7 +161,7 @@ def test_what_astra_sim_has_no_collective_for_is_messages_that_meet(parallel, tm
         for i in trace.step.collectives
         if trace.step.tasks[i].kind in ("broadcast",) and parallel == cs.data_parallel()
     ]
-    plans = [(trace.step.schedule(i, trace.topology), trace.step.tasks[i].nbytes) for i in trace.step.collectives]
+    plans = [(trace.step.build_schedule(i, trace.topology), trace.step.tasks[i].nbytes) for i in trace.step.collectives]
     kept = [pair for i, pair in zip(trace.step.collectives, plans, strict=True) if i not in whole]
     assert sent == sum(
         cs.simulate(plan, cs.topology.switch(8, helpers=plan.endpoints - 8), size).sent_bytes.sum()
@@ -182,7 +182,7 @@ def test_a_group_of_some_gpus_is_named_in_a_file_beside(tmp_path):
     from dataclasses import replace
 
     trace = step(cs.ddp(), cs.machine("dgx-a100"))
-    tasks = tuple(replace(t, ranks=(0, 1, 2, 3)) if t.bucket == 0 and not t.computes else t for t in trace.step.tasks)
+    tasks = tuple(replace(t, ranks=(0, 1, 2, 3)) if t.bucket == 0 and not t.is_compute else t for t in trace.step.tasks)
     some = replace(trace, step=replace(trace.step, tasks=tasks))
     files = saved(some, tmp_path)
     assert json.loads((tmp_path / "step.groups.json").read_text()) == {"1": [0, 1, 2, 3]}

@@ -300,7 +300,7 @@ def test_a_pass_loses_time_at_each_collective_that_it_waits_for(model, parallel,
     )
     assert slow.time - ideal.time == pytest.approx(waits * usual.wait, abs=1e-12)
     sent = [t for t in slow.step.tasks if t.stream in ("tensor", "expert") and t.kind != "allgather"]
-    assert sum(task.times for task in sent) == waits
+    assert sum(task.repeats for task in sent) == waits
     assert all("loses 120\xa0µs at each collective" in note for note in slow.notes[1:])
     assert (len(slow.notes), len(ideal.notes)) == (1 + (waits > 0), 1)
 
@@ -310,8 +310,8 @@ def test_stages_wait_for_as_many_collectives_as_they_have(schedule):
     """The half of a backward pass that gives the gradients of weights has none."""
     parallel = cs.tensor(2) * cs.pipeline(2, schedule=schedule)
     step = cs.training_step(GPT, "dgx-a100", parallel=parallel, batch=4, dtype="float16", ranks=4).step
-    sent = sum(task.times for task in step.tasks if task.stream == "tensor")
-    assert sum(work.waits for task in step.tasks for work in task.work) == sent > 0
+    sent = sum(task.repeats for task in step.tasks if task.stream == "tensor")
+    assert sum(work.wait_count for task in step.tasks for work in task.layer_work) == sent > 0
 
 
 def test_seconds_that_were_measured_have_their_waiting_in_them():
@@ -371,7 +371,7 @@ def test_a_backward_pass_of_flash_attention_computes_the_scores_again():
     ]
     alone = list(zip(steps[0].step.tasks, steps[0].costs.seconds, strict=True))
     bare = {
-        task.kind: spent - task.moved / (fast.memory_rate * fast.memory_share)
+        task.kind: spent - task.memory_bytes / (fast.memory_rate * fast.memory_share)
         for task, spent in alone
         if task.layer >= 0 and model.layers[task.layer].kind == "flash"
     }

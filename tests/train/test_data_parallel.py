@@ -12,9 +12,9 @@ BOX = cs.machine("dgx-a100")
 def sent(trace, kinds, rank=0):
     """Bytes that a rank sends in collectives of some kinds, of parameters and gradients only."""
     from collsim.train.timing.footprints import sent_by
-    from collsim.train.workload.collectives import Collectives
+    from collsim.train.workload.collective_model import CollectiveModel
 
-    network = Collectives(trace.topology)
+    network = CollectiveModel(trace.topology)
     total = 0
     for i in trace.step.collectives:
         task = trace.step.tasks[i]
@@ -23,8 +23,8 @@ def sent(trace, kinds, rank=0):
             and task.name.startswith(("parameters", "gradients "))
             and task.name != "gradients of outputs"
         ):
-            group = trace.step.group(task)
-            total += sent_by(network.plan(group, task), task.nbytes)[group.index(rank)]
+            group = trace.step.get_ranks(task)
+            total += sent_by(network.build_schedule(group, task), task.nbytes)[group.index(rank)]
     return total
 
 

@@ -84,7 +84,7 @@ def test_memory_of_a_rank_and_over_time():
 
 def test_a_transformer_in_16_bits_holds_18_bytes_a_parameter_and_its_buckets():
     t = cs.training_step("gpt2", "dgx-a100", parallel=cs.ddp(view=True), batch=8, dtype="bfloat16")
-    held = t.memory.step.held[0]
+    held = t.memory.step.resident_bytes[0]
     assert sum(held.values()) == 18 * cs.model("gpt2").parameters
 
 

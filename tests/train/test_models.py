@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
-from collsim.train import Layer, first_stage_activations, layer_activations, state_bytes
+from collsim.train import Layer, count_activation_bytes, count_first_stage_bytes, state_bytes
 
 TORCH = Path(__file__).parent / "torch"
 GRAD_ORDER = json.loads((TORCH / "grad_order.json").read_text())
@@ -16,7 +16,7 @@ GRAD_ORDER = json.loads((TORCH / "grad_order.json").read_text())
 @pytest.mark.parametrize("name", GRAD_ORDER)
 def test_gradients_become_ready_in_the_order_that_torch_saw(name):
     model = cs.model(name)
-    assert [model.tensors[i][0] for i in model.arrival] == GRAD_ORDER[name]
+    assert [model.tensors[i][0] for i in model.gradient_order] == GRAD_ORDER[name]
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,13 @@ def test_a_block_keeps_what_korthikanti_says():
     """sbh(34 + 5as/h) bytes in 16 bits."""
     h, heads, seq, batch = 768, 12, 1024, 3
     formula = seq * batch * h * (34 + 5 * heads * seq / h)
-    assert layer_activations(h, heads, seq, batch) == formula
+    assert count_activation_bytes(h, heads, seq, batch) == formula
     for name in ("gpt2", "bert-base"):
         model = cs.model(name, seq=seq)
         ours = sum(
-            batch * (2 * x.kept + x.masks) for x in model.layers if x.name.startswith(("h.0.", "encoder.layer.0."))
+            batch * (2 * x.activations + x.mask_bytes)
+            for x in model.layers
+            if x.name.startswith(("h.0.", "encoder.layer.0."))
         )
         assert ours == formula, name
 
@@ -129,10 +131,10 @@ def test_a_block_keeps_what_korthikanti_says():
 def test_activations_of_tensor_and_sequence_parallelism():
     h, heads, seq, b, t = 12288, 96, 2048, 1, 8
     size, scores = seq * b * h, 5 * heads * seq / h
-    assert layer_activations(h, heads, seq, b, tensor=t) == size * (10 + 24 / t + 5 * heads * seq / (h * t))
-    assert layer_activations(h, heads, seq, b, tensor=t, sequence=True) == size * (34 + scores) / t
-    assert layer_activations(h, heads, seq, b, tensor=t, sequence=True, recompute="selective") == 34 * size / t
-    assert layer_activations(h, heads, seq, b, tensor=t, recompute="full") == 2 * size
+    assert count_activation_bytes(h, heads, seq, b, tensor=t) == size * (10 + 24 / t + 5 * heads * seq / (h * t))
+    assert count_activation_bytes(h, heads, seq, b, tensor=t, sequence=True) == size * (34 + scores) / t
+    assert count_activation_bytes(h, heads, seq, b, tensor=t, sequence=True, recompute="selective") == 34 * size / t
+    assert count_activation_bytes(h, heads, seq, b, tensor=t, recompute="full") == 2 * size
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_activations_of_tensor_and_sequence_parallelism():
     ],
 )
 def test_the_first_stage_holds_what_figure_1_of_korthikanti_shows(h, layers, heads, batch, pipeline, interleave, gib):
-    held = first_stage_activations(h, layers, heads, 2048, batch, pipeline=pipeline, interleave=interleave, tensor=8)
+    held = count_first_stage_bytes(h, layers, heads, 2048, batch, pipeline=pipeline, interleave=interleave, tensor=8)
     assert held / 2**30 == gib
 
 
@@ -233,9 +235,9 @@ def test_every_model_of_the_catalogue_has_a_source_and_can_be_made():
     [
         (lambda: cs.train.transformer(64, 10**9, 4), "100,000 is the most"),
         (lambda: cs.train.transformer(64, 2, 4, flash="no"), "flash='no' must be True or False"),
-        (lambda: cs.train.layer_activations(64, 4, 32, tensor=0), "tensor=0 is too small"),
-        (lambda: cs.train.layer_activations(64, 4, -1), "seq=-1 is too small"),
-        (lambda: cs.train.first_stage_activations(64, 4, 4, 32, pipeline=0), "pipeline=0 is too small"),
+        (lambda: cs.train.count_activation_bytes(64, 4, 32, tensor=0), "tensor=0 is too small"),
+        (lambda: cs.train.count_activation_bytes(64, 4, -1), "seq=-1 is too small"),
+        (lambda: cs.train.count_first_stage_bytes(64, 4, 4, 32, pipeline=0), "pipeline=0 is too small"),
     ],
 )
 def test_numbers_of_a_transformer_that_cannot_be_are_a_sentence(call, says):

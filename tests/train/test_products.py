@@ -13,7 +13,7 @@ import pytest
 
 import collsim as cs
 from collsim.train.pytorch.pipelines import pipelines
-from collsim.train.workload.decoder import decoder
+from collsim.train.workload.decoder_shape import read_decoder_shape
 
 BOX = cs.machine("dgx-a100")
 GPT = cs.train.transformer(64, 4, 4, seq=16, vocab=300)
@@ -144,17 +144,17 @@ class Mesh:
     "model", [*(cs.model(n) for n in ("gpt2", "gpt3-175b", "llama3-8b", "llama2-70b")), GPT, LLAMA]
 )
 def test_the_sizes_of_a_decoder_are_read_back_from_its_layers(model):
-    assert decoder(model).model().layers == model.layers
+    assert read_decoder_shape(model).build_model().layers == model.layers
 
 
 def test_a_sample_shorter_than_the_table_of_positions_is_read_back_too():
-    assert decoder(cs.model("gpt2", seq=128))[-1] == 1024
-    assert decoder(cs.model("gpt2", seq=128)).seq == 128
+    assert read_decoder_shape(cs.model("gpt2", seq=128))[-1] == 1024
+    assert read_decoder_shape(cs.model("gpt2", seq=128)).seq == 128
 
 
 @pytest.mark.parametrize("name", ["resnet18", "bert-base", "qwen3-30b-a3b", "deepseek-v3"])
 def test_other_models_have_no_sizes_of_a_decoder(name):
-    assert decoder(cs.model(name)) is None
+    assert read_decoder_shape(cs.model(name)) is None
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_torch_sends_as_many_collectives_and_bytes_as_the_step(way, tmp_path):
     names = {"allgather": "_allgather_base_", "reduce_scatter": "_reduce_scatter_base_", "allreduce": "allreduce_"}
     ours = Counter()
     for task in trace.step.tasks:
-        if not task.computes:
+        if not task.is_compute:
             ours[names[task.kind]] += 1
             ours[names[task.kind] + "bytes"] += task.nbytes
     if way in ("zero1", "zero2", "ddp"):  # buckets of DeepSpeed and of DDP are not torch's units: the bytes are

@@ -70,7 +70,7 @@ def test_a_module_with_the_same_tensors_is_in_the_script():
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in ("TENSORS", "USED"):
             exec(ast.unparse(node), names)
     assert [4 * n for n in names["TENSORS"]] == [size for size, _ in model.tensors]
-    assert list(reversed(names["USED"])) == list(model.arrival)  # what is used last has its gradient first
+    assert list(reversed(names["USED"])) == list(model.gradient_order)  # what is used last has its gradient first
 
 
 NAMES = ['"""\nimport os\nos.system("true")\n"""', '") or print("', "a\\", 'b"', "c\u2028d\re", "{asked} %s \x1b[2J"]

@@ -17,7 +17,7 @@ def step(parallel, **more):
 
 
 def kinds(trace):
-    return Counter(task.kind for task in trace.step.tasks if not task.computes)
+    return Counter(task.kind for task in trace.step.tasks if not task.is_compute)
 
 
 @pytest.mark.parametrize(("stage", "gigabytes"), [(1, 31.40625), (2, 16.640625), (3, 1.875)])

@@ -29,8 +29,8 @@ def random_case(seed):
         Layer(
             f"l{i}",
             tuple(int(n) for n in rng.integers(0, 3_000_000, rng.integers(0, 4))),
-            kept=float(rng.integers(0, 1000)),
-            handed=float(rng.integers(1, 1000)),
+            activations=float(rng.integers(0, 1000)),
+            outputs=float(rng.integers(1, 1000)),
             buffers=(int(rng.integers(1, 5000)),) if rng.random() < 0.3 else (),
         )
         for i in range(many)

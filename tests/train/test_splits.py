@@ -8,7 +8,7 @@ import pytest
 import collsim as cs
 from collsim.train import Layer, Model
 from collsim.train.parallel.placement import Grid
-from collsim.train.workload.transformer import layer_activations
+from collsim.train.workload.transformer import count_activation_bytes
 
 SCHEDULES = ["gpipe", "1f1b", "interleaved", "zero-bubble", "zbv", "dualpipe-v"]
 FREE = cs.topology.switch(4, bandwidth="25GB/s", alpha="0us")
@@ -34,7 +34,7 @@ def test_a_step_of_a_pipeline_takes_what_its_schedule_takes(schedule):
     """Equal stages, nothing to send: F = 1 and B = 2 a rank; memory is what the schedule holds, 40 B a microbatch."""
     way = cs.pipeline(4, schedule)
     stages = len(way.stage_ranks)
-    layers = tuple(Layer(f"h.{i}.x", (1000,), kept=10 / way.interleave) for i in range(stages))
+    layers = tuple(Layer(f"h.{i}.x", (1000,), activations=10 / way.interleave) for i in range(stages))
     seconds = [(1 / way.interleave, 2 / way.interleave)] * stages
     step = cs.training_step(Model("m", layers), FREE, parallel=way, batch=8, compute=seconds, optimizer="none")
     timing = way.timing(8)
@@ -80,9 +80,9 @@ def test_every_second_block_computed_again_is_half_of_all_computed_again():
         what: cs.training_step(blocks(1024, 4, 16), **asked(cs.fsdp(), 8, batch=8, recompute=what))
         for what in ("none", "alternate", "full")
     }
-    assert found["full"].step.again == 2 * found["alternate"].step.again > 0
+    assert found["full"].step.recomputed_flops == 2 * found["alternate"].step.recomputed_flops > 0
     assert found["none"].time < found["alternate"].time < found["full"].time
-    kept = {what: layer_activations(1024, 16, 2048, recompute=what) for what in found}
+    kept = {what: count_activation_bytes(1024, 16, 2048, recompute=what) for what in found}
     assert kept["alternate"] == (kept["none"] + kept["full"]) / 2
 
 
@@ -119,10 +119,10 @@ def test_activations_under_recomputation():
     for recompute, size in (("none", 34 + 5 * 96 * s / h), ("selective", 34)):
         ask = asked(cs.tensor(8, sequence=True), 8, batch=1, recompute=recompute)
         step = cs.training_step(blocks(h, 1, 96), **ask)
-        assert max(n for _, kind, n, *_ in step.step.alive if kind == "activations") == s * b * h * size / 8
+        assert max(n for _, kind, n, *_ in step.step.allocations if kind == "activations") == s * b * h * size / 8
     ask = asked(cs.tensor(8, sequence=True), 8, batch=1, recompute="full")
     alive = sorted(
-        n for _, kind, n, *_ in cs.training_step(blocks(h, 1, 96), **ask).step.alive if kind == "activations"
+        n for _, kind, n, *_ in cs.training_step(blocks(h, 1, 96), **ask).step.allocations if kind == "activations"
     )
     assert alive[0] == 2 * s * b * h / 8  # its input, which is the first of what is there while it is computed again
     assert sum(alive) == (34 + 5 * 96 * s / h) * s * b * h / 8
@@ -135,12 +135,12 @@ def test_full_recomputation_costs_the_flops_of_the_paper():
     model = cs.train.transformer(h, layers, 24, seq=s, vocab=v)
     way = asked(cs.tensor(2) * cs.ddp(), 4, batch=batch, recompute="full")
     step = cs.training_step(model, **way)
-    assert step.step.flops + step.step.again == pytest.approx(
+    assert step.step.flops + step.step.recomputed_flops == pytest.approx(
         96 * batch * s * layers * h**2 * (1 + s / (6 * h) + v / (16 * layers * h)), rel=1e-9
     )
     assert step.hfu > step.mfu
-    done = sum(t.flops * len(step.step.lanes[t.lanes[0]]) for t in step.step.tasks if t.computes)
-    assert done == pytest.approx(step.step.flops + step.step.again, rel=1e-9)
+    done = sum(t.flops * len(step.step.lanes[t.lanes[0]]) for t in step.step.tasks if t.is_compute)
+    assert done == pytest.approx(step.step.flops + step.step.recomputed_flops, rel=1e-9)
 
 
 def test_a_dispatch_to_experts_carries_every_token_so_often():
@@ -149,9 +149,9 @@ def test_a_dispatch_to_experts_carries_every_token_so_often():
     step = cs.training_step(model, **asked(cs.expert(8) * cs.ddp(), 8, batch=8)).step
     sent = [task for task in step.tasks if task.kind == "alltoall"]
     assert {task.nbytes for task in sent} == {469_762_048}
-    assert sum(task.times for task in sent) == 4 * 2
+    assert sum(task.repeats for task in sent) == 4 * 2
     whole = cs.training_step(model, **asked(cs.ddp(), 8, batch=8))
-    assert step.held[0]["optimizer"] < whole.step.held[0]["optimizer"] / 4
+    assert step.resident_bytes[0]["optimizer"] < whole.step.resident_bytes[0]["optimizer"] / 4
 
 
 def test_the_ring_of_keys_hides_behind_attention_until_a_hop_takes_longer():
@@ -162,7 +162,7 @@ def test_the_ring_of_keys_hides_behind_attention_until_a_hop_takes_longer():
         step = cs.training_step(model, **{**way, "machine": cs.topology.switch(4, bandwidth=bandwidth, alpha=0)})
         hops = [task for task in step.step.tasks if task.stream == "context" and task.name == "context"]
         assert hops[0].nbytes == 2 * (4096 // 4) * 1024 * 2
-        assert hops[0].times == 2 * 3
+        assert hops[0].repeats == 2 * 3
         ring = sum(step.end[i] - step.begin[i] for i, t in enumerate(step.step.tasks) if t.stream == "context")
         beside = step.communication - step.exposed
         assert (beside > 0.99 * ring) == hidden
@@ -248,11 +248,11 @@ def test_options_of_parts_can_be_changed_and_the_batch_stays():
     step = cs.training_step(model, cs.machine("dgx-a100", nodes=2), parallel=split, micro_batch=2, batch=16)
     finer = step.what_if(micro_batch=1)
     assert (finer.step.samples, finer.request.accumulate) == (16, 2 * step.request.accumulate)
-    assert step.what_if(schedule="gpipe").step.says == "tensor(2) * pipeline(4, schedule='gpipe') * fsdp()"
-    assert step.what_if(sequence=True, prefetch=False).step.says == (
+    assert step.what_if(schedule="gpipe").step.label == "tensor(2) * pipeline(4, schedule='gpipe') * fsdp()"
+    assert step.what_if(sequence=True, prefetch=False).step.label == (
         "tensor(2, sequence=True) * pipeline(4) * fsdp(prefetch=False)"
     )
-    assert step.what_if(recompute="full").step.again > step.step.again == 0
+    assert step.what_if(recompute="full").step.recomputed_flops > step.step.recomputed_flops == 0
 
 
 def test_streams_of_a_gpu_are_threads_of_a_trace(tmp_path):

@@ -233,7 +233,7 @@ def test_what_if_keeps_the_microbatch_where_batch_and_microbatch_said_how_many_t
     replicas = 4 if isinstance(way, cs.train.Split) else 8
     for other, samples, micro in ((larger, 128, 2), (halves, 64, 1)):
         assert (other.step.samples, other.step.micro_batch) == (samples, micro)
-        assert 1 + max(task.micro for task in other.step.tasks) == samples // micro // replicas
+        assert 1 + max(task.microbatch for task in other.step.tasks) == samples // micro // replicas
 
 
 def test_what_if_lets_the_microbatch_follow_where_there_is_one():
@@ -253,7 +253,7 @@ def test_a_collective_of_a_step_is_a_schedule_that_does_what_it_says():
     for machine in (SWITCH, cs.machine("dgx-a100", nodes=2)):
         t = cs.training_step("resnet18", machine, parallel=cs.ddp(), micro_batch=4, compute="10ms")
         for number in t.step.collectives:
-            plan = t.step.schedule(number, machine)
+            plan = t.step.build_schedule(number, machine)
             assert plan.collective == t.step.tasks[number].kind
             assert plan.ranks == machine.ranks
             cs.verify(plan)

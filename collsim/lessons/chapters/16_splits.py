@@ -104,7 +104,7 @@ def _straggler() -> RunFacts:
 def _computing(step: StepTrace) -> float:
     """Seconds in which a GPU of the first stage computes."""
     spent = zip(step.step.tasks, step.begin.tolist(), step.end.tolist(), strict=True)
-    return float(sum(end - begin for task, begin, end in spent if task.computes and 0 in task.lanes))
+    return float(sum(end - begin for task, begin, end in spent if task.is_compute and 0 in task.lanes))
 
 
 @cache

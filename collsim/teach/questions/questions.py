@@ -60,7 +60,7 @@ def _about_step(trace: StepTrace, seed: int, count: int, lang: str) -> list[Ques
     if trace.step.ranks < 2 or not trace.communication:
         raise CollsimError("nothing is sent in {trace!r}, so there is nothing to ask; take more GPUs", trace=trace)
     run = AskedStep(trace)
-    random = np.random.default_rng([seed, zlib.crc32(f"{trace.step.says} {trace.topology.name}".encode())])
+    random = np.random.default_rng([seed, zlib.crc32(f"{trace.step.label} {trace.topology.name}".encode())])
     found: list[Question] = []
     askers = (*STEP_ASKERS, *SPLIT_ASKERS)
     for k in random.permutation(len(askers)):

@@ -178,8 +178,8 @@ def sends_most(run: AskedStep, random: Random) -> Question | None:
     if len(sent) < 2 or any(way not in _WAYS for way in sent.index):
         return None
     ask = (
-        f"{run.trace.step.says}: for what does a GPU of the first stage send most bytes in a step?",
-        f"{run.trace.step.says}：第一个阶段的 GPU 在一步中发送的字节大多是给什么的？",
+        f"{run.trace.step.label}: for what does a GPU of the first stage send most bytes in a step?",
+        f"{run.trace.step.label}：第一个阶段的 GPU 在一步中发送的字节大多是给什么的？",
     )
     first = format_bytes(float(sent.iloc[0]))
     why = (

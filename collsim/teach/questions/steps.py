@@ -40,8 +40,8 @@ class AskedStep:
     def buckets(self) -> list[int]:
         """Numbers of the tasks that are buckets, of the last microbatch."""
         tasks = self.trace.step.tasks
-        last = max((task.micro for task in tasks if task.bucket >= 0), default=0)
-        return [i for i in self.trace.step.collectives if tasks[i].bucket >= 0 and tasks[i].micro == last]
+        last = max((task.microbatch for task in tasks if task.bucket >= 0), default=0)
+        return [i for i in self.trace.step.collectives if tasks[i].bucket >= 0 and tasks[i].microbatch == last]
 
     def changed(self, **changes: object) -> StepTrace | None:
         """The step with something changed; None where that cannot be (memory, say)."""

@@ -14,7 +14,7 @@ from ...errors import CollsimError, unknown
 from ...topology import Topology
 from ...units import parse_time
 from ..workload.model import Model
-from ..workload.step import StepTask, TrainingStep
+from ..workload.step_graph import StepTask, TrainingStep
 from .profile import Profile, read_profile
 from .speeds import Speed, gpus, speed
 
@@ -57,8 +57,10 @@ def costs(step: TrainingStep, topology: Topology, compute: Any = None) -> Costs:
         if fast is None:
             why = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
             raise CollsimError(why, name=topology.name)
-        boxes = {id(task.work): task.work for task in step.tasks}.values()  # equal ones share one tuple of work
-        waited = any(work.waits for box in boxes for work in box)
+        boxes = {
+            id(task.layer_work): task.layer_work for task in step.tasks
+        }.values()  # equal ones share one tuple of work
+        waited = any(work.wait_count for box in boxes for work in box)
         return Costs(modelled, fast, f"{fast.gpu}, {fast.dtype}", fast.wait * waited)
     if isinstance(compute, float):
         return Costs(_scaled(step, modelled, fast, PASSES, compute), fast, f"{compute:.6g} s, as measured", whole=True)
@@ -126,12 +128,12 @@ def _modelled(step: TrainingStep, fast: Speed | None) -> Floats:
     layers, known = step.model.layers, dict[int, float]()
 
     def seconds(task: StepTask) -> float:
-        if task.work:  # equal boxes share one tuple of work, which lives as long as the step
-            if id(task.work) not in known:
-                known[id(task.work)] = sum(fast.of_layer(w, layers[w.layer]) for w in task.work)
-            return known[id(task.work)]
+        if task.layer_work:  # equal boxes share one tuple of work, which lives as long as the step
+            if id(task.layer_work) not in known:
+                known[id(task.layer_work)] = sum(fast.of_layer(w, layers[w.layer]) for w in task.layer_work)
+            return known[id(task.layer_work)]
         of = (layers[task.layer].kind, layers[task.layer].width) if task.layer >= 0 else (task.kind, 0)
-        return fast.seconds(task.flops, task.moved, task.ops, *of, task.kind != "forward")
+        return fast.seconds(task.flops, task.memory_bytes, task.ops, *of, task.kind != "forward")
 
     return np.array([seconds(task) for task in step.tasks])
 
@@ -141,7 +143,9 @@ def _scaled(step: TrainingStep, modelled: Floats, fast: Speed | None, kinds: Seq
     counted = [own for kind in kinds for own in _KINDS[kind]]
     turned = np.array([t.kind in counted for t in step.tasks])
     lane = step.tasks[next(i for i, t in enumerate(step.tasks) if t.kind == "forward")].lanes
-    here = [t.micro == 0 and (step.stages or t.lanes == lane) for t in step.tasks]  # of a pipeline all its stages
+    here = [
+        t.microbatch == 0 and (step.is_pipelined or t.lanes == lane) for t in step.tasks
+    ]  # of a pipeline all its stages
     own = [i for i, mine in enumerate(here) if turned[i] and mine]
     shape = modelled if fast is not None else np.array([t.flops for t in step.tasks])
     whole = float(shape[own].sum())
@@ -163,7 +167,7 @@ def _by_layer(
         raise CollsimError(why, missing=missing[0], count=len(missing))
     seconds = modelled.copy()
     for i, task in enumerate(step.tasks):
-        if task.work:
+        if task.layer_work:
             seconds[i] = _of_box(step, task, fast, given, names)
             continue
         found = given.get("optimizer" if task.kind == "optimizer" else task.name if task.layer >= 0 else "")
@@ -179,10 +183,10 @@ def _of_box(
     it where it has none); half of a backward pass is half of its time, a forward pass within one is that."""
     total, halves = 0.0, {"forward": 0.0, "backward": 2.0, "dgrad": 1.0, "wgrad": 1.0}[task.kind]
     seen: dict[int, int] = {}
-    for w in task.work:
+    for w in task.layer_work:
         seen[w.layer] = seen.get(w.layer, 0) + 1
     first: set[int] = set()
-    for w in task.work:
+    for w in task.layer_work:
         layer = step.model.layers[w.layer]
         again = task.kind == "forward" or (seen[w.layer] > 1 and w.layer not in first)  # computed again comes first
         first.add(w.layer)

@@ -19,7 +19,7 @@ from ...errors import CollsimError, unknown
 
 if TYPE_CHECKING:
     from ..workload.model import Layer
-    from ..workload.step import LayerWork
+    from ..workload.step_graph import LayerWork
 
 DTYPES = ("float32", "float16", "bfloat16")
 #: Calculon's systems/a100_80g.json books 15 % of the multiprocessors for communication over NVLink; NCCL's kernels are
@@ -118,8 +118,8 @@ class Speed:
 
     def of_layer(self, work: LayerWork, layer: Layer) -> float:
         """Seconds of what a box does of a layer, with what is lost at the collectives that it waits for."""
-        spent = self.seconds(work.flops, work.moved, work.ops, layer.kind, work.width, work.back)
-        return spent + work.waits * self.wait
+        spent = self.seconds(work.flops, work.memory_bytes, work.ops, layer.kind, work.width, work.is_backward)
+        return spent + work.wait_count * self.wait
 
     def rate(self, kind: str = "gemm", width: int = 0, back: bool = False) -> float:
         """FLOP/s of a layer's kind, counted as the layer counts them: all of the scores, a backward pass twice."""

@@ -1,6 +1,6 @@
-"""The catalogue of models. Every file here is a family; dropping one in is all that a new model takes.
+"""The catalogue of models. Every file here is a family; a new file is all that a new family takes.
 
-A file holds `MODELS`: names, each with a function that builds the Model. `models()` lists them, `model(name)` builds
+A file has `MODELS`: names, each with a function that builds the Model. `models()` lists them, `model(name)` builds
 one with options.
 """
 
@@ -11,11 +11,14 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import TypeAlias
 
 from ...catalog import Catalog, Row
 from ...errors import CollsimError, Sentence, unknown
 from ..workload.model import Model
+
+#: The value of an option of a model: tokens of a sample, whether attention is flash, ...
+ModelOption: TypeAlias = int | bool | None
 
 
 class _ModelsByName(Mapping[str, Model]):
@@ -68,33 +71,45 @@ def _load_builders() -> dict[str, Callable[..., Model]]:
     return dict(sorted(builders.items()))
 
 
-def model(name: str, **options: Any) -> Model:
-    """A model of the catalogue.
+def model(name: str, **options: ModelOption) -> Model:
+    """Build a model of the catalogue.
 
     Args:
         name: `"resnet50"`, `"bert-base"`, `"gpt2"`, `"llama3-8b"` ...; see `models()`.
-        options: of that model: `seq=` (tokens of a sample) and `flash=` for transformers.
+        **options: Options of that model: `seq=` (tokens of a sample) and `flash=` for transformers.
 
-    Raises CollsimError for unknown names (with the nearest) and options.
+    Returns:
+        The model.
+
+    Raises:
+        CollsimError: The name or an option is unknown; the error names the nearest.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.model("gpt2", seq=512)
+        <Model gpt2: 74 layers, 124,439,808 parameters>
     """
-    known = _load_builders()
-    asked = str(name).lower().replace("_", "-") if isinstance(name, str) else name
-    same = {k.replace("_", "-"): k for k in known}
-    if not isinstance(asked, str) or asked not in same:
-        raise CollsimError(unknown("model", name, known))
-    return _build(same[asked], tuple(sorted(_accepted(known[same[asked]], name, options).items())))
+    builders = _load_builders()
+    if not isinstance(name, str):
+        raise CollsimError(unknown("model", name, builders))
+    names = {known.replace("_", "-"): known for known in builders}
+    spelling = name.lower().replace("_", "-")
+    if spelling not in names:
+        raise CollsimError(unknown("model", name, builders))
+    _require_options(builders[names[spelling]], name, options)
+    return _build(names[spelling], tuple(sorted(options.items())))
 
 
-def _accepted(make: Callable[..., Model], name: str, options: dict[str, Any]) -> dict[str, Any]:
-    allowed = inspect.signature(make).parameters
+def _require_options(build: Callable[..., Model], name: str, options: Mapping[str, ModelOption]) -> None:
+    """Raise CollsimError for options that the model `name` does not have."""
+    allowed = inspect.signature(build).parameters
     for option in options:
         if option not in allowed:
             raise CollsimError(unknown(Sentence("option of model {name}", name=name), option, allowed))
-    return options
 
 
 @cache
-def _build(name: str, options: tuple[tuple[str, Any], ...]) -> Model:
+def _build(name: str, options: tuple[tuple[str, ModelOption], ...]) -> Model:
     return _load_builders()[name](**dict(options))
 
 

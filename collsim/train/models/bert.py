@@ -1,4 +1,4 @@
-"""BERT (Devlin et al. 2019), as huggingface's BertModel registers it: norm behind each half of a block, and a
+"""BERT (Devlin et al. 2019), as huggingface's BertModel registers it: a norm behind each half of a block, and a
 pooler."""
 
 from __future__ import annotations
@@ -7,41 +7,53 @@ from functools import partial
 
 from ...units import parse_count
 from ..workload.model import Layer, Model
-from ..workload.transformer import Shape
+from ..workload.transformer import TransformerShape
 
 _SOURCE = "Devlin et al. 2019 (arXiv 1810.04805), section 3; huggingface transformers modeling_bert.py (BertModel)"
-#: name: width, blocks, heads
+#: Hidden size, blocks and heads of each model.
 _TABLE = {"bert-base": (768, 12, 12), "bert-large": (1024, 24, 16)}
 _WORDS, _POSITIONS, _TYPES = 30522, 512, 2
 
 
-def _bert(name: str, seq: int = 512, flash: bool = False) -> Model:
+def _build_bert(name: str, seq: int = 512, flash: bool = False) -> Model:
     h, layers, heads = _TABLE[name]
-    shape = Shape(h, layers, heads, parse_count(seq, "seq"), _WORDS, 4 * h, heads, False, True, flash)
+    shape = TransformerShape(
+        h, layers, heads, parse_count(seq, "seq"), _WORDS, 4 * h, heads, gated=False, bias=True, flash=flash
+    )
     size = shape.seq * h
-    tables = (_WORDS * h, _POSITIONS * h, _TYPES * h, h, h)
-    first = Layer("embeddings", tables, 0.0, 6 * size, size, size, size, "embedding", 4)
-    pooler = Layer("pooler", (h * h, h), 2.0 * h * h, 3 * h, 2 * h, h, 0, "gemm", 2)
-    blocks = [layer for i in range(layers) for layer in _block(shape, f"encoder.layer.{i}")]
-    return Model(name, (first, *blocks, pooler), shape.seq, 8 * shape.seq, _SOURCE)
+    embeddings = Layer(
+        "embeddings",
+        (_WORDS * h, _POSITIONS * h, _TYPES * h, h, h),
+        traffic=6 * size,
+        activations=size,
+        outputs=size,
+        mask_bytes=size,
+        kind="embedding",
+        ops=4,
+    )
+    pooler = Layer("pooler", (h * h, h), flops=2.0 * h * h, traffic=3 * h, activations=2 * h, outputs=h, ops=2)
+    blocks = [layer for number in range(layers) for layer in _build_block(shape, f"encoder.layer.{number}")]
+    return Model(name, (embeddings, *blocks, pooler), shape.seq, 8 * shape.seq, _SOURCE)
 
 
-def _block(shape: Shape, at: str) -> list[Layer]:
-    """Query, key and value are three matrices here. Kept: 34h + 5a·seq bytes a token at two bytes an element, as any
-    block."""
-    h, f, drop = shape.h, shape.ffn, 0 if shape.flash else shape.h
+def _build_block(shape: TransformerShape, name: str) -> list[Layer]:
+    """A block of the encoder. It keeps 34h + 5a·seq bytes a token at two bytes an element, as any block."""
+    h, ffn = shape.h, shape.ffn
+    output = {"partition": "row", "extra_traffic": 3 * h, "mask_bytes": shape.dropout_width, "ops": 4}
     return [
-        *(
-            shape.linear(f"{at}.attention.{what}", h, h, kept=h if what == "query" else 0, cut="column")
-            for what in ("query", "key", "value")
+        # query, key and value are three matrices here; their common input is kept once
+        shape.build_linear(f"{name}.attention.query", h, h, activations=h, partition="column"),
+        shape.build_linear(f"{name}.attention.key", h, h, activations=0, partition="column"),
+        shape.build_linear(f"{name}.attention.value", h, h, activations=0, partition="column"),
+        shape.build_attention(f"{name}.attention", causal=False),
+        shape.build_linear(f"{name}.attention.output", h, h, activations=h, **output),  # type: ignore[arg-type]
+        shape.build_norm(f"{name}.attention.norm"),
+        shape.build_linear(
+            f"{name}.intermediate", h, ffn, activations=h, partition="column", extra_traffic=2 * ffn, ops=4
         ),
-        shape.attention(f"{at}.attention", causal=False),
-        shape.linear(f"{at}.attention.output", h, h, kept=h, cut="row", extra=3 * h, masks=drop, ops=4),
-        shape.norm(f"{at}.attention.norm"),
-        shape.linear(f"{at}.intermediate", h, f, kept=h, cut="column", extra=2 * f, ops=4),
-        shape.linear(f"{at}.output", f, h, kept=2 * f, cut="row", extra=3 * h, masks=drop, ops=4),
-        shape.norm(f"{at}.norm"),
+        shape.build_linear(f"{name}.output", ffn, h, activations=2 * ffn, **output),  # type: ignore[arg-type]
+        shape.build_norm(f"{name}.norm"),
     ]
 
 
-MODELS = {name: partial(_bert, name) for name in _TABLE}
+MODELS = {name: partial(_build_bert, name) for name in _TABLE}

@@ -7,68 +7,99 @@ from functools import partial
 
 from ...units import parse_count
 from ..workload.model import Layer, Model
-from ..workload.transformer import Shape, causal, mlp, output, routed, words
+from ..workload.transformer import (
+    TransformerShape,
+    build_embedding,
+    build_head,
+    build_latent_attention,
+    build_mlp,
+    build_routed_mlp,
+)
 
 _SOURCE = "DeepSeek-AI 2024 (arXiv 2412.19437), section 4.2; huggingface deepseek-ai/DeepSeek-V3 modeling_deepseek.py"
-#: name: width, blocks, of these dense ones, heads, experts, words
+#: Of each model: hidden size, blocks, how many of them are dense, heads, experts, words.
 _TABLE = {
     "deepseek-v3": (7168, 61, 3, 128, 256, 129280),
     "kimi-k2": (7168, 61, 1, 64, 384, 163840),
 }
 _KIMI = "Kimi team 2025 (arXiv 2507.20534), table 2; huggingface moonshotai/Kimi-K2-Instruct config.json"
 _SOURCES = {"deepseek-v3": _SOURCE, "kimi-k2": _KIMI}
-#: Width of a dense block's MLP and of an expert's, experts that a token goes to; width of what queries and keys are
-#: computed from, and of a head's queries and keys, of these of the part that knows the position, and of its values.
-_DENSE, _EXPERT, _TOP = 18432, 2048, 8
-_QUERIES, _KEYS, _QK, _ROPE, _VALUES = 1536, 512, 192, 64, 128
+#: Width of a dense block's MLP and of an expert's, and experts that a token goes to.
+_DENSE_FFN, _EXPERT_FFN, _TOP_K = 18432, 2048, 8
+#: Width of the latent vector that queries are computed from, and of that of keys and values.
+_QUERY_RANK, _KV_RANK = 1536, 512
+#: Width of a head's queries and keys, of the part of them that encodes positions (RoPE), and of its values.
+_QUERY_DIM, _ROPE_DIM, _VALUE_DIM = 192, 64, 128
 
 
-def _deepseek(name: str, seq: int | None = None, second: bool = False) -> Model:
-    """With `second` also the block that predicts a second token, from what the first head reads and the next token's
-    vector (section 2.2); it shares the embedding and the head, which it runs again."""
-    h, layers, dense, heads, experts, vocab = _TABLE[name]
+def _build_deepseek(name: str, seq: int | None = None, second: bool = False) -> Model:
+    """Build a model of the family.
+
+    Args:
+        name: Name of the model.
+        seq: Tokens of a sample, 4096 by default.
+        second: Whether the block that predicts a second token is there too: from what the first head reads and the next
+            token's vector (section 2.2). It shares the embedding and the head, which it runs again.
+
+    Returns:
+        The model.
+    """
+    h, layers, dense_layers, heads, experts, vocab = _TABLE[name]
     tokens = parse_count(seq or 4096, "seq")
-    plain = Shape(h, layers, heads, tokens, vocab, _DENSE, heads, True, False, True, head=_VALUES)
-    mixed = replace(plain, ffn=_EXPERT, experts=experts, top=_TOP)
-    body = [layer for i in range(layers) for layer in _block(plain if i < dense else mixed, f"h.{i}")]
+    dense = TransformerShape(
+        h, layers, heads, tokens, vocab, _DENSE_FFN, heads, gated=True, bias=False, flash=True, head_dim=_VALUE_DIM
+    )
+    mixture = replace(dense, ffn=_EXPERT_FFN, experts=experts, top_k=_TOP_K)
+    table = [build_embedding(dense)]
+    for number in range(layers):
+        table += _build_block(dense if number < dense_layers else mixture, f"h.{number}")
     if second:
-        body += _second(mixed, f"h.{layers}")
-    whole = (words(plain), *body, plain.norm("norm"), output(plain))
-    return Model(name, whole, tokens, 8 * tokens, _SOURCES[name])
+        table += _build_second_prediction(mixture, f"h.{layers}")
+    table += [dense.build_norm("norm"), build_head(dense)]
+    return Model(name, tuple(table), tokens, 8 * tokens, _SOURCES[name])
 
 
-def _second(shape: Shape, at: str) -> list[Layer]:
+def _build_second_prediction(shape: TransformerShape, name: str) -> list[Layer]:
+    """The block that predicts a second token."""
     h = shape.h
-    head = replace(output(shape, tied=True), name=f"{at}.head", cut="")
-    joined = [shape.norm(f"{at}.norm.{what}") for what in ("vectors", "words", "head")]
-    return [*joined, shape.linear(f"{at}.join", 2 * h, h, kept=2 * h, cut=""), *_block(shape, at), head]
+    head = replace(build_head(shape, tied=True), name=f"{name}.head", partition="")
+    norms = [shape.build_norm(f"{name}.norm.{part}") for part in ("vectors", "words", "head")]
+    join = shape.build_linear(f"{name}.join", 2 * h, h, activations=2 * h, partition="")
+    return [*norms, join, *_build_block(shape, name), head]
 
 
-def _block(shape: Shape, at: str) -> list[Layer]:
-    shared = replace(shape, experts=0, top=0)
+def _build_block(shape: TransformerShape, name: str) -> list[Layer]:
+    layers = [
+        shape.build_norm(f"{name}.norm1"),
+        *_build_attention(shape, f"{name}.attention"),
+        shape.build_norm(f"{name}.norm2"),
+    ]
+    if shape.experts:
+        shared_expert = replace(shape, experts=0, top_k=0)
+        layers += build_mlp(shared_expert, f"{name}.shared")
+    return layers + build_routed_mlp(shape, name)
+
+
+def _build_attention(shape: TransformerShape, name: str) -> list[Layer]:
+    """Latent attention: queries, and keys with values, each by a narrow matrix, a norm and a wide one. Tensor parallel
+    GPUs all compute the narrow ones."""
+    h, heads_width = shape.h, shape.heads * _VALUE_DIM
+    kv_width = shape.heads * (_QUERY_DIM - _ROPE_DIM + _VALUE_DIM)
+    norm = shape.build_norm
     return [
-        shape.norm(f"{at}.norm1"),
-        *_attention(shape, f"{at}.attention"),
-        shape.norm(f"{at}.norm2"),
-        *(mlp(shared, f"{at}.shared") if shape.experts else []),
-        *routed(shape, at),
+        shape.build_linear(f"{name}.queries.down", h, _QUERY_RANK, activations=h, partition=""),
+        replace(norm(f"{name}.queries.norm"), tensors=(_QUERY_RANK,), traffic=2 * shape.seq * _QUERY_RANK),
+        shape.build_linear(
+            f"{name}.queries.up", _QUERY_RANK, shape.heads * _QUERY_DIM, activations=_QUERY_RANK, partition="column"
+        ),
+        shape.build_linear(f"{name}.keys.down", h, _KV_RANK + _ROPE_DIM, activations=0, partition=""),
+        replace(norm(f"{name}.keys.norm"), tensors=(_KV_RANK,), traffic=2 * shape.seq * _KV_RANK),
+        shape.build_linear(f"{name}.keys.up", _KV_RANK, kv_width, activations=_KV_RANK, partition="column"),
+        build_latent_attention(shape, name, _QUERY_DIM, _VALUE_DIM),
+        shape.build_linear(
+            f"{name}.out", heads_width, h, activations=heads_width, partition="row", extra_traffic=3 * h, ops=4
+        ),
     ]
 
 
-def _attention(shape: Shape, at: str) -> list[Layer]:
-    """Latent attention: queries, and keys with values, each by a narrow matrix, a norm and a wide one. Every GPU that
-    shares a layer computes what is narrow."""
-    h, out = shape.h, shape.heads * _VALUES
-    return [
-        shape.linear(f"{at}.queries.down", h, _QUERIES, kept=h, cut=""),
-        replace(shape.norm(f"{at}.queries.norm"), tensors=(_QUERIES,), moved=2 * shape.seq * _QUERIES),
-        shape.linear(f"{at}.queries.up", _QUERIES, shape.heads * _QK, kept=_QUERIES, cut="column"),
-        shape.linear(f"{at}.keys.down", h, _KEYS + _ROPE, kept=0, cut=""),
-        replace(shape.norm(f"{at}.keys.norm"), tensors=(_KEYS,), moved=2 * shape.seq * _KEYS),
-        shape.linear(f"{at}.keys.up", _KEYS, shape.heads * (_QK - _ROPE + _VALUES), kept=_KEYS, cut="column"),
-        causal(shape, at, _QK, _VALUES),
-        shape.linear(f"{at}.out", out, h, kept=out, cut="row", extra=3 * h, ops=4),
-    ]
-
-
-MODELS = {name: partial(_deepseek, name) for name in _TABLE}
+MODELS = {name: partial(_build_deepseek, name) for name in _TABLE}

@@ -10,7 +10,7 @@ from ..workload.transformer import transformer
 
 _GPT2 = "Radford et al. 2019, table 2; huggingface transformers modeling_gpt2.py (the head is tied)"
 _GPT3 = "Brown et al. 2020 (arXiv 2005.14165), table 2.1; GPT-2's blocks"
-#: name: width, blocks, heads, tokens of a sample, source
+#: Of each model: hidden size, blocks, heads, tokens of a sample, source.
 _TABLE = {
     "gpt2": (768, 12, 12, 1024, _GPT2),
     "gpt2-medium": (1024, 24, 16, 1024, _GPT2),
@@ -21,16 +21,15 @@ _TABLE = {
 }
 
 
-def _gpt(name: str, seq: int | None = None, flash: bool = False) -> Model:
+def _build_gpt(name: str, seq: int | None = None, flash: bool = False) -> Model:
     h, layers, heads, longest, source = _TABLE[name]
-    made = transformer(h, layers, heads, seq=longest, flash=flash, name=name, source=source)
+    whole = transformer(h, layers, heads, seq=longest, flash=flash, name=name, source=source)
     if seq in (None, longest):
-        return made
-    shorter = transformer(
-        h, layers, heads, seq=seq, flash=flash, name=name, source=source
-    )  # the table of positions stays whole
-    first = made.layers[0].tensors
-    return replace(shorter, layers=(replace(shorter.layers[0], tensors=first), *shorter.layers[1:]))
+        return whole
+    shorter = transformer(h, layers, heads, seq=seq, flash=flash, name=name, source=source)
+    # shorter samples do not shorten the table of positions
+    embedding = replace(shorter.layers[0], tensors=whole.layers[0].tensors)
+    return replace(shorter, layers=(embedding, *shorter.layers[1:]))
 
 
-MODELS = {name: partial(_gpt, name) for name in _TABLE}
+MODELS = {name: partial(_build_gpt, name) for name in _TABLE}

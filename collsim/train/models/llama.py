@@ -9,7 +9,8 @@ from ..workload.transformer import transformer
 
 _LLAMA3 = "Llama team 2024 (arXiv 2407.21783), table 3; huggingface transformers modeling_llama.py"
 _LLAMA2 = "Touvron et al. 2023 (arXiv 2307.09288), appendix A; huggingface transformers modeling_llama.py"
-#: name: width, blocks, heads, heads of keys and values, width of the MLP, words, tokens of a sample, source
+#: Of each model: hidden size, blocks, heads, heads of keys and values, width of the MLP, words, tokens of a sample,
+#: source.
 _TABLE = {
     "llama2-7b": (4096, 32, 32, 32, 11008, 32000, 4096, _LLAMA2),
     "llama2-13b": (5120, 40, 40, 40, 13824, 32000, 4096, _LLAMA2),
@@ -20,19 +21,24 @@ _TABLE = {
 }
 
 
-def _llama(name: str, seq: int | None = None, flash: bool = True) -> Model:
-    h, layers, heads, kv, ffn, vocab, longest, source = _TABLE[name]
-    rest = {
-        "gated": True,
-        "bias": False,
-        "tied": False,
-        "positions": False,
-        "flash": flash,
-        "name": name,
-        "source": source,
-    }
-    sizes = {"seq": seq or longest, "vocab": vocab, "ffn": ffn, "kv_heads": kv}
-    return transformer(h, layers, heads, **sizes, **rest)  # type: ignore[arg-type]
+def _build_llama(name: str, seq: int | None = None, flash: bool = True) -> Model:
+    h, layers, heads, kv_heads, ffn, vocab, longest, source = _TABLE[name]
+    return transformer(
+        h,
+        layers,
+        heads,
+        seq=seq or longest,
+        vocab=vocab,
+        ffn=ffn,
+        kv_heads=kv_heads,
+        gated=True,
+        bias=False,
+        tied=False,
+        positions=False,
+        flash=flash,
+        name=name,
+        source=source,
+    )
 
 
-MODELS = {name: partial(_llama, name) for name in _TABLE}
+MODELS = {name: partial(_build_llama, name) for name in _TABLE}

@@ -3,49 +3,51 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 from ..workload.model import Model
 from ..workload.transformer import transformer
 
 _QWEN3 = "Qwen team 2025 (arXiv 2505.09388), table 2; huggingface Qwen/Qwen3-30B-A3B and Qwen3-235B-A22B config.json"
 _OSS = "OpenAI 2025 (arXiv 2508.10925), section 2; huggingface openai/gpt-oss-20b and gpt-oss-120b config.json"
-#: What both families share; norms of queries and keys, and the sinks of GPT-OSS, are left out.
-_LIKE: dict[str, Any] = {"gated": True, "bias": False, "tied": False, "positions": False}
-#: name: width, blocks, heads, and the rest as `transformer` takes it
-_TABLE: dict[str, tuple[int, int, int, dict[str, Any]]] = {
-    "qwen3-30b-a3b": (
-        2048,
-        48,
-        32,
-        {"head": 128, "kv_heads": 4, "ffn": 768, "experts": 128, "top": 8, "vocab": 151936, "source": _QWEN3},
-    ),
-    "qwen3-235b-a22b": (
-        4096,
-        94,
-        64,
-        {"head": 128, "kv_heads": 4, "ffn": 1536, "experts": 128, "top": 8, "vocab": 151936, "source": _QWEN3},
-    ),
-    "gpt-oss-20b": (
-        2880,
-        24,
-        64,
-        {"head": 64, "kv_heads": 8, "ffn": 2880, "experts": 32, "top": 4, "vocab": 201088, "window": 128}
-        | {"source": _OSS},
-    ),
-    "gpt-oss-120b": (
-        2880,
-        36,
-        64,
-        {"head": 64, "kv_heads": 8, "ffn": 2880, "experts": 128, "top": 4, "vocab": 201088, "window": 128}
-        | {"source": _OSS},
-    ),
+
+
+class _Mixture(NamedTuple):
+    """Sizes as `transformer` takes them."""
+
+    h: int
+    layers: int
+    heads: int
+    head_dim: int
+    kv_heads: int
+    ffn: int
+    experts: int
+    top_k: int
+    vocab: int
+    window: int | None
+    source: str
+
+
+_TABLE = {
+    "qwen3-30b-a3b": _Mixture(2048, 48, 32, 128, 4, 768, 128, 8, 151936, None, _QWEN3),
+    "qwen3-235b-a22b": _Mixture(4096, 94, 64, 128, 4, 1536, 128, 8, 151936, None, _QWEN3),
+    "gpt-oss-20b": _Mixture(2880, 24, 64, 64, 8, 2880, 32, 4, 201088, 128, _OSS),
+    "gpt-oss-120b": _Mixture(2880, 36, 64, 64, 8, 2880, 128, 4, 201088, 128, _OSS),
 }
 
 
-def _mixture(name: str, seq: int | None = None, flash: bool = True) -> Model:
-    h, layers, heads, sizes = _TABLE[name]
-    return transformer(h, layers, heads, seq=seq or 4096, flash=flash, name=name, **_LIKE, **sizes)
+def _build_mixture(name: str, seq: int | None = None, flash: bool = True) -> Model:
+    """A model of either family; norms of queries and keys, and the attention sinks of GPT-OSS, are left out."""
+    return transformer(
+        **_TABLE[name]._asdict(),
+        seq=seq or 4096,
+        gated=True,
+        bias=False,
+        tied=False,
+        positions=False,
+        flash=flash,
+        name=name,
+    )
 
 
-MODELS = {name: partial(_mixture, name) for name in _TABLE}
+MODELS = {name: partial(_build_mixture, name) for name in _TABLE}

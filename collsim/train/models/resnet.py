@@ -2,64 +2,87 @@
 
 from __future__ import annotations
 
-from ..workload.convolution import Image
+from ..workload.convolution import ConvolutionBuilder
 from ..workload.model import Model
 
 _SOURCE = "torchvision/models/resnet.py; He et al. 2016 (arXiv 1512.03385), table 1; Xie et al. 2017 (arXiv 1611.05431)"
 
 
-def _resnet(name: str, blocks: tuple[int, ...], *, bottleneck: bool = True, groups: int = 1, width: int = 64) -> Model:
-    net = Image()
-    net.convolution("conv1", 64, 7, 2)
-    net.norm("bn1")
-    net.pool("maxpool", 3, 2)
-    for stage, many in enumerate(blocks):
+def _build_resnet(
+    name: str, blocks: tuple[int, ...], *, bottleneck: bool = True, groups: int = 1, group_width: int = 64
+) -> Model:
+    """Build a model of the family.
+
+    Args:
+        name: Name of the model.
+        blocks: Blocks of each stage.
+        bottleneck: Whether a block has three convolutions (1 x 1, 3 x 3, 1 x 1), else two.
+        groups: Groups of the 3 x 3 convolution.
+        group_width: Channels of a group in the first stage.
+
+    Returns:
+        The model.
+    """
+    net = ConvolutionBuilder()
+    net.add_convolution("conv1", 64, 7, 2)
+    net.add_norm("bn1")
+    net.add_max_pool("maxpool", 3, 2)
+    for stage, count in enumerate(blocks):
         planes = 64 * 2**stage
-        for block in range(many):
-            at, stride = f"layer{stage + 1}.{block}", 2 if block == 0 and stage else 1
+        for block in range(count):
+            prefix, is_first = f"layer{stage + 1}.{block}", block == 0
+            stride = 2 if is_first and stage else 1
             if bottleneck:
-                _bottleneck(net, at, planes * width * groups // 64, 4 * planes, stride, groups, block == 0)
+                width = planes * group_width * groups // 64
+                _add_bottleneck(net, prefix, width, 4 * planes, stride, groups, is_first)
             else:
-                _basic(net, at, planes, stride, block == 0 and stage > 0)
-    net.average("avgpool")
-    net.linear("fc", 1000)
-    return net.model(name, _SOURCE)
+                _add_basic_block(net, prefix, planes, stride, is_first and stage > 0)
+    net.add_average_pool("avgpool")
+    net.add_linear("fc", 1000)
+    return net.build_model(name, _SOURCE)
 
 
-def _bottleneck(net: Image, at: str, width: int, out: int, stride: int, groups: int, first: bool) -> None:
-    """1 x 1, 3 x 3 with the stride, 1 x 1; the first of a stage brings its input to the new shape."""
-    channels, side = net.channels, net.side
-    net.convolution(f"{at}.conv1", width, 1)
-    net.norm(f"{at}.bn1")
-    net.convolution(f"{at}.conv2", width, 3, stride, groups)
-    net.norm(f"{at}.bn2")
-    net.convolution(f"{at}.conv3", out, 1)
-    net.norm(f"{at}.bn3", add=True)
-    _shortcut(net, at, channels, side, out, stride, first)
+def _add_bottleneck(
+    net: ConvolutionBuilder, prefix: str, width: int, channels: int, stride: int, groups: int, has_downsample: bool
+) -> None:
+    """1 x 1, 3 x 3 with the stride, 1 x 1."""
+    input_channels, input_side = net.channels, net.side
+    net.add_convolution(f"{prefix}.conv1", width, 1)
+    net.add_norm(f"{prefix}.bn1")
+    net.add_convolution(f"{prefix}.conv2", width, 3, stride, groups)
+    net.add_norm(f"{prefix}.bn2")
+    net.add_convolution(f"{prefix}.conv3", channels, 1)
+    net.add_norm(f"{prefix}.bn3", add=True)
+    if has_downsample:
+        _add_downsample(net, prefix, input_channels, input_side, channels, stride)
 
 
-def _basic(net: Image, at: str, planes: int, stride: int, first: bool) -> None:
-    channels, side = net.channels, net.side
-    net.convolution(f"{at}.conv1", planes, 3, stride)
-    net.norm(f"{at}.bn1")
-    net.convolution(f"{at}.conv2", planes, 3)
-    net.norm(f"{at}.bn2", add=True)
-    _shortcut(net, at, channels, side, planes, stride, first)
+def _add_basic_block(net: ConvolutionBuilder, prefix: str, planes: int, stride: int, has_downsample: bool) -> None:
+    """3 x 3 with the stride, 3 x 3."""
+    input_channels, input_side = net.channels, net.side
+    net.add_convolution(f"{prefix}.conv1", planes, 3, stride)
+    net.add_norm(f"{prefix}.bn1")
+    net.add_convolution(f"{prefix}.conv2", planes, 3)
+    net.add_norm(f"{prefix}.bn2", add=True)
+    if has_downsample:
+        _add_downsample(net, prefix, input_channels, input_side, planes, stride)
 
 
-def _shortcut(net: Image, at: str, channels: int, side: int, out: int, stride: int, first: bool) -> None:
-    if first:
-        net.channels, net.side = channels, side
-        net.convolution(f"{at}.downsample.0", out, 1, stride)
-        net.norm(f"{at}.downsample.1", relu=False)
+def _add_downsample(
+    net: ConvolutionBuilder, prefix: str, input_channels: int, input_side: int, channels: int, stride: int
+) -> None:
+    """The shortcut of a stage's first block, which brings the block's input to the new shape."""
+    net.channels, net.side = input_channels, input_side
+    net.add_convolution(f"{prefix}.downsample.0", channels, 1, stride)
+    net.add_norm(f"{prefix}.downsample.1", relu=False)
 
 
 MODELS = {
-    "resnet18": lambda: _resnet("resnet18", (2, 2, 2, 2), bottleneck=False),
-    "resnet34": lambda: _resnet("resnet34", (3, 4, 6, 3), bottleneck=False),
-    "resnet50": lambda: _resnet("resnet50", (3, 4, 6, 3)),
-    "resnet101": lambda: _resnet("resnet101", (3, 4, 23, 3)),
-    "resnet152": lambda: _resnet("resnet152", (3, 8, 36, 3)),
-    "resnext50_32x4d": lambda: _resnet("resnext50_32x4d", (3, 4, 6, 3), groups=32, width=4),
-    "resnext101_32x8d": lambda: _resnet("resnext101_32x8d", (3, 4, 23, 3), groups=32, width=8),
+    "resnet18": lambda: _build_resnet("resnet18", (2, 2, 2, 2), bottleneck=False),
+    "resnet34": lambda: _build_resnet("resnet34", (3, 4, 6, 3), bottleneck=False),
+    "resnet50": lambda: _build_resnet("resnet50", (3, 4, 6, 3)),
+    "resnet101": lambda: _build_resnet("resnet101", (3, 4, 23, 3)),
+    "resnet152": lambda: _build_resnet("resnet152", (3, 8, 36, 3)),
+    "resnext50_32x4d": lambda: _build_resnet("resnext50_32x4d", (3, 4, 6, 3), groups=32, group_width=4),
+    "resnext101_32x8d": lambda: _build_resnet("resnext101_32x8d", (3, 4, 23, 3), groups=32, group_width=8),
 }

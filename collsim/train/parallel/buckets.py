@@ -38,7 +38,7 @@ def assigned(sizes: Sequence[int], kinds: Sequence[str], caps: Sequence[int]) ->
 
 def rebuilt(model: Model, first: int, cap: int) -> list[list[int]]:
     """Buckets from the order in which gradients become ready. Numbers of tensors, in order of launch."""
-    order = model.arrival
+    order = model.gradient_order
     sizes, kinds = zip(*(model.tensors[i] for i in order), strict=True) if order else ((), ())
     return [[order[i] for i in bucket] for bucket in assigned(sizes, kinds, (first, cap))]
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...dtypes import itemsize
 from ...errors import CollsimError
 from ...units import parse_count
-from ..workload.step import StepTask, TrainingStep, Writer
+from ..workload.step_graph import StepBuilder, StepTask, TaskOptions, TrainingStep
 from .buckets import assigned
 from .strategy import Parallel, Workload, backward, forward, states, update
 
@@ -64,24 +63,24 @@ def pieces(sizes: Sequence[int]) -> list[int]:
 
 class _Writing:
     def __init__(self, parallel: DataParallel, asked: Workload):
-        self.parallel, self.asked, self.out = parallel, asked, Writer()
+        self.parallel, self.asked, self.out = parallel, asked, StepBuilder()
         self.lanes: tuple[tuple[int, ...], ...] = (
             (asked.ranks[:1], asked.ranks[1:]) if len(asked.ranks) > 1 else (asked.ranks,)
         )
         self.all = tuple(range(len(self.lanes)))
         item = itemsize(asked.dtype)
-        self.inputs = asked.model.inputs * asked.micro_batch * len(asked.ranks)
-        self.outputs = round(asked.model.layers[-1].handed * item * asked.micro_batch * len(asked.ranks))
+        self.inputs = asked.model.input_bytes * asked.micro_batch * len(asked.ranks)
+        self.outputs = round(asked.model.layers[-1].outputs * item * asked.micro_batch * len(asked.ranks))
 
     def step(self) -> TrainingStep:
         asked = self.asked
         done = [self.micro(micro) for micro in range(asked.accumulate)]
         last = update(self.out, asked, 0)
-        self.out.keep(0, "gradients", asked.model.nbytes, done[0], last)
+        self.out.add_allocation(0, "gradients", asked.model.nbytes, done[0], last)
         held: tuple[dict[str, int], ...] = (states(asked),)
         if len(self.lanes) > 1:
             held += ({"replica": asked.model.nbytes + asked.model.buffer_bytes},)
-        what = asked.batch, asked.micro_batch, asked.dtype, held, tuple(self.out.alive)
+        what = asked.batch, asked.micro_batch, asked.dtype, held, tuple(self.out.allocations)
         return TrainingStep(asked.model, self.parallel.says, self.lanes, tuple(self.out.tasks), *what)
 
     def moved(self, kind: str, name: str, nbytes: int, algorithm: str, micro: int) -> int:
@@ -91,8 +90,13 @@ class _Writing:
             if self.out.tasks
             else ()
         )
-        more: dict[str, Any] = {"after": tuple(set(waits)), "nbytes": nbytes, "algorithm": algorithm, "micro": micro}
-        return self.out.add(name, kind, self.all, ranks=self.asked.ranks, **more)
+        more: TaskOptions = {
+            "dependencies": tuple(set(waits)),
+            "nbytes": nbytes,
+            "algorithm": algorithm,
+            "microbatch": micro,
+        }
+        return self.out.add_task(name, kind, self.all, ranks=self.asked.ranks, **more)
 
     def many(self, kind: str, name: str, sizes: Sequence[int], micro: int) -> tuple[int, ...]:
         """The same in pieces; the last of them, none where there is nothing to send."""
@@ -118,12 +122,12 @@ class _Writing:
             self.many("reduce", "gradients", [size for size, _ in reversed(asked.model.tensors)], micro) or (back,)
         )[0]
         out.tasks.append(_waiting(0, last, micro))
-        out.keep(0, "inputs and outputs", self.inputs + 2 * self.outputs, first, backs[0][-1])
+        out.add_allocation(0, "inputs and outputs", self.inputs + 2 * self.outputs, first, backs[0][-1])
         for lane in self.all:
             for i, number in enumerate(backs[lane]):
-                out.keep(lane, "replica's gradients", asked.model.layers[-1 - i].nbytes, number, last)
+                out.add_allocation(lane, "replica's gradients", asked.model.layers[-1 - i].nbytes, number, last)
         return reduced
 
 
 def _waiting(lane: int, after: int, micro: int) -> StepTask:
-    return StepTask("wait", "copy", (lane,), after=(after,), micro=micro)
+    return StepTask("wait", "copy", (lane,), dependencies=(after,), microbatch=micro)

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import CollsimError, require_word
 from ...units import parse_bytes, parse_count
 from ..workload.model import Model
-from ..workload.step import TrainingStep, Writer
+from ..workload.step_graph import StepBuilder, TrainingStep
 from .buckets import CAP, FIRST, PIECE, all_in_one, assigned, before_rebuilding, rebuilt
 from .strategy import Parallel, Workload, backward, forward, keep_gradients, require_equal, states, update
 
@@ -159,7 +159,7 @@ class _Writing:
     """One step of DDP under construction. All GPUs do the same, so they share lane 0."""
 
     def __init__(self, parallel: DDP, asked: Workload):
-        self.parallel, self.asked, self.out = parallel, asked, Writer()
+        self.parallel, self.asked, self.out = parallel, asked, StepBuilder()
         self.layout = parallel.layout(asked.model, asked.step)
         self.sizes = [sum(asked.model.tensors[i][0] for i in bucket) for bucket in self.layout]
         self.launched: list[int] = []
@@ -179,8 +179,8 @@ class _Writing:
         if not p.view:  # else gradients are views of the buckets
             keep_gradients(self.out, asked, 0, first, last)
         if p.hook:
-            self.out.keep(0, "compressed", max(map(self.wire, self.sizes), default=0), first[-1], last)
-        tasks, alive = tuple(self.out.tasks), tuple(self.out.alive)
+            self.out.add_allocation(0, "compressed", max(map(self.wire, self.sizes), default=0), first[-1], last)
+        tasks, alive = tuple(self.out.tasks), tuple(self.out.allocations)
         return TrainingStep(
             asked.model, p.says, (asked.ranks,), tasks, asked.batch, asked.micro_batch, asked.dtype, (held,), alive
         )
@@ -198,7 +198,9 @@ class _Writing:
         waits = (len(self.out.tasks) - 1,) if self.out.tasks else ()
         pieces = assigned(sizes, ["float32"] * len(sizes), (PIECE,))
         return tuple(
-            self.out.add("buffers", "broadcast", (0,), after=waits, micro=micro, nbytes=sum(sizes[i] for i in p))
+            self.out.add_task(
+                "buffers", "broadcast", (0,), dependencies=waits, microbatch=micro, nbytes=sum(sizes[i] for i in p)
+            )
             for p in pieces
         )
 
@@ -219,8 +221,13 @@ class _Writing:
         if self.parallel.find_unused and not self.parallel.static_graph:
             tensors = len(self.asked.model.tensors)
             waits += (
-                self.out.add(
-                    "unused map", "allreduce", (0,), after=(len(self.out.tasks) - 1,), micro=micro, nbytes=4 * tensors
+                self.out.add_task(
+                    "unused map",
+                    "allreduce",
+                    (0,),
+                    dependencies=(len(self.out.tasks) - 1,),
+                    microbatch=micro,
+                    nbytes=4 * tensors,
                 ),
             )
         self.finish(micro, waits)
@@ -230,10 +237,10 @@ class _Writing:
         """The next bucket: gradients are copied into it (and divided), then its allreduce is launched."""
         number = len(self.launched)
         self.copied(number, micro, f"into bucket {number}", ())
-        last = next(i for i in range(len(self.out.tasks) - 1, -1, -1) if self.out.tasks[i].computes)
+        last = next(i for i in range(len(self.out.tasks) - 1, -1, -1) if self.out.tasks[i].is_compute)
         size = self.wire(self.sizes[number])
-        task = self.out.add(
-            f"bucket {number}", "allreduce", (0,), after=(last,), micro=micro, bucket=number, nbytes=size
+        task = self.out.add_task(
+            f"bucket {number}", "allreduce", (0,), dependencies=(last,), microbatch=micro, bucket=number, nbytes=size
         )
         self.launched.append(task)
 
@@ -241,7 +248,7 @@ class _Writing:
         """After the backward pass: each bucket is waited for and copied back; then what else was launched."""
         for number, task in enumerate(self.launched):
             self.copied(number, micro, f"out of bucket {number}", (task,))
-        self.out.add("wait", "copy", (0,), after=waits, micro=micro)
+        self.out.add_task("wait", "copy", (0,), dependencies=waits, microbatch=micro)
 
     def copied(self, number: int, micro: int, name: str, after: tuple[int, ...]) -> None:
         """One way between gradients and a bucket: a kernel for each tensor, unless they are views; a hook's cast beside
@@ -253,7 +260,16 @@ class _Writing:
         elif p.view and into:
             moved, ops = 2 * size, 1  # divided where it is
         if ops:
-            self.out.add(name, "copy", (0,), after=after, micro=micro, bucket=number, moved=float(moved), ops=ops)
+            self.out.add_task(
+                name,
+                "copy",
+                (0,),
+                dependencies=after,
+                microbatch=micro,
+                bucket=number,
+                memory_bytes=float(moved),
+                ops=ops,
+            )
 
 
 def _layer_of(model: Model) -> list[int]:

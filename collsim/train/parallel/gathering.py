@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...dtypes import itemsize
-from ..workload.step import NETWORK
+from ..workload.step_graph import NETWORK
 from .placement import Groups
 from .replicas import Replicas
 from .sharding import FSDP
@@ -105,7 +105,7 @@ class Gathered(Replicas):
         """A block's memory is free behind a task."""
         task = self.alive.pop((lane, key), None)
         if task is not None:
-            self.w.out.keep(lane, "gathered", self.elements(lane, key) * self.item, task, last)
+            self.w.out.add_allocation(lane, "gathered", self.elements(lane, key) * self.item, task, last)
 
     # ---- gradients --------------------------------------------------------------------------------------------------
 
@@ -139,7 +139,9 @@ class Gathered(Replicas):
         assert last is not None
         after = (last,) if behind is None else (last, behind)
         moved = float(elements * (self.item + self.wire))
-        copied = w.out.add(f"into {name}", "copy", (lane,), after=after, micro=micro, moved=moved, ops=1)
+        copied = w.out.add_task(
+            f"into {name}", "copy", (lane,), dependencies=after, microbatch=micro, memory_bytes=moved, ops=1
+        )
         w.last[lane] = done = copied
         if self.shards > 1:
             rest: dict[str, Any] = {"bucket": len(self.waits.get(lane, []))}
@@ -154,7 +156,7 @@ class Gathered(Replicas):
         self.waits.setdefault(lane, []).append(done)
         for unit, begun in units:
             size, since = (self.wire, self.since[unit.first]) if unit.first in self.since else (self.item, begun)
-            w.out.keep(lane, "whole gradients", float(size * unit.parameters), since, done)
+            w.out.add_allocation(lane, "whole gradients", float(size * unit.parameters), since, done)
 
     def finish(self, lane: int) -> tuple[int, ...]:
         """All reductions; what is still gathered goes."""

@@ -7,7 +7,7 @@ and what `validate_args` refuses; megatron/core/distributed/README.md: FSDP.
 from __future__ import annotations
 
 from ...errors import CollsimError, in_a_row
-from ..workload.decoder import Decoder, decoder
+from ..workload.decoder_shape import DecoderShape, read_decoder_shape
 from ..workload.model import Model
 from .ddp import DDP
 from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
@@ -39,7 +39,7 @@ def command(
     """
     way = spoken(parallel) if isinstance(parallel, str) else parallel
     split = way if isinstance(way, Split) else Split((way,))
-    sizes = decoder(model)
+    sizes = read_decoder_shape(model)
     _require(way, split, model, sizes)
     far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500" if nodes > 1 else "--standalone"
     shared = split.size(TensorParallel) > 1 or split.size(ContextParallel) > 1
@@ -54,7 +54,7 @@ def command(
     return " \\\n".join(filter(None, lines))
 
 
-def _require(way: Parallel, split: Split, model: Model, sizes: Decoder | None) -> None:
+def _require(way: Parallel, split: Split, model: Model, sizes: DecoderShape | None) -> None:
     """Refuse what none of its options says, and what `validate_args`, its layers and its configuration refuse."""
     for part in split.parts:
         if not isinstance(part, (DDP, *PARTS)):
@@ -102,12 +102,12 @@ def _fully_sharded(split: Split) -> bool:
     return isinstance(data, FSDP) or (isinstance(data, Zero) and data.stage > 1)
 
 
-def _model(sizes: Decoder) -> list[str]:
+def _model(sizes: DecoderShape) -> list[str]:
     """The sizes of a decoder."""
     lines = [f"--num-layers {sizes.blocks} --hidden-size {sizes.h} --ffn-hidden-size {sizes.ffn}"]
     heads = f"--num-attention-heads {sizes.heads}"
     heads += f" --group-query-attention --num-query-groups {sizes.kv_heads}" * (sizes.kv_heads < sizes.heads)
-    heads += f" --kv-channels {sizes.head}" * (sizes.head * sizes.heads != sizes.h)
+    heads += f" --kv-channels {sizes.head_dim}" * (sizes.head_dim * sizes.heads != sizes.h)
     longest = sizes.positions or sizes.seq
     lines += [heads, f"--seq-length {sizes.seq} --max-position-embeddings {longest} --vocab-size {sizes.vocab}"]
     more = ["--swiglu"] * sizes.gated + ["--disable-bias-linear --normalization RMSNorm"] * (not sizes.bias)
@@ -140,7 +140,7 @@ def _pipeline(split: Split) -> list[str]:
     return [f"--pipeline-model-parallel-size {pipe.size}{thin}"]
 
 
-def _data(split: Split, sizes: Decoder | None) -> list[str]:
+def _data(split: Split, sizes: DecoderShape | None) -> list[str]:
     """How replicas keep together. Its gradients are reduced in float32 unless told otherwise."""
     data = split.data
     if data is None:
@@ -160,7 +160,7 @@ def _data(split: Split, sizes: Decoder | None) -> list[str]:
     return [_megatron_shards(data) + small]
 
 
-def _torch_shards(split: Split, sizes: Decoder | None) -> bool:
+def _torch_shards(split: Split, sizes: DecoderShape | None) -> bool:
     """Does it take torch's FSDP2? Not with a pipeline, experts, or a head that shares the embedding's matrix."""
     return split.pipe.size == 1 and split.size(ExpertParallel) == 1 and sizes is not None and not sizes.tied
 

@@ -11,7 +11,7 @@ from ...errors import CollsimError, Sentence, require_list, require_word
 from ...limits import MOST_TASKS, require_few
 from ...units import parse_count, parse_time
 from ..pipelines import SCHEDULES, Order, PipelineTiming, form, order, stage_ranks, timed
-from ..workload.step import TrainingStep
+from ..workload.step_graph import TrainingStep
 from .strategy import Parallel, Workload
 
 #: Stages that a rank holds where a schedule says it.

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import CollsimError, require_word
 from ...units import parse_bytes, parse_count
-from ..workload.step import SERVERS, TrainingStep, Writer
+from ..workload.step_graph import SERVERS, StepBuilder, TaskOptions, TrainingStep
 from .buckets import CAP, rebuilt
 from .strategy import OPTIMIZERS, Parallel, Workload, backward, forward, keep_gradients, states
 
@@ -52,7 +52,7 @@ class ParameterServer(Parallel):
             raise CollsimError(why, servers=self.servers, ranks=len(asked.ranks))
         if not self.synchronous and self.on == "rank":
             raise CollsimError("parameter_server: asynchronous workers need servers of their own; use on='host'")
-        out = Writer()
+        out = StepBuilder()
         first: list[int] = []
         pulled: tuple[int, ...] = ()
         for micro in range(asked.accumulate):
@@ -61,23 +61,23 @@ class ParameterServer(Parallel):
             numbers = backward(out, asked, 0, micro, passed, sends.ready if sends else None)
             first = first or numbers
             pulled = tuple(sends.pushed) if sends else ()
-        last = out.add("wait", "copy", (0,), after=pulled)
+        last = out.add_task("wait", "copy", (0,), dependencies=pulled)
         keep_gradients(out, asked, 0, first, last)
         if not self.synchronous:
             name, options = self.algorithm
-            more: dict[str, Any] = {
+            more: TaskOptions = {
                 "nbytes": asked.model.nbytes,
                 "algorithm": name,
                 "options": options,
                 "stream": SERVERS,
             }
-            out.add("servers, for all workers", "allreduce", (0,), **more)
+            out.add_task("servers, for all workers", "allreduce", (0,), **more)
         held = states(asked, optimizer=False)
         if self.on == "rank":  # the busiest: a rank with a shard, and what all workers sent to it
             held["shard"] = -(-asked.model.nbytes // self.servers)
             held["optimizer"] = -(-OPTIMIZERS[asked.optimizer][0] * asked.model.parameters // self.servers)
         stale = 0 if self.synchronous else len(asked.ranks) - 1
-        what = asked.batch, asked.micro_batch, asked.dtype, (held,), tuple(out.alive), stale
+        what = asked.batch, asked.micro_batch, asked.dtype, (held,), tuple(out.allocations), stale
         return TrainingStep(asked.model, self.says, (asked.ranks,), tuple(out.tasks), *what)
 
 
@@ -85,7 +85,7 @@ class _Pushes:
     """Groups of gradients that are pushed, and whose weights are pulled, as soon as they and all before them are
     ready."""
 
-    def __init__(self, parallel: ParameterServer, asked: Workload, out: Writer, micro: int):
+    def __init__(self, parallel: ParameterServer, asked: Workload, out: StepBuilder, micro: int):
         self.parallel, self.asked, self.out, self.micro = parallel, asked, out, micro
         self.layout = rebuilt(asked.model, parallel.bucket, parallel.bucket)
         self.left = len(asked.model.tensors)
@@ -100,14 +100,16 @@ class _Pushes:
             size = sum(model.tensors[i][0] for i in self.layout[number])
             name, options = self.parallel.algorithm
             ranks = () if self.parallel.synchronous else self.asked.ranks[:1]
-            more: dict[str, Any] = {
+            more: TaskOptions = {
                 "nbytes": size,
                 "algorithm": name,
                 "options": options,
                 "ranks": ranks,
-                "micro": self.micro,
+                "microbatch": self.micro,
             }
-            self.pushed.append(self.out.add(f"group {number}", "allreduce", (0,), after=(task,), bucket=number, **more))
+            self.pushed.append(
+                self.out.add_task(f"group {number}", "allreduce", (0,), dependencies=(task,), bucket=number, **more)
+            )
 
 
 def parameter_server(

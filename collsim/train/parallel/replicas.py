@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...dtypes import itemsize
-from ..workload.step import NETWORK, require_tasks
+from ..workload.step_graph import NETWORK, require_tasks
 from .ddp import DDP, HOOKS
 from .placement import Groups
 from .sharding import FSDP, Zero
@@ -83,7 +83,7 @@ class Replicas:
     def updated(self, lane: int, optimizer: int) -> None:
         """The optimizer has run."""
         for nbytes, begun in self.first.pop(lane, []):
-            self.w.out.keep(lane, "gradients", nbytes, begun, optimizer)
+            self.w.out.add_allocation(lane, "gradients", nbytes, begun, optimizer)
 
     def states(self, lane: int) -> dict[str, int]:
         """Bytes that a GPU of a lane holds all the time: with Adam in 16 bits 6 a parameter, and 12 over the shards,

@@ -14,7 +14,7 @@ from typing import Any
 from ...dtypes import itemsize, name_of
 from ...errors import CollsimError
 from ...units import parse_count
-from ..workload.step import TrainingStep
+from ..workload.step_graph import TrainingStep
 from .strategy import Parallel, Workload, optimizer_bytes
 
 #: Elements of a bucket that ZeRO does not exceed (deepspeed/runtime/zero/config.py, reduce_bucket_size and

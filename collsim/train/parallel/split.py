@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from ...dtypes import itemsize
 from ...errors import CollsimError, Sentence
 from ..workload.model import Model
-from ..workload.step import TrainingStep
+from ..workload.step_graph import TrainingStep
 from .ddp import DDP
 from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
 from .placement import ORDER, Grid, require_order
@@ -154,11 +154,11 @@ def composed(one: Parallel, other: Parallel) -> Split:
 
 def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
     """Refuse what no layer can be cut into."""
-    if t > 1 and not any(layer.cut for layer in model.layers):
-        why = "tensor({t}): no layer of {name} says how it is cut (Layer.cut: column, row, heads, words)"
+    if t > 1 and not any(layer.partition for layer in model.layers):
+        why = "tensor({t}): no layer of {name} says how it is cut (Layer.partition: column, row, heads, vocab)"
         raise CollsimError(why, t=t, name=model.name)
-    if c > 1 and not any(layer.keys for layer in model.layers):
-        why = "context({c}): no layer of {name} has keys and values to pass on (Layer.keys)"
+    if c > 1 and not any(layer.kv_size for layer in model.layers):
+        why = "context({c}): no layer of {name} has keys and values to pass on (Layer.kv_size)"
         raise CollsimError(why, c=c, name=model.name)
     if c > 1 and model.tokens % c:
         why = "context({c}): sequences of {tokens} tokens cannot be shared evenly"

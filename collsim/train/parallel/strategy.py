@@ -11,7 +11,7 @@ from ...dtypes import itemsize
 from ...errors import CollsimError, require_word
 from ...units import parse_count
 from ..workload.model import Layer, Model
-from ..workload.step import TrainingStep, Writer
+from ..workload.step_graph import StepBuilder, TaskOptions, TrainingStep
 
 #: Bytes per parameter that an optimizer holds, and that one step of it reads and writes, all in float32: Adam has two
 #: moments (reads the
@@ -85,14 +85,14 @@ def require_equal(what: str, *values: object) -> None:
 # ---- passes ---------------------------------------------------------------------------------------------------------
 
 
-def _work(layer: Layer, samples: int, item: int, times: int) -> dict[str, float | int]:
+def _work(layer: Layer, samples: int, item: int, times: int) -> TaskOptions:
     """Of one pass of a layer; the backward pass is two (gradients of its input and of its weights)."""
-    moved = (layer.moved * samples + layer.parameters) * item * times
-    return {"flops": layer.flops * samples * times, "moved": moved, "ops": layer.ops * times}
+    moved = (layer.traffic * samples + layer.parameters) * item * times
+    return {"flops": layer.flops * samples * times, "memory_bytes": moved, "ops": layer.ops * times}
 
 
 def forward(
-    out: Writer, asked: Workload, lane: int, micro: int, after: tuple[int, ...] = (), threads: int = 1
+    out: StepBuilder, asked: Workload, lane: int, micro: int, after: tuple[int, ...] = (), threads: int = 1
 ) -> list[int]:
     """The forward pass of one microbatch: a task per layer; their numbers. `threads` under one lock of Python launch in
     turns."""
@@ -101,12 +101,16 @@ def forward(
     for i, layer in enumerate(asked.model.layers):
         work = _work(layer, asked.micro_batch, item, 1)
         work["ops"] *= threads
-        numbers.append(out.add(layer.name, "forward", (lane,), after=() if i else after, layer=i, micro=micro, **work))
+        numbers.append(
+            out.add_task(
+                layer.name, "forward", (lane,), dependencies=() if i else after, layer=i, microbatch=micro, **work
+            )
+        )
     return numbers
 
 
 def backward(
-    out: Writer,
+    out: StepBuilder,
     asked: Workload,
     lane: int,
     micro: int,
@@ -120,25 +124,27 @@ def backward(
     for i in range(len(asked.model.layers) - 1, -1, -1):
         layer = asked.model.layers[i]
         work = _work(layer, asked.micro_batch, item, 2)
-        number = out.add(layer.name, "backward", (lane,), layer=i, micro=micro, **work)
-        out.keep(lane, "activations", (layer.kept * item + layer.masks) * asked.micro_batch, passed[i], number)
+        number = out.add_task(layer.name, "backward", (lane,), layer=i, microbatch=micro, **work)
+        out.add_allocation(
+            lane, "activations", (layer.activations * item + layer.mask_bytes) * asked.micro_batch, passed[i], number
+        )
         numbers.append(number)
         if ready is not None:
             ready(i, number)
     return numbers
 
 
-def update(out: Writer, asked: Workload, lane: int, after: tuple[int, ...] = (), name: str = "optimizer") -> int:
+def update(out: StepBuilder, asked: Workload, lane: int, after: tuple[int, ...] = (), name: str = "optimizer") -> int:
     """The optimizer's step over all parameters."""
     moved = (OPTIMIZERS[asked.optimizer][1] + (2 if itemsize(asked.dtype) < 4 else 0)) * asked.model.parameters
-    return out.add(name, "optimizer", (lane,), after=after, moved=float(moved), ops=1)
+    return out.add_task(name, "optimizer", (lane,), dependencies=after, memory_bytes=float(moved), ops=1)
 
 
-def keep_gradients(out: Writer, asked: Workload, lane: int, backwards: list[int], last: int) -> None:
+def keep_gradients(out: StepBuilder, asked: Workload, lane: int, backwards: list[int], last: int) -> None:
     """Gradients from the (first) backward task of their layer on, until the optimizer has used them."""
     for i, number in enumerate(backwards):
         layer = asked.model.layers[len(backwards) - 1 - i]
-        out.keep(lane, "gradients", layer.nbytes, number, last)
+        out.add_allocation(lane, "gradients", layer.nbytes, number, last)
 
 
 def states(asked: Workload, *, optimizer: bool = True) -> dict[str, int]:

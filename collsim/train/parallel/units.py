@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from ..workload.model import Layer, Model
-from ..workload.step import LayerWork
+from ..workload.step_graph import LayerWork
 
 _NUMBERED = re.compile(r"(.*?\.)?\d+(?=\.)")
 
@@ -114,7 +114,7 @@ class Unit:
     def hands(self) -> float:
         """Elements that a GPU hands on for a microbatch."""
         c = self.cut
-        return self.layers[-1].handed * c.micro / c.context / (c.tensor if c.sequence else 1)
+        return self.layers[-1].outputs * c.micro / c.context / (c.tensor if c.sequence else 1)
 
     @property
     def again(self) -> float:
@@ -131,7 +131,7 @@ class Unit:
     @cached_property
     def attention(self) -> tuple[LayerWork, ...]:
         """Of that what reads all of a sequence."""
-        return tuple(work for work, layer in zip(self.passed, self.layers, strict=True) if layer.cut == "heads")
+        return tuple(work for work, layer in zip(self.passed, self.layers, strict=True) if layer.partition == "heads")
 
     def computes(self, kind: str) -> tuple[LayerWork, ...]:
         """What a pass computes: F, B, or the halves of B (I gives the gradient of the input, W that of the
@@ -139,15 +139,15 @@ class Unit:
         if kind == "F":
             return self.passed
         if kind == "W":
-            return tuple(work._replace(back=True, waits=0) for work in self.passed)
+            return tuple(work._replace(is_backward=True, wait_count=0) for work in self.passed)
         times = 2 if kind == "B" else 1
         out = tuple(
             w._replace(
                 flops=w.flops * times,
-                moved=w.moved * times,
+                memory_bytes=w.memory_bytes * times,
                 ops=w.ops * times,
-                back=True,
-                waits=waited(layer, self.cut, back=True),
+                is_backward=True,
+                wait_count=waited(layer, self.cut, back=True),
             )
             for w, layer in zip(self.passed, self.layers, strict=True)
         )
@@ -169,7 +169,7 @@ class Unit:
     def keys(self) -> int:
         """Bytes of keys and values that one hop of the ring of context parallelism carries in a forward pass."""
         c = self.cut
-        total = sum(layer.keys for layer in self.layers) * c.micro * c.item
+        total = sum(layer.kv_size for layer in self.layers) * c.micro * c.item
         return round(total / c.context / c.tensor) if c.context > 1 else 0
 
 
@@ -202,7 +202,7 @@ def _in_turn(listed: Sequence[Unit]) -> Iterator[Unit]:
 def copied(model: Model) -> int:
     """Elements of the matrix that the head shares with the first layer; 0 where it has its own."""
     first, head = model.layers[0], model.layers[-1]
-    return first.tensors[0] if head.cut == "words" and not head.tensors and first.tensors else 0
+    return first.tensors[0] if head.partition == "vocab" and not head.tensors and first.tensors else 0
 
 
 # ---- of one layer ---------------------------------------------------------------------------------------------------
@@ -211,9 +211,9 @@ def copied(model: Model) -> int:
 def held(layer: Layer, cut: LayerCut) -> int:
     """Elements of a layer's parameters on a GPU: cut by columns all of them, by rows and words the first tensor."""
     t = cut.tensor * (cut.expert if layer.experts else 1)
-    if layer.cut == "column":
+    if layer.partition == "column":
         return sum(-(-n // t) for n in layer.tensors)
-    if layer.cut in ("row", "words") and layer.tensors:
+    if layer.partition in ("row", "vocab") and layer.tensors:
         rest = layer.tensors[1:] if not layer.experts else tuple(-(-n // cut.expert) for n in layer.tensors[1:])
         return -(-layer.tensors[0] // t) + sum(rest)
     return layer.parameters
@@ -221,11 +221,11 @@ def held(layer: Layer, cut: LayerCut) -> int:
 
 def kept(layer: Layer, cut: LayerCut) -> float:
     """Bytes of activations that a GPU keeps of a layer for a microbatch."""
-    elements, masks, t = layer.kept, layer.masks, cut.tensor
-    if cut.recompute == "selective" and layer.cut == "heads":
-        elements, masks = min(elements, layer.handed + layer.keys), 0.0
-    split = t if layer.cut in ("row", "heads") else 1
-    hidden = t if layer.cut == "heads" or (layer.cut == "words" and layer.kind != "embedding") else 1
+    elements, masks, t = layer.activations, layer.mask_bytes, cut.tensor
+    if cut.recompute == "selective" and layer.partition == "heads":
+        elements, masks = min(elements, layer.outputs + layer.kv_size), 0.0
+    split = t if layer.partition in ("row", "heads") else 1
+    hidden = t if layer.partition == "heads" or (layer.partition == "vocab" and layer.kind != "embedding") else 1
     if cut.sequence:
         split = hidden = t
     return (elements * cut.item / split + masks / hidden) * cut.micro / cut.context
@@ -234,31 +234,35 @@ def kept(layer: Layer, cut: LayerCut) -> float:
 def worked(number: int, layer: Layer, cut: LayerCut) -> LayerWork:
     """What a GPU computes of a layer in a forward pass of a microbatch."""
     t, samples = cut.tensor, cut.micro / cut.context
-    whole = {"column": layer.kept, "words": layer.kept, "row": layer.handed, "heads": 0.0}.get(layer.cut, layer.moved)
+    whole = {"column": layer.activations, "vocab": layer.activations, "row": layer.outputs, "heads": 0.0}.get(
+        layer.partition, layer.traffic
+    )
     if layer.kind == "embedding":
-        whole = layer.moved
-    if not layer.cut and cut.sequence:
+        whole = layer.traffic
+    if not layer.partition and cut.sequence:
         whole = 0.0
-    whole = min(whole, layer.moved)
-    moved = (whole + (layer.moved - whole) / t) * samples
-    share = t if layer.cut else 1
-    nbytes, width = (moved + held(layer, cut)) * cut.item, layer.width // (t if layer.cut == "words" else 1)
-    return LayerWork(number, layer.flops * samples / share, nbytes, layer.ops, width=width, waits=waited(layer, cut))
+    whole = min(whole, layer.traffic)
+    moved = (whole + (layer.traffic - whole) / t) * samples
+    share = t if layer.partition else 1
+    nbytes, width = (moved + held(layer, cut)) * cut.item, layer.width // (t if layer.partition == "vocab" else 1)
+    return LayerWork(
+        number, layer.flops * samples / share, nbytes, layer.ops, width=width, wait_count=waited(layer, cut)
+    )
 
 
 def sent(layer: Layer, cut: LayerCut, back: bool = False) -> list[Message]:
     """Collectives of a layer in a forward or backward pass of a microbatch."""
     out = []
     tokens = cut.micro / cut.context * cut.item
-    size = round(layer.handed * tokens)
-    if cut.expert > 1 and layer.experts and layer.cut == "row":
+    size = round(layer.outputs * tokens)
+    if cut.expert > 1 and layer.experts and layer.partition == "row":
         share = cut.tensor if cut.sequence else 1
-        out.append(Message("expert", "alltoall", round(layer.handed * layer.top * tokens / share), 2))
-    if cut.tensor > 1 and layer.cut == "row":
+        out.append(Message("expert", "alltoall", round(layer.outputs * layer.top_k * tokens / share), 2))
+    if cut.tensor > 1 and layer.partition == "row":
         kinds = ("allgather", "reduce_scatter") if cut.sequence else ("allreduce",)
         out += [Message("tensor", kind, size) for kind in kinds]
-    if cut.tensor > 1 and layer.cut == "words":
-        out += _of_words(layer, cut, back, size, round(layer.kept * tokens))
+    if cut.tensor > 1 and layer.partition == "vocab":
+        out += _of_words(layer, cut, back, size, round(layer.activations * tokens))
     return out
 
 

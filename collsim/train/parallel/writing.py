@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..pipelines.clock import in_turn
 from ..pipelines.orders import FORWARD, INPUT, WEIGHT, Action
-from ..workload.step import LayerWork, TrainingStep, Writer, require_tasks
+from ..workload.step_graph import LayerWork, StepBuilder, TaskOptions, TrainingStep, require_tasks
 from .placement import Groups, placed
 from .replicas import Replicas, replicas_of
 from .strategy import OPTIMIZERS, Workload
@@ -66,7 +66,8 @@ def box(units: Sequence[Unit], kind: str) -> PassBox:
     plain = computed(work for work, _ in works if work.layer not in ring)
     parts = [work for work, _ in works if work.layer in ring]
     behind, beside = (
-        computed(w._replace(flops=w.flops * s, moved=w.moved * s) for w in parts) for s in (1 / c, (c - 1) / c)
+        computed(w._replace(flops=w.flops * s, memory_bytes=w.memory_bytes * s) for w in parts)
+        for s in (1 / c, (c - 1) / c)
     )
     hops = [Message("context", "sendrecv", size, c - 1) for unit in units if unit.keys for size in _hops(unit, kind)]
     return PassBox(plain, beside, behind, together(hops), messages)
@@ -83,7 +84,7 @@ class SplitWriting:
     """One step of a Split under construction."""
 
     def __init__(self, split: Split, asked: Workload):
-        self.split, self.asked, self.out = split, asked, Writer()
+        self.split, self.asked, self.out = split, asked, StepBuilder()
         self.placed, self.stages = placed(split.grid(asked.ranks)), split.stages(asked)
         self.stage_ranks, self.lanes = split.pipe.stage_ranks, self.placed.lanes
         self.last: list[int | None] = [None] * len(self.lanes)
@@ -114,9 +115,9 @@ class SplitWriting:
             asked.micro_batch,
             asked.dtype,
             held,
-            tuple(self.out.alive),
-            again=again,
-            stages=len(self.lanes) > 1,
+            tuple(self.out.allocations),
+            recomputed_flops=again,
+            is_pipelined=len(self.lanes) > 1,
         )
 
     def entry(self, lane: int, entry: tuple[Action, ...], read: list[tuple[bool, int, int]]) -> None:
@@ -157,8 +158,8 @@ class SplitWriting:
             size = round(unit[0].arrives / self.parts) if unit else 0
             pairs, name = self.placed.pairs(lane, target), "activations" if forward else "gradients"
             stream = f"pipeline {lane}-{target}{'' if forward else ' back'}"
-            rest = {"stream": stream, "after": (done,), "micro": action.micro, "nbytes": size}
-            sent = self.out.add(name, "send", (lane, target), ranks=pairs[0], groups=pairs, **rest)
+            rest: TaskOptions = {"stream": stream, "dependencies": (done,), "microbatch": action.micro, "nbytes": size}
+            sent = self.out.add_task(name, "send", (lane, target), ranks=pairs[0], groups=pairs, **rest)
         self.results[forward, stage, action.micro] = done, sent
 
     # ---- passes -----------------------------------------------------------------------------------------------------
@@ -216,8 +217,9 @@ class SplitWriting:
         self, name: str, kind: str, lane: int, what: Computed, micro: int, layer: int, after: tuple[int, ...]
     ) -> int:
         """One box."""
-        rest = {"after": after, "layer": layer, "micro": micro, **what._asdict()}
-        return self.out.add(name, _KINDS[kind], (lane,), **rest)
+        rest: TaskOptions = {"dependencies": after, "layer": layer, "microbatch": micro, "layer_work": what.work}
+        rest |= {"flops": what.flops, "memory_bytes": what.moved, "ops": what.ops}
+        return self.out.add_task(name, _KINDS[kind], (lane,), **rest)
 
     def message(self, lane: int, message: Message, micro: int, after: tuple[int, ...]) -> int:
         """A collective of the lane's groups."""
@@ -241,8 +243,14 @@ class SplitWriting:
         bucket: int = -1,
     ) -> int:
         """A collective that all groups of a lane run at the same time."""
-        rest = {"after": after, "micro": micro, "nbytes": nbytes, "times": times, "bucket": bucket}
-        return self.out.add(name, kind, (lane,), stream=stream, ranks=groups[0], groups=groups, **rest)
+        rest: TaskOptions = {
+            "dependencies": after,
+            "microbatch": micro,
+            "nbytes": nbytes,
+            "repeats": times,
+            "bucket": bucket,
+        }
+        return self.out.add_task(name, kind, (lane,), stream=stream, ranks=groups[0], groups=groups, **rest)
 
     # ---- memory -----------------------------------------------------------------------------------------------------
 
@@ -255,14 +263,14 @@ class SplitWriting:
         end = self.last[lane]
         assert end is not None
         if kind != WEIGHT:
-            self.out.keep(lane, "activations", max((u.rebuilt for u in units), default=0), begun, end)
+            self.out.add_allocation(lane, "activations", max((u.rebuilt for u in units), default=0), begun, end)
         if kind != INPUT:
             since: dict[int, float] = {}
             for unit in units:
                 first = self.begun.pop((micro, unit.first))
                 since[first] = since.get(first, 0.0) + unit.resident
             for first, nbytes in since.items():
-                self.out.keep(lane, "activations", nbytes, first, end)
+                self.out.add_allocation(lane, "activations", nbytes, first, end)
 
     @cached_property
     def begun(self) -> dict[tuple[int, int], int]:
@@ -280,7 +288,9 @@ class SplitWriting:
             after = (*listed, *(() if behind is None else (behind,)))
             moved = OPTIMIZERS[self.asked.optimizer][1] + (2 if self.stages[0][0].cut.item < 4 else 0)
             own = self.data.own(lane)
-            number = self.out.add("optimizer", "optimizer", (lane,), after=after, moved=float(moved * own), ops=1)
+            number = self.out.add_task(
+                "optimizer", "optimizer", (lane,), dependencies=after, memory_bytes=float(moved * own), ops=1
+            )
             self.data.updated(lane, number)
 
     def copies(self, waits: list[tuple[int, ...]]) -> None:
@@ -295,7 +305,13 @@ class SplitWriting:
         after = tuple(
             dict.fromkeys([*waits[first], *waits[last], *(n for n in (self.last[first], self.last[last]) if n)])
         )
-        rest = {"stream": "replicate", "after": after, "nbytes": size, "ranks": pairs[0], "groups": pairs}
-        task = self.out.add("embedding", "allreduce", (first, last), **rest)
+        rest: TaskOptions = {
+            "stream": "replicate",
+            "dependencies": after,
+            "nbytes": size,
+            "ranks": pairs[0],
+            "groups": pairs,
+        }
+        task = self.out.add_task("embedding", "allreduce", (first, last), **rest)
         for lane in (first, last):
             waits[lane] = (*waits[lane], task)

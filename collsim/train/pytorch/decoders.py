@@ -7,12 +7,12 @@ Sources: torch 2.13, torch/distributed/tensor/parallel/style.py and loss.py; the
 from __future__ import annotations
 
 from ..parallel import TensorParallel
-from ..workload.decoder import Decoder
+from ..workload.decoder_shape import DecoderShape
 from .parts import listed
 
 _SIZES = """
 # The sizes of {model}, and which of its blocks each stage has.
-H, HEADS, KEYS, HEAD, FFN, WORDS, TOKENS = {h}, {heads}, {kv_heads}, {head}, {ffn}, {words}, {seq}
+H, HEADS, KEYS, HEAD, FFN, WORDS, TOKENS = {h}, {heads}, {kv_heads}, {head_dim}, {ffn}, {words}, {seq}
 STAGES = {stages}
 """
 _FLASH = """
@@ -162,7 +162,7 @@ def data(samples):
 
 def decoder_text(
     model: str,
-    sizes: Decoder,
+    sizes: DecoderShape,
     stages: list[tuple[int, int]],
     tensor: TensorParallel | None,
     again: str,
@@ -210,7 +210,7 @@ def _places(t: int, sequence: bool) -> str:
     return f"            x = x + self.positions(torch.arange(TOKENS, device=device){part})\n"
 
 
-def _tensor_text(sizes: Decoder, sequence: bool, again: str) -> str:
+def _tensor_text(sizes: DecoderShape, sequence: bool, again: str) -> str:
     """How tensor parallelism cuts the layers. A plan names the modules of a block, and checkpoint_wrapper hides them:
     what a plan does not find torch warns of and leaves whole."""
     out = "output_layouts=Shard(1)" if sequence else ""

@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import CollsimError
 from ..parallel import DDP, FSDP, ContextParallel, ExpertParallel, Split, TensorParallel, Workload, Zero
 from ..parallel.units import Unit, copied
-from ..workload.decoder import Decoder, decoder
+from ..workload.decoder_shape import DecoderShape, read_decoder_shape
 from .decoders import decoder_text, units_text
 from .parts import JOIN, OPTIMIZERS, ScriptedStep, head, plain, timed
 from .pipelines import SCHEDULES, SINGLE, held_stages
@@ -134,7 +134,7 @@ def script(step: ScriptedStep, split: Split) -> str:
     )
 
 
-def _sizes(asked: Workload, split: Split, listed: list[tuple[Unit, ...]]) -> Decoder | None:
+def _sizes(asked: Workload, split: Split, listed: list[tuple[Unit, ...]]) -> DecoderShape | None:
     """Those of a decoder whose ends are on the first and the last stage; None for what runs as units. Raises
     CollsimError for what neither can do."""
     context, expert, tensor = split.part(ContextParallel), split.part(ExpertParallel), split.part(TensorParallel)
@@ -143,7 +143,7 @@ def _sizes(asked: Workload, split: Split, listed: list[tuple[Unit, ...]]) -> Dec
         raise CollsimError(why, part=context.says)
     if expert is not None and expert.size > 1:
         raise CollsimError("no PyTorch script for {part}: torch has no module for experts", part=expert.says)
-    found = decoder(asked.model)
+    found = read_decoder_shape(asked.model)
     if found is not None and {"norm", "head"} <= {unit.name for unit in listed[-1]}:
         _require_whole(asked.model.name, found, tensor)
         return found
@@ -155,7 +155,7 @@ def _sizes(asked: Workload, split: Split, listed: list[tuple[Unit, ...]]) -> Dec
     return None
 
 
-def _require_whole(name: str, sizes: Decoder, tensor: TensorParallel | None) -> None:
+def _require_whole(name: str, sizes: DecoderShape, tensor: TensorParallel | None) -> None:
     """Refuse parts of heads, and of a sequence that is cut into unequal parts."""
     if tensor is None or tensor.size == 1:
         return
@@ -198,7 +198,7 @@ def _autocast(asked: Workload, dims: dict[str, int]) -> str | None:
     return asked.dtype if dims["dp"] == 1 and asked.dtype != "float32" else None
 
 
-def _otherwise(asked: Workload, split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
+def _otherwise(asked: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
     """What the step does and torch does otherwise, as a comment."""
     data, pipe, said = split.data, split.pipe, []
     if data is not None and dims["dp"] > 1:
@@ -218,7 +218,7 @@ def _otherwise(asked: Workload, split: Split, sizes: Decoder | None, dims: dict[
 
 
 def _model(
-    asked: Workload, split: Split, listed: list[tuple[Unit, ...]], sizes: Decoder | None, dims: dict[str, int]
+    asked: Workload, split: Split, listed: list[tuple[Unit, ...]], sizes: DecoderShape | None, dims: dict[str, int]
 ) -> str:
     """The modules, and which part of them each stage has."""
     name, again = plain(asked.model.name), asked.recompute
@@ -235,7 +235,7 @@ def _ranges(counts: list[int]) -> list[tuple[int, int]]:
     return list(pairwise(ends))
 
 
-def _imports(asked: Workload, split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
+def _imports(asked: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
     """The modules that the script needs."""
     lines = ["import torch.nn.functional as F"] if sizes is not None else []
     lines += ["from torch import nn"]
@@ -301,7 +301,7 @@ def _reduced(data: DDP | Zero | FSDP, dtype: str) -> str:
     return data.reduce_dtype or dtype
 
 
-def _made(split: Split, sizes: Decoder | None, dims: dict[str, int]) -> str:
+def _made(split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
     """`make(number)`: a stage, cut and shared before it has memory."""
     tied = "    tie(stage)\n" if sizes is not None and sizes.tied else ""
     before = ("    cut(stage)\n" if dims["tp"] > 1 else "") + tied

@@ -123,7 +123,7 @@ def _whole(step: ScriptedStep, join: str, wrap: str, body: str, report: str) -> 
 
 def _same_tensors(model: Model) -> str:
     sizes = [n for layer in model.layers for n in layer.tensors]
-    used = list(reversed(model.arrival))
+    used = list(reversed(model.gradient_order))
     order = "range(len(TENSORS))" if used == list(range(len(used))) else f"[\n{listed(used)}\n]"
     buffers = ", ".join(str(n) for layer in model.layers for n in layer.buffers)
     many = f"\n{listed([n for layer in model.layers for n in layer.buffers])}\n" if len(buffers) > 100 else buffers

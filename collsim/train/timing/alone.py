@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..workload.step import COMPUTE, Spans, TrainingStep
+from ..workload.step_graph import COMPUTE, Spans, TrainingStep
 from .spans import add, slower
 
 Floats = npt.NDArray[np.float64]
@@ -21,12 +21,12 @@ def alone(step: TrainingStep, seconds: Floats, interference: float) -> tuple[Flo
     begin: list[float] = []
     end: list[float] = []
     busy: list[Spans] = [[] for _ in step.lanes]
-    for task, before, spent in zip(step.tasks, step.before, seconds.tolist(), strict=True):
+    for task, before, spent in zip(step.tasks, step.predecessors, seconds.tolist(), strict=True):
         start = max([end[b] for b in before]) if before else 0.0
         stop = start + spent
         if interference and task.stream == COMPUTE:
             stop = max(slower(start, spent, busy[lane], interference) for lane in task.lanes)
-        elif interference and task.communicates and spent:
+        elif interference and task.is_communication and spent:
             for lane in task.lanes:
                 add(busy[lane], start, stop)
         begin.append(start)

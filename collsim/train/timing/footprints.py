@@ -12,8 +12,8 @@ from ...schedule import Schedule
 from ...simulate.ordered import Places
 from ...simulate.paths import Slots
 from ...simulate.run import chunk_bytes
-from ..workload.collectives import Collectives
-from ..workload.step import StepTask, TrainingStep
+from ..workload.collective_model import CollectiveModel
+from ..workload.step_graph import StepTask, TrainingStep
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -55,13 +55,13 @@ class Footprints:
         links: how many the network has, with those of helpers.
     """
 
-    def __init__(self, steps: Iterable[TrainingStep], network: Collectives):
+    def __init__(self, steps: Iterable[TrainingStep], network: CollectiveModel):
         self.network = network
         placed = (
-            (network.plan(group, task), group)
+            (network.build_schedule(group, task), group)
             for step in steps
-            for task in network.different(step)
-            for group in step.groups(task)
+            for task in network.list_distinct(step)
+            for group in step.get_groups(task)
         )
         self.places = Places.of(network.topology, list(placed))
         self.links = len(self.places.topology.links)
@@ -70,7 +70,7 @@ class Footprints:
 
     def of(self, step: TrainingStep, task: StepTask) -> Footprint:
         """What a collective of a step crosses."""
-        key = self.network.like(step, task)
+        key = self.network.make_key(step, task)
         if key not in self._known:
             self._known[key] = self._footprint(list(self._routes(step, task)))
         return self._known[key]
@@ -80,12 +80,12 @@ class Footprints:
         out = np.zeros(self.links)
         for task in (step.tasks[i] for i in step.collectives):
             found = self.of(step, task)
-            out[found.links] += task.times * found.nbytes
+            out[found.links] += task.repeats * found.nbytes
         return np.rint(out).astype(np.int64)
 
     def alike(self, group: tuple[int, ...], task: StepTask) -> bytes:
         """A key that groups have in common for which a collective takes as long: equal links, used in the same way."""
-        plan = self.network.plan(group, task)
+        plan = self.network.build_schedule(group, task)
         if id(plan) not in self._pairs:
             self._pairs[id(plan)] = sent_by_pairs(plan, task.nbytes)[:2]
         src, dst = self._pairs[id(plan)]
@@ -108,8 +108,8 @@ class Footprints:
     def _routes(self, step: TrainingStep, task: StepTask) -> Iterator[tuple[Longs, Longs, Floats]]:
         """(hops,) links, numbers of the groups that cross them, and bytes."""
         by_plan: dict[int, tuple[Schedule, list[tuple[int, tuple[int, ...]]]]] = {}
-        for number, group in enumerate(step.groups(task)):
-            plan = self.network.plan(group, task)
+        for number, group in enumerate(step.get_groups(task)):
+            plan = self.network.build_schedule(group, task)
             by_plan.setdefault(id(plan), (plan, []))[1].append((number, group))
         for plan, groups in by_plan.values():
             src, dst, nbytes = sent_by_pairs(plan, task.nbytes)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..workload.step import TrainingStep
+from ..workload.step_graph import TrainingStep
 from .footprints import Footprint, Footprints
 
 Floats = npt.NDArray[np.float64]

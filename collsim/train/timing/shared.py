@@ -21,8 +21,8 @@ from ...errors import CollsimError
 from ...limits import Extent, require
 from ...simulate import Launch, OrderedRun, simulate, simulate_ordered
 from ...simulate.conditions import conditions
-from ..workload.collectives import Collectives
-from ..workload.step import StepTask, TrainingStep
+from ..workload.collective_model import CollectiveModel
+from ..workload.step_graph import StepTask, TrainingStep
 from .alone import alone
 from .footprints import Footprints
 from .meeting import Meeting, Place
@@ -55,7 +55,7 @@ class SharedPart:
 
 
 def shared(
-    parts: Sequence[Part], network: Collectives, background: Any = None, eager: bool = False
+    parts: Sequence[Part], network: CollectiveModel, background: Any = None, eager: bool = False
 ) -> list[SharedPart]:
     """Run the steps at the same time, under either rule of sending.
 
@@ -110,12 +110,12 @@ class _Entry:
     nbytes: int
 
 
-def _entry(group: tuple[int, ...], task: StepTask, seconds: float, network: Collectives) -> _Entry:
+def _entry(group: tuple[int, ...], task: StepTask, seconds: float, network: CollectiveModel) -> _Entry:
     """The pause and the bytes with which a collective takes `seconds` by itself."""
-    plan = network.plan(group, task)
+    plan = network.build_schedule(group, task)
     if not len(plan):
         return _Entry(seconds, None, 0)
-    if not network.predicted(group, task):
+    if not network.is_predicted(group, task):
         return _Entry(0.0, plan, task.nbytes)
 
     def links(nbytes: int) -> float:
@@ -146,7 +146,7 @@ class _Shared:
         written: collectives that are written out, since they meet another.
     """
 
-    def __init__(self, parts: Sequence[Part], network: Collectives, background: Any, eager: bool):
+    def __init__(self, parts: Sequence[Part], network: CollectiveModel, background: Any, eager: bool):
         self.parts, self.network, self.background, self.eager = parts, network, background, eager
         steps = [part.step for part in parts]
         self.footprints = Footprints(steps, network)
@@ -169,10 +169,10 @@ class _Shared:
             seconds, known = part.seconds.copy(), dict[Any, float]()
             for i in part.step.collectives:
                 task = part.step.tasks[i]
-                key = self.network.like(part.step, task)
+                key = self.network.make_key(part.step, task)
                 if key not in known:
-                    known[key] = max(self.network.seconds(group, task) for group in part.step.groups(task))
-                seconds[i] = task.times * known[key]
+                    known[key] = max(self.network.time_group(group, task) for group in part.step.get_groups(task))
+                seconds[i] = task.repeats * known[key]
             out.append(seconds)
         return out
 
@@ -183,15 +183,15 @@ class _Shared:
         for s, i in self.written:
             if i not in self._entries[s]:
                 step = self.parts[s].step
-                self._entries[s][i] = [(g, self._entry(g, step.tasks[i])) for g in step.groups(step.tasks[i])]
+                self._entries[s][i] = [(g, self._entry(g, step.tasks[i])) for g in step.get_groups(step.tasks[i])]
 
     def _require_room(self) -> None:
         rows = entries = 0
         for s, i in self.written:
             step = self.parts[s].step
-            for group in step.groups(step.tasks[i]):
-                rows += step.tasks[i].times * len(self.network.plan(group, step.tasks[i]))
-                entries += step.tasks[i].times
+            for group in step.get_groups(step.tasks[i]):
+                rows += step.tasks[i].repeats * len(self.network.build_schedule(group, step.tasks[i]))
+                entries += step.tasks[i].repeats
         require(
             "running at once all collectives that meet on a link",
             Extent(rows=rows, numbers=_ENTRY * entries),
@@ -199,7 +199,7 @@ class _Shared:
         )
 
     def _entry(self, group: tuple[int, ...], task: StepTask) -> _Entry:
-        seconds = self.network.seconds(group, task)
+        seconds = self.network.time_group(group, task)
         key = self.footprints.alike(group, task), seconds, task.kind, task.nbytes, task.algorithm, task.options
         if key not in self._known:
             self._known[key] = _entry(group, task, seconds, self.network)
@@ -225,20 +225,20 @@ def _listed(
     """Add the launches of a step: of what is written out, and of all that waits for it. What comes before ends when it
     ends anyway."""
     later = np.zeros(len(step.tasks), bool)
-    for number, before in enumerate(step.before):
+    for number, before in enumerate(step.predecessors):
         later[number] = number in written or any(later[b] for b in before)
     out: list[_Chain] = []
     last: dict[int, tuple[int, ...]] = {}  # of each task the launches with which it has ended
     moments: dict[float, int] = {}
     for chain in _chains(step, written, later):
-        before = step.before[chain[0]]
+        before = step.predecessors[chain[0]]
         after = {n for b in before if later[b] for n in last[b]}
         moment = max((float(end[b]) for b in before if not later[b]), default=0.0)
         if moment not in moments:
             launches.append(Launch((), moment))
             moments[moment] = len(launches) - 1
         waits = tuple(sorted(after | {moments[moment]}))
-        rows = _launched(launches, waits, written.get(chain[0]), step.tasks[chain[0]].times, seconds[chain])
+        rows = _launched(launches, waits, written.get(chain[0]), step.tasks[chain[0]].repeats, seconds[chain])
         last.update(dict.fromkeys(chain, tuple(row[-1] for row in rows)))
         out.append((chain, rows))
     return out
@@ -265,13 +265,13 @@ def _launched(
 def _chains(step: TrainingStep, written: dict[int, _Entries], later: npt.NDArray[np.bool_]) -> list[list[int]]:
     """The tasks marked in `later`, in entries of the run: pauses that nothing comes between are one."""
     waited = np.zeros(len(step.tasks), int)
-    for before in step.before:
+    for before in step.predecessors:
         for b in before:
             waited[b] += 1
     out: list[list[int]] = []
     last: dict[int, int] = {}
     for number in np.flatnonzero(later).tolist():
-        before = step.before[number]
+        before = step.predecessors[number]
         if number not in written and len(before) == 1 and waited[before[0]] == 1 and before[0] not in written:
             out[last[before[0]]].append(number)
             last[number] = last[before[0]]

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from operator import itemgetter
 
-from ..workload.step import Spans
+from ..workload.step_graph import Spans
 
 
 def add(busy: Spans, start: float, end: float) -> None:

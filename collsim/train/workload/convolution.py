@@ -8,12 +8,16 @@ from .model import Layer, Model
 
 
 @dataclass
-class Image:
-    """A network under construction: the shape of what flows, and the layers so far.
+class ConvolutionBuilder:
+    """A network under construction: the shape of the activations so far, and the layers.
 
-    What is kept for the backward pass: each convolution's output (its BatchNorm reads it again) and each ReLU's (the
-        next convolution
-    reads it again; ReLU works in place).
+    Kept for the backward pass are each convolution's output (its BatchNorm reads it again) and each ReLU's (the next
+    convolution reads it again; ReLU works in place).
+
+    Attributes:
+        channels: Channels of the activations.
+        side: Height and width of the activations.
+        layers: Layers so far.
     """
 
     channels: int = 3
@@ -22,10 +26,10 @@ class Image:
 
     @property
     def size(self) -> int:
-        """Elements of what flows, per sample."""
+        """Elements of the activations, per sample."""
         return self.channels * self.side * self.side
 
-    def convolution(
+    def add_convolution(
         self,
         name: str,
         channels: int,
@@ -36,77 +40,94 @@ class Image:
         bias: bool = False,
         relu: bool = False,
     ) -> None:
-        """A convolution with as much padding as keeps the side at stride 1."""
-        before, width = self.size, self.channels // groups
-        weights = channels * width * kernel * kernel
+        """Add a convolution with as much padding as keeps the side at stride 1.
+
+        Args:
+            name: Name of the layer.
+            channels: Channels of its output.
+            kernel: Height and width of its kernel.
+            stride: Stride in both directions.
+            groups: Groups of channels.
+            bias: Whether it has a bias vector.
+            relu: Whether a ReLU follows.
+        """
+        inputs, group_width = self.size, self.channels // groups
+        weights = channels * group_width * kernel * kernel
         self.channels, self.side = channels, -(-self.side // stride)
-        moved = before + self.size * (3 if relu else 1)
-        tensors = (weights, channels) if bias else (weights,)
-        flops = 2.0 * weights * self.side**2
-        self._add(name, tensors, flops, moved, self.size, "convolution", 1 + relu, width if groups > 1 else 0)
+        passes = 3 if relu else 1  # ReLU reads and writes the output once more
+        layer = Layer(
+            name,
+            (weights, channels) if bias else (weights,),
+            flops=2.0 * weights * self.side**2,
+            traffic=inputs + self.size * passes,
+            activations=self.size,
+            outputs=self.size,
+            kind="convolution",
+            ops=1 + relu,
+            width=group_width if groups > 1 else 0,
+        )
+        self.layers.append(layer)
 
-    def norm(self, name: str, *, relu: bool = True, add: bool = False) -> None:
-        """BatchNorm (reads twice, writes once), with what follows it: the residual's addition, ReLU in place."""
-        moved = self.size * (3 + 3 * add + 2 * relu)
-        buffers = (self.channels, self.channels)
-        kept = self.size if relu else 0
-        self._add(name, (self.channels, self.channels), 0.0, moved, kept, "norm", 1 + add + relu, 0, buffers)
+    def add_norm(self, name: str, *, relu: bool = True, add: bool = False) -> None:
+        """Add a BatchNorm, which reads twice and writes once, and what follows it.
 
-    def pool(self, name: str, kernel: int, stride: int) -> None:
-        """Max pooling; keeps its output and where the largest were (int64, twice four bytes)."""
-        before = self.size
+        Args:
+            name: Name of the layer.
+            relu: Whether a ReLU follows, in place.
+            add: Whether the residual is added.
+        """
+        layer = Layer(
+            name,
+            (self.channels, self.channels),
+            traffic=self.size * (3 + 3 * add + 2 * relu),
+            activations=self.size * relu,
+            outputs=self.size,
+            kind="norm",
+            ops=1 + add + relu,
+            buffers=(self.channels, self.channels),
+        )
+        self.layers.append(layer)
+
+    def add_max_pool(self, name: str, kernel: int, stride: int) -> None:
+        """Add max pooling `name` over `kernel` x `kernel` elements; it keeps its output and the positions of the
+        maxima (int64)."""
+        inputs = self.size
         self.side = -(-self.side // stride)
-        self._add(
+        layer = Layer(
             name,
-            (),
-            float(kernel * kernel * self.size),
-            before + self.size,
-            self.size,
-            "elementwise",
-            1,
-            0,
-            (),
-            8 * self.size,
+            flops=float(kernel * kernel * self.size),
+            traffic=inputs + self.size,
+            activations=self.size,
+            outputs=self.size,
+            mask_bytes=8 * self.size,
+            kind="elementwise",
         )
+        self.layers.append(layer)
 
-    def average(self, name: str, side: int = 1) -> None:
-        """Average pooling to a side."""
-        before, self.side = self.size, side
-        self._add(name, (), float(before), before + self.size, 0, "elementwise")
+    def add_average_pool(self, name: str, side: int = 1) -> None:
+        """Add average pooling `name` to `side` x `side` elements."""
+        inputs, self.side = self.size, side
+        traffic = inputs + self.size
+        self.layers.append(Layer(name, flops=float(inputs), traffic=traffic, outputs=self.size, kind="elementwise"))
 
-    def linear(self, name: str, out: int, *, relu: bool = False) -> None:
-        """A fully connected layer of everything that flows; ReLU and dropout behind it where asked."""
-        before = self.size
-        self.channels, self.side = out, 1
-        kept, masks = (2 * out, out) if relu else (0, 0)
-        self._add(
+    def add_linear(self, name: str, columns: int, *, relu: bool = False) -> None:
+        """Add a fully connected layer `name` with so many `columns` (outputs), with ReLU and dropout behind it if
+        `relu`."""
+        inputs = self.size
+        self.channels, self.side = columns, 1
+        layer = Layer(
             name,
-            (before * out, out),
-            2.0 * before * out,
-            before + out * (1 + 4 * relu),
-            kept,
-            "gemm",
-            1 + 2 * relu,
-            0,
-            (),
-            masks,
+            (inputs * columns, columns),
+            flops=2.0 * inputs * columns,
+            traffic=inputs + columns * (1 + 4 * relu),
+            activations=2 * columns * relu,
+            outputs=columns,
+            mask_bytes=columns * relu,
+            ops=1 + 2 * relu,
         )
+        self.layers.append(layer)
 
-    def _add(
-        self,
-        name: str,
-        tensors: tuple[int, ...],
-        flops: float,
-        moved: float,
-        kept: float,
-        kind: str,
-        ops: int = 1,
-        width: int = 0,
-        buffers: tuple[int, ...] = (),
-        masks: float = 0.0,
-    ) -> None:
-        self.layers.append(Layer(name, tensors, flops, moved, kept, self.size, masks, kind, ops, buffers, width))
-
-    def model(self, name: str, source: str) -> Model:
-        """The finished table, for images of 3 x 224 x 224 float32."""
+    def build_model(self, name: str, source: str) -> Model:
+        """Build the finished model `name`, for images of 3 x 224 x 224 float32; `source` says where its shapes come
+        from."""
         return Model(name, tuple(self.layers), 0, 3 * 224 * 224 * 4, source)

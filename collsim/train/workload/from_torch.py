@@ -1,19 +1,30 @@
 """A Model from a torch.nn.Module: run once, its leaves become layers.
 
-FLOPs are torch's own count (torch.utils.flop_counter) of what each leaf does; attention that is a function and no
-module is booked to the leaf that ran before it. On the device `meta` nothing is computed.
+FLOPs are torch's own count (torch.utils.flop_counter) of each leaf. Attention that is a function and no module counts
+for the leaf that ran before it. On the device `meta` nothing is computed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...errors import CollsimError
 from .model import Layer, Model
 
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Module
+    from torch.utils.flop_counter import FlopCounterMode
+    from torch.utils.hooks import RemovableHandle
+
+#: What modules take and return: tensors in tuples, lists and dictionaries.
+Tensors: TypeAlias = "Tensor | tuple[Tensors, ...] | list[Tensors] | Mapping[str, Tensors] | None"
+#: Kinds of layer, by a word in the name of the module's class.
 _KINDS = {
     "Linear": "gemm",
     "Conv": "convolution",
@@ -23,113 +34,133 @@ _KINDS = {
 }
 
 
-def from_torch(module: Any, inputs: tuple[Any, ...], name: str | None) -> Model:
-    """See `Model.from_torch`."""
+def trace_module(module: Module, inputs: tuple[Tensor, ...], name: str | None) -> Model:
+    """Run `module` once on `inputs` and return its layers as the Model `name`; see `Model.from_torch`."""
     try:
-        torch, counter = import_module("torch"), import_module("torch.utils.flop_counter")
+        torch, flop_counter = import_module("torch"), import_module("torch.utils.flop_counter")
     except ImportError as error:
         raise CollsimError("Model.from_torch needs torch: pip install 'collsim[torch]'") from error
     if not isinstance(module, torch.nn.Module) or not inputs or not isinstance(inputs[0], torch.Tensor):
-        why = "from_torch wants a torch.nn.Module and its inputs, got {kind} and {inputs} inputs"
-        raise CollsimError(why, kind=type(module).__name__, inputs=len(inputs))
+        message = "from_torch wants a torch.nn.Module and its inputs, got {kind} and {inputs} inputs"
+        raise CollsimError(message, kind=type(module).__name__, inputs=len(inputs))
     if not inputs[0].dim() or not len(inputs[0]):
         raise CollsimError(
             "from_torch: the first dimension of the first input is the batch; it must hold at least one sample"
         )
-    seen = _Seen(torch, len(inputs[0]))
-    with counter.FlopCounterMode(display=False) as flops, torch.no_grad():
-        hooks = [hook for leaf, at in _leaves(module) for hook in seen.watch(leaf, at, flops)]
+    recorder = _LeafRecorder(torch, len(inputs[0]))
+    with flop_counter.FlopCounterMode(display=False) as counter, torch.no_grad():
+        hooks = [hook for leaf, label in _list_leaves(module) for hook in recorder.watch(leaf, label, counter)]
         try:
             module(*inputs)
-        except Exception as error:  # whatever a stranger's module raises
-            why = "from_torch: {kind} does not run on these inputs: {error}"
-            raise CollsimError(why, kind=type(module).__name__, error=str(error)[:400]) from error
+        except Exception as error:  # whatever a user's module raises
+            message = "from_torch: {kind} does not run on these inputs: {error}"
+            raise CollsimError(message, kind=type(module).__name__, error=str(error)[:400]) from error
         finally:
             for hook in hooks:
                 hook.remove()
-        seen.close(flops)
-    seen.leftover(module)
+        recorder.assign_flops(counter)
+    recorder.require_all_parameters(module)
     size = inputs[0].numel() // len(inputs[0])
-    tokens = size if not inputs[0].dtype.is_floating_point else 0
+    tokens = 0 if inputs[0].dtype.is_floating_point else size
     source = f"torch {torch.__version__}, FLOPs by torch.utils.flop_counter"
-    return Model(name or type(module).__name__, tuple(seen.layers()), tokens, size * inputs[0].element_size(), source)
+    layers = tuple(recorder.build_layers())
+    return Model(name or type(module).__name__, layers, tokens, size * inputs[0].element_size(), source)
 
 
-def _leaves(module: Any) -> Iterator[tuple[Any, str]]:
-    """Modules that hold parameters of their own, or nothing below them, with their names."""
-    for at, child in module.named_modules():
+def _list_leaves(module: Module) -> Iterator[tuple[Module, str]]:
+    """Modules that have parameters of their own, or no children, with their names."""
+    for label, child in module.named_modules():
         if next(child.children(), None) is None or next(child.parameters(recurse=False), None) is not None:
-            yield child, at or type(child).__name__
+            yield child, label or type(child).__name__
 
 
-class _Seen:
-    """What ran, in the order of its first run."""
+@dataclass
+class _LeafRecord:
+    """What a leaf holds, and what the whole batch cost in it; attributes as those of `Layer`."""
 
-    def __init__(self, torch: Any, batch: int):
+    tensors: tuple[int, ...]
+    buffers: tuple[int, ...]
+    kind: str
+    width: int
+    dtype: str
+    flops: float = 0.0
+    traffic: float = 0.0
+    activations: float = 0.0
+    outputs: float = 0.0
+    ops: int = 0
+
+
+class _LeafRecorder:
+    """Records the leaves of a module in the order of their first run."""
+
+    def __init__(self, torch: ModuleType, batch: int):
         self.torch, self.batch = torch, batch
-        self.found: dict[str, dict[str, Any]] = {}
-        self.owned: set[int] = set()
-        self.before, self.last = 0.0, ""
+        self.records: dict[str, _LeafRecord] = {}
+        self._counted_parameters: set[int] = set()
+        self._counted_flops, self._latest_leaf = 0.0, ""
 
-    def watch(self, leaf: Any, at: str, flops: Any) -> list[Any]:
+    def watch(self, leaf: Module, label: str, counter: FlopCounterMode) -> list[RemovableHandle]:
+        """Register hooks that record each run of the `leaf` named `label`; `counter` counts FLOPs."""
         return [
-            leaf.register_forward_pre_hook(lambda *_: self.close(flops)),
-            leaf.register_forward_hook(lambda leaf, given, out: self.ran(leaf, at, given, out, flops)),
+            leaf.register_forward_pre_hook(lambda *_: self.assign_flops(counter)),
+            leaf.register_forward_hook(lambda leaf, inputs, output: self._record(leaf, label, inputs, output, counter)),
         ]
 
-    def close(self, flops: Any) -> None:
-        """What was computed since the last leaf belongs to it."""
-        total = float(flops.get_total_flops())
-        if self.last:
-            self.found[self.last]["flops"] += total - self.before
-        self.before = total
+    def assign_flops(self, counter: FlopCounterMode) -> None:
+        """Count the FLOPs since the last leaf for that leaf."""
+        total = float(counter.get_total_flops())
+        if self._latest_leaf:
+            self.records[self._latest_leaf].flops += total - self._counted_flops
+        self._counted_flops = total
 
-    def ran(self, leaf: Any, at: str, given: Any, out: Any, flops: Any) -> None:
-        total = float(flops.get_total_flops())
-        record = self.found.setdefault(at, self.held(leaf))
-        read, written = self.elements(given), self.elements(out)
-        record["flops"] += total - self.before
-        record["moved"] += read + written
-        record["kept"] += written
-        record["handed"] = written
-        record["ops"] += 1
-        self.before, self.last = total, at
+    def _record(self, leaf: Module, label: str, inputs: Tensors, output: Tensors, counter: FlopCounterMode) -> None:
+        total = float(counter.get_total_flops())
+        if label not in self.records:
+            self.records[label] = self._create_record(leaf)
+        record = self.records[label]
+        elements_read, elements_written = self._count_elements(inputs), self._count_elements(output)
+        record.flops += total - self._counted_flops
+        record.traffic += elements_read + elements_written
+        record.activations += elements_written
+        record.outputs = elements_written
+        record.ops += 1
+        self._counted_flops, self._latest_leaf = total, label
 
-    def held(self, leaf: Any) -> dict[str, Any]:
+    def _create_record(self, leaf: Module) -> _LeafRecord:
         """Parameters and float buffers that no leaf before it has."""
-        fresh = [p for p in leaf.parameters(recurse=False) if id(p) not in self.owned]
-        self.owned |= {id(p) for p in fresh}
+        parameters = [p for p in leaf.parameters(recurse=False) if id(p) not in self._counted_parameters]
+        self._counted_parameters |= {id(p) for p in parameters}
         buffers = [b.numel() for b in leaf.buffers(recurse=False) if b.dtype.is_floating_point and b.dim()]
-        kind = next((k for word, k in _KINDS.items() if word in type(leaf).__name__), "elementwise")
-        return {
-            "tensors": tuple(p.numel() for p in fresh),
-            "buffers": tuple(buffers),
-            "kind": kind,
-            "width": getattr(leaf, "in_channels", 0) // leaf.groups if getattr(leaf, "groups", 1) > 1 else 0,
-            "dtype": str(fresh[0].dtype).removeprefix("torch.") if fresh else "float32",
-            "flops": 0.0,
-            "moved": 0.0,
-            "kept": 0.0,
-            "handed": 0.0,
-            "ops": 0,
-        }
+        kind = next((kind for word, kind in _KINDS.items() if word in type(leaf).__name__), "elementwise")
+        groups, width = getattr(leaf, "groups", 1), 0
+        if groups > 1:
+            width = getattr(leaf, "in_channels", 0) // groups
+        dtype = "float32"
+        if parameters:
+            dtype = str(parameters[0].dtype).removeprefix("torch.")
+        return _LeafRecord(tuple(p.numel() for p in parameters), tuple(buffers), kind, width, dtype)
 
-    def elements(self, values: Any) -> float:
+    def _count_elements(self, values: Tensors) -> float:
         """Elements of all tensors in a nest of tuples, lists and dictionaries."""
         if isinstance(values, self.torch.Tensor):
             return float(values.numel())
         if isinstance(values, dict):
             values = list(values.values())
-        return math.fsum(self.elements(v) for v in values) if isinstance(values, tuple | list) else 0.0
+        if isinstance(values, tuple | list):
+            return math.fsum(self._count_elements(value) for value in values)
+        return 0.0
 
-    def leftover(self, module: Any) -> None:
-        """Parameters of modules that never ran: DDP would wait for them."""
-        missing = [at for at, p in module.named_parameters() if id(p) not in self.owned]
+    def require_all_parameters(self, module: Module) -> None:
+        """Refuse a `module` of which some never ran: DDP would wait for the gradients of its parameters."""
+        missing = [label for label, p in module.named_parameters() if id(p) not in self._counted_parameters]
         if missing:
-            why = "from_torch: {missing} ({count} in all) belongs to no module that ran; DDP calls it unused"
-            raise CollsimError(why, missing=missing[0], count=len(missing))
+            message = "from_torch: {missing} ({count} in all) belongs to no module that ran; DDP calls it unused"
+            raise CollsimError(message, missing=missing[0], count=len(missing))
 
-    def layers(self) -> Iterator[Layer]:
-        for at, record in self.found.items():
-            per_sample = {k: record[k] / self.batch for k in ("flops", "moved", "kept", "handed")}
-            yield Layer(at, **{**record, **per_sample})
+    def build_layers(self) -> Iterator[Layer]:
+        """Build a Layer for each record, with figures per sample."""
+        for label, record in self.records.items():
+            figures = dict(vars(record))
+            for name in ("flops", "traffic", "activations", "outputs"):
+                figures[name] /= self.batch
+            yield Layer(label, **figures)

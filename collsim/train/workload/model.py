@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,78 +17,91 @@ from ...units import parse_count
 
 if TYPE_CHECKING:
     import pandas as pd
+    import torch
 
-#: How tensor parallelism cuts a layer: its columns (output), its rows (input; the result is summed), heads, words.
-CUTS = ("", "column", "row", "heads", "words")
-KINDS = ("gemm", "convolution", "attention", "flash", "norm", "embedding", "elementwise", "moe")
+#: How tensor parallelism partitions a layer: by columns (its output), by rows (its input; results are summed), by
+#: attention heads, by vocabulary; "" where it does not.
+PARTITIONS = ("", "column", "row", "heads", "vocab")
+LAYER_KINDS = ("gemm", "convolution", "attention", "flash", "norm", "embedding", "elementwise", "moe")
 _MOST = 1e30  # of any figure of a layer: sums of such stay finite
 MOST_LAYERS = 100_000
-TOO_MANY = "model {name!r} has {layers:,} layers; {most:,} is the most"
+TOO_MANY_LAYERS = "model {name!r} has {layers:,} layers; {most:,} is the most"
+#: Attributes of a Layer by what they hold.
+_SIZES = ("tensors", "buffers")
+_FIGURES = ("flops", "traffic", "activations", "outputs", "mask_bytes", "kv_size")
+_COUNTS = ("ops", "width", "experts", "top_k", "heads")
+_WORDS = ("name", "kind", "dtype", "partition")
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer: what it holds, and what a sample costs in it.
+    """One layer: what it holds, and what one sample costs in it.
 
     Attributes:
-        name: unique in its model.
-        tensors: elements of each parameter tensor, in the order of registration. buffers: the same of float buffers
-            (BatchNorm's).
-        flops: floating point operations of the forward pass per sample (two for a multiply-add).
-        moved: elements of activations that the forward pass reads and writes per sample; parameters come on top, once a
-            pass.
-        kept: elements of activations kept for the backward pass per sample. masks: bytes kept per sample whatever the
-            type.
-        handed: elements handed to the next layer per sample.
+        name: Name, unique in its model.
+        tensors: Elements of each parameter tensor, in the order of registration.
+        flops: Floating point operations of the forward pass per sample (two for a multiply-add).
+        traffic: Elements of activations that the forward pass reads and writes per sample; parameters come on top, once
+            a pass.
+        activations: Elements of activations that are kept for the backward pass per sample.
+        outputs: Elements that the next layer receives per sample.
+        mask_bytes: Bytes that are kept for the backward pass per sample, whatever the type (dropout masks, indices).
         kind: gemm, convolution, attention, flash (causal attention in one kernel that stores no scores), norm,
             embedding, elementwise or moe.
-        ops: operations that the forward pass launches, as eager PyTorch does.
-        width: channels of a group of a grouped convolution, tokens of a sequence in flash attention, columns of a
-            matrix that may be no multiple of what is read at once; 0 for everything else.
-        dtype: of its parameters and their gradients.
-        cut: how tensor parallelism cuts it: column, row, heads or words; empty where it does not.
-        experts: of a mixture of experts: how many share its tensors evenly; 0 for none. top: of these each token goes
-            to so many.
-        keys: elements of keys and values per sample, which context parallelism passes on.
-        heads: of attention, which tensor parallelism shares evenly; 0 where that is not said.
+        ops: Operations that the forward pass launches, as eager PyTorch does.
+        buffers: Elements of each float buffer (BatchNorm's statistics).
+        width: Channels of a group of a grouped convolution, tokens of a sequence in flash attention, columns of a
+            matrix that may not be a multiple of what is read at once; 0 for everything else.
+        dtype: Type of its parameters and their gradients.
+        partition: How tensor parallelism partitions it: column, row, heads or vocab; empty where it does not.
+        experts: Experts that share its tensors evenly; 0 where it is no mixture of experts.
+        top_k: Experts that each token goes to.
+        kv_size: Elements of keys and values per sample, which context parallelism passes on.
+        heads: Attention heads, which tensor parallelism shares evenly; 0 where that is not known.
 
-    Raises CollsimError for a figure that is negative or no number.
+    Raises:
+        CollsimError: A figure is negative or no number, or a name is unknown.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.train.Layer("fc", (2048 * 1000, 1000), flops=2.0 * 2048 * 1000).parameters
+        2049000
     """
 
     name: str
     tensors: tuple[int, ...] = ()
     flops: float = 0.0
-    moved: float = 0.0
-    kept: float = 0.0
-    handed: float = 0.0
-    masks: float = 0.0
+    traffic: float = 0.0
+    activations: float = 0.0
+    outputs: float = 0.0
+    mask_bytes: float = 0.0
     kind: str = "gemm"
     ops: int = 1
     buffers: tuple[int, ...] = ()
     width: int = 0
     dtype: str = "float32"
-    cut: str = ""
+    partition: str = ""
     experts: int = 0
-    top: int = 0
-    keys: float = 0.0
+    top_k: int = 0
+    kv_size: float = 0.0
     heads: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise CollsimError("a layer's name must be a text that is not empty, got {name!r}", name=self.name)
-        where = Sentence("layer {name!r}", name=self.name)
-        for what in ("tensors", "buffers"):
-            object.__setattr__(self, what, _counts(where, what, getattr(self, what)))
-        for what in ("flops", "moved", "kept", "handed", "masks", "keys"):
-            object.__setattr__(self, what, _figure(where, what, getattr(self, what)))
-        parse_count(self.ops, Sentence("{where}: ops", where=where), least=0)
-        for what in ("width", "experts", "top", "heads"):
-            parse_count(getattr(self, what), Sentence("{where}: {what}", where=where, what=what), least=0)
-        if self.top > self.experts:
-            why = "{where}: top={top} of {experts} experts: a token goes to fewer than there are"
-            raise CollsimError(why, where=where, top=self.top, experts=self.experts)
-        require_word(Sentence("cut of layer ({where})", where=where), self.cut, CUTS)
-        require_word(Sentence("kind of layer ({where})", where=where), self.kind, KINDS)
+        label = Sentence("layer {name!r}", name=self.name)
+        for attribute in _SIZES:
+            object.__setattr__(self, attribute, _parse_sizes(label, attribute, getattr(self, attribute)))
+        for attribute in _FIGURES:
+            object.__setattr__(self, attribute, _parse_figure(label, attribute, getattr(self, attribute)))
+        for attribute in _COUNTS:
+            name = Sentence("{where}: {what}", where=label, what=attribute)
+            parse_count(getattr(self, attribute), name, least=0)
+        if self.top_k > self.experts:
+            message = "{where}: top_k={top_k} of {experts} experts: a token goes to fewer than there are"
+            raise CollsimError(message, where=label, top_k=self.top_k, experts=self.experts)
+        require_word(Sentence("partition of layer ({where})", where=label), self.partition, PARTITIONS)
+        require_word(Sentence("kind of layer ({where})", where=label), self.kind, LAYER_KINDS)
         itemsize(self.dtype)
 
     @property
@@ -100,21 +115,25 @@ class Layer:
         return self.parameters * itemsize(self.dtype)
 
 
-def _counts(where: Words, what: str, values: Any) -> tuple[int, ...]:
-    listed = values if isinstance(values, list | tuple) else [values]
-    for value in listed:
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
-            why = "{where}: {what}={values!r}: {value!r} is no number of elements; give whole numbers of at least 0"
-            raise CollsimError(why, where=where, what=what, values=values, value=value)
-    return tuple(listed)
+def _parse_sizes(label: Words, attribute: str, values: object) -> tuple[int, ...]:
+    """Numbers of elements, checked; a single number counts as one tensor."""
+    sizes = values if isinstance(values, list | tuple) else [values]
+    for size in sizes:
+        if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < _MOST:
+            message = "{where}: {what}={values!r}: {value!r} is no number of elements; give whole numbers of at least 0"
+            raise CollsimError(message, where=label, what=attribute, values=values, value=size)
+    return tuple(sizes)
 
 
-def _figure(where: Words, what: str, value: Any) -> float:
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    if not 0 <= number < _MOST:
-        why = "{where}: {what}={value!r} must be a number of at least 0"
-        raise CollsimError(why, where=where, what=what, value=value)
-    return float(number)
+def _parse_figure(label: Words, attribute: str, value: object) -> float:
+    """A finite number of at least 0, checked."""
+    figure = math.nan
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        figure = value
+    if not 0 <= figure < _MOST:
+        message = "{where}: {what}={value!r} must be a number of at least 0"
+        raise CollsimError(message, where=label, what=attribute, value=value)
+    return float(figure)
 
 
 @dataclass(frozen=True)
@@ -122,46 +141,53 @@ class Model:
     """Layers in the order in which the forward pass runs them; gradients become ready in the opposite order.
 
     Attributes:
-        name, layers: the table. A tensor that two layers share belongs to the one that runs first: its gradient is
-            ready last.
-        tokens: of a sample; 0 where samples have none. inputs: bytes of one sample as it is put in.
-        source: where its figures come from.
+        name: Name of the model.
+        layers: The table. A tensor that two layers share belongs to the one that runs first: its gradient is ready
+            last.
+        tokens: Tokens of a sample; 0 where samples have none.
+        input_bytes: Bytes of one sample as it is put in.
+        source: Where its figures come from.
+
+    Raises:
+        CollsimError: There is no layer, two layers have one name, or there are more than 100,000.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.train.Model("two", (cs.train.Layer("a", (100,)), cs.train.Layer("b", (50, 10))))
+        <Model two: 2 layers, 160 parameters>
     """
 
     name: str
     layers: tuple[Layer, ...]
     tokens: int = 0
-    inputs: int = 0
+    input_bytes: int = 0
     source: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise CollsimError("a model's name must be a text that is not empty, got {name!r}", name=self.name)
-        for what in ("tokens", "inputs"):
-            object.__setattr__(self, what, parse_count(getattr(self, what), what, least=0))
-        if (
-            not isinstance(self.layers, list | tuple)
-            or not self.layers
-            or not all(isinstance(layer, Layer) for layer in self.layers)
-        ):
-            why = "model {name!r} needs at least one Layer, got {layers!r:.80}"
-            raise CollsimError(why, name=self.name, layers=self.layers)
+        for attribute in ("tokens", "input_bytes"):
+            object.__setattr__(self, attribute, parse_count(getattr(self, attribute), attribute, least=0))
+        is_table = isinstance(self.layers, list | tuple) and all(isinstance(layer, Layer) for layer in self.layers)
+        if not is_table or not self.layers:
+            message = "model {name!r} needs at least one Layer, got {layers!r:.80}"
+            raise CollsimError(message, name=self.name, layers=self.layers)
         if len(self.layers) > MOST_LAYERS:
-            raise CollsimError(TOO_MANY, name=self.name, layers=len(self.layers), most=MOST_LAYERS)
+            raise CollsimError(TOO_MANY_LAYERS, name=self.name, layers=len(self.layers), most=MOST_LAYERS)
         object.__setattr__(self, "layers", tuple(self.layers))
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
-            twice = next(n for n in names if names.count(n) > 1)
-            why = "model {name!r} has two layers named {twice!r}; names must differ"
-            raise CollsimError(why, name=self.name, twice=twice)
+            twice = next(name for name in names if names.count(name) > 1)
+            message = "model {name!r} has two layers named {twice!r}; names must differ"
+            raise CollsimError(message, name=self.name, twice=twice)
 
     def __hash__(self) -> int:
         return self._hash
 
     @cached_property
     def _hash(self) -> int:
-        """Worked out once: a table may have thousands of layers."""
-        return hash((self.name, self.layers, self.tokens, self.inputs, self.source))
+        """Computed once: a table may have thousands of layers."""
+        return hash((self.name, self.layers, self.tokens, self.input_bytes, self.source))
 
     @cached_property
     def parameters(self) -> int:
@@ -181,18 +207,19 @@ class Model:
     @cached_property
     def tensors(self) -> tuple[tuple[int, str], ...]:
         """(bytes, dtype) of each parameter tensor, in the order of registration."""
-        return tuple((n * itemsize(layer.dtype), layer.dtype) for layer in self.layers for n in layer.tensors)
+        return tuple((size * itemsize(layer.dtype), layer.dtype) for layer in self.layers for size in layer.tensors)
 
     @cached_property
-    def arrival(self) -> tuple[int, ...]:
-        """Numbers of the tensors in the order in which their gradients become ready: the last layer's first, and of a
-        layer the last registered first; a convolution's weights come before its bias (seen with torch 2.13)."""
+    def gradient_order(self) -> tuple[int, ...]:
+        """Numbers of the tensors in the order in which their gradients become ready: the last layer's first, and within
+        a layer the last registered first; a convolution's weights come before its bias (observed with torch 2.13)."""
         order: list[int] = []
-        at = len(self.tensors)
+        end = len(self.tensors)
         for layer in reversed(self.layers):
-            own = range(at - len(layer.tensors), at)
-            order += own if layer.kind == "convolution" else reversed(own)
-            at -= len(layer.tensors)
+            begin = end - len(layer.tensors)
+            numbers = range(begin, end)
+            order += numbers if layer.kind == "convolution" else reversed(numbers)
+            end = begin
         return tuple(order)
 
     @cached_property
@@ -201,46 +228,84 @@ class Model:
         return math.fsum(layer.flops for layer in self.layers)
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per layer: the columns of Layer, with parameters and bytes."""
+        """A row per layer: the attributes of `Layer`, with parameters and bytes."""
         import pandas as pd
 
-        rows = [{**{f.name: getattr(layer, f.name) for f in fields(Layer)}, **_sums(layer)} for layer in self.layers]
+        rows = []
+        for layer in self.layers:
+            attributes = {field.name: getattr(layer, field.name) for field in fields(Layer)}
+            rows.append({**attributes, "parameters": layer.parameters, "bytes": layer.nbytes})
         return pd.DataFrame(rows)
 
     @staticmethod
-    def from_csv(path: Any, name: str | None = None, **facts: Any) -> Model:
-        """A model from a table with a row per layer, in the order of the forward pass.
+    def from_csv(
+        path: str | PathLike[str], name: str | None = None, *, tokens: int = 0, input_bytes: int = 0, source: str = ""
+    ) -> Model:
+        """Read a model from a table with a row per layer, in the order of the forward pass.
 
-        Columns: name, tensors (elements, separated by spaces), and any other attribute of Layer by its name.
+        Columns are name, tensors (elements, separated by spaces), and any other attribute of `Layer` by its name.
 
         Args:
-            facts: tokens, inputs, source.
+            path: Path of a CSV file.
+            name: Name of the model; the file's name by default.
+            tokens: Tokens of a sample; 0 where samples have none.
+            input_bytes: Bytes of one sample as it is put in.
+            source: Where the figures come from.
 
-        Raises FormatError that names the line for what a layer cannot be.
+        Returns:
+            The model.
+
+        Raises:
+            FormatError: A line is not what a layer can be; the error names it.
+
+        Example:
+            >>> import collsim as cs
+            >>> from pathlib import Path
+            >>> from tempfile import TemporaryDirectory
+            >>> with TemporaryDirectory() as folder:
+            ...     path = Path(folder, "small.csv")
+            ...     _ = path.write_text("name,tensors,flops\\nconv,9408,2e9\\nfc,2048000 1000,4e6\\n")
+            ...     cs.train.Model.from_csv(path)
+            <Model small: 2 layers, 2,058,408 parameters>
         """
-        return _from_rows(path, name, facts)
+        layers = _read_layers(path)
+        try:
+            return Model(name or Path(path).stem, layers, tokens, input_bytes, source)
+        except CollsimError as error:
+            refuse(path, "", error)
 
     @staticmethod
-    def from_torch(module: Any, *inputs: Any, name: str | None = None) -> Model:
-        """A model from a torch.nn.Module that is run once on `inputs`; both may be on the device `meta`, which computes
-        nothing.
+    def from_torch(module: torch.nn.Module, *inputs: torch.Tensor, name: str | None = None) -> Model:
+        """Read a model from a torch.nn.Module, which runs once. Needs torch.
 
-        Sizes are per sample: the first dimension of the first input is the batch. Needs torch. Raises CollsimError
-            without it.
+        Args:
+            module: The module; on the device `meta` it computes nothing.
+            *inputs: Its inputs, on the same device. The first dimension of the first one is the batch: all figures are
+                divided by it.
+            name: Name of the model; the module's class by default.
+
+        Returns:
+            The model, with a layer for each leaf of the module.
+
+        Raises:
+            CollsimError: torch is missing, or the module does not run on these inputs.
+
+        Example:
+            >>> import collsim as cs
+            >>> import torch  # doctest: +SKIP
+            >>> cs.train.Model.from_torch(torch.nn.Linear(8, 4), torch.ones(1, 8))  # doctest: +SKIP
+            <Model Linear: 1 layers, 36 parameters>
         """
-        from .from_torch import from_torch
+        from .from_torch import trace_module
 
-        return from_torch(module, inputs, name)
+        return trace_module(module, inputs, name)
 
     def __repr__(self) -> str:
         return f"<Model {self.name}: {len(self.layers)} layers, {self.parameters:,} parameters>"
 
 
-def _sums(layer: Layer) -> dict[str, int]:
-    return {"parameters": layer.parameters, "bytes": layer.nbytes}
-
-
-def _from_rows(path: Any, name: str | None, facts: dict[str, Any]) -> Model:
+def _read_layers(path: str | PathLike[str]) -> tuple[Layer, ...]:
+    """The layers of a CSV file. Raises FormatError that names the line."""
     import csv
 
     reader = read_csv(path)
@@ -249,7 +314,7 @@ def _from_rows(path: Any, name: str | None, facts: dict[str, Any]) -> Model:
         rows = [(row, csv_line(reader)) for row in reader]
     except csv.Error as error:
         refuse(path, csv_line(reader), "is no CSV ({error})", error=error)
-    known = {f.name for f in fields(Layer)}
+    known = {field.name for field in fields(Layer)}
     if "name" not in columns or set(columns) - known:
         refuse(
             path,
@@ -261,33 +326,33 @@ def _from_rows(path: Any, name: str | None, facts: dict[str, Any]) -> Model:
     layers = []
     for row, line in rows:
         try:
-            layers.append(_layer(row))
+            layers.append(_parse_layer(row))
         except CollsimError as error:
             refuse(path, line, error)
-    try:
-        return Model(name or Path(path).stem, tuple(layers), **facts)
-    except CollsimError as error:
-        refuse(path, "", error)
+    return tuple(layers)
 
 
-def _layer(row: dict[str, Any]) -> Layer:
-    """A Layer from a row of texts; an empty field is what a Layer has by itself."""
-    if None in row or None in row.values():
-        raise CollsimError("has more or fewer fields than line 1")
-    given: dict[str, Any] = {"name": ""}
-    for column, text in row.items():
-        if not (text := text.strip()):
+def _parse_layer(row: Mapping[str | None, str | None]) -> Layer:
+    """A Layer from a row of texts; an empty field is the default of a Layer."""
+    attributes: dict[str, Any] = {"name": ""}
+    for column, field in row.items():
+        if column is None or field is None:  # what csv.DictReader makes of a longer or shorter row
+            raise CollsimError("has more or fewer fields than line 1")
+        text = field.strip()
+        if not text:
             continue
-        if column in ("tensors", "buffers"):
-            given[column] = tuple(parse_count(part, column, least=0) for part in text.split())
-        elif column in ("ops", "width", "experts", "top", "heads"):
-            given[column] = parse_count(text, column, least=0)
+        if column in _SIZES:
+            attributes[column] = tuple(parse_count(size, column, least=0) for size in text.split())
+        elif column in _COUNTS:
+            attributes[column] = parse_count(text, column, least=0)
+        elif column in _WORDS:
+            attributes[column] = text
         else:
-            given[column] = text if column in ("name", "kind", "dtype", "cut") else _number(column, text)
-    return Layer(**given)
+            attributes[column] = _parse_number(column, text)
+    return Layer(**attributes)
 
 
-def _number(column: str, text: str) -> float:
+def _parse_number(column: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:

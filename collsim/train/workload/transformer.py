@@ -1,34 +1,45 @@
-"""Transformers as tables of layers, and what their activations take.
+"""Transformers as tables of layers, and the memory of their activations.
 
 A sample is a sequence of `seq` tokens. Forward FLOPs of a block: 2 for each weight and token, and 4·seq²·h for
-attention, whether it is causal or not (Narayanan et al. 2021, arXiv 2104.04473, appendix: with 4/3 of three passes this
-is their 96·B·s·L·h²(1 + s/6h + V/16Lh)). Activations kept: Korthikanti et al. 2022 (arXiv 2205.05198), table 2.
+attention, causal or not (Narayanan et al. 2021, arXiv 2104.04473, appendix: with 4/3 of three passes this is their
+96·B·s·L·h²(1 + s/6h + V/16Lh)). Activations: Korthikanti et al. 2022 (arXiv 2205.05198), table 2.
+
+Symbols in formulas: h hidden size, s tokens of a sample, a attention heads, v words of the vocabulary.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypedDict
 
 from ...errors import CollsimError, require_word
 from ...units import parse_count
-from .model import MOST_LAYERS, TOO_MANY, Layer, Model
+from .model import MOST_LAYERS, TOO_MANY_LAYERS, Layer, Model
 
+#: What is computed again in the backward pass, least first.
 RECOMPUTE = ("none", "selective", "alternate", "full")
 
 
 @dataclass(frozen=True)
-class Shape:
-    """The numbers of a transformer, checked.
+class TransformerShape:
+    """The sizes of a transformer, checked.
 
     Attributes:
-        h, layers, heads, seq, vocab: width, blocks, heads, tokens of a sample, words.
-        ffn: width of the MLP. kv_heads: heads of keys and values. gated: a third matrix in the MLP (SwiGLU).
-        bias: vectors beside matrices; norms then have two tensors (LayerNorm), else one (RMSNorm). flash: attention
-            scores are not stored.
-        experts: in place of the MLP, each as wide; 0 for none. top: experts that each token goes to.
-        head: width of a head; 0: h / heads. window: tokens that every second block's attention sees; 0: all.
-        padded: the head has as many more columns as products want (`Layer.width`).
+        h: Hidden size.
+        layers: Number of blocks.
+        heads: Attention heads.
+        seq: Tokens of a sample.
+        vocab: Words of the vocabulary.
+        ffn: Width of the MLP.
+        kv_heads: Heads of keys and values.
+        gated: Whether the MLP has a third matrix (SwiGLU).
+        bias: Whether matrices have bias vectors; norms then have two tensors (LayerNorm), else one (RMSNorm).
+        flash: Whether attention stores no scores.
+        experts: Experts in place of the MLP, each as wide; 0 for none.
+        top_k: Experts that each token goes to.
+        head_dim: Width of a head; 0: h / heads.
+        window: Tokens that the attention of every second block sees; 0: all.
+        padded: Whether the head has as many more columns as products are fast with (see `Layer.width`).
     """
 
     h: int
@@ -42,68 +53,127 @@ class Shape:
     bias: bool
     flash: bool
     experts: int = 0
-    top: int = 0
-    head: int = 0
+    top_k: int = 0
+    head_dim: int = 0
     window: int = 0
     padded: bool = True
 
     @property
     def heads_width(self) -> int:
         """Elements of all heads of a token."""
-        return self.heads * (self.head or self.h // self.heads)
+        return self.heads * (self.head_dim or self.h // self.heads)
 
     @property
-    def keys_width(self) -> int:
+    def kv_width(self) -> int:
         """Elements of a token's keys, and of its values."""
         return self.heads_width // self.heads * self.kv_heads
 
-    def expert(self, layer: Layer) -> Layer:
-        """A matrix of the MLP as one of each expert: each token goes through `top` of them."""
+    @property
+    def dropout_width(self) -> int:
+        """Bytes of a token's dropout mask behind attention and MLP, one for each element; none with flash attention."""
+        return 0 if self.flash else self.h
+
+    def route_layer(self, layer: Layer) -> Layer:
+        """A matrix `layer` of the MLP as one of each expert: each token goes through `top_k` of them."""
         if not self.experts:
             return layer
-        tensors = tuple(n * self.experts for n in layer.tensors)
-        more = {what: getattr(layer, what) * self.top for what in ("flops", "moved", "kept", "masks")}
-        return replace(layer, tensors=tensors, kind="moe", experts=self.experts, top=self.top, **more)
+        return replace(
+            layer,
+            tensors=tuple(size * self.experts for size in layer.tensors),
+            kind="moe",
+            experts=self.experts,
+            top_k=self.top_k,
+            flops=layer.flops * self.top_k,
+            traffic=layer.traffic * self.top_k,
+            activations=layer.activations * self.top_k,
+            mask_bytes=layer.mask_bytes * self.top_k,
+        )
 
-    def linear(
-        self, name: str, rows: int, out: int, *, kept: int, cut: str, extra: int = 0, masks: int = 0, ops: int = 2
+    def build_linear(
+        self,
+        name: str,
+        rows: int,
+        columns: int,
+        *,
+        activations: int,
+        partition: str,
+        extra_traffic: int = 0,
+        mask_bytes: int = 0,
+        ops: int = 2,
     ) -> Layer:
-        """A matrix of rows x out for every token; `extra` elements per token that what follows it reads and writes."""
-        s = self.seq
-        tensors = (rows * out, out) if self.bias else (rows * out,)
+        """Build the layer of a matrix that every token is multiplied with.
+
+        Args:
+            name: Name of the layer.
+            rows: Elements of a token that it reads.
+            columns: Elements of a token that it gives.
+            activations: Elements of a token that are kept for the backward pass.
+            partition: How tensor parallelism partitions it, see `Layer`.
+            extra_traffic: Elements of a token that the operations behind the product read and write.
+            mask_bytes: Bytes of a token's dropout mask.
+            ops: Operations that it launches.
+
+        Returns:
+            The layer.
+        """
+        tensors: tuple[int, ...] = (rows * columns,)
+        if self.bias:
+            tensors += (columns,)
         return Layer(
             name,
             tensors,
-            2.0 * s * rows * out,
-            s * (rows + out + extra),
-            s * kept,
-            s * out,
-            s * masks,
-            "gemm",
-            ops,
-            cut=cut,
+            flops=2.0 * self.seq * rows * columns,
+            traffic=self.seq * (rows + columns + extra_traffic),
+            activations=self.seq * activations,
+            outputs=self.seq * columns,
+            mask_bytes=self.seq * mask_bytes,
+            ops=ops,
+            partition=partition,
         )
 
-    def norm(self, name: str) -> Layer:
-        """LayerNorm or RMSNorm."""
+    def build_norm(self, name: str) -> Layer:
+        """Build the layer `name` of a LayerNorm or an RMSNorm."""
         size = self.seq * self.h
-        return Layer(name, (self.h,) * (1 + self.bias), 0.0, 2 * size, size, size, 0, "norm", 2)
+        tensors = (self.h,) * (1 + self.bias)
+        return Layer(name, tensors, traffic=2 * size, activations=size, outputs=size, kind="norm", ops=2)
 
-    def attention(self, name: str, causal: bool = True, window: int = 0) -> Layer:
-        """Scores, softmax, dropout and the weighted sum; with `flash` nothing of size seq² is written or kept (only a
-        row's sum), and where it is causal one kernel does it. A causal window of so many tokens has as many scores as
-        a triangle twice as wide."""
-        s, scores = self.seq, self.heads * self.seq**2
-        width = self.heads_width + 2 * self.keys_width
-        size = s * self.heads_width
-        moved = s * width + size + (0 if self.flash else 6 * scores)
-        kept = s * width + (s * self.heads if self.flash else 2 * scores)
-        masks, ops = (0, 4) if self.flash else (scores, 8)
-        seen = min(s, 2 * window) if window else s
-        keys, flops = 2 * s * self.keys_width, 4.0 * seen * size
-        kind, width = ("flash", seen) if self.flash and causal else ("attention", 0)
-        rest: Any = {"width": width, "cut": "heads", "keys": keys, "heads": self.heads}
-        return Layer(name, (), flops, moved, kept, size, masks, kind, ops, **rest)
+    def build_attention(self, name: str, causal: bool = True, window: int = 0) -> Layer:
+        """Build the layer of scores, softmax, dropout and the weighted sum.
+
+        Args:
+            name: Name of the layer.
+            causal: Whether a token sees only those before it.
+            window: Tokens that a token sees; 0: all.
+
+        Returns:
+            The layer. With `flash` nothing of size seq² is written or kept but a row's sum, and where it is causal one
+            kernel does all of it.
+        """
+        scores, size = self.heads * self.seq**2, self.seq * self.heads_width
+        inputs = self.seq * (self.heads_width + 2 * self.kv_width)
+        # a causal window of so many tokens has as many scores as a triangle twice as wide
+        seen = min(self.seq, 2 * window) if window else self.seq
+        layer = Layer(
+            name,
+            flops=4.0 * seen * size,
+            outputs=size,
+            kind="attention",
+            partition="heads",
+            kv_size=2 * self.seq * self.kv_width,
+            heads=self.heads,
+        )
+        if not self.flash:
+            traffic = inputs + size + 6 * scores
+            return replace(layer, traffic=traffic, activations=inputs + 2 * scores, mask_bytes=scores, ops=8)
+        layer = replace(layer, traffic=inputs + size, activations=inputs + self.seq * self.heads, ops=4)
+        return replace(layer, kind="flash", width=seen) if causal else layer
+
+
+class _ShapeOptions(TypedDict, total=False):
+    experts: int
+    top_k: int
+    head_dim: int
+    window: int
 
 
 def transformer(
@@ -121,139 +191,239 @@ def transformer(
     positions: bool = True,
     flash: bool = False,
     experts: int = 0,
-    top: int = 0,
-    head: int | None = None,
+    top_k: int = 0,
+    head_dim: int | None = None,
     window: int | None = None,
     padded: bool = True,
     name: str | None = None,
     source: str = "",
 ) -> Model:
-    """A decoder of so many equal blocks, norm first, as GPT-2 (the defaults) or Llama (gated, no bias, no positions,
-    not tied).
+    """Build a decoder of equal blocks: GPT-2's by default; Llama's are gated, without bias and positions, not tied.
 
     Args:
-        h: width. layers: blocks. heads: attention heads. seq: tokens of a sample. vocab: words.
-        ffn: width of the MLP, 4h unless given. kv_heads: heads of keys and values, all unless given. gated: SwiGLU.
-        bias: vectors beside matrices. tied: the head uses the embedding's matrix. positions: a learned table of
-            positions.
-        flash: attention never stores seq² scores.
-        experts: a mixture of so many in place of the MLP, each `ffn` wide; top: of these each token goes to so many.
-        head: width of a head, h / heads unless given. window: every second block, the first one too, sees only so many
-            tokens before each.
-        padded: the head's matrix has columns up to a multiple that products want (Megatron-LM: of 128 on each GPU);
-            False: as many as there are words (huggingface transformers), on each of t GPUs a t-th, rounded down.
+        h: Hidden size.
+        layers: Number of blocks.
+        heads: Attention heads.
+        seq: Tokens of a sample.
+        vocab: Words of the vocabulary.
+        ffn: Width of the MLP, 4h by default; of each expert, where there are experts.
+        kv_heads: Heads of keys and values, all by default.
+        gated: Whether the MLP is gated (SwiGLU).
+        bias: Whether matrices have bias vectors.
+        tied: Whether the head uses the embedding's matrix.
+        positions: Whether positions have a learned table.
+        flash: Whether attention never stores its seq² scores.
+        experts: Experts in place of the MLP; 0 for none.
+        top_k: Experts that each token goes to.
+        head_dim: Width of a head, h / heads by default.
+        window: Tokens that every second block sees before each token, from the first block on; all by default.
+        padded: Whether the head's matrix is padded to a fast number of columns (Megatron-LM: a multiple of 128 a GPU);
+            False: a column for each word (huggingface transformers), rounded down on each of t GPUs.
+        name: Name of the model.
+        source: Where the sizes come from.
 
-    Raises CollsimError where heads do not divide h or kv_heads do not divide heads, and for figures below 1.
+    Returns:
+        The model.
+
+    Raises:
+        CollsimError: `heads` do not divide `h`, `kv_heads` do not divide `heads`, or a size is below 1.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.train.transformer(768, 12, 12, name="my-gpt2")
+        <Model my-gpt2: 74 layers, 124,439,808 parameters>
     """
-    more = {"experts": experts or None, "top": top if experts else None, "head": head, "window": window}
-    shape = _shape(h, layers, heads, seq, vocab, ffn, kv_heads, more, gated, bias, flash, padded)
-    said = name or f"transformer(h={h}, layers={layers}, heads={heads})"
-    if (many := shape.layers * len(block(shape, "h.0"))) > MOST_LAYERS:  # before they are made
-        raise CollsimError(TOO_MANY, name=said, layers=many, most=MOST_LAYERS)
-    body = [layer for i in range(shape.layers) for layer in block(shape, f"h.{i}", 0 if i % 2 else shape.window)]
-    whole = (words(shape, positions), *body, shape.norm("norm"), output(shape, tied))
-    return Model(said, whole, shape.seq, 8 * shape.seq, source)
+    shape = _parse_shape(
+        {"h": h, "layers": layers, "heads": heads, "seq": seq, "vocab": vocab},
+        {"ffn": ffn, "kv_heads": kv_heads},
+        {"experts": experts or None, "top_k": top_k if experts else None, "head_dim": head_dim, "window": window},
+        {"gated": gated, "bias": bias, "flash": flash, "padded": padded},
+    )
+    name = name or f"transformer(h={h}, layers={layers}, heads={heads})"
+    layer_count = shape.layers * len(build_block(shape, "h.0"))
+    if layer_count > MOST_LAYERS:  # refused before they are built: memory might not hold them
+        raise CollsimError(TOO_MANY_LAYERS, name=name, layers=layer_count, most=MOST_LAYERS)
+    table = [build_embedding(shape, positions)]
+    for number in range(shape.layers):
+        table += build_block(shape, f"h.{number}", window=0 if number % 2 else shape.window)
+    table += [shape.build_norm("norm"), build_head(shape, tied)]
+    return Model(name, tuple(table), shape.seq, 8 * shape.seq, source)
 
 
-def words(shape: Shape, positions: bool = False) -> Layer:
-    """The embedding of words, and of positions where they have a table."""
-    size, h = shape.seq * shape.h, shape.h
-    tables = (shape.vocab * h, shape.seq * h) if positions else (shape.vocab * h,)
-    moved, masks = (2 + positions) * size, size * (not shape.flash)
-    return Layer("embedding", tables, 0.0, moved, 0, size, masks, "embedding", 1 + positions, cut="words")
+def _parse_shape(
+    sizes: dict[str, int], widths: dict[str, int | None], options: dict[str, int | None], flags: dict[str, bool]
+) -> TransformerShape:
+    """The shape of the arguments of `transformer`, checked: those that are required, that follow from others, that may
+    be left out, and that are true or false."""
+    counts = {name: parse_count(value, name) for name, value in sizes.items()}
+    kv_heads = counts["heads"]
+    if widths["kv_heads"] is not None:
+        kv_heads = parse_count(widths["kv_heads"], "kv_heads")
+    named: _ShapeOptions = {}
+    for name, value in options.items():
+        if value is not None:
+            named[name] = parse_count(value, name)  # type: ignore[literal-required]
+    if (counts["h"] % counts["heads"] and "head_dim" not in named) or counts["heads"] % kv_heads:
+        message = "h={h} must be a multiple of heads={heads}, and heads of kv_heads={kv}"
+        raise CollsimError(message, h=counts["h"], heads=counts["heads"], kv=kv_heads)
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise CollsimError("{name}={value!r} must be True or False", name=name, value=flag)
+    ffn = 4 * counts["h"]
+    if widths["ffn"] is not None:
+        ffn = parse_count(widths["ffn"], "ffn")
+    return TransformerShape(**counts, ffn=ffn, kv_heads=kv_heads, **flags, **named)
 
 
-def _shape(
-    h: Any, layers: Any, heads: Any, seq: Any, vocab: Any, ffn: Any, kv_heads: Any, more: dict[str, Any], *flags: bool
-) -> Shape:
-    named = {"h": h, "layers": layers, "heads": heads, "seq": seq, "vocab": vocab}
-    n = {key: parse_count(value, key) for key, value in named.items()}
-    kv = n["heads"] if kv_heads is None else parse_count(kv_heads, "kv_heads")
-    rest = {key: parse_count(value, key) for key, value in more.items() if value is not None}
-    if (n["h"] % n["heads"] and "head" not in rest) or n["heads"] % kv:
-        why = "h={h} must be a multiple of heads={heads}, and heads of kv_heads={kv}"
-        raise CollsimError(why, h=h, heads=heads, kv=kv)
-    gated, biased, flashed, padded = flags
-    for flag, value in {"gated": gated, "bias": biased, "flash": flashed, "padded": padded}.items():
-        if not isinstance(value, bool):
-            raise CollsimError("{name}={value!r} must be True or False", name=flag, value=value)
-    return Shape(
-        n["h"],
-        n["layers"],
-        n["heads"],
-        n["seq"],
-        n["vocab"],
-        4 * n["h"] if ffn is None else parse_count(ffn, "ffn"),
-        kv,
-        gated,
-        biased,
-        flashed,
-        padded=padded,
-        **rest,
+def build_embedding(shape: TransformerShape, positions: bool = False) -> Layer:
+    """Build the embedding of words, and of positions where they have a table."""
+    size = shape.seq * shape.h
+    tables: tuple[int, ...] = (shape.vocab * shape.h,)
+    if positions:
+        tables += (size,)
+    return Layer(
+        "embedding",
+        tables,
+        traffic=(2 + positions) * size,
+        outputs=size,
+        mask_bytes=size * (not shape.flash),
+        kind="embedding",
+        ops=1 + positions,
+        partition="vocab",
     )
 
 
-def block(shape: Shape, at: str, window: int = 0) -> list[Layer]:
-    """One block. Kept per token in all, without flash and with as many keys as heads: 16h elements and 2h + a·seq mask
-    bytes, and 2a·seq elements of scores: 34h + 5a·seq bytes at two bytes an element (Korthikanti et al. 2022, equation
-    1)."""
-    h, drop = shape.h, 0 if shape.flash else shape.h  # dropout's masks, a byte an element
-    width, heads = shape.heads_width + 2 * shape.keys_width, shape.heads_width
+def build_block(shape: TransformerShape, name: str, window: int = 0) -> list[Layer]:
+    """Build the layers of one block.
+
+    Without flash and with as many keys as heads it keeps, per token, 16h elements and 2h + a·seq mask bytes, and
+    2a·seq elements of scores: 34h + 5a·seq bytes at two bytes an element (Korthikanti et al. 2022, equation 1).
+
+    Args:
+        shape: Sizes of the transformer.
+        name: Name of the block, which the names of its layers begin with.
+        window: Tokens that attention sees; 0: all.
+
+    Returns:
+        The layers, in the order of the forward pass.
+    """
+    h, heads_width = shape.h, shape.heads_width
     return [
-        shape.norm(f"{at}.norm1"),
-        shape.linear(f"{at}.attention.qkv", h, width, kept=h, cut="column"),
-        shape.attention(f"{at}.attention", window=window),
-        shape.linear(f"{at}.attention.out", heads, h, kept=heads, cut="row", extra=3 * h, masks=drop, ops=4),
-        shape.norm(f"{at}.norm2"),
-        *routed(shape, at),
+        shape.build_norm(f"{name}.norm1"),
+        shape.build_linear(
+            f"{name}.attention.qkv", h, heads_width + 2 * shape.kv_width, activations=h, partition="column"
+        ),
+        shape.build_attention(f"{name}.attention", window=window),
+        shape.build_linear(
+            f"{name}.attention.out",
+            heads_width,
+            h,
+            activations=heads_width,
+            partition="row",
+            extra_traffic=3 * h,
+            mask_bytes=shape.dropout_width,
+            ops=4,
+        ),
+        shape.build_norm(f"{name}.norm2"),
+        *build_routed_mlp(shape, name),
     ]
 
 
-def mlp(shape: Shape, at: str) -> list[Layer]:
-    """Two matrices, three where they are gated: the product behind the activation reads another."""
-    h, ffn, drop = shape.h, shape.ffn, 0 if shape.flash else shape.h
-    up = [shape.linear(f"{at}.up", h, ffn, kept=h, cut="column", extra=2 * ffn, ops=4)]
-    held = 2 * ffn  # what the activation reads, and what it writes: the next matrix's input
+def build_mlp(shape: TransformerShape, name: str) -> list[Layer]:
+    """Build the two matrices of an MLP `name`; a gated one has three, as the product behind the activation reads a
+    second one."""
+    h, ffn = shape.h, shape.ffn
     if shape.gated:
-        up = [
-            shape.linear(f"{at}.gate", h, ffn, kept=h, cut="column"),
-            shape.linear(f"{at}.up", h, ffn, kept=0, cut="column"),
+        layers = [
+            shape.build_linear(f"{name}.gate", h, ffn, activations=h, partition="column"),
+            shape.build_linear(f"{name}.up", h, ffn, activations=0, partition="column"),
         ]
-        held = 3 * ffn
-    return [*up, shape.linear(f"{at}.down", ffn, h, kept=held, cut="row", extra=3 * h, masks=drop, ops=4)]
+        activations = 3 * ffn
+    else:
+        layers = [
+            shape.build_linear(f"{name}.up", h, ffn, activations=h, partition="column", extra_traffic=2 * ffn, ops=4)
+        ]
+        activations = 2 * ffn  # what the activation reads, and what it writes: the next matrix's input
+    down = shape.build_linear(
+        f"{name}.down",
+        ffn,
+        h,
+        activations=activations,
+        partition="row",
+        extra_traffic=3 * h,
+        mask_bytes=shape.dropout_width,
+        ops=4,
+    )
+    return [*layers, down]
 
 
-def routed(shape: Shape, at: str) -> list[Layer]:
-    """The MLP of a block, behind its router where it is a mixture of experts: one small matrix says which a token goes
-    to."""
-    layers = list(map(shape.expert, mlp(shape, f"{at}.mlp")))
+def build_routed_mlp(shape: TransformerShape, name: str) -> list[Layer]:
+    """Build the MLP of a block `name`; behind a router, a small matrix that says which experts a token goes to, where
+    it is a mixture of experts."""
+    layers = [shape.route_layer(layer) for layer in build_mlp(shape, f"{name}.mlp")]
     if not shape.experts:
         return layers
-    s, e = shape.seq, shape.experts
-    first = Layer(f"{at}.router", (shape.h * e,), 2.0 * s * shape.h * e, s * (shape.h + e), s * e, s * e, 0, "gemm", 4)
-    return [first, *layers]
+    scores = shape.seq * shape.experts
+    router = Layer(
+        f"{name}.router",
+        (shape.h * shape.experts,),
+        flops=2.0 * shape.seq * shape.h * shape.experts,
+        traffic=shape.seq * (shape.h + shape.experts),
+        activations=scores,
+        outputs=scores,
+        ops=4,
+    )
+    return [router, *layers]
 
 
-def output(shape: Shape, tied: bool = False) -> Layer:
-    """From the last token's vectors to words, with the loss: logits are kept in float32."""
-    s, h, v = shape.seq, shape.h, shape.vocab
-    tensors = () if tied else (v * h,)
-    moved, width = s * (h + 4 * v), 0 if shape.padded else v
-    return Layer("head", tensors, 2.0 * s * h * v, moved, s * h, s, 4 * s * v, "gemm", 6, width=width, cut="words")
+def build_head(shape: TransformerShape, tied: bool = False) -> Layer:
+    """Build the head, from a token's vector to words, with the loss; logits are kept in float32."""
+    return Layer(
+        "head",
+        () if tied else (shape.vocab * shape.h,),
+        flops=2.0 * shape.seq * shape.h * shape.vocab,
+        traffic=shape.seq * (shape.h + 4 * shape.vocab),
+        activations=shape.seq * shape.h,
+        outputs=shape.seq,
+        mask_bytes=4 * shape.seq * shape.vocab,
+        ops=6,
+        width=0 if shape.padded else shape.vocab,
+        partition="vocab",
+    )
 
 
-def causal(shape: Shape, name: str, queries: int, values: int) -> Layer:
-    """Causal attention in one kernel whose heads' queries and keys are wider than its values."""
-    s, a = shape.seq, shape.heads
-    flops, moved = 2.0 * s * s * a * (queries + values), 2 * s * a * (queries + values)
-    kept, keys, handed = s * a * (2 * queries + values + 1), s * a * (queries + values), s * a * values
-    return Layer(name, (), flops, moved, kept, handed, 0, "flash", 4, width=s, cut="heads", keys=keys, heads=a)
+def build_latent_attention(shape: TransformerShape, name: str, query_dim: int, value_dim: int) -> Layer:
+    """Build causal attention in one kernel whose queries and keys are wider than its values.
+
+    Args:
+        shape: Sizes of the transformer.
+        name: Name of the layer.
+        query_dim: Width of a head's queries and keys.
+        value_dim: Width of a head's values.
+
+    Returns:
+        The layer.
+    """
+    per_head = shape.seq * shape.heads
+    return Layer(
+        name,
+        flops=2.0 * shape.seq * shape.seq * shape.heads * (query_dim + value_dim),
+        traffic=2 * per_head * (query_dim + value_dim),
+        activations=per_head * (2 * query_dim + value_dim + 1),
+        outputs=per_head * value_dim,
+        kind="flash",
+        ops=4,
+        width=shape.seq,
+        partition="heads",
+        kv_size=per_head * (query_dim + value_dim),
+        heads=shape.heads,
+    )
 
 
 # ---- activations by formula -----------------------------------------------------------------------------------------
 
 
-def layer_activations(
+def count_activation_bytes(
     h: int,
     heads: int,
     seq: int,
@@ -263,33 +433,51 @@ def layer_activations(
     sequence: bool = False,
     recompute: str = "none",
 ) -> float:
-    """Bytes of activations that one block keeps, in 16 bits (Korthikanti et al. 2022, table 2).
+    """Count the bytes of activations that one block keeps in 16 bits (Korthikanti et al. 2022, table 2).
 
     Args:
-        tensor: how many GPUs share the block (tensor parallelism). sequence: they share norms and dropout too.
-        recompute: none; selective (attention's scores again); full (only the block's input is kept); alternate (that of
-            every second block: the mean of two).
+        h: Hidden size.
+        heads: Attention heads.
+        seq: Tokens of a sample.
+        micro_batch: Samples of a microbatch.
+        tensor: GPUs that share the block (tensor parallelism).
+        sequence: Whether they share norms and dropout too (sequence parallelism).
+        recompute: none; selective (attention's scores are computed again); full (only the block's input is kept);
+            alternate (full for every second block: the mean of both).
+
+    Returns:
+        Bytes.
+
+    Raises:
+        CollsimError: A number is below 1, or `recompute` is unknown.
+
+    Example:
+        >>> from collsim.train import count_activation_bytes
+        >>> count_activation_bytes(1024, 16, 512) == 512 * 1024 * (34 + 5 * 16 * 512 / 1024)
+        True
     """
     require_word("recompute", recompute, RECOMPUTE)
     h, heads, seq, tensor = (
-        parse_count(value, what) for what, value in {"h": h, "heads": heads, "seq": seq, "tensor": tensor}.items()
+        parse_count(value, name) for name, value in {"h": h, "heads": heads, "seq": seq, "tensor": tensor}.items()
     )
     size = float(seq) * parse_count(micro_batch, "micro_batch") * h
     if recompute == "full":
         return 2 * size
     if recompute == "alternate":
-        one, other = (
-            layer_activations(h, heads, seq, micro_batch, tensor=tensor, sequence=sequence, recompute=kept)
-            for kept in ("none", "full")
+        whole, recomputed = (
+            count_activation_bytes(h, heads, seq, micro_batch, tensor=tensor, sequence=sequence, recompute=choice)
+            for choice in ("none", "full")
         )
-        return (one + other) / 2
-    scores = 0.0 if recompute == "selective" else 5 * heads * seq / h
+        return (whole + recomputed) / 2
+    scores = 0.0
+    if recompute == "none":
+        scores = 5 * heads * seq / h
     if sequence:
         return size * (34 + scores) / tensor
     return size * (10 + (24 + scores) / tensor)
 
 
-def first_stage_activations(
+def count_first_stage_bytes(
     h: int,
     layers: int,
     heads: int,
@@ -298,11 +486,41 @@ def first_stage_activations(
     *,
     pipeline: int = 1,
     interleave: int = 1,
-    **options: Any,
+    tensor: int = 1,
+    sequence: bool = False,
+    recompute: str = "none",
 ) -> float:
-    """Bytes that the first stage of a pipeline keeps: p microbatches of L/p blocks, as much as L blocks; interleaved
-    stages hold 1 + (p − 1)/(p·m) times that (Korthikanti et al. 2022, section 4.2.3). Options as
-    `layer_activations`."""
+    """Count the bytes of activations that the first stage of a pipeline keeps in 16 bits.
+
+    It holds p microbatches of L/p blocks, as much as L blocks; with interleaved stages 1 + (p - 1)/(p·v) times that
+    (Korthikanti et al. 2022, section 4.2.3).
+
+    Args:
+        h: Hidden size.
+        layers: Blocks of the model.
+        heads: Attention heads.
+        seq: Tokens of a sample.
+        micro_batch: Samples of a microbatch.
+        pipeline: Stages p.
+        interleave: Stages v of a GPU.
+        tensor: GPUs that share a block.
+        sequence: Whether they share norms and dropout too.
+        recompute: As in `count_activation_bytes`.
+
+    Returns:
+        Bytes.
+
+    Raises:
+        CollsimError: A number is below 1, or `recompute` is unknown.
+
+    Example:
+        >>> from collsim.train import count_first_stage_bytes
+        >>> count_first_stage_bytes(1024, 24, 16, 512, pipeline=4) / 2**20
+        888.0
+    """
     p, v = parse_count(pipeline, "pipeline"), parse_count(interleave, "interleave")
-    more = 1 + (p - 1) / (p * v) if v > 1 else 1.0
-    return parse_count(layers, "layers") * layer_activations(h, heads, seq, micro_batch, **options) * more
+    interleaving = 1.0
+    if v > 1:
+        interleaving = 1 + (p - 1) / (p * v)
+    block = count_activation_bytes(h, heads, seq, micro_batch, tensor=tensor, sequence=sequence, recompute=recompute)
+    return parse_count(layers, "layers") * block * interleaving

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import require_word
 from ...files import replacing
 from ...train.scaling import KINDS
-from ...train.workload.step import COMPUTE
+from ...train.workload.step_graph.graph import COMPUTE
 from . import palette
 from .plots import _axes, _clean, _require
 from .still import language
@@ -61,7 +61,7 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
         begin, spent = 1e3 * trace.begin[number], 1e3 * (trace.end[number] - trace.begin[number])
         if spent > 0:
             edge: dict[str, Any] = (
-                {"edgecolor": palette.INK, "linewidth": 0.8} if number in critical and not task.computes else {}
+                {"edgecolor": palette.INK, "linewidth": 0.8} if number in critical and not task.is_compute else {}
             )
             for lane in task.lanes:
                 row = 2 * lane + (task.stream != COMPUTE)
@@ -72,7 +72,7 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
     ax.set_ylim(2 * len(lanes) - 0.4, -0.6)
     ax.set_xlim(0, max(1e3 * trace.time, 1e-9))
     ax.set_xlabel(_WORDS["time"][word])
-    ax.set_title(f"{trace.step.model.name}, {trace.step.says}", loc="left")
+    ax.set_title(f"{trace.step.model.name}, {trace.step.label}", loc="left")
     return _clean(ax, "x", lang)
 
 

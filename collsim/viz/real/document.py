@@ -135,12 +135,12 @@ def _numbers(trace: StepTrace) -> list[int]:
     """For each task its number, -1 for none."""
     tasks, counted = trace.step.tasks, _counted(trace)
     if counted == "microbatch":
-        return [task.micro for task in tasks]
+        return [task.microbatch for task in tasks]
     if counted == "bucket":
         of = bucket_of_layers(trace)
-        return [of.get(t.layer, -1) if t.kind == "backward" else -1 if t.computes else t.bucket for t in tasks]
+        return [of.get(t.layer, -1) if t.kind == "backward" else -1 if t.is_compute else t.bucket for t in tasks]
     layers = {task.name: task.layer for task in tasks if task.layer >= 0}
-    return [layers.get(task.name if task.computes else task.name.partition(" ")[2], -1) for task in tasks]
+    return [layers.get(task.name if task.is_compute else task.name.partition(" ")[2], -1) for task in tasks]
 
 
 def _of_lane(trace: StepTrace, lane: int, numbers: list[int]) -> list[list[Any]]:
@@ -154,9 +154,9 @@ def _step_boxes(trace: StepTrace, begin: Floats, end: Floats, numbers: list[int]
     and what it is."""
     found = []
     for task, number, a, b in zip(trace.step.tasks, numbers, begin.tolist(), end.tolist(), strict=True):
-        if b > a and (task.kind in _PASSES or not task.computes):
+        if b > a and (task.kind in _PASSES or not task.is_compute):
             about = f"{task.name}, {task.kind}"
-            found.append([int(not task.computes), number, a, b, about])
+            found.append([int(not task.is_compute), number, a, b, about])
     return found
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...train.parallel.levels import GatheredForm, gathered_form
 from ...train.timing import joined, length, without
-from ...train.workload.step import COMPUTE
+from ...train.workload.step_graph.graph import COMPUTE
 from ..hosts.bundle import joined as joined_source
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
         if 0 not in task.lanes or b <= a:
             continue
         named = task.name.removeprefix("gather ").removeprefix("reduce ").removeprefix("into ")
-        text, kind = numbers.get(named, "r" if not task.computes else ""), PASSES[task.kind]
+        text, kind = numbers.get(named, "r" if not task.is_compute else ""), PASSES[task.kind]
         entry = [a, b, text, kind, 0, _HALF.get(kind, 0)]
         (compute if task.stream == COMPUTE else network).append(entry)
     level, most = _levels(trace)

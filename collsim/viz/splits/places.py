@@ -106,8 +106,8 @@ def _drawn(trace: StepTrace) -> dict[str, Any]:
 def _passes(trace: StepTrace, lane: int) -> list[list[Any]]:
     """What a GPU of a lane computes: [begin, end, microbatch, kind], in order."""
     spans = zip(trace.step.tasks, trace.begin.tolist(), trace.end.tolist(), strict=True)
-    own = [(task, a, b) for task, a, b in spans if task.computes and lane in task.lanes and b > a]
-    return sorted([a, b, task.micro, PASSES[task.kind]] for task, a, b in own)
+    own = [(task, a, b) for task, a, b in spans if task.is_compute and lane in task.lanes and b > a]
+    return sorted([a, b, task.microbatch, PASSES[task.kind]] for task, a, b in own)
 
 
 def _collectives(trace: StepTrace, lane: int) -> list[list[Any]]:
@@ -116,7 +116,7 @@ def _collectives(trace: StepTrace, lane: int) -> list[list[Any]]:
     for i in trace.step.collectives:
         task, a, b = trace.step.tasks[i], float(trace.begin[i]), float(trace.end[i])
         if lane in task.lanes and b > a:
-            out.append([a, b, task.way])
+            out.append([a, b, task.strategy])
     return sorted(out)
 
 

@@ -14,14 +14,14 @@ import numpy as np
 from ...train import DDP, ParameterServer
 from ...train.parallel.buckets import rebuilt
 from ...train.timing import common, length
-from ...train.workload.collectives import Collectives
-from ...train.workload.step import COMPUTE, NETWORK
+from ...train.workload.collective_model import CollectiveModel
+from ...train.workload.step_graph.graph import COMPUTE, NETWORK
 from ..hosts.bundle import joined
 
 if TYPE_CHECKING:
     from ...schedule import Schedule
     from ...train import StepTrace
-    from ...train.workload.step import StepTask
+    from ...train.workload.step_graph.graph import StepTask
 
 SCHEMA = "collsim.step/1"
 #: What GPUs hold, in the four groups that are drawn; every other kind is `other`.
@@ -62,13 +62,13 @@ def boxes(trace: StepTrace) -> list[dict[str, Any]]:
     """One for each run of tasks that belong together, lane by lane: kind, bucket (-1 for none), micro, t0, t1, and for
     computing the names of its first and last layer."""
     of_layer = bucket_of_layers(trace)
-    synchronised = {task.micro for task in trace.step.tasks if task.bucket >= 0}
+    synchronised = {task.microbatch for task in trace.step.tasks if task.bucket >= 0}
     out: list[dict[str, Any]] = []
     for lane in range(len(trace.step.lanes)):
         last: dict[str, dict[str, Any]] = {}
         for number, task in enumerate(trace.step.tasks):
             if lane in task.lanes and trace.end[number] > trace.begin[number]:
-                made = _box(trace, number, lane, of_layer if task.micro in synchronised else {})
+                made = _box(trace, number, lane, of_layer if task.microbatch in synchronised else {})
                 before = last.get(task.stream)
                 if before is not None and _joins(before, made, _TOUCH * trace.time):
                     before["t1"] = made["t1"]
@@ -92,7 +92,7 @@ def _box(trace: StepTrace, number: int, lane: int, of_layer: dict[int, int]) -> 
         "stream": task.stream,
         "kind": kind,
         "bucket": bucket,
-        "micro": task.micro,
+        "micro": task.microbatch,
         "t0": float(trace.begin[number]),
         "t1": float(trace.end[number]),
         "name": task.name,
@@ -153,7 +153,7 @@ def _collective(
     trace: StepTrace, number: int, task: StepTask, layout: Sequence[Sequence[int]], layers: Sequence[str]
 ) -> dict[str, Any]:
     begin, end = float(trace.begin[number]), float(trace.end[number])
-    ready = max((float(trace.end[a]) for a in task.after), default=begin)
+    ready = max((float(trace.end[a]) for a in task.dependencies), default=begin)
     tensors = layout[task.bucket] if 0 <= task.bucket < len(layout) else ()
     named = [layers[tensor] for tensor in tensors]
     return {
@@ -196,12 +196,12 @@ def chain(trace: StepTrace) -> list[list[Any]]:
 def patterns(trace: StepTrace) -> dict[str, dict[str, Any]]:
     """Who sends to whom in each kind of collective of the step, by kind and what it moves: pairs of places in the group
     (a server comes behind the ranks), whether it adds up, and the group."""
-    network = Collectives(trace.topology, trace.request.collectives, trace.request.algorithm)
+    network = CollectiveModel(trace.topology, trace.request.collectives, trace.request.algorithm)
     out: dict[str, dict[str, Any]] = {}
     for _, task in _last(trace):
         key = pattern_of(task.kind, task.name)
         if key not in out:
-            out[key] = _pattern(network.plan(trace.step.group(task), task))
+            out[key] = _pattern(network.build_schedule(trace.step.get_ranks(task), task))
     return out
 
 

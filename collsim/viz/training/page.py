@@ -72,7 +72,7 @@ class StepAnimation:
     def page(self) -> str:
         """One HTML file. Raises CollsimError for an unknown theme."""
         trace = self.trace
-        title = f"{trace.step.model.name}, {trace.step.says}, collsim"
+        title = f"{trace.step.model.name}, {trace.step.label}, collsim"
         options = {"lang": self.lang, "theme": self.options.get("theme"), "t": self.options.get("t")}
         return offline_page(step_source() + _START, self.data, title, options, _STYLE)
 
@@ -99,10 +99,10 @@ def _players(trace: StepTrace, rows: list[dict[str, Any]]) -> dict[str, Any]:
     out, left = {}, MOST_TRANSFERS
     for row in rows:
         task = trace.step.tasks[row["task"]]
-        group = trace.step.group(task)
+        group = trace.step.get_ranks(task)
         key = group, task.kind, task.nbytes, task.algorithm, task.options
         if key not in known:
-            plan = network_of(trace.request).plan(group, task)
+            plan = network_of(trace.request).build_schedule(group, task)
             if len(known) >= MOST_OPENED or not 0 < len(plan) <= left:
                 continue
             left -= len(plan)

@@ -197,7 +197,7 @@ def _step_script(choice: LabChoice) -> str:
     backward = parse_time(choice.backward)
     return (
         "import collsim as cs\n\n"
-        f'layers = tuple(cs.train.Layer(f"layers.{{i}}.linear", ({elements},), handed={elements}) '
+        f'layers = tuple(cs.train.Layer(f"layers.{{i}}.linear", ({elements},), outputs={elements}) '
         f"for i in range({asked.LAYERS}))\n"
         f'model = cs.train.Model("eight layers", layers)\n'
         "t = cs.lab.training_step_for_real(\n"

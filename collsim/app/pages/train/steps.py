@@ -233,8 +233,8 @@ def opened(choice: TrainingChoice, task: int, tell: Tell = quietly) -> Collectiv
     now = switched(choice, run(bare(choice)))
     tell("run", 0.1)
     one, topology = now.step.tasks[task], now.topology
-    plan = now.step.schedule(task, topology)
-    ran = cs.simulate(plan, topology, one.nbytes, engine="event", ranks=list(now.step.group(one)))
+    plan = now.step.build_schedule(task, topology)
+    ran = cs.simulate(plan, topology, one.nbytes, engine="event", ranks=list(now.step.get_ranks(one)))
     tell("run", 0.5)
     try:
         drawn, trouble = sent(ran), None

@@ -51,7 +51,7 @@ def _best_bucket() -> StepTrace:
 
 def _bucket(value: Any) -> tuple[bool, Text, StepTrace]:
     step, best = _step("resnet50", _network(), ddp(bucket=value), 32), _best_bucket()
-    count = sum(task.bucket >= 0 and not task.computes for task in step.step.tasks)
+    count = sum(task.bucket >= 0 and not task.is_compute for task in step.step.tasks)
     took, waits, least = format_time(step.time), format_time(step.exposed), format_time(best.time)
     why = (
         f"{took} with {count} bucket{'s' * (count > 1)}; GPUs wait for the network for {waits} of that. The best of "
@@ -218,9 +218,10 @@ TASKS = (
                 "参数和 buffer 要发给其余每块 GPU；输入也要分发。",
             ),
             (
-                'm = cs.model("resnet50"): 7 · (m.nbytes + m.buffer_bytes) + 7 · 32 · m.inputs, and a little for the '
-                "gradients of the outputs.",
-                'm = cs.model("resnet50")：7 · (m.nbytes + m.buffer_bytes) + 7 · 32 · m.inputs，再加一点输出的梯度。',
+                'm = cs.model("resnet50"): 7 · (m.nbytes + m.buffer_bytes) + 7 · 32 · m.input_bytes, and a little for '
+                "the gradients of the outputs.",
+                'm = cs.model("resnet50")：7 · (m.nbytes + m.buffer_bytes) + 7 · 32 · m.input_bytes，'
+                "再加一点输出的梯度。",
             ),
         ),
         judge=_hub_bytes,

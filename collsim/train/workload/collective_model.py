@@ -1,0 +1,235 @@
+"""What a collective of a step is and how long it takes by itself: as NCCL runs it, or on the links of the network.
+
+On a machine where all nodes of a group contribute equally many GPUs, the time is that of `nccl.predict`, and the
+schedule that of the algorithm that NCCL chooses. Elsewhere, for collectives that NCCL does not have (scatter, gather),
+and where an algorithm is named, it is the time of the event engine for that schedule (a ring by default).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CollsimError, require_word
+from ...faults import require_right
+from ...nccl import Prediction, predict, read_facts
+from ...nccl.algorithm_choices import grow_facts
+from ...nccl.model.calibration_knobs import get_link_parameters
+from ...nccl.predicted_schedule import SLOT, build_schedule
+from ...registry import algorithms, schedule
+from ...schedule import Schedule
+from ...simulate import simulate
+from ...topology import Topology
+from .step_graph import Ranks, StepTask, TrainingStep
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+LIBRARIES = ("nccl", "links")
+#: Algorithms where links are simulated and none is named: rings; for one root a chain in pieces of NCCL's slot (its
+#: runRing of broadcast.h and reduce.h); otherwise the plain forms.
+_DEFAULT_ALGORITHMS = {
+    "allreduce": "allreduce_ring",
+    "allgather": "allgather_ring",
+    "reduce_scatter": "reduce_scatter_ring",
+    "broadcast": "broadcast_chain",
+    "reduce": "reduce_chain",
+    "scatter": "scatter_flat",
+    "gather": "gather_flat",
+    "alltoall": "alltoall_direct",
+    "sendrecv": "sendrecv_direct",
+    "send": "broadcast_binomial",  # from the first of two to the second
+}
+#: Collectives of NCCL, by the kinds of task that run them.
+_NCCL_COLLECTIVES = {
+    **{kind: kind for kind in ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall")},
+    "sendrecv": "sendrecv",
+    "send": "sendrecv",
+}
+#: Kinds that run as a chain, and the most pieces that their data is cut into.
+_CHAINS, _MOST_PIECES = ("broadcast", "reduce"), 32
+
+
+class CollectiveModel:
+    """Times and schedules of the collectives on one topology; equal collectives are computed once.
+
+    Attributes:
+        topology: The topology.
+        library: `nccl` or `links`.
+        algorithm: Algorithm of allreduces, None for the library's choice.
+    """
+
+    def __init__(self, topology: Topology, library: str = "nccl", algorithm: str | None = None):
+        """Check the arguments.
+
+        Args:
+            topology: Topology that the collectives run on.
+            library: `"nccl"`: as NCCL runs them, where the topology is a machine; `"links"`: on the links, everywhere.
+            algorithm: Algorithm of allreduces, which then run on the links.
+
+        Raises:
+            CollsimError: The library is unknown, or the algorithm is no allreduce.
+        """
+        self.topology, self.library = topology, require_word("collectives", library, LIBRARIES)
+        if algorithm is not None:
+            require_word("algorithm", algorithm, algorithms())
+            if algorithms()[algorithm].collective != "allreduce":
+                message = "algorithm={algorithm!r} is no allreduce; collsim list algorithms names them"
+                raise CollsimError(message, algorithm=algorithm)
+        self.algorithm = algorithm
+        self._seconds: dict[Hashable, float] = {}
+        self._node_counts: dict[Ranks, tuple[int, ...]] = {}
+        self._schedules: dict[Hashable, Schedule] = {}
+        self._is_machine: bool | None = None
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether the topology is a machine on which NCCL (or RCCL) runs."""
+        if self._is_machine is None:
+            try:
+                read_facts(self.topology)
+                self._is_machine = True
+            except CollsimError:
+                self._is_machine = False
+        return self._is_machine
+
+    def is_predicted(self, group: Ranks, task: StepTask) -> bool:
+        """Whether NCCL's model gives the time of the collective `task` of the ranks `group`."""
+        if self.library != "nccl" or task.algorithm or task.kind not in _NCCL_COLLECTIVES or not self.is_machine:
+            return False
+        if self.algorithm and task.kind == "allreduce":
+            return False
+        has_whole_nodes = self.topology.facts.get("placement", "node") == "node"
+        return has_whole_nodes and len(set(self.count_ranks_per_node(group))) == 1
+
+    def count_ranks_per_node(self, group: Ranks) -> tuple[int, ...]:
+        """Number of ranks of `group` on each of the nodes that it is on."""
+        if group not in self._node_counts:
+            ranks_per_node = self.topology.ranks // self.topology.facts["nodes"]
+            counts = np.bincount(np.array(group) // ranks_per_node)
+            self._node_counts[group] = tuple(int(count) for count in counts[counts > 0])
+        return self._node_counts[group]
+
+    def time_collectives(self, step: TrainingStep) -> Floats:
+        """(tasks,) s that each collective of `step` takes by itself; 0 for tasks that compute."""
+        seconds_by_key: dict[Hashable, float] = {}
+        seconds = np.zeros(len(step.tasks))
+        for number in step.collectives:
+            task = step.tasks[number]
+            key = self.make_key(step, task)
+            if key not in seconds_by_key:
+                seconds_by_key[key] = self.time_groups(step.get_groups(task), task)
+            seconds[number] = task.repeats * seconds_by_key[key]
+        return seconds
+
+    def list_distinct(self, step: TrainingStep) -> list[StepTask]:
+        """The collectives of `step`, one of each group, kind and size."""
+        tasks = [step.tasks[number] for number in step.collectives]
+        return list({self.make_key(step, task): task for task in tasks}.values())
+
+    @staticmethod
+    def make_key(step: TrainingStep, task: StepTask) -> Hashable:
+        """A key that equal collectives of `step` share with `task`."""
+        # groups are large, and a step uses few of them many times: so they are compared by identity
+        group = id(task.groups) if task.groups else step.get_ranks(task)
+        return group, task.kind, task.nbytes, task.algorithm, task.options
+
+    def time_groups(self, groups: tuple[Ranks, ...], task: StepTask) -> float:
+        """Seconds of a collective `task` that all `groups` run at the same time."""
+        if len(groups) == 1 or not self.is_predicted(groups[0], task):
+            return max(self.time_group(group, task) for group in groups)
+        # groups with as many ranks on each node take as long as each other: one of each is enough
+        examples = {self.count_ranks_per_node(group): group for group in groups}
+        return max(self.time_group(group, task, shares_nics=True) for group in examples.values())
+
+    def time_group(self, group: Ranks, task: StepTask, shares_nics: bool = False) -> float:
+        """Seconds of a collective of one group by itself.
+
+        Args:
+            group: Ranks of the group.
+            task: The collective.
+            shares_nics: Whether other groups use the network cards of its nodes at the same time.
+
+        Returns:
+            The time in s.
+        """
+        placement = self.count_ranks_per_node(group) if self.is_predicted(group, task) else group
+        key = placement, task.kind, task.nbytes, task.algorithm, task.options, shares_nics
+        if key not in self._seconds:
+            self._seconds[key] = self._time_group(group, task, shares_nics)
+        return self._seconds[key]
+
+    def predict(self, group: Ranks, task: StepTask, shares_nics: bool = False) -> Prediction:
+        """NCCL's prediction for a collective of one group; arguments as for `time_group`."""
+        kind, nodes = _NCCL_COLLECTIVES[task.kind], self.topology.facts["nodes"]
+        counts = self.count_ranks_per_node(group)
+        facts = read_facts(self.topology)
+        shares_nics = shares_nics and 0 < facts.nics < facts.local_ranks and len(counts) > 1
+        if len(counts) == nodes and not shares_nics:
+            ranks = None if len(group) == self.topology.ranks else len(group)
+            return predict(kind, self.topology, task.nbytes, ranks)
+        group_facts = grow_facts(facts, len(counts))
+        if shares_nics:
+            # the group's part of the node's cards: whole cards, or a part of the rate of one
+            nics = facts.nics * counts[0] / facts.local_ranks
+            group_facts = replace(
+                group_facts, wired_nodes=None, nics=max(1.0, nics), nic_rate=facts.nic_rate * min(1.0, nics)
+            )
+        ranks = None if len(group) == group_facts.ranks else len(group)
+        return predict(kind, group_facts, task.nbytes, ranks, links=get_link_parameters(self.topology))
+
+    def _time_group(self, group: Ranks, task: StepTask, shares_nics: bool) -> float:
+        if self.is_predicted(group, task):
+            return self.predict(group, task, shares_nics).time
+        transfers = self.build_schedule(group, task)
+        if not len(transfers):
+            return 0.0
+        return simulate(transfers, self.topology, task.nbytes, engine="event", ranks=list(group)).time
+
+    def build_schedule(self, group: Ranks, task: StepTask) -> Schedule:
+        """Build the schedule of a collective; equal collectives share one.
+
+        Args:
+            group: Ranks of the group.
+            task: The collective.
+
+        Returns:
+            The schedule; its rank r sits on rank `group[r]` of the topology.
+        """
+        key: Hashable
+        if self.is_predicted(group, task):
+            placement = ("nodes", *self.count_ranks_per_node(group))
+            key = placement, task.kind, task.nbytes, task.algorithm, task.options
+        else:
+            # only chains are cut into pieces by their size; other schedules are the same for all sizes
+            size = task.nbytes if task.kind in _CHAINS else 0
+            key = group, task.kind, size, task.algorithm, task.options
+        if key not in self._schedules:
+            self._schedules[key] = self._build_schedule(group, task)
+        return self._schedules[key]
+
+    def _build_schedule(self, group: Ranks, task: StepTask) -> Schedule:
+        if self.is_predicted(group, task):
+            if task.kind == "send":
+                return schedule(_DEFAULT_ALGORITHMS["send"], ranks=2)
+            topology = self.topology
+            if len(group) < topology.ranks:
+                topology = restrict_ranks(topology, group)
+            return build_schedule(self.predict(group, task), topology)
+        name = task.algorithm or _DEFAULT_ALGORITHMS[task.kind]
+        if self.algorithm and not task.algorithm and task.kind == "allreduce":
+            name = self.algorithm
+        options = dict(task.options)
+        if not task.algorithm and task.kind in _CHAINS:
+            options["chunks"] = min(_MOST_PIECES, max(1, -(-task.nbytes // SLOT)))
+        is_whole = group == tuple(range(self.topology.ranks))
+        transfers = schedule(name, ranks=len(group), topology=self.topology if is_whole else None, **options)
+        require_right(transfers)  # steps of training are compared by their time
+        return transfers
+
+
+def restrict_ranks(topology: Topology, group: Ranks) -> Topology:
+    """The `topology` with the ranks of `group` only, in the group's order."""
+    return replace(topology, ranks=len(group), endpoint_device=topology.endpoint_device[list(group)], orders=None)

@@ -1,0 +1,114 @@
+"""The sizes of a decoder, read back from its table of layers: for scripts that build the same model elsewhere."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...errors import CollsimError
+from .model import Layer, Model
+from .transformer import transformer
+
+
+class DecoderShape(NamedTuple):
+    """The sizes that `transformer` builds a decoder of.
+
+    Attributes:
+        h: Hidden size.
+        blocks: Number of blocks.
+        heads: Attention heads.
+        kv_heads: Heads of keys and values.
+        head_dim: Width of a head.
+        ffn: Width of the MLP.
+        vocab: Words of the vocabulary.
+        seq: Tokens of a sample.
+        gated: Whether the MLP is gated.
+        bias: Whether matrices have bias vectors.
+        tied: Whether the head uses the embedding's matrix.
+        flash: Whether attention stores no scores.
+        positions: Rows of the table of positions; 0 for none.
+    """
+
+    h: int
+    blocks: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    ffn: int
+    vocab: int
+    seq: int
+    gated: bool
+    bias: bool
+    tied: bool
+    flash: bool
+    positions: int
+
+    def build_model(self, *, padded: bool = True) -> Model:
+        """The decoder that `transformer` builds of these sizes, with a row of the table of positions for each token;
+        `padded` as there."""
+        return transformer(
+            self.h,
+            self.blocks,
+            self.heads,
+            seq=self.seq,
+            vocab=self.vocab,
+            ffn=self.ffn,
+            kv_heads=self.kv_heads,
+            gated=self.gated,
+            bias=self.bias,
+            tied=self.tied,
+            positions=bool(self.positions),
+            flash=self.flash,
+            head_dim=self.head_dim,
+            padded=padded,
+        )
+
+
+def read_decoder_shape(model: Model) -> DecoderShape | None:
+    """Read the sizes of a `model` that `transformer` built; None for any other, such as mixtures of experts and
+    attention windows."""
+    layers = {layer.name: layer for layer in model.layers}
+    names = ("embedding", "h.0.norm1", "h.0.attention.qkv", "h.0.attention", "h.0.attention.out", "h.0.mlp.up", "head")
+    if not model.tokens or any(name not in layers for name in names):
+        return None
+    try:
+        shape = _read_sizes(model, *(layers[name] for name in names))
+        return shape if _has_layers_of(shape, model) else None
+    except (CollsimError, ArithmeticError, IndexError):  # figures that no such model has
+        return None
+
+
+def _read_sizes(
+    model: Model, embedding: Layer, norm: Layer, qkv: Layer, attention: Layer, out: Layer, up: Layer, head: Layer
+) -> DecoderShape:
+    """Solve the formulas of `transformer` for its sizes."""
+    h = norm.tensors[0]
+    qkv_width, heads_width = qkv.tensors[0] // h, out.tensors[0] // h
+    flash = attention.mask_bytes == 0
+    scores_per_head = 1 if flash else 2 * model.tokens
+    heads = round((attention.activations / model.tokens - qkv_width) / scores_per_head)
+    head_dim = heads_width // heads
+    positions = 0
+    if len(embedding.tensors) > 1:
+        positions = embedding.tensors[1] // h
+    return DecoderShape(
+        h=h,
+        blocks=sum(layer.name.endswith(".attention.qkv") for layer in model.layers),
+        heads=heads,
+        kv_heads=(qkv_width - heads_width) // (2 * head_dim),
+        head_dim=head_dim,
+        ffn=up.tensors[0] // h,
+        vocab=embedding.tensors[0] // h,
+        seq=model.tokens,
+        gated=any(layer.name == "h.0.mlp.gate" for layer in model.layers),
+        bias=len(norm.tensors) > 1,
+        tied=not head.tensors,
+        flash=flash,
+        positions=positions,
+    )
+
+
+def _has_layers_of(shape: DecoderShape, model: Model) -> bool:
+    """Whether `transformer` builds the layers of `model` of these sizes."""
+    rebuilt = shape.build_model(padded=not model.layers[-1].width)
+    # all but the embedding: a table of positions may be longer than a sample
+    return rebuilt.layers[1:] == model.layers[1:]
