@@ -230,7 +230,7 @@ def _collectives(real: cs.lab.RealStep) -> list[dict[str, Any]]:
             "middle half": f"{row['low'] * 1e3:+.2f} to {row['high'] * 1e3:+.2f} ms",
         }
         for row in records(real.beside)
-        if not real.predicted.step.tasks[row["task"]].computes
+        if not real.predicted.step.tasks[row["task"]].is_compute
     ]
 
 

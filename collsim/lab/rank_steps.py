@@ -13,7 +13,7 @@ from ..errors import CollsimError
 from ..schedule import Schedule
 from ..train import Parallel, StepTrace, TrainingStep
 from ..train.workload.collective_model import CollectiveModel
-from ..train.workload.step_graph.graph import StepTask
+from ..train.workload.step_graph import StepTask
 from ..units import format_bytes
 from .ranks.network import ImitatedNetwork
 from .ranks.process import RankTask

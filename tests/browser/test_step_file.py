@@ -44,7 +44,7 @@ def opened(chromium, trace, tmp_path):
 def test_the_file_draws_every_bucket_and_loads_nothing(opened, trace):
     page, card, wrong = opened()
     assert float(card.get_attribute("data-time")) == trace.time
-    buckets = [t.name for t in trace.step.tasks if t.bucket >= 0 and not t.computes]
+    buckets = [t.name for t in trace.step.tasks if t.bucket >= 0 and not t.is_compute]
     assert int(card.get_attribute("data-collectives")) >= len(buckets)
     for name in buckets:
         assert page.locator(f'[data-name="{name}"]').count() >= 1, name
@@ -53,12 +53,12 @@ def test_the_file_draws_every_bucket_and_loads_nothing(opened, trace):
 
 def test_a_bucket_opens_and_the_player_runs_inside_it(opened, trace):
     page, card, wrong = opened()
-    names = [t.name for t in trace.step.tasks if t.bucket >= 0 and not t.computes]
+    names = [t.name for t in trace.step.tasks if t.bucket >= 0 and not t.is_compute]
     other = next(name for name in names if name != card.get_attribute("data-open"))
     page.locator(f'[data-name="{other}"]').first.dispatch_event("click")
     page.wait_for_function("name => document.querySelector('.ts').dataset.opened === name", arg=other)
     at = float(card.get_attribute("data-t"))
-    number = next(i for i, t in enumerate(trace.step.tasks) if t.name == other and not t.computes)
+    number = next(i for i, t in enumerate(trace.step.tasks) if t.name == other and not t.is_compute)
     assert trace.begin[number] <= at < trace.end[number], "the cursor went into it"
     assert page.locator(".ts .inside canvas").count() >= 1
     assert wrong == []

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from collsim.train.workload.step_graph.graph import StepTask, TrainingStep
+from collsim.train.workload.step_graph import StepTask, TrainingStep
 from typer.testing import CliRunner
 
 import collsim as cs

@@ -275,7 +275,7 @@ def test_each_gpus_part_of_the_words_counts(t, slower):
 # ---- collectives that a pass waits for -------------------------------------------------------------------------------
 
 GPT = cs.train.transformer(1024, 4, 16, seq=1024)
-MIXTURE = cs.train.transformer(1024, 4, 16, seq=1024, experts=4, top=2)
+MIXTURE = cs.train.transformer(1024, 4, 16, seq=1024, experts=4, top_k=2)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ SIZES = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**5), st.inte
 
 def model_of(rows):
     return cs.train.Model(
-        "m", tuple(Layer(f"l{i}", (p,), kept=float(k), masks=float(m)) for i, (p, k, m) in enumerate(rows))
+        "m", tuple(Layer(f"l{i}", (p,), activations=float(k), mask_bytes=float(m)) for i, (p, k, m) in enumerate(rows))
     )
 
 

@@ -171,7 +171,7 @@ def test_a_table_becomes_a_model_and_comes_back(tmp_path):
     for column in ("tensors", "buffers"):
         frame[column] = [" ".join(map(str, row)) for row in frame[column]]
     frame.to_csv(path, index=False)
-    back = cs.train.Model.from_csv(path, inputs=model.inputs, source=model.source)
+    back = cs.train.Model.from_csv(path, input_bytes=model.input_bytes, source=model.source)
     assert back == model
 
 
@@ -202,7 +202,7 @@ def test_a_bad_table_is_refused_with_its_line(tmp_path, text, said):
     [
         {"flops": -1.0},
         {"tensors": (-5,)},
-        {"kept": float("nan")},
+        {"activations": float("nan")},
         {"tensors": (2.5,)},
         {"ops": -1},
         {"kind": "x"},
@@ -268,7 +268,7 @@ def test_a_name_may_have_what_ends_a_line_elsewhere(tmp_path):
     assert [layer.name for layer in model.layers] == ["a\u2028b", "c\nd"]
 
 
-@pytest.mark.parametrize("facts", [{"tokens": -1}, {"tokens": "x"}, {"inputs": 1.5}])
+@pytest.mark.parametrize("facts", [{"tokens": -1}, {"tokens": "x"}, {"input_bytes": 1.5}])
 def test_facts_of_a_model_are_whole_numbers(facts):
     with pytest.raises(cs.CollsimError, match=next(iter(facts))):
         cs.train.Model("m", (Layer("a", (5,)),), **facts)
@@ -283,7 +283,7 @@ def test_facts_of_a_model_are_whole_numbers(facts):
         ({"name": ""}, "model's name must be a text"),
         ({"tokens": -1}, "tokens=-1 is too small"),
         ({"tokens": 1.5}, "tokens=1.5 is not a whole number"),
-        ({"inputs": "x"}, "not a whole number"),
+        ({"input_bytes": "x"}, "not a whole number"),
     ],
 )
 def test_a_model_that_cannot_be_is_a_sentence(facts, says):

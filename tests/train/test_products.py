@@ -175,7 +175,7 @@ def test_what_torch_or_the_script_cannot_do_is_refused(model, way, why):
     ("way", "sizes", "why"),
     [
         (cs.tensor(4), {"kv_heads": 2}, "kv_heads=2 cannot be shared evenly by 4 GPUs"),
-        (cs.tensor(4), {"kv_heads": 2, "head": 16, "h": 48, "heads": 6}, "of .*: heads=6 cannot"),
+        (cs.tensor(4), {"kv_heads": 2, "head_dim": 16, "h": 48, "heads": 6}, "of .*: heads=6 cannot"),
         (cs.tensor(4, sequence=True), {"seq": 15}, "seq=15 cannot"),
     ],
 )

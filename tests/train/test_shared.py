@@ -46,7 +46,7 @@ def random_case(seed):
     compute = [(float(a), float(b)) for a, b in rng.exponential(2e-3, (many, 2))]
     asked = {"parallel": ways[rng.integers(len(ways))], "compute": compute, "micro_batch": int(rng.integers(1, 5))}
     asked["interference"] = float(rng.choice([0.0, 0.15, 1.0]))
-    return cs.train.Model("random", tuple(layers), inputs=600), topology, asked
+    return cs.train.Model("random", tuple(layers), input_bytes=600), topology, asked
 
 
 @pytest.mark.parametrize("block", range(8))

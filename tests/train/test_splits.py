@@ -145,7 +145,7 @@ def test_full_recomputation_costs_the_flops_of_the_paper():
 
 def test_a_dispatch_to_experts_carries_every_token_so_often():
     """s 4096, h 7168, 8 of 64 experts, 16 bits: 469,762,048 B, four times a layer and step (before (e − 1)/e)."""
-    model = Model("moe", cs.train.transformer(7168, 2, 56, seq=4096, ffn=2048, experts=64, top=8).layers[1:-2], 4096)
+    model = Model("moe", cs.train.transformer(7168, 2, 56, seq=4096, ffn=2048, experts=64, top_k=8).layers[1:-2], 4096)
     step = cs.training_step(model, **asked(cs.expert(8) * cs.ddp(), 8, batch=8)).step
     sent = [task for task in step.tasks if task.kind == "alltoall"]
     assert {task.nbytes for task in sent} == {469_762_048}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import require_word
 from ...files import replacing
 from ...train.scaling import KINDS
-from ...train.workload.step_graph.graph import COMPUTE
+from ...train.workload.step_graph import COMPUTE
 from . import palette
 from .plots import _axes, _clean, _require
 from .still import language
@@ -77,7 +77,7 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
 
 
 def _colour(task: Any) -> str:
-    if task.computes:
+    if task.is_compute:
         return {"forward": _FORWARD, "backward": _BACKWARD}.get(task.kind, _OTHER)
     return palette.SERIES[task.bucket % len(palette.SERIES)] if task.bucket >= 0 else palette.HOSTINK
 

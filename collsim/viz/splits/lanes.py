@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...train.parallel.levels import GatheredForm, gathered_form
 from ...train.timing import joined, length, without
-from ...train.workload.step_graph.graph import COMPUTE
+from ...train.workload.step_graph import COMPUTE
 from ..hosts.bundle import joined as joined_source
 
 if TYPE_CHECKING:

@@ -15,13 +15,13 @@ from ...train import DDP, ParameterServer
 from ...train.parallel.buckets import rebuilt
 from ...train.timing import common, length
 from ...train.workload.collective_model import CollectiveModel
-from ...train.workload.step_graph.graph import COMPUTE, NETWORK
+from ...train.workload.step_graph import COMPUTE, NETWORK
 from ..hosts.bundle import joined
 
 if TYPE_CHECKING:
     from ...schedule import Schedule
     from ...train import StepTrace
-    from ...train.workload.step_graph.graph import StepTask
+    from ...train.workload.step_graph import StepTask
 
 SCHEMA = "collsim.step/1"
 #: What GPUs hold, in the four groups that are drawn; every other kind is `other`.
