@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from collsim.train.workload.step_graph import StepTask, TrainingStep
 from typer.testing import CliRunner
 
 import collsim as cs
@@ -18,6 +17,7 @@ from collsim.lab.ranks.nic import RankNic
 from collsim.lab.ranks.program import Move, RankProgram
 from collsim.lab.ranks.wire import PeerWire
 from collsim.train.workload.model import Layer, Model
+from collsim.train.workload.step_graph import StepTask, TrainingStep
 
 FOUR = Model("four", tuple(Layer(f"layer {i}", (4096,), flops=1.0) for i in range(4)))  # 16 KiB of gradients each
 GIVEN = {"compute": [(0.002, 0.03)] * 4, "alpha": "2ms", "bandwidth": "10MB/s"}

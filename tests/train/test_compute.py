@@ -301,7 +301,7 @@ def test_a_pass_loses_time_at_each_collective_that_it_waits_for(model, parallel,
     assert slow.time - ideal.time == pytest.approx(waits * usual.wait, abs=1e-12)
     sent = [t for t in slow.step.tasks if t.stream in ("tensor", "expert") and t.kind != "allgather"]
     assert sum(task.repeats for task in sent) == waits
-    assert all("loses 120\xa0µs at each collective" in note for note in slow.notes[1:])
+    assert all("loses 120 µs at each collective" in note for note in slow.notes[1:])
     assert (len(slow.notes), len(ideal.notes)) == (1 + (waits > 0), 1)
 
 

@@ -87,7 +87,7 @@ def model(name: str, **options: ModelOption) -> Model:
     Example:
         >>> import collsim as cs
         >>> cs.model("gpt2", seq=512)
-        <Model gpt2: 74 layers, 124,439,808 parameters>
+        <Model gpt2: 87 layers, 124,439,808 parameters>
     """
     builders = _load_builders()
     if not isinstance(name, str):

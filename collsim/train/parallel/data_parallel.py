@@ -95,8 +95,9 @@ class _Writing:
             "nbytes": nbytes,
             "algorithm": algorithm,
             "microbatch": micro,
+            "ranks": self.asked.ranks,
         }
-        return self.out.add_task(name, kind, self.all, ranks=self.asked.ranks, **more)
+        return self.out.add_task(name, kind, self.all, **more)
 
     def many(self, kind: str, name: str, sizes: Sequence[int], micro: int) -> tuple[int, ...]:
         """The same in pieces; the last of them, none where there is nothing to send."""

@@ -106,10 +106,10 @@ class _Pushes:
                 "options": options,
                 "ranks": ranks,
                 "microbatch": self.micro,
+                "dependencies": (task,),
+                "bucket": number,
             }
-            self.pushed.append(
-                self.out.add_task(f"group {number}", "allreduce", (0,), dependencies=(task,), bucket=number, **more)
-            )
+            self.pushed.append(self.out.add_task(f"group {number}", "allreduce", (0,), **more))
 
 
 def parameter_server(

@@ -99,13 +99,10 @@ def forward(
     item = itemsize(asked.dtype)
     numbers = []
     for i, layer in enumerate(asked.model.layers):
-        work = _work(layer, asked.micro_batch, item, 1)
-        work["ops"] *= threads
-        numbers.append(
-            out.add_task(
-                layer.name, "forward", (lane,), dependencies=() if i else after, layer=i, microbatch=micro, **work
-            )
-        )
+        options = _work(layer, asked.micro_batch, item, 1)
+        options["ops"] *= threads
+        options |= {"dependencies": () if i else after, "layer": i, "microbatch": micro}
+        numbers.append(out.add_task(layer.name, "forward", (lane,), **options))
     return numbers
 
 
@@ -123,8 +120,8 @@ def backward(
     numbers = []
     for i in range(len(asked.model.layers) - 1, -1, -1):
         layer = asked.model.layers[i]
-        work = _work(layer, asked.micro_batch, item, 2)
-        number = out.add_task(layer.name, "backward", (lane,), layer=i, microbatch=micro, **work)
+        options = _work(layer, asked.micro_batch, item, 2) | {"layer": i, "microbatch": micro}
+        number = out.add_task(layer.name, "backward", (lane,), **options)
         out.add_allocation(
             lane, "activations", (layer.activations * item + layer.mask_bytes) * asked.micro_batch, passed[i], number
         )

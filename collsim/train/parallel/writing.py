@@ -159,7 +159,8 @@ class SplitWriting:
             pairs, name = self.placed.pairs(lane, target), "activations" if forward else "gradients"
             stream = f"pipeline {lane}-{target}{'' if forward else ' back'}"
             rest: TaskOptions = {"stream": stream, "dependencies": (done,), "microbatch": action.micro, "nbytes": size}
-            sent = self.out.add_task(name, "send", (lane, target), ranks=pairs[0], groups=pairs, **rest)
+            rest |= {"ranks": pairs[0], "groups": pairs}
+            sent = self.out.add_task(name, "send", (lane, target), **rest)
         self.results[forward, stage, action.micro] = done, sent
 
     # ---- passes -----------------------------------------------------------------------------------------------------
@@ -249,8 +250,11 @@ class SplitWriting:
             "nbytes": nbytes,
             "repeats": times,
             "bucket": bucket,
+            "stream": stream,
+            "ranks": groups[0],
+            "groups": groups,
         }
-        return self.out.add_task(name, kind, (lane,), stream=stream, ranks=groups[0], groups=groups, **rest)
+        return self.out.add_task(name, kind, (lane,), **rest)
 
     # ---- memory -----------------------------------------------------------------------------------------------------
 

@@ -154,7 +154,7 @@ class TrainingStep:
     Example:
         >>> import collsim as cs
         >>> cs.training_step("resnet50", "dgx-a100", parallel=cs.ddp(), micro_batch=32).step
-        <TrainingStep resnet50, ddp(): 228 tasks on 8 GPUs>
+        <TrainingStep resnet50, ddp(): 236 tasks on 8 GPUs>
     """
 
     model: Model

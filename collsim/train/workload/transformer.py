@@ -231,7 +231,7 @@ def transformer(
     Example:
         >>> import collsim as cs
         >>> cs.train.transformer(768, 12, 12, name="my-gpt2")
-        <Model my-gpt2: 74 layers, 124,439,808 parameters>
+        <Model my-gpt2: 87 layers, 124,439,808 parameters>
     """
     shape = _parse_shape(
         {"h": h, "layers": layers, "heads": heads, "seq": seq, "vocab": vocab},
@@ -272,7 +272,13 @@ def _parse_shape(
     ffn = 4 * counts["h"]
     if widths["ffn"] is not None:
         ffn = parse_count(widths["ffn"], "ffn")
-    return TransformerShape(**counts, ffn=ffn, kv_heads=kv_heads, **flags, **named)
+    return TransformerShape(
+        **counts,  # type: ignore[arg-type]  # mypy takes a dict of numbers for one of flags, too
+        ffn=ffn,
+        kv_heads=kv_heads,
+        **flags,
+        **named,
+    )
 
 
 def build_embedding(shape: TransformerShape, positions: bool = False) -> Layer:
