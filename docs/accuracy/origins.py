@@ -134,8 +134,8 @@ _NO_CONSTANT = {
         "topology_facts._ALIKE",
         "facts.LANES",
         "facts._APU",
-        "machine_words._LONGEST",
-        "machine_words._SHOWN",
+        "machine_words._MOST_LETTERS",
+        "machine_words._MOST_QUOTED",
     ),
     *(
         f"ring_tree_search.{name}"

@@ -14,85 +14,86 @@ from collsim.topology.network import Cable
 from collsim.topology.plan import LOC, SYS, Machine, Plan
 
 
-def cable(kind, rate):
+def make_cable(kind, rate):
     return Cable(kind, kind, rate * 1e9, 1e-6, "drawn by lot", effective=rate * 1e9)
 
 
-def drawn(plan, sm):
+def draw_machine(plan, sm):
     return Machine.drawn(plan, name="lot", title="lot", about="drawn by lot", source="drawn by lot", sm=sm)
 
 
-def meshed(seed):
+def draw_mesh(seed):
     """Three or four GPUs with NVLinks between some of them, and nothing else."""
     lot, plan = random.Random(seed), Plan()
     plan.add(*(f"gpu{g}" for g in range(lot.choice((3, 4)))))
     for b in range(len(plan.devices)):
         for a in range(b):
             if lot.random() < 0.85:
-                plan.join(f"gpu{a}", f"gpu{b}", cable("nvlink", lot.choice((12, 20, 36, 40, 41.3))))
-    return SearchInput.from_machine(drawn(plan, 80), len(plan.devices), (), Rules(SYS, LOC))
+                plan.join(f"gpu{a}", f"gpu{b}", make_cable("nvlink", lot.choice((12, 20, 36, 40, 41.3))))
+    return SearchInput.from_machine(draw_machine(plan, 80), len(plan.devices), (), Rules(SYS, LOC))
 
 
-def boxed(seed):
+def draw_box(seed):
     """A node with PCIe, one or two sockets, and two network cards."""
     lot, plan = random.Random(seed), Plan()
     gpus, sockets = lot.choice((3, 4)), lot.choice((1, 2))
     for g in range(gpus):
-        plan.join(f"gpu{g}", f"cpu{g * sockets // gpus}", cable("pcie", lot.choice((12, 24, 48))))
+        plan.join(f"gpu{g}", f"cpu{g * sockets // gpus}", make_cable("pcie", lot.choice((12, 24, 48))))
         for peer in range(g):
             if lot.random() < 0.3:
-                plan.join(f"gpu{peer}", f"gpu{g}", cable("nvlink", lot.choice((20, 40))))
+                plan.join(f"gpu{peer}", f"gpu{g}", make_cable("nvlink", lot.choice((20, 40))))
     if sockets == 2:
-        plan.join("cpu0", "cpu1", cable("upi", lot.choice((16, 32, 48))))
+        plan.join("cpu0", "cpu1", make_cable("upi", lot.choice((16, 32, 48))))
     for card in range(2):
-        plan.join(f"nic{card}", f"cpu{card * sockets // 2}", cable("pcie", 48))
+        plan.join(f"nic{card}", f"cpu{card * sockets // 2}", make_cable("pcie", 48))
     rules = Rules(SYS, lot.choice((LOC, SYS)), lot.choice((0, 1, 2)), lot.choice(("intel", "amd")))
-    return SearchInput.from_machine(
-        drawn(plan, lot.choice((70, 80, 90))), gpus, (48e9, lot.choice((24e9, 48e9))), rules
-    )
+    card_rates = (48e9, lot.choice((24e9, 48e9)))
+    return SearchInput.from_machine(draw_machine(plan, lot.choice((70, 80, 90))), gpus, card_rates, rules)
 
 
-def most_rings(room, rings):
-    """How many rings of these, each as often as there is room, hold: by trying all."""
+def count_most_rings(bandwidth, rings):
+    """How many rings of these, each as often as it fits, the links hold: by trying all."""
     if not rings:
         return 0
-    (first, *rest), most = rings, most_rings(room, rings[1:])
-    left = Counter(room)
-    left.subtract(first)
-    if all(amount >= -1e-6 for amount in left.values()):
-        most = max(most, 1 + most_rings(left, [first, *rest]))
+    (first, *others), most = rings, count_most_rings(bandwidth, rings[1:])
+    remaining = Counter(bandwidth)
+    remaining.subtract(first)
+    if all(amount >= -1e-6 for amount in remaining.values()):
+        most = max(most, 1 + count_most_rings(remaining, [first, *others]))
     return most
 
 
-def tried_all(asked):
-    """GB/s of the rings that give most, as `rings` goes down the speeds, but with every order of GPUs tried."""
-    node = asked.build_node_graph()
-    steps = [list(zip((0, *order), (*order, 0), strict=True)) for order in permutations(range(1, asked.gpu_count))]
-    best, at, types = 0.0, None, sorted({way.type for way in node.gpu_to_gpu.values()})
-    for speed in get_speeds(asked.sm, 1):
-        if speed > node.best_gpu_bandwidth or (at and speed / at[0] <= SLOWER_SPEED):
+def try_every_order(search_input):
+    """GB/s of the rings that give most, at falling speeds as in the search, but with every order of GPUs tried."""
+    node = search_input.build_node_graph()
+    steps = [
+        list(zip((0, *order), (*order, 0), strict=True)) for order in permutations(range(1, search_input.gpu_count))
+    ]
+    best, best_setting, types = 0.0, None, sorted({path.type for path in node.gpu_to_gpu.values()})
+    for speed in get_speeds(search_input.sm, 1):
+        if speed > node.best_gpu_bandwidth or (best_setting and speed / best_setting[0] <= SLOWER_SPEED):
             continue
         for worst in types:
-            if at and worst > at[1]:
+            if best_setting and worst > best_setting[1]:
                 continue
-            allowed = {ends: way for ends, way in node.gpu_to_gpu.items() if way.type <= worst}
+            allowed = {ends: path for ends, path in node.gpu_to_gpu.items() if path.type <= worst}
             rings = []
             for order in steps:
                 if all(step in allowed for step in order):
                     rings.append(Counter())
                     for step in order:
-                        rings[-1].update({link: times * speed for link, times in allowed[step].costs})
-            total = speed * most_rings(dict(enumerate(node.link_bandwidth)), rings)
+                        rings[-1].update({link: share * speed for link, share in allowed[step].costs})
+            total = speed * count_most_rings(dict(enumerate(node.link_bandwidth)), rings)
             if total > best + 1e-9:
-                best, at = total, (speed, worst)
+                best, best_setting = total, (speed, worst)
     return best
 
 
 @pytest.mark.parametrize("seed", sorted(set(range(25)) - {12, 24}))  # on these two it runs out of steps
 def test_rings_on_a_mesh_are_those_that_trying_every_order_finds(seed):
-    asked = meshed(seed)
-    found, best = ring_tree_search._rings.__wrapped__(asked), tried_all(asked)
-    assert found.total_speed == pytest.approx(best or 0.1)
+    mesh = draw_mesh(seed)
+    rings, best = ring_tree_search._search_rings.__wrapped__(mesh), try_every_order(mesh)
+    assert rings.total_speed == pytest.approx(best or 0.1)
 
 
 class Forgets(dict):
@@ -105,42 +106,42 @@ class Forgets(dict):
         return None
 
 
-def forgetful(monkeypatch):
+def forget_everything(monkeypatch):
     """The search without what it remembers, of a round and between rounds."""
     for kind, name in ((search_round.SearchRound, "__post_init__"), (ring_tree_search._Rounds, "__init__")):
 
-        def begin(self, *given, before):
-            before(self, *given)
-            setattr(self, "_walked" if given else "_vain", Forgets())
+        def begin(self, *arguments, original):
+            original(self, *arguments)
+            setattr(self, "_unfilled_rounds" if arguments else "_exhausted", Forgets())
 
-        monkeypatch.setattr(kind, name, partial_method(begin, before=getattr(kind, name)))
-
-
-def partial_method(function, **given):
-    done = partial(function, **given)
-    return lambda self, *args: done(self, *args)
+        monkeypatch.setattr(kind, name, make_method(begin, original=getattr(kind, name)))
 
 
-def answers(asked):
-    rings = ring_tree_search._rings.__wrapped__(asked)
-    channels, _ = ring_tree_search.duplicate_channels(len(rings.channels), rings.speed, asked.sm)
-    return rings, ring_tree_search._trees.__wrapped__(asked, channels)
+def make_method(function, **keywords):
+    method = partial(function, **keywords)
+    return lambda self, *arguments: method(self, *arguments)
+
+
+def search_all(search_input):
+    rings = ring_tree_search._search_rings.__wrapped__(search_input)
+    channels, _ = ring_tree_search.duplicate_channels(len(rings.channels), rings.speed, search_input.sm)
+    return rings, ring_tree_search._search_trees.__wrapped__(search_input, channels)
 
 
 def test_what_is_remembered_changes_no_answer(monkeypatch):
     """Not even where a search runs out of steps: those of what is not tried again are counted."""
-    calls, step = Counter(), search_round.SearchRound._walk
+    calls, extend_path = Counter(), search_round.SearchRound._extend_path
 
-    def counted(self, *state):
+    def count_calls(self, *state):
         calls[name] += 1
-        step(self, *state)
+        extend_path(self, *state)
 
-    monkeypatch.setattr(search_round.SearchRound, "_walk", counted)
-    nodes, found = [make(seed) for make in (meshed, boxed) for seed in range(10)], {}
+    monkeypatch.setattr(search_round.SearchRound, "_extend_path", count_calls)
+    nodes, answers = [draw(seed) for draw in (draw_mesh, draw_box) for seed in range(10)], {}
     for name in ("remembered", "tried"):
         if name == "tried":
-            forgetful(monkeypatch)
-        found[name] = [answers(asked) for asked in nodes]
-    assert found["remembered"] == found["tried"]
+            forget_everything(monkeypatch)
+        answers[name] = [search_all(node) for node in nodes]
+    assert answers["remembered"] == answers["tried"]
     assert calls["remembered"] < 0.8 * calls["tried"]
-    assert len({repr(one) for one in found["tried"]}) > 8
+    assert len({repr(answer) for answer in answers["tried"]}) > 8

@@ -9,82 +9,86 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from ...errors import CollsimError, unknown
 from .wired_nodes import WiredNodes
 
-#: How GPUs of a node reach one another. `host` is staged through host memory, `xgmi` AMD's mesh.
+#: How GPUs of a node reach one another. `host` is staged through host memory, `xgmi` is AMD's mesh.
 WiringKind = Literal["none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi"]
 #: What carries data between nodes.
 Net = Literal["none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx", "tcpxo"]
-
-#: Who launches the kernels of a call: one process for all GPUs of its node, a process for each GPU, a graph that was
-#: captured before; "" where nobody says.
+#: Who launches the kernels of a call: one process for all GPUs of its node, a process for each GPU, or a graph that was
+#: captured before; "" where that is not stated.
 Launch = Literal["", "one process", "process per gpu", "graph"]
 
-LAUNCHES: tuple[Launch, ...] = ("", "one process", "process per gpu", "graph")
-WIRING_KINDS: tuple[WiringKind, ...] = ("none", "nvswitch", "mesh", "cube", "bridge", "pcie", "host", "xgmi")
-NETS: tuple[Net, ...] = ("none", "ib", "roce", "efa", "slingshot", "tcp", "tcpx", "tcpxo")
+WIRING_KINDS: tuple[WiringKind, ...] = get_args(WiringKind)
+NETS: tuple[Net, ...] = get_args(Net)
+LAUNCHES: tuple[Launch, ...] = get_args(Launch)
 
-
-#: Lanes of a full slot.
+#: Lanes of a full PCIe slot.
 LANES = 16
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU as collectives see it: compute capability (80 is 8.0; AMD 0), NVLinks or xGMI links, PCIe generation, GPUs
-    in its usual box; `lanes` of the slot that its boards leave for a network card."""
+    """A GPU as collectives see it.
+
+    Attributes:
+        cc: compute capability (80 is 8.0); 0 for AMD.
+        links: NVLinks or xGMI links of the GPU.
+        pcie: PCIe generation of its slot.
+        source: where these figures are published.
+        lanes: PCIe lanes of the slot that its boards leave for a network card.
+    """
 
     cc: int
     links: int
     pcie: int
-    box: int
     source: str
     lanes: int = LANES
 
     @property
     def is_apu(self) -> bool:
-        """GPU and CPU are one chip: there is no slot between the two."""
+        """Whether GPU and CPU are one chip, so that no PCIe slot lies between them."""
         return self.lanes < LANES
 
 
 _NV = "NVIDIA data sheet and NVLink page"
-#: By the name people write, longest match first. Links as sold; NIC rate and CPU of the usual box are in `USUAL_NIC`.
+#: By the name people write, longest match first. Links as sold; the NIC rate of the usual box is in `USUAL_NIC`.
 GPUS: dict[str, Gpu] = {
-    "P100": Gpu(60, 4, 3, 8, _NV),
-    "V100": Gpu(70, 6, 3, 8, _NV),
-    "T4": Gpu(75, 0, 3, 4, _NV),
-    "RTX 2080 Ti": Gpu(75, 2, 3, 4, _NV),
-    "A100": Gpu(80, 12, 4, 8, _NV),
-    "A800": Gpu(80, 8, 4, 8, _NV),
-    "A30": Gpu(80, 4, 4, 4, _NV),
-    "A10": Gpu(86, 0, 4, 4, _NV),
-    "A40": Gpu(86, 4, 4, 4, _NV),
-    "A6000": Gpu(86, 4, 4, 4, _NV),
-    "RTX 3090": Gpu(86, 4, 4, 4, _NV),
-    "RTX 4090": Gpu(89, 0, 4, 8, _NV),
-    "L4": Gpu(89, 0, 4, 4, _NV),
-    "L40": Gpu(89, 0, 4, 8, _NV),
-    "6000 Ada": Gpu(89, 0, 4, 4, _NV),
-    "H100": Gpu(90, 18, 5, 8, _NV),
-    "H200": Gpu(90, 18, 5, 8, _NV),
-    "H20": Gpu(90, 18, 5, 8, _NV),
-    "H800": Gpu(90, 8, 5, 8, _NV),
-    "GH200": Gpu(90, 18, 5, 4, _NV),
-    "B200": Gpu(100, 18, 5, 8, _NV),
-    "B300": Gpu(103, 18, 6, 8, _NV),
-    "GB200": Gpu(100, 18, 5, 4, _NV),
-    "GB300": Gpu(103, 18, 6, 4, _NV),
-    "GB10": Gpu(121, 0, 5, 1, _NV),
-    "RTX 5090": Gpu(120, 0, 5, 4, _NV),
-    "RTX PRO 6000": Gpu(120, 0, 5, 8, _NV),
-    "MI250": Gpu(0, 7, 4, 8, "AMD data sheet"),
-    "MI300": Gpu(0, 7, 5, 8, "AMD CDNA3 white paper: 7 links x 64 GB/s"),
-    "MI325": Gpu(0, 7, 5, 8, "AMD CDNA3 white paper: 7 links x 64 GB/s"),
-    "MI350": Gpu(0, 7, 5, 8, "AMD data sheet: 7 links x 76.5 GB/s"),
-    "MI355": Gpu(0, 7, 5, 8, "AMD data sheet: 7 links x 76.5 GB/s"),
+    "P100": Gpu(60, 4, 3, _NV),
+    "V100": Gpu(70, 6, 3, _NV),
+    "T4": Gpu(75, 0, 3, _NV),
+    "RTX 2080 Ti": Gpu(75, 2, 3, _NV),
+    "A100": Gpu(80, 12, 4, _NV),
+    "A800": Gpu(80, 8, 4, _NV),
+    "A30": Gpu(80, 4, 4, _NV),
+    "A10": Gpu(86, 0, 4, _NV),
+    "A40": Gpu(86, 4, 4, _NV),
+    "A6000": Gpu(86, 4, 4, _NV),
+    "RTX 3090": Gpu(86, 4, 4, _NV),
+    "RTX 4090": Gpu(89, 0, 4, _NV),
+    "L4": Gpu(89, 0, 4, _NV),
+    "L40": Gpu(89, 0, 4, _NV),
+    "6000 Ada": Gpu(89, 0, 4, _NV),
+    "H100": Gpu(90, 18, 5, _NV),
+    "H200": Gpu(90, 18, 5, _NV),
+    "H20": Gpu(90, 18, 5, _NV),
+    "H800": Gpu(90, 8, 5, _NV),
+    "GH200": Gpu(90, 18, 5, _NV),
+    "B200": Gpu(100, 18, 5, _NV),
+    "B300": Gpu(103, 18, 6, _NV),
+    "GB200": Gpu(100, 18, 5, _NV),
+    "GB300": Gpu(103, 18, 6, _NV),
+    "GB10": Gpu(121, 0, 5, _NV),
+    "RTX 5090": Gpu(120, 0, 5, _NV),
+    "RTX PRO 6000": Gpu(120, 0, 5, _NV),
+    "MI250": Gpu(0, 7, 4, "AMD data sheet"),
+    "MI300": Gpu(0, 7, 5, "AMD CDNA3 white paper: 7 links x 64 GB/s"),
+    "MI325": Gpu(0, 7, 5, "AMD CDNA3 white paper: 7 links x 64 GB/s"),
+    "MI350": Gpu(0, 7, 5, "AMD data sheet: 7 links x 76.5 GB/s"),
+    "MI355": Gpu(0, 7, 5, "AMD data sheet: 7 links x 76.5 GB/s"),
 }
 
 #: GB/s of one NVLink in one direction, by generation: payload rates of NVIDIA's NVLink page.
@@ -102,24 +106,43 @@ USUAL_NIC = {0: 100, 80: 200, 90: 400}
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything that predictions may know about a run, collective and size aside.
+    """Everything that a prediction may know about a machine.
 
     Attributes:
-        gpu: name as people write it; cc: compute capability, 0 where it is no NVIDIA GPU.
-        ranks, nodes: one rank per GPU; nodes of one NVLink domain count as one.
-        inside: how GPUs of a node reach one another.
-        link_rate: B/s that one GPU has towards its peers over `inside`, one direction, nominal.
+        gpu: the GPU's name as people write it.
+        cc: its compute capability (80 is 8.0); 0 where it is not NVIDIA's.
+        ranks: one rank per GPU.
+        nodes: nodes; those of one NVLink domain count as one.
+        wiring: how the GPUs of a node reach one another.
+        link_rate: B/s that one GPU has towards its peers over that wiring, one direction, nominal.
         pcie: PCIe generation of the GPU's slot.
-        crossing: the GPUs used sit on more than one socket. switches: PCIe switches that join them; 0 is direct attach.
-        roots: root ports that these switches hang on, where there are some.
-        partly: only GPUs of different switches are staged through host memory, the others write to one another.
-        nics: NICs per node that these ranks can use; nic_rate: B/s of one; net: what they speak.
-        card: a PCIe card, whose NIC sits elsewhere in the PCIe tree (not a module with a NIC on its own switch).
-        gdr: NIC and GPU exchange data directly (None: nobody says).
+        crosses_sockets: the GPUs of a node sit on more than one socket.
+        switches: PCIe switches that join the GPUs of a node; 0 is direct attach.
+        root_ports: root ports that these switches hang on, where there are some.
+        staged_between_switches: only GPUs of different switches are staged through host memory, the others write to one
+            another.
+        nics: NICs of a node that these ranks can use.
+        nic_rate: B/s of one NIC, one direction, nominal.
+        net: what the NICs speak.
+        is_pcie_card: the GPU is a PCIe card, whose NIC sits elsewhere in the PCIe tree, and not a module with a NIC on
+            its own switch.
+        gdr: NIC and GPU exchange data directly (GPUDirect RDMA); None where that is not stated.
         cpu: `intel`, `amd` or `arm`.
-        hosts: operating systems, where an NVLink domain spans several (0: as many as nodes).
-        launch: who launches the kernels. gpu_known: the GPU stands in `GPUS`; else it was guessed from other words.
-        wires: the wiring that these facts were read off, for the search of rings; None where only words are known.
+        hosts: operating systems, where an NVLink domain spans several; 0: as many as nodes.
+        launch: who launches the kernels.
+        gpu_known: the GPU is one of `GPUS`; otherwise it was guessed from the other words.
+        wired_nodes: the wiring that these facts were read from, for the search of rings; None where only words are
+            known.
+
+    Raises:
+        CollsimError: for an unknown wiring, network or way of launching, for nodes without a rank, and for several
+            nodes without NICs or several ranks of a node without a link.
+
+    Example:
+        >>> import collsim as cs
+        >>> pair = cs.nccl.Facts("A40", cc=86, ranks=2, wiring="bridge", link_rate=56.25e9)
+        >>> cs.nccl.predict("allreduce", pair, "1GiB").algorithm
+        'Ring'
     """
 
     gpu: str
@@ -156,11 +179,11 @@ class Facts:
         if self.launch not in LAUNCHES:
             raise CollsimError(unknown("way of launching", self.launch, LAUNCHES[1:]))
         if self.nodes > 1 and (self.net == "none" or self.nics <= 0 or self.nic_rate <= 0):
-            why = "{nodes} nodes need NICs: say nics, nic_rate and net (one of {nets})"
-            raise CollsimError(why, nodes=self.nodes, nets=", ".join(NETS[1:]))
+            template = "{nodes} nodes need NICs: say nics, nic_rate and net (one of {nets})"
+            raise CollsimError(template, nodes=self.nodes, nets=", ".join(NETS[1:]))
         if self.ranks > self.nodes and self.wiring == "none":
-            why = "{ranks} ranks on {nodes} nodes share nodes, but no link inside a node is given"
-            raise CollsimError(why, ranks=self.ranks, nodes=self.nodes)
+            template = "{ranks} ranks on {nodes} nodes share nodes, but no link inside a node is given"
+            raise CollsimError(template, ranks=self.ranks, nodes=self.nodes)
 
     @property
     def local_ranks(self) -> int:
@@ -174,20 +197,29 @@ class Facts:
 
     @property
     def has_nvswitch(self) -> bool:
+        """Whether an NVSwitch joins the GPUs of a node."""
         return self.wiring == "nvswitch"
 
     @property
-    def wiring_key(self) -> tuple[object, ...]:
-        """What must not have changed for `wires` still to be this machine's."""
-        return self.wiring, self.link_rate, self.pcie, self.crosses_sockets, self.nics, self.nic_rate, self.net
+    def is_amd(self) -> bool:
+        """Whether RCCL runs here in place of NCCL."""
+        return self.cc == 0
 
     @property
-    def is_amd(self) -> bool:
-        return self.cc == 0
+    def wiring_key(self) -> tuple[object, ...]:
+        """What must be unchanged for `wired_nodes` to be still this machine's."""
+        return self.wiring, self.link_rate, self.pcie, self.crosses_sockets, self.nics, self.nic_rate, self.net
 
 
 def require_shared_host(facts: Facts) -> None:
-    """Raise CollsimError where GPUs would exchange data through host memory that they do not share."""
+    """Refuse GPUs that would exchange data through host memory that they do not share.
+
+    Args:
+        facts: the machine.
+
+    Raises:
+        CollsimError: where the GPUs of an NVLink domain are staged through the memory of several hosts.
+    """
     if facts.wiring == "host" and facts.hosts > facts.nodes:
         raise CollsimError(
             "without P2P: the {local} GPUs of an NVLink domain sit in {hosts} hosts, which share no memory; NCCL "
@@ -198,26 +230,44 @@ def require_shared_host(facts: Facts) -> None:
 
 
 def parse_launch(text: str) -> Launch:
-    """Who launches, from words such as `one process, -g 8`, `mpirun, one process per GPU`, `HIP graph (-G 1)`; "" where
-    they say nothing of it."""
-    low = text.lower()
-    if "graph" in low or re.search(r"-G [1-9]", text):
+    """Read who launches the kernels from words such as `mpirun, one process per GPU`.
+
+    Args:
+        text: free text, for example `one process, -g 8` or `HIP graph (-G 1)`.
+
+    Returns:
+        Who launches; "" where the text does not say it.
+    """
+    words = text.lower()
+    if "graph" in words or re.search(r"-G [1-9]", text):
         return "graph"
-    if re.search(r"process(es)? per (gpu|rank)|per gpu", low):
+    if re.search(r"process(es)? per (gpu|rank)|per gpu", words):
         return "process per gpu"
-    return "one process" if re.search(r"one process|single process|process per node|-g \d", low) else ""
+    if re.search(r"one process|single process|process per node|-g \d", words):
+        return "one process"
+    return ""
 
 
 def find_gpu(name: str) -> Gpu:
-    """Facts of a GPU by name; the longest known name inside it counts. Raises CollsimError where none is known."""
-    found = [k for k in GPUS if k.lower() in name.lower()]
-    if not found:
+    """Look a GPU up by its name.
+
+    Args:
+        name: as people write it, `NVIDIA A100-SXM4-80GB`; the longest known name inside it counts.
+
+    Returns:
+        The entry of `GPUS`.
+
+    Raises:
+        CollsimError: where the table has no such GPU.
+    """
+    matches = [key for key in GPUS if key.lower() in name.lower()]
+    if not matches:
         raise CollsimError(unknown("GPU", name, GPUS))
-    return GPUS[max(found, key=len)]
+    return GPUS[max(matches, key=len)]
 
 
 #: Series of cards that are not all in the table: pattern -> compute capability and PCIe generation (NVIDIA: CUDA GPUs
-#: list; AMD: data sheets). Cards without NVLink, or with one that nobody says is used.
+#: list; AMD: data sheets). Cards without NVLink, or whose NVLinks are not mentioned.
 _SERIES: tuple[tuple[str, int, int], ...] = (
     (r"radeon|instinct|\bmi\d|gfx|strix|ryzen|\bamd\b", 0, 4),
     (r"rtx\s*50|rtx pro|6000d|blackwell", 120, 5),
@@ -236,20 +286,39 @@ _APU, _APU_LANES = r"strix|ryzen", 4
 
 
 def is_known_gpu(name: str) -> bool:
-    """Does the table have a GPU of this name?"""
-    return any(known.lower() in name.lower() for known in GPUS)
+    """Whether the table has a GPU of this name.
+
+    Args:
+        name: as people write it.
+    """
+    return any(key.lower() in name.lower() for key in GPUS)
 
 
 def guess_gpu(name: str, intra_link: str) -> Gpu:
-    """A GPU that the table does not know, from its series and from how it is linked: NVLink and PCIe generation."""
+    """Describe a GPU that the table does not know, from its series and from how it is linked.
+
+    Args:
+        name: as people write it.
+        intra_link: the links inside its node, `nvlink4-nvswitch` or `pcie5-x16-p2p`: NVLink and PCIe generation.
+
+    Returns:
+        A GPU with the compute capability, links and slot of its series or of its generation of links.
+    """
     low, text = name.lower(), intra_link.strip().lower()
-    nvlink, pcie = re.match(r"nvlink(\d)", text), re.match(r"pcie(\d)", text)
     series = next(((cc, slot) for pattern, cc, slot in _SERIES if re.search(pattern, low)), None)
-    slot = int(pcie[1]) if pcie and int(pcie[1]) in PCIE_GBPS else series[1] if series else 4
     if text.startswith("xgmi"):
-        return Gpu(0, 7, 5, 8, "its words")
+        return Gpu(0, 7, 5, "its words")
+    nvlink = re.match(r"nvlink(\d)", text)
     if nvlink and int(nvlink[1]) in _BY_NVLINK and (series is None or series[0]):
-        cc, links = _BY_NVLINK[int(nvlink[1])]
-        return Gpu(series[0] if series else cc, links, min(6, max(3, int(nvlink[1]) + 1)), 8, "its words")
+        generation = int(nvlink[1])
+        cc, links = _BY_NVLINK[generation]
+        if series is not None:
+            cc = series[0]
+        return Gpu(cc, links, min(6, max(3, generation + 1)), "its words")
+    pcie = re.match(r"pcie(\d)", text)
+    slot = 4 if series is None else series[1]
+    if pcie and int(pcie[1]) in PCIE_GBPS:
+        slot = int(pcie[1])
+    cc = _BY_PCIE.get(slot, 89) if series is None else series[0]
     lanes = _APU_LANES if re.search(_APU, low) else LANES
-    return Gpu(series[0] if series else _BY_PCIE.get(slot, 89), 0, slot, 4, "its words", lanes)
+    return Gpu(cc, 0, slot, "its words", lanes)

@@ -1,7 +1,7 @@
-"""The vocabulary of tables of measurements: `nvlink3-nvswitch`, `8xHDR200 IB`, `pcie4-x16-nop2p` ... into `Facts`.
+"""The vocabulary of tables of measurements, `nvlink3-nvswitch`, `8xHDR200 IB`, `pcie4-x16-nop2p`, read into `Facts`.
 
-A grammar, not a list: technology and generation first, then wiring. A word it cannot read is a CollsimError that says
-which.
+A grammar, not a list: technology and generation first, then wiring. A word that it cannot read is a CollsimError that
+names the word.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _RACK, _SLINGSHOT = 72, 200.0
 #: NVLink generation of the GPUs that are sold on NVSwitch boards, by compute capability.
 _NVLINK_OF = {70: 2, 80: 3, 90: 4, 100: 5, 103: 5}
 
-#: Words that say what a network is: its kind, a generation of InfiniBand, a rate with its unit, or that nobody says.
+#: Words that say what a network is: its kind, a generation of InfiniBand, a rate with its unit, or that it is not
+#: stated.
 _NETWORK = re.compile(
     r"tcp|socket|ipoib|efa|slingshot|roce|gbe|ethernet|infiniband|mnnvl|\bib\b|[efhnx]dr|\d\s*g(?:b|"
     r"bit/s)?\b|\bnics?\b|not stated",
@@ -45,73 +46,99 @@ _NETWORK = re.compile(
 )
 _NOT_STATED = re.compile(r"not stated|^nic rate", re.I)
 _RATE = re.compile(r"(?:EDR|HDR|NDR|XDR|FDR|Slingshot|)\s*(\d+)\s*(?:G|GbE|Gb|)\b", re.I)
-#: Letters of the longest words, as patterns are searched in them, which takes the square of their length; and how many
-#: of longer ones an error repeats.
-_LONGEST, _SHOWN = 1_000, 40
+#: Letters of the longest words, as searching the patterns takes the square of their length; and how many letters of a
+#: longer one an error quotes.
+_MOST_LETTERS, _MOST_QUOTED = 1_000, 40
 _COUNT = re.compile(r"^(\d+)\s*(?:x|NICs?\b)\s*", re.I)
 
 
 @dataclass(frozen=True)
-class _Wires:
-    inside: WiringKind
+class _NodeLinks:
+    """The links inside a node, with fields as those of `Facts`."""
+
+    wiring: WiringKind
     rate: float
     pcie: int
-    crossing: bool = False
+    crosses_sockets: bool = False
     switches: int = 0
-    roots: int = 1
-    partly: bool = False
+    root_ports: int = 1
+    staged_between_switches: bool = False
 
 
 def parse_facts(
     gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: str, gdr: str = "", launch: str = ""
 ) -> Facts:
-    """Facts of a machine in the words of a table's columns; a GPU that no table knows is what the other words make of
-    it. Raises CollsimError naming the word that is not understood."""
+    """Read the facts of a machine from the words of a table's columns.
+
+    A GPU that no table knows is taken as what the other words make of it.
+
+    Args:
+        gpu_name: as people write it, `A100-SXM4-80GB`.
+        ranks: ranks in all, one per GPU.
+        nodes: hosts.
+        intra_link: the links inside a node, `nvlink3-nvswitch`, `pcie4-x16-nop2p` or "".
+        inter_link: the network, `8xHDR200 IB`; not read where there is one node.
+        gdr: GPUDirect RDMA, `yes` or `no`; anything else: not stated.
+        launch: who launches the kernels, in words.
+
+    Returns:
+        The facts; hosts of one NVLink domain are one node.
+
+    Raises:
+        CollsimError: naming the word that is not understood.
+
+    Example:
+        >>> import collsim as cs
+        >>> facts = cs.nccl.parse_facts("A100-SXM4-80GB", 16, 2, "nvlink3-nvswitch", "8xHDR200 IB", gdr="yes")
+        >>> facts.wiring, facts.nics, facts.nic_rate
+        ('nvswitch', 8.0, 25000000000.0)
+    """
     for word, value in (("gpu", gpu_name), ("intra_link", intra_link), ("inter_link", inter_link)):
-        _not_too_long(word, value)
-    listed = is_known_gpu(gpu_name)
-    card = find_gpu(gpu_name) if listed else guess_gpu(gpu_name, intra_link)
+        _require_short_word(word, value)
+    is_listed = is_known_gpu(gpu_name)
+    gpu = find_gpu(gpu_name) if is_listed else guess_gpu(gpu_name, intra_link)
     if ranks < 1 or nodes < 1 or ranks < nodes:
         raise CollsimError(
             "ranks={ranks} on nodes={nodes}: each node needs at least one rank", ranks=ranks, nodes=nodes
         )
-    domains = _domains(intra_link, inter_link, ranks, nodes)
-    local = -(-ranks // domains)
-    wires = _inside(intra_link, card, local)
-    nics, rate, net = (0.0, 0.0, "none") if domains == 1 else _nics(inter_link, card, local)
+    domains = _count_domains(intra_link, inter_link, ranks, nodes)
+    local_ranks = -(-ranks // domains)
+    links = _parse_intra_link(intra_link, gpu, local_ranks)
+    nics, nic_rate, net = 0.0, 0.0, "none"
+    if domains > 1:
+        nics, nic_rate, net = _parse_inter_link(inter_link, gpu, local_ranks)
     return Facts(
         gpu=gpu_name,
-        cc=card.cc,
+        cc=gpu.cc,
         ranks=ranks,
         nodes=domains,
-        wiring=wires.inside,
-        link_rate=wires.rate,
-        pcie=wires.pcie,
-        crosses_sockets=wires.crossing,
-        switches=wires.switches,
-        root_ports=wires.roots,
-        staged_between_switches=wires.partly,
+        wiring=links.wiring,
+        link_rate=links.rate,
+        pcie=links.pcie,
+        crosses_sockets=links.crosses_sockets,
+        switches=links.switches,
+        root_ports=links.root_ports,
+        staged_between_switches=links.staged_between_switches,
         nics=nics,
-        nic_rate=rate,
+        nic_rate=nic_rate,
         net=net,  # type: ignore[arg-type]
-        is_pcie_card="PCI" in gpu_name.upper()
-        or card.cc in (75, 86, 89, 120, 121)
-        or not (listed or card.links or card.is_apu),
-        gdr=False if _no_gdr(gpu_name, card.cc, net) else {"yes": True, "no": False}.get(gdr.strip().lower()),
-        cpu="amd" if card.cc in (0, 80) else "arm" if gpu_name.upper().startswith(("GH", "GB")) else "intel",
+        is_pcie_card=_is_pcie_card(gpu_name, gpu, is_listed),
+        gdr=_parse_gdr(gdr, gpu_name, gpu.cc, net),
+        cpu=_guess_cpu(gpu_name, gpu.cc),
         hosts=nodes,
         launch=parse_launch(launch),
-        gpu_known=listed,
+        gpu_known=is_listed,
     )
 
 
-def _not_too_long(word: str, value: str) -> None:
-    if len(value) > _LONGEST:
-        why = "{word}={value!r} has {letters} letters; write at most {most}"
-        raise CollsimError(why, word=word, value=f"{value[:_SHOWN]}...", letters=len(value), most=_LONGEST)
+def _require_short_word(word: str, value: str) -> None:
+    if len(value) > _MOST_LETTERS:
+        template = "{word}={value!r} has {letters} letters; write at most {most}"
+        quoted = f"{value[:_MOST_QUOTED]}..."
+        raise CollsimError(template, word=word, value=quoted, letters=len(value), most=_MOST_LETTERS)
 
 
-def _domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> int:
+def _count_domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> int:
     """Groups of ranks that NCCL sees as one node: an NVLink domain over several trays is one."""
     if nodes == 1:
         return 1
@@ -123,99 +150,119 @@ def _domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> int:
     return nodes
 
 
-def _no_gdr(gpu_name: str, cc: int, net: str) -> bool:
+def _is_pcie_card(gpu_name: str, gpu: Gpu, is_listed: bool) -> bool:
+    if "PCI" in gpu_name.upper() or gpu.cc in (75, 86, 89, 120, 121):  # these are sold as cards only
+        return True
+    return not (is_listed or gpu.links or gpu.is_apu)
+
+
+def _parse_gdr(word: str, gpu_name: str, cc: int, net: str) -> bool | None:
+    """Whether NIC and GPU exchange data directly; None where that is not stated."""
+    if _lacks_gdr(gpu_name, cc, net):
+        return False
+    return {"yes": True, "no": False}.get(word.strip().lower())
+
+
+def _lacks_gdr(gpu_name: str, cc: int, net: str) -> bool:
     """GeForce cards and the GB10 have no GPUDirect RDMA (NVIDIA GPUDirect RDMA documentation: Tesla and Quadro class);
     over EFA it came with the A100 (AWS, EC2 accelerated computing: P4d and later)."""
     return gpu_name.upper().startswith(("RTX 2", "RTX 3", "RTX 4", "RTX 5", "GB10")) or (net == "efa" and 0 < cc < 80)
 
 
-def _inside(word: str, card: Gpu, local: int) -> _Wires:
+def _guess_cpu(gpu_name: str, cc: int) -> str:
+    """The CPU of the boxes that a GPU is usually sold in."""
+    if cc in (0, 80):
+        return "amd"
+    return "arm" if gpu_name.upper().startswith(("GH", "GB")) else "intel"
+
+
+def _parse_intra_link(word: str, gpu: Gpu, local_ranks: int) -> _NodeLinks:
     """How the GPUs of a node are wired."""
     text = word.strip().lower()
-    if local == 1:
-        return _Wires("none", 0.0, card.pcie)
-    if text in ("", "none", "n/a", "unknown"):  # nobody says: what a box of this GPU is usually sold with
-        text = f"nvlink{_NVLINK_OF[card.cc]}-nvswitch" if card.cc in _NVLINK_OF else "shm"
+    if local_ranks == 1:
+        return _NodeLinks("none", 0.0, gpu.pcie)
+    if text in ("", "none", "n/a", "unknown"):  # not stated: what a box of this GPU is usually sold with
+        text = f"nvlink{_NVLINK_OF[gpu.cc]}-nvswitch" if gpu.cc in _NVLINK_OF else "shm"
     if match := re.match(r"nvlink(\d)-(\w+)", text):
-        return _nvlink(int(match[1]), match[2], text, card, local)
+        return _parse_nvlink(int(match[1]), match[2], text, gpu, local_ranks)
     if text.startswith("xgmi"):
-        if card.cc:
+        if gpu.cc:
             raise CollsimError(
                 "intra_link={text!r}: only AMD's GPUs have xGMI; write for example nvlink4-nvswitch or pcie4-x16-nop2p",
                 text=text,
             )
-        return _Wires("xgmi", min(card.links, local - 1) * XGMI_GBPS * 1e9, card.pcie)
+        return _NodeLinks("xgmi", min(gpu.links, local_ranks - 1) * XGMI_GBPS * 1e9, gpu.pcie)
     if match := re.match(r"pcie(\d)\b-?(.*)", text):
-        return _pcie(int(match[1]), match[2])
+        return _parse_pcie(int(match[1]), match[2])
     if text == "shm":
-        return _Wires("host", PCIE_GBPS[card.pcie] * 1e9, card.pcie)
+        return _NodeLinks("host", PCIE_GBPS[gpu.pcie] * 1e9, gpu.pcie)
     raise CollsimError(
         "intra_link={word!r} is not understood; write for example nvlink3-nvswitch, pcie4-x16-p2p or pcie4-x16-nop2p",
         word=word,
     )
 
 
-def _nvlink(generation: int, wiring: str, text: str, card: Gpu, local: int) -> _Wires:
+def _parse_nvlink(generation: int, wiring: str, text: str, gpu: Gpu, local_ranks: int) -> _NodeLinks:
     if generation not in NVLINK_GBPS:
-        why = "NVLink generation {generation} is not known; known: {known}"
-        raise CollsimError(why, generation=generation, known=", ".join(map(str, NVLINK_GBPS)))
-    links = next((GPUS[cut].links for cut in ("A800", "H800") if cut.lower() in text), card.links)
-    if not links or not card.cc:
+        template = "NVLink generation {generation} is not known; known: {known}"
+        raise CollsimError(template, generation=generation, known=", ".join(map(str, NVLINK_GBPS)))
+    links = next((GPUS[variant].links for variant in ("A800", "H800") if variant.lower() in text), gpu.links)
+    if not links or not gpu.cc:
         raise CollsimError(
             "intra_link={text!r}: this GPU has no NVLink; write for example pcie5-x16-p2p, pcie5-x16-nop2p or "
             "xgmi-mi300x",
             text=text,
         )
-    per_link = (GA102_LINK_GBPS if card.cc in (86, 89) else NVLINK_GBPS[generation]) * 1e9
+    link_rate = (GA102_LINK_GBPS if gpu.cc in (86, 89) else NVLINK_GBPS[generation]) * 1e9
     if wiring == "hybridcubemesh":
-        return _Wires("cube", links * per_link, card.pcie)
+        return _NodeLinks("cube", links * link_rate, gpu.pcie)
     if wiring.startswith("mesh"):
-        others = max(1, int(wiring[4:] or 4) - 1)
-        return _Wires("mesh", links * per_link * min(1.0, (local - 1) / others), card.pcie)
-    if (
-        wiring == "bridge" and local > 2
-    ):  # pairs: between them a ring goes through host bridges, beyond NCCL's P2P level
-        return _Wires("host", PCIE_GBPS[card.pcie] * 1e9, card.pcie)
+        peers = max(1, int(wiring[4:] or 4) - 1)
+        return _NodeLinks("mesh", links * link_rate * min(1.0, (local_ranks - 1) / peers), gpu.pcie)
+    if wiring == "bridge" and local_ranks > 2:
+        # bridges join pairs: between pairs a ring crosses host bridges, which is beyond NCCL's P2P level
+        return _NodeLinks("host", PCIE_GBPS[gpu.pcie] * 1e9, gpu.pcie)
     if wiring == "bridge":
-        return _Wires("bridge", min(links, _BRIDGE_LINKS) * per_link, card.pcie)
+        return _NodeLinks("bridge", min(links, _BRIDGE_LINKS) * link_rate, gpu.pcie)
     if wiring.startswith("nv"):
-        return _Wires("nvswitch", links * per_link, card.pcie)
+        return _NodeLinks("nvswitch", links * link_rate, gpu.pcie)
     raise CollsimError(
         "NVLink wiring {wiring!r} is not understood; known: nvswitch, nvl72, mesh4, hybridcubemesh, bridge",
         wiring=wiring,
     )
 
 
-def _pcie(generation: int, wiring: str) -> _Wires:
+def _parse_pcie(generation: int, wiring: str) -> _NodeLinks:
     if generation not in PCIE_GBPS:
-        why = "PCIe generation {generation} is not known; known: {known}"
-        raise CollsimError(why, generation=generation, known=", ".join(map(str, PCIE_GBPS)))
-    width = int(m[1]) if (m := re.search(r"x(\d+)", wiring)) else LANES
-    switches = (
-        int(m[1])
-        if (m := re.search(r"(\d+)switch", wiring))
-        else 2
-        if "between" in wiring
-        else int("plx" in wiring or "fabric" in wiring)
-    )
-    roots = int(m[1]) if (m := re.search(r"(\d+)root", wiring)) else max(1, switches)
-    sockets = int(m[1]) if (m := re.search(r"(\d+)socket", wiring)) else 2 if "crosssocket" in wiring else 1
-    apart = sockets > 1 or "fabric" in wiring  # a PCIe fabric between boxes is as far as another socket, or farther
-    staged = "nop2p" in wiring or "shm" in wiring
-    rate = PCIE_GBPS[generation] * 1e9 * width / LANES
-    return _Wires(
-        "host" if staged else "pcie",
-        rate,
+        template = "PCIe generation {generation} is not known; known: {known}"
+        raise CollsimError(template, generation=generation, known=", ".join(map(str, PCIE_GBPS)))
+    has_fabric, between_switches = "fabric" in wiring, "between" in wiring
+    usual_switches = 2 if between_switches else int("plx" in wiring or has_fabric)
+    switches = _parse_number(r"(\d+)switch", wiring, usual_switches)
+    root_ports = _parse_number(r"(\d+)root", wiring, max(1, switches))
+    if "tree" in wiring:
+        root_ports = 1
+    sockets = _parse_number(r"(\d+)socket", wiring, 2 if "crosssocket" in wiring else 1)
+    is_staged = "nop2p" in wiring or "shm" in wiring
+    return _NodeLinks(
+        "host" if is_staged else "pcie",
+        PCIE_GBPS[generation] * 1e9 * _parse_number(r"x(\d+)", wiring, LANES) / LANES,
         generation,
-        apart,
-        switches,
-        1 if "tree" in wiring else roots,
-        "between" in wiring,
+        crosses_sockets=sockets > 1
+        or has_fabric,  # a PCIe fabric between boxes is as far as another socket, or farther
+        switches=switches,
+        root_ports=root_ports,
+        staged_between_switches=between_switches,
     )
 
 
-def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
-    """NICs per node that the ranks use, B/s of one NIC, and what they speak."""
+def _parse_number(pattern: str, text: str, default: int) -> int:
+    match = re.search(pattern, text)
+    return int(match[1]) if match else default
+
+
+def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> tuple[float, float, Net]:
+    """NICs of a node that the ranks use, B/s of one NIC, and what they speak."""
     text = word.strip() or "NIC rate not stated"
     if text.lower() in ("none", "n/a"):
         raise CollsimError("inter_link={word!r} says nothing about the network between nodes", word=word)
@@ -224,25 +271,49 @@ def _nics(word: str, card: Gpu, local: int) -> tuple[float, float, Net]:
             "inter_link={word!r} is not understood; write for example 8xNDR400 IB, 4x100G EFA or 1x10GbE (TCP sockets)",
             word=word,
         )
-    slingshot = "slingshot" in text.lower()
+    is_slingshot = "slingshot" in text.lower()
     plain = re.sub(r"\([^()]*\)", "", text)
-    counted = _COUNT.match(plain)
-    rated = _RATE.search(plain[counted.end() :] if counted else plain)
-    usual = max(v for k, v in USUAL_NIC.items() if (card.cc or 90) >= k)
-    speed = float(rated[1]) if rated and float(rated[1]) >= 5 else _SLINGSHOT if slingshot else float(usual)
-    unsaid = counted is None and (slingshot or _NOT_STATED.search(text) is not None)
-    count = float(local) if "per gpu" in text.lower() or unsaid else float(counted[1]) if counted else 1.0
-    slot = PCIE_GBPS[card.pcie] * card.lanes / LANES if card.is_apu else math.inf
-    return count, min(speed / 8, slot) * 1e9, _net(text)
+    count = _COUNT.match(plain)
+    gigabits = _parse_gigabits(plain[count.end() :] if count else plain)
+    if gigabits is None and is_slingshot:
+        gigabits = _SLINGSHOT
+    elif gigabits is None:
+        gigabits = float(max(rate for cc, rate in USUAL_NIC.items() if (gpu.cc or 90) >= cc))
+    nics = float(count[1]) if count else 1.0
+    if "per gpu" in text.lower() or (count is None and (is_slingshot or _NOT_STATED.search(text))):
+        nics = float(local_ranks)
+    slot = PCIE_GBPS[gpu.pcie] * gpu.lanes / LANES if gpu.is_apu else math.inf
+    return nics, min(gigabits / 8, slot) * 1e9, _parse_net(text)
+
+
+def _parse_gigabits(text: str) -> float | None:
+    """Gbit/s of a NIC; None where the words state no rate. Numbers below 5 are generations or counts."""
+    match = _RATE.search(text)
+    return float(match[1]) if match and float(match[1]) >= 5 else None
 
 
 def parse_network(word: str, ranks_per_node: int = 1) -> tuple[float, float, Net]:
-    """(NICs per node, B/s of one, what they speak) for a word such as `4xHDR200 IB`, where the GPU does not matter."""
-    _not_too_long("inter_link", word)
-    return _nics(word, find_gpu("A100"), ranks_per_node)
+    """Read a word such as `4xHDR200 IB` where the GPU makes no difference.
+
+    Args:
+        word: the network between nodes.
+        ranks_per_node: ranks of a node, for `a NIC per GPU`.
+
+    Returns:
+        NICs of a node, B/s of one NIC (one direction), and what they speak.
+
+    Raises:
+        CollsimError: where the word is not understood.
+
+    Example:
+        >>> parse_network("4xHDR200 IB")
+        (4.0, 25000000000.0, 'ib')
+    """
+    _require_short_word("inter_link", word)
+    return _parse_inter_link(word, find_gpu("A100"), ranks_per_node)
 
 
-def _net(text: str) -> Net:
+def _parse_net(text: str) -> Net:
     low = text.lower()
     if "tcpx" in low:
         return "tcpxo" if "tcpxo" in low else "tcpx"
@@ -252,5 +323,5 @@ def _net(text: str) -> Net:
         return "efa"
     if "slingshot" in low:
         return "slingshot"
-    ethernet = "roce" in low or "gbe" in low or "ethernet" in low
-    return "roce" if ethernet and not re.search(r"\bib/", low) else "ib"
+    is_ethernet = "roce" in low or "gbe" in low or "ethernet" in low
+    return "roce" if is_ethernet and not re.search(r"\bib/", low) else "ib"

@@ -12,14 +12,20 @@ _HOPPER = 90
 
 @dataclass(frozen=True)
 class PluginSettings:
-    """NCCL_ALGO and NCCL_PROTO ("" leaves them), and where that is published."""
+    """Environment variables that a plugin sets.
+
+    Attributes:
+        algorithms: NCCL_ALGO; "" leaves it.
+        protocols: NCCL_PROTO; "" leaves it.
+        source: where that is published.
+    """
 
     algorithms: str
     protocols: str
     source: str
 
 
-#: EFA before P5 does not say in which order bytes arrive, which LL and LL128 rely on.
+#: EFA before P5 does not keep the order in which bytes arrive, which LL and LL128 rely on.
 _EFA: Final = PluginSettings(
     "", "Simple", "aws/aws-ofi-nccl src/platform-aws.c: force_proto_simple for p3dn, p4d and p4de"
 )
@@ -34,7 +40,14 @@ _BY_NET: Final = {
 
 
 def find_plugin_settings(facts: Facts) -> PluginSettings | None:
-    """What the plugin between these nodes sets; None where it leaves NCCL alone, and on one node."""
+    """Find what the plugin of the network between these nodes sets.
+
+    Args:
+        facts: the machine.
+
+    Returns:
+        Its settings; None where it leaves NCCL alone, and on one node.
+    """
     if facts.nodes == 1:
         return None
     if facts.net == "efa":

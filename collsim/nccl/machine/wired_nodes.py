@@ -1,4 +1,4 @@
-"""The nodes of a Topology as they are now: cables that were edited have their rate of now, failed ones are gone.
+"""The nodes of a Topology as they are now: edited cables have their present rate, failed ones are gone.
 
 NCCL looks at each node by itself, and the slowest decides (src/init.cc: all ranks take the least of their graphs), so
 that only nodes that differ matter.
@@ -21,8 +21,12 @@ from ...topology.plan import Machine
 
 @dataclass(frozen=True)
 class WiredNode:
-    """One of the nodes: its wiring as it is, and B/s of each network card: of its port or slot, nominal; 0 where it
-    failed."""
+    """One of the nodes of a machine.
+
+    Attributes:
+        machine: its devices and cables as they are now.
+        card_rates: nominal B/s of each network card, of its port or its slot, whichever is less; 0 where it failed.
+    """
 
     machine: Machine
     card_rates: tuple[float, ...]
@@ -30,10 +34,14 @@ class WiredNode:
 
 @dataclass(frozen=True)
 class WiredNodes:
-    """What a search of rings needs of a Topology: nodes that differ, and the worst path types allowed (of
-    `topology.plan.LEVELS`).
+    """What a search of rings needs of a Topology.
 
-    `told` is what the facts said that were read off them: facts that say otherwise are of another machine.
+    Attributes:
+        nodes: the nodes that differ from one another.
+        p2p: the worst path type allowed between GPUs (one of `topology.plan.LEVELS`).
+        gdr: the same between a GPU and a network card.
+        wiring_key: `Facts.wiring_key` of the facts that were read from these nodes; facts with another key describe
+            another machine.
     """
 
     nodes: tuple[WiredNode, ...]
@@ -43,112 +51,132 @@ class WiredNodes:
 
 
 def find_distinct_nodes(topology: Topology) -> tuple[WiredNode, ...]:
-    """The nodes that differ from one another; one of them where nothing was edited.
+    """Find the nodes of a machine that differ from one another.
 
-    Raises CollsimError where an edit slows the ring but is of nothing that the model of NCCL knows.
+    Args:
+        topology: a machine.
+
+    Returns:
+        One node for each state of the cables; a single one where nothing was edited.
+
+    Raises:
+        CollsimError: where an edit slows the ring, but concerns a cable that the model of NCCL does not know.
     """
     router = topology.router
     assert isinstance(router, ClusterRouter)
-    plan, card = router.machine, find_network_card(topology)
+    machine, card = router.machine, find_network_card(topology)
     rate = 0.0 if card is None else card.cable.nominal or card.cable.bandwidth
     if not topology.facts.get("edits"):
-        return (_node(plan, [rate] * len(router.cards)),)
-    share = _shares(topology, router, card)
-    _require_words(topology, router, share)
-    local = 2 * len(plan.joints) * router.nodes
-    inside = share[:local].reshape(router.nodes, -1, 2).min(axis=2)
-    ports = (
-        share[local : local + 2 * router.nodes * len(router.cards)] if router.fabric else np.ones(2 * len(router.cards))
-    )
+        return (_build_node(machine, [rate] * len(router.cards)),)
+    shares = _compute_rate_shares(topology, router, card)
+    _require_modelled_edits(topology, router, shares)
+    inside_links, joints = 2 * len(machine.joints) * router.nodes, len(machine.joints)
+    inside = shares[:inside_links].reshape(router.nodes, -1, 2).min(axis=2)
+    ports = np.ones(2 * len(router.cards))
+    if router.fabric:
+        ports = shares[inside_links : inside_links + 2 * router.nodes * len(router.cards)]
     cards = ports.reshape(router.nodes, -1, 2).min(axis=2)
-    rows = np.unique(np.hstack([inside, cards]), axis=0)
-    return tuple(
-        _node(_wired(plan, row[: len(plan.joints)]), (rate * row[len(plan.joints) :]).tolist()) for row in rows
-    )
+    distinct = np.unique(np.hstack([inside, cards]), axis=0)
+    return tuple(_build_node(_scale_joints(machine, row[:joints]), (rate * row[joints:]).tolist()) for row in distinct)
 
 
-def _node(plan: Machine, ports: list[float]) -> WiredNode:
-    """A card carries no more than its slot."""
-    names = [plan.devices[i] for i in plan.of_kind("nic")]
-    slots = [sum(cable.nominal or cable.bandwidth for a, b, cable in plan.joints if name in (a, b)) for name in names]
-    return WiredNode(plan, tuple(map(min, ports, slots)))
+def _build_node(machine: Machine, port_rates: list[float]) -> WiredNode:
+    """A node whose cards have these ports; a card carries no more than its slot."""
+    names = [machine.devices[i] for i in machine.of_kind("nic")]
+    slots = [
+        sum(cable.nominal or cable.bandwidth for a, b, cable in machine.joints if name in (a, b)) for name in names
+    ]
+    return WiredNode(machine, tuple(map(min, port_rates, slots)))
 
 
 def find_network_card(topology: Topology) -> Nic | None:
-    """The network card of a machine: the one asked for, or its own."""
-    plan, given = topology.facts["asked"]
-    return nic(given.get("nic") or plan.nic) if plan.of_kind("nic") else None
+    """Find the network card of a machine: the one that was chosen for it, or its own.
 
+    Args:
+        topology: a machine.
 
-def _shares(topology: Topology, router: ClusterRouter, card: Nic | None) -> Floats:
-    """Rate now over rate as built, per link as first numbered (see `topology.cluster`); 0 where it is gone.
-
-    What a calibration found is no edit: a link that was calibrated counts as built with what its kind carries.
+    Returns:
+        The card; None where the machine has none.
     """
-    rates, known = str(topology.facts["rates"]), topology.facts.get("calibration")
+    machine, options = topology.facts["asked"]
+    return nic(options.get("nic") or machine.nic) if machine.of_kind("nic") else None
 
-    def unedited(cable: Cable) -> float:
-        if known is not None and cable.kind in known.links:
-            return float((cable.nominal or cable.bandwidth) * known.links[cable.kind].carries)
+
+def _compute_rate_shares(topology: Topology, router: ClusterRouter, card: Nic | None) -> Floats:
+    """The present rate over the rate as built of each link, as first numbered (see `topology.cluster`); 0 where it is
+    gone.
+
+    A calibration is no edit: a calibrated link counts as built with what its kind carries.
+    """
+    rates, calibration = str(topology.facts["rates"]), topology.facts.get("calibration")
+
+    def get_built_rate(cable: Cable) -> float:
+        if calibration is not None and cable.kind in calibration.links:
+            return float((cable.nominal or cable.bandwidth) * calibration.links[cable.kind].carries)
         return at(cable, rates).bandwidth
 
-    inside = np.repeat([unedited(cable) for *_, cable in router.machine.joints], 2)
-    built = [np.tile(inside, router.nodes)]
+    inside = np.repeat([get_built_rate(cable) for *_, cable in router.machine.joints], 2)
+    blocks = [np.tile(inside, router.nodes)]
     if router.fabric is not None and card is not None:
-        built += [
-            np.full(2 * router.fabric.ports, unedited(card.cable)),
-            np.full(2 * len(router.fabric.a), unedited(router.fabric.uplink)),
+        blocks += [
+            np.full(2 * router.fabric.ports, get_built_rate(card.cable)),
+            np.full(2 * len(router.fabric.a), get_built_rate(router.fabric.uplink)),
         ]
-    before = np.concatenate(built)
-    now = np.zeros(len(before))
-    now[np.setdiff1d(np.arange(len(before)), list(router.lost))] = topology.links.bandwidth
-    share: Floats = now / before
-    return share
+    built = np.concatenate(blocks)
+    present = np.zeros(len(built))
+    present[np.setdiff1d(np.arange(len(built)), list(router.lost))] = topology.links.bandwidth
+    shares: Floats = present / built
+    return shares
 
 
-def _wired(plan: Machine, share: Floats) -> Machine:
+def _scale_joints(machine: Machine, shares: Floats) -> Machine:
+    """The machine with its cables at these shares of their rates, without those at 0."""
     joints = tuple(
-        (a, b, _times(cable, float(s))) for (a, b, cable), s in zip(plan.joints, share, strict=True) if s > 0
+        (a, b, _scale_cable(cable, float(share)))
+        for (a, b, cable), share in zip(machine.joints, shares, strict=True)
+        if share > 0
     )
-    return replace(plan, joints=joints)
+    return replace(machine, joints=joints)
 
 
-def _times(cable: Cable, by: float) -> Cable:
-    if by == 1:
+def _scale_cable(cable: Cable, factor: float) -> Cable:
+    if factor == 1:
         return cable
-    nominal, effective = (None if x is None else x * by for x in (cable.nominal, cable.effective))
-    return replace(cable, bandwidth=cable.bandwidth * by, nominal=nominal, effective=effective)
+    nominal, effective = (None if rate is None else rate * factor for rate in (cable.nominal, cable.effective))
+    return replace(cable, bandwidth=cable.bandwidth * factor, nominal=nominal, effective=effective)
 
 
-def _require_words(topology: Topology, router: ClusterRouter, share: Floats) -> None:
-    """Refuse edits of cables that data cross and that the model has no word for: all but GPU links, network cards, PCIe
-    as a whole and cables between switches (`between` counts what they carry)."""
-    kept = np.setdiff1d(np.arange(len(share)), list(router.lost))
-    local = 2 * len(router.machine.joints) * router.nodes
-    known = {"nvlink", "xgmi"}
-    pcie = [j for j, (*_, cable) in enumerate(router.machine.joints) if cable.kind == "pcie"]
-    of_pcie = share[:local].reshape(router.nodes, -1)[:, [2 * j + d for j in pcie for d in (0, 1)]]
-    if of_pcie.size and np.ptp(of_pcie) == 0:
-        known.add("pcie")
-    odd = np.zeros(len(share), bool)
-    odd[kept] = [topology.links.kind(i) not in known for i in range(len(kept))]
-    odd[local:] = False
-    odd &= share != 1
-    if not odd.any():
+def _require_modelled_edits(topology: Topology, router: ClusterRouter, shares: Floats) -> None:
+    """Refuse edits of cables that data cross and that the model has no rate for: all but GPU links, network cards, PCIe
+    as a whole and cables between switches (`fabric_cost` counts what they carry)."""
+    present = np.setdiff1d(np.arange(len(shares)), list(router.lost))
+    inside_links = 2 * len(router.machine.joints) * router.nodes
+    modelled = {"nvlink", "xgmi"}
+    pcie_joints = [j for j, (*_, cable) in enumerate(router.machine.joints) if cable.kind == "pcie"]
+    pcie_links = [2 * joint + direction for joint in pcie_joints for direction in (0, 1)]
+    pcie_shares = shares[:inside_links].reshape(router.nodes, -1)[:, pcie_links]
+    if pcie_shares.size and np.ptp(pcie_shares) == 0:
+        modelled.add("pcie")
+    unmodelled = np.zeros(len(shares), bool)
+    unmodelled[present] = [topology.links.kind(link) not in modelled for link in range(len(present))]
+    unmodelled[inside_links:] = False
+    unmodelled &= shares != 1
+    if not unmodelled.any():
         return
-    for crossed in _ring_links(topology):
-        hit = crossed[odd[kept[crossed]]]
-        if len(hit):
+    for crossed in _list_ring_links(topology):
+        changed = crossed[unmodelled[present[crossed]]]
+        if len(changed):
             raise CollsimError(
                 "{name}: the ring crosses {link_name}, which was changed; the model of NCCL knows the rates of "
                 "NVLinks, of network cards and of PCIe as a whole (scaled(kind='pcie')), not of this cable: use "
                 "simulate()",
                 name=topology.name,
-                link_name=topology.link_name(int(hit[0])),
+                link_name=topology.link_name(int(changed[0])),
             )
 
 
-def _ring_links(topology: Topology) -> Iterator[np.ndarray]:
+def _list_ring_links(topology: Topology) -> Iterator[np.ndarray]:
+    """The links that a ring crosses, for each ring order of the topology."""
     orders = topology.orders if topology.orders is not None else np.arange(topology.ranks)[None]
     for order in orders:
         if topology.ranks > 1:

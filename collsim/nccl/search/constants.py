@@ -154,7 +154,7 @@ NVLINK: Final = {60: 18.0, 70: 20.0, 75: 20.0, 80: 20.0, 86: 12.0, 89: 12.0, 90:
 PCIE_X16: Final = {1: 3.0, 2: 6.0, 3: 12.0, 4: 24.0, 5: 48.0, 6: 96.0}
 
 #: GB/s between sockets by generation of the processor (topo.h); the table is that of all machines.
-SOCKET: Final = {name: float(known.nccl) for name, known in PROCESSORS.items()}
+SOCKET: Final = {name: float(processor.nccl) for name, processor in PROCESSORS.items()}
 
 #: Speeds per channel that the search tries, GB/s (search.cc).
 SPEEDS_INTRA: Final = {
@@ -193,7 +193,7 @@ SPEEDS_INTER: Final = {
 #: a path to a GPU before Ampere from a card or CPU reserves on the way back (search.cc, followPath).
 INTEL_P2P, WAY_BACK = 1.2, 1 / 8
 
-#: The search goes on to a speed that is more than this share of the best (search.cc, ncclTopoCompute).
+#: The search continues at a speed that is more than this share of the best (search.cc, ncclTopoCompute).
 SLOWER_SPEED = 0.49
 #: GB/s of the one channel that is left where nothing is found (search.cc, "falling back to simple order").
 LAST_RESORT = 0.1
@@ -225,16 +225,41 @@ NVLS_CHANNELS: Final = {90: (16, 16), 100: (24, 32)}
 
 
 def get_generation(cc: int) -> str:
-    """Row of the cap tables for a compute capability such as 80."""
-    return GENERATIONS[0 if cc < 80 else 1 if cc < 90 else 2 if cc < 100 else 3]
+    """Get the row of the cap tables for a generation of GPUs.
+
+    Args:
+        cc: compute capability, such as 80.
+
+    Returns:
+        One of `GENERATIONS`.
+
+    Example:
+        >>> get_generation(86)
+        'Ampere'
+    """
+    newer = sum(cc >= first for first in (80, 90, 100))
+    return GENERATIONS[newer]
 
 
 def get_speeds(cc: int, nodes: int) -> tuple[float, ...]:
-    """The search's speed table for a compute capability, GB/s per channel, fastest first."""
-    table = SPEEDS_INTRA if nodes == 1 else SPEEDS_INTER
-    return table[0 if cc < 90 else 90 if cc < 100 else 100]
+    """Get the speeds that the search tries.
+
+    Args:
+        cc: compute capability.
+        nodes: number of nodes.
+
+    Returns:
+        GB/s per channel, fastest first.
+    """
+    speeds = SPEEDS_INTRA if nodes == 1 else SPEEDS_INTER
+    return speeds[max(first for first in speeds if first <= cc)]
 
 
-def is_type_at_most(path: str, limit: str) -> bool:
-    """Is a path type no farther than another, in NCCL's order?"""
-    return PATH_TYPES.index(path) <= PATH_TYPES.index(limit)
+def is_type_at_most(path_type: str, limit: str) -> bool:
+    """Whether a path type is no farther than another, in NCCL's order.
+
+    Args:
+        path_type: one of `PATH_TYPES`.
+        limit: another of them.
+    """
+    return PATH_TYPES.index(path_type) <= PATH_TYPES.index(limit)

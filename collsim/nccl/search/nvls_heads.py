@@ -3,7 +3,7 @@ ncclTopoSearchTryNvls).
 
 A channel has one GPU as its head, which pulls sums out of the NVSwitch: every GPU's links to the switch carry the
 channel's speed in both directions, the head's twice that. Over several nodes the head also sends and receives over a
-network card beside it. More channels win, then more bandwidth between nodes; then the speed between nodes is raised
+network card next to it. More channels win, then more bandwidth between nodes; then the speed between nodes is raised
 alone, up to twice the other. Within one node every GPU is a head. GB/s.
 """
 
@@ -17,11 +17,21 @@ from ...topology.plan import LEVELS, Machine
 from . import constants as c
 from .node_graph import NodeGraph, Rules, SearchInput
 
+#: A head: number of its GPU, and of its card (-1 in one node).
+_Head = tuple[int, int]
+
 
 @dataclass(frozen=True)
 class NvlsHeads:
-    """GPUs that head a channel each, and the cards beside them (none in one node); GB/s of a channel inside and between
-    nodes."""
+    """GPUs that head a channel each.
+
+    Attributes:
+        gpus: their numbers.
+        cards: the card next to each; empty in one node.
+        speed_intra: GB/s of a channel inside the node.
+        speed_inter: GB/s of a channel between nodes.
+        type_inter: the worst path type from a head to its card.
+    """
 
     gpus: tuple[int, ...]
     cards: tuple[int, ...]
@@ -30,22 +40,31 @@ class NvlsHeads:
     type_inter: str
 
 
-def search_nvls_heads(plan: Machine, gpus: int, cards: tuple[float, ...], rules: Rules) -> NvlsHeads | None:
-    """Search the heads of one node; arguments as for `search.rings`. None without an NVSwitch, before Hopper, and where
-    nothing fits."""
-    if plan.sm < 90 or not plan.of_kind("nvswitch"):
+def search_nvls_heads(machine: Machine, gpus: int, card_rates: tuple[float, ...], rules: Rules) -> NvlsHeads | None:
+    """Search the heads of one node.
+
+    Args:
+        machine: the node's devices and cables; the cables' `effective` rates are NCCL's.
+        gpus: how many of its GPUs take part, the first ones.
+        card_rates: B/s of each network card, one direction; empty where there is one node, 0 for a card that failed.
+        rules: what NCCL may do.
+
+    Returns:
+        The heads; None without an NVSwitch, before Hopper, and where nothing fits.
+    """
+    if machine.sm < 90 or not machine.of_kind("nvswitch"):
         return None
-    return _heads(SearchInput.from_machine(plan, gpus, cards, rules))
+    return _search_heads(SearchInput.from_machine(machine, gpus, card_rates, rules))
 
 
 @lru_cache(maxsize=256)
-def _heads(asked: SearchInput) -> NvlsHeads | None:
-    node = asked.build_node_graph()
-    table, most = c.get_speeds(asked.sm, 2 if asked.card_rates else 1), min(c.MAX_NVLS_ARITY, asked.gpu_count)
-    pairs = _pairs(node)[:most] if node.cards else [(g, -1) for g in range(most)]
+def _search_heads(search_input: SearchInput) -> NvlsHeads | None:
+    node, most = search_input.build_node_graph(), min(c.MAX_NVLS_ARITY, search_input.gpu_count)
+    speeds = c.get_speeds(search_input.sm, 2 if search_input.card_rates else 1)
+    heads = _list_candidates(node)[:most] if node.cards else [(gpu, -1) for gpu in range(most)]
     best: tuple[int, float] | None = None
-    for speed in table:
-        count = _fitting(node, pairs, speed)
+    for speed in speeds:
+        count = _count_fitting(node, heads, speed)
         if not count or (count < most and not node.cards):
             continue
         if best is None or count > best[0] or count * speed > best[0] * best[1]:
@@ -54,67 +73,72 @@ def _heads(asked: SearchInput) -> NvlsHeads | None:
             break
     if best is None:
         return None
-    used, speed = pairs[: best[0]], best[1]
-    worst = max((_type(node, pair) for pair in used), default=0) if node.cards else 0
-    cards_used = tuple(card for _, card in used) if node.cards else ()
-    return NvlsHeads(tuple(g for g, _ in used), cards_used, speed, _between(node, used, speed, table), LEVELS[worst])
+    heads, speed = heads[: best[0]], best[1]
+    gpus, speed_inter = tuple(gpu for gpu, _ in heads), _raise_inter_speed(node, heads, speed, speeds)
+    if not node.cards:
+        return NvlsHeads(gpus, (), speed, speed_inter, LEVELS[0])
+    worst_type = max((_find_type(node, head) for head in heads), default=0)
+    return NvlsHeads(gpus, tuple(card for _, card in heads), speed, speed_inter, LEVELS[worst_type])
 
 
-def _pairs(node: NodeGraph) -> list[tuple[int, int]]:
-    """(GPU, card) of possible heads: every GPU's nearest card that no other GPU has taken."""
-    found: list[tuple[int, int]] = []
-    for g in range(len(node.gpus)):
-        ways = {
-            card: node.gpu_to_card[g, card]
+def _list_candidates(node: NodeGraph) -> list[_Head]:
+    """Possible heads over several nodes: every GPU with its nearest card that no other GPU has taken."""
+    heads: list[_Head] = []
+    for gpu in range(len(node.gpus)):
+        distances = {
+            card: (path.type, -path.bandwidth, len(path.costs))
             for card in node.cards
-            if (g, card) in node.gpu_to_card and (card, g) in node.card_to_gpu
+            if (path := node.gpu_to_card.get((gpu, card))) and (card, gpu) in node.card_to_gpu
         }
-        near = min(((way.type, -way.bandwidth, len(way.costs)) for way in ways.values()), default=None)
-        free = [
-            card
-            for card, way in ways.items()
-            if (way.type, -way.bandwidth, len(way.costs)) == near and card not in {taken for _, taken in found}
-        ]
-        found += [(g, free[0])] if free else []
-    return found
+        nearest, taken = min(distances.values(), default=None), {card for _, card in heads}
+        free = [card for card, distance in distances.items() if distance == nearest and card not in taken]
+        if free:
+            heads.append((gpu, free[0]))
+    return heads
 
 
-def _type(node: NodeGraph, pair: tuple[int, int]) -> int:
-    return max(node.gpu_to_card[pair].type, node.card_to_gpu[pair[::-1]].type)
+def _find_type(node: NodeGraph, head: _Head) -> int:
+    return max(node.gpu_to_card[head].type, node.card_to_gpu[head[::-1]].type)
 
 
-def _fitting(node: NodeGraph, pairs: Sequence[tuple[int, int]], speed: float) -> int:
-    """How many of the pairs, from the first, can head a channel of this speed."""
-    return next((k for k in range(len(pairs), 0, -1) if _fits(node, _loads(node, pairs[:k], speed, speed))), 0)
+def _count_fitting(node: NodeGraph, heads: Sequence[_Head], speed: float) -> int:
+    """How many of the heads, from the first, can have a channel of this speed."""
+    for count in range(len(heads), 0, -1):
+        if _fits(node, _compute_loads(node, heads[:count], speed, speed)):
+            return count
+    return 0
 
 
-def _between(node: NodeGraph, used: Sequence[tuple[int, int]], speed: float, table: Sequence[float]) -> float:
+def _raise_inter_speed(node: NodeGraph, heads: Sequence[_Head], speed: float, speeds: Sequence[float]) -> float:
     """The speed between nodes, raised step by step while it is less than twice that inside (where there is one node
-    nothing holds it)."""
-    found = speed
-    for faster in table[: table.index(speed)][::-1]:
-        if found >= 2 * speed or not _fits(node, _loads(node, used, speed, faster)):
+    nothing limits it)."""
+    raised = speed
+    for faster in speeds[: speeds.index(speed)][::-1]:
+        if raised >= 2 * speed or not _fits(node, _compute_loads(node, heads, speed, faster)):
             break
-        found = faster
-    return found
+        raised = faster
+    return raised
 
 
-def _loads(node: NodeGraph, used: Sequence[tuple[int, int]], intra: float, inter: float) -> Mapping[int, float]:
-    """GB/s that the channels of these heads reserve on directed links."""
-    switch, found = node.machine.of_kind("nvswitch")[0], dict[int, float]()
-    mine = {g for g, _ in used}
-    for g, gpu in enumerate(node.gpus):
+def _compute_loads(
+    node: NodeGraph, heads: Sequence[_Head], intra_speed: float, inter_speed: float
+) -> Mapping[int, float]:
+    """GB/s that the channels of these heads reserve on directed links; a link of -1 where a GPU has no path to the
+    switch."""
+    switch, loads = node.machine.of_kind("nvswitch")[0], dict[int, float]()
+    head_gpus = {gpu for gpu, _ in heads}
+    for number, gpu in enumerate(node.gpus):
         path = node.paths.best(gpu, switch)
         if path is None:
             return {-1: float("inf")}
         for link in path.links:
-            for way in (link, link ^ 1):
-                found[way] = found.get(way, 0.0) + (len(used) + (g in mine)) * intra
-    for g, card in used if node.cards else ():
-        for reserved in (node.gpu_to_card[g, card], node.card_to_gpu[card, g]):
-            for link, times in reserved.costs:
-                found[link] = found.get(link, 0.0) + times * inter
-    return found
+            for direction in (link, link ^ 1):
+                loads[direction] = loads.get(direction, 0.0) + (len(heads) + (number in head_gpus)) * intra_speed
+    for number, card in heads if node.cards else ():
+        for card_path in (node.gpu_to_card[number, card], node.card_to_gpu[card, number]):
+            for link, share in card_path.costs:
+                loads[link] = loads.get(link, 0.0) + share * inter_speed
+    return loads
 
 
 def _fits(node: NodeGraph, loads: Mapping[int, float]) -> bool:

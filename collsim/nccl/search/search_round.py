@@ -14,13 +14,19 @@ from . import constants as c
 from .link_capacity import AllowedPaths, Exit
 from .node_graph import LinkPath, NodeGraph
 
+#: How the GPUs of a channel are ordered: freely, by their PCI addresses, or as in the channel before.
 _FREE, _PCI, _REPLAY = range(3)
 
 
 @dataclass(frozen=True)
 class Channel:
-    """One channel through a node: GPUs in order, and the network cards by which it enters and leaves (-1 where there is
-    one node)."""
+    """One channel through a node.
+
+    Attributes:
+        gpus: numbers of its GPUs, in order.
+        entry_card: number of the network card by which it enters; -1 where there is one node.
+        exit_card: the same of the card by which it leaves.
+    """
 
     gpus: tuple[int, ...]
     entry_card: int = -1
@@ -28,8 +34,15 @@ class Channel:
 
 
 class Setting(NamedTuple):
-    """What a round allows: crossing cards, the worst type to a card and between GPUs (numbers of `LEVELS`), its
-    pattern, all channels in one order."""
+    """What a round allows.
+
+    Attributes:
+        cross_nic: 0, a channel leaves by the card it enters by; 1, by any; 2, in pairs of channels.
+        inter_type: the worst type of path to a card (numbers of `topology.plan.LEVELS`).
+        intra_type: the worst type of path between GPUs.
+        pattern: `constants.RING` or one of the trees.
+        same_order: all channels visit the GPUs in one order.
+    """
 
     cross_nic: int
     inter_type: int
@@ -40,7 +53,15 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """A solution: its channels, their GB/s inside and between nodes, what was allowed, links in all."""
+    """Channels that fit on a node.
+
+    Attributes:
+        channels: the channels.
+        intra_speed: GB/s of each inside the node.
+        inter_speed: GB/s of each between nodes.
+        setting: what the round allowed that found them.
+        link_count: links that they cross, all channels together.
+    """
 
     channels: tuple[Channel, ...]
     intra_speed: float
@@ -50,60 +71,91 @@ class Solution:
 
     @property
     def total_speed(self) -> float:
+        """GB/s of all channels together, inside the node."""
         return len(self.channels) * self.intra_speed
 
 
 class GpuRanking:
-    """The orders in which the search of a pattern tries a node's GPUs: they depend on no speed."""
+    """The orders in which the search of a pattern tries a node's GPUs, which depend on no speed.
+
+    Args:
+        node: the node.
+        pattern: `constants.RING` or one of the trees.
+
+    Attributes:
+        first_gpus: by card, the GPUs nearest to it.
+    """
 
     def __init__(self, node: NodeGraph, pattern: int):
-        self.node, self.pattern, n = node, pattern, range(len(node.gpus))
-        self.first_gpus = {card: self._nearest(card) for card in node.cards}
-        self._near = [[_closeness(node.gpu_to_gpu.get((a, b))) for b in n] for a in n]
+        self.node, self.pattern, gpus = node, pattern, range(len(node.gpus))
+        self.first_gpus = {card: self._find_nearest(card) for card in node.cards}
+        self._closeness = [[_rank_closeness(node.gpu_to_gpu.get((a, b))) for b in gpus] for a in gpus]
 
-    def _nearest(self, card: int) -> list[int]:
-        into = self.node.card_to_gpu
-        near = {g: _closeness(way) for g in range(len(self.node.gpus)) if (way := into.get((card, g)))}
-        return [g for g in near if near[g] == min(near.values())]
+    def _find_nearest(self, card: int) -> list[int]:
+        paths = {gpu: self.node.card_to_gpu.get((card, gpu)) for gpu in range(len(self.node.gpus))}
+        closeness = {gpu: _rank_closeness(path) for gpu, path in paths.items() if path}
+        return [gpu for gpu in closeness if closeness[gpu] == min(closeness.values())]
 
-    def rank_next_gpus(self, here: int, used: int, card: int, last: bool) -> list[int]:
-        """GPUs to try after one, of those that are not among the `used` (a bit for each).
+    def rank_next_gpus(self, gpu: int, used: int, card: int, returns_later: bool) -> list[int]:
+        """List the GPUs to try after one, in the order in which they are tried.
 
         Args:
-            card: the card of entry while the way back to one is still ahead, else -1. last: not for the GPU it is at.
+            gpu: the GPU that the channel has come to.
+            used: GPUs of the channel so far, a bit for each.
+            card: the card of entry while the way back to one is still ahead, else -1.
+            returns_later: whether the channel returns to a card from a later GPU than the next.
+
+        Returns:
+            Numbers of unused GPUs.
         """
-        n = len(self.node.gpus)
+        count = len(self.node.gpus)
         if self.node.has_nvswitch:
-            after, before = (here + 1) % n, (here - 1) % n
-            firsts = {c.RING: (before, after), c.TREE: (after,)}.get(self.pattern, (after, before))
-            return [g for g in dict.fromkeys(firsts) if not used >> g & 1]
-        left = [g for i in range(1, n) if not used >> (g := (here + i) % n) & 1]
-        near = self._near[here]
-        of_card = [_closeness(self.node.card_to_gpu.get((card, g))) if card >= 0 else (0.0, 0) for g in range(n)]
-        ranked = sorted(left, key=lambda g: (of_card[g], near[g]))
-        return ranked[::-1] if last and len({near[g] for g in left}) == 1 else ranked
+            after, before = (gpu + 1) % count, (gpu - 1) % count
+            neighbours = {c.RING: (before, after), c.TREE: (after,)}.get(self.pattern, (after, before))
+            return [other for other in dict.fromkeys(neighbours) if not used >> other & 1]
+        unused = [other for i in range(1, count) if not used >> (other := (gpu + i) % count) & 1]
+        to_gpu = self._closeness[gpu]
+        to_card = [(0.0, 0)] * count
+        if card >= 0:
+            to_card = [_rank_closeness(self.node.card_to_gpu.get((card, other))) for other in range(count)]
+        ranked = sorted(unused, key=lambda other: (to_card[other], to_gpu[other]))
+        return ranked[::-1] if returns_later and len({to_gpu[other] for other in unused}) == 1 else ranked
 
 
-def _closeness(way: LinkPath | None) -> tuple[float, int]:
-    return (-way.bandwidth, len(way.costs)) if way else (0.0, 0)
+def _rank_closeness(path: LinkPath | None) -> tuple[float, int]:
+    return (-path.bandwidth, len(path.costs)) if path else (0.0, 0)
 
 
 class _Start(NamedTuple):
-    """How a channel begins: the card of entry (-1 for none), the order of its GPUs, and what was tried in vain of such
-    (None: is not remembered), with the steps it took."""
+    """How a channel begins.
+
+    Attributes:
+        card: the card of entry, -1 for none.
+        order: `_FREE`, `_PCI` or `_REPLAY`.
+        exhausted: states from which such channels were tried in vain, with the steps that took; None: not remembered.
+    """
 
     card: int
     order: int
-    vain: dict[tuple[int, ...], int] | None
+    exhausted: dict[tuple[int, ...], int] | None
 
 
 @dataclass
 class SearchRound:
-    """One search: all channels of one speed and these ways, in at most `steps` steps; `best` is what earlier rounds
-    found.
+    """One round: all channels of one speed over allowed paths, in a limited number of steps.
 
-    A solution has at least `least` channels; with `most` of them the round ends. `reached`: the most channels that
-    were at hand at once, and less than no links where they took fewest.
+    Attributes:
+        node: the node.
+        setting: what is allowed.
+        allowed_paths: the paths of that setting, at the speeds of the round.
+        gpu_ranking: the order in which GPUs are tried.
+        best_solution: what earlier rounds found; afterwards the best of all.
+        steps_left: steps that the round may still take.
+        min_channels: a solution has at least this many channels.
+        max_channels: with this many the round ends.
+        channels: the channels at hand.
+        is_full: whether the round ended with `max_channels`.
+        most_reached: the most channels that were at hand at once, and minus the links of those that took fewest.
     """
 
     node: NodeGraph
@@ -120,162 +172,197 @@ class SearchRound:
 
     def __post_init__(self) -> None:
         self._gpus, self._guards = len(self.node.gpus), self.allowed_paths.capacity.guard_bits
-        # the place in a channel from which it returns to a card
-        self._back = {c.RING: self._gpus - 1, c.SPLIT_TREE: min(1, self._gpus - 1)}.get(self.setting.pattern, 0)
-        self._known: dict[tuple[int, int, int, bool], list[tuple[int, int, int]]] = {}
-        self._vain: dict[tuple[int, ...], dict[tuple[int, ...], int]] = {}
+        # the position in a channel from which it returns to a card
+        self._return_position = {c.RING: self._gpus - 1, c.SPLIT_TREE: min(1, self._gpus - 1)}.get(
+            self.setting.pattern, 0
+        )
+        self._hop_cache: dict[tuple[int, int, int, bool], list[tuple[int, int, int]]] = {}
+        self._exhausted: dict[tuple[int, ...], dict[tuple[int, ...], int]] = {}
 
     def run(self) -> Solution | None:
-        """What is found, or `best` where that is not surpassed."""
-        self._more(self.allowed_paths.capacity.free_bandwidth, 0)
+        """Search.
+
+        Returns:
+            The best solution; the one of earlier rounds where none is better.
+        """
+        self._add_channels(self.allowed_paths.capacity.free_bandwidth, 0)
         return self.best_solution
 
     @property
     def is_over(self) -> bool:
+        """Whether nothing more is tried: all channels fit, or the steps are used up."""
         return self.is_full or self.steps_left <= 0
 
-    def _more(self, left: int, links: int) -> None:
-        """All ways to add one more channel to those at hand, with what is left on the links."""
+    def _add_channels(self, free: int, links: int) -> None:
+        """Try all ways to add one more channel to those at hand, with what is free on the links."""
         if not self.node.cards:
-            self._inside(left, links)
+            self._add_local_channels(free, links)
             return
-        last, same = self.channels[-1] if self.channels else None, self.setting.same_order
-        for card in self._cards():
-            if last and same:
-                self._enter(card, last.gpus[0], _REPLAY, left, links)
+        last = self.channels[-1] if self.channels else None
+        for card in self._list_entry_cards():
+            if last and self.setting.same_order:
+                self._enter_node(card, last.gpus[0], _REPLAY, free, links)
                 continue
             if not last and not self.node.has_nvswitch:
-                self._enter(card, 0, _PCI, left, links)
-            for g in self.gpu_ranking.first_gpus[card]:
-                self._enter(card, g, _FREE, left, links)
+                self._enter_node(card, 0, _PCI, free, links)
+            for gpu in self.gpu_ranking.first_gpus[card]:
+                self._enter_node(card, gpu, _FREE, free, links)
 
-    def _inside(self, left: int, links: int) -> None:
+    def _add_local_channels(self, free: int, links: int) -> None:
         """A channel that stays in the node: in the order of the last one, and, if they may differ, from every GPU."""
-        first = self.channels[-1].gpus[0] if self.channels else 0
-        self._walk(
-            self._start(-1, first, _REPLAY if self.channels else _PCI), (first,), 1 << first, left, links, -1, -1
-        )
-        for g in range(len(self.node.gpus)) if not self.channels or not self.setting.same_order else ():
-            self._walk(self._start(-1, g, _FREE), (g,), 1 << g, left, links, -1, -1)
+        first, order = 0, _PCI
+        if self.channels:
+            first, order = self.channels[-1].gpus[0], _REPLAY
+        self._extend_path(self._begin_channel(-1, first, order), (first,), 1 << first, free, links, -1, -1)
+        if self.channels and self.setting.same_order:
+            return
+        for gpu in range(len(self.node.gpus)):
+            self._extend_path(self._begin_channel(-1, gpu, _FREE), (gpu,), 1 << gpu, free, links, -1, -1)
 
-    def _cards(self) -> list[int]:
+    def _list_entry_cards(self) -> list[int]:
         """Cards to enter by, each channel beginning with another; where rings cross in pairs, only the one by which the
         first left."""
         cards, count = self.node.cards, len(self.channels)
-        if self._paired:
+        if self._is_way_back:
             return [card for card in cards if card == self.channels[-1].exit_card]
         return [cards[(count + i) % len(cards)] for i in range(len(cards))]
 
     @property
-    def _paired(self) -> bool:
-        """Is the next channel the way back of the last one?"""
+    def _is_way_back(self) -> bool:
+        """Whether the next channel is the way back of the last one."""
         return self.setting.pattern == c.RING and self.setting.cross_nic == 2 and len(self.channels) % 2 == 1
 
-    def _enter(self, card: int, g: int, order: int, left: int, links: int) -> None:
-        cost = self.allowed_paths.entries.get((card, g))
-        if not self.is_over and cost and (left := left - cost[0]) & self._guards == self._guards:
-            start = self._start(card, g, order)
-            self._walk(start, (g,), 1 << g, left, links + cost[1], self._back, -1)
+    def _enter_node(self, card: int, gpu: int, order: int, free: int, links: int) -> None:
+        cost = self.allowed_paths.entries.get((card, gpu))
+        if not self.is_over and cost and (free := free - cost[0]) & self._guards == self._guards:
+            start = self._begin_channel(card, gpu, order)
+            self._extend_path(start, (gpu,), 1 << gpu, free, links + cost[1], self._return_position, -1)
 
-    def _start(self, card: int, g: int, order: int) -> _Start:
-        """What is left decides what can be found, unless a later channel has the same order."""
+    def _begin_channel(self, card: int, gpu: int, order: int) -> _Start:
+        """What is free decides what can be found, unless a later channel has the same order."""
         count = len(self.channels)
-        alike = count + 1 < self.max_channels and (card < 0 or self.setting.same_order)
-        if order != _FREE or alike:
+        is_repeated = count + 1 < self.max_channels and (card < 0 or self.setting.same_order)
+        if order != _FREE or is_repeated:
             return _Start(card, order, None)
-        back_by = self.channels[-1].entry_card if self._paired else -1
-        return _Start(card, order, self._vain.setdefault((count, card, g if card < 0 else -1, back_by), {}))
+        return_card = self.channels[-1].entry_card if self._is_way_back else -1
+        key = count, card, gpu if card < 0 else -1, return_card
+        return _Start(card, order, self._exhausted.setdefault(key, {}))
 
-    def _walk(
-        self, start: _Start, path: tuple[int, ...], used: int, left: int, links: int, back: int, leaves: int
+    def _extend_path(
+        self,
+        start: _Start,
+        path: tuple[int, ...],
+        used: int,
+        free: int,
+        links: int,
+        return_position: int,
+        exit_card: int,
     ) -> None:
-        """Go on from the last GPU of the path.
-
-        `used`: its GPUs, a bit for each. `back`: the place from which it returns to a card, -1 for none (any more).
-        """
+        """Continue from the last GPU of the path; `used` has a bit for each of its GPUs, `return_position` is the
+        position from which it returns to a card, -1 for none (any more)."""
         self.steps_left = steps = self.steps_left - 1
         if self.is_full or steps <= 0:
             return
-        vain, key, best, at = start.vain, (path[-1], used, left, links, back, leaves), self.best_solution, len(path)
-        if vain is not None and key in vain:
-            self.steps_left -= vain[key]
+        exhausted, best, position = start.exhausted, self.best_solution, len(path)
+        key = path[-1], used, free, links, return_position, exit_card
+        if exhausted is not None and key in exhausted:
+            self.steps_left -= exhausted[key]
             return
-        if at - 1 == back:
-            self._leave(start, path, used, left, links, leaves)
-        elif at < self._gpus:
+        if position - 1 == return_position:
+            self._leave_node(start, path, used, free, links, exit_card)
+        elif position < self._gpus:
             guards = self._guards
-            for g, cost, count in self._hops(start, path, used, back):
-                if (rest := left - cost) & guards == guards:
-                    self._walk(start, (*path, g), used | 1 << g, rest, links + count, back, leaves)
+            for gpu, cost, count in self._list_hops(start, path, used, return_position):
+                if (rest := free - cost) & guards == guards:
+                    self._extend_path(
+                        start, (*path, gpu), used | 1 << gpu, rest, links + count, return_position, exit_card
+                    )
         else:
-            self._close(path, start.card, leaves, left, links)
-        if vain is not None and self.best_solution is best and self.steps_left > 0:
-            vain[key] = steps - self.steps_left
+            self._close_channel(path, start.card, exit_card, free, links)
+        if exhausted is not None and self.best_solution is best and self.steps_left > 0:
+            exhausted[key] = steps - self.steps_left
 
-    def _hops(self, start: _Start, path: tuple[int, ...], used: int, back: int) -> list[tuple[int, int, int]]:
-        """The GPUs to try next, each with what the way to it takes and its links."""
-        here, at = path[-1], len(path)
-        if start.order != _FREE:
-            return self._reached(here, (at if start.order == _PCI else self.channels[-1].gpus[at],))
-        card = start.card if back >= 0 else -1
-        key = here, used, card, back > at
-        if key not in self._known:
-            self._known[key] = self._reached(here, self.gpu_ranking.rank_next_gpus(*key))
-        return self._known[key]
+    def _list_hops(
+        self, start: _Start, path: tuple[int, ...], used: int, return_position: int
+    ) -> list[tuple[int, int, int]]:
+        """The GPUs to try next, each with what the hop takes and its links."""
+        gpu, position = path[-1], len(path)
+        if start.order == _PCI:
+            return self._cost_hops(gpu, (position,))
+        if start.order == _REPLAY:
+            return self._cost_hops(gpu, (self.channels[-1].gpus[position],))
+        card = start.card if return_position >= 0 else -1
+        key = gpu, used, card, return_position > position
+        if key not in self._hop_cache:
+            self._hop_cache[key] = self._cost_hops(gpu, self.gpu_ranking.rank_next_gpus(*key))
+        return self._hop_cache[key]
 
-    def _reached(self, here: int, others: Iterable[int]) -> list[tuple[int, int, int]]:
-        return [(g, *cost) for g in others if (cost := self.allowed_paths.hops[here][g])]
+    def _cost_hops(self, gpu: int, others: Iterable[int]) -> list[tuple[int, int, int]]:
+        costs = self.allowed_paths.hops[gpu]
+        return [(other, *cost) for other in others if (cost := costs[other])]
 
-    def _leave(self, start: _Start, path: tuple[int, ...], used: int, left: int, links: int, leaves: int) -> None:
-        """Reserve the way from the last GPU to a card; a balanced tree takes half of it there, half at the next GPU."""
-        balanced, guards = self.setting.pattern == c.BALANCED_TREE, self._guards
-        then = 1 if balanced and len(path) == 1 else -1
-        for card, whole, half in self._exits(path[-1], start.card, leaves):
-            cost, count = half if balanced else whole
-            if (rest := left - cost) & guards == guards:
-                self._walk(start, path, used, rest, links + count, then, card)
+    def _leave_node(
+        self, start: _Start, path: tuple[int, ...], used: int, free: int, links: int, exit_card: int
+    ) -> None:
+        """Reserve the path from the last GPU to a card; a balanced tree takes half of it there, half at the next
+        GPU."""
+        is_balanced, guards = self.setting.pattern == c.BALANCED_TREE, self._guards
+        return_position = 1 if is_balanced and len(path) == 1 else -1
+        for card, whole, half in self._list_exits(path[-1], start.card, exit_card):
+            cost, count = half if is_balanced else whole
+            if (rest := free - cost) & guards == guards:
+                self._extend_path(start, path, used, rest, links + count, return_position, card)
 
-    def _exits(self, here: int, card: int, leaves: int) -> list[Exit]:
+    def _list_exits(self, gpu: int, card: int, exit_card: int) -> list[Exit]:
         """Out by the card of entry; or, crossing, by any, rings in pairs: in by 0, out by 1, then in by 1, out by 0."""
-        if leaves >= 0:  # the other half of a balanced tree
-            only = leaves
-        elif self._paired:
-            only = self.channels[-1].entry_card
+        required = card
+        if exit_card >= 0:  # the other half of a balanced tree
+            required = exit_card
+        elif self._is_way_back:
+            required = self.channels[-1].entry_card
         elif self.setting.cross_nic and self.setting.pattern != c.TREE:
-            return self.allowed_paths.exits[here]
-        else:
-            only = card
-        return [found for found in self.allowed_paths.exits[here] if found[0] == only]
+            return self.allowed_paths.exits[gpu]
+        return [way_out for way_out in self.allowed_paths.exits[gpu] if way_out[0] == required]
 
-    def _close(self, path: tuple[int, ...], card: int, leaves: int, left: int, links: int) -> None:
-        """A channel with all GPUs: a ring that stays in the node needs the way to its first one."""
+    def _close_channel(self, path: tuple[int, ...], card: int, exit_card: int, free: int, links: int) -> None:
+        """A channel with all GPUs: a ring that stays in the node needs the path to its first one."""
         if self.setting.pattern == c.RING and card < 0:
-            home = self.allowed_paths.hops[path[-1]][path[0]]
-            if not home or (left := left - home[0]) & self._guards != self._guards:
+            closing = self.allowed_paths.hops[path[-1]][path[0]]
+            if not closing or (free := free - closing[0]) & self._guards != self._guards:
                 return
-            links += home[1]
-        self.channels.append(Channel(path, card, leaves))
-        self._take(links)
+            links += closing[1]
+        self.channels.append(Channel(path, card, exit_card))
+        self._keep_if_better(links)
         if not self.is_full and len(self.channels) < self.max_channels:
-            self._more(left, links)
+            self._add_channels(free, links)
         self.channels.pop()
 
-    def _take(self, links: int) -> None:
-        """Keep these channels if they are better than the best."""
-        count, speeds = (
-            len(self.channels),
-            (self.allowed_paths.capacity.intra_speed, self.allowed_paths.capacity.inter_speed),
-        )
+    def _keep_if_better(self, links: int) -> None:
+        """Keep the channels at hand if they are better than the best."""
+        count, capacity = len(self.channels), self.allowed_paths.capacity
         self.most_reached = max(self.most_reached, (count, -links))
-        if count >= self.min_channels and is_better(count, links, speeds[0], self.setting, self.best_solution):
+        if count < self.min_channels:
+            return
+        if is_better(count, links, capacity.intra_speed, self.setting, self.best_solution):
+            speeds = capacity.intra_speed, capacity.inter_speed
             self.best_solution = Solution(tuple(self.channels), *speeds, self.setting, links)
             self.is_full = count >= self.max_channels
 
 
 def is_better(count: int, links: int, speed: float, setting: Setting, best: Solution | None) -> bool:
-    """Do so many channels of a speed give more than the best, or as much over fewer links?"""
-    total, before = count * speed, 0.0 if best is None else best.total_speed
-    if total > before + 1e-9:
+    """Whether channels give more than the best solution, or as much over fewer links.
+
+    Args:
+        count: channels.
+        links: links that they cross, all together.
+        speed: GB/s of each inside the node.
+        setting: what their round allows.
+        best: the best solution; None: there is none.
+    """
+    total = count * speed
+    if best is None:
+        return total > 1e-9
+    if total > best.total_speed + 1e-9:
         return True
-    alike = best is not None and (best.setting.pattern, best.setting.cross_nic) == (setting.pattern, setting.cross_nic)
-    return total >= before - 1e-9 and alike and links < best.link_count  # type: ignore[union-attr]
+    is_same_kind = (best.setting.pattern, best.setting.cross_nic) == (setting.pattern, setting.cross_nic)
+    return total >= best.total_speed - 1e-9 and is_same_kind and links < best.link_count
