@@ -17,6 +17,9 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from . import interrupts as _interrupts  # before all that takes time to load
+
+# isort: split
 from . import algorithms as _algorithms  # knows which there are; each is imported when it is first asked for
 from . import analysis, limits, topology, units
 from .analysis import best, calibrate, crossover
@@ -139,7 +142,7 @@ __all__ = [
     "verify",
 ]
 
-del _algorithms
+del _algorithms, _interrupts
 
 
 class _ModuleBehindFunction(ModuleType):

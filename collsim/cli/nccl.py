@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +12,7 @@ import collsim as cs
 
 from .options import Json, Place, Progress, Sizes, wanted
 from .shell import command
+from .streams import print_note
 from .tables import print_json, show
 
 
@@ -76,7 +76,7 @@ def predict(
             }
         )
     for note in notes:
-        print(f"collsim: {note}", file=sys.stderr)
+        print_note(f"collsim: {note}")
     if as_json:
         print_json(rows)
         return

@@ -22,6 +22,8 @@ from collsim.topology.assumed import assumptions
 from collsim.topology.files.effects import sentences
 from collsim.topology.spec import parse_topology
 
+from .streams import print_note
+
 
 def known_algorithms(incomplete: str) -> list[str]:
     """Names for the shell to complete."""
@@ -127,7 +129,7 @@ def _count_or_all(text: str | None) -> int | str | None:
 def say_assumed(network: cs.Topology, time: Callable[[cs.Topology], float]) -> None:
     """What a file did not say, with what another value would make of the answer, to stderr."""
     for line, _ in sentences(network, time):
-        print("collsim:", re.sub(r"say (\w+)=[.]{3}", r"give --\1", line), file=sys.stderr)
+        print_note("collsim: " + re.sub(r"say (\w+)=[.]{3}", r"give --\1", line))
 
 
 def _read(file: Path, options: dict[str, Any], assumed: bool) -> cs.Topology:
@@ -138,7 +140,7 @@ def _read(file: Path, options: dict[str, Any], assumed: bool) -> cs.Topology:
     later = () if assumed else tuple(map(str, assumptions(network)))
     for note in notes:
         if not str(note.message).endswith(later or ("\0",)):
-            print(f"collsim: {note.message}", file=sys.stderr)
+            print_note(f"collsim: {note.message}")
     return network
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,6 +38,7 @@ from .options import (
     writable,
 )
 from .shell import EXTRA, command
+from .streams import print_note
 from .tables import print_json, race_record, records, show, show_race
 
 _LONG = 2.0  # s: of what is expected to take longer it is said beforehand
@@ -192,7 +192,7 @@ def _say_cost(cost: Any, *then: Any) -> None:
     seconds = sum(c.seconds for c in (cost, *then))
     if seconds > _LONG:
         expected = f"up to about {seconds:,.0f} s and {cs.format_bytes(cost.memory)} of memory"
-        print(f"collsim: {cost.transfers:,} transfers; {expected} ({cost.how}); Ctrl-C stops it", file=sys.stderr)
+        print_note(f"collsim: {cost.transfers:,} transfers; {expected} ({cost.how}); Ctrl-C stops it")
 
 
 def _trace_record(trace: cs.Trace) -> dict[str, Any]:
@@ -401,4 +401,4 @@ def sweep(
     elif out is None:
         print(frame.to_string(max_rows=40))
     failed = int(frame["error"].notna().sum()) if "error" in frame else 0
-    print(f"{len(frame)} scenarios, {failed} could not run" + (f"; written to {out}" if out else ""), file=sys.stderr)
+    print_note(f"{len(frame)} scenarios, {failed} could not run" + (f"; written to {out}" if out else ""))

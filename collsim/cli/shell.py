@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -18,11 +18,13 @@ from typer.main import get_command
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.files import require_writable_file
+from collsim.interrupts import STOPPED, end_process, raise_at_interrupt
 
 from .conversion import unconverted
+from .streams import StandardStreams, print_note
 
-#: Exit codes beside 0 and 1: the user's mistake; Ctrl-C (128 + SIGINT, as shells count).
-MISTAKE, STOPPED = 2, 130
+#: The exit code after a mistake of the user's.
+MISTAKE = 2
 
 #: A command that hands words it does not know to the algorithm.
 EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -127,21 +129,14 @@ def _ended(function: Callable[..., None], given: dict[str, Any]) -> None:
         if given.get("out") is not None:  # before the work: it may take minutes
             require_writable_file(given["out"])
         function(**given)
-        sys.stdout.flush()
     except CollsimError as error:
-        print(f"collsim: {error.text(str(given.get('lang', 'en')))}", file=sys.stderr)
+        print_note(f"collsim: {error.text(str(given.get('lang', 'en')))}")
         raise typer.Exit(MISTAKE) from None
-    except BrokenPipeError:  # `| head` has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(0) from None
     except OSError as error:
-        print(f"collsim: {_said(error)}", file=sys.stderr)
+        print_note(f"collsim: {_said(error)}")
         raise typer.Exit(MISTAKE) from None
-    except KeyboardInterrupt:
-        print("collsim: stopped", file=sys.stderr)
-        raise typer.Exit(STOPPED) from None
     except MemoryError:
-        print("collsim: this machine has not enough memory for that; use fewer ranks, chunks or sizes", file=sys.stderr)
+        print_note("collsim: this machine has not enough memory for that; use fewer ranks, chunks or sizes")
         raise typer.Exit(MISTAKE) from None
 
 
@@ -174,12 +169,20 @@ def _warning(
 
 
 def main() -> None:
-    """Entry point of the `collsim` command."""
+    """Entry point of the `collsim` command: whatever happens ends in an exit code, and nothing in a traceback."""
     warnings.formatwarning = _warning
+    streams, code = StandardStreams(), 0
+    usual_hook = sys.unraisablehook
+    sys.unraisablehook = lambda fault: end_process() if fault.exc_type is KeyboardInterrupt else usual_hook(fault)
     try:
+        raise_at_interrupt()
         app(prog_name="collsim")
+    except KeyboardInterrupt:
+        code = STOPPED
     except SystemExit as end:
-        if end.code == STOPPED:  # at once: taking down the interpreter may last as long as what was waited for
-            sys.stdout.flush()
-            os._exit(STOPPED)
-        raise
+        code = end.code if isinstance(end.code, int) else int(bool(end.code))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: the exit code says how, whatever is pressed now
+    code = streams.close(code)
+    if code == STOPPED:  # at once: taking down the interpreter may last as long as what was waited for
+        end_process()
+    sys.exit(code)

@@ -70,8 +70,9 @@ def _table(columns: list[tuple[str, list[str], int]], title: str) -> Any:
 
 def print_json(value: Any) -> None:
     """One JSON document on stdout: what `--json` of every command prints. Frames are lists of rows, dataclasses are
-    objects, what is no number is null."""
-    print(json.dumps(plain(value), allow_nan=False, ensure_ascii=False))
+    objects, what is no number is null; where stdout is not in UTF-8, characters beyond ASCII are escaped."""
+    in_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    print(json.dumps(plain(value), allow_nan=False, ensure_ascii=not in_utf8))
 
 
 def records(frame: Any) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from collsim.sandbox import Walls, walls
 
 from .options import Json, Language, Place, Progress, Ranks, Size, algorithm_of, own_options, wanted
 from .shell import EXTRA, command
+from .streams import print_note
 from .tables import print_json, records
 
 
@@ -87,7 +87,7 @@ def grade(
     from collsim.teach import summary
 
     if without_walls and walls() is Walls.NONE:
-        print("No walls here: the hand-ins run with all that you may do.", file=sys.stderr)
+        print_note("No walls here: the hand-ins run with all that you may do.")
     frame = cs.grade(folder, only=only, out=out, lang=lang, without_walls=without_walls, progress=wanted(progress))
     if as_json:
         print_json(records(frame))
@@ -150,10 +150,14 @@ def app_(
 def _serve(flags: list[str]) -> None:
     """Run Streamlit in this process, so that whoever stops `collsim app` stops it."""
     try:
+        import click
         from streamlit.web.cli import main as streamlit
     except ImportError as error:
         raise CollsimError("the app needs Streamlit: pip install 'collsim[app]' ({error})", error=error) from None
-    streamlit(["run", str(_script()), *flags], prog_name="streamlit", standalone_mode=False)
+    try:
+        streamlit(["run", str(_script()), *flags], prog_name="streamlit", standalone_mode=False)
+    except click.Abort:  # what click makes of Ctrl-C
+        raise KeyboardInterrupt from None
 
 
 def _script() -> Path:

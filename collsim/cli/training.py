@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from collsim.errors import CollsimError, require_word
 
 from .options import Json, Language, Place, Ranks
 from .shell import command
+from .streams import print_note
 from .tables import print_json, show
 
 _BACKENDS = (
@@ -159,7 +159,7 @@ def train(
         trace.save(out)
     if pytorch:
         print(trace.script(), end="")
-        print(f"start it:\n{trace.launch()}\n{_BACKENDS}", file=sys.stderr)
+        print_note(f"start it:\n{trace.launch()}\n{_BACKENDS}")
         return
     if as_json:
         more = {"what_if": {word: record(other) for word, other in changes.items()}} if changes else {}

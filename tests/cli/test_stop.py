@@ -6,7 +6,9 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
+import psutil
 import pytest
 
 LONG = [
@@ -25,10 +27,14 @@ PLAN = (
 )
 
 
+def hear_ctrl_c():
+    """In a process that starts: hear Ctrl-C even where these tests do not (`nohup`, `&` in a script)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def started(*words, cwd):
-    """A command in a group of its own, that hears Ctrl-C even where these tests do not (`nohup`, `&` in a script);
-    killed at the end."""
+    """A command in a group of its own, killed at the end."""
     command = subprocess.Popen(
         [sys.executable, "-m", "collsim", *map(str, words)],
         cwd=cwd,
@@ -36,7 +42,7 @@ def started(*words, cwd):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=hear_ctrl_c,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     try:
@@ -59,6 +65,80 @@ def test_a_run_is_stopped_and_writes_nothing(tmp_path):
     assert err == "collsim: stopped\n"
     assert out == ""
     assert list(tmp_path.iterdir()) == []
+
+
+#: A module on the search path of Python that presses Ctrl-C when another module is about to be loaded.
+PRESS = """
+import os, signal, sys
+
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["PRESS_AT"]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Press())
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["numpy", "collsim.registry", "collsim.simulate", "typer", "collsim.cli.shell", "collsim.cli.runs", "numba"],
+)
+@pytest.mark.parametrize("program", [("-m", "collsim"), ("collsim",)], ids=["module", "script"])
+def test_a_command_is_stopped_while_it_loads(program, module, tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text(PRESS)
+    (tmp_path / "collsim").write_text("from collsim.cli import main\n\nmain()\n")
+    monkeypatch.setenv("PRESS_AT", module)
+    paths = f"{tmp_path}{os.pathsep}{Path(__file__).parents[2]}"
+    done = subprocess.run(
+        [sys.executable, *(program if program[0] == "-m" else [tmp_path / "collsim"]), *LONG],
+        env={**os.environ, "PYTHONPATH": paths},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=hear_ctrl_c,
+    )
+    assert done.returncode == 130
+    assert done.stderr.endswith("collsim: stopped\n")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_measured_run_is_stopped_with_its_processes(tmp_path):
+    words = ("allreduce_ring", "--ranks", "3", "--nbytes", "1KiB", "--alpha", "3s", "--repeat", "1")
+    with started("real", *words, cwd=tmp_path) as run:
+        for _ in range(300):
+            if len(psutil.Process(run.pid).children()) >= 3:
+                break
+            time.sleep(0.1)
+        time.sleep(1.0)
+        os.killpg(run.pid, signal.SIGINT)
+        _, err = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert err.endswith("collsim: stopped\n")
+    assert "Traceback" not in err
+    _await_the_end_of(run.pid)
+
+
+def test_an_interrupt_that_is_lost_in_a_destructor_still_ends_the_command():
+    """What is raised there Python prints and forgets."""
+    code = (
+        "import sys; sys.argv = ['collsim', 'list', 'collectives']\n"
+        "class Late:\n    def __del__(self): raise KeyboardInterrupt\n"
+        "import collsim.cli.shell as shell\n"
+        "usual = shell.import_module\n"
+        "shell.import_module = lambda name: (Late(), usual(name))[1]\n"
+        "shell.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "collsim: stopped\n")
+
+
+def test_importing_the_package_leaves_ctrl_c_alone():
+    code = "import signal, collsim; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, preexec_fn=hear_ctrl_c)
+    assert done.stdout == "True\n"
 
 
 def test_a_sweep_is_stopped_with_its_workers_and_goes_on_later(tmp_path):

@@ -56,7 +56,16 @@ def served(folder, *words):
     option = "--server.port" if words[0] == "streamlit" else "--port"
     with log.open("w") as out:
         command = [sys.executable, "-m", *words, f"{option}={port}"]
-        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=ROOT, env=env)
+        process = subprocess.Popen(
+            command,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            cwd=ROOT,
+            env=env,
+            preexec_fn=lambda: signal.signal(
+                signal.SIGINT, signal.SIG_DFL
+            ),  # also where these tests do not hear Ctrl-C
+        )
         try:
             end = time.monotonic() + 90
             while not alive(port):
@@ -117,7 +126,8 @@ def test_a_class_finds_the_app_at_its_real_address_and_comes_in_with_the_code(tm
         assert got(f"{room}_stcore/host-config", Cookie=cookie, Origin="http://evil.example")[0] == 403
         assert watched.read_text() == "", "an outside computer was asked"
         process.send_signal(signal.SIGINT)
-        process.wait(20)
+        assert process.wait(20) == 130
+        assert "Traceback" not in log.read_text()
         assert not alive(port)
 
 
