@@ -15,6 +15,7 @@ from collsim.markup import UNIT_SPACE, bind_units, escape_text
 ROOT = Path(__file__).parents[1]
 #: Where such a character is the subject: the border to HTML and to LaTeX, and what others write.
 ABOUT = {
+    "collsim/files.py",
     "collsim/markup.py",
     "collsim/io/page_tables.py",
     "collsim/sandbox/frames.py",
