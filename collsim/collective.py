@@ -81,7 +81,7 @@ class Collective:
         contributor = np.full((ranks, len(slot)), NOTHING, np.int32)
         chunk = np.broadcast_to(slot, contributor.shape).copy()
         if self.after == "peer":
-            per = chunks // ranks
+            per = chunks_per_rank(ranks, chunks)
             contributor[:, chunks:] = np.arange(chunks) // per
             chunk[:, chunks:] = np.arange(ranks)[:, None] * per + np.arange(chunks) % per
             return contributor, chunk
@@ -124,7 +124,14 @@ class Collective:
 
 def owner(ranks: int, chunks: int) -> npt.NDArray[np.int64]:
     """The rank to whose block each chunk belongs."""
-    return np.arange(chunks) // (chunks // ranks)
+    return np.arange(chunks) // chunks_per_rank(ranks, chunks)
+
+
+def chunks_per_rank(ranks: int, chunks: int) -> int:
+    """Chunks of one rank's block. Raises CollsimError where blocks have no equal number of chunks."""
+    if chunks % ranks:
+        raise CollsimError("{chunks} chunks do not make {ranks} blocks; use a multiple", chunks=chunks, ranks=ranks)
+    return chunks // ranks
 
 
 def even(total: int, parts: int) -> npt.NDArray[np.int64]:

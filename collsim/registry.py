@@ -27,7 +27,7 @@ from .collective import collective as find_collective
 from .errors import CollsimError, ScheduleError, Sentence, Words, require_path, require_word, shown, unknown
 from .plugins import into, named_things
 from .plugins import load as load_plugins
-from .schedule import Schedule, Step, freeze
+from .schedule import HELPERS_ON, Schedule, Step, freeze
 from .topology.network import usual_channels
 from .units import parse_count
 
@@ -398,7 +398,7 @@ def algorithm(
         phases: names of the part that adds and of the part that copies, where it has both; see `Algorithm`.
     """
     find_collective(collective)
-    require_word("helpers_on", helpers_on, ("host", "switch"))
+    require_word("helpers_on", helpers_on, HELPERS_ON)
     most_ranks = parse_count(most_ranks, "most_ranks")
     _require_functions(steps=steps, sent=sent, chunks=chunks, helpers=helpers, ranks=ranks, cost=cost)
     if name is not None and not isinstance(name, str):

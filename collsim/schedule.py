@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ScheduleError, Sentence, Words
+from .errors import ScheduleError, Sentence, Words, require_word
 from .limits import Extent, most_rows, require
 from .steps import COLUMNS, Step, copy, each_single, joined, pipeline_chunks, reduce, repeat, reverse, together
 from .units import parse_count
@@ -43,6 +43,9 @@ __all__ = [
 #: What the rooms above put in, so that a schedule can show itself in a notebook.
 views: dict[str, Callable[..., Any]] = {}
 
+#: What helpers are: hosts that hold data (a parameter server), or switches that reduce.
+HELPERS_ON = ("host", "switch")
+
 #: One row per transfer: chunk is the slot read at src, into the slot written at dst.
 TRANSFER = np.dtype(
     [("step", "i4"), ("src", "i4"), ("dst", "i4"), ("chunk", "i4"), ("into", "i4"), ("reduce", "?"), ("channel", "i4")]
@@ -50,6 +53,8 @@ TRANSFER = np.dtype(
 _MOST_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield` stops at `most_rows` long before
 _MOST_IN_TABLE = 200_000_000
 _MOST_STEPS = 50_000  # as yielded; repeat(...) is one
+MOST_CHANNEL = 2**15 - 1  # NCCL has 64; endpoints keep something for each
+_NUMBERS_PER_SLOT, _NUMBERS_PER_STEP = 4, 4  # in a run: bytes and places of a slot; begin, end and length of a step
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -366,16 +371,22 @@ def freeze(
     Raises ScheduleError (step, rank, chunk named) for an index out of range, a send to itself, or two transfers into
     one slot in one step of which one is a copy.
     """
+    ranks, helpers, block = parse_count(ranks, "ranks"), parse_count(helpers, "helpers", 0), parse_count(block, "block")
+    root = parse_count(root, "root", 0)
+    if root >= ranks:
+        why = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
+        raise ScheduleError(why, root=root, n=ranks, last=ranks - 1)
+    require_word("helpers_on", helpers_on, HELPERS_ON)
     label = f"{name}({ranks})"
     endpoints = ranks + helpers
     patterns = tuple(_collect(label, steps))
     used = 1 + max((_last_slot(p) for p in patterns), default=-1)
-    if chunks is None:
-        chunks = max(1, -(-used // block)) * block
-    if slots is None:
-        slots = max(chunks, used)
-    rows = sum(map(len, patterns))
-    require(label, Extent(rows=rows, numbers=4 * max(slots, chunks)), "use fewer chunks and slots", ScheduleError)
+    chunks = max(1, -(-used // block)) * block if chunks is None else parse_count(chunks, "chunks")
+    slots = max(chunks, used) if slots is None else parse_count(slots, "slots", chunks)
+    steps_in_all = sum(pattern.times for pattern in patterns)
+    numbers = endpoints + _NUMBERS_PER_SLOT * slots + _NUMBERS_PER_STEP * steps_in_all
+    extent = Extent(rows=sum(map(len, patterns)), numbers=numbers)
+    require(label, extent, "use fewer chunks, slots and steps", ScheduleError)
     number = 0
     for pattern in patterns:
         _check(label, number, pattern, ranks, endpoints, slots)
@@ -391,7 +402,7 @@ def freeze(
         slots,
         patterns,
         root,
-        MappingProxyType(dict(options or {})),
+        MappingProxyType({**(options or {})}),
         helpers_on,
     )
 
@@ -445,13 +456,37 @@ def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slot
                 rule=what or Sentence("slots are 0 to {last}", last=slots - 1),
             )
             _refuse(label, number, step, row, why, ranks)
+    if step.times > 1 and step.shift:
+        _check_groups(label, number, step, ranks, slots)
     own = (step.src == step.dst) & (step.chunk == step.into)
     if own.any():
         _refuse(label, number, step, int(np.argmax(own)), "an endpoint sends a chunk to itself", ranks)
-    if step.channel.min() < 0:
-        _refuse(label, number, step, int(np.argmin(step.channel)), "a channel is 0 or more", ranks)
+    wrong_channel = (step.channel < 0) | (step.channel > MOST_CHANNEL)
+    if wrong_channel.any():
+        row = int(np.argmax(wrong_channel))
+        why = Sentence(
+            "there is no channel {channel}; channels are 0 to {most}", channel=step.channel[row], most=MOST_CHANNEL
+        )
+        _refuse(label, number, step, row, why, ranks)
     if not step.reduce.all() and np.bincount(step.dst).max() > 1:
         _check_written_once(label, number, step, ranks, slots)
+
+
+def _check_groups(label: str, number: int, step: Step, ranks: int, slots: int) -> None:
+    """A repeated pattern moves every chunk inside its group of `modulus` slots, and all of these exist."""
+    for name in ("chunk", "into"):
+        last = (getattr(step, name) // step.modulus + 1) * step.modulus - 1
+        if last.max() >= slots:
+            row = int(np.argmax(last))
+            why = Sentence(
+                "in its repetitions {name} reaches slots {first} to {last} (modulus={modulus}); slots are 0 to {most}",
+                name=name,
+                first=int(last[row]) - step.modulus + 1,
+                last=int(last[row]),
+                modulus=step.modulus,
+                most=slots - 1,
+            )
+            _refuse(label, number, step, row, why, ranks)
 
 
 def _check_written_once(label: str, number: int, step: Step, ranks: int, slots: int) -> None:

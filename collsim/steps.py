@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ScheduleError
+from .errors import ScheduleError, shown
 
 Ints = npt.NDArray[np.int32]
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
@@ -136,11 +136,15 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
             shift=shift,
             modulus=modulus,
         )
-    if times < 0 or modulus < 1:
-        why = "repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more"
-        raise ScheduleError(why, times=times, modulus=modulus)
-    single = step.at(0) if step.times == 1 else step
-    return replace(single, times=int(times), shift=int(shift), modulus=int(modulus))
+    if times < 0 or not 1 <= modulus < 2**31 or not -(2**31) < shift < 2**31:
+        message = (
+            "repeat(times={times}, shift={shift}, modulus={modulus}): times is 0 or more, modulus 1 or more; "
+            "no chunk moves by 2^31"
+        )
+        raise ScheduleError(message, times=shown(times), shift=shown(shift), modulus=shown(modulus))
+    if step.times != 1:
+        raise ScheduleError("a repeated step cannot be repeated again; write its repetitions out first, with at(k)")
+    return replace(step.at(0), times=int(times), shift=int(shift), modulus=int(modulus))
 
 
 def pipeline_chunks(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int = 1) -> Iterator[Step]:

@@ -190,7 +190,8 @@ def test_composition_wants_the_same_ranks():
             [[cs.reduce(0, 2, 0), cs.copy(1, 2, 0)]],
             r"writes the same slot in this step; which of them lasts is undefined",
         ),
-        ([cs.copy(0, 1, 0, channel=-1)], r"a channel is 0 or more"),
+        ([cs.copy(0, 1, 0, channel=-1)], r"there is no channel -1; channels are 0 to 32767"),
+        ([cs.copy(0, 1, 0, channel=2**15)], r"there is no channel 32768; channels are 0 to 32767"),
         ([5], r"mine\(4\) yields 5; a step is made with copy"),
         (["copy"], r"yields 'copy'; a step is made with copy"),
         ([(0, 1, 0)], r"yields 0; a step is made with copy"),
@@ -201,6 +202,46 @@ def test_composition_wants_the_same_ranks():
 def test_steps_that_cannot_be_are_refused_with_a_sentence(steps, says):
     with pytest.raises(cs.ScheduleError, match=says):
         made(steps)
+
+
+def test_a_repeated_pattern_stays_inside_the_slots():
+    for pattern, name in (
+        (cs.repeat(cs.copy(0, 1, 3), 2, 1, 3), "chunk"),
+        (cs.repeat(cs.copy(0, 1, 0, into=3), 2, -1, 3), "into"),
+    ):
+        assert made([pattern]).slots == 6
+        says = rf"step 1: copy of chunk . from rank 0 to rank 1.*: in its repetitions {name} reaches slots 3 to 5 \(modulus=3\)"
+        with pytest.raises(cs.ScheduleError, match=says):
+            made([pattern], chunks=4, slots=4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"ranks": 0}, "ranks=0 is too small; ranks is at least 1"),
+        ({"ranks": 1.5}, "ranks=1.5 is not a whole number"),
+        ({"ranks": 10**30}, "is too large"),
+        ({"ranks": 2**40}, "would take .* of memory"),
+        ({"helpers": -1}, "helpers=-1 is too small"),
+        ({"helpers": 2**40}, "would take .* of memory"),
+        ({"chunks": 0}, "chunks=0 is too small"),
+        ({"chunks": "host"}, "chunks='?host'? is"),
+        ({"slots": 1, "chunks": 2}, "slots=1 is too small; slots is at least 2"),
+        ({"block": 0}, "block=0 is too small"),
+        ({"root": 4}, "root=4 is not a rank; with 4 ranks it is 0 to 3"),
+        ({"root": -1}, "root=-1 is too small"),
+        ({"helpers_on": "nic"}, "unknown helpers_on 'nic'"),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused_with_a_sentence(arguments, says):
+    with pytest.raises(cs.CollsimError, match=says):
+        freeze(**{"name": "mine", "collective": "allreduce", "ranks": 4, "steps": [cs.copy(0, 1, 0)]} | arguments)
+
+
+def test_chunks_that_make_no_equal_blocks_are_refused_where_blocks_are_asked_for():
+    for collective in ("allgather", "alltoall"):
+        with pytest.raises(cs.CollsimError, match="3 chunks do not make 2 blocks; use a multiple"):
+            cs.verify(freeze("mine", collective, 2, [], chunks=3))
 
 
 def test_two_reduces_into_one_slot_are_fine():
@@ -229,6 +270,11 @@ def test_repeat_wants_sensible_counts():
         cs.repeat(cs.copy(0, 1, 0), -1, 1, 2)
     with pytest.raises(cs.ScheduleError, match="modulus 1 or more"):
         cs.repeat(cs.copy(0, 1, 0), 1, 1, 0)
+    for shift, modulus in ((2**31, 4), (-(2**40), 4), (1, 2**31), (1, 10**30)):
+        with pytest.raises(cs.ScheduleError, match="no chunk moves by"):
+            cs.repeat(cs.copy(0, 1, 0), 2, shift, modulus)
+    with pytest.raises(cs.ScheduleError, match="cannot be repeated again"):
+        cs.repeat(cs.repeat(cs.copy(0, 1, 0), 3, 1, 2), 2, 1, 2)
 
 
 def test_an_endless_loop_is_stopped_and_said():

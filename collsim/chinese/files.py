@@ -48,7 +48,7 @@ SAID = {
     "{count} links": "{count} 条链路",
     "{count} rows": "{count} 行",
     "{count} numbers": "{count} 个数",
-    "use fewer chunks and slots": "减少 chunk 和槽",
+    "use fewer chunks, slots and steps": "减少 chunk、槽和步",
     "use fewer nodes": "减少节点",
     "use fewer ranks": "减少 rank",
     "use fewer helpers": "减少辅助端点",

@@ -26,6 +26,10 @@ SAID = {
     ),
     "replay or verify it with fewer ranks and slots": "用更少的 rank 和槽来回放或校验",
     "It was never replaced.": "它从未被覆盖。",
+    "{chunks} chunks do not make {ranks} blocks; use a multiple": "{chunks} 个 chunk 不能分成 {ranks} 块；请用其倍数",
+    "in its repetitions {name} reaches slots {first} to {last} (modulus={modulus}); slots are 0 to {most}": (
+        "重复时 {name} 会用到槽 {first} 到 {last}（modulus={modulus}）；槽的编号为 0 到 {most}"
+    ),
     "No step writes it.": "没有任何一步写入它。",
     "{label}, step {step}: {who} sends chunk {chunk} to {receiver}, but holds nothing in it yet": (
         "{label}，第 {step} 步：{who} 要把 chunk {chunk} 发给 {receiver}，但它那里还没有数据"
@@ -43,7 +47,7 @@ SAID = {
     "helper {helper}": "辅助端点 {helper}",
     " into slot {slot}": "，写入槽 {slot}",
     "an endpoint sends a chunk to itself": "不能发给自己",
-    "a channel is 0 or more": "通道编号不能为负",
+    "there is no channel {channel}; channels are 0 to {most}": "没有通道 {channel}；通道编号为 0 到 {most}",
     "{who} writes the same slot in this step; which of them lasts is undefined": (
         "{who} 在同一步也写入这个槽，结果不确定"
     ),
@@ -93,8 +97,13 @@ SAID = {
     "repeat(times={times!r}, shift={shift!r}, modulus={modulus!r}): all three are whole numbers; use // to divide": (
         "repeat(times={times!r}, shift={shift!r}, modulus={modulus!r})：三者都必须是整数；整除请用 //"
     ),
-    "repeat(times={times}, modulus={modulus}): times is 0 or more and modulus 1 or more": (
-        "repeat(times={times}, modulus={modulus})：times 至少为 0，modulus 至少为 1"
+    "repeat(times={times}, shift={shift}, modulus={modulus}): times is 0 or more, modulus 1 or more; "
+    "no chunk moves by 2^31": (
+        "repeat(times={times}, shift={shift}, modulus={modulus})：times 至少为 0，modulus 至少为 1；"
+        "chunk 不会移动 2^31 那么远"
+    ),
+    "a repeated step cannot be repeated again; write its repetitions out first, with at(k)": (
+        "重复的步不能再次重复；请先用 at(k) 把各次重复写出来"
     ),
     "pipeline_chunks({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide": (
         "pipeline_chunks({what}={value!r})：{what} 是 {least} 到 2^31 的整数；整除请用 //"

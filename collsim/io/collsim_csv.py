@@ -21,14 +21,13 @@ import numpy as np
 from ..collective import collective as find_collective
 from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import MOST_ELEMENTS, guard_json, read_text, refuse, whole, write_text
-from ..schedule import Schedule, Step, freeze
+from ..schedule import HELPERS_ON, MOST_CHANNEL, Schedule, Step, freeze
 from .formats import Format, register
 
 COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel", "after")
 FACTS = ("name", "collective", "ranks", "endpoints", "chunks", "slots", "root", "helpers_on", "options")
 _OPS = {"copy": 0, "reduce": 1}
 _NUMBERS = ("step", "src", "dst", "chunk", "into", "channel")
-_MOST_CHANNELS = 2**15
 _MOST_ROWS = 5 * MOST_ELEMENTS
 
 
@@ -48,7 +47,7 @@ def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
         not isinstance(name, str)
         or not isinstance(what, str)
         or not isinstance(options, dict)
-        or helpers_on not in ("host", "switch")
+        or helpers_on not in HELPERS_ON
     ):
         refuse(path, "", "name and collective are texts, options an object, helpers_on 'host' or 'switch'")
     ranks = whole(path, "", "ranks", facts.get("ranks"), 1, 2**24)
@@ -179,7 +178,7 @@ def _row(path: Any, cells: list[str], place: dict[str, int], line: int) -> list[
         numbers = [cells[place[name]] if name in place else "0" for name in _NUMBERS]
         if all(x.isdigit() and x.isascii() and len(x) < 10 for x in numbers):
             step, src, dst, chunk, into, channel = map(int, numbers)
-            if channel <= _MOST_CHANNELS:
+            if channel <= MOST_CHANNEL:
                 return [step, src, dst, chunk, into, _OPS[cells[place["op"]]], channel]
     return list(_careful_row(path, cells, place, where))
 
@@ -196,7 +195,7 @@ def _careful_row(path: Any, cells: list[str], place: dict[str, int], where: Word
     if op not in ("copy", "reduce"):
         refuse(path, where, "op={op!r}; expected copy or reduce", op=op[:20])
     yield op == "reduce"
-    yield whole(path, where, "channel", cell["channel"], 0, _MOST_CHANNELS) if cell.get("channel") else 0
+    yield whole(path, where, "channel", cell["channel"], 0, MOST_CHANNEL) if cell.get("channel") else 0
 
 
 def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[int]) -> Iterator[Step]:

@@ -43,7 +43,7 @@ def read_collsim_json(path: Any) -> Schedule:
 
 
 def _step(path: Any, number: int, given: Any) -> Step:
-    where = Sentence("step {number}", number=number)
+    where = Sentence("step {number}", number=number + 1)
     pattern = given if isinstance(given, dict) else {"transfers": given}
     rows = _rows(path, where, pattern.get("transfers"))
     columns = [[r[k] for r in rows] for k in (0, 1, 2, 3, 5)]
@@ -66,7 +66,7 @@ def _rows(path: Any, where: Sentence, rows: Any) -> list[list[Any]]:
         for k, r in enumerate(rows):
             for name, value in zip(_COLUMNS, r, strict=True):
                 if name != "op":
-                    whole(path, Sentence("{where}, row {row}", where=where, row=k), name, value)
+                    whole(path, Sentence("{where}, row {row}", where=where, row=k + 1), name, value)
     return rows
 
 

@@ -63,6 +63,7 @@ Ints = npt.NDArray[np.int32]
 _SLICE = 200_000  # transfers between two calls of progress
 _ENDLESS = 2**62  # what is simulated may fill the machine, unless `limits.within` says otherwise
 _ROW_BYTES, _GATE_BYTES = 32, 64  # per transfer: tables.ROW; the tables of `gates.build` and what they need
+_QUEUE_BYTES = 40  # per endpoint and channel: its clocks, and its newest rows in `gates.build`
 
 
 def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None) -> list[Timing]:
@@ -118,7 +119,8 @@ def _ran(
 def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:
     """Refuse what this machine cannot hold, with a sentence, before it is killed for trying."""
     rows, slots = sum(job.rows for job in jobs), sum(job.endpoints * job.apart for job in jobs)
-    need = rows * row_bytes + slots * 8
+    queues = sum(job.endpoints * job.channels for job in jobs)
+    need = rows * row_bytes + slots * 8 + queues * _QUEUE_BYTES
     if rows >= 2**31 or need > (have := min(_memory(), most_memory(_ENDLESS))):
         wanted = Sentence("{rows:,} transfers would take {need:.3g} GiB", rows=rows, need=need / 2**30)
         limit = (

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import collsim as cs
@@ -73,6 +73,7 @@ def test_what_counts_as_none_in_another_domain_is_seen(times):
 
 
 @given(st.integers(1, 2**200))
+@settings(deadline=None)
 def test_any_number_of_times_too_many_is_seen(times):
     assert f"= {written(1 + times)}·r0" in message_of(built(times, 2))
 
