@@ -20,6 +20,7 @@ from .shell.address import enter, put_menu
 from .shell.look import STYLE, logo, mark
 from .shell.notes import mistake
 from .shell.page import Page
+from .shell.rerun_limits import queue_reruns
 from .shell.results import turn
 from .shell.session import is_dark, language, session, t
 from .shell.switches import switches
@@ -27,6 +28,7 @@ from .shell.switches import switches
 PAGES: dict[str, Page] = load()
 
 
+@queue_reruns
 def main(first: str = "explore") -> None:
     """The whole app. `first` is the page at the bare address."""
     st.set_page_config(page_title="collsim", page_icon=mark(), layout="wide", initial_sidebar_state=272)

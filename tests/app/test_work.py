@@ -21,7 +21,6 @@ from collsim.app.pages.write.drafts import Draft
 from collsim.app.pages.write.verdict import verdict
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import Refused, outcome
-from collsim.app.server.usage import ClientUsage
 
 ROOT = Path(__file__).parents[2]
 
@@ -342,8 +341,7 @@ def test_who_asks_for_little_does_not_wait_behind_all_that_another_asked_for(sta
 def test_of_two_workers_those_who_used_much_hold_one(staff):
     workers = staff(count=2, client=lambda who: who[0])
     for client, seconds in {"a": 100.0, "c": 100.0, "b": 1.0, "d": 1.0, "e": 1.0}.items():
-        workers._use.begins({client})
-        workers._use.ends({client}, seconds)
+        workers._use.add({client}, seconds)
     greedy = [workers.ask(who, chores.count, (10**6, 0.01 + k / 1000), 1.0) for k, who in enumerate(("a1", "c1"))]
     assert eventually(lambda: greedy[0].began is not None)
     assert workers.ask("b1", chores.count, (1, 0.0), 1.0).over.wait(40)
@@ -358,37 +356,6 @@ def test_code_that_never_ends_keeps_nobody_elses_runs_waiting(staff):
     assert workers.ask("b1", chores.count, (1, 0.0), 1.0).over.wait(40)
     assert not any(job.over.is_set() for job in codes)
     assert sum(job.began is not None for job in codes) == 1
-
-
-def test_what_somebody_used_counts_less_as_time_passes_and_this_computer_uses_nothing():
-    now = [0.0]
-    use = ClientUsage(clock=lambda: now[0])
-    use.begins({"a", ""})
-    assert use.seconds("a") == 1.0  # before anybody knows
-    use.ends({"a", ""}, 8.0)
-    assert [use.seconds(client) for client in ("a", "b", "")] == [8.0, 0.0, 0.0]
-    assert use.order(["a", "ab", "b", "", "aa"], clients=list) == ["ab", "b", "", "a", "aa"]
-    now[0] = 120.0
-    assert use.seconds("a") == 2.0
-    now[0] = 6000.0
-    use.begins({"b"})
-    assert use._seconds.keys() == {"b"}
-
-
-def test_clients_are_compared_at_one_moment_however_long_the_comparing_takes():
-    """Two who used as much, one of them a moment later: had time gone by between two looks, she came first."""
-    now, ticks = [0.0], 0.0
-    use = ClientUsage(clock=lambda: now[0])
-
-    def slow():
-        now[0] += ticks
-        return now[0]
-
-    for client in ("a", "c"):
-        use.ends({client}, 101.0)
-        now[0] += 0.001
-    use._clock, ticks = slow, 1.0
-    assert use.order(["a1", "c1"], clients=lambda job: [job[0]]) == ["a1", "c1"]
 
 
 def test_pages_that_open_at_the_same_moment_share_their_workers(monkeypatch):

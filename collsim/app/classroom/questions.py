@@ -20,6 +20,7 @@ from ..scenario.panels import LONGEST_ANSWER, MOST_SEEDS, SHOWN, Panels
 from ..scenario.run_questions import asked_about, expected_questions
 from ..server import create_invitation, render_qr_svg
 from ..shell.notes import mistake, note_html
+from ..shell.rerun_limits import queue_reruns
 from ..shell.results import latest
 from ..shell.session import language, session, t
 from . import question_card as card
@@ -283,6 +284,7 @@ def _joining(room: str) -> None:
 
 
 @st.fragment(run_every=1.0)
+@queue_reruns
 def _watch(room: str, revealed: bool) -> None:
     """How many have answered, while they do."""
     board = rooms().look(room)

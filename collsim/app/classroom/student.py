@@ -20,6 +20,7 @@ from ..shell.address import leave, remember, remembered
 from ..shell.controls import algorithm_label, place_label, spaced
 from ..shell.notes import complain, mistake, note, status, title
 from ..shell.player import player
+from ..shell.rerun_limits import queue_reruns
 from ..shell.results import latest
 from ..shell.session import language, session, t
 from . import question_card as card
@@ -99,6 +100,7 @@ def _voter() -> str:
 
 
 @st.fragment(run_every=3.0)
+@queue_reruns
 def _question(code: str, about: Choice | None, revealed: bool) -> None:
     """The question as it stands now. Another run, the answer, or the end of the class draws the whole page again."""
     board = rooms().look(code, _voter())

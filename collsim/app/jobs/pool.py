@@ -46,6 +46,8 @@ ONE_AT_A_TIME = ("unknown", "alone")
 #: Seconds of work, those of the last minute counting most, beyond which a client has used much: of the workers of a row
 #: those who have hold half at most, so that a glance of anybody else finds one free.
 MUCH = 10.0
+#: Seconds that a computation counts while nobody knows yet what it takes.
+FIRST_ESTIMATE = 1.0
 #: Computations of one client that stand in the rows or are under way, and of all clients.
 MOST_EACH, MOST_JOBS = 6, 60
 #: Seconds after which somebody who has not asked again is taken to have gone: a closed tab.
@@ -258,7 +260,7 @@ class Workers:
 
     def _in_turn(self, row: str) -> list[Computation]:
         """With the lock held: those that wait in a row, the next one first."""
-        return self._use.order(self._rows[row], self._clients)
+        return self._use.sort_jobs(self._rows[row], self._clients)
 
     def _clients(self, job: Computation) -> frozenset[str]:
         return frozenset(self.client(who) for who in tuple(job.waiting))
@@ -316,7 +318,7 @@ class Workers:
                 continue
             self._see_through(job, worker.process)
             with self._lock:
-                self._use.ends(job.clients, job.seconds)
+                self._use.add(job.clients, job.seconds - FIRST_ESTIMATE)
                 self._at_work[row].remove(job)
                 self._arrived.notify_all()
             if (worker.gone or job.stopped) and (worker := self._started(worker, row)) is None:
@@ -330,7 +332,7 @@ class Workers:
         self._rows[row].remove(job)
         self._at_work[row].append(job)
         job.worker, job.began, job.stage, job.clients = worker, time.monotonic(), "start", self._clients(job)
-        self._use.begins(job.clients)
+        self._use.add(job.clients, FIRST_ESTIMATE)
         return job
 
     def _next(self, row: str) -> Computation | None:
@@ -341,7 +343,7 @@ class Workers:
 
     def _of_much(self, job: Computation) -> bool:
         """Whether all that wait for it have used much."""
-        return all(self._use.much(client, MUCH) for client in job.clients or self._clients(job))
+        return all(self._use.is_heavy(client, MUCH) for client in job.clients or self._clients(job))
 
     def _started(self, old: Worker | None, row: str) -> Worker | None:
         """A new process in place of the old one; None once all is closed, as nobody would stop it."""

@@ -23,7 +23,6 @@ from .clients import LOCAL, Clients, identify_client
 from .join_code import JoinCode
 from .join_page import render_join_page, render_refusal
 from .page_connection import PageConnection
-from .turns import PAGES_OF_ONE, PageTurn, Turns
 from .uploads import UploadQuota
 
 #: Everybody may ask this, so that whoever started the server can see that it runs.
@@ -148,7 +147,6 @@ class AccessControl:
     def __init__(self, app: ASGIApp, join_code: JoinCode | None, clients: Clients, base: str = ""):
         self.app, self.join_code, self.clients, self.base = app, join_code, clients, base
         self.uploads = UploadQuota(clients.limits.upload_bytes, clients.limits.upload_bytes_in_all)
-        self.turns = Turns(of_one=max(1, clients.limits.tabs // PAGES_OF_ONE))
         self._delayed = Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -228,8 +226,7 @@ class AccessControl:
             self.uploads.settle(client, nbytes, session, file)
 
     async def _serve_page(self, client: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a page for as long as it is open. Limits hold for clients from the network: the reruns of each wait for
-        their turn."""
+        """Serve a page for as long as it is open. Limits hold for clients from the network."""
         if client == LOCAL:
             await PageConnection(receive, send, lambda: 0.0).serve(self.app, scope)
             return
@@ -238,12 +235,10 @@ class AccessControl:
             text = "too many pages are open, or opened too often\n"
             await _respond(PlainTextResponse(text, 429), scope, receive, send)
             return
-        turn = PageTurn(self.turns, client)
         try:
             pace = partial(self.clients.pace_message, client)
-            await PageConnection(receive, send, pace, turn).serve(self.app, scope)
+            await PageConnection(receive, send, pace).serve(self.app, scope)
         finally:
-            turn.left()
             self.clients.close_page(client)
 
     async def _delay(self, client: str) -> None:

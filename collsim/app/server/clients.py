@@ -32,6 +32,7 @@ class ClientLimits:
         opened: how often a minute each page that a client may have open can be opened again; a page costs the server
         something before its first rerun.
         reruns: of the script per second, for each page that a client may have open; burst: so many at once besides.
+        heavy_reruns: as `reruns`, of a client that has used more than its budget of processor seconds (`rerun_queue`).
         reruns_in_all: per second, of all clients. A page that waits for a long computation asks 2.5 times a second.
         upload_bytes: of one client at a time; upload_bytes_in_all: of all.
         wrong_codes: wrong join codes per minute and at once, of one client; wrong_codes_of_browser: of one browser, as
@@ -45,6 +46,7 @@ class ClientLimits:
     opened: float = 5.0
     reruns: float = 0.5
     burst: int = 5
+    heavy_reruns: float = 1 / 24
     reruns_in_all: float = 120.0
     upload_bytes: int = 32 * 2**20
     upload_bytes_in_all: int = 512 * 2**20
@@ -79,6 +81,7 @@ class Client:
 
     opens: LeakyBucket
     messages: LeakyBucket
+    heavy_messages: LeakyBucket
     wrong_codes: LeakyBucket
     last_seen: float
     tabs: int = 0
@@ -87,8 +90,13 @@ class Client:
 class Clients:
     """All clients of a server. Used from its event loop only."""
 
-    def __init__(self, limits: ClientLimits = ClientLimits(), clock: Callable[[], float] = time.monotonic):
-        self.limits, self._clock = limits, clock
+    def __init__(
+        self,
+        limits: ClientLimits = ClientLimits(),
+        clock: Callable[[], float] = time.monotonic,
+        is_heavy: Callable[[str], bool] = lambda client: False,
+    ):
+        self.limits, self._clock, self._is_heavy = limits, clock, is_heavy
         self._known: dict[str, Client] = {}
         self._messages = LeakyBucket(limits.reruns_in_all, int(limits.reruns_in_all), clock)
         self._wrong_codes = self._build_code_bucket(limits.wrong_codes_in_all)
@@ -121,7 +129,9 @@ class Clients:
 
     def pace_message(self, client_id: str) -> float:
         """Count a message of a page; return the seconds for which it waits."""
-        return max(self._known[client_id].messages.take(), self._messages.take())
+        client = self._known[client_id]
+        delay = max(client.messages.take(), self._messages.take())
+        return max(delay, client.heavy_messages.take()) if self._is_heavy(client_id) else delay
 
     def may_try_code(self, client_id: str, browser: str) -> bool:
         """Whether this client and this browser, given by its cookie, may try a join code."""
@@ -153,8 +163,9 @@ class Clients:
             of_one = self.limits.tabs
             opens = LeakyBucket(self.limits.opened * of_one / 60.0, 2 * of_one, self._clock)
             reruns = LeakyBucket(self.limits.reruns * of_one, self.limits.burst * of_one, self._clock)
+            heavy_messages = LeakyBucket(self.limits.heavy_reruns * of_one, 1, self._clock)
             wrong_codes = self._build_code_bucket(self.limits.wrong_codes)
-            self._known[client_id] = Client(opens, reruns, wrong_codes, self._clock())
+            self._known[client_id] = Client(opens, reruns, heavy_messages, wrong_codes, self._clock())
         client = self._known[client_id]
         client.last_seen = self._clock()
         return client

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .messages import judge_message
-from .turns import PageTurn
 
 #: Seconds after which a page is closed that does not read what the app sends: until then Streamlit stores it.
 SEND_TIMEOUT = 30.0
@@ -23,11 +22,9 @@ class PageConnection:
         receive: returns the next message of the page.
         send: sends a message to the page.
         pace: counts a message of the page and returns the seconds for which it waits.
-        turn: of its reruns; None where they need not wait.
     """
 
-    def __init__(self, receive: Receive, send: Send, pace: Callable[[], float], turn: PageTurn | None = None):
-        self._turn = turn
+    def __init__(self, receive: Receive, send: Send, pace: Callable[[], float]):
         self._receive, self._send, self._pace = receive, send, pace
         self._is_closed = False
         self._unresponsive = asyncio.Event()
@@ -52,8 +49,6 @@ class PageConnection:
                 await self._send_while_open({"type": "websocket.close", "code": TOO_LARGE})
                 return {"type": "websocket.disconnect", "code": TOO_LARGE}
             if verdict == "pass":
-                if self._turn is not None:
-                    await self._turn.asked(message["bytes"])
                 return message
 
     async def _receive_until_closed(self) -> Message:
@@ -72,8 +67,6 @@ class PageConnection:
 
     async def _send_while_open(self, message: Message) -> None:
         """Send a message to the page; end a page that does not read."""
-        if self._turn is not None:  # a rerun ends, whether or not somebody still hears of it
-            self._turn.answered(message.get("bytes") or b"")
         if self._is_closed:
             return
         self._is_closed = message["type"] == "websocket.close"

@@ -28,11 +28,14 @@ from .clients import ClientLimits, Clients
 from .join_code import JoinCode, read_join_code
 from .page_delivery import PageDelivery
 from .qr import render_qr_text
+from .rerun_queue import RerunQueue
 
 #: The script of the pages.
 PAGES = str(Path(__file__).parents[1] / "entry" / "script.py")
 #: The environment variable that sets how many pages one client may have open; its other limits grow with it.
 TABS = "COLLSIM_TABS_PER_CLIENT"
+#: Of a client that may open more pages than usual, so many pages count as one client.
+PAGES_PER_RERUN = ClientLimits().tabs
 _startup_callbacks: list[Callable[[], None]] = []
 _shutdown_callbacks: list[Callable[[], None]] = []
 
@@ -55,10 +58,18 @@ def build_middleware(build_first_frame: Callable[[Scope, str], str]) -> list[Mid
         refuse()  # packages that the owner installed are not for the class
     path = str(config.get_option("server.baseUrlPath") or "").strip("/")
     base = f"/{path}" if path else ""
+    clients = Clients(read_limits(), is_heavy=get_rerun_queue().is_heavy)
     return [
-        Middleware(AccessControl, join_code=join_code, clients=Clients(read_limits()), base=base),
+        Middleware(AccessControl, join_code=join_code, clients=clients, base=base),
         Middleware(PageDelivery, base=base, build_first_frame=build_first_frame),
     ]
+
+
+@cache
+def get_rerun_queue() -> RerunQueue:
+    """Return the queue of reruns of this server. A class behind one address has a rerun under way for every so many
+    pages that the address may open."""
+    return RerunQueue(per_client=max(1, read_limits().tabs // PAGES_PER_RERUN))
 
 
 def read_limits() -> ClientLimits:

@@ -21,6 +21,7 @@ from ..scenario.custom_machine import OWN
 from ..scenario.mistakes import sentence
 from ..texts.catalogue import TEXTS
 from .notes import mistake
+from .rerun_limits import queue_reruns
 from .session import WIDGETS, language, session, t
 
 SIZES = ["8B", "1KiB", "16KiB", "256KiB", "1MiB", "4MiB", "16MiB", "64MiB", "256MiB", "1GiB", "4GiB"]
@@ -103,6 +104,7 @@ def quantity(
 
 
 @st.fragment
+@queue_reruns
 def tabs(name: str, parts: Mapping[str, Callable[[], None]]) -> None:
     """One part under each text, of which only the open one is drawn; opening another one draws nothing else again."""
     labels, kept = {t(part): part for part in parts}, st.session_state.get(f"open_{name}")
@@ -115,6 +117,7 @@ def tabs(name: str, parts: Mapping[str, Callable[[], None]]) -> None:
 
 
 @st.fragment
+@queue_reruns
 def folded(name: str, label: str, draw: Callable[[], None], opened: bool = False) -> None:
     """A part under its label that is drawn when it is opened; opening it draws nothing else again."""
     part = st.expander(label, opened, key=f"{WIDGETS}{name}", on_change="rerun")

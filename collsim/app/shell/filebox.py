@@ -20,6 +20,7 @@ from ..scenario.mistakes import sentence
 from ..scenario.outcome import Outcome, build_place
 from ..texts.catalogue import TEXTS
 from .notes import mistake, note
+from .rerun_limits import queue_callback
 from .results import latest
 from .session import forget_widgets, language, session, t
 
@@ -122,6 +123,7 @@ def upload_box() -> None:
             st.button(t("files.drop"), on_click=_drop, width="stretch", key="files_drop")
 
 
+@queue_callback
 def _take() -> None:
     """A file was given. One that holds a schedule is played, on a switch if the place has too few ranks for it."""
     given = st.session_state.get("w_schedule_file")

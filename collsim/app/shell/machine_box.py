@@ -13,6 +13,7 @@ from ..scenario import custom_machine
 from ..scenario.mistakes import sentence
 from ..scenario.outcome import Refused
 from .notes import mistake, note
+from .rerun_limits import queue_callback
 from .session import forget_widgets, language, t
 
 _TYPES = ["txt", "xml", "yaml", "yml"]
@@ -58,6 +59,7 @@ def _about(text: str, key: str) -> None:
     )
 
 
+@queue_callback
 def _use(area: str, file: str, take: Callable[[str], None]) -> None:
     """A button was pressed: the file if there is one, else what was pasted. A mistake in it is told, and nothing
     changes."""

@@ -11,6 +11,7 @@ from collsim.viz.hosts.page import player_source
 from collsim.viz.race.race import Runner, course, race_source
 from collsim.viz.simple.simple import simple_source
 
+from .rerun_limits import queue_reruns
 from .session import is_dark, language
 
 _HEARD = ("state", "cards", "predict")
@@ -22,6 +23,7 @@ def look() -> dict[str, str]:
 
 
 @st.fragment
+@queue_reruns
 def player(
     timeline: dict[str, Any],
     ident: str,
@@ -57,6 +59,7 @@ def _noted() -> None:
 
 
 @st.fragment
+@queue_reruns
 def simple_page(
     data: dict[str, Any], start: Mapping[str, Any], report: Callable[[str, Any], None] = lambda name, value: None
 ) -> None:

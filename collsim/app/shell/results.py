@@ -22,6 +22,7 @@ from ..jobs.worker import prepare
 from ..scenario.mistakes import sentence
 from ..scenario.outcome import Refused
 from .notes import mistake
+from .rerun_limits import queue_reruns
 from .session import language, t
 
 #: Seconds up to which a page computes on the spot.
@@ -194,6 +195,7 @@ def _ended(request: Awaited, kept: bool) -> None:
 
 
 @st.fragment(run_every=LOOK)
+@queue_reruns
 def _under_way(name: str) -> None:
     """The bar, what is being done, how long it should take, and the button that stops it."""
     mine = requests()

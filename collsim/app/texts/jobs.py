@@ -31,5 +31,9 @@ TEXTS: dict[str, tuple[str, str]] = {
         "This device, or the class as a whole, has as many computations under way as the server takes.",
         "此设备或全班正在进行的计算已达服务器上限。",
     ),
+    "server.busy": (
+        "The server is busy, and this device has used much of it. The page goes on by itself in a few seconds.",
+        "服务器繁忙，而且此设备用得较多。页面将在几秒后自动继续。",
+    ),
     "work.again": ("Run it after all", "重新运行"),
 }

@@ -24,6 +24,7 @@ from ...shell.address import leave, remember, remembered
 from ...shell.controls import SIZES, number, pick, place_label, quantity
 from ...shell.notes import bound_note, complain, mistake
 from ...shell.page import page
+from ...shell.rerun_limits import queue_reruns
 from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
 from . import drafts
@@ -209,6 +210,7 @@ def _diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
 
 
 @st.fragment
+@queue_reruns
 def _player(draft: Draft, sent: dict[str, Any] | None) -> None:
     """The run."""
     if sent is None:
