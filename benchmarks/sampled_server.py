@@ -81,11 +81,11 @@ class Sampler(threading.Thread):
             self.stacks[page, ";".join(map(_name, reversed(stack)))] += spent
 
     def _workers(self) -> None:
-        pool = sys.modules.get("collsim.app.jobs.pool")
-        staff = getattr(pool, "_workers", None)  # not while the module is being imported
-        if pool is None or staff is None or not staff.cache_info().currsize:
+        module = sys.modules.get("collsim.app.jobs.worker_pool")
+        create = getattr(module, "_create_worker_pool", None)  # not while the module is being imported
+        if module is None or create is None or not create.cache_info().currsize:
             return
-        for job in list(pool.workers()._jobs.values()):
+        for job in list(module.get_worker_pool()._jobs.values()):
             if (worker := job.worker) is not None:
                 used = _with_children(worker.process.pid)
                 self.jobs[job.function.__qualname__] += max(0.0, used - self._used.get(-worker.process.pid, 0.0))

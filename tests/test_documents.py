@@ -100,18 +100,25 @@ def test_the_citation_names_the_package():
 
 
 def test_the_limits_in_the_security_page_are_those_of_the_server():
-    from collsim.app.jobs.pool import MOST_EACH, MOST_JOBS
+    from collsim.app.jobs.worker_pool import MOST_JOBS, MOST_PER_CLIENT
     from collsim.app.server.clients import ClientLimits
     from collsim.app.server.messages import LIMITS
+    from collsim.app.server.rerun_queue import BUDGET, HEAVY_PATIENCE, PATIENCE, REST, SLOTS
+    from collsim.app.server.usage import HALF_LIFE, TIMES_THE_MEAN
 
     limits, text = ClientLimits(), (ROOT / "SECURITY.md").read_text()
+    assert (limits.heavy_reruns * limits.tabs, REST, HALF_LIFE, TIMES_THE_MEAN) == (0.5, 2.0, 60.0, 1.5)
     runs, files = LIMITS["rerun_script"], LIMITS["file_urls_request"]
     assert all(limit.nbytes == 16 for limit in LIMITS.values() if limit not in (runs, files))
     upload = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]["maxUploadSize"]
     for row in (
         f"| pages open | {limits.tabs} | {limits.all} |",
-        f"| {limits.reruns * limits.tabs:g} per second, {limits.burst * limits.tabs} at once | {limits.reruns_in_all:g} ",
-        f"| {MOST_EACH} | {MOST_JOBS}, ",
+        f"| {limits.reruns * limits.tabs:g} per second, {limits.burst * limits.tabs} at once; "
+        f"1 in two seconds beyond the budget | {limits.reruns_in_all:g} per second |",
+        f"| 1 | {SLOTS} | they wait, at most {PATIENCE:g} s; ",
+        f"| {BUDGET:g} (what was used a minute ago counts half)",
+        f"one that waits for {HEAVY_PATIENCE:g} s is refused",
+        f"| {MOST_PER_CLIENT} | {MOST_JOBS}, ",
         f"| {upload} MB a file, {limits.upload_bytes >> 20} MiB at a time | {limits.upload_bytes_in_all >> 20} MiB |",
         f"| {runs.nbytes >> 10} KiB and {runs.fields:,} fields to run the page again; "
         f"{files.nbytes >> 10} KiB and {files.fields} fields to ask where files go; 16 bytes of any other type |",
@@ -129,7 +136,7 @@ def test_every_file_that_the_page_of_places_names_is_there():
 
 def test_the_limits_that_the_design_names_are_those_of_the_code():
     from collsim import limits
-    from collsim.app.jobs import pool
+    from collsim.app.jobs import worker_pool
     from collsim.app.scenario import custom_machine
     from collsim.app.shell import results
 
@@ -138,7 +145,12 @@ def test_the_limits_that_the_design_names_are_those_of_the_code():
     assert (limits.MEMORY, limits.FILE_MEMORY, custom_machine.MOST_MEMORY) == (4 * 2**30, 512 * 2**20, 16 * 2**20)
     assert "(over about 1.5 s as `expected_cost` predicts)" in text
     assert "looks at it every 0.4 s; who does not look for 15 s has gone (75 s while the tab is connected" in text
-    assert (results.ON_THE_SPOT, results.GLANCE, pool.PATIENCE, pool.HIDDEN) == (1.5, 0.4, 15.0, 75.0)
+    assert (results.ON_THE_SPOT, results.GLANCE, worker_pool.PATIENCE, worker_pool.HIDDEN_PATIENCE) == (
+        1.5,
+        0.4,
+        15.0,
+        75.0,
+    )
 
 
 def test_the_sizes_of_files_that_the_page_of_formats_names_are_those_that_are_read():
@@ -197,7 +209,7 @@ def test_counts_on_the_page_of_speeds_are_those_of_schedules_and_records():
 
 
 def test_the_limits_that_the_page_of_speeds_names_are_those_of_the_app():
-    from collsim.app.jobs import pool
+    from collsim.app.jobs import computation, result_cache, worker_pool
     from collsim.app.scenario import files, outcome
 
     text = " ".join((ROOT / "docs" / "performance.md").read_text(encoding="utf-8").split())
@@ -205,8 +217,8 @@ def test_the_limits_that_the_page_of_speeds_names_are_those_of_the_app():
     assert "texts of more than 4 MiB are handed over zipped" in text
     assert "runs of more than a million transfers are refused" in text
     assert "Two workers do what takes up to 4 s and two what takes longer" in text
-    assert (pool.MOST_KEPT, files._PLAIN, outcome.MOST_TRANSFERS) == (96 * 2**20, 4 * 2**20, 1_000_000)
-    assert (pool.SHORT, pool.ROWS[:2]) == (4.0, ("short", "long"))
+    assert (result_cache.CACHE_BYTES, files._PLAIN, outcome.MOST_TRANSFERS) == (96 * 2**20, 4 * 2**20, 1_000_000)
+    assert (computation.SHORT, worker_pool.QUEUES[:2]) == (4.0, ("short", "long"))
 
 
 def test_the_page_on_performance_says_how_many_bytes_a_transfer_needs():

@@ -13,7 +13,7 @@ import streamlit as st
 from collsim.errors import CollsimError
 
 from .classroom.student import invited
-from .jobs.pool import ENGINE
+from .jobs.engine import ENGINE
 from .pages import load
 from .scenario.mistakes import sentence
 from .shell.address import enter, put_menu

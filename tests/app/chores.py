@@ -10,36 +10,36 @@ from pathlib import Path
 from collsim.app.scenario.outcome import Refused
 
 
-def count(to, seconds, tell):
+def count(to, seconds, report_progress):
     for k in range(to):
-        tell("run", (k + 1) / to)
+        report_progress("run", (k + 1) / to)
         time.sleep(seconds)
     return list(range(to))
 
 
-def one_long_operation(tell):
-    tell("run", 0.5)
+def one_long_operation(report_progress):
+    report_progress("run", 0.5)
     return sum(range(10**12))
 
 
-def with_a_child(path, tell):
+def with_a_child(path, report_progress):
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     Path(path).write_text(str(child.pid))
     child.wait()
 
 
-def with_a_file(tell):
+def with_a_file(report_progress):
     with tempfile.TemporaryDirectory(prefix="half-written"):
         time.sleep(600)
 
 
-def refuse(tell):
+def refuse(report_progress):
     raise Refused("refused.ranks", ranks=7, limit=5)
 
 
-def break_down(tell):
+def break_down(report_progress):
     raise ZeroDivisionError("of ours")
 
 
-def die(tell):
+def die(report_progress):
     os._exit(9)

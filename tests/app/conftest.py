@@ -5,8 +5,8 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
-from collsim.app.jobs import pool
-from collsim.app.jobs.pool import ENGINE
+from collsim.app.jobs.engine import ENGINE
+from collsim.app.jobs.worker_pool import WorkerPool
 from collsim.app.shell import results
 
 
@@ -29,7 +29,7 @@ def slow(monkeypatch):
     """Everything goes to a worker, and none ever takes it up."""
     monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
     monkeypatch.setattr(results, "GLANCE", 0.0)
-    idle = pool.Workers(0)
-    monkeypatch.setattr(results, "workers", lambda: idle)
+    idle = WorkerPool(0)
+    monkeypatch.setattr(results, "get_worker_pool", lambda: idle)
     yield idle
     idle.close()

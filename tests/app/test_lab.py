@@ -70,7 +70,7 @@ def test_whoever_sits_elsewhere_may_not_start_processes(monkeypatch):
 def test_a_measurement_is_what_run_for_real_gives_beside_its_prediction():
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=3, alpha="1ms", bandwidth="10MB/s")
     told = []
-    shown = measure.measured(choice, 1, tell=lambda stage, share: told.append((stage, share)))
+    shown = measure.measured(choice, 1, report_progress=lambda stage, share: told.append((stage, share)))
     assert set(shown.document["measured"]) >= {"boxes", "late", "low", "high", "times", "expected"}
     assert len(shown.document["measured"]["times"]) == 3
     assert shown.figures["predicted"] == measure.predicted(choice).figures["predicted"]
@@ -136,7 +136,7 @@ def test_the_sheet_of_a_step_predicts_every_bucket_size_and_starts_nothing(monke
 def test_a_measured_step_stands_below_its_prediction_and_every_size_is_measured():
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=1, alpha="1ms", sheet="step", layers=4, backward="4ms", slow=1)
     told = []
-    shown = steps.measured(choice, 1, tell=lambda stage, share: told.append(share))
+    shown = steps.measured(choice, 1, report_progress=lambda stage, share: told.append(share))
     document = shown.document
     assert len(document["measured"]["ranks"]) == 2
     assert all(one["measured"] >= 8 * 0.012 for one in document["sizes"])  # rank 1 sleeps 4 and 8 ms a layer

@@ -5,6 +5,7 @@ import io
 import json
 import pickle
 import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from test_pages import address, compare, explore, fine, messages, opened, player
 from test_whatif import sent, whatif
 
 import collsim as cs
-from collsim.app.jobs import pool
+from collsim.app.jobs.computation import Computation, build_job_key
 from collsim.app.pages.whatif import edits
 from collsim.app.pages.whatif.cards import asked
 from collsim.app.pages.whatif.edits import Edit
@@ -39,7 +40,7 @@ def at_once(monkeypatch):
     """What a worker would do is done here, so that a test sees what came of it."""
 
     def latest(function, *arguments, **how):
-        if not how.get("apart"):
+        if not how.get("in_worker"):
             return results.latest(function, *arguments, **how)
         try:
             return pickle.loads(pickle.dumps(function(*arguments))), arguments
@@ -110,12 +111,12 @@ def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slo
     (job,) = slow._jobs.values()
     assert job.key[0].endswith("found.of_run")
     next(b for b in at.button if b.key.startswith("stop_")).click().run()
-    assert job.stopped
+    assert job.is_stopped
     assert messages(at) == ["Stopped before it was done."]
     next(b for b in at.button if b.key.startswith("again_")).click().run()
     (job,) = slow._jobs.values()
     at.button(key="synthesis_close").click().run()
-    assert job.stopped
+    assert job.is_stopped
     assert not slow._jobs
 
 
@@ -142,8 +143,8 @@ def test_the_bar_has_a_word_for_each_phase_of_a_search(language):
 
 def test_what_is_told_of_a_search_is_said_under_the_bar(monkeypatch):
     monkeypatch.setattr(results, "t", lambda key, **values: say("en", key, **values))
-    job = pool.Computation(pool.key_of(found.of_run, (ONE_BOX, True)), found.of_run, True, 60.0)
-    job.began = pool.time.monotonic() - 10
+    job = Computation(build_job_key(found.of_run, (ONE_BOX, True)), found.of_run, 60.0)
+    job.began = time.monotonic() - 10
     found._reporter(lambda stage, share: setattr(job, "stage", stage))(1, 2, "timing trees")
     assert results._said(job).startswith("Timing the trees, whole and in pieces: about 60")
 

@@ -2,12 +2,14 @@
 
 import json
 import pickle
+import time
 
 import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import explore, fine, messages, opened, players, unfolded
 
-from collsim.app.jobs import pool
+from collsim.app.jobs.computation import Computation, Tab, build_job_key
+from collsim.app.jobs.engine import EngineLoader
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import outcome
 from collsim.app.shell import results
@@ -43,7 +45,7 @@ def test_long_work_has_a_bar_and_a_button_and_stopping_it_leaves_a_sentence_and_
 def test_the_moment_of_an_address_is_not_that_of_the_run_before_it(slow):
     def done():
         (job,) = under_way(slow)
-        slow.kept.put(job.key, pickle.dumps(outcome(*job.key[1])))
+        slow.cache.put(job.key, pickle.dumps(outcome(*job.key[1])))
         return fine(at.run())
 
     def sent():
@@ -67,7 +69,7 @@ def test_whatever_a_page_computes_can_be_stopped_and_run_after_all(slow, page):
     stop(at).click()
     at.run()
     assert not at.exception
-    assert job.stopped
+    assert job.is_stopped
     assert ["Stopped before it was done" in said for said in messages(at)] == [True]
     next(b for b in at.button if b.key.startswith("again_")).click()
     at.run()
@@ -84,7 +86,7 @@ def test_a_file_under_way_can_be_stopped_and_nothing_else_is_shown_in_its_place(
     assert job.key[0] == "collsim.app.scenario.files.file"
     stop(at).click()
     at.run()
-    assert job.stopped
+    assert job.is_stopped
     assert messages(at) == ["Stopped before it was done."]
     assert [b for b in at.get("download_button") if "collsim" in b.proto.label] == []
 
@@ -94,14 +96,14 @@ def shared_run(slow):
     """A page and somebody else wait for the same run: the page, the job, and a result for it."""
     at = opened(explore, **BUSY)
     (job,) = under_way(slow)
-    assert slow.join("somebody else", job.key) is job
+    assert slow.join(Tab("somebody else"), job.key) is job
     return at, job, pickle.dumps(outcome(*job.key[1]), pickle.HIGHEST_PROTOCOL)
 
 
 def finish(workers, job, result):
     """As a worker that comes to the end of a job."""
     job.result = result
-    workers.kept.put(job.key, result)
+    workers.cache.put(job.key, result)
     workers._jobs.pop(job.key)
     job.over.set()
 
@@ -133,7 +135,7 @@ def test_a_result_that_came_before_the_stop_is_shown(slow, shared_run):
 def test_who_asks_for_what_is_under_way_joins_it_without_an_estimate(slow, monkeypatch):
     opened(explore, **BUSY)
     (job,) = under_way(slow)
-    job.waiting = {"somebody else": job.waiting.popitem()[1]}
+    job.waiting = {Tab("somebody else"): job.waiting.popitem()[1]}
     monkeypatch.setattr(
         "collsim.app.pages.explore.explore.expected_outcome",
         lambda choice: pytest.fail("an estimate of what is under way"),
@@ -146,8 +148,8 @@ def test_who_asks_for_what_is_under_way_joins_it_without_an_estimate(slow, monke
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_nobody_can_know_has_no_estimate(monkeypatch, language):
     monkeypatch.setattr(results, "t", lambda key, **values: say(language, key, **values))
-    job = pool.Computation(pool.key_of(outcome, (Choice(),)), outcome, True, 0.0)
-    job.began, job.stage = pool.time.monotonic() - 30, "run"
+    job = Computation(build_job_key(outcome, (Choice(),)), outcome, 0.0)
+    job.began, job.stage = time.monotonic() - 30, "run"
     doing = say(language, "work.run")
     assert results._said(job) == say(language, "work.unknown", doing=doing, so_far=30)
     assert results._share(job) == 0
@@ -164,7 +166,7 @@ def test_another_choice_stops_the_work_for_the_one_before(slow):
     at.number_input(key="w_ranks").set_value(5)
     at.run()
     (second,) = under_way(slow)
-    assert first.stopped
+    assert first.is_stopped
     assert second.key != first.key
     assert not at.exception
 
@@ -183,12 +185,12 @@ def test_the_last_result_stays_below_the_bar(slow, monkeypatch):
 
 def test_a_run_that_needs_the_engine_waits_until_it_is_compiled(slow, monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 10.0)
-    monkeypatch.setattr(results, "ENGINE", pool.Engine())
+    monkeypatch.setattr(results, "ENGINE", EngineLoader())
     at = opened(explore, engine="event", **BUSY)
     (job,) = under_way(slow)
-    assert job.function.__name__ == "prepare"
+    assert job.function.__name__ == "compile_engine"
     assert stop(at)
-    results.ENGINE.ready.set()
+    results.ENGINE.is_ready.set()
     at.run()
     assert players(at)
     assert messages(at) == []

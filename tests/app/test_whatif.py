@@ -113,7 +113,7 @@ def test_under_a_bar_the_last_pictures_keep_the_name_of_their_own_run(slow, monk
     at.selectbox(key="w_x_kind").set_value("cable").run()
     (job,) = slow._jobs.values()
     assert named(at) == last
-    slow.kept.put(job.key, pickle.dumps(edits.change(*job.key[1])))
+    slow.cache.put(job.key, pickle.dumps(edits.change(*job.key[1])))
     fine(at.run())
     assert not set(named(at)) & set(last)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ..jobs.pool import ENGINE
+from ..jobs.engine import ENGINE
 from . import first_frame
 
 _LONG = 3.0  # seconds of which something is said

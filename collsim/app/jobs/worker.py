@@ -1,9 +1,9 @@
-"""A worker: a process that computes for the app, one thing after another, and says how far it is.
+"""A worker: a process that computes for the app, one thing after another, and reports its progress.
 
-It reads pickles `(function, arguments)` from its standard input, calls `function(*arguments, tell=...)`, and writes
-pickles to its standard output: `("at", stage, share)` as it goes, then `("done", pickled result)`, `("refused",
-CollsimError)` or `("failed", sentence)`. Both ends are ours, so pickle is safe here. Whoever wants it to stop kills it;
-when its input ends, it goes by itself.
+It reads pickles `(function, arguments)` from its standard input, calls `function(*arguments, report_progress=...)`, and
+writes pickles to its standard output: `("progress", stage, share)` as it goes, then `("done", pickled result)`,
+`("refused", CollsimError)` or `("failed", sentence)`. Both ends are ours, so pickle is safe here. Whoever wants it to
+stop kills it; when its input ends, it ends by itself.
 """
 
 from __future__ import annotations
@@ -24,57 +24,63 @@ from typing import Any, BinaryIO
 
 from collsim.errors import CollsimError
 
-#: Told (stage, share of the work that is done).
-Tell = Callable[[str, float], None]
+#: Is called with the stage and the share of the work that is done.
+ReportProgress = Callable[[str, float], None]
+#: How a computation ended (`done`, `refused`, `failed` or `died`), and what came of it.
+Answer = tuple[str, Any]
 
 
-def prepare(tell: Tell = lambda stage, share: None) -> None:
+def compile_engine(report_progress: ReportProgress = lambda stage, share: None) -> None:
     """Compile the event engine and the flows of the bounds, or load what an earlier process compiled."""
     import collsim as cs
     import collsim.maxflow.kernels  # compiles, as the engine below does
 
-    tell("compile", 0.0)
+    report_progress("compile", 0.0)
     network = cs.topology.switch(3)
-    plan = cs.schedule("allreduce_ring", topology=network)
+    schedule = cs.schedule("allreduce_ring", topology=network)
     for shortcuts in (True, False):  # 1,000 bytes do not divide by three, so symmetry cannot answer
-        cs.simulate(plan, network, 1_000, engine="event", shortcuts=shortcuts)
+        cs.simulate(schedule, network, 1_000, engine="event", shortcuts=shortcuts)
 
 
-def main(folder: str, row: str = "long") -> None:
-    """Serve until the input ends. `folder` is for temporary files and goes with the process; `row` is whose work it
-    does."""
+def main(folder: str, queue_name: str = "long") -> None:
+    """Serve until the input ends.
+
+    Args:
+        folder: for temporary files; it is removed with the process.
+        queue_name: the queue whose computations it does.
+    """
     tempfile.tempdir = folder
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints belongs in the log, not between the pickles
     # processes that this one forks close it, and must not close the real one
     sys.stdin = open(os.devnull)  # noqa: SIM115
-    if hasattr(os, "nice") and row != "alone":  # what measures this computer would measure its own politeness
+    if hasattr(os, "nice") and queue_name != "exclusive":  # what measures this computer would measure its own priority
         os.nice(10)  # a class that clicks about goes first
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    reader = threading.Thread(target=_read, args=(requests, waiting, folder), daemon=True)
+    reader = threading.Thread(target=_read_requests, args=(requests, waiting, folder), daemon=True)
     reader.start()
     with contextlib.suppress(BrokenPipeError):  # nobody listens any longer
         while True:
             function, arguments = waiting.get()
-            _say(answers, answer(function, arguments, lambda *at: _say(answers, ("at", *at))))
+            _write(answers, answer(function, arguments, lambda *values: _write(answers, ("progress", *values))))
     reader.join()  # its input ends as well: it tidies up and ends the process
 
 
-def _read(requests: BinaryIO, waiting: queue.SimpleQueue[Any], folder: str) -> None:
+def _read_requests(requests: BinaryIO, waiting: queue.SimpleQueue[Any], folder: str) -> None:
     try:
         while True:
             waiting.put(pickle.load(requests))
     except EOFError:
         pass
-    except Exception:  # a request that cannot be read must not wait for ever
+    except Exception:  # nobody must wait without end for a request that cannot be read
         logging.getLogger(__name__).exception("a request could not be read")
-    remove(folder)  # nobody else will, where the server was killed
+    remove_folder(folder)  # nobody else will, where the server was killed
     if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
         os.killpg(0, signal.SIGKILL)  # with the processes of a sweep
     os._exit(0)
 
 
-def remove(folder: str, seconds: float = 2.0) -> None:
+def remove_folder(folder: str, seconds: float = 2.0) -> None:
     """Remove a folder in which a process that is about to end may still be writing: again, for so many seconds, until
     it is gone."""
     until = time.monotonic() + seconds
@@ -85,17 +91,17 @@ def remove(folder: str, seconds: float = 2.0) -> None:
         time.sleep(0.01)
 
 
-def _say(answers: BinaryIO, message: tuple[Any, ...]) -> None:
+def _write(answers: BinaryIO, message: tuple[Any, ...]) -> None:
     pickle.dump(message, answers)
     answers.flush()
 
 
-def answer(function: Callable[..., Any], arguments: tuple[Any, ...], tell: Tell) -> tuple[str, Any]:
-    """What became of one request."""
+def answer(function: Callable[..., Any], arguments: tuple[Any, ...], report_progress: ReportProgress) -> Answer:
+    """Return the answer to one request."""
     try:
-        return "done", pickle.dumps(function(*arguments, tell=tell), pickle.HIGHEST_PROTOCOL)
+        return "done", pickle.dumps(function(*arguments, report_progress=report_progress), pickle.HIGHEST_PROTOCOL)
     except CollsimError as error:
         return "refused", error
-    except Exception as error:  # the page tells it, the log has the whole of it
+    except Exception as error:  # the page shows it, the log has the whole of it
         logging.getLogger(__name__).exception("%s failed", getattr(function, "__qualname__", function))
         return "failed", f"{type(error).__name__}: {error}"

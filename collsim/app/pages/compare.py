@@ -81,7 +81,7 @@ def _synthesis(choice: Choice) -> None:
         head.markdown(f"**{bind_units(t('synthesis.at', nbytes=format_bytes(nbytes)))}**")
         if button.button(t("synthesis.watch"), key="synthesis_watch", width="stretch"):
             _watch(largest.nbytes)
-        found = latest(reasons, largest, expected=expected_of_run, compiled=True, only=True, apart=True)
+        found = latest(reasons, largest, expected=expected_of_run, compiled=True, only=True, in_worker=True)
         if found is not None:
             first, *lines = (pair[language() == "zh"] for pair in found[0])
             engine = t(

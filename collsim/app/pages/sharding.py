@@ -16,7 +16,7 @@ from collsim.units import format_time
 from collsim.viz.sentences.words import decimal_bytes
 from collsim.viz.splits.lanes import form_of, lanes_source, sharding_runner
 
-from ..jobs.worker import Tell
+from ..jobs.worker import ReportProgress
 from ..scenario import snippets
 from ..scenario.address import PageAddress, Word
 from ..scenario.choice import MACHINE_WORDS, WORDS, PlaceChoice, count, one_of
@@ -83,7 +83,7 @@ class ShardingRace:
     torch: tuple[str, str, str] | None = None
 
 
-def steps(choice: ShardingChoice, tell: Tell = quietly) -> dict[str, Any]:
+def steps(choice: ShardingChoice, report_progress: ReportProgress = quietly) -> dict[str, Any]:
     """Each runner's step, or why it cannot be."""
     place, out = build_place(choice), dict[str, Any]()
     for number_, (name, options) in enumerate(WAYS.items(), 1):
@@ -93,15 +93,15 @@ def steps(choice: ShardingChoice, tell: Tell = quietly) -> dict[str, Any]:
             )
         except CollsimError as error:
             out[name] = error
-        tell("run", number_ / len(WAYS))
+        report_progress("run", number_ / len(WAYS))
     return out
 
 
-def raced(choice: ShardingChoice, tell: Tell = quietly) -> ShardingRace:
+def raced(choice: ShardingChoice, report_progress: ReportProgress = quietly) -> ShardingRace:
     """Run them; what is drawn of each."""
     runners, failed, whole = [], [], 0.0
     torch: tuple[str, str, str] | None = None
-    for name, made in steps(choice, tell).items():
+    for name, made in steps(choice, report_progress).items():
         if isinstance(made, CollsimError):
             failed.append((name, made.sentence))
             continue

@@ -28,7 +28,7 @@ from collsim.viz.sentences.causes import bottleneck
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline.document import sent
 
-from ..jobs.worker import Tell
+from ..jobs.worker import ReportProgress
 from .choice import MOST_RANKS, Choice, engine_settings
 from .outcome import (
     MOST_TRANSFERS,
@@ -107,7 +107,7 @@ def _to_write(name: str, transfers: int) -> float:
     return first + each * transfers
 
 
-def file(choice: Choice, name: str, language: str, tell: Tell = quietly) -> tuple[str, bytes]:
+def file(choice: Choice, name: str, language: str, report_progress: ReportProgress = quietly) -> tuple[str, bytes]:
     """The name and the bytes of a file of a run; several files come as one zip. Raises CollsimError for what a format
     cannot hold."""
     entry = formats()[name]
@@ -117,11 +117,11 @@ def file(choice: Choice, name: str, language: str, tell: Tell = quietly) -> tupl
     elif entry.holds == "table":
         topology = build_place(choice)
         used = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-        thing = swept(choice, [(choice.algorithm, used)], topology, tell)
+        thing = swept(choice, [(choice.algorithm, used)], topology, report_progress)
     else:
         trace = simulate(choice)
         thing = trace if entry.holds == "trace" else trace.schedule
-    tell("run", 0.3)
+    report_progress("run", 0.3)
     known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "lang": language}
     return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
 
@@ -164,12 +164,14 @@ def expected_race(runners: tuple[tuple[str, Choice], ...], name: str) -> float:
     return sum(expected_file(choice, "markdown", "en") for _, choice in runners)
 
 
-def race(runners: tuple[tuple[str, Choice], ...], name: str, tell: Tell = quietly) -> tuple[str, bytes]:
+def race(
+    runners: tuple[tuple[str, Choice], ...], name: str, report_progress: ReportProgress = quietly
+) -> tuple[str, bytes]:
     """The table of a race, a row for each runner and its name in front."""
     rows = []
     for number, (said, choice) in enumerate(runners, 1):
         rows.append({"runner": said, **simulate(choice).row()})
-        tell("run", number / len(runners))
+        report_progress("run", number / len(runners))
     return _tabled(pd.DataFrame(rows), formats()[name], "runner")
 
 
@@ -178,9 +180,9 @@ def expected_comparison(choice: Choice, name: str) -> float:
     return expected_compare(choice)
 
 
-def comparison(choice: Choice, name: str, tell: Tell = quietly) -> tuple[str, bytes]:
+def comparison(choice: Choice, name: str, report_progress: ReportProgress = quietly) -> tuple[str, bytes]:
     """The table of a comparison, without what could not run."""
-    table = compare(choice, tell)
+    table = compare(choice, report_progress)
     return _tabled(table[table["error"].isna()], formats()[name], "algorithm")
 
 
@@ -249,12 +251,12 @@ def expected_played(upload: Upload, choice: Choice) -> float:
     return len(upload.data) / 2e5
 
 
-def played(upload: Upload, choice: Choice, tell: Tell = quietly) -> tuple[Outcome, str, Words]:
+def played(upload: Upload, choice: Choice, report_progress: ReportProgress = quietly) -> tuple[Outcome, str, Words]:
     """A schedule from a file on the place of a choice: all that Explore shows, its label, and what is wrong with it."""
     plan, topology = schedule_of(upload), build_place(choice)
-    tell("run", 0.3)
+    report_progress("run", 0.3)
     trace = cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice))
-    tell("run", 0.6)
+    report_progress("run", 0.6)
     shown = Outcome(
         place=topology.name,
         figures=figures(trace),
@@ -275,7 +277,9 @@ def expected_converted(upload: Upload, choice: Choice, name: str, language: str)
     return expected_played(upload, choice) + _to_write(name, round(len(upload.data) / _BYTES_OF_TRANSFER))
 
 
-def converted(upload: Upload, choice: Choice, name: str, language: str, tell: Tell = quietly) -> tuple[str, bytes]:
+def converted(
+    upload: Upload, choice: Choice, name: str, language: str, report_progress: ReportProgress = quietly
+) -> tuple[str, bytes]:
     """A schedule from a file in another format, or its run as a picture, film or page."""
     entry = formats()[name]
     thing = _held(entry, schedule_of(upload), choice)

@@ -32,7 +32,7 @@ from collsim.viz.sentences.names import link_name, link_names
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline.document import sent
 
-from ..jobs.worker import Tell
+from ..jobs.worker import ReportProgress
 from ..texts.catalogue import say
 from . import custom_machine
 from .address import Complaint
@@ -226,17 +226,17 @@ def seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: An
     )
 
 
-def outcome(choice: Choice, tell: Tell = quietly) -> Outcome:
+def outcome(choice: Choice, report_progress: ReportProgress = quietly) -> Outcome:
     """Run a choice and keep what is shown of it."""
     topology = build_place(choice)
     used = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    trace = _trace(choice, topology, used, lambda done, all_: tell("run", 0.2 * done / all_))
+    trace = _trace(choice, topology, used, lambda done, all_: report_progress("run", 0.2 * done / all_))
     channels = int(used.get("channels", 1))
-    tell("run", 0.2)
+    report_progress("run", 0.2)
     alone = figures(_trace(choice, topology, {**used, "channels": 1})) if channels > 1 else None
-    tell("run", 0.3)
+    report_progress("run", 0.3)
     neck = bottleneck(trace)
-    tell("run", 0.8)
+    report_progress("run", 0.8)
     played = sent(trace) if len(trace.schedule) <= MOST_PLAYED else None
     return Outcome(
         place=topology.name,
@@ -348,7 +348,7 @@ def _seconds_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, n
         return 0.0
 
 
-def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
+def compare(choice: Choice, report_progress: ReportProgress = quietly) -> pd.DataFrame:
     """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the channels and chunks that were
     the fastest; `attrs["refusals"]` has a sentence for each algorithm that could not run.
 
@@ -356,7 +356,7 @@ def compare(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
     """
     topology = build_place(choice)
     pairs = compared(choice, topology)
-    table = fastest(swept(choice, pairs, topology, tell)).drop(columns=["options"])
+    table = fastest(swept(choice, pairs, topology, report_progress)).drop(columns=["options"])
     why = table[table["error"].notna()].drop_duplicates("algorithm").set_index("algorithm")["error"]
     options = dict(reversed(pairs))
     table.attrs["refusals"] = {
@@ -379,7 +379,10 @@ def _refusal(collective: str, algorithm: str, options: dict[str, Any], topology:
 
 
 def swept(
-    choice: Choice, pairs: list[tuple[str, dict[str, Any]]], topology: cs.Topology, tell: Tell = quietly
+    choice: Choice,
+    pairs: list[tuple[str, dict[str, Any]]],
+    topology: cs.Topology,
+    report_progress: ReportProgress = quietly,
 ) -> pd.DataFrame:
     """`cs.sweep` of algorithms with their options over the sizes of a choice; in processes of its own only where a
     worker does it."""
@@ -390,8 +393,8 @@ def swept(
         cs.size_range(choice.sizes),
         choice.dtype,
         engine_pair(choice),
-        executor=_InThisProcess() if tell is quietly else None,
-        progress=lambda done, all_, _: tell("run", done / all_),
+        executor=_InThisProcess() if report_progress is quietly else None,
+        progress=lambda done, all_, _: report_progress("run", done / all_),
     )
 
 

@@ -9,7 +9,7 @@ from collsim.teach import break_it, questions
 from collsim.teach.questions.question import Question
 from collsim.viz.timeline.document import encode, timeline
 
-from ..jobs.worker import Tell
+from ..jobs.worker import ReportProgress
 from .choice import Choice
 from .outcome import expected_outcome, quietly, simulate
 from .panels import MOST_QUESTIONS
@@ -35,9 +35,9 @@ class BrokenRun:
     right: bool
 
 
-def asked_about(choice: Choice, seed: int, tell: Tell = quietly) -> list[Question]:
+def asked_about(choice: Choice, seed: int, report_progress: ReportProgress = quietly) -> list[Question]:
     """Questions about a run. Raises CollsimError where there are none."""
-    tell("run", 0.0)
+    report_progress("run", 0.0)
     return questions(simulate(choice), seed, MOST_QUESTIONS)
 
 
@@ -46,11 +46,11 @@ def expected_questions(choice: Choice, seed: int) -> float:
     return _RUNS_OF_QUESTIONS * expected_outcome(choice)
 
 
-def broken(choice: Choice, way: str, place: int, lang: str, tell: Tell = quietly) -> BrokenRun:
+def broken(choice: Choice, way: str, place: int, lang: str, report_progress: ReportProgress = quietly) -> BrokenRun:
     """A run with one thing broken. Raises CollsimError for one that cannot be taken apart."""
-    tell("run", 0.0)
+    report_progress("run", 0.0)
     found = break_it(simulate(choice), way, place, lang)
-    tell("run", 0.6)
+    report_progress("run", 0.6)
     made = None if found.trace is None else timeline(found.trace)
     at = made["mistake"] if made else None
     says = at["text"][lang] if at else found.says

@@ -10,7 +10,7 @@ from collsim.teach.questions.moments import moments
 from collsim.viz.simple.simple import SimpleRun, simple_run
 from collsim.viz.timeline.document import MOST_TRANSFERS
 
-from ..jobs.worker import Tell
+from ..jobs.worker import ReportProgress
 from .choice import Choice, own_options, to_query
 from .outcome import Refused, build_place, expected_outcome, options_used, quietly, simulate
 
@@ -48,13 +48,13 @@ def ident(choice: Choice) -> str:
     return "&".join(f"{name}={value}" for name, value in to_query(choice).items()) or "first"
 
 
-def simple(choice: Choice, tell: Tell = quietly) -> SimpleShown:
+def simple(choice: Choice, report_progress: ReportProgress = quietly) -> SimpleShown:
     """Run a choice with one channel, and with all. Raises CollsimError for what cannot be."""
     one = single(choice)
     trace = _played(one)
-    tell("run", 0.3)
+    report_progress("run", 0.3)
     all_ = None if one == choice else simple_run(_played(choice))
-    tell("run", 0.9)
+    report_progress("run", 0.9)
     asked = tuple(moment.record() for moment in moments(trace))
     return SimpleShown((simple_run(trace), all_), int(trace.nbytes), trace.schedule.ranks, asked)
 

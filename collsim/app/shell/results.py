@@ -1,7 +1,7 @@
 """Results on a page: at once where they take a moment, else with a bar, an estimate and a way to stop.
 
 A page asks for `latest(...)` and draws what it gets. Short work is done on the spot. Longer work goes to a worker
-(`collsim.app.jobs.pool`); until it is there the page shows the last result that it had. Another choice, another page
+(`collsim.app.jobs`); until it is there the page shows the last result that it had. Another choice, another page
 and a closed tab stop it.
 """
 
@@ -17,10 +17,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from collsim.errors import CollsimError
 
-from ..jobs.pool import ENGINE, Computation, Died, Key, TooMany, key_of, workers
-from ..jobs.worker import prepare
+from ..jobs.computation import Computation, JobKey, Tab, TooManyJobs, WorkerDied, build_job_key
+from ..jobs.engine import COMPILE_SECONDS, ENGINE
+from ..jobs.worker import compile_engine
+from ..jobs.worker_pool import get_worker_pool
 from ..scenario.mistakes import sentence
 from ..scenario.outcome import Refused
+from ..server import get_session_client
 from .notes import mistake
 from .rerun_limits import queue_reruns
 from .session import language, t
@@ -37,7 +40,7 @@ LOOK = 0.4
 class Awaited:
     """What one tab wants from one function: `job` while it is under way, `ended` where it came to nothing."""
 
-    key: Key
+    key: JobKey
     job: Computation | None = None
     ended: CollsimError | None = None
 
@@ -45,17 +48,17 @@ class Awaited:
     def over(self) -> bool:
         """The job has come to its end; what a worker compiled must be loaded here besides."""
         job = self.job
-        if job is not None and job.function is prepare:
-            return ENGINE.ready.is_set() or (job.over.is_set() and job.result is None)
+        if job is not None and job.function is compile_engine:
+            return ENGINE.is_ready.is_set() or (job.over.is_set() and job.result is None)
         return job is None or job.over.is_set()
 
 
 @dataclass
 class Requests:
-    """What one tab, the session `who`, waits for, and the last result that it had from each function: its arguments and
+    """What one tab waits for, and the last result that it had from each function: its arguments and
     its pickle."""
 
-    who: str
+    tab: Tab
     page: str = ""
     open: dict[str, Awaited] = field(default_factory=dict)
     last: dict[str, tuple[tuple[Any, ...], bytes]] = field(default_factory=dict)
@@ -66,7 +69,7 @@ def requests() -> Requests:
     if "requests" not in st.session_state:
         context = get_script_run_ctx()
         assert context is not None
-        st.session_state["requests"] = Requests(context.session_id)
+        st.session_state["requests"] = Requests(Tab(context.session_id, get_session_client()))
     return cast(Requests, st.session_state["requests"])
 
 
@@ -77,31 +80,33 @@ def latest(
     compiled: bool = False,
     otherwise: tuple[Hashable, ...] | None = None,
     only: bool = False,
-    apart: bool = False,
-    alone: bool = False,
+    in_worker: bool = False,
+    exclusive: bool = False,
 ) -> tuple[Any, tuple[Any, ...]] | None:
     """The result of `function(*arguments)` and its arguments; or the last one before it, under a bar or a sentence that
     says why.
 
     Args:
-        function: of a module that knows no Streamlit; takes `tell` besides. It raises CollsimError for what cannot be.
+        function: of a module that knows no Streamlit; takes `report_progress` besides. It raises CollsimError for what
+            cannot be.
         expected: seconds that it should take, from the same arguments.
         compiled: it needs the event engine.
         otherwise: arguments of a short run to show where there is no last result. Without them the answer then is None.
         only: no other result will do in its place: the answer then is None, and nothing is kept to be shown later.
-        apart: always by a worker, however quick: what a stranger wrote must be stoppable.
-        alone: by a worker, and never two at a time: it measures this computer.
+        in_worker: always by a worker, however quick: what a stranger wrote must be stoppable.
+        exclusive: by a worker, and never two at a time: it measures this computer.
     """
     mine = requests()
-    key = key_of(function, arguments)
+    key = build_job_key(function, arguments)
     request = mine.open.get(key[0])
     if request is None or request.key != key:
         leave(key[0])
         request = mine.open[key[0]] = Awaited(key)
-    result = None if request.ended is not None else workers().kept.get(key)  # a stop wins over what came a moment later
+    # a stop wins over what came a moment later
+    result = None if request.ended is not None else get_worker_pool().cache.get(key)
     if result is None and request.ended is None:
         try:
-            result = _found(request, function, arguments, expected, compiled, apart, alone)
+            result = _found(request, function, arguments, expected, compiled, in_worker, exclusive)
         except CollsimError as error:
             request.ended = error
     if result is not None:
@@ -126,7 +131,7 @@ def leave(name: str) -> None:
     """Stop waiting for a function, and forget how it ended."""
     request = requests().open.pop(name, None)
     if request is not None and request.job is not None:
-        workers().leave(requests().who, request.job)
+        get_worker_pool().leave(requests().tab, request.job)
 
 
 def turn(page: str) -> None:
@@ -145,44 +150,44 @@ def _found(
     arguments: tuple[Hashable, ...],
     expected: Callable[..., float],
     compiled: bool,
-    apart: bool,
-    alone: bool,
+    in_worker: bool,
+    exclusive: bool,
 ) -> bytes | None:
     """The result, if it is there within a glance. Raises CollsimError for what cannot be."""
-    job = request.job or workers().join(requests().who, request.key)
+    job = request.job or get_worker_pool().join(requests().tab, request.key)
     if job is None:
         seconds = expected(*arguments)
-        if compiled and not ENGINE.ready.is_set():
-            job = workers().ask(requests().who, prepare, (), ENGINE.SECONDS)
-        elif apart or alone or seconds > ON_THE_SPOT:
-            job = _asked(function, arguments, seconds, alone)
+        if compiled and not ENGINE.is_ready.is_set():
+            job = get_worker_pool().submit(requests().tab, compile_engine, (), COMPILE_SECONDS)
+        elif in_worker or exclusive or seconds > ON_THE_SPOT:
+            job = _asked(function, arguments, seconds, exclusive)
         else:
             result = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
-            workers().kept.put(request.key, result)
+            get_worker_pool().cache.put(request.key, result)
             return result
     if request.job is None:
         request.job = job
-        job.over.wait(max(GLANCE, ON_THE_SPOT) if apart else GLANCE)
+        job.over.wait(max(GLANCE, ON_THE_SPOT) if in_worker else GLANCE)
     if not request.over:
         return None
     request.job = None
-    if ENGINE.ready.is_set() and job.function is prepare:
-        return _found(request, function, arguments, expected, compiled, apart, alone)
-    if isinstance(job.error, Died):
+    if ENGINE.is_ready.is_set() and job.function is compile_engine:
+        return _found(request, function, arguments, expected, compiled, in_worker, exclusive)
+    if isinstance(job.error, WorkerDied):
         raise Refused("work.died")
     if job.error is not None:
         raise job.error
     if job.result is None:  # stopped: nobody seemed to wait any more
-        return _found(request, function, arguments, expected, compiled, apart, alone)
+        return _found(request, function, arguments, expected, compiled, in_worker, exclusive)
     return job.result
 
 
 def _asked(
-    function: Callable[..., Any], arguments: tuple[Hashable, ...], seconds: float, alone: bool = False
+    function: Callable[..., Any], arguments: tuple[Hashable, ...], seconds: float, exclusive: bool = False
 ) -> Computation:
     try:
-        return workers().ask(requests().who, function, arguments, seconds, alone)
-    except TooMany:
+        return get_worker_pool().submit(requests().tab, function, arguments, seconds, exclusive)
+    except TooManyJobs:
         raise Refused("work.many") from None
 
 
@@ -203,7 +208,7 @@ def _under_way(name: str) -> None:
     if request is None or request.job is None or request.over:
         st.rerun()
         return
-    workers().seen(mine.who, request.job)
+    get_worker_pool().refresh(mine.tab, request.job)
     with st.container(border=True, key=f"card_work_{name.replace('.', '_')}"):
         words, button = st.columns([5, 1], vertical_alignment="center", gap="medium")
         words.progress(_share(request.job), text=_said(request.job))
@@ -219,7 +224,7 @@ def _share(job: Computation) -> float:
 
 def _said(job: Computation) -> str:
     if job.stage == "queue":
-        return t("work.queue", count=max(1, workers().before(job)))
+        return t("work.queue", count=max(1, get_worker_pool().count_ahead(job)))
     about, so_far = max(1, round(job.expected)), round(job.seconds)
     if job.stage == "compile" and job.expected:
         return t("work.compile", about=about, so_far=so_far)
@@ -232,7 +237,7 @@ def _said(job: Computation) -> str:
 
 def _stop(request: Awaited) -> None:
     """Wait no more; what came to its end in the meantime is shown instead."""
-    if (job := request.job) is None or (job.key == request.key and job.over.is_set() and not job.stopped):
+    if (job := request.job) is None or (job.key == request.key and job.over.is_set() and not job.is_stopped):
         return
-    workers().leave(requests().who, job)
+    get_worker_pool().leave(requests().tab, job)
     request.job, request.ended = None, Refused("work.stopped")

@@ -13,7 +13,7 @@ from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.units import format_time
 from collsim.viz.sentences.words import capital
 
-from ..jobs.pool import key_of
+from ..jobs.computation import build_job_key
 from ..shell import player
 from ..shell.charts import number_column, table, text_column
 from ..shell.controls import algorithm_label, folded, switch
@@ -58,7 +58,7 @@ def box(
         head.markdown(f"**{t('synthesis.title')}**")
         stop = partial(_closed, function, close)
         button.button(t("synthesis.close"), key="synthesis_close", on_click=stop, width="stretch")
-        found = latest(function, *arguments, expected=expected, compiled=True, only=True, apart=True)
+        found = latest(function, *arguments, expected=expected, compiled=True, only=True, in_worker=True)
         if found is not None:
             _shown(found[0], repr(arguments), run)
             if code is not None:
@@ -67,7 +67,7 @@ def box(
 
 def _closed(function: Callable[..., Synthesized], close: Callable[[], None]) -> None:
     """Nobody waits for it any more."""
-    leave(key_of(function, ())[0])
+    leave(build_job_key(function, ())[0])
     close()
 
 

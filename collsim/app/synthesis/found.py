@@ -12,7 +12,7 @@ from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.viz.race.race import Runner, runner
 from collsim.viz.sentences.names import link_name
 
-from ..jobs.worker import Tell
+from ..jobs.worker import ReportProgress
 from ..scenario.choice import Choice
 from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_place, quietly, simulate
 
@@ -74,15 +74,17 @@ def reduces(place: cs.Topology) -> bool:
     return reducing(place)
 
 
-def of_run(choice: Choice, switches: bool, tell: Tell = quietly) -> Synthesized:
+def of_run(choice: Choice, switches: bool, report_progress: ReportProgress = quietly) -> Synthesized:
     """What is synthesized for the place, collective and size of a run. Raises CollsimError for what cannot be."""
-    return closed(simulate(choice), switches, tell)
+    return closed(simulate(choice), switches, report_progress)
 
 
-def reasons(choice: Choice, tell: Tell = quietly) -> tuple[Pair, ...]:
+def reasons(choice: Choice, report_progress: ReportProgress = quietly) -> tuple[Pair, ...]:
     """The sentences alone, against ring and tree: nothing is played."""
     topology = build_place(choice)
-    race = cs.close_gap(choice.collective, topology, choice.nbytes, dtype=choice.dtype, progress=_reporter(tell))
+    race = cs.close_gap(
+        choice.collective, topology, choice.nbytes, dtype=choice.dtype, progress=_reporter(report_progress)
+    )
     return said(race)
 
 
@@ -96,10 +98,10 @@ def said(race: SynthesisRace) -> tuple[Pair, ...]:
     return tuple(made)
 
 
-def closed(trace: cs.Trace, switches: bool, tell: Tell = quietly) -> Synthesized:
+def closed(trace: cs.Trace, switches: bool, report_progress: ReportProgress = quietly) -> Synthesized:
     """The same of a run that is there; `switches`: those of the machine that reduce or multicast may be used."""
-    race: SynthesisRace = trace.close_gap(switches=switches, progress=_reporter(tell))
-    tell("run", 0.85)
+    race: SynthesisRace = trace.close_gap(switches=switches, progress=_reporter(report_progress))
+    report_progress("run", 0.85)
     runs, thinned = dict(race.runs), None
     if len(race.schedule) > MOST_PLAYED and "pieces" in race.schedule.options:
         runs[SYNTHESIZED] = thinner = _thinner(race.trace)
@@ -109,14 +111,14 @@ def closed(trace: cs.Trace, switches: bool, tell: Tell = quietly) -> Synthesized
     return Synthesized(both(race.found), said(race), race.rows(), runners, thinned)
 
 
-def _reporter(tell: Tell) -> Callable[[int, int, str], None]:
+def _reporter(report_progress: ReportProgress) -> Callable[[int, int, str], None]:
     """What tells the bar how far the search is; it never goes back."""
     at = [0.0]
 
     def report(done: int, in_all: int, what: str) -> None:
         stage, begin, width = STAGES[what]
         at[0] = max(at[0], begin + width * min(1.0, done / max(1, in_all)))
-        tell(stage, at[0])
+        report_progress(stage, at[0])
 
     return report
 

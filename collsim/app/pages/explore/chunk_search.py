@@ -8,7 +8,7 @@ import pandas as pd
 
 import collsim as cs
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from ...scenario.choice import Choice, engine_settings
 from ...scenario.outcome import build_place, quietly, seconds
 
@@ -16,7 +16,7 @@ _RUNS = 16  # of `cs.best` for one algorithm: doublings, and what lies between t
 _MANY = 256
 
 
-def tried(choice: Choice, tell: Tell = quietly) -> pd.DataFrame:
+def tried(choice: Choice, report_progress: ReportProgress = quietly) -> pd.DataFrame:
     """Chunks and seconds of all runs of `cs.best`, of the number of channels that is the fastest."""
     given: dict[str, Any] = {"engine": choice.engine, "dtype": choice.dtype, **engine_settings(choice)}
     found = cs.best(choice.collective, build_place(choice), choice.nbytes, algorithm=[choice.algorithm], **given)

@@ -140,7 +140,9 @@ def _shown(choice: LabChoice) -> tuple[LabShown | None, LabChoice]:
     wanted: LabChoice | None = st.session_state.get(_ASKED)
     if wanted is not None and wanted.sheet == choice.sheet and may_start():
         by = _by(wanted)
-        found = latest(by.measured, wanted, st.session_state[_TURN], expected=by.expected, compiled=True, alone=True)
+        found = latest(
+            by.measured, wanted, st.session_state[_TURN], expected=by.expected, compiled=True, exclusive=True
+        )
         if found is not None and (found[1][0] == choice or wanted == choice):
             return found[0], found[1][0]
     by = _by(choice)

@@ -12,7 +12,7 @@ from collsim.lab.run import check
 from collsim.units import parse_bandwidth, parse_bytes, parse_time
 from collsim.viz.real.document import lab_document
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from .asked import LIMIT, LabChoice
 
 Pair = tuple[str, str]
@@ -37,7 +37,7 @@ def _plan(choice: LabChoice) -> cs.Schedule:
     return plan
 
 
-def predicted(choice: LabChoice, tell: Tell = lambda stage, share: None) -> LabShown:
+def predicted(choice: LabChoice, report_progress: ReportProgress = lambda stage, share: None) -> LabShown:
     """The prediction alone."""
     plan = _plan(choice)
     alpha, rate = parse_time(choice.alpha), parse_bandwidth(choice.bandwidth)
@@ -50,11 +50,11 @@ def expected_prediction(choice: LabChoice) -> float:
     return 0.3
 
 
-def measured(choice: LabChoice, turn: int, tell: Tell = lambda stage, share: None) -> LabShown:
+def measured(choice: LabChoice, turn: int, report_progress: ReportProgress = lambda stage, share: None) -> LabShown:
     """Run it; `turn` tells one measurement of the same from the next."""
 
     def told(done: int, total: int) -> None:
-        tell("run", 0.15 + 0.85 * done / total)
+        report_progress("run", 0.15 + 0.85 * done / total)
 
     trace = cs.run_for_real(
         _plan(choice),

@@ -13,7 +13,7 @@ from collsim.train import Parallel, StepTrace
 from collsim.units import format_bytes, parse_bytes, parse_time
 from collsim.viz.real.document import lab_step_document
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from .asked import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
 from .measure import LabShown
 
@@ -69,7 +69,7 @@ def _predictions(choice: LabChoice) -> dict[int, StepTrace]:
     return {layers: predicted_step(model, **given(choice, layers)) for layers in sizes_of(choice)}
 
 
-def predicted(choice: LabChoice, tell: Tell = lambda stage, share: None) -> LabShown:
+def predicted(choice: LabChoice, report_progress: ReportProgress = lambda stage, share: None) -> LabShown:
     """The prediction alone."""
     found = _predictions(choice)
     document = _document(choice, found, {})
@@ -91,7 +91,7 @@ def expected_prediction(choice: LabChoice) -> float:
     return 0.5
 
 
-def measured(choice: LabChoice, turn: int, tell: Tell = lambda stage, share: None) -> LabShown:
+def measured(choice: LabChoice, turn: int, report_progress: ReportProgress = lambda stage, share: None) -> LabShown:
     """Run it, of DDP with every bucket size; `turn` tells one measurement of the same from the next."""
     whole = sum(_runs(choice, layers) + 1 for layers in sizes_of(choice))
     ran: dict[int, RealStep] = {}
@@ -100,7 +100,7 @@ def measured(choice: LabChoice, turn: int, tell: Tell = lambda stage, share: Non
         runs = _runs(choice, layers)
 
         def told(done: int, total: int, before: int = before) -> None:
-            tell("run", (before + done) / whole)
+            report_progress("run", (before + done) / whole)
 
         ran[layers] = cs.lab.training_step_for_real(
             model_of(choice), **given(choice, layers), repeat=runs, time_limit=LIMIT, progress=told

@@ -33,7 +33,7 @@ from collsim.nccl import (
 from collsim.nccl.model.relative_error import compute_relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from ...scenario.address import Complaint, PageAddress, Word, shortened
 from ...scenario.choice import MOST_NODES, count, flag, one_of
 from ...scenario.outcome import Refused, quietly
@@ -201,11 +201,11 @@ def release_of(run: MeasuredRun, shown: Selection) -> Sentence:
     return predict(run.collective, run.facts, run.nbytes[0], version=shown.version).release
 
 
-def prepared(shown: Selection, tell: Tell = quietly) -> tuple[MeasuredRun, pd.DataFrame, Gap]:
+def prepared(shown: Selection, report_progress: ReportProgress = quietly) -> tuple[MeasuredRun, pd.DataFrame, Gap]:
     """A run, its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the machine."""
     run = run_of(shown)
     table = compare_run(run)
-    tell("run", 0.1)
+    report_progress("run", 0.1)
     return run, table, explain_gap(run)
 
 
@@ -237,7 +237,7 @@ class Fitted:
     held_out: float | None
 
 
-def fitted(shown: Selection, tell: Tell = quietly) -> Fitted:
+def fitted(shown: Selection, report_progress: ReportProgress = quietly) -> Fitted:
     """Calibrate the machine to all tables of a log. Raises CollsimError for a log that cannot be read, or has too
     little."""
     log = read_log(shown.text)
@@ -249,10 +249,10 @@ def fitted(shown: Selection, tell: Tell = quietly) -> Fitted:
     place = place_of(shown)
     if (log["ranks"].fillna(0) > place.ranks).any():
         raise Refused("measured.manyranks", ranks=int(log["ranks"].max()), gpus=place.ranks)
-    tell("run", 0.1)
+    report_progress("run", 0.1)
     found = calibrate(log, place)
     assert isinstance(found.machine, cs.Topology)  # as the machine that was given
-    tell("run", 0.9)
+    report_progress("run", 0.9)
     ranks = [None if count != count or count is None else int(count) for count in log["ranks"]]
     calls = list(zip(log["collective"], log["nbytes"], ranks, strict=True))
     rows = found.residuals.rename(columns={"predicted": "after"}).assign(

@@ -14,7 +14,7 @@ from collsim.errors import CollsimError, Sentence
 from collsim.faults import require_right
 from collsim.viz.race.race import Runner, runner
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from ...scenario import custom_machine
 from ...scenario.address import Complaint, PageAddress, Word, shortened, written
 from ...scenario.choice import (
@@ -235,7 +235,7 @@ def _expected(choice: Choice) -> float:
         return 0.0
 
 
-def field(choices: tuple[Choice, ...], tell: Tell = quietly) -> Field:
+def field(choices: tuple[Choice, ...], report_progress: ReportProgress = quietly) -> Field:
     """Run them all; one that cannot start does not keep the others from it.
 
     Raises CollsimError for runners of different collectives.
@@ -247,7 +247,7 @@ def field(choices: tuple[Choice, ...], tell: Tell = quietly) -> Field:
             made.append(run(one))
         except CollsimError as error:
             made.append(error)
-        tell("run", 0.9 * number / len(choices))
+        report_progress("run", 0.9 * number / len(choices))
     times = [one.time for one in made if isinstance(one, Runner)]
     return Field(tuple(made), overtaking(choices, times) if len(times) == len(choices) else None)
 

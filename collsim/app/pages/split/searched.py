@@ -16,7 +16,7 @@ from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import parse_bytes
 from collsim.viz.splits.places import split_document, splits_table
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from ...scenario.address import PageAddress, Word
 from ...scenario.choice import count, one_of
 from ...scenario.outcome import quietly
@@ -99,14 +99,14 @@ class SplitShown:
     trouble: Words | None = None
 
 
-def shown(choice: SplitChoice, tell: Tell = quietly) -> SplitShown:
+def shown(choice: SplitChoice, report_progress: ReportProgress = quietly) -> SplitShown:
     """Run the step that is open. Raises CollsimError for what cannot be, whatever the memory."""
     trouble: Words | None = None
     try:
         trace = step(choice)
     except CollsimError as error:
         trace, trouble = step(replace(choice, memory=ENDLESS)), error.sentence
-    tell("run", 0.7)
+    report_progress("run", 0.7)
     waits = waited_for(trace) if trace.exposed else ("", "")
     room = float(parse_bytes(choice.memory, "memory")) if choice.memory else None
     return SplitShown(trace.row(), waits, split_document(trace, room), _torch(trace), trouble)
@@ -144,7 +144,9 @@ def expected(choice: SplitChoice) -> float:
     return 0.5 + 6e-4 * choice.batch / max(1, choice.nodes) * pipe.interleave * pipe.size / 4
 
 
-def searched(model: str, machine: str, nodes: int, batch: int, memory: str, tell: Tell = quietly) -> dict[str, Any]:
+def searched(
+    model: str, machine: str, nodes: int, batch: int, memory: str, report_progress: ReportProgress = quietly
+) -> dict[str, Any]:
     """Every legal split, as a table; the best are timed."""
     place = cs.machine(machine, nodes=nodes)
     frame = cs.best_parallel(
@@ -154,7 +156,7 @@ def searched(model: str, machine: str, nodes: int, batch: int, memory: str, tell
         memory=memory or None,
         top=TOP,
         every=True,
-        progress=lambda done, most: tell("run", 0.9 * done / most) if done % 50 == 0 else None,
+        progress=lambda done, most: report_progress("run", 0.9 * done / most) if done % 50 == 0 else None,
     )
     return splits_table(frame)
 

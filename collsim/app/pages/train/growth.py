@@ -12,7 +12,7 @@ from collsim.errors import CollsimError
 from collsim.train import StepTrace, losses, scaling
 from collsim.train.scaling import KINDS
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_place, quietly
 from . import steps
 from .asked import TrainingChoice
@@ -52,10 +52,10 @@ def expected(choice: TrainingChoice) -> float:
     return 0.5 + 2 * len(NODES) * _SECONDS * layers + 4 * (_CABLE + _SECONDS * layers)
 
 
-def grown(choice: TrainingChoice, tell: Tell = quietly) -> GrownStep:
+def grown(choice: TrainingChoice, report_progress: ReportProgress = quietly) -> GrownStep:
     """The tables; without the switches of the page, as those are of one step."""
     now = steps.run(steps.bare(choice))
-    tell("run", 0.1)
+    report_progress("run", 0.1)
     kinds: dict[str, pd.DataFrame] = {}
     trouble: CollsimError | None = None
     for number, kind in enumerate(KINDS if has_nodes(choice) else ()):
@@ -63,7 +63,7 @@ def grown(choice: TrainingChoice, tell: Tell = quietly) -> GrownStep:
             kinds[kind] = _scaled(choice, now, kind)
         except CollsimError as error:
             trouble = error
-        tell("run", 0.3 + 0.2 * number)
+        report_progress("run", 0.3 + 0.2 * number)
     return GrownStep(now.topology.name, kinds, trouble, now.time, now.step.ranks, losses(now))
 
 

@@ -15,7 +15,7 @@ from collsim.train import StepTrace
 from collsim.train.explain import sentences
 from collsim.viz.training.document import patterns, step_document
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_place, quietly
 from .asked import TrainingChoice
 from .steps import Pair, run
@@ -66,7 +66,7 @@ def expected(choice: TrainingChoice) -> float:
     return 0.5 + len(WAYS) * len(cs.model(choice.model).layers) * 3e-4
 
 
-def raced(choice: TrainingChoice, tell: Tell = quietly) -> StepRace:
+def raced(choice: TrainingChoice, report_progress: ReportProgress = quietly) -> StepRace:
     """Run them all; one that cannot does not keep the others from it."""
     runners, failed = [], []
     for number, (name, asked) in enumerate(WAYS.items(), 1):
@@ -74,7 +74,7 @@ def raced(choice: TrainingChoice, tell: Tell = quietly) -> StepRace:
             runners.append(_raced(name, run(replace(choice, **asked), "links")))
         except CollsimError as error:
             failed.append((name, error))
-        tell("run", number / len(WAYS))
+        report_progress("run", number / len(WAYS))
     return StepRace(build_place(choice).name, tuple(runners), tuple(failed))
 
 

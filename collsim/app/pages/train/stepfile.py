@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collsim as cs
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from ...scenario.files import gathered
 from ...scenario.outcome import quietly
 from ...shell import filebox
@@ -27,11 +27,13 @@ def expected(choice: TrainingChoice, suffix: str, lang: str) -> float:
     return SUFFIXES[suffix] + steps.expected(choice)
 
 
-def made(choice: TrainingChoice, suffix: str, lang: str, tell: Tell = quietly) -> tuple[str, bytes]:
+def made(
+    choice: TrainingChoice, suffix: str, lang: str, report_progress: ReportProgress = quietly
+) -> tuple[str, bytes]:
     """The name and the bytes of a file of the step, with the switches that are on. Raises CollsimError for what a
     format cannot hold."""
     now: cs.train.StepTrace = steps.switched(choice, steps.run(steps.bare(choice)))
-    tell("run", 0.5)
+    report_progress("run", 0.5)
     if suffix == "html":
         return gathered("collsim-step.html", lambda path: now.animate(lang).save(path))
     return gathered(f"collsim-step.{suffix}", now.save)

@@ -17,7 +17,7 @@ from collsim.train.parallel import buckets
 from collsim.viz.timeline.document import sent
 from collsim.viz.training.document import step_document
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from ...scenario.choice import networks, own_options, to_query
 from ...scenario.outcome import build_place, quietly
 from .asked import CHANGES, TrainingChoice, options
@@ -138,14 +138,14 @@ def engine_needed(choice: TrainingChoice) -> bool:
     return choice.way != "ddp" or choice.timing == "shared" or choice.place in networks()
 
 
-def shown(choice: TrainingChoice, tell: Tell = quietly) -> StepShown:
+def shown(choice: TrainingChoice, report_progress: ReportProgress = quietly) -> StepShown:
     """Run a step, with and without its switches, and over bucket sizes."""
     without = bare(choice)
     plain = run(without)
     now = switched(choice, plain)
-    tell("run", 0.2)
+    report_progress("run", 0.2)
     changes = tuple(replace(one, on=one.name in choice.changes) for one in _changes(without))
-    tell("run", 0.5)
+    report_progress("run", 0.5)
     document = step_document(now)
     return StepShown(
         place=now.topology.name,
@@ -156,7 +156,7 @@ def shown(choice: TrainingChoice, tell: Tell = quietly) -> StepShown:
         if now is not plain
         else [],
         changes=changes,
-        curve=_curve(now, choice, tell),
+        curve=_curve(now, choice, report_progress),
         usual=_bucket_bytes(choice),
         torch=_torch(now),
     )
@@ -190,7 +190,7 @@ def _changed(plain: StepTrace, name: str) -> ChangedStep:
     return ChangedStep(name, False, plain.time, new.time * plain.step.samples / new.step.samples, reason(new))
 
 
-def _curve(now: StepTrace, choice: TrainingChoice, tell: Tell) -> tuple[tuple[int, float], ...]:
+def _curve(now: StepTrace, choice: TrainingChoice, report_progress: ReportProgress) -> tuple[tuple[int, float], ...]:
     """Seconds of the step over bucket sizes; equal buckets are run once."""
     if choice.way == "data_parallel":
         return ()
@@ -201,7 +201,7 @@ def _curve(now: StepTrace, choice: TrainingChoice, tell: Tell) -> tuple[tuple[in
         if same not in known:
             known[same] = now.what_if(bucket=cap).time
         out.append((cap, known[same]))
-        tell("run", 0.5 + 0.5 * (number + 1) / len(CAPS))
+        report_progress("run", 0.5 + 0.5 * (number + 1) / len(CAPS))
     return tuple(out)
 
 
@@ -228,14 +228,14 @@ def expected_opened(choice: TrainingChoice, task: int) -> float:
     return 0.1 + 3e-5 * min(20_000, build_place(choice).ranks ** 2 * 16)
 
 
-def opened(choice: TrainingChoice, task: int, tell: Tell = quietly) -> CollectiveOpened:
+def opened(choice: TrainingChoice, task: int, report_progress: ReportProgress = quietly) -> CollectiveOpened:
     """The schedule of one collective of the step, run on the links."""
     now = switched(choice, run(bare(choice)))
-    tell("run", 0.1)
+    report_progress("run", 0.1)
     one, topology = now.step.tasks[task], now.topology
     plan = now.step.build_schedule(task, topology)
     ran = cs.simulate(plan, topology, one.nbytes, engine="event", ranks=list(now.step.get_ranks(one)))
-    tell("run", 0.5)
+    report_progress("run", 0.5)
     try:
         drawn, trouble = sent(ran), None
     except CollsimError as error:

@@ -17,7 +17,7 @@ from collsim.viz.sentences.causes import busiest_cable
 from collsim.viz.sentences.names import device_name, link_name
 from collsim.viz.sentences.words import kind_name
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from ...scenario import snippets
 from ...scenario.address import PageAddress, Word
 from ...scenario.choice import Choice, among, engine_settings, flag
@@ -246,18 +246,18 @@ def expected_change(choice: Choice, edit: Edit) -> float:
     return every * (runs * seconds(choice, plan, place, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan))
 
 
-def change(choice: Choice, edit: Edit, tell: Tell = quietly) -> Change:
+def change(choice: Choice, edit: Edit, report_progress: ReportProgress = quietly) -> Change:
     """Run the choice before and after. Raises CollsimError for what cannot be, Refused for what is too much."""
     choice, place, other = timed(choice, edit), build_place(choice), changed(choice, edit)
     options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
     trouble = conditions(choice, edit, place.ranks)
     first, together = _run(choice, place, options), _together(choice, edit.beside, other, options, **trouble)
     second = _run(choice, other, options, **trouble) if together is None else together[0]
-    tell("run", 0.1)
-    times = _times(choice, edit, second.schedule, other, trouble, tell) if edit.jitter else ()
+    report_progress("run", 0.1)
+    times = _times(choice, edit, second.schedule, other, trouble, report_progress) if edit.jitter else ()
     ring = np.arange(place.ranks)
     before, after = runner(first), runner(second)
-    tell("run", 0.7)
+    report_progress("run", 0.7)
     table = _sensitivity(second)
     return Change(
         nothing=place.name == other.name and not edit.troubled,
@@ -291,13 +291,18 @@ def _together(
 
 
 def _times(
-    choice: Choice, edit: Edit, plan: cs.Schedule, place: cs.Topology, trouble: dict[str, Any], tell: Tell
+    choice: Choice,
+    edit: Edit,
+    plan: cs.Schedule,
+    place: cs.Topology,
+    trouble: dict[str, Any],
+    report_progress: ReportProgress,
 ) -> tuple[float, ...]:
     """s, of many runs that differ in their jitter."""
     settings = {**engine_settings(choice), **trouble}
 
     def report(done: int, every: int) -> None:
-        tell("run", 0.1 + 0.5 * done / every)
+        report_progress("run", 0.1 + 0.5 * done / every)
 
     if not edit.beside:
         many = cs.simulate_many(plan, place, choice.nbytes, choice.dtype, runs=RUNS, progress=report, **settings)
@@ -369,12 +374,12 @@ def switching(choice: Choice, edit: Edit) -> bool:
     return reduces(changed(choice, edit))
 
 
-def repaired(choice: Choice, edit: Edit, switches: bool, tell: Tell = quietly) -> Synthesized:
+def repaired(choice: Choice, edit: Edit, switches: bool, report_progress: ReportProgress = quietly) -> Synthesized:
     """What is synthesized for the place after the edit, against the run that falls back to the ways that are left.
     Raises CollsimError for what cannot be."""
     other = changed(choice, edit)
     options = options_used(choice.algorithm, dict(choice.options), other, choice.on_machine)
-    return closed(_run(choice, other, options), switches, tell)
+    return closed(_run(choice, other, options), switches, report_progress)
 
 
 def can_lose(choice: Choice, cable: str) -> bool:

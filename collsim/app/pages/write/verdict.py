@@ -10,7 +10,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.viz.timeline.document import sent
 
-from ...jobs.worker import Tell
+from ...jobs.worker import ReportProgress
 from ...scenario.outcome import quietly
 from . import drafts
 from .drafts import Draft
@@ -39,7 +39,7 @@ def expected_verdict(draft: Draft) -> float:
     return 0.0
 
 
-def verdict(draft: Draft, tell: Tell = quietly) -> Verdict:
+def verdict(draft: Draft, report_progress: ReportProgress = quietly) -> Verdict:
     """Try the code, and run what it yields on the place of the draft."""
     tried = trial(draft.code, draft.collective, draft.ranks, without_walls=draft.without_walls)
     if tried.schedule is None or not len(tried.schedule):

@@ -54,7 +54,7 @@ def draw() -> None:
         left, right = st.columns([12, 10], gap="medium")
     with right:
         wanted = consented(draft)
-        found = None if wanted is None else latest(verdict, wanted, expected=expected_verdict, apart=True)
+        found = None if wanted is None else latest(verdict, wanted, expected=expected_verdict, in_worker=True)
     with left:
         editor(
             draft.code, draft.turn, t("write.editor"), found[0].tried.line if found and found[1] == (wanted,) else None
