@@ -20,9 +20,8 @@ from .shell.address import enter, put_menu
 from .shell.look import STYLE, logo, mark
 from .shell.notes import mistake
 from .shell.page import Page
-from .shell.rerun_limits import queue_reruns
 from .shell.results import turn
-from .shell.session import is_dark, language, session, t
+from .shell.session import is_dark, language, queue_reruns, session, t
 from .shell.switches import switches
 
 PAGES: dict[str, Page] = load()

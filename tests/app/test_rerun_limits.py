@@ -8,11 +8,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from collsim.app.server.rerun_queue import RerunQueue
-from collsim.app.shell import rerun_limits
-from collsim.app.shell.rerun_limits import RETRY, queue_callback
+from collsim.app.shell import session
+from collsim.app.shell.session import RETRY, queue_callback
 from collsim.app.texts.catalogue import LANGUAGES, say
 
-APP = Path(rerun_limits.__file__).parents[1]
+APP = Path(session.__file__).parents[1]
 
 
 def whole_app() -> None:
@@ -29,8 +29,8 @@ def words(at):
 def queue(monkeypatch):
     """The queue of a server of which this page is a client from the network."""
     queue = RerunQueue(slots=1)
-    monkeypatch.setattr(rerun_limits, "get_rerun_queue", lambda: queue)
-    monkeypatch.setattr(rerun_limits, "get_session_client", lambda: "192.0.2.7")
+    monkeypatch.setattr(session, "get_rerun_queue", lambda: queue)
+    monkeypatch.setattr(session, "get_session_client", lambda: "192.0.2.7")
     return queue
 
 
@@ -67,7 +67,7 @@ def test_a_refused_page_says_so_and_tries_again_by_itself(full, language, monkey
 
 def test_what_a_control_calls_is_refused_in_the_same_way(full, monkeypatch):
     shown, calls = [], []
-    monkeypatch.setattr(rerun_limits.st, "toast", shown.append)
+    monkeypatch.setattr(session.st, "toast", shown.append)
     queue_callback(calls.append)(1)
     assert shown == [say("en", "server.busy")]
     full._running.clear()

@@ -20,9 +20,8 @@ from ..scenario.panels import LONGEST_ANSWER, MOST_SEEDS, SHOWN, Panels
 from ..scenario.run_questions import asked_about, expected_questions
 from ..server import create_invitation, render_qr_svg
 from ..shell.notes import mistake, note_html
-from ..shell.rerun_limits import queue_reruns
 from ..shell.results import latest
-from ..shell.session import language, session, t
+from ..shell.session import language, queue_reruns, session, t
 from . import question_card as card
 from .own_question import forget_own, own_box, own_question
 from .votes import Asked, Board, Full, Rooms

@@ -20,9 +20,8 @@ from ..shell.address import leave, remember, remembered
 from ..shell.controls import algorithm_label, place_label, spaced
 from ..shell.notes import complain, mistake, note, status, title
 from ..shell.player import player
-from ..shell.rerun_limits import queue_reruns
 from ..shell.results import latest
-from ..shell.session import language, session, t
+from ..shell.session import language, queue_reruns, session, t
 from . import question_card as card
 from .questions import Kind, rooms, show_votes
 from .votes import Asked, Board

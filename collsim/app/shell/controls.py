@@ -21,8 +21,7 @@ from ..scenario.custom_machine import OWN
 from ..scenario.mistakes import sentence
 from ..texts.catalogue import TEXTS
 from .notes import mistake
-from .rerun_limits import queue_reruns
-from .session import WIDGETS, language, session, t
+from .session import WIDGETS, language, queue_reruns, session, t
 
 SIZES = ["8B", "1KiB", "16KiB", "256KiB", "1MiB", "4MiB", "16MiB", "64MiB", "256MiB", "1GiB", "4GiB"]
 RANGES = ["1KiB:1GiB:2", "1KiB:1GiB:4", "8B:64MiB:4", "1MiB:16GiB:2"]

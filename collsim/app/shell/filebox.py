@@ -20,9 +20,8 @@ from ..scenario.mistakes import sentence
 from ..scenario.outcome import Outcome, build_place
 from ..texts.catalogue import TEXTS
 from .notes import mistake, note
-from .rerun_limits import queue_callback
 from .results import latest
-from .session import forget_widgets, language, session, t
+from .session import forget_widgets, language, queue_callback, session, t
 
 #: Of the name of a format: what makes the file, the seconds that takes, and its arguments.
 Work = Callable[[str], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]

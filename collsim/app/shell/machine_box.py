@@ -13,8 +13,7 @@ from ..scenario import custom_machine
 from ..scenario.mistakes import sentence
 from ..scenario.outcome import Refused
 from .notes import mistake, note
-from .rerun_limits import queue_callback
-from .session import forget_widgets, language, t
+from .session import forget_widgets, language, queue_callback, t
 
 _TYPES = ["txt", "xml", "yaml", "yml"]
 _WRONG = "own_mistake"

@@ -11,8 +11,7 @@ from collsim.viz.hosts.page import player_source
 from collsim.viz.race.race import Runner, course, race_source
 from collsim.viz.simple.simple import simple_source
 
-from .rerun_limits import queue_reruns
-from .session import is_dark, language
+from .session import is_dark, language, queue_reruns
 
 _HEARD = ("state", "cards", "predict")
 

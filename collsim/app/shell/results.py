@@ -25,8 +25,7 @@ from ..scenario.mistakes import sentence
 from ..scenario.outcome import Refused
 from ..server import get_session_client
 from .notes import mistake
-from .rerun_limits import queue_reruns
-from .session import language, t
+from .session import language, queue_reruns, t
 
 #: Seconds up to which a page computes on the spot.
 ON_THE_SPOT = 1.5

@@ -1,18 +1,30 @@
-"""The session of a browser tab: the choice, what pages remember, the language, the moment of the player."""
+"""The session of a browser tab: the choice, what pages remember, the language, the moment of the player; and its
+reruns, which wait for their turn in the queue of the server."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from functools import wraps
+from typing import Any, ParamSpec, cast
 
 import streamlit as st
+
+from collsim.markup import escape_text
 
 from ..scenario.address import Complaint
 from ..scenario.choice import Choice
 from ..scenario.panels import Panels
+from ..server import ServerBusy, get_rerun_queue, get_session_client
 from ..texts.catalogue import LANGUAGES, Language, say
 
 WIDGETS = "w_"
+#: Seconds after which a page that the server was too busy for tries again.
+RETRY = 5.0
+_REFUSED_AT = "rerun_refused_at"
+
+Arguments = ParamSpec("Arguments")
 
 
 @dataclass
@@ -81,3 +93,44 @@ def forget_widgets(prefix: str = "") -> None:
     """Let every control whose name begins so start again from the choice."""
     for key in [k for k in st.session_state if str(k).startswith(f"{WIDGETS}{prefix}")]:
         del st.session_state[key]
+
+
+# ---- reruns in the queue of the server
+
+
+def queue_reruns(draw: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """Decorate what draws a page or a fragment, so that it waits until the server has a slot for its client. Inside of
+    another one that waited, it does not wait again."""
+
+    @wraps(draw)
+    def draw_in_turn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        try:
+            with get_rerun_queue().admit(get_session_client()):
+                draw(*args, **kwargs)
+        except ServerBusy:
+            st.session_state[_REFUSED_AT] = time.monotonic()
+            _show_refusal()
+
+    return draw_in_turn
+
+
+def queue_callback(act: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """Decorate what a control calls and what takes long, in the same way: it runs before the page is drawn."""
+
+    @wraps(act)
+    def act_in_turn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        try:
+            with get_rerun_queue().admit(get_session_client()):
+                act(*args, **kwargs)
+        except ServerBusy:
+            st.toast(t("server.busy"))
+
+    return act_in_turn
+
+
+@st.fragment(run_every=RETRY)
+def _show_refusal() -> None:
+    """Say that the server is busy; when this is run by itself, try again."""
+    st.html(f'<div class="cs-note" role="status">{escape_text(t("server.busy"))}</div>')
+    if time.monotonic() - st.session_state[_REFUSED_AT] > RETRY / 2:
+        st.rerun()

@@ -24,9 +24,8 @@ from ...shell.address import leave, remember, remembered
 from ...shell.controls import SIZES, number, pick, place_label, quantity
 from ...shell.notes import bound_note, complain, mistake
 from ...shell.page import page
-from ...shell.rerun_limits import queue_reruns
 from ...shell.results import latest
-from ...shell.session import is_dark, language, session, t
+from ...shell.session import is_dark, language, queue_reruns, session, t
 from . import drafts
 from .consent import consented
 from .drafts import Draft
