@@ -89,6 +89,11 @@ class Algorithm:
     phases: tuple[str, str] | None = None
     options: MappingProxyType[str, Option] = field(default_factory=lambda: MappingProxyType({}))
 
+    @property
+    def pattern(self) -> str:
+        """Its name without that of its collective: `ring` of `allreduce_ring`."""
+        return self.name.removeprefix(f"{self.collective}_")
+
     def __call__(self, n: Any, **options: Any) -> Schedule:
         """The schedule for n ranks. Raises CollsimError for a bad n or option, ScheduleError for steps that cannot
         be."""

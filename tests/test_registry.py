@@ -439,3 +439,9 @@ print("mine" in cs.algorithms(), cs.schedule("allreduce_tree", ranks=4).ranks)
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert said == ["False", "4"]
+
+
+def test_an_algorithm_has_its_pattern_without_the_collective():
+    assert cs.algorithms()["allreduce_double_binary_tree"].pattern == "double_binary_tree"
+    mine = cs.algorithm("allreduce", name="ring_of_mine")(lambda n: iter(()))
+    assert mine.pattern == "ring_of_mine"

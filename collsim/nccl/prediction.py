@@ -253,7 +253,7 @@ def _predicted(
     choice = None
     if facts.ranks > 1 and name not in _POINT_TO_POINT:
         choice = choose_algorithm(name, comm, size, algorithms, protocols)
-        if most is not None and choice.algorithm.startswith("NVLS"):
+        if most is not None and choice.algorithm in c.IN_NVSWITCH:
             notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
     call = Call(name, "Ring", "LL", size, facts, comm, links)
     if isinstance(machine, Topology) and facts.ranks > 1:

@@ -49,8 +49,8 @@ def reducing(topology: Topology) -> bool:
 def entries(kind: Collective, topology: Topology, switches: bool, plain: bool) -> Iterator[Algorithm]:
     """The algorithms to try: `plain` ring and tree, and those of `switches`."""
     helped = switches and reducing(topology)
-    for name, entry in algorithms(kind.name).items():
-        known = name.removeprefix(f"{kind.name}_") in (PERSONAL_WAYS if kind.name in PERSONAL else WAYS)
+    for entry in algorithms(kind.name).values():
+        known = entry.pattern in (PERSONAL_WAYS if kind.name in PERSONAL else WAYS)
         if (known and plain) or (helped and getattr(entry, "helpers_on", "host") == "switch"):
             yield entry
 

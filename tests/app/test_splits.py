@@ -75,6 +75,34 @@ def test_what_an_address_asks_for_in_vain_is_said():
     assert len(messages(opened("split", split="open(1)", model="bert-base", nodes="1", batch="64"))) >= 1
 
 
+@pytest.mark.parametrize("page_of", [sharding, searched], ids=["sharding", "split"])
+@pytest.mark.parametrize(
+    "name", ["deepseek-v3", "kimi-k2", "qwen3-30b-a3b", "qwen3-235b-a22b", "gpt-oss-20b", "bert-base"]
+)
+def test_every_family_of_transformers_is_taken(page_of, name):
+    choice, complaints = page_of.ADDRESS.read({"model": name})
+    assert (choice.model, complaints) == (name, [])
+    assert cs.model(name).has_blocks
+    assert cs.model(name).has_partitions
+
+
+def test_models_without_partitions_are_for_sharding_only():
+    assert set(sharding.list_models()) - set(searched.list_models()) == {
+        name for name in cs.models() if name.startswith(("resnet", "resnext"))
+    }
+    assert searched.ADDRESS.read({"model": "resnet50"})[1]
+    assert sharding.ADDRESS.read({"model": "vgg16"})[1], "nothing in it is a block"
+
+
+def test_a_mixture_of_experts_is_sharded_and_split_on_the_pages(monkeypatch):
+    monkeypatch.setattr(results, "ON_THE_SPOT", 60.0)
+    at = opened("sharding", model="gpt-oss-20b", machine="dgx-h100", nodes="8")
+    assert len(sent(at, "collsim_lanes")["runners"]) == 3
+    at = opened("split", model="qwen3-30b-a3b", nodes="2", batch="64", split="tensor(2) * fsdp()")
+    assert messages(at) == []
+    assert sent(at, "collsim_split")["step"]["time"] > 0
+
+
 def test_sharding_shows_the_steps_of_python(monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 60.0)
     query = {"model": "gpt2", "machine": "dgx-a100", "nodes": "1"}

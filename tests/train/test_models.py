@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
-from collsim.train import Layer, count_activation_bytes, count_first_stage_bytes, state_bytes
+from collsim.train import Layer, Model, count_activation_bytes, count_first_stage_bytes, state_bytes
 
 TORCH = Path(__file__).parent / "torch"
 GRAD_ORDER = json.loads((TORCH / "grad_order.json").read_text())
@@ -289,3 +289,17 @@ def test_facts_of_a_model_are_whole_numbers(facts):
 def test_a_model_that_cannot_be_is_a_sentence(facts, says):
     with pytest.raises(cs.CollsimError, match=says):
         cs.train.Model(**{"name": "x", "layers": cs.model("resnet18").layers, **facts})
+
+
+def test_a_model_says_whether_it_has_blocks_and_partitions():
+    """By its layers, whatever it is called."""
+    block = [Layer("a.0.up", (8,), partition="column"), Layer("a.0.down", (8,), partition="row")]
+    plain = [Layer("conv1", (8,)), Layer("fc", (8,))]
+    assert [layer.block for layer in (*block, *plain)] == ["a.0", "a.0", "", ""]
+    assert (Model("gpt-like", tuple(plain)).has_blocks, Model("gpt-like", tuple(plain)).has_partitions) == (
+        False,
+        False,
+    )
+    assert (Model("new", tuple(block)).has_blocks, Model("new", tuple(block)).has_partitions) == (True, True)
+    assert not cs.model("resnet50").has_partitions
+    assert cs.model("kimi-k2").has_partitions

@@ -4,7 +4,7 @@ what is gathered."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import streamlit as st
@@ -56,15 +56,16 @@ class ShardingChoice(PlaceChoice):
 PLAIN = ShardingChoice()
 
 
-def blocks() -> list[str]:
+@cache
+def list_models() -> list[str]:
     """Models that are made of blocks, which FSDP gathers one by one."""
-    return [name for name in models() if name.startswith(("gpt", "llama", "bert"))]
+    return [name for name, model in models().items() if model.has_blocks]
 
 
 ADDRESS = PageAddress(
     PLAIN,
     (
-        Word("model", one_of("model", blocks)),
+        Word("model", one_of("model", list_models)),
         Word("samples", count("samples", MOST_SAMPLES)),
         Word("machine", one_of("machine", lambda: cs.topology.machines()), "place"),
         *(WORDS[name] for name in MACHINE_WORDS),
@@ -122,7 +123,7 @@ def draw() -> None:
     choice: ShardingChoice = remembered(PAGE)
     with st.sidebar:
         part(t("train.what"))
-        model = choose("sharding_model", t("train.model"), {name: name for name in blocks()}, choice.model)
+        model = choose("sharding_model", t("train.model"), {name: name for name in list_models()}, choice.model)
         samples = number("sharding_samples", choice.samples, 1, MOST_SAMPLES, t("train.samples"))
         place = where(choice.where)
     choice = replace(choice, model=model, samples=samples, **place.place_words)

@@ -306,9 +306,9 @@ _USUAL = (
 
 def usual_algorithms(collective: str) -> tuple[str, ...]:
     """What a comparison starts with: the well-known ways, in the order of their names."""
-    known = list(cs.algorithms(collective))
-    usual = [name for name in known if name.removeprefix(f"{collective}_") in _USUAL]
-    return tuple(usual if len(usual) > 1 else known[:5])
+    known = cs.algorithms(collective)
+    usual = [name for name, algorithm in known.items() if algorithm.pattern in _USUAL]
+    return tuple(usual if len(usual) > 1 else list(known)[:5])
 
 
 def found_ways(collective: str) -> list[str]:

@@ -10,13 +10,13 @@ from ...errors import CollsimError, Sentence
 from ...topology import Topology
 from ...topology.cables import pcie
 from ...topology.network import Cable
-from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine
+from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine, kind_of
 from ...units import format_bandwidth, parse_count
 from ..search.connected_groups import find_connected_groups
 from ..search.node_graph import Rules
 from ..search.nvls_heads import NvlsHeads, search_nvls_heads
 from ..search.ring_tree_search import MOST_GPUS, Rings, Trees, duplicate_channels, search_rings, search_trees
-from .facts import GPUS, PCIE_GBPS, Facts, Net, WiringKind, find_gpu, require_shared_host
+from .facts import GPUS, PCIE_GBPS, Facts, Net, WiringKind, find_gpu, is_known_gpu, require_shared_host
 from .wired_nodes import WiredNode, WiredNodes, find_distinct_nodes, find_network_card
 
 _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa": "efa", "slingshot": "slingshot"}
@@ -153,21 +153,22 @@ def _has_p2p_under_switches(machine: Machine, level: str) -> bool:
     host memory has the way to itself in one direction."""
     if not machine.p2p_over_pcie or LEVELS.index(level) < PIX:
         return False
-    parents = Counter(b for a, b, cable in machine.joints if cable.kind == "pcie" and a.startswith("gpu"))
-    switches = {name: gpus for name, gpus in parents.items() if name.startswith("pcie")}
+    parents = Counter(b for a, b, cable in machine.joints if cable.kind == "pcie" and kind_of(a) == "gpu")
+    switches = {name: gpus for name, gpus in parents.items() if kind_of(name) == "pcie"}
     return bool(switches) and sum(switches.values()) == len(machine.of_kind("gpu")) and min(switches.values()) > 1
 
 
 def _count_hosts(machine: Machine) -> int:
     """Hosts of a node: sockets that a link joins share an operating system. An NVLink domain over several trays has
     several."""
-    sockets = {name for name in machine.devices if name.startswith("cpu")}
+    sockets = {name for name in machine.devices if kind_of(name) == "cpu"}
     pairs = ((a, b) for a, b, _ in machine.joints if a in sockets and b in sockets)
     return max(1, len(find_connected_groups(sockets, pairs)))
 
 
 def _is_amd(machine: Machine) -> bool:
-    return machine.gpu.startswith("MI") or any(cable.kind == "xgmi" for *_, cable in machine.joints)
+    is_amd_gpu = is_known_gpu(machine.gpu) and find_gpu(machine.gpu).cc == 0
+    return is_amd_gpu or any(cable.kind == "xgmi" for *_, cable in machine.joints)
 
 
 def _compute_ring_share(topology: Topology, machine: Machine, gpus: int) -> float:
@@ -371,7 +372,7 @@ def _find_link_wiring(
     machine: Machine, names: list[str], peers: list[set[str]], links: list[tuple[str, Cable]]
 ) -> WiringKind | None:
     """The wiring of GPUs that have links of their own; None where some have too few of them to be used all around."""
-    switched = [any(name.startswith("nvswitch") for name in gpu_peers) for gpu_peers in peers]
+    switched = [any(kind_of(name) == "nvswitch" for name in gpu_peers) for gpu_peers in peers]
     if all(switched):
         return "nvswitch"
     if any(switched):
@@ -396,7 +397,7 @@ def _find_socket(machine: Machine, device: str) -> str:
     visited, queue = {device}, [device]
     while queue:
         name = queue.pop(0)
-        if name.startswith("cpu"):
+        if kind_of(name) == "cpu":
             return name
         for a, b, cable in machine.joints:
             if name in (a, b) and cable.kind in ("pcie", "c2c"):

@@ -288,7 +288,7 @@ def compute_bandwidth(r: Release, collective: str, algorithm: str, protocol: str
     n, blocks = comm.ranks, collective in ("allgather", "reduce_scatter")
     if algorithm == "PAT":
         return bus * c.PAT_SHARE
-    if algorithm.startswith("NVLS"):
+    if algorithm in c.IN_NVSWITCH:
         return bus if blocks and r.since >= 23 else bus * r.nvls_factor
     steps = n if collective in ("broadcast", "reduce") else 2 * (n - 1) if collective == "allreduce" else n - 1
     return bus * (0.5 if algorithm == "Tree" else n / steps)

@@ -140,7 +140,7 @@ def compute_step_time(call: Call, collective: str, protocol: str) -> float:
     """Seconds spent in steps that wait for one another."""
     k, facts = call.links, call.facts
     near, far = count_hops(collective, call.algorithm, facts)
-    p, nvls = c.PROTOCOLS.index(protocol), call.algorithm.startswith("NVLS")
+    p, nvls = c.PROTOCOLS.index(protocol), call.algorithm in c.IN_NVSWITCH
     factors = k.step_bulk if protocol == "Simple" else k.step
     row = "NVLINK" if facts.wiring in FABRICS or nvls else "PCI"
     inside = _latency(call, row, call.algorithm, p) * factors.get("nvls" if nvls else facts.wiring, 1.0)
@@ -357,7 +357,7 @@ def compute_channel_cap(call: Call) -> float:
     """B/s that the thread blocks of all channels can move, by NCCL's own caps and by what a channel moves of those that
     a call of this size fills; inf for NVLS, where the switch moves them.
     """
-    if call.collective in _POINT_TO_POINT or call.algorithm.startswith("NVLS"):
+    if call.collective in _POINT_TO_POINT or call.algorithm in c.IN_NVSWITCH:
         return _nccls_cap(call)
     filled = count_filled_channels(call.algorithm, call.protocol, call.comm, call.nbytes)
     return min(_nccls_cap(call), filled * compute_channel_rate(call))
@@ -372,7 +372,7 @@ def _nccls_cap(call: Call) -> float:
     """
     comm, at = call.comm, get_cap_column(call.comm.nodes)
     row, channels = c.get_generation(comm.cc), min(comm.ring.channels, comm.running_channels / 2) * 1e9
-    if call.algorithm.startswith("NVLS"):
+    if call.algorithm in c.IN_NVSWITCH:
         return math.inf
     alone = comm.running_channels * c.RING_LL128_MAX[row][at] * 1e9
     if call.protocol == "LL":

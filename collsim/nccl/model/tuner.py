@@ -222,7 +222,7 @@ def is_available(
     if algorithm not in ("Ring", "Tree"):
         if protocol != "Simple":
             return False
-        if algorithm.startswith("CollNet"):
+        if algorithm in c.IN_NETWORK:
             return False  # needs a SHARP plugin, whose graphs are not modelled
         if algorithm == "PAT":
             return comm.pat if comm.pat is not None else comm.ranks == comm.nodes and comm.cc >= 60

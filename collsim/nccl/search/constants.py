@@ -13,6 +13,9 @@ from ...topology.parts.sockets import PROCESSORS
 
 #: Algorithms and protocols in NCCL's order: a tie goes to the earlier (src/enqueue.cc, topoGetAlgoInfo).
 ALGORITHMS: Final = ("Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT")
+#: Those that reduce in the switches of the network (SHARP), and in the NVSwitches of a node.
+IN_NETWORK: Final = ("CollNetDirect", "CollNetChain")
+IN_NVSWITCH: Final = ("NVLS", "NVLSTree")
 PROTOCOLS: Final = ("LL", "LL128", "Simple")
 
 #: Fixed microseconds per call, [LL, LL128, Simple] (tuning.cc, baseLatencies).

@@ -154,7 +154,7 @@ def composed(one: Parallel, other: Parallel) -> Split:
 
 def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
     """Refuse what no layer can be cut into."""
-    if t > 1 and not any(layer.partition for layer in model.layers):
+    if t > 1 and not model.has_partitions:
         why = "tensor({t}): no layer of {name} says how it is cut (Layer.partition: column, row, heads, vocab)"
         raise CollsimError(why, t=t, name=model.name)
     if c > 1 and not any(layer.kv_size for layer in model.layers):

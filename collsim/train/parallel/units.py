@@ -11,7 +11,6 @@ alltoalls of the tokens there and back. Context parallelism: keys and values go 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -19,8 +18,6 @@ from typing import NamedTuple
 
 from ..workload.model import Layer, Model
 from ..workload.step_graph import LayerWork
-
-_NUMBERED = re.compile(r"(.*?\.)?\d+(?=\.)")
 
 
 @dataclass(frozen=True)
@@ -178,16 +175,14 @@ def units(model: Model, cut: LayerCut) -> tuple[Unit, ...]:
     """A model's layers in units: those whose names agree up to a number (`h.3.mlp.up`, `h.3.norm1`), and all others
     by themselves."""
     out: list[Unit] = []
-    last = None
+    last = ""
     for i, layer in enumerate(model.layers):
-        found = _NUMBERED.match(layer.name)
-        name = found.group() if found else None
-        if name is not None and name == last:
+        if layer.block and layer.block == last:
             before = out.pop()
             out.append(Unit(before.name, before.first, (*before.layers, layer), True, cut))
         else:
-            out.append(Unit(name or layer.name, i, (layer,), name is not None, cut))
-        last = name
+            out.append(Unit(layer.block or layer.name, i, (layer,), bool(layer.block), cut))
+        last = layer.block
     return tuple(_in_turn(out)) if cut.recompute == "alternate" else tuple(out)
 
 

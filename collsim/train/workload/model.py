@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 #: attention heads, by vocabulary; "" where it does not.
 PARTITIONS = ("", "column", "row", "heads", "vocab")
 LAYER_KINDS = ("gemm", "convolution", "attention", "flash", "norm", "embedding", "elementwise", "moe")
+#: A name that goes on behind a number: what comes before is the name of a block.
+_NUMBERED = re.compile(r"(.*?\.)?\d+(?=\.)")
 _MOST = 1e30  # of any figure of a layer: sums of such stay finite
 MOST_LAYERS = 100_000
 TOO_MANY_LAYERS = "model {name!r} has {layers:,} layers; {most:,} is the most"
@@ -113,6 +116,13 @@ class Layer:
     def nbytes(self) -> int:
         """Bytes of its parameters, and of their gradients."""
         return self.parameters * itemsize(self.dtype)
+
+    @property
+    def block(self) -> str:
+        """Name of the block that it is part of, its own up to the first number: `h.3` of `h.3.mlp.up`; empty for a
+        layer outside of blocks."""
+        match = _NUMBERED.match(self.name)
+        return match.group() if match else ""
 
 
 def _parse_sizes(label: Words, attribute: str, values: object) -> tuple[int, ...]:
@@ -221,6 +231,16 @@ class Model:
             order += numbers if layer.kind == "convolution" else reversed(numbers)
             end = begin
         return tuple(order)
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether it is made of blocks, which FSDP gathers and activation recomputation computes again as a whole."""
+        return any(layer.block for layer in self.layers)
+
+    @property
+    def has_partitions(self) -> bool:
+        """Whether layers say how tensor parallelism partitions them, as those of all transformers do."""
+        return any(layer.partition for layer in self.layers)
 
     @cached_property
     def flops(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import collsim as cs
@@ -45,9 +46,10 @@ class SplitChoice:
 PLAIN = SplitChoice()
 
 
-def blocks() -> list[str]:
-    """Models whose layers say how they are cut."""
-    return [name for name in models() if name.startswith(("gpt", "llama", "bert"))]
+@cache
+def list_models() -> list[str]:
+    """Models whose layers say how they are partitioned."""
+    return [name for name, model in models().items() if model.has_partitions]
 
 
 def _split(text: str) -> str:
@@ -62,7 +64,7 @@ def _memory(text: str) -> str:
 ADDRESS = PageAddress(
     PLAIN,
     (
-        Word("model", one_of("model", blocks)),
+        Word("model", one_of("model", list_models)),
         Word("machine", one_of("machine", lambda: cs.topology.machines())),
         Word("nodes", count("nodes", MOST_NODES)),
         Word("batch", count("batch", MOST_BATCH)),

@@ -63,7 +63,7 @@ def _where(choice: SplitChoice) -> SplitChoice:
     """What is trained, on how many nodes of what."""
     row = st.columns([1.3, 1.5, 1, 1, 1], vertical_alignment="bottom", gap="small")
     with row[0]:
-        model = choose("split_model", t("train.model"), {name: name for name in searched.blocks()}, choice.model)
+        model = choose("split_model", t("train.model"), {name: name for name in searched.list_models()}, choice.model)
     with row[1]:
         machines = {name: place_label(name) for name in cs.topology.machines()}
         machine = choose("split_machine", t("place"), machines, choice.machine)
