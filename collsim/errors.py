@@ -1,6 +1,6 @@
-"""Errors that say what was given, where, and the way out.
+"""Errors that say what was given, where, and how to correct it.
 
-Every mistake a user can make ends in a `CollsimError`; doors (CLI, app) show its sentence and nothing else.
+Every mistake a user can make ends in a `CollsimError`; the command line and the app show its sentence and nothing else.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ _MOST_BITS = 512
 
 
 class Sentence:
-    """Words of ours with values in them, written out when somebody reads them, in the language asked for.
+    """A template with values for its fields, filled in when somebody reads it, in the language they read.
 
     Attributes:
-        key: the English template, with its fields as `str.format` writes them; in the catalogues it stands for the
-            sentence (`collsim/chinese/`). Without values it is taken as it is, braces too.
+        key: the English template, with its fields as `str.format` writes them; the catalogs find the translation by it
+            (`collsim/chinese/`). A template without values is taken as it is, braces too.
         values: what stands in the fields: numbers, texts, and again sentences or errors.
+
+    Example:
+        >>> str(Sentence("step {number}", number=3))
+        'step 3'
     """
 
     __slots__ = ("key", "values")
@@ -35,15 +39,33 @@ class Sentence:
         self.key, self.values = key, values
 
     @classmethod
-    def of(cls, words: Words | Exception, /, **values: object) -> Sentence:
-        """A template with its values as a sentence, or what an error says; a sentence stays as it is."""
+    def from_words(cls, words: Words | Exception, /, **values: object) -> Sentence:
+        """Make a sentence of a text, a sentence or an error.
+
+        Args:
+            words: a template, whose fields `values` fill; a sentence, which stays as it is; or an error, whose sentence
+                it is.
+            values: of the fields of a template.
+
+        Returns:
+            The sentence.
+        """
         if isinstance(words, CollsimError):
             return words.sentence
-        return words if isinstance(words, Sentence) else cls(str(words), **values)
+        if isinstance(words, Sentence):
+            return words
+        return cls(str(words), **values)
 
     def text(self, language: str = "en") -> str:
-        """The sentence in English (`en`) or Chinese (`zh`); a text that no catalogue has stays as it is."""
-        return _filled(_template(self.key, language), self.values, language)
+        """Fill in the template.
+
+        Args:
+            language: `en` or `zh`; a template that no catalog has stays English.
+
+        Returns:
+            The sentence in that language.
+        """
+        return _fill_template(_find_template(self.key, language), self.values, language)
 
     def __add__(self, other: Words) -> Sentence:
         return Sentence("{first}{then}", first=self, then=other)
@@ -61,24 +83,33 @@ class Sentence:
         return hash(self.key)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _sentence, (self.key, {name: _lasting(value) for name, value in self.values.items()})
+        values = {name: _make_picklable(value) for name, value in self.values.items()}
+        return _rebuild_sentence, (self.key, values)
 
 
 Words = str | Sentence
 
 
 class CollsimError(ValueError):
-    """A mistake in what collsim was given: the value, the place, and how to mend it.
+    """A mistake in what collsim was given: the value, the place, and how to correct it.
 
     Raised with a template and the values of its fields, or with a Sentence. `str(error)` is the English sentence,
-    `error.text("zh")` the Chinese one; `key` and `values` are those of its Sentence.
+    `error.text("zh")` the Chinese one.
+
+    Attributes:
+        sentence: the template and its values.
+
+    Example:
+        >>> error = CollsimError("ranks={ranks} is too small", ranks=0)
+        >>> str(error), error.values
+        ('ranks=0 is too small', {'ranks': 0})
     """
 
-    _most = 4000  # characters of a message, whatever stands in it
+    _MOST_CHARACTERS = 4000  # of a message, however long the values in it are
 
     def __init__(self, template: Words = "", /, **values: object) -> None:
         super().__init__(template)
-        self.sentence = Sentence.of(template, **values)
+        self.sentence = Sentence.from_words(template, **values)
 
     @property
     def key(self) -> str:
@@ -87,13 +118,23 @@ class CollsimError(ValueError):
 
     @property
     def values(self) -> dict[str, object]:
-        """What stands in its fields."""
+        """The values of the template's fields, by name."""
         return self.sentence.values
 
     def text(self, language: str = "en") -> str:
-        """The sentence in English (`en`) or Chinese (`zh`)."""
-        text, half = self.sentence.text(language), self._most // 2  # the way out stands at the end
-        return text if len(text) <= self._most else f"{text[:half]} … {text[3 - half :]}"
+        """The sentence; one that is too long loses its middle, since its end says how to correct the mistake.
+
+        Args:
+            language: `en` or `zh`.
+
+        Returns:
+            At most 4,000 characters, and 1,000 for a FormatError.
+        """
+        text = self.sentence.text(language)
+        if len(text) <= self._MOST_CHARACTERS:
+            return text
+        half = self._MOST_CHARACTERS // 2
+        return f"{text[:half]} … {text[3 - half :]}"
 
     def __str__(self) -> str:
         return self.text()
@@ -102,18 +143,22 @@ class CollsimError(ValueError):
         return f"{type(self).__name__}({self.text()!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _error, (type(self), {**self.__dict__})
+        return _rebuild_error, (type(self), {**self.__dict__})
 
 
 class ScheduleError(CollsimError):
     """A schedule that cannot run, or that does not do what its collective promises.
 
+    In the template `{rank}` and `{chunk}` are the attributes of that name, and `{step}` is counted from 1, as in
+    everything that people read.
+
     Attributes:
-        step, rank, chunk: where it went wrong (0-based), or None where that has no meaning. In the template `{rank}`
-            and `{chunk}` are these, and `{step}` is counted from 1, as everything that people read counts steps.
+        step: the step in which it goes wrong, from 0; None where that has no meaning.
+        rank: the endpoint at which it goes wrong, likewise.
+        chunk: the slot in which it goes wrong, likewise.
         from_start: no step makes it wrong, it is so from the start; `step` is 0 then.
-        origin, cell: where it begins (`collsim.verify.origin`), and the cell (endpoint, slot) in which it shows, where
-            `verify` found both.
+        origin: where it begins (`collsim.verify.origin.Origin`), where `verify` finds that.
+        cell: the endpoint and the slot in which it shows at the end, where `verify` finds `origin`.
     """
 
     from_start = False
@@ -130,8 +175,13 @@ class ScheduleError(CollsimError):
         chunk: int | None = None,
         **values: object,
     ):
-        place = {"step": None if step is None else step + 1, "rank": rank, "chunk": chunk}
-        super().__init__(template, **{name: at for name, at in place.items() if at is not None}, **values)
+        if step is not None:
+            values["step"] = step + 1
+        if rank is not None:
+            values["rank"] = rank
+        if chunk is not None:
+            values["chunk"] = chunk
+        super().__init__(template, **values)
         self.step, self.rank, self.chunk = step, rank, chunk
 
 
@@ -142,11 +192,10 @@ class TopologyError(CollsimError):
 class FormatError(CollsimError):
     """A file that is not what it claims to be: file, line or element, and what was expected."""
 
-    _most = 1000
+    _MOST_CHARACTERS = 1000
 
 
-def _template(key: str, language: str) -> str:
-    """What stands for a key in a catalogue."""
+def _find_template(key: str, language: str) -> str:
     if language != "zh":
         return key
     from .chinese import CATALOGUE  # late: most runs need no word of it
@@ -154,118 +203,151 @@ def _template(key: str, language: str) -> str:
     return CATALOGUE.get(key, key)
 
 
-def _filled(template: str, values: dict[str, object], language: str) -> str:
-    """The template with its values in it; whatever these are, it ends in words."""
+def _fill_template(template: str, values: dict[str, object], language: str) -> str:
+    """The template with its values in it. It never fails, since it is used where something went wrong already."""
     if not values:
         return template
-    said = {name: value.text(language) if isinstance(value, _SPEAKING) else value for name, value in values.items()}
+    texts = {name: value.text(language) if isinstance(value, _HAS_TEXT) else value for name, value in values.items()}
     with contextlib.suppress(Exception):  # a value that cannot be written, or not as its field wants it
-        return template.format_map(said)
-    with contextlib.suppress(Exception):  # somebody's own words with braces in them
-        return template.format_map({name: _Written(value) for name, value in said.items()})
+        return template.format_map(texts)
+    with contextlib.suppress(Exception):  # braces that are no fields
+        return template.format_map({name: _WrittenValue(value) for name, value in texts.items()})
     return template
 
 
-class _Written:
-    """A value as it is written, for what cannot be kept or written otherwise; the same whatever a field asks for."""
+class _WrittenValue:
+    """The text of a value that cannot be pickled or formatted; the same text whatever format its field asks for."""
 
-    __slots__ = ("bare", "quoted")
+    __slots__ = ("plain", "quoted")
 
     def __init__(self, value: object) -> None:
-        self.bare, self.quoted = _safely(str, value), _safely(repr, value)
+        self.plain, self.quoted = _write_safely(str, value), _write_safely(repr, value)
 
     def __str__(self) -> str:
-        return self.bare
+        return self.plain
 
     def __repr__(self) -> str:
         return self.quoted
 
     def __format__(self, spec: str) -> str:
-        return self.bare
+        return self.plain
 
 
-def _safely(writing: Callable[[object], str], value: object) -> str:
+def _write_safely(write: Callable[[object], str], value: object) -> str:
     try:
-        return writing(value)
-    except Exception:  # whatever somebody's own class does
-        return str(shown(value)) if isinstance(value, int) else f"a {type(value).__name__}"
+        return write(value)
+    except Exception:  # whatever the class of the value does
+        if isinstance(value, int):
+            return str(format_value(value))
+        return f"a {type(value).__name__}"
 
 
-def _lasting(value: object) -> object:
-    """A value that goes to another process: numbers, texts and sentences as they are, everything else as written."""
+def _make_picklable(value: object) -> object:
+    """A value that goes to another process: numbers, texts and sentences as they are, everything else as its text."""
     if isinstance(value, CollsimError):
         return value.sentence
-    return value if value is None or isinstance(value, str | Number | Sentence | _Written) else _Written(value)
+    if value is None or isinstance(value, str | Number | Sentence | _WrittenValue):
+        return value
+    return _WrittenValue(value)
 
 
-def _sentence(key: str, values: dict[str, object]) -> Sentence:
+def _rebuild_sentence(key: str, values: dict[str, object]) -> Sentence:
     return Sentence(key, **values)
 
 
-def _error(kind: type[CollsimError], state: dict[str, Any]) -> CollsimError:
+def _rebuild_error(kind: type[CollsimError], state: dict[str, Any]) -> CollsimError:
     error = kind.__new__(kind)
     error.__dict__.update(state)
     error.args = (error.sentence,)
     return error
 
 
-_SPEAKING = (Sentence, CollsimError)
+_HAS_TEXT = (Sentence, CollsimError)
 
 
-def shown(value: object, most: int = _LONGEST_VALUE) -> Words:
-    """A value in a message, as Python writes it and however long it is: the first characters of what somebody gave.
+def format_value(value: object, longest: int = _LONGEST_VALUE) -> Words:
+    """Write a value as Python does, and no more than its first characters, for a message about what somebody gave.
 
-    >>> print(shown("9" * 900_000, 8))
-    '9999999…' of 900,000 characters
+    Args:
+        value: anything.
+        longest: characters that are written.
+
+    Returns:
+        The text, or a sentence where the value is too long or cannot be written.
+
+    Example:
+        >>> print(format_value("9" * 900_000, 8))
+        '9999999…' of 900,000 characters
     """
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return Sentence("a number of {bits:,} bits", bits=value.bit_length())
     try:
-        text = repr(value[:most]) if isinstance(value, str) else repr(value)
-    except Exception:  # long numbers or deep lists inside, or whatever somebody's own class does
+        text = repr(value[:longest]) if isinstance(value, str) else repr(value)
+    except Exception:  # long numbers or deep lists inside, or whatever the class of the value does
         return Sentence("a {kind}", kind=type(value).__name__)
-    if isinstance(value, str) and len(value) > most:
-        return Sentence("{start}…' of {length:,} characters", start=repr(value[: most - 1])[:-1], length=len(value))
-    return text if len(text) <= max(most, _LONGEST_VALUE) + 2 else f"{text[:most]}…"
+    if isinstance(value, str) and len(value) > longest:
+        return Sentence("{start}…' of {length:,} characters", start=repr(value[: longest - 1])[:-1], length=len(value))
+    return text if len(text) <= max(longest, _LONGEST_VALUE) + 2 else f"{text[:longest]}…"
 
 
-def unknown(what: Words, name: object, known: Iterable[str]) -> Sentence:
-    """The sentence for an unknown name, with the nearest known ones (or those that contain it: `"ring"` for
-    `"allreduce_ring"`).
+def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentence:
+    """Say that a name is unknown, with the nearest known ones.
 
-    >>> print(unknown("machine", "dgx-h10", ["dgx-h100", "dgx-1v"]))
-    unknown machine 'dgx-h10'; did you mean 'dgx-h100'?
+    Args:
+        what: what it should be the name of.
+        name: what was given.
+        known: all names that there are. Those that contain the given one count as near, as `"allreduce_ring"` does for
+            `"ring"`.
+
+    Returns:
+        The sentence.
+
+    Example:
+        >>> print(describe_unknown("machine", "dgx-h10", ["dgx-h100", "cluster"]))
+        unknown machine 'dgx-h10'; did you mean 'dgx-h100'?
     """
     names = sorted(known)
-    said = {"what": Sentence.of(what), "name": shown(name, _LONGEST_NAME)}
-    text = name if isinstance(name, str) else str(shown(name))
-    if (
-        len(text) <= _LONGEST_NAME
-    ):  # a longer one is from a damaged file; the search for near names would take its square
-        word = text.lower()
-        short = [n for n in names[:_MOST_COMPARED] if len(n) <= _LONGEST_NAME]
-        from difflib import get_close_matches  # only mistakes need it
-
-        close = get_close_matches(text, short, n=3, cutoff=0.6)
-        close += [n for n in short if len(word) > 2 and word in n.lower() and n not in close][:5]
+    values = {"what": Sentence.from_words(what), "name": format_value(name, _LONGEST_NAME)}
+    text = name if isinstance(name, str) else str(format_value(name))
+    if len(text) <= _LONGEST_NAME:  # a search for names near a longer one, of a damaged file, would take its square
+        close = _find_close_names(text, names)
         if close:
-            return Sentence(
-                "unknown {what} {name}; did you mean {close}?",
-                **said,
-                close=in_a_row(map(repr, close), "{first} or {then}"),
-            )
-    return Sentence("unknown {what} {name}; known: {known}", **said, known=_listed(names))
+            close_names = join_words(map(repr, close), "{first} or {then}")
+            return Sentence("unknown {what} {name}; did you mean {close}?", **values, close=close_names)
+    return Sentence("unknown {what} {name}; known: {known}", **values, known=_list_names(names))
 
 
-def in_a_row(parts: Iterable[Words], joint: str = "{first}, {then}") -> Words:
-    """Several words or sentences one after another, `joint` between each and the next; nothing for none."""
-    said, *others = [*parts] or [""]
+def _find_close_names(name: str, names: list[str]) -> list[str]:
+    from difflib import get_close_matches  # only mistakes need it
+
+    word, short = name.lower(), [known for known in names[:_MOST_COMPARED] if len(known) <= _LONGEST_NAME]
+    close = get_close_matches(name, short, n=3, cutoff=0.6)
+    if len(word) > 2:
+        close += [known for known in short if word in known.lower() and known not in close][:5]
+    return close
+
+
+def join_words(parts: Iterable[Words], joint: str = "{first}, {then}") -> Words:
+    """Put words or sentences one after another.
+
+    Args:
+        parts: the words; nothing is the empty text.
+        joint: a template for two of them, with the fields `first` and `then`.
+
+    Returns:
+        One text or sentence.
+
+    Example:
+        >>> print(join_words(["ring", "tree", "mesh"], "{first} or {then}"))
+        ring or tree or mesh
+    """
+    joined, *others = [*parts] or [""]
     for other in others:
-        said = Sentence(joint, first=said, then=other)
-    return said
+        joined = Sentence(joint, first=joined, then=other)
+    return joined
 
 
-def _listed(names: list[str]) -> Words:
+def _list_names(names: list[str]) -> Words:
     """The names, as many of them as can be read."""
     length = 0
     for count, name in enumerate(names):
@@ -276,27 +358,68 @@ def _listed(names: list[str]) -> Words:
 
 
 def require_word(what: Words, value: object, known: Collection[str], error: type[CollsimError] = CollsimError) -> str:
-    """The value, if it is one of the known words. Raises `error` with the nearest ones for anything else, of whatever
-    type."""
+    """Check that a value is one of the known words.
+
+    Args:
+        what: what the word stands for, for the message.
+        value: what was given, of whatever type.
+        known: the words.
+        error: the class to raise.
+
+    Returns:
+        The value.
+
+    Raises:
+        CollsimError: it is none of them; the message has the nearest ones. It is of the class `error`.
+
+    Example:
+        >>> require_word("engine", "event", ("event", "lockstep"))
+        'event'
+    """
     if not isinstance(value, str) or value not in known:
-        raise error(unknown(what, value, known))
+        raise error(describe_unknown(what, value, known))
     return value
 
 
 def require_list(name: str, values: object, example: str) -> None:
-    """Raises CollsimError for what is no list, with one that is."""
+    """Check that a value is a list or another collection, and no text.
+
+    Args:
+        name: of the parameter.
+        values: what was given.
+        example: a right value, for the message.
+
+    Raises:
+        CollsimError: it is none.
+
+    Example:
+        >>> require_list("sizes", [1, 2], "['1MiB']")
+    """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        why = "{name}={values!r} must be a list, for example {example}"
-        raise CollsimError(why, name=name, values=values, example=example)
+        message = "{name}={values!r} must be a list, for example {example}"
+        raise CollsimError(message, name=name, values=values, example=example)
 
 
 def require_path(value: object, what: Words = "path") -> Path:
-    """A path from a text or a Path. Raises CollsimError for anything else (a number would be taken for an open
-    file)."""
-    if not isinstance(value, (str, os.PathLike)) or isinstance(place := os.fspath(value), bytes):
-        raise CollsimError(
-            "{what}={value!r} is not a path; give a text or a Path, for example 'ring.html'", what=what, value=value
-        )
-    if "\0" in place:
+    """Check that a value is a path: a text or a Path, and no number, which would be taken for an open file.
+
+    Args:
+        value: what was given.
+        what: the parameter's name.
+
+    Returns:
+        The path.
+
+    Raises:
+        CollsimError: it is none.
+
+    Example:
+        >>> require_path("ring.html").suffix
+        '.html'
+    """
+    if not isinstance(value, (str, os.PathLike)) or isinstance(path := os.fspath(value), bytes):
+        message = "{what}={value!r} is not a path; give a text or a Path, for example 'ring.html'"
+        raise CollsimError(message, what=what, value=value)
+    if "\0" in path:
         raise CollsimError("{what}={value!r} is not a path; it has a zero byte in it", what=what, value=value)
-    return Path(place)
+    return Path(path)

@@ -22,7 +22,7 @@ from numbers import Number
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
-from .errors import CollsimError, FormatError, Sentence, Words, require_path, shown
+from .errors import CollsimError, FormatError, Sentence, Words, format_value, require_path
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -36,10 +36,10 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 def refuse(path: Any, where: Words, why: Words | Exception, /, **values: object) -> NoReturn:
     """Raise the FormatError `file, place: reason`; `values` are those of the reason, if it is a template."""
-    place = {"file": Path(path).name, "why": Sentence.of(why, **values)}
+    place = {"file": Path(path).name, "why": Sentence.from_words(why, **values)}
     if not where:
         raise FormatError("{file}: {why}", **place)
-    raise FormatError("{file}, {where}: {why}", **place, where=Sentence.of(where))
+    raise FormatError("{file}, {where}: {why}", **place, where=Sentence.from_words(where))
 
 
 def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
@@ -60,10 +60,12 @@ def read_head(path: Any, most: int) -> bytes:
             source: Any = gzip.GzipFile(fileobj=file) if head == b"\x1f\x8b" else file
             data: bytes = source.read(most)
     except (FileNotFoundError, NotADirectoryError):
-        raise FormatError("no file {path}", path=shown(os.fspath(path))) from None
+        raise FormatError("no file {path}", path=format_value(os.fspath(path))) from None
     except (OSError, EOFError, zlib.error) as error:
         raise FormatError(
-            "{name} cannot be read: {error}", name=shown(Path(path).name or os.fspath(path)), error=_reason(error)
+            "{name} cannot be read: {error}",
+            name=format_value(Path(path).name or os.fspath(path)),
+            error=_reason(error),
         ) from error
     except (TypeError, ValueError) as error:
         raise FormatError("{path!r} is not the path of a file", path=path) from error

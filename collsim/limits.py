@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from .errors import CollsimError, Sentence, Words, in_a_row
+from .errors import CollsimError, Sentence, Words, join_words
 from .units import format_bytes, parse_bytes
 
 #: Bytes. A million GPUs on a fat tree are 1.2 GiB by this count, their halving and doubling 2.5 GiB
@@ -86,11 +86,11 @@ def require(what: Words, extent: Extent, advice: Words, error: type[CollsimError
         ]
         raise error(
             "{what} would take {memory} of memory ({counted}); {most} is the most here, so {advice}",
-            what=Sentence.of(what),
+            what=Sentence.from_words(what),
             memory=_said(extent.memory),
-            counted=in_a_row(said for count, said in counted if count),
+            counted=join_words(said for count, said in counted if count),
             most=_said(most),
-            advice=Sentence.of(advice),
+            advice=Sentence.from_words(advice),
         )
 
 
@@ -98,7 +98,9 @@ def require_few(what: Words, count: int, most: int, advice: Words) -> None:
     """Raises CollsimError for more things than may be made one after another."""
     if count > most:
         why = "{count} {what}; {most:,} is the most, so {advice}"
-        raise CollsimError(why, count=_counted(count), what=Sentence.of(what), most=most, advice=Sentence.of(advice))
+        raise CollsimError(
+            why, count=_counted(count), what=Sentence.from_words(what), most=most, advice=Sentence.from_words(advice)
+        )
 
 
 def _counted(count: int) -> Words:

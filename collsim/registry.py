@@ -24,7 +24,16 @@ from weakref import WeakSet, WeakValueDictionary
 
 from .catalog import Catalog, Row
 from .collective import collective as find_collective
-from .errors import CollsimError, ScheduleError, Sentence, Words, require_path, require_word, shown, unknown
+from .errors import (
+    CollsimError,
+    ScheduleError,
+    Sentence,
+    Words,
+    describe_unknown,
+    format_value,
+    require_path,
+    require_word,
+)
 from .plugins import into, named_things
 from .plugins import load as load_plugins
 from .schedule import HELPERS_ON, Schedule, Step, freeze
@@ -104,7 +113,7 @@ class Algorithm:
         options = self._with_channels(n, options)
         given = self._checked(n, options)
         if (why := self._asked("ranks", n, {})) is not None:
-            raise CollsimError("{name}: ranks={n}: {why}", name=self.name, n=n, why=Sentence.of(why))
+            raise CollsimError("{name}: ranks={n}: {why}", name=self.name, n=n, why=Sentence.from_words(why))
         kind = find_collective(self.collective)
         chunks, helpers = self._counted("chunks", n, given, 1), self._counted("helpers", n, given, 0)
         shown = {k: given[k] for k in options if self.options[k].kind != "topology"}
@@ -226,7 +235,7 @@ class Algorithm:
                 known = ", ".join(self.options) or Sentence("none")
                 raise CollsimError(
                     "{unknown} (its options: {known})",
-                    unknown=unknown(Sentence("option of {name}", name=self.name), name, self.options),
+                    unknown=describe_unknown(Sentence("option of {name}", name=self.name), name, self.options),
                     known=known,
                 )
             full[name] = _checked_option(self, self.options[name], n, value)
@@ -253,7 +262,7 @@ def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any
         return root
     if option.kind == "choice" and (not isinstance(value, Hashable) or value not in option.choices):
         raise CollsimError(
-            unknown(
+            describe_unknown(
                 Sentence("{option} of {name}", option=option.name, name=owner.name), value, map(str, option.choices)
             )
         )
@@ -548,9 +557,9 @@ def algorithms(collective: str | None = None) -> Catalog[Algorithm]:
 
     Example:
         >>> import collsim as cs
-        >>> cs.algorithms("barrier")
-        name                   collective  options  what
-        barrier_dissemination  barrier              Signals at distances 1, 2, 4 ...: log2(n) steps.
+        >>> cs.algorithms("sendrecv")  # doctest: +ELLIPSIS
+        name             collective  options  what
+        sendrecv_direct  sendrecv             ...
     """
     _fetch_all()
     if collective is not None:
@@ -642,7 +651,7 @@ def load(spec: str) -> Algorithm:
     path_text, _, wanted = spec.partition(":")
     path = require_path(path_text)
     if not os.path.isfile(path):  # False too for a name longer than the system takes
-        raise CollsimError("no file {path_text} to load an algorithm from", path_text=shown(path_text))
+        raise CollsimError("no file {path_text} to load an algorithm from", path_text=format_value(path_text))
     before = set(_REGISTRY)
     module_name = f"collsim_loaded_{path.stem}"  # never the name of a real module
     module_spec = importlib.util.spec_from_file_location(module_name, path)
@@ -661,7 +670,7 @@ def load(spec: str) -> Algorithm:
     own = {k: v for k, v in vars(module).items() if isinstance(v, Algorithm) and v.function.__module__ == module_name}
     if wanted:
         if wanted not in own:
-            raise CollsimError(unknown(Sentence("algorithm in {path}", path=path_text), wanted, own))
+            raise CollsimError(describe_unknown(Sentence("algorithm in {path}", path=path_text), wanted, own))
         return own[wanted]
     new = list(own.values()) or [_REGISTRY[k] for k in _REGISTRY.keys() - before - _BUILT_IN.keys()]
     if len(new) != 1:

@@ -162,9 +162,9 @@ class Schedule:
             >>> import collsim as cs
             >>> cs.schedule("broadcast_binomial", ranks=4).to_frame()
                step  src  dst  chunk  into  reduce  channel
-            0     0    0    2      0     0   False        0
-            1     1    0    1      0     0   False        0
-            2     1    2    3      0     0   False        0
+            0     0    0    1      0     0   False        0
+            1     1    0    2      0     0   False        0
+            2     1    1    3      0     0   False        0
         """
         import pandas as pd
 
@@ -515,7 +515,7 @@ def _refuse(label: str, number: int, step: Step, row: int, why: Words, ranks: in
         src=endpoint_named(ranks, s),
         dst=endpoint_named(ranks, d),
         where="" if c == i else Sentence(" into slot {slot}", slot=i),
-        why=Sentence.of(why),
+        why=Sentence.from_words(why),
         step=number,
         rank=d,
         chunk=i,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ScheduleError, shown
+from .errors import ScheduleError, format_value
 
 Ints = npt.NDArray[np.int32]
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
@@ -141,7 +141,9 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
             "repeat(times={times}, shift={shift}, modulus={modulus}): times is 0 or more, modulus 1 or more; "
             "no chunk moves by 2^31"
         )
-        raise ScheduleError(message, times=shown(times), shift=shown(shift), modulus=shown(modulus))
+        raise ScheduleError(
+            message, times=format_value(times), shift=format_value(shift), modulus=format_value(modulus)
+        )
     if step.times != 1:
         raise ScheduleError("a repeated step cannot be repeated again; write its repetitions out first, with at(k)")
     return replace(step.at(0), times=int(times), shift=int(shift), modulus=int(modulus))

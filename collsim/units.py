@@ -15,7 +15,7 @@ from typing import Any, SupportsFloat, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .errors import CollsimError, Sentence, Words, shown
+from .errors import CollsimError, Sentence, Words, format_value
 
 #: A number of bytes, or text with a unit of bytes: `65536`, `"64KiB"`, `"1GB"`.
 ByteSize: TypeAlias = int | np.integer[Any] | str
@@ -65,12 +65,16 @@ def parse_bytes(value: object, what: Words = "nbytes") -> int:
     else:
         size = _plain(value, what)
     if size < 0:
-        raise CollsimError("{what}={value} is negative; a size is 0 bytes or more", what=what, value=shown(value))
+        raise CollsimError(
+            "{what}={value} is negative; a size is 0 bytes or more", what=what, value=format_value(value)
+        )
     if size > MOST_BYTES:
-        raise CollsimError("{what}={value} is more than 1 EiB; is the unit right?", what=what, value=shown(value))
+        raise CollsimError(
+            "{what}={value} is more than 1 EiB; is the unit right?", what=what, value=format_value(value)
+        )
     if abs(size - round(size)) > 1e-6 * max(1.0, size * 1e-9):
         why = "{what}={value} is {size:g} bytes; a size is a whole number of bytes"
-        raise CollsimError(why, what=what, value=shown(value), size=size)
+        raise CollsimError(why, what=what, value=format_value(value), size=size)
     return round(size)
 
 
@@ -84,13 +88,13 @@ def parse_bandwidth(value: object, what: Words = "bandwidth") -> float:
             result = number
         elif rate is None:
             why = "{what}={value} has no time in its unit; write for example '25GB/s' or '400Gbit/s'"
-            raise CollsimError(why, what=what, value=shown(value))
+            raise CollsimError(why, what=what, value=format_value(value))
         else:
             result = number * _byte_factor(rate[1], value, what, bits="b" if rate[2] == "ps" else "")
     else:
         result = _plain(value, what)
     if not result > 0:
-        raise CollsimError("{what}={value} must be more than 0 bytes per second", what=what, value=shown(value))
+        raise CollsimError("{what}={value} must be more than 0 bytes per second", what=what, value=format_value(value))
     return float(result)
 
 
@@ -101,15 +105,18 @@ def parse_time(value: object, what: Words = "alpha") -> float:
         number, unit = _split(value, what)
         if unit and unit not in _SECONDS:
             why = "{what}={value}: unknown unit of time {unit}; use s, ms, us or ns"
-            raise CollsimError(why, what=what, value=shown(value), unit=shown(unit))
+            raise CollsimError(why, what=what, value=format_value(value), unit=format_value(unit))
         result = number * (_SECONDS[unit] if unit else 1.0)
     else:
         result = _plain(value, what)
     if result < 0:
-        raise CollsimError("{what}={value} is negative; a time is 0 s or more", what=what, value=shown(value))
+        raise CollsimError("{what}={value} is negative; a time is 0 s or more", what=what, value=format_value(value))
     if result > _LONGEST:
         raise CollsimError(
-            "{what}={value} is too long; a time is at most {most:g} s", what=what, value=shown(value), most=_LONGEST
+            "{what}={value} is too long; a time is at most {most:g} s",
+            what=what,
+            value=format_value(value),
+            most=_LONGEST,
         )
     return float(result)
 
@@ -121,16 +128,19 @@ def parse_count(value: object, what: Words, least: int = 1) -> int:
     except CollsimError:
         raise
     except ValueError as error:
-        raise CollsimError("{what}={value} is not a whole number", what=what, value=shown(value)) from error
+        raise CollsimError("{what}={value} is not a whole number", what=what, value=format_value(value)) from error
     if number != int(number):
-        raise CollsimError("{what}={value} is not a whole number", what=what, value=shown(value))
+        raise CollsimError("{what}={value} is not a whole number", what=what, value=format_value(value))
     if number < least:
         raise CollsimError(
-            "{what}={value} is too small; {what} is at least {least}", what=what, value=shown(value), least=least
+            "{what}={value} is too small; {what} is at least {least}", what=what, value=format_value(value), least=least
         )
     if number > _MOST_COUNT:
         raise CollsimError(
-            "{what}={value} is too large; {what} is at most {most:,}", what=what, value=shown(value), most=_MOST_COUNT
+            "{what}={value} is too large; {what} is at most {most:,}",
+            what=what,
+            value=format_value(value),
+            most=_MOST_COUNT,
         )
     return int(number)
 
@@ -167,15 +177,18 @@ def size_range(spec: str) -> list[int]:
         return [parse_bytes(parts[0])]
     if len(parts) > 3:
         raise CollsimError(
-            "sizes {spec} must be 'first:last' or 'first:last:factor', for example '1KiB:1GiB:4'", spec=shown(spec)
+            "sizes {spec} must be 'first:last' or 'first:last:factor', for example '1KiB:1GiB:4'",
+            spec=format_value(spec),
         )
     first, last = parse_bytes(parts[0]), parse_bytes(parts[1])
     try:
         factor = float(parts[2] if len(parts[2].strip()) <= _MOST_DIGITS else "") if len(parts) == 3 else 2.0
     except ValueError as error:
-        raise CollsimError("factor {part} in {spec} is not a number", part=shown(parts[2]), spec=shown(spec)) from error
+        raise CollsimError(
+            "factor {part} in {spec} is not a number", part=format_value(parts[2]), spec=format_value(spec)
+        ) from error
     if not factor > 1 or math.isinf(factor) or first <= 0 or last < first:
-        raise CollsimError("sizes {spec} need 0 < first <= last and a finite factor above 1", spec=shown(spec))
+        raise CollsimError("sizes {spec} need 0 < first <= last and a finite factor above 1", spec=format_value(spec))
     sizes: list[int] = []
     size = float(first)
     many = math.log(last / first) > 1e6 * math.log(factor)
@@ -186,7 +199,7 @@ def size_range(spec: str) -> list[int]:
         many = len(sizes) > 10_000
     if many:
         raise CollsimError(
-            "sizes {spec} make more than 10,000 sizes, or a million steps; use a larger factor", spec=shown(spec)
+            "sizes {spec} make more than 10,000 sizes, or a million steps; use a larger factor", spec=format_value(spec)
         )
     return sizes
 
@@ -195,13 +208,13 @@ def _split(text: str, what: Words) -> tuple[float, str]:
     match = _NUMBER.fullmatch(text)
     if match is None:
         why = "{what}={text} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'"
-        raise CollsimError(why, what=what, text=shown(text))
+        raise CollsimError(why, what=what, text=format_value(text))
     if _TOO_LONG.search(match[1]):
         why = "{what}={text} has more than {most} digits in a row"
-        raise CollsimError(why, what=what, text=shown(text), most=_MOST_DIGITS)
+        raise CollsimError(why, what=what, text=format_value(text), most=_MOST_DIGITS)
     number = float(match[1].replace(",", "").replace("_", ""))
     if not math.isfinite(number):
-        raise CollsimError("{what}={text} is not a finite number", what=what, text=shown(text))
+        raise CollsimError("{what}={text} is not a finite number", what=what, text=format_value(text))
     return number, match[2]
 
 
@@ -213,7 +226,7 @@ def _byte_factor(unit: str, text: object, what: Words, bits: str = "") -> float:
             "{what}={text} is ambiguous: write {example:g}{unit}B ({decimal:,.0f} bytes) or {example:g}{upper}iB "
             "({binary:,.0f} bytes)",
             what=what,
-            text=shown(text),
+            text=format_value(text),
             example=example,
             unit=unit,
             decimal=example * _DECIMAL[unit],
@@ -224,23 +237,23 @@ def _byte_factor(unit: str, text: object, what: Words, bits: str = "") -> float:
     if match is None or (match[2] == "b" and not bits):
         hint = Sentence(" (for bits write 'bit')") if match else ""
         why = "{what}={text}: unknown unit {unit}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate"
-        raise CollsimError(why, what=what, text=shown(text), unit=shown(unit), hint=hint)
+        raise CollsimError(why, what=what, text=format_value(text), unit=format_value(unit), hint=hint)
     return _PREFIX[match[1]] / (8 if match[2] in ("bit", "bits", "b") else 1)
 
 
 def _plain(value: object, what: Words) -> float:
     if isinstance(value, bool) or not (isinstance(value, Real) or hasattr(value, "__float__")):
         why = "{what}={value} is a {kind}; give a number or a text with a unit"
-        raise CollsimError(why, what=what, value=shown(value), kind=type(value).__name__)
+        raise CollsimError(why, what=what, value=format_value(value), kind=type(value).__name__)
     assert isinstance(value, SupportsFloat)
     try:
         number = float(value)
     except OverflowError as error:
-        raise CollsimError("{what}={value} is too large a number", what=what, value=shown(value)) from error
+        raise CollsimError("{what}={value} is too large a number", what=what, value=format_value(value)) from error
     except (TypeError, ValueError) as error:
-        raise CollsimError("{what}={value} is not one number", what=what, value=shown(value)) from error
+        raise CollsimError("{what}={value} is not one number", what=what, value=format_value(value)) from error
     if not math.isfinite(number):
-        raise CollsimError("{what}={value} is not a finite number", what=what, value=shown(value))
+        raise CollsimError("{what}={value} is not a finite number", what=what, value=format_value(value))
     return number
 
 
@@ -248,12 +261,12 @@ def _number(value: object, what: str) -> float:
     """What is to be shown: any one number, infinity and NaN too."""
     if isinstance(value, (str, bool)) or not hasattr(value, "__float__"):
         raise CollsimError(
-            "{what}={value} is a {kind}; give a number", what=what, value=shown(value), kind=type(value).__name__
+            "{what}={value} is a {kind}; give a number", what=what, value=format_value(value), kind=type(value).__name__
         )
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise CollsimError("{what}={value} is not one number", what=what, value=shown(value)) from error
+        raise CollsimError("{what}={value} is not one number", what=what, value=format_value(value)) from error
 
 
 def _three(number: float) -> str:

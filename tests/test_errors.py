@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 import collsim as cs
 from collsim import chinese
 from collsim.chinese import CATALOGUE
-from collsim.errors import CollsimError, FormatError, ScheduleError, Sentence, in_a_row, shown, unknown
+from collsim.errors import (
+    CollsimError,
+    FormatError,
+    ScheduleError,
+    Sentence,
+    describe_unknown,
+    format_value,
+    join_words,
+)
 from collsim.registry import _REGISTRY
 from collsim.sandbox.attempt import Translated
 from collsim.sandbox.fence import NoWalls
@@ -33,14 +41,14 @@ SPEAKERS = {
     "FormatError": (0,),
     "UnverifiedError": (0,),
     "Sentence": (0,),
-    "Sentence.of": (0,),
+    "Sentence.from_words": (0,),
     "error": (0,),  # the class that `limits.require` was given
     "wrong": (0,),
     "refuse": (1, 2),
     "_refuse": (4,),
-    "unknown": (0,),
+    "describe_unknown": (0,),
     "require_word": (0,),
-    "in_a_row": (1,),
+    "join_words": (1,),
     "require": (0, 2),
     "_require_small": (3,),
     "require_few": (0, 3),
@@ -119,7 +127,7 @@ def choices(node, texts):
 
 def templates():
     """Every template, and where it stands."""
-    found = {in_a_row.__defaults__[0]: "errors.py"}
+    found = {join_words.__defaults__[0]: "errors.py"}
     return found | {said.value: where for where, _, _, said in spoken() if is_text(said) and said.value}
 
 
@@ -204,8 +212,8 @@ def test_a_sentence_inside_another_is_said_in_the_same_language():
     inner = CollsimError("{name} is not a rank", name=9)
     outer = FormatError("{file}: {why}", file="a.csv", why=inner)
     assert (str(outer), outer.text("zh")) == ("a.csv: 9 is not a rank", "a.csv：9 is not a rank")
-    assert (str(in_a_row("abc")), in_a_row("abc").text("zh")) == ("a, b, c", "a、b、c")
-    assert str(in_a_row([])) == ""
+    assert (str(join_words("abc")), join_words("abc").text("zh")) == ("a, b, c", "a、b、c")
+    assert str(join_words([])) == ""
 
 
 def test_steps_are_counted_from_one_in_sentences_and_from_zero_in_attributes(algorithm_of):
@@ -257,7 +265,7 @@ class Odd:
         CollsimError("{a!r} and {b:,} and {c}", a="{b}", b=12345, c=np.int64(3)),
         ScheduleError(Translated("no {such} thing", "没有 {such}"), step=2),
         ScheduleError("{label}, step {step}: {why}", label="x(4)", why=Sentence("rank {rank}", rank=1), step=0, rank=1),
-        CollsimError(unknown("machine", "dgx-h10", ["dgx-h100"])),
+        CollsimError(describe_unknown("machine", "dgx-h10", ["dgx-h100"])),
         CollsimError("{value!r} is not a schedule", value=lambda n: n),
         CollsimError("{error}", error=FormatError("{file}: {why}", file="a", why=OSError(2, "gone"))),
         NoWalls(),
@@ -297,4 +305,4 @@ def test_a_value_that_cannot_be_written_is_named_by_its_type():
     assert str(CollsimError("got {value!r}", value=Odd())) == "got a Odd"
     assert str(CollsimError("got {n:,} of {m}", n="many", m=3)) == "got many of 3"
     assert str(CollsimError("got {n}", n=10**5000)) == "got a number of 16,610 bits"
-    assert str(shown("9" * 900)).endswith("of 900 characters")
+    assert str(format_value("9" * 900)).endswith("of 900 characters")

@@ -162,7 +162,7 @@ def require_one_collective(who: Words, runs: Sequence[tuple[str, str]]) -> None:
         if collective(other_collective).name != collective(first_collective).name:
             raise CollsimError(
                 "{who} wants runs of one collective: {first} is for {first_collective}, {other} for {other_collective}",
-                who=Sentence.of(who),
+                who=Sentence.from_words(who),
                 first=first,
                 first_collective=first_collective,
                 other=other,

@@ -10,7 +10,7 @@ import typer
 import collsim as cs
 from collsim.bar import told
 from collsim.catalog import format_cell
-from collsim.errors import CollsimError, unknown
+from collsim.errors import CollsimError, describe_unknown
 from collsim.registry import find
 
 from .options import AlgorithmName, Json, Load, Progress, algorithm_of, own_options, wanted
@@ -31,7 +31,7 @@ def list_(
 ) -> None:
     """What there is: algorithms, machines, topologies, collectives, models, file formats."""
     if what not in _LISTS:
-        raise CollsimError(unknown("list", what, _LISTS))
+        raise CollsimError(describe_unknown("list", what, _LISTS))
     rows = _LISTS[what]()
     if as_json:
         print_json(rows)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..collective import collective as find_collective
-from ..errors import CollsimError, Sentence, unknown
+from ..errors import CollsimError, Sentence, describe_unknown
 from ..files import read_text, refuse
 from ..schedule import Schedule, Step, copy, freeze, pipeline_chunks, reduce, together
 from ..trees import depths
@@ -91,7 +91,7 @@ class NcclJob:
 
     def _require(self, chosen: str, collective: str, root: int, pieces: int) -> None:
         if chosen not in _ABLE:
-            raise CollsimError(unknown("algorithm of a job", chosen, _ABLE))
+            raise CollsimError(describe_unknown("algorithm of a job", chosen, _ABLE))
         able = _ABLE[chosen]
         if collective not in able:
             why = "NCCL has no {chosen} for {name}; it has one for {able}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..bar import told
-from ..errors import CollsimError, shown
+from ..errors import CollsimError, format_value
 from ..topology import Topology
 from ..train import Parallel, StepTrace, ddp, training_step
 from ..train.workload.model import Layer, Model
@@ -87,7 +87,7 @@ def equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
     count = parse_count(count, "layers")
     if count > MOST_LAYERS:
         why = "{what}={value} is too large; {what} is at most {most:,}"
-        raise CollsimError(why, what="layers", value=shown(count), most=MOST_LAYERS)
+        raise CollsimError(why, what="layers", value=format_value(count), most=MOST_LAYERS)
     sizes = parse_bytes(nbytes), parse_bytes(activations, "activations")
     for size in sizes:
         if size % _ITEM:

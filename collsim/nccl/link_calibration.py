@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, in_a_row, unknown
+from ..errors import CollsimError, describe_unknown, join_words
 from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.calibrated import LinkFigures, Measured, Residue, calibrated
@@ -112,7 +112,7 @@ class Calibration:
         said."""
         found = predict(collective, self.machine, nbytes, links=self.links, **environment)
         settings = select_pinned_settings(environment)
-        guessed = in_a_row(
+        guessed = join_words(
             find_extrapolations(self.fitted_on, found.facts, found.collective, found.nbytes, settings),
             "{first}; {then}",
         )
@@ -175,7 +175,7 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
             "calibrate wants columns collective, nbytes and time; {missing} is missing", missing=", ".join(missing)
         )
     if strange := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
-        raise CollsimError(unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
+        raise CollsimError(describe_unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
     facts = read_facts(machine)
     usable = _usable(measured, facts)
     if len(usable) < 4:

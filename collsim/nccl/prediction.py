@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from ..errors import CollsimError, Sentence, unknown
+from ..errors import CollsimError, Sentence, describe_unknown
 from ..topology import Topology
 from ..topology.assumed import assumptions
 from ..topology.calibrated import Measured
@@ -379,7 +379,7 @@ def parse_collective(collective: str) -> str:
     plain = {k.replace("_", ""): k for k in BUSBW}
     key = str(collective).lower().replace("_", "").replace("-", "").removesuffix("perf")
     if key not in plain:
-        raise CollsimError(unknown("collective of nccl-tests", collective, BUSBW))
+        raise CollsimError(describe_unknown("collective of nccl-tests", collective, BUSBW))
     return plain[key]
 
 
@@ -435,7 +435,7 @@ def _level(variable: str, value: object, usual: str) -> str:
     name = numbers.get(text, text.upper())
     if name not in c.PATH_TYPES:
         raise CollsimError(
-            unknown(
+            describe_unknown(
                 Sentence("value of {variable}", variable=variable), value, ("LOC", "NVL", "PIX", "PXB", "PHB", "SYS")
             )
         )

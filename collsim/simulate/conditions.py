@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, require_word, unknown
+from ..errors import CollsimError, describe_unknown, require_word
 from ..topology import Topology
 from ..units import Bandwidth, ByteSize, Duration, parse_bandwidth, parse_bytes, parse_count, parse_time
 
@@ -140,7 +140,7 @@ def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
     known = {f.name for f in fields(Conditions)}
     for name in options:
         if name not in known:
-            raise CollsimError(unknown("option of engine 'event'", name, known))
+            raise CollsimError(describe_unknown("option of engine 'event'", name, known))
     given = {name: value for name, value in options.items() if value is not None}
     require_word("sharing", given.get("sharing", "fair"), SHARING)
     _require_switches(given)

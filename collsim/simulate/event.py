@@ -49,7 +49,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, ScheduleError, Sentence, Words, in_a_row
+from ..errors import CollsimError, ScheduleError, Sentence, Words, join_words
 from ..limits import most_memory
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
@@ -318,7 +318,7 @@ def _stuck(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.bool_]) -> 
     return ScheduleError(
         "{label} cannot end: {names}{more}, which waits for the first of them",
         label=schedule.label,
-        names=in_a_row(names, "{first} waits for {then}"),
+        names=join_words(names, "{first} waits for {then}"),
         more=more,
         step=int(first["step"]),
         rank=int(first["src"]),

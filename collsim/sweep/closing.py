@@ -17,7 +17,7 @@ import numpy as np
 
 from ..analysis.standing import standing
 from ..cuts import Cut
-from ..errors import CollsimError, Sentence, Words, in_a_row
+from ..errors import CollsimError, Sentence, Words, join_words
 from ..faults import require_right
 from ..registry import algorithms, schedule
 from ..schedule import Schedule
@@ -234,7 +234,7 @@ def _sentences(race: SynthesisRace) -> Iterator[Sentence]:
     if rivals:
         rivals.sort(key=lambda name: standing(race.runs[name].time, name))
         against = [_against(time, race.runs[name].time, _named(name, race.runs[name])) for name in rivals]
-        others = in_a_row(against, "{first}; {then}")
+        others = join_words(against, "{first}; {then}")
         yield Sentence("The synthesized schedule takes {time}; {others}.", time=format_time(time), others=others)
     for name in rivals:
         if race.runs[name].time > time * _EQUAL:
@@ -271,11 +271,11 @@ def _gain(race: SynthesisRace, name: str) -> Iterator[Sentence]:
     told = [reason for reason in sorted(reasons, key=lambda r: -r[0]) if reason[0] > _TOLD * saved]
     if not told:
         return
-    why = in_a_row([say(race, name, seconds) for seconds, say in told], "{first}; {then}")
+    why = join_words([say(race, name, seconds) for seconds, say in told], "{first}; {then}")
     over = {"saved": format_time(saved), "rival": _named(name, other)}
     gain = Sentence("Where the gain of {saved} over {rival} comes from: {why}.", why=why, **over)
     lost = [_PARTS[say](format_time(-seconds)) for seconds, say in reasons if -seconds > _TOLD * saved]
-    yield gain + Sentence(" It gives back {paid}.", paid=in_a_row(lost)) if lost else gain
+    yield gain + Sentence(" It gives back {paid}.", paid=join_words(lost)) if lost else gain
 
 
 def _of_cut(race: SynthesisRace, name: str, seconds: float) -> Sentence:
@@ -367,7 +367,7 @@ def _remains(race: SynthesisRace) -> Sentence:
         ),
     ]
     told = [said for seconds, said in sorted(causes, key=lambda c: -c[0]) if seconds > _TOLD * excess]
-    why = in_a_row(told, "{first}; {then}")
+    why = join_words(told, "{first}; {then}")
     gap = f"{trace.gap:.3g}"
     return Sentence("It stays at {gap} times the lower bound of {bound}: {why}.", gap=gap, bound=bound, why=why)
 

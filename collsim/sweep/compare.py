@@ -10,7 +10,7 @@ from ..analysis.differences import Comparison
 from ..analysis.differences import compare as compare_runs
 from ..analysis.standing import in_order
 from ..collective import collectives
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, describe_unknown
 from ..registry import Algorithm, algorithms, find
 from ..simulate import Trace
 from ..simulate.variants import Search
@@ -109,7 +109,7 @@ def compare(
         return compare_ways(a, b, parallel, options, executor=executor, progress=progress)
     if parallel is not None or step:
         if isinstance(b, Topology) and isinstance(a, str) and a not in collectives():
-            raise CollsimError(unknown("model or collective", a, [*_model_names(), *collectives()]))
+            raise CollsimError(describe_unknown("model or collective", a, [*_model_names(), *collectives()]))
         what = "parallel" if parallel is not None else next(iter(step))
         why = "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)"
         raise CollsimError(why, what=what)

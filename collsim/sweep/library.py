@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, describe_unknown
 from ..topology import Topology
 
 #: Its name among algorithms, and among engines: no schedule of ours is simulated.
@@ -27,7 +27,7 @@ def check_settings(collectives: Iterable[str], settings: dict[str, Any]) -> None
     known = [name for name in inspect.signature(predict).parameters if name.startswith("NCCL_")]
     for setting in settings:
         if setting not in known:
-            raise CollsimError(unknown("setting of NCCL", setting, known))
+            raise CollsimError(describe_unknown("setting of NCCL", setting, known))
 
 
 def predicted(collective: str, topology: Topology, nbytes: int, settings: dict[str, Any]) -> dict[str, Any]:

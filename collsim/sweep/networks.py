@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollsimError, TopologyError, unknown
+from ..errors import CollsimError, TopologyError, describe_unknown
 from ..limits import require_few
 from ..topology import NETWORKS, Topology, machine, machines
 from ..topology.spec import parse_topology
@@ -56,7 +56,7 @@ def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
     elif "network" in entry:
         texts = _listed(entry.pop("network"))
         if entry:
-            raise TopologyError(unknown("key of a network", next(iter(entry)), EDITS))
+            raise TopologyError(describe_unknown("key of a network", next(iter(entry)), EDITS))
         return [_edited(network, edits) for text in texts for network in _one(text)]
     else:
         raise TopologyError("topology {entry!r} has no 'machine' and no 'network'", entry=entry)

@@ -33,7 +33,7 @@ from typing import Any
 
 from ..collective import collective as find_collective
 from ..dtypes import itemsize
-from ..errors import CollsimError, FormatError, require_word, unknown
+from ..errors import CollsimError, FormatError, describe_unknown, require_word
 from ..files import read_text
 from ..registry import find
 from ..simulate import ENGINES
@@ -74,7 +74,9 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     for key in plan:
         if key not in known:
             why = "{name}, line {line}: {unknown}"
-            raise FormatError(why, name=place.name, line=lines.get(str(key), 1), unknown=unknown("key", key, known))
+            raise FormatError(
+                why, name=place.name, line=lines.get(str(key), 1), unknown=describe_unknown("key", key, known)
+            )
     if "topology" not in plan:
         raise FormatError("{name}: a plan needs a topology, for example 'topology: [switch(64)]'", name=place.name)
     arguments = {}
@@ -116,7 +118,7 @@ def _require_known(key: str, entry: Any) -> None:
 def _require_known_topology(entry: Any) -> None:
     """A machine or a network by name, alone or with its options."""
     if isinstance(entry, str) and entry not in machines() and (name := entry.partition("(")[0]) not in NETWORKS:
-        raise CollsimError(unknown("topology", name, [*machines(), *NETWORKS]))
+        raise CollsimError(describe_unknown("topology", name, [*machines(), *NETWORKS]))
     if isinstance(entry, dict) and isinstance(name := entry.get("machine", ""), str) and name:
         require_word("machine", name, machines())
 

@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CollsimError, Sentence, require_word, unknown
+from ..errors import CollsimError, Sentence, describe_unknown, require_word
 from ..limits import MOST_SCENARIOS, require_few
 from ..topology import Topology
 from .networks import fingerprint, networks
@@ -84,7 +84,7 @@ def steps(
     named = {name: value for name, value in options.items() if value is not None}
     for name in named:
         if name not in (*SEVERAL, *SINGLE):
-            raise CollsimError(unknown("option of a training step", name, (*SEVERAL, *SINGLE)))
+            raise CollsimError(describe_unknown("option of a training step", name, (*SEVERAL, *SINGLE)))
     require_filter(where)
     if not named.keys() & {"batch", "micro_batch"}:
         raise CollsimError("say how many samples: batch=256 (over all GPUs), or micro_batch=32 (of one)")

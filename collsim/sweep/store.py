@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CollsimError, FormatError, require_path, shown
+from ..errors import CollsimError, FormatError, format_value, require_path
 from ..files import format_csv, replacing, require_writable_file
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Store:
         """What cannot be read as the rows of a sweep."""
         why = "{place} is not a store of results, or damaged: {why}; give another name, or remove it"
         place = self.place if self.part is None else self.part
-        return FormatError(why, place=place, why=shown(str(error) or type(error).__name__, 200))
+        return FormatError(why, place=place, why=format_value(str(error) or type(error).__name__, 200))
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
         """Append rows; one that is there already is replaced. Raises FormatError where the disk is full, another sweep

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..collective import collective, collectives
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, describe_unknown
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
@@ -35,7 +35,7 @@ def check_options(names: Iterable[str], options: Iterable[str]) -> None:
             raise CollsimError(why, name=name, known=", ".join(filter(can_be, collectives())))
     for option in options:
         if option not in OPTIONS:
-            raise CollsimError(unknown("option of synthesis", option, OPTIONS))
+            raise CollsimError(describe_unknown("option of synthesis", option, OPTIONS))
 
 
 def timed(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import CollsimError, ScheduleError, TopologyError, unknown
+from ..errors import CollsimError, ScheduleError, TopologyError, describe_unknown
 from ..schedule import Schedule, Step, freeze
 from ..simulate import Trace, simulate
 from ..units import format_time, parse_count
@@ -55,7 +55,7 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
     """
     ways = {**_SCHEDULES, **_MACHINES}
     if how not in ways:
-        raise CollsimError(unknown("way to break a run", how, ways))
+        raise CollsimError(describe_unknown("way to break a run", how, ways))
     language(lang)
     if not 0 < len(trace.schedule) <= _MOST_TRANSFERS or not trace.time:
         why = "{trace!r} cannot be broken: it needs 1 to {most:,} transfers that cross a link"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import CollsimError, unknown
+from ..errors import CollsimError, describe_unknown
 
 Text = tuple[str, str]  #: the same sentence in English and Chinese
 LANGUAGES = ("en", "zh")
@@ -11,5 +11,5 @@ LANGUAGES = ("en", "zh")
 def language(lang: str) -> str:
     """The language itself. Raises CollsimError for one that is not spoken here."""
     if lang not in LANGUAGES:
-        raise CollsimError(unknown("language", lang, LANGUAGES))
+        raise CollsimError(describe_unknown("language", lang, LANGUAGES))
     return lang

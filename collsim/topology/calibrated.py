@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Sentence, TopologyError, unknown
+from ..errors import Sentence, TopologyError, describe_unknown
 from .network import Cable, Links, Topology
 
 
@@ -96,7 +96,7 @@ def calibrated(topology: Topology, found: Measured) -> Topology:
     kinds = sorted({c.kind for c in topology.links.cables})
     if strange := sorted(set(found.links) - set(kinds)):
         why = "{name} has no links of that kind: {unknown}"
-        raise TopologyError(why, name=topology.name, unknown=unknown("kind", strange[0], kinds))
+        raise TopologyError(why, name=topology.name, unknown=describe_unknown("kind", strange[0], kinds))
     name = topology.name if "calibration" in topology.facts else f"{topology.name}, calibrated"
     before = len(topology.facts.get("calls", ()))
     facts = MappingProxyType({**topology.facts, "calibration": found, "calls before": before})

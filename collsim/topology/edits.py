@@ -16,7 +16,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, Sentence, TopologyError, unknown
+from ..errors import CollsimError, Sentence, TopologyError, describe_unknown
 from ..units import format_bandwidth, format_time, parse_bandwidth, parse_time
 from .graph import Shortest, listed, require_connected
 from .network import Cable, Floats, Links, Router, Topology
@@ -74,7 +74,7 @@ def scaled(topology: Topology, kind: str | None, by: float) -> Topology:
     kinds = sorted({c.kind for c in links.cables})
     if kind is not None and (not isinstance(kind, str) or kind not in kinds):
         why = "{name} has no links of that kind: {unknown}"
-        raise TopologyError(why, name=topology.name, unknown=unknown("kind", kind, kinds))
+        raise TopologyError(why, name=topology.name, unknown=describe_unknown("kind", kind, kinds))
     chosen = np.array([kind is None or c.kind == kind for c in links.cables], bool)
     rate = np.where(chosen[links.cable], links.bandwidth * by, links.bandwidth)
     cables = tuple(_times(c, by) if yes else c for c, yes in zip(links.cables, chosen, strict=True))

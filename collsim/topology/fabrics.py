@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Sentence, TopologyError, shown, unknown
+from ..errors import Sentence, TopologyError, describe_unknown, format_value
 from ..limits import Extent, require
 from ..units import parse_count
 from .generic import Around, Groups
@@ -200,7 +200,7 @@ class _Asked:
         value = self.take("oversubscription", 1)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1e6:
             why = "oversubscription={value} must be a number above 0; 2 halves the way up of every leaf"
-            raise TopologyError(why, value=shown(value))
+            raise TopologyError(why, value=format_value(value))
         return float(value)
 
 
@@ -275,12 +275,16 @@ def _grid(asked: _Asked) -> Fabric:
     dims = asked.take("dims", _nearly_square(asked.nodes))
     if not isinstance(dims, tuple | list):
         why = "dims={dims} must be a list of sizes, for example dims={example}"
-        raise TopologyError(why, dims=shown(dims), example=_nearly_square(asked.nodes))
+        raise TopologyError(why, dims=format_value(dims), example=_nearly_square(asked.nodes))
     sizes = tuple(parse_count(d, "dims") for d in dims)
     if math.prod(sizes) != asked.nodes:
         why = "dims={dims} hold {product} nodes, not {nodes}; a {name} has one router per node"
         raise TopologyError(
-            why, dims=shown(tuple(dims)), product=shown(math.prod(sizes)), nodes=asked.nodes, name=asked.name
+            why,
+            dims=format_value(tuple(dims)),
+            product=format_value(math.prod(sizes)),
+            nodes=asked.nodes,
+            name=asked.name,
         )
     asked.require(asked.nodes, asked.nodes * len(sizes))
     node = np.arange(asked.nodes)
@@ -351,7 +355,7 @@ def fabric(name: str, nodes: int, cards: int, cable: Cable, **options: Any) -> F
     fit."""
     name = str(name).lower().replace("_", "-")
     if name not in _BUILDERS:
-        raise TopologyError(unknown("fabric", name, _BUILDERS))
+        raise TopologyError(describe_unknown("fabric", name, _BUILDERS))
     asked = _Asked(name, nodes, cards, cable, dict(options))
     built = _BUILDERS[name](asked)
     left = {k: v for k, v in asked.options.items() if v is not None and not (k == "oversubscription" and v == 1)}

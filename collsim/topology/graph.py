@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, Sentence, TopologyError, Words, unknown
+from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown
 from ..units import format_bandwidth, parse_bandwidth, parse_time
 from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Topology
 
@@ -150,7 +150,9 @@ def _kinds(nodes: Mapping[Any, Mapping[str, Any]]) -> npt.NDArray[np.int8]:
         given = ["gpu"] * len(nodes)
     for node, kind in zip(nodes, given, strict=True):
         if kind is not None and (not isinstance(kind, str) or kind not in DEVICE_KINDS):
-            raise TopologyError("node {node!r}: {unknown}", node=node, unknown=unknown("kind", kind, DEVICE_KINDS))
+            raise TopologyError(
+                "node {node!r}: {unknown}", node=node, unknown=describe_unknown("kind", kind, DEVICE_KINDS)
+            )
     return np.array([DEVICE_KINDS.index(kind or "switch") for kind in given], np.int8)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import Sentence, TopologyError, Words, unknown
+from ..errors import Sentence, TopologyError, Words, describe_unknown
 from ..units import format_bandwidth, format_time
 
 if TYPE_CHECKING:
@@ -367,7 +367,7 @@ class Topology:
             return self.devices.name.index(str(name))
         except ValueError:
             raise TopologyError(
-                "{name}: {unknown}", name=self.name, unknown=unknown("device", name, self.devices.name[:5000])
+                "{name}: {unknown}", name=self.name, unknown=describe_unknown("device", name, self.devices.name[:5000])
             ) from None
 
     def link_name(self, link: int) -> str:

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ..errors import Sentence, TopologyError, unknown
+from ..errors import Sentence, TopologyError, describe_unknown
 from ..limits import Extent, require
 from ..units import parse_count
 from .graph import Shortest
@@ -56,7 +56,7 @@ def with_helpers(
         why = "{count:,} helpers are more than {most:,}, the most that a topology may have"
         raise TopologyError(why, count=count, most=_MOST_HELPERS)
     if not isinstance(on, str) or on not in ("host", "switch"):
-        raise TopologyError(unknown("place for a helper", on, ("host", "switch")))
+        raise TopologyError(describe_unknown("place for a helper", on, ("host", "switch")))
     if more <= 0:
         return topology
     if isinstance(topology.router, HasMemory):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..errors import TopologyError, unknown
+from ..errors import TopologyError, describe_unknown
 from .network import DEVICE_KINDS, Cable
 
 #: NCCL's path types, best first; `LEVELS[t]` is the name of type t.
@@ -93,7 +93,7 @@ class Machine:
             if cable.kind not in _LINK_TYPE:
                 why = "{a} to {b}: {unknown}"
                 raise TopologyError(
-                    why, a=a, b=b, unknown=unknown("kind of cable inside a machine", cable.kind, _LINK_TYPE)
+                    why, a=a, b=b, unknown=describe_unknown("kind of cable inside a machine", cable.kind, _LINK_TYPE)
                 )
 
     def __str__(self) -> str:

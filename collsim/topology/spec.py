@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..errors import TopologyError, unknown
+from ..errors import TopologyError, describe_unknown
 from .network import Topology
 
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -28,7 +28,7 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
         raise TopologyError(why, text=text[:80])
     name, inside = match[1], match[2] or ""
     if name not in builders:
-        raise TopologyError(unknown("topology", name, builders))
+        raise TopologyError(describe_unknown("topology", name, builders))
     values: list[Any] = []
     keywords: dict[str, Any] = {}
     for part in filter(None, (p.strip() for p in inside.split(","))):

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..errors import CollsimError, Sentence, in_a_row, require_word, unknown
+from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import format_bytes, format_time, parse_bytes, parse_count
@@ -360,7 +360,7 @@ def _require_memory(trace: StepTrace) -> None:
     need = sum(held.values())
     if need <= room:
         return
-    listed = in_a_row(
+    listed = join_words(
         Sentence("{kind} {size}", kind=KINDS[kind], size=format_bytes(size))
         for kind, size in sorted(held.items(), key=lambda item: -item[1])
         if size
@@ -451,7 +451,7 @@ def changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
                 given["micro_batch" if name == "batch" else "batch"] = None
         else:
             raise CollsimError(
-                unknown(
+                describe_unknown(
                     Sentence("change of a step with {parallel}", parallel=request.parallel.says),
                     name,
                     [*given, *options, "first_step"],

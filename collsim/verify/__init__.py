@@ -105,7 +105,7 @@ def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
         has, how = Sentence("something else"), Sentence("{error}.", error=too_many)
     else:
         last = writes[rank, slot][-1]
-        has = Sentence.of(format_terms(last.terms, slot))
+        has = Sentence.from_words(format_terms(last.terms, slot))
         how = Sentence("No step writes it.") if last.step < 0 else Sentence("It was never replaced.")
         if found is None:
             found = begun(schedule, (rank, slot), want, writes)

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Any
 
 import collsim as cs
-from collsim.errors import CollsimError, Sentence, unknown
+from collsim.errors import CollsimError, Sentence, describe_unknown
 from collsim.registry import Option, find
 from collsim.simulate import ENGINES, SHARING, Engine
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
@@ -117,7 +117,7 @@ def one_of(what: str, known: Callable[[], Any]) -> Callable[[str], str]:
 
 def _named(what: str, known: Callable[[], Any], text: str) -> str:
     if text not in known():
-        raise CollsimError(unknown(what, shortened(text), known()))
+        raise CollsimError(describe_unknown(what, shortened(text), known()))
     return text
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...collective import collective
-from ...errors import FormatError, ScheduleError, unknown
+from ...errors import FormatError, ScheduleError, describe_unknown
 from ...schedule import Schedule, Step
 from .interpret import COLLECTIVES, Meaning, interpret
 from .program import Block, GpuProgram, Instruction, Program, ProgramLimits, over_limits
@@ -93,13 +93,13 @@ def _first_right(
 def _require_expressible(schedule: Schedule, kind: str, protocol: str) -> None:
     label = schedule.label
     if kind not in COLLECTIVES:
-        known = unknown("collective", kind, COLLECTIVES)
+        known = describe_unknown("collective", kind, COLLECTIVES)
         raise ScheduleError("{label}: MSCCL has no such collective: {unknown}", label=label, unknown=known)
     if schedule.endpoints > schedule.ranks:
         why = "{label} has {helpers} helper endpoints; MSCCL runs on the ranks alone"
         raise ScheduleError(why, label=label, helpers=schedule.endpoints - schedule.ranks)
     if protocol not in ("Simple", "LL", "LL128"):
-        raise ScheduleError(unknown("protocol", protocol, ("Simple", "LL", "LL128")))
+        raise ScheduleError(describe_unknown("protocol", protocol, ("Simple", "LL", "LL128")))
     if len(schedule) > _MOST_TRANSFERS:
         why = "{label} has {transfers:,} transfers; a program of the runtime has at most {most:,}"
         raise ScheduleError(why, label=label, transfers=len(schedule), most=_MOST_TRANSFERS)

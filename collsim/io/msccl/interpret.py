@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ...collective import EVERY, NOTHING, Collective, collective
-from ...errors import FormatError, Sentence, Words, in_a_row
+from ...errors import FormatError, Sentence, Words, join_words
 from ...files import refuse
 from ...verify.contributions import MANY, Terms, add_terms, draw_weights, format_terms
 from .program import BUFFERS, Block, Instruction, Program, at
@@ -282,7 +282,7 @@ class _Machine:
         raise FormatError(
             "{path}: deadlock: {shown}; and so round in a circle",
             path=_file(self.path),
-            shown=in_a_row(shown, "{first}; {then}"),
+            shown=join_words(shown, "{first}; {then}"),
         )
 
     def waits_for(self, spot: Spot) -> tuple[Sentence, tuple[int, int]]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, describe_unknown
 
 _ON = (("gloo", "cpu"), ("gloo", "gpu"), ("mpi", "cpu"), ("mpi", "gpu"), ("nccl", "cpu"), ("nccl", "gpu"))
 #: What PyTorch's documentation says: operation -> yes, no, or ? (only with an MPI that was built for GPUs) on each of
@@ -45,9 +45,11 @@ def get_support(backend: str, operation: str, device: str) -> str:
     Raises CollsimError for another word.
     """
     if operation not in _TABLE:
-        raise CollsimError(unknown("operation of torch.distributed", operation, _TABLE))
+        raise CollsimError(describe_unknown("operation of torch.distributed", operation, _TABLE))
     if (backend, device) not in _ON:
-        raise CollsimError(unknown("backend and device", f"{backend} {device}", [" ".join(pair) for pair in _ON]))
+        raise CollsimError(
+            describe_unknown("backend and device", f"{backend} {device}", [" ".join(pair) for pair in _ON])
+        )
     return _WORDS[_TABLE[operation].replace(" ", "")[_ON.index((backend, device))]]
 
 
@@ -110,7 +112,7 @@ def parse_tensor_device(tensors: object, places: Sequence[str]) -> str:
     """Where tensors live; `cuda` is `gpu`. Raises CollsimError for any other word."""
     word = str(tensors).lower()
     if (place := "gpu" if word == "cuda" else word) not in places:
-        raise CollsimError(unknown("place of tensors", tensors, places))
+        raise CollsimError(describe_unknown("place of tensors", tensors, places))
     return place
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, describe_unknown
 from ...topology import Topology
 from ...units import parse_bytes, parse_count
 from ..machine.facts import PCIE_GBPS, Facts
@@ -107,7 +107,7 @@ def choose_gloo_algorithm(collective: str, ranks: Any, nbytes: Any, *, bcube: bo
     """
     name, n, size = parse_collective(collective), parse_count(ranks, "ranks"), parse_bytes(nbytes)
     if name not in _RUNS:
-        raise CollsimError(unknown("collective that Gloo is described for", name, _RUNS))
+        raise CollsimError(describe_unknown("collective that Gloo is described for", name, _RUNS))
     if n < 2:
         raise CollsimError("ranks={n}: with one rank nothing is sent; use 2 or more", n=n)
     if bcube and name != "allreduce":

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, describe_unknown
 from ...units import parse_bytes, parse_count
 from ..machine.machine_words import parse_network
 from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interval, compute_shares
@@ -76,9 +76,9 @@ def choose_mpi_algorithm(
     Raises CollsimError for an unknown library or collective, and fewer than 2 ranks.
     """
     if library not in LIBRARIES:
-        raise CollsimError(unknown("MPI library", library, LIBRARIES))
+        raise CollsimError(describe_unknown("MPI library", library, LIBRARIES))
     if collective not in _OPERATIONS:
-        raise CollsimError(unknown("collective of MPI", collective, _OPERATIONS))
+        raise CollsimError(describe_unknown("collective of MPI", collective, _OPERATIONS))
     n, size = parse_count(ranks, "ranks"), parse_bytes(nbytes)
     if n < 2:
         raise CollsimError("ranks={n}: with one rank nothing is chosen; use 2 or more", n=n)

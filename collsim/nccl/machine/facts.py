@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, describe_unknown
 from .wired_nodes import WiredNodes
 
 #: How GPUs of a node reach one another. `host` is staged through host memory, `xgmi` is AMD's mesh.
@@ -173,11 +173,11 @@ class Facts:
                 "{ranks} ranks on {nodes} nodes: each node needs at least one rank", ranks=self.ranks, nodes=self.nodes
             )
         if self.wiring not in WIRING_KINDS:
-            raise CollsimError(unknown("kind of link inside a node", self.wiring, WIRING_KINDS))
+            raise CollsimError(describe_unknown("kind of link inside a node", self.wiring, WIRING_KINDS))
         if self.net not in NETS:
-            raise CollsimError(unknown("kind of network", self.net, NETS))
+            raise CollsimError(describe_unknown("kind of network", self.net, NETS))
         if self.launch not in LAUNCHES:
-            raise CollsimError(unknown("way of launching", self.launch, LAUNCHES[1:]))
+            raise CollsimError(describe_unknown("way of launching", self.launch, LAUNCHES[1:]))
         if self.nodes > 1 and (self.net == "none" or self.nics <= 0 or self.nic_rate <= 0):
             template = "{nodes} nodes need NICs: say nics, nic_rate and net (one of {nets})"
             raise CollsimError(template, nodes=self.nodes, nets=", ".join(NETS[1:]))
@@ -262,7 +262,7 @@ def find_gpu(name: str) -> Gpu:
     """
     matches = [key for key in GPUS if key.lower() in name.lower()]
     if not matches:
-        raise CollsimError(unknown("GPU", name, GPUS))
+        raise CollsimError(describe_unknown("GPU", name, GPUS))
     return GPUS[max(matches, key=len)]
 
 

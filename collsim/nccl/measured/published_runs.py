@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, describe_unknown
 from ...topology import Topology
 from ..machine.facts import Facts
 from ..machine.machine_words import parse_facts
@@ -86,7 +86,7 @@ def load_published_runs() -> Mapping[str, MeasuredRun]:
 def get_published_run(name: str) -> MeasuredRun:
     """One of them. Raises CollsimError for an unknown name, with the nearest known one."""
     if name not in load_published_runs():
-        raise CollsimError(unknown("published run", name, load_published_runs()))
+        raise CollsimError(describe_unknown("published run", name, load_published_runs()))
     return load_published_runs()[name]
 
 
@@ -181,7 +181,7 @@ def create_run(
     sizes = tuple(sorted(by_size))
     seen = read_facts(machine, ranks)
     if strange := set(unsure) - set(_SAYS.values()):
-        raise CollsimError(unknown("fact to be unsure of", sorted(strange)[0], _SAYS.values()))
+        raise CollsimError(describe_unknown("fact to be unsure of", sorted(strange)[0], _SAYS.values()))
     times_of = tuple(float(np.median(by_size[n])) for n in sizes)
     settings = () if not version else (("version", version),)
     stated = _stated_of(machine, seen) - set(unsure)

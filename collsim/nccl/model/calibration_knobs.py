@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CollsimError, Sentence, unknown
+from ...errors import CollsimError, Sentence, describe_unknown
 from ...topology import Topology
 from ...topology.calibrated import Measured, Residue
 from ...units import format_bytes
@@ -55,7 +55,7 @@ def apply_knobs(links: LinkParameters, knobs: Knobs, factors: Mapping[str, float
     values: dict[str, Any] = {f.name: getattr(links, f.name) for f in fields(links)}
     for knob, factor in factors.items():
         if knob not in knobs:
-            raise CollsimError(unknown("knob", knob, knobs))
+            raise CollsimError(describe_unknown("knob", knob, knobs))
         for name, entries in knobs[knob]:
             value = values[name]
             if isinstance(value, Mapping):

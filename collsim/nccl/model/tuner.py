@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ...errors import CollsimError, Sentence, unknown
+from ...errors import CollsimError, Sentence, describe_unknown
 from ..search import constants as c
 from . import rccl, releases
 from .releases import Release
@@ -140,7 +140,7 @@ def compute_cost_table(
         `"allreduce:tree;broadcast:ring"`.
     """
     if collective not in _EXIST:
-        raise CollsimError(unknown("collective of NCCL's tuner", collective, _EXIST))
+        raise CollsimError(describe_unknown("collective of NCCL's tuner", collective, _EXIST))
     algorithms, protocols = algorithms or comm.algorithms, protocols or comm.protocols
     allowed_a = parse_allowed_names(algorithms, collective, c.ALGORITHMS, "NCCL_ALGO")
     allowed_p = parse_allowed_names(protocols, collective, c.PROTOCOLS, "NCCL_PROTO")
@@ -207,7 +207,7 @@ def _canonical(name: str, known: tuple[str, ...], variable: str) -> str:
     for k in known:
         if fnmatch.fnmatchcase(k.lower(), name.strip().lower()):
             return k
-    raise CollsimError(unknown(Sentence("value of {variable}", variable=variable), name.strip(), known))
+    raise CollsimError(describe_unknown(Sentence("value of {variable}", variable=variable), name.strip(), known))
 
 
 def is_available(

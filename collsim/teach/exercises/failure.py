@@ -43,5 +43,5 @@ def history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") -> str:
             if step < 0
             else (f"after step {step + 1}" if lang == "en" else f"第 {step + 1} 步后")
         )
-        lines.append(f"  {when}: {Sentence.of(format_terms(terms, chunk)).text(lang)}")
+        lines.append(f"  {when}: {Sentence.from_words(format_terms(terms, chunk)).text(lang)}")
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...bar import told
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, describe_unknown
 from ...files import format_csv, require_writable_file, unguard_cell
 from ...sandbox import Limits, NoWalls, Walls, walls
 from ...sandbox.attempt import Ended, attempt
@@ -65,7 +65,7 @@ def grade(
     """
     for name in only or ():
         if name not in TASKS:
-            raise CollsimError(unknown("exercise", name, TASKS))
+            raise CollsimError(describe_unknown("exercise", name, TASKS))
     language(lang)
     if walls() is Walls.NONE and not without_walls:
         raise NoWalls

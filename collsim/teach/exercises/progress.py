@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_data_path
 
-from ...errors import FormatError, shown
+from ...errors import FormatError, format_value
 from ...files import read_json
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
         entries: dict[str, dict[str, Any]] = {str(k): dict(v) for k, v in held["exercises"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         why = "{source!r} is not a progress file of collsim: {error}"
-        raise FormatError(why, source=str(source), error=shown(str(error), 300)) from error
+        raise FormatError(why, source=str(source), error=format_value(str(error), 300)) from error
     return entries
 
 

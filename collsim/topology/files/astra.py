@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import FormatError, Sentence, in_a_row
+from ...errors import FormatError, Sentence, join_words
 from ..generic import both_ways
 from ..graph import Shortest, require_connected
 from ..network import DEVICE_KINDS, Cable, Devices, Links, Longs, Names, Topology
@@ -64,7 +64,7 @@ def _dimensions(data: dict[str, Any], name: str) -> list[tuple[str, int, float, 
         raise FormatError(
             "{name}: {keys} entries; all need as many",
             name=name,
-            keys=in_a_row(
+            keys=join_words(
                 Sentence("{key} has {count}", key=k, count=len(c)) for k, c in zip(_KEYS, columns, strict=True)
             ),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import FormatError, Sentence, Words, shown
+from ...errors import FormatError, Sentence, Words, format_value
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -93,4 +93,4 @@ def _require_short(node: Node) -> None:
         if here.tag == _MERGE:
             raise _at(here.start_mark, Sentence("refused, merge keys (<<) are not taken here"))
         if isinstance(here.value, str) and here.tag in _NUMBERS and len(here.value) > _LONGEST_NUMBER:
-            raise _at(here.start_mark, Sentence("{value} is too long for a number", value=shown(here.value, 20)))
+            raise _at(here.start_mark, Sentence("{value} is too long for a number", value=format_value(here.value, 20)))

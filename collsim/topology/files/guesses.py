@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import TopologyError, shown
+from ...errors import TopologyError, format_value
 from ...units import parse_count
 from ..assumed import Assumption
 from ..parts.gpus import GPUS, gpu_name
@@ -82,7 +82,7 @@ def _gpu(seen: Seen, told: object, assumed: list[Assumption]) -> str:
         if seen.links and not GPUS[kind][1]:
             raise TopologyError(
                 "gpu={told} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on",
-                told=shown(told),
+                told=format_value(told),
             )
         return kind
     if seen.bridged:

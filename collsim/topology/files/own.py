@@ -10,7 +10,16 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CollsimError, FormatError, Sentence, TopologyError, Words, in_a_row, shown, unknown
+from ...errors import (
+    CollsimError,
+    FormatError,
+    Sentence,
+    TopologyError,
+    Words,
+    describe_unknown,
+    format_value,
+    join_words,
+)
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
 from ..calibrated import LinkFigures, Measured, Residue, calibrated
@@ -72,7 +81,7 @@ class _Place:
         self.node, self.file, self.what = node, file, what
 
     def wrong(self, why: Words | Exception, /, **values: object) -> FormatError:
-        line, said = self.node.start_mark.line + 1, Sentence.of(why, **values)
+        line, said = self.node.start_mark.line + 1, Sentence.from_words(why, **values)
         return FormatError("{file}, line {line}: {what}: {why}", file=self.file, line=line, what=self.what, why=said)
 
     @property
@@ -97,7 +106,7 @@ class _Place:
             name = str(key.value)
             place = _Place(key, self.file, self.what)
             if name not in allowed:
-                raise place.wrong(unknown("key", name, allowed))
+                raise place.wrong(describe_unknown("key", name, allowed))
             if name in found:
                 raise place.wrong("key {name!r} is there twice", name=name)
             found[name] = _Place(value, self.file, name)
@@ -140,7 +149,9 @@ def _top(text: str, name: str) -> dict[str, _Place]:
         )
     top = _Place(node, name, "topology").keys(_TOP, ("collsim",))
     if (version := top["collsim"].value) != 1:
-        raise top["collsim"].wrong("version {value} is unknown; this collsim reads version 1", value=shown(version))
+        raise top["collsim"].wrong(
+            "version {value} is unknown; this collsim reads version 1", value=format_value(version)
+        )
     return top
 
 
@@ -148,7 +159,7 @@ def _built(top: dict[str, _Place], name: str, options: dict[str, Any]) -> Topolo
     kinds = [key for key in ("machine", "network", "links") if key in top]
     if len(kinds) != 1:
         why = "{name}: give one of machine, network and links; it has {kinds}"
-        raise FormatError(why, name=name, kinds=in_a_row(kinds, "{first} and {then}") or Sentence("none"))
+        raise FormatError(why, name=name, kinds=join_words(kinds, "{first} and {then}") or Sentence("none"))
     place = top[kinds[0]]
     try:
         if kinds[0] == "machine":
@@ -171,7 +182,7 @@ def _cable(place: _Place, cables: dict[str, _Place]) -> Cable:
     if place.form == "scalar":
         if place.value not in cables:
             raise place.wrong(
-                unknown("cable", place.value, cables)
+                describe_unknown("cable", place.value, cables)
                 if cables
                 else Sentence("no cable {cable!r} under 'cables'", cable=place.value)
             )
@@ -205,7 +216,7 @@ def _option(key: str, place: _Place) -> Any:
 def _machine(place: _Place) -> str | Machine:
     if place.form == "scalar":
         if place.value not in machines():
-            raise place.wrong(unknown("machine", place.value, machines()))
+            raise place.wrong(describe_unknown("machine", place.value, machines()))
         return str(place.value)
     found = place.keys(_MACHINE | {"cables"}, ("name", "joints", "source"))
     cables = found["cables"].fields() if "cables" in found else {}
@@ -237,7 +248,7 @@ def _graph(top: dict[str, _Place], name: str) -> Topology:
     for item in top["devices"].items() if "devices" in top else ():
         found = item.keys({"name", "kind", "node", "rank"}, ("name", "kind"))
         if found["kind"].value not in DEVICE_KINDS:
-            raise found["kind"].wrong(unknown("kind", found["kind"].value, DEVICE_KINDS))
+            raise found["kind"].wrong(describe_unknown("kind", found["kind"].value, DEVICE_KINDS))
         if str(found["name"].value) in devices:
             raise found["name"].wrong("device {name!r} is there twice", name=found["name"].value)
         devices[str(found["name"].value)] = {k: v.value for k, v in found.items() if k != "name"}
@@ -249,7 +260,7 @@ def _graph(top: dict[str, _Place], name: str) -> Topology:
             raise item.wrong("a link is [device, device, cable], one direction")
         for end in ends[:2]:
             if str(end.value) not in number:
-                raise end.wrong(unknown("device", end.value, number))
+                raise end.wrong(describe_unknown("device", end.value, number))
         way = (number[str(ends[0].value)], number[str(ends[1].value)])
         if way in joined or way[0] == way[1]:
             raise item.wrong("a link joins two devices, and there is one from each to each")

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import FormatError, shown
+from ...errors import FormatError, format_value
 from ..cables import NVLINK_BRIDGE, nic
 from ..network import Cable, Topology
 from ..parts.sockets import between, processor
@@ -198,11 +198,11 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
                 line=number,
                 row=row,
                 column=column,
-                cell=shown(cell),
+                cell=format_value(cell),
             )
         if (cell == "X") != (row == column):
             why = "{name}, line {line}: {row} to {column} is {cell}; X belongs on the diagonal, and only there"
-            raise FormatError(why, name=name, line=number, row=row, column=column, cell=shown(cell))
+            raise FormatError(why, name=name, line=number, row=row, column=column, cell=format_value(cell))
         matrix.word[row, column] = _OLD.get(cell, cell)
         matrix.old |= cell == "SOC"
     matrix.line[row] = number

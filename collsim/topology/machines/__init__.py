@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...catalog import Catalog, Row
-from ...errors import CollsimError, Sentence, TopologyError, shown, unknown
+from ...errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
 from ...limits import Extent, require
 from ...plugins import into
 from ...plugins import load as load_plugins
@@ -171,19 +171,19 @@ def _joined(
 def _require_pxn(pxn: object) -> None:
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
         why = "pxn={pxn} must be True, False, or None for yes where the fabric has rails or planes"
-        raise TopologyError(why, pxn=shown(pxn))
+        raise TopologyError(why, pxn=format_value(pxn))
 
 
 def _require_rates(rates: object) -> None:
     if rates not in ("nominal", "effective"):
-        raise TopologyError("rates={rates} must be 'nominal' or 'effective'", rates=shown(rates))
+        raise TopologyError("rates={rates} must be 'nominal' or 'effective'", rates=format_value(rates))
 
 
 def _find(name: object) -> Machine:
     asked = str(name).lower().replace("_", "-")
     known = _built_in() if asked in _built_in() else machines()  # other packages are asked for what is not ours
     if asked not in known:
-        raise TopologyError(unknown("machine", asked if isinstance(name, str) else name, known))
+        raise TopologyError(describe_unknown("machine", asked if isinstance(name, str) else name, known))
     return known[asked]
 
 
@@ -198,11 +198,11 @@ def _ratio(oversubscription: object) -> float:
     """A plain number of at least a little above 0; 2.0 is shown as 2."""
     if isinstance(oversubscription, bool) or not isinstance(oversubscription, int | float | np.integer | np.floating):
         why = "oversubscription={oversubscription} must be a number; 2 means that leaves have half the capacity upwards"
-        raise TopologyError(why, oversubscription=shown(oversubscription))
+        raise TopologyError(why, oversubscription=format_value(oversubscription))
     ratio = float(oversubscription)
     if not 0 < ratio < 1e6:
         why = "oversubscription={oversubscription} must be above 0; 1 is a fabric without a bottleneck"
-        raise TopologyError(why, oversubscription=shown(oversubscription))
+        raise TopologyError(why, oversubscription=format_value(oversubscription))
     return int(ratio) if ratio == int(ratio) else ratio
 
 
@@ -239,7 +239,7 @@ def _level(what: str, level: bool | str, default: int) -> int:
     if name not in LEVELS:
         known = ["nvlink", "nvb", "pix", "pxb", "phb", "sys"]
         why = "{what}={level}: {unknown} (True is NCCL's own rule, False is never)"
-        raise TopologyError(why, what=what, level=shown(level), unknown=unknown("level", level, known))
+        raise TopologyError(why, what=what, level=format_value(level), unknown=describe_unknown("level", level, known))
     return LEVELS.index(name)
 
 
@@ -263,7 +263,9 @@ def _placement(plan: Machine, nodes: int, placement: str | list[int]) -> tuple[I
             return usual, "node"
         if placement == "round-robin":
             return usual.reshape(nodes, per).T.ravel().copy(), placement
-        raise TopologyError(unknown("placement", placement, ["node", "round-robin"]) + Sentence(", or give a list"))
+        raise TopologyError(
+            describe_unknown("placement", placement, ["node", "round-robin"]) + Sentence(", or give a list")
+        )
     order = np.asarray(placement)
     if order.shape != usual.shape or not np.array_equal(np.sort(order), np.arange(len(usual))):
         why = "placement must hold each of 0 to {last} once; it has {size} entries"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...errors import TopologyError, unknown
+from ...errors import TopologyError, describe_unknown
 
 #: GPU name as people write it -> (compute capability, NVLink generation or 0, PCIe generation, usual network card).
 GPUS = {
@@ -71,5 +71,7 @@ def gpu_name(value: object) -> str:
     """
     found = max((name for name in GPUS if name in str(value).upper()), key=len, default="")
     if not found:
-        raise TopologyError("gpu={value!r}: {unknown}", value=value, unknown=unknown("GPU", str(value).upper(), GPUS))
+        raise TopologyError(
+            "gpu={value!r}: {unknown}", value=value, unknown=describe_unknown("GPU", str(value).upper(), GPUS)
+        )
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...errors import TopologyError, unknown
+from ...errors import TopologyError, describe_unknown
 from ..cables import socket_link
 from ..network import Cable
 
@@ -85,7 +85,7 @@ def processor(name: object) -> Processor:
     plain = str(name).strip().lower().replace(" ", "-").replace("_", "-")
     plain = "skylake" if plain == "cascade-lake" else plain
     if plain not in PROCESSORS:
-        raise TopologyError(unknown("processor", name, PROCESSORS))
+        raise TopologyError(describe_unknown("processor", name, PROCESSORS))
     return PROCESSORS[plain]
 
 

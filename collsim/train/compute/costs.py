@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, describe_unknown
 from ...topology import Topology
 from ...units import parse_time
 from ..workload.model import Model
@@ -106,7 +106,9 @@ def _as_measured(compute: Any, model: Model) -> Any:
             raise CollsimError(why, entries=len(compute), layers=len(model.layers), name=model.name)
         return [_pair(layer.name, value) for layer, value in zip(model.layers, compute, strict=True)]
     if isinstance(compute, str) and compute[:1].isalpha():
-        raise CollsimError("compute: {unknown}, or give a time such as '97ms'", unknown=unknown("GPU", compute, gpus()))
+        raise CollsimError(
+            "compute: {unknown}, or give a time such as '97ms'", unknown=describe_unknown("GPU", compute, gpus())
+        )
     return parse_time(compute, "compute")
 
 
@@ -160,7 +162,7 @@ def _by_layer(
     names = [layer.name for layer in step.model.layers]
     for name in given:
         if name not in (*names, "optimizer"):
-            raise CollsimError("compute: {unknown}", unknown=unknown("layer", name, (*names, "optimizer")))
+            raise CollsimError("compute: {unknown}", unknown=describe_unknown("layer", name, (*names, "optimizer")))
     missing = [name for name in names if name not in given]
     if missing and fast is None:
         why = "compute leaves out layer {missing!r} ({count} in all), and the GPU is not known; give all"

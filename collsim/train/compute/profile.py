@@ -14,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...errors import Sentence, shown
+from ...errors import Sentence, format_value
 from ...files import MOST_ELEMENTS, read_json, refuse
 
 _MOST_SECONDS = 1e6
@@ -93,8 +93,8 @@ def _span(path: Any, number: int, event: dict[str, Any]) -> tuple[str, str, floa
                 path,
                 Sentence("event {number}", number=number),
                 "ts={ts}, dur={dur}: wants numbers of microseconds",
-                ts=shown(ts),
-                dur=shown(dur),
+                ts=format_value(ts),
+                dur=format_value(dur),
             )
     if not 0 <= dur * 1e-6 < _MOST_SECONDS:  # type: ignore[operator]
         refuse(

@@ -15,7 +15,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CollsimError, unknown
+from ...errors import CollsimError, describe_unknown
 
 if TYPE_CHECKING:
     from ..workload.model import Layer
@@ -196,9 +196,9 @@ def gpus() -> MappingProxyType[str, str]:
 def speed(gpu: str, dtype: str = "float32") -> Speed:
     """The speed of a GPU. Raises CollsimError for unknown GPUs (with the nearest) and types."""
     if dtype not in DTYPES:
-        raise CollsimError(unknown("dtype of a training step", dtype, DTYPES))
+        raise CollsimError(describe_unknown("dtype of a training step", dtype, DTYPES))
     if gpu not in _GPUS:
-        raise CollsimError(unknown("GPU", gpu, _GPUS))
+        raise CollsimError(describe_unknown("GPU", gpu, _GPUS))
     g = _GPUS[gpu]
     small = dtype != "float32"
     peak = (g.half if small else g.fp32) * 1e12

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TypeAlias
 
 from ...catalog import Catalog, Row
-from ...errors import CollsimError, Sentence, unknown
+from ...errors import CollsimError, Sentence, describe_unknown
 from ..workload.model import Model
 
 #: The value of an option of a model: tokens of a sample, whether attention is flash, ...
@@ -91,11 +91,11 @@ def model(name: str, **options: ModelOption) -> Model:
     """
     builders = _load_builders()
     if not isinstance(name, str):
-        raise CollsimError(unknown("model", name, builders))
+        raise CollsimError(describe_unknown("model", name, builders))
     names = {known.replace("_", "-"): known for known in builders}
     spelling = name.lower().replace("_", "-")
     if spelling not in names:
-        raise CollsimError(unknown("model", name, builders))
+        raise CollsimError(describe_unknown("model", name, builders))
     _require_options(builders[names[spelling]], name, options)
     return _build(names[spelling], tuple(sorted(options.items())))
 
@@ -105,7 +105,7 @@ def _require_options(build: Callable[..., Model], name: str, options: Mapping[st
     allowed = inspect.signature(build).parameters
     for option in options:
         if option not in allowed:
-            raise CollsimError(unknown(Sentence("option of model {name}", name=name), option, allowed))
+            raise CollsimError(describe_unknown(Sentence("option of model {name}", name=name), option, allowed))
 
 
 @cache

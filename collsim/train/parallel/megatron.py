@@ -6,7 +6,7 @@ and what `validate_args` refuses; megatron/core/distributed/README.md: FSDP.
 
 from __future__ import annotations
 
-from ...errors import CollsimError, in_a_row
+from ...errors import CollsimError, join_words
 from ..workload.decoder_shape import DecoderShape, read_decoder_shape
 from ..workload.model import Model
 from .ddp import DDP
@@ -190,7 +190,7 @@ def _recomputed(recompute: str, blocks: int) -> str:
 
 def _order(split: Split) -> str:
     if split.order not in _ORDERS:
-        known = in_a_row(list(_ORDERS), "{first} and {then}")
+        known = join_words(list(_ORDERS), "{first} and {then}")
         raise CollsimError(
             "Megatron-LM has no order {order!r} of ranks; it has {known}", order=split.order, known=known
         )

@@ -8,7 +8,7 @@ from inspect import signature
 from operator import mul
 from typing import Any
 
-from ...errors import CollsimError, Sentence, shown, unknown
+from ...errors import CollsimError, Sentence, describe_unknown, format_value
 from .data_parallel import data_parallel
 from .ddp import ddp
 from .model_parallel import context, expert, pipeline, tensor
@@ -57,7 +57,7 @@ def _call(tree: ast.expr, text: str) -> Parallel:
     elif isinstance(func, ast.Name) or (isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name)):
         name = func.id if isinstance(func, ast.Name) else func.attr  # of cs.tensor(8)
         if (make := _MAKERS.get(name)) is None:
-            raise CollsimError(unknown("way of splitting", name, _MAKERS))
+            raise CollsimError(describe_unknown("way of splitting", name, _MAKERS))
     if make is None or any(word.arg is None for word in call.keywords):  # **values
         raise _refused(text)
     try:
@@ -65,7 +65,7 @@ def _call(tree: ast.expr, text: str) -> Parallel:
         rest = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
         takes = signature(make).parameters
         if stranger := next((word for word in rest if word not in takes), None):
-            raise CollsimError(unknown(Sentence("option of {name}", name=make.__name__), stranger, takes))
+            raise CollsimError(describe_unknown(Sentence("option of {name}", name=make.__name__), stranger, takes))
         made: Parallel = make(*first, **rest)
     except CollsimError:
         raise
@@ -75,4 +75,6 @@ def _call(tree: ast.expr, text: str) -> Parallel:
 
 
 def _refused(text: str) -> CollsimError:
-    return CollsimError("{text} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'", text=shown(text, 200))
+    return CollsimError(
+        "{text} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'", text=format_value(text, 200)
+    )

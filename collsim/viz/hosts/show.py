@@ -68,7 +68,7 @@ def _sentence(call: Callable[[], str]) -> str:
     except CollsimError:
         raise
     except (TypeError, ValueError) as error:
-        raise CollsimError(Sentence.of(error)) from error
+        raise CollsimError(Sentence.from_words(error)) from error
 
 
 # ---- files

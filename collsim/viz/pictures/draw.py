@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import CollsimError, TopologyError, unknown
+from ...errors import CollsimError, TopologyError, describe_unknown
 from ...topology import Topology
 from ...units import format_bandwidth
 from ..layout.geometry import Box
@@ -44,7 +44,7 @@ _HEAD = 30.0
 def draw(topology: Topology, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Draw a topology; see `Topology.draw`."""
     if lang not in ("en", "zh"):
-        raise CollsimError(unknown("language", lang, ("en", "zh")))
+        raise CollsimError(describe_unknown("language", lang, ("en", "zh")))
     lang = language(lang)
     made = layout(topology, shown_links(topology))
     family = fonts(lang)

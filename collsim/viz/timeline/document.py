@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...collective import NOTHING, collective
-from ...errors import CollsimError, FormatError, Sentence, in_a_row
+from ...errors import CollsimError, FormatError, Sentence, join_words
 from ...simulate.together import Together, Whole
 from ..layout.geometry import flat
 from ..layout.shapes import StageLayout, layout
@@ -201,7 +201,7 @@ def _too_many(trace: Trace) -> CollsimError:
         transfers=len(s),
         most=MOST_TRANSFERS,
         ranks=s.ranks,
-        fewer=Sentence(" or less than {options}", options=in_a_row(extra, "{first} and {then}")) if extra else "",
+        fewer=Sentence(" or less than {options}", options=join_words(extra, "{first} and {then}")) if extra else "",
     )
 
 
