@@ -24,3 +24,32 @@ def bind_units(text: str) -> str:
 def escape_text(text: str) -> str:
     """A text as HTML: special characters escaped, numbers bound to their units. For code take `html.escape`."""
     return html.escape(bind_units(text))
+
+
+# What begins something in Markdown within a line (`:` a directive of Streamlit), and what makes a line one of a list.
+_MARKDOWN_MARK = re.compile(r"[\\`*_\[\]<>&~$#|^]|:(?=[\w:])")
+_MARKDOWN_LIST = re.compile(r"\A(\d*)([-+.)])")
+# Streamlit looks for addresses, icons and emoji (`www.`, `://`, `a@b`, `:smile:`) when the Markdown has been read and
+# its backslashes are gone, so an invisible WORD JOINER has to keep their parts apart.
+_MARKDOWN_SHORTCUT = re.compile(r"(?<=:)(?=//|[\w+/-]+:)|(?<=@)(?=\w)|(?<=www)(?=\.)", re.IGNORECASE)
+
+
+def escape_markdown(text: str) -> str:
+    """Escape a text for a place where Streamlit reads Markdown: a label, a heading, a message.
+
+    Streamlit takes the label of a button or an option for Markdown, so an image in somebody's text would make every
+    browser ask for it.
+
+    Args:
+        text: Any text, for example one that a stranger wrote. Blanks around it and line ends are lost.
+
+    Returns:
+        Markdown that shows the text as it is.
+
+    Example:
+        >>> print(escape_markdown("![x](y.png) or 3.5 ms"))
+        !\\[x\\](y.png) or 3.5 ms
+    """
+    line = re.sub("[ \t\r\n]+", " ", text).strip(" ")
+    marked = _MARKDOWN_MARK.sub(r"\\\g<0>", _MARKDOWN_SHORTCUT.sub("\N{WORD JOINER}", line))
+    return _MARKDOWN_LIST.sub(r"\1\\\2", marked)

@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import expect
-from visits import STILL
+from visits import REFUSALS, STILL
 
 ROOT = Path(__file__).parents[2]
 #: Milliseconds that a tab waits for what is to come, as two cores may have other tests to do.
@@ -62,6 +62,7 @@ def tab(chromium):
     """A new tab, for which nobody has been here before: no cookie, no permission, nothing stored by the app."""
     context = chromium.new_context(viewport={"width": 1280, "height": 1400}, color_scheme="light", locale="en-US")
     context.add_init_script(STILL)
+    context.add_init_script(REFUSALS)
     context.set_default_timeout(PATIENCE)
     yield context.new_page()
     context.close()

@@ -33,6 +33,7 @@ def test_axe_core_finds_nothing_and_the_page_has_not_changed_grossly(seen, tab, 
     complaints += [
         f"{v['id']}: {v['help']}\n  " + "\n  ".join(n["html"][:200] for n in v["nodes"][:5]) for v in found.violations
     ]
+    complaints += [f"the page's Content-Security-Policy refuses {refusal}" for refusal in found.refusals]
     assert not complaints, "\n".join(complaints)
 
 

@@ -53,13 +53,21 @@ new MutationObserver((_, watch) => {
 }).observe(document, { childList: true, subtree: true });
 """
 
+#: What the page's Content-Security-Policy refused is remembered: the kind of content and its address.
+REFUSALS = """
+window.refusals = [];
+document.addEventListener("securitypolicyviolation", (event) =>
+  window.refusals.push(`${event.effectiveDirective} ${event.blockedURI}`));
+"""
+
 
 @dataclass(frozen=True)
 class Visit:
-    """What was found: axe-core's violations, and a PNG by width."""
+    """What was found: axe-core's violations, a PNG by width, and content that the page's policy refused."""
 
     violations: list
     pictures: dict
+    refusals: list
 
 
 def visited(tab, url, page, language, theme):
@@ -73,7 +81,7 @@ def visited(tab, url, page, language, theme):
     for width in WIDTHS[1:]:
         tab.set_viewport_size({"width": width, "height": 900})
         pictures[width] = settled(tab)
-    return Visit(found.response["violations"], pictures)
+    return Visit(found.response["violations"], pictures, tab.evaluate("window.refusals"))
 
 
 def settled(tab):

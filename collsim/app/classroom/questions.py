@@ -11,7 +11,7 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 from collsim.files import format_csv
-from collsim.markup import escape_text
+from collsim.markup import escape_markdown, escape_text
 from collsim.teach.questions.question import Question
 
 from ..scenario.choice import Choice
@@ -177,9 +177,8 @@ def _choose(panels: Panels, question: Question) -> None:
         for k, text in enumerate(question.options):
             letter = chr(65 + k)
             key, change = f"ask_{panels.seed}_{panels.number}_{letter}", _answered(letter.lower())
-            st.button(
-                f"{letter} · {text}", key=key, on_click=_set, args=(change,), width="stretch", shortcut=str(k + 1)
-            )
+            label = f"{letter} · {escape_markdown(text)}"
+            st.button(label, key=key, on_click=_set, args=(change,), width="stretch", shortcut=str(k + 1))
 
 
 def _number(question: Question) -> None:

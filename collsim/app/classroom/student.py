@@ -9,6 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from collsim.errors import CollsimError
+from collsim.markup import escape_markdown
 from collsim.teach.questions.question import Question
 
 from ..scenario.address import PageAddress, Word
@@ -135,7 +136,8 @@ def _choices(code: str, asked: Asked, question: Question, mine: float | None) ->
         for k, text in enumerate(question.options):
             kind: Kind = "primary" if mine == k else "secondary"
             key, vote = f"vote_{asked.turn}_{k}", (code, float(k), asked.turn)
-            st.button(f"{chr(65 + k)} · {text}", key=key, type=kind, on_click=_cast, args=vote, width="stretch")
+            label = f"{chr(65 + k)} · {escape_markdown(text)}"
+            st.button(label, key=key, type=kind, on_click=_cast, args=vote, width="stretch")
 
 
 def _number(code: str, asked: Asked, question: Question) -> None:

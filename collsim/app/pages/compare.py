@@ -16,7 +16,7 @@ from collsim import nccl
 from collsim.analysis.standing import in_order
 from collsim.errors import CollsimError
 from collsim.files import format_csv
-from collsim.markup import bind_units, escape_text
+from collsim.markup import escape_text
 from collsim.simulate.variants import Search
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
 from collsim.units import format_bandwidth, format_bytes, format_time
@@ -31,7 +31,7 @@ from ..shell.address import leave, menu
 from ..shell.charts import Picture, show_frame
 from ..shell.controls import algorithm_label, folded, place_label
 from ..shell.look import SERIES, color
-from ..shell.notes import complain, mistake, note, title, verdict
+from ..shell.notes import complain, heading, mistake, note, title, verdict
 from ..shell.page import page
 from ..shell.results import latest
 from ..shell.session import forget_widgets, is_dark, language, session, t
@@ -78,7 +78,8 @@ def _synthesis(choice: Choice) -> None:
     largest = replace(choice, nbytes=size_word(nbytes), algorithms=(), sizes=Choice.sizes)
     with st.container(border=True, key="card_synthesis"):
         head, button = st.columns([5, 1.4], vertical_alignment="center", gap="small")
-        head.markdown(f"**{bind_units(t('synthesis.at', nbytes=format_bytes(nbytes)))}**")
+        with head:
+            heading(t("synthesis.at", nbytes=format_bytes(nbytes)))
         if button.button(t("synthesis.watch"), key="synthesis_watch", width="stretch"):
             _watch(largest.nbytes)
         found = latest(reasons, largest, expected=expected_of_run, compiled=True, only=True, in_worker=True)
@@ -159,7 +160,8 @@ def _cards() -> Iterator[tuple[str, Any]]:
     """The two cards side by side, each with its title."""
     for column, what in zip(st.columns(2, gap="small"), ("time", "busbw"), strict=True):
         card = column.container(border=True, key=f"card_{what}")
-        card.markdown(f"**{t(f'compare.{what}')}**")
+        with card:
+            heading(t(f"compare.{what}"))
         yield what, card
 
 
@@ -279,7 +281,8 @@ def _cell(row: Mapping[Any, Any]) -> str:
 
 def _table(good: pd.DataFrame, choice: Choice) -> None:
     head, button = st.columns([4, 1], vertical_alignment="bottom")
-    head.markdown(f"**{t('compare.table')}**")
+    with head:
+        heading(t("compare.table"))
     csv = format_csv(good.drop(columns=["error", "name"]))
     button.download_button(
         t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"

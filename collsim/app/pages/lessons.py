@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.markup import escape_text
+from collsim.markup import escape_markdown, escape_text
 from collsim.teach.language import Text
 from collsim.teach.questions.question import Question
 from collsim.viz.splits.still import PipelinePicture
@@ -205,7 +205,9 @@ def _choices(lesson: str, question: Question) -> None:
     with st.container(key="choices"):
         for k, choice in enumerate(question.choices):
             key, text = f"answer_{lesson}_{k}", _say(choice.text)
-            st.button(text, key=key, on_click=_answer, args=(lesson, k), width="stretch", shortcut=str(k + 1))
+            st.button(
+                escape_markdown(text), key=key, on_click=_answer, args=(lesson, k), width="stretch", shortcut=str(k + 1)
+            )
 
 
 def _table(content: Content) -> str:

@@ -25,6 +25,7 @@ from collsim.plugins import SWITCH, refuse
 from .access_control import AccessControl
 from .addresses import build_local_url, list_class_urls, listens_on_loopback
 from .clients import ClientLimits, Clients
+from .content_policy import ContentPolicy
 from .join_code import JoinCode, read_join_code
 from .page_delivery import PageDelivery
 from .qr import render_qr_text
@@ -60,6 +61,7 @@ def build_middleware(build_first_frame: Callable[[Scope, str], str]) -> list[Mid
     base = f"/{path}" if path else ""
     clients = Clients(read_limits(), is_heavy=get_rerun_queue().is_heavy)
     return [
+        Middleware(ContentPolicy),
         Middleware(AccessControl, join_code=join_code, clients=clients, base=base),
         Middleware(PageDelivery, base=base, build_first_frame=build_first_frame),
     ]

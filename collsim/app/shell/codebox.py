@@ -10,12 +10,13 @@ from typing import Any
 import streamlit as st
 
 import collsim as cs
+from collsim.markup import escape_markdown
 
 from ..scenario import custom_machine, pytorch, snippets
 from ..scenario.choice import Choice
 from ..scenario.custom_machine import OWN
 from .controls import algorithm_label
-from .notes import note
+from .notes import heading, note
 from .session import language, t
 
 _MOST_SIZES = 40
@@ -39,11 +40,11 @@ def draw(left: list[CodePart], right: list[CodePart], texts: tuple[str, ...] = (
                 _part(part)
     for text in dict.fromkeys(filter(None, texts)):
         name = custom_machine.facts(text).file
-        st.download_button(t("own.download", file=name), text, name, "text/plain", on_click="ignore")
+        st.download_button(escape_markdown(t("own.download", file=name)), text, name, "text/plain", on_click="ignore")
 
 
 def _part(part: CodePart) -> None:
-    st.markdown(f"**{part.title}**")
+    heading(part.title)
     if part.code:
         st.code(part.code, language=part.language, wrap_lines=part.language == "bash")
     if part.note:

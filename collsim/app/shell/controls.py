@@ -11,6 +11,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.markup import escape_markdown
 from collsim.registry import find
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.parts.gpus import announced
@@ -61,7 +62,13 @@ def segment(
     """One of a few, all in sight."""
     key, help = start(name, current, options), help or _help(name)
     chosen: Any = st.segmented_control(
-        label or _label(name), options, format_func=shown, key=key, help=help, required=True, width="stretch"
+        label or _label(name),
+        options,
+        format_func=lambda option: escape_markdown(shown(option)),
+        key=key,
+        help=help,
+        required=True,
+        width="stretch",
     )
     return current if chosen is None else chosen
 

@@ -11,6 +11,7 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 from collsim.io import Format
+from collsim.markup import escape_markdown
 from collsim.units import format_bytes
 
 from ..scenario import files
@@ -91,7 +92,7 @@ def offered(labels: dict[str, str], work: Work) -> None:
     if found is not None:
         title, data = found[0]
         label = t("files.take", name=title, nbytes=format_bytes(len(data)))
-        st.download_button(label, data, title, key="files_take", on_click="ignore", type="primary")
+        st.download_button(escape_markdown(label), data, title, key="files_take", on_click="ignore", type="primary")
 
 
 def _about(entry: Format) -> str:
@@ -111,7 +112,8 @@ def _label(entry: Format) -> str:
 def upload_box() -> None:
     """A schedule file in any format that is known; what is wrong with one is said, and the run stays."""
     kept = uploaded()
-    with st.popover(t("files.change", name=kept.name) if kept else t("files.give"), width="stretch"):
+    label = t("files.change", name=kept.name) if kept else t("files.give")
+    with st.popover(escape_markdown(label), width="stretch"):
         note(t("files.note"))
         st.file_uploader(
             t("files.file"), type=files.suffixes(), key="w_schedule_file", max_upload_size=2, on_change=_take

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from collsim.errors import CollsimError
-from collsim.markup import escape_text
+from collsim.markup import escape_markdown, escape_text
 
 from ..scenario import custom_machine
 from ..scenario.mistakes import sentence
@@ -48,7 +48,12 @@ def _about(text: str, key: str) -> None:
     facts = custom_machine.facts(text)
     name = facts.file
     st.download_button(
-        t("own.download", file=name), text, name, "text/plain", key=f"own_download_{key}", on_click="ignore"
+        escape_markdown(t("own.download", file=name)),
+        text,
+        name,
+        "text/plain",
+        key=f"own_download_{key}",
+        on_click="ignore",
     )
     lines = [] if custom_machine.packed(text) else [t("own.long", count=f"{len(text):,}")]
     lines += [t("own.alone")] if facts.takes and "nodes" not in facts.takes else []

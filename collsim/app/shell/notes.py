@@ -7,7 +7,7 @@ from typing import Literal
 
 import streamlit as st
 
-from collsim.markup import escape_text
+from collsim.markup import bind_units, escape_markdown, escape_text
 
 from ..scenario.address import Complaint
 from ..scenario.mistakes import sentence
@@ -22,6 +22,12 @@ def title(text: str, below: str = "") -> str:
 def part(text: str, kind: str = "") -> None:
     """The heading of a part of the sidebar."""
     st.html(f'<h2 class="{f"cs-part {kind}".strip()}">{escape_text(text)}</h2>')
+
+
+def heading(text: str, detail: str = "") -> None:
+    """The heading of a card, and a text after it in plain type."""
+    words = [f"**{escape_markdown(bind_units(text))}**", escape_markdown(bind_units(detail))]
+    st.markdown(" ".join(filter(None, words)))
 
 
 def note(text: str, style: str = "", kind: str = "", width: Literal["stretch", "content"] = "stretch") -> None:

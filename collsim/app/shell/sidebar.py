@@ -11,6 +11,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.markup import escape_markdown
 from collsim.registry import Option, find
 from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
@@ -160,7 +161,7 @@ def _machine(choice: Choice) -> Choice:
 def _own(choice: Choice, take: Callable[[str], None], drop: Callable[[], None]) -> None:
     """A machine of one's own: pasted or uploaded here, used everywhere."""
     label = t("own.change", file=custom_machine.facts(choice.own).file) if choice.own else t("own.give")
-    with st.popover(label, width="stretch"):
+    with st.popover(escape_markdown(label), width="stretch"):
         ownbox(choice.own, "side", take, drop)
 
 

@@ -17,7 +17,7 @@ from ..jobs.computation import build_job_key
 from ..shell import player
 from ..shell.charts import number_column, table, text_column
 from ..shell.controls import algorithm_label, folded, switch
-from ..shell.notes import note, verdict
+from ..shell.notes import heading, note, verdict
 from ..shell.results import latest, leave
 from ..shell.session import language, session, t
 from .found import Synthesized
@@ -55,7 +55,8 @@ def box(
     """
     with st.container(border=True, key="card_synthesis"):
         head, button = st.columns([6, 1], vertical_alignment="center", gap="small")
-        head.markdown(f"**{t('synthesis.title')}**")
+        with head:
+            heading(t("synthesis.title"))
         stop = partial(_closed, function, close)
         button.button(t("synthesis.close"), key="synthesis_close", on_click=stop, width="stretch")
         found = latest(function, *arguments, expected=expected, compiled=True, only=True, in_worker=True)

@@ -9,7 +9,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.markup import escape_text
+from collsim.markup import escape_markdown, escape_text
 from collsim.topology.fabrics import FABRICS
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.route.route import RankRoute, ways_source
@@ -69,7 +69,7 @@ def _break(of: Pair, shown: Look) -> None:
     if not shown.cable:
         return
     said = t("machines.break", cable=f"{a.rpartition('/')[2]} – {b.rpartition('/')[2]}")
-    if st.button(said, key="machines_break", icon=":material/route:", help=t("synthesis.show.help")):
+    if st.button(escape_markdown(said), key="machines_break", icon=":material/route:", help=t("synthesis.show.help")):
         now = session()
         now.choice = replace(pair.chosen(now.choice, of), nbytes=of.nbytes, algorithms=())
         remember("whatif", replace(edits.PLAIN, cable=shown.cable, do="cut", synthesize=True))

@@ -24,7 +24,7 @@ from ...scenario.mistakes import sentence
 from ...shell.address import leave, remembered
 from ...shell.charts import show_frame
 from ...shell.controls import choose, folded, forget, place_label, start
-from ...shell.notes import complain, figure, headline, mistake, note, small, title, verdict
+from ...shell.notes import complain, figure, heading, headline, mistake, note, small, title, verdict
 from ...shell.page import page
 from ...shell.results import latest
 from ...shell.session import language, session, t
@@ -118,7 +118,7 @@ def _graphs(shown: Selection) -> None:
     )
     for kind, orders in (("rings", job.rings), ("trees", job.trees)):
         with st.container(border=True, key=f"card_graphs_{kind}"):
-            st.markdown(f"**{t(f'graphs.{kind}')}** {_alike(orders)}")
+            heading(t(f"graphs.{kind}"), _alike(orders))
             _orders(orders)
     note(t("graphs.note"))
 

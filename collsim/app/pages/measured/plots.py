@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from collsim.markup import bind_units, escape_text
+from collsim.markup import escape_text
 from collsim.nccl import (
     Crossover,
     Facts,
@@ -25,7 +25,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 from ...shell import charts
 from ...shell.charts import Picture
 from ...shell.look import color
-from ...shell.notes import note
+from ...shell.notes import heading, note
 from ...shell.session import is_dark, language, t
 from .compared import Selection
 
@@ -166,7 +166,7 @@ def _lines(base: alt.Chart, frame: pd.DataFrame, what: str, names: dict[str, str
 def tried(gap: Gap) -> None:
     """A bar per hypothesis: the gap that it leaves."""
     with st.container(border=True, key="card_tried"):
-        st.markdown(f"**{t('measured.tried')}**")
+        heading(t("measured.tried"))
         charts.chart("tried", _bars, gap)
 
 
@@ -204,7 +204,7 @@ def bought(run: MeasuredRun) -> None:
         }
     )
     with st.container(border=True, key="card_worth"):
-        st.markdown(f"**{t('worth.title')}**")
+        heading(t("worth.title"))
         note(t("worth.note"))
         charts.show_frame(shown)
 
@@ -226,7 +226,7 @@ def _published(run: str) -> pd.DataFrame:
 def every(shown: Selection) -> None:
     """Predicted over measured for every published run, the one on the page in colour."""
     with st.container(border=True, key="card_every"):
-        st.markdown(f"**{t('measured.every')}**")
+        heading(t("measured.every"))
         note(t("measured.every.note"))
         charts.chart("every", _every, shown.run)
 
@@ -250,7 +250,7 @@ def _every(run: str) -> Picture:
 def scatter(shown: Selection) -> None:
     """Predicted against measured busbw, a dot per size of every published run; on the diagonal they agree."""
     with st.container(border=True, key="card_scatter"):
-        st.markdown(f"**{t('measured.scatter')}**")
+        heading(t("measured.scatter"))
         charts.chart("scatter", _scatter, shown.run)
 
 
@@ -296,7 +296,7 @@ def map_(run: MeasuredRun) -> None:
     collective = run.collective if run.collective not in ("alltoall", "sendrecv") else "allreduce"
     title = t("measured.map", collective=collective)
     with st.container(border=True, key="card_map"):
-        st.markdown(f"**{title}**")
+        heading(title)
         charts.chart("map", _cells, kept_choices(collective, run.facts), title)
 
 
@@ -330,7 +330,7 @@ def crossing(run: MeasuredRun) -> None:
     key = "measured.crossing.never" if found.crossing is None else "measured.crossing.at"
     said = t(key, **({} if found.crossing is None else {"size": _about(found.crossing)}))
     with st.container(border=True, key="card_crossing"):
-        st.markdown(f"**{t('measured.crossing')}** {bind_units(said)}")
+        heading(t("measured.crossing"), said)
         note(t("measured.crossing.note"))
         charts.chart("crossing", _ratios, found.table, said)
 

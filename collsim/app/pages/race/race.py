@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from collsim.markup import escape_markdown
 from collsim.simulate import ENGINES
 from collsim.units import format_bytes
 from collsim.viz.race.race import Runner
@@ -49,7 +50,7 @@ from ...shell.controls import (
     switch,
 )
 from ...shell.machine_box import ownbox
-from ...shell.notes import complain, mistake, note, title
+from ...shell.notes import complain, heading, mistake, note, title
 from ...shell.page import page
 from ...shell.results import latest
 from ...shell.session import forget_widgets, language, session, t
@@ -74,7 +75,7 @@ def draw() -> None:
         runners = _choose(runners)
         text = session().choice.own
         label = t("own.change", file=custom_machine.facts(text).file) if text else t("own.give")
-        with st.popover(label):
+        with st.popover(escape_markdown(label)):
             ownbox(text, PAGE, _take, _drop)
     with top:
         runners = _top(runners)
@@ -152,7 +153,7 @@ def _choose(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     made = []
     for n, (column, one) in enumerate(zip(st.columns(len(runners), gap="medium"), runners, strict=True), 1):
         with column:
-            st.markdown(f"**{t('race.runner', number=n)}**")
+            heading(t("race.runner", number=n))
             made.append(_options(_where(_algorithm(one, n), n), n))
     return tuple(made)
 

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from collsim.markup import bind_units
 from collsim.sweep.synthesized import can_be
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.sentences.words import every, kind_name
@@ -27,7 +26,7 @@ from ...shell.address import leave, remember, remembered
 from ...shell.charts import MEBI, Picture, bar_column, number_column, text_column
 from ...shell.controls import algorithm_label, choose, folded, forget, place_label, spaced
 from ...shell.look import color
-from ...shell.notes import complain, note, title, verdict
+from ...shell.notes import complain, heading, note, title, verdict
 from ...shell.page import page
 from ...shell.results import latest
 from ...shell.session import is_dark, language, session, t
@@ -291,7 +290,7 @@ def _spread(shown: Change) -> None:
     words = {name: format_time(value) for name, value in quantities.items()}
     said = t("whatif.spread", runs=len(times), last=len(times) - 1, **words)
     with st.container(border=True, key="card_spread"):
-        st.markdown(f"**{bind_units(said)}**")
+        heading(said)
         charts.chart("spread", _histogram, times, float(middle), float(high), said)
 
 
@@ -328,15 +327,14 @@ def _several(shown: Several, ident: str, start: dict[str, Any]) -> None:
     words = {"count": len(shown.rows), "alone": format_time(alone), "time": format_time(took), "factor": factor}
     slowed = "whatif.several.others" if low != high else "whatif.several.other"
     with st.container(border=True, key="card_several"):
-        heading = t("whatif.several.free" if factor == "1" else "whatif.several", **words)
-        st.markdown(f"**{bind_units(heading)}**")
+        heading(t("whatif.several.free" if factor == "1" else "whatif.several", **words))
         note(t(f"{slowed}.free" if low == high == "1" else slowed, low=low, high=high))
         player.player(shown.timeline, ident, start)
 
 
 def _links(shown: Change) -> None:
     """What every link carried before and after; the largest changes first."""
-    st.markdown(f"**{t('whatif.links')}**")
+    heading(t("whatif.links"))
     links = shown.links
     if links.empty:
         note(t("whatif.links.none"))
@@ -352,7 +350,7 @@ def _links(shown: Change) -> None:
 
 def _tornado(shown: Change) -> None:
     """What doubling each kind of link, or one of the busiest cables, would save now."""
-    st.markdown(f"**{t('whatif.tornado')}**")
+    heading(t("whatif.tornado"))
     note(t("whatif.tornado.note"))
     saved = shown.tornado
     if saved.empty:
