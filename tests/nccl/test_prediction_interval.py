@@ -59,7 +59,7 @@ def test_levels_of_few_systems_are_those_of_students_table(level, freedom, wante
 
 
 def test_what_is_kept_is_what_the_table_of_residuals_says(kept):
-    assert prediction_interval._known() == spreads.calibrated(kept)
+    assert prediction_interval._load_widths() == spreads.calibrated(kept)
 
 
 def test_the_table_of_residuals_names_no_run_and_no_system(kept):

@@ -21,8 +21,10 @@ from ...units import format_bytes
 from ..machine.facts import NETS, Facts
 from .links import CARRIES, MEASURED, LinkParameters
 
-#: A knob scales the entries named (all entries of a field where none is): name -> ((field, entries), ...).
-Knobs = Mapping[str, tuple[tuple[str, tuple[str | int, ...]], ...]]
+#: The entries of a field of `LinkParameters` that a knob scales; none: all of the field.
+KnobEntries = tuple[tuple[str, tuple[str | int, ...]], ...]
+#: Name of a knob -> what it scales.
+Knobs = Mapping[str, KnobEntries]
 
 _WIRES = ("nvswitch", "mesh", "cube", "bridge", "xgmi", "pcie", "host")
 _NETS = tuple(net for net in NETS if net != "none")
@@ -51,38 +53,79 @@ CLUSTER: Knobs = {
 
 
 def apply_knobs(links: LinkParameters, knobs: Knobs, factors: Mapping[str, float]) -> LinkParameters:
-    """Links with knobs turned by these factors. Raises CollsimError for an unknown knob."""
-    values: dict[str, Any] = {f.name: getattr(links, f.name) for f in fields(links)}
+    """Turn knobs of the link parameters.
+
+    Args:
+        links: the parameters before.
+        knobs: what each knob scales.
+        factors: factor by name of the knob; knobs that are not named stay at 1.
+
+    Returns:
+        The parameters with the factors applied.
+
+    Raises:
+        CollsimError: for an unknown knob.
+    """
+    values: dict[str, Any] = {field.name: getattr(links, field.name) for field in fields(links)}
     for knob, factor in factors.items():
         if knob not in knobs:
             raise CollsimError(describe_unknown("knob", knob, knobs))
         for name, entries in knobs[knob]:
             value = values[name]
-            if isinstance(value, Mapping):
-                values[name] = {k: v * factor if not entries or k in entries else v for k, v in value.items()}
-            else:
+            if not isinstance(value, Mapping):
                 values[name] = value * factor
+                continue
+            scaled = {key: number * factor for key, number in value.items() if not entries or key in entries}
+            values[name] = {**value, **scaled}
     return LinkParameters(**values)
 
 
 def get_calibration(machine: Facts | Topology) -> Measured | None:
-    """What `calibrate` found about this machine; None where nobody did."""
+    """Get what `calibrate` found about a machine.
+
+    Args:
+        machine: Facts carry no calibration.
+
+    Returns:
+        The calibration; None where the machine was not calibrated.
+    """
     return machine.facts.get("calibration") if isinstance(machine, Topology) else None
 
 
 def get_link_parameters(machine: Facts | Topology) -> LinkParameters:
-    """What the links of this machine carry: as calibrated, else as `links.MEASURED` says."""
-    known = get_calibration(machine)
-    return MEASURED if known is None else apply_knobs(MEASURED, CLUSTER, known.factors)
+    """Get what the links of a machine carry.
+
+    Args:
+        machine: with its calibration, if it has one.
+
+    Returns:
+        The parameters as calibrated, else `links.MEASURED`.
+    """
+    calibration = get_calibration(machine)
+    return MEASURED if calibration is None else apply_knobs(MEASURED, CLUSTER, calibration.factors)
 
 
-def select_pinned_settings(environment: Mapping[str, Any]) -> dict[str, str]:
-    """NCCL_ALGO and NCCL_PROTO where they are set: a calibration holds for the choice that they leave."""
+def select_pinned_settings(environment: Mapping[str, object]) -> dict[str, str]:
+    """Select the settings that pin NCCL's choice: a calibration holds for the choice that they leave.
+
+    Args:
+        environment: NCCL's environment variables by name.
+
+    Returns:
+        NCCL_ALGO and NCCL_PROTO, where they are set.
+    """
     return {name: str(environment[name]) for name in ("NCCL_ALGO", "NCCL_PROTO") if environment.get(name)}
 
 
 def describe_poor_fit(held_out: float | None) -> str | None:
-    """A sentence where predictions between the sizes measured are bad; None where they are not, or nobody knows."""
+    """Describe a calibration whose predictions between the measured sizes are poor.
+
+    Args:
+        held_out: median relative error at sizes left out of the fit; None where it is not known.
+
+    Returns:
+        A sentence; None where the fit is not poor, or nobody knows.
+    """
     if held_out is None or held_out <= POOR:
         return None
     return (
@@ -94,20 +137,49 @@ def describe_poor_fit(held_out: float | None) -> str | None:
 def summarize_fit_data(
     facts: Facts, sizes: tuple[int, int], ranks: list[int], collectives: list[str], settings: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What a calibration keeps of its log, in the words of YAML."""
-    said = {"settings": dict(settings)} if settings else {}
-    return {"sizes": list(sizes), "ranks": ranks, "collectives": collectives, **_situation(facts), **said}
+    """Summarize the log of a calibration, in the keys that YAML files keep.
+
+    Args:
+        facts: the machine that was measured.
+        sizes: the smallest and the largest size, bytes.
+        ranks: numbers of ranks.
+        collectives: collsim's names of what was measured.
+        settings: NCCL_ALGO and NCCL_PROTO, where they were set.
+
+    Returns:
+        The summary (`Measured.fitted_on`).
+    """
+    summary: dict[str, Any] = {
+        "sizes": list(sizes),
+        "ranks": ranks,
+        "collectives": collectives,
+        **_summarize_machine(facts),
+    }
+    if settings:
+        summary["settings"] = dict(settings)
+    return summary
 
 
-def _situation(facts: Facts) -> dict[str, Any]:
+def _summarize_machine(facts: Facts) -> dict[str, str | int | bool | None]:
     return {"gpu": facts.gpu, "nodes": facts.nodes, "inside": facts.wiring, "net": facts.net, "gdr": facts.gdr}
 
 
 def find_extrapolations(
-    seen: Mapping[str, Any], facts: Facts, collective: str, nbytes: int, settings: Mapping[str, str]
+    fit_data: Mapping[str, Any], facts: Facts, collective: str, nbytes: int, settings: Mapping[str, str]
 ) -> Iterator[Sentence]:
-    """Sentences on what a prediction takes from outside the log that was fitted."""
-    smallest, largest = seen["sizes"]
+    """Find what a prediction takes from outside the log that was fitted.
+
+    Args:
+        fit_data: the summary of that log (`summarize_fit_data`).
+        facts: the machine of the prediction.
+        collective: collsim's name of it.
+        nbytes: nccl-tests' size, bytes.
+        settings: NCCL_ALGO and NCCL_PROTO, where they are set.
+
+    Yields:
+        A sentence for each difference.
+    """
+    smallest, largest = fit_data["sizes"]
     if not smallest <= nbytes <= largest:
         yield Sentence(
             "{size} is outside the sizes measured ({smallest} to {largest})",
@@ -115,51 +187,62 @@ def find_extrapolations(
             smallest=format_bytes(smallest),
             largest=format_bytes(largest),
         )
-    if collective not in seen["collectives"]:
+    if collective not in fit_data["collectives"]:
+        measured = ", ".join(fit_data["collectives"])
+        yield Sentence("{collective} was not measured; the log has {known}", collective=collective, known=measured)
+    if facts.ranks not in fit_data["ranks"]:
+        measured = ", ".join(map(str, fit_data["ranks"]))
+        yield Sentence("{ranks} ranks were not measured; the log has {known}", ranks=facts.ranks, known=measured)
+    unset = Sentence("not set")
+    for name, value, measured_value in _list_differences(fit_data, facts, settings):
         yield Sentence(
-            "{collective} was not measured; the log has {known}",
-            collective=collective,
-            known=", ".join(seen["collectives"]),
-        )
-    if facts.ranks not in seen["ranks"]:
-        known = ", ".join(map(str, seen["ranks"]))
-        yield Sentence("{ranks} ranks were not measured; the log has {known}", ranks=facts.ranks, known=known)
-    for what, here, then in _differences(seen, facts, settings):
-        unset = Sentence("not set")
-        yield Sentence(
-            "{what} is {here} here, and was {then} when measured", what=what, here=here or unset, then=then or unset
+            "{what} is {here} here, and was {then} when measured",
+            what=name,
+            here=value or unset,
+            then=measured_value or unset,
         )
 
 
 def interpolate_residue(
-    seen: Mapping[str, Any],
+    fit_data: Mapping[str, Any],
     residues: Sequence[Residue],
     facts: Facts,
     call: tuple[str, int],
     settings: Mapping[str, str],
 ) -> float:
-    """Factor on the time of a call (collective, bytes) that the log's residue says: between sizes by interpolation,
-    fading outside.
+    """Interpolate what a calibration's knobs leave of a time, between measured sizes; it fades outside of them.
 
-    1 for what the log did not measure: another collective, number of ranks, machine or setting.
+    Args:
+        fit_data: the summary of the log (`summarize_fit_data`).
+        residues: factors by size, for each collective and number of ranks.
+        facts: the machine of the prediction.
+        call: collective, and nccl-tests' size in bytes.
+        settings: NCCL_ALGO and NCCL_PROTO, where they are set.
+
+    Returns:
+        The factor on the time; 1 for what the log did not measure: another collective, number of ranks, machine or
+        setting.
     """
     collective, nbytes = call
-    found = next((r for r in residues if (r.collective, r.ranks) == (collective, facts.ranks)), None)
-    if found is None or nbytes <= 0 or any(_differences(seen, facts, settings)):
+    key = collective, facts.ranks
+    residue = next((residue for residue in residues if (residue.collective, residue.ranks) == key), None)
+    if residue is None or nbytes <= 0 or any(_list_differences(fit_data, facts, settings)):
         return 1.0
-    sizes, at = np.log2(found.sizes), math.log2(nbytes)
-    factor = float(np.exp(np.interp(at, sizes, np.log(found.factors))))
-    outside = max(float(sizes[0]) - at, at - float(sizes[-1]), 0.0)
+    octaves, octave = np.log2(residue.sizes), math.log2(nbytes)
+    factor = float(np.exp(np.interp(octave, octaves, np.log(residue.factors))))
+    outside = max(float(octaves[0]) - octave, octave - float(octaves[-1]), 0.0)
     fading: float = factor ** (0.5**outside)
     return fading
 
 
-def _differences(seen: Mapping[str, Any], facts: Facts, settings: Mapping[str, str]) -> Iterator[tuple[str, Any, Any]]:
-    """(what, here, when measured) of all that is not as it was."""
-    for what, here in _situation(facts).items():
-        if seen[what] != here:
-            yield what, here, seen[what]
-    then = seen.get("settings", {})
-    for what in sorted({*then, *settings}):
-        if then.get(what, "") != settings.get(what, ""):
-            yield what, settings.get(what, ""), then.get(what, "")
+def _list_differences(
+    fit_data: Mapping[str, Any], facts: Facts, settings: Mapping[str, str]
+) -> Iterator[tuple[str, object, object]]:
+    """(name, value, value when measured) of all that is not as it was."""
+    for name, value in _summarize_machine(facts).items():
+        if fit_data[name] != value:
+            yield name, value, fit_data[name]
+    measured = fit_data.get("settings", {})
+    for name in sorted({*measured, *settings}):
+        if measured.get(name, "") != settings.get(name, ""):
+            yield name, settings.get(name, ""), measured.get(name, "")

@@ -98,7 +98,7 @@ CHANNEL: Final[dict[str, float]] = {"LL": 1.8e10, "LL128": 2.0e10, "Simple": 2.0
 TREE = 0.92
 
 #: Seconds that a process needs to launch: per call, per call of grouped sends and receives, and per GPU of a node where
-#: nobody says how many of them a process has (one host process often launches for all).
+#: it is not stated how many of them a process has (one host process often launches for all).
 LAUNCH, LAUNCH_P2P, LAUNCH_PER_GPU = 2.7e-6, 5.9e-6, 2.0e-6
 
 #: Seconds per GPU of the process where somebody says who launches: the smallest allreduce of 2, 4 and 8 GPUs of one
@@ -190,8 +190,44 @@ NCCLS: Final[dict[str, str]] = {"tree": "src/graph/tuning.cc: a tree's bandwidth
 
 @dataclass(frozen=True)
 class LinkParameters:
-    """The constants above as one value, so that a calibration can replace some of them. Fields are described where they
-    are set."""
+    """The constants above as one value, so that a calibration can replace some of them.
+
+    Attributes:
+        carries: share of the nominal rate that a kind of link carries (`CARRIES`).
+        nvls_carries: the same of NVLink SHARP, by compute capability (`NVLS_CARRIES`).
+        host_one_way: share of a slot through pinned host memory, one direction alone (`HOST_ONE_WAY`).
+        host_crossing: factor on that across sockets (`HOST_CROSSING`).
+        crossing: factor on PCIe peer traffic across sockets (`CROSSING`).
+        tcp_per_nic: B/s that a CPU moves over TCP for each NIC (`TCP_PER_NIC`).
+        without_gdr: share of a slot to a NIC without GPUDirect RDMA, both directions at once (`WITHOUT_GDR`).
+        host_bridge: the same where a PCIe card reaches its NIC through the host bridge (`HOST_BRIDGE`).
+        net_p2p: factor on the network for sends and receives, by collective (`NET_P2P`).
+        p2p_split: bytes up to which a send stays on one channel (`P2P_SPLIT`).
+        unaligned: factor on the rate of blocks that are no multiple of 16 bytes (`UNALIGNED`).
+        channel: B/s of one channel, by protocol (`CHANNEL`).
+        tree: a tree's share of a ring's rate inside a node (`TREE`).
+        launch: seconds to launch a call (`LAUNCH`).
+        launch_p2p: seconds to launch grouped sends and receives (`LAUNCH_P2P`).
+        launch_per_gpu: seconds per GPU of a node, where it is not stated who launches (`LAUNCH_PER_GPU`).
+        launch_each: seconds per GPU of a process, where it is (`LAUNCH_EACH`).
+        kernel: seconds that a kernel takes to start and end (`KERNEL`).
+        kernel_p2p: the same of sends and receives (`KERNEL_P2P`).
+        overlap: power of the norm that joins launch and kernel (`OVERLAP`).
+        blocks: factor on the launch per GPU of allgather and reduce-scatter (`BLOCKS`).
+        peer: seconds per peer of an alltoall (`PEER`).
+        step: factor on a step of LL and LL128, by kind of link (`STEP`).
+        step_bulk: the same of Simple (`STEP_BULK`).
+        software: seconds that a network step takes longer in software, by network (`SOFTWARE`).
+        step_without_gdr: factor on a network step without GPUDirect RDMA (`STEP_WITHOUT_GDR`).
+        eager: bytes from which a step negotiates first, by network (`EAGER`).
+        rendezvous: seconds that this takes (`RENDEZVOUS`).
+        fill: share of sqrt(waiting x bytes) that the pipeline cannot hide, by protocol (`FILL`).
+        fill_pcie: factor on that over PCIe and host memory (`FILL_PCIE`).
+        fade: ratio of bytes to waiting at which it fades, by protocol (`FILL`).
+        wait: seconds of waiting that even two ranks have, by protocol (`WAIT`).
+        chain: share of a chain's steps over which a broadcast fills its pipeline (`CHAIN`).
+        run_ahead: bytes from which a broadcast with LL waits for the call before (`RUN_AHEAD`).
+    """
 
     carries: Mapping[str, float] = field(default_factory=lambda: dict(CARRIES))
     nvls_carries: Mapping[int, float] = field(default_factory=lambda: dict(NVLS_CARRIES))

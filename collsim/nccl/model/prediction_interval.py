@@ -2,11 +2,11 @@
 
 The logarithm of measured over predicted time is taken as a sum of what is not known of a machine: how long it waits
 (launch and steps), how fast it moves bytes, and how its pipeline fills, each weighed by its share of the time, and a
-rest. How far each is off was read from predictions of systems left out, by class of machine and collective, a class
-with few systems leaning on all others; what these widths miss is made up for by a factor that covers the share asked
-for, from scores that have not seen their own system (cross-conformal prediction: Vovk 2015; Lei et al. 2018).
-`interval_widths.json` is made by docs/accuracy/spreads.py. Measurements of one's own move the three and make them
-narrower (`given`: Bayesian linear regression, all normal).
+rest. How far each is off was read from predictions of systems left out, by class of machine and collective; a class
+with few systems is drawn towards all others. What these widths miss is made up for by a factor that covers the share
+asked for, from scores that have not seen their own system (cross-conformal prediction: Vovk 2015; Lei et al. 2018).
+`interval_widths.json` is made by docs/accuracy/spreads.py. A cluster's own measurements move the three and make them
+narrower (`compute_posterior`: Bayesian linear regression, all normal).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from ...errors import CollsimError
 from ..machine.facts import Facts
 
 Floats = npt.NDArray[np.float64]
-#: Share of measurements that an interval covers where nobody says.
+#: Share of measurements that an interval covers unless another level is given.
 LEVEL = 0.8
 #: Published systems of a class below which its interval is said to lean on others.
 FEW = 4
@@ -33,9 +33,37 @@ _ROOTED, _POINT_TO_POINT = ("broadcast", "reduce"), ("alltoall", "sendrecv")
 _WIRED = {"cube": "mesh"}
 
 
+class ClassWidths(TypedDict):
+    """Widths of a class of machines: standard deviations of the three parts, and the published systems behind them."""
+
+    widths: Sequence[float]
+    systems: int
+
+
+class FamilyWidths(TypedDict):
+    """Widths of a family of classes, as `interval_widths.json` has them.
+
+    Keys: `rest`, the standard deviation that no part explains; `own`, the share of a variance that other sizes of the
+    same run say nothing of; `widths` of the whole family; `classes` by name, or name and group of collectives;
+    `quantiles`, by level, the standard deviations on either side that cover it.
+    """
+
+    rest: float
+    own: float
+    widths: Sequence[float] | Floats
+    classes: Mapping[str, ClassWidths]
+    quantiles: NotRequired[Mapping[str, float]]
+
+
 @dataclass(frozen=True)
 class Shares:
-    """Parts of a time: launch and steps; the pipeline between; bytes. They sum to 1."""
+    """Shares of a time, which sum to 1.
+
+    Attributes:
+        latency: launch and steps.
+        fill: the pipeline between.
+        bytes: moving bytes.
+    """
 
     latency: float
     fill: float
@@ -43,16 +71,27 @@ class Shares:
 
     @property
     def vector(self) -> Floats:
+        """The three as an array."""
         return np.array([self.latency, self.fill, self.bytes])
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a time lies with a probability of `level`.
+    """Where a time lies with some probability.
 
     Attributes:
-        low, high: seconds. middle: seconds, the prediction as measurements moved it. systems: published systems of this
-        class that it was read from. why: a sentence where they are few; "" else.
+        low: seconds.
+        high: seconds.
+        level: the probability.
+        middle: seconds, the prediction as measurements moved it.
+        systems: published systems of this class of machine that the interval was read from.
+        reason: a sentence where these are few; "" otherwise.
+
+    Example:
+        >>> import collsim as cs
+        >>> interval = cs.nccl.predict("allreduce", cs.machine("dgx-a100"), "1GiB").interval(0.9)
+        >>> interval.low < interval.middle < interval.high
+        True
     """
 
     low: float
@@ -65,20 +104,41 @@ class Interval:
 
 @dataclass(frozen=True)
 class Point:
-    """A measurement of one's own: its shares, and the log of measured over predicted time."""
+    """A measurement on the machine that is predicted.
+
+    Attributes:
+        shares: shares of the predicted time.
+        log_ratio: logarithm of measured over predicted time.
+    """
 
     shares: Shares
     log_ratio: float
 
 
-def compute_shares(latency: float, fill: float, moved: float) -> Shares:
-    """Seconds of the three parts as shares."""
-    total = latency + fill + moved
-    return Shares(latency / total, fill / total, moved / total) if total > 0 else Shares(1.0, 0.0, 0.0)
+def compute_shares(latency: float, fill: float, bytes_time: float) -> Shares:
+    """Compute the shares of three parts of a time.
+
+    Args:
+        latency: seconds of launch and steps.
+        fill: seconds of the pipeline.
+        bytes_time: seconds of moving bytes.
+
+    Returns:
+        The shares; all latency where the time is 0.
+    """
+    total = latency + fill + bytes_time
+    return Shares(latency / total, fill / total, bytes_time / total) if total > 0 else Shares(1.0, 0.0, 0.0)
 
 
 def classify_machine(facts: Facts) -> str:
-    """The class of a machine: its network where it has several nodes, else its wiring; GPUs of no table are one."""
+    """Find the class of a machine.
+
+    Args:
+        facts: the machine.
+
+    Returns:
+        Its network where it has several nodes, else its wiring; `unknown gpu` for GPUs of no table.
+    """
     if not facts.gpu_known:
         return "unknown gpu"
     if facts.nodes > 1:
@@ -87,73 +147,135 @@ def classify_machine(facts: Facts) -> str:
 
 
 def get_family(kind: str) -> str:
-    """Classes that lean on one another where few systems are known: NCCL and RCCL, MPI, MPI on nodes full of ranks."""
-    return "mpi full" if kind.endswith(" full") else "mpi" if kind.startswith("mpi") else "nccl"
+    """Get the family of a class: classes of one family lean on one another where few systems are known.
+
+    Args:
+        kind: class of a machine.
+
+    Returns:
+        `nccl` (with RCCL), `mpi`, or `mpi full` for MPI on nodes full of ranks.
+    """
+    if kind.endswith(" full"):
+        return "mpi full"
+    return "mpi" if kind.startswith("mpi") else "nccl"
 
 
 def group_collective(collective: str) -> str:
-    """Collectives that are alike in how far they are off."""
-    return "rooted" if collective in _ROOTED else "p2p" if collective in _POINT_TO_POINT else "ring"
+    """Get the group of a collective: those of one group are alike in how far they are off.
+
+    Args:
+        collective: collsim's name of it.
+
+    Returns:
+        `rooted`, `p2p` or `ring`.
+    """
+    if collective in _ROOTED:
+        return "rooted"
+    return "p2p" if collective in _POINT_TO_POINT else "ring"
 
 
 def compute_interval(
-    kind: str, collective: str, parts: Shares, seconds: float, level: float = LEVEL, points: Sequence[Point] = ()
+    kind: str, collective: str, shares: Shares, seconds: float, level: float = LEVEL, points: Sequence[Point] = ()
 ) -> Interval:
-    """The interval of a predicted time on a class of machine; `points` are measurements on the same machine.
+    """Compute the interval of a predicted time.
 
-    Raises CollsimError for a level that is not between 0 and 1.
+    Args:
+        kind: class of the machine.
+        collective: collsim's name of it.
+        shares: shares of the predicted time.
+        seconds: the predicted time.
+        level: the probability that the interval covers.
+        points: measurements on the same machine.
+
+    Returns:
+        The interval.
+
+    Raises:
+        CollsimError: for a level that is not between 0 and 1.
     """
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         raise CollsimError("level={level!r} must be a share between 0 and 1, such as 0.8", level=level)
-    known = _known()[get_family(kind)]
-    widths, systems = get_widths(kind, group_collective(collective), known)
-    shift, deviation = compute_posterior(widths, known["rest"], parts, points, known["own"])
-    half = interpolate_quantile(known["quantiles"], level) * deviation
+    family = _load_widths()[get_family(kind)]
+    widths, systems = get_widths(kind, group_collective(collective), family)
+    shift, deviation = compute_posterior(widths, family["rest"], shares, points, family["own"])
+    half_width = interpolate_quantile(family["quantiles"], level) * deviation
     middle = seconds * math.exp(shift)
-    why = "" if systems >= FEW or points else _few(kind, systems)
-    return Interval(middle * math.exp(-half), middle * math.exp(half), level, middle, systems, why)
+    reason = "" if systems >= FEW or points else _describe_few_systems(kind, systems)
+    low, high = middle * math.exp(-half_width), middle * math.exp(half_width)
+    return Interval(low, high, level, middle, systems, reason)
 
 
-def _few(kind: str, systems: int) -> str:
+def _describe_few_systems(kind: str, systems: int) -> str:
     count = "no published system" if not systems else f"{systems} published system" + "s" * (systems > 1)
     return f"the interval leans on other machines: {count} of its class ({kind})"
 
 
-def get_widths(kind: str, group: str, known: Mapping[str, Any]) -> tuple[Floats, int]:
-    """Standard deviations of the three parts, and the systems they were read from."""
-    classes = known["classes"]
-    found = classes.get(f"{kind}, {group}") or classes.get(kind) or {"widths": known["widths"], "systems": 0}
-    return np.array(found["widths"], float), int(found["systems"])
+def get_widths(kind: str, group: str, family: FamilyWidths) -> tuple[Floats, int]:
+    """Get the widths of a class of machines.
+
+    Args:
+        kind: class of the machine.
+        group: group of the collective.
+        family: widths of the class's family.
+
+    Returns:
+        Standard deviations of the three parts (latency, fill, bytes), and the published systems behind them.
+    """
+    classes = family["classes"]
+    widths = classes.get(f"{kind}, {group}") or classes.get(kind)
+    if widths is None:
+        return np.array(family["widths"], float), 0
+    return np.array(widths["widths"], float), int(widths["systems"])
 
 
 def compute_posterior(
-    widths: Floats, rest: float, parts: Shares, points: Sequence[Point], own: float = 0.0
+    widths: Floats, rest: float, shares: Shares, points: Sequence[Point], own: float = 0.0
 ) -> tuple[float, float]:
-    """Shift of the log of a time and its standard deviation, once measurements are known; `own` is the share of a
-    variance that other sizes say nothing of."""
-    here = parts.vector
+    """Compute how measurements move a prediction: Bayesian linear regression on the logarithm of the time.
+
+    Args:
+        widths: standard deviations of the three parts before.
+        rest: standard deviation of what no part explains.
+        shares: shares of the predicted time.
+        points: measurements on the same machine.
+        own: the share of a variance that other sizes say nothing of.
+
+    Returns:
+        Shift of the log of the time, and its standard deviation.
+    """
+    parts = shares.vector
     prior = np.diag(widths**2)
-    alone = own * float(here @ prior @ here) + rest**2
+    unshared = own * float(parts @ prior @ parts) + rest**2
     shared = (1 - own) * prior
     if not points:
-        return 0.0, math.sqrt(float(here @ shared @ here) + alone)
-    seen = np.stack([point.shares.vector for point in points])
-    off = np.array([point.log_ratio for point in points])
-    noise = own * np.einsum("ij,jk,ik->i", seen, prior, seen) + rest**2
-    gain = shared @ seen.T @ np.linalg.inv(seen @ shared @ seen.T + np.diag(noise))
-    left = shared - gain @ seen @ shared
-    return float(here @ gain @ off), math.sqrt(max(0.0, float(here @ left @ here)) + alone)
+        return 0.0, math.sqrt(float(parts @ shared @ parts) + unshared)
+    measured = np.stack([point.shares.vector for point in points])
+    log_ratios = np.array([point.log_ratio for point in points])
+    noise = own * np.einsum("ij,jk,ik->i", measured, prior, measured) + rest**2
+    gain = shared @ measured.T @ np.linalg.inv(measured @ shared @ measured.T + np.diag(noise))
+    posterior = shared - gain @ measured @ shared
+    variance = max(0.0, float(parts @ posterior @ parts)) + unshared
+    return float(parts @ gain @ log_ratios), math.sqrt(variance)
 
 
 def interpolate_quantile(quantiles: Mapping[str, float], level: float) -> float:
-    """Standard deviations on either side that cover this share of what was left out, between the levels kept."""
+    """Interpolate how many standard deviations cover a share of what was left out.
+
+    Args:
+        quantiles: standard deviations on either side, by level.
+        level: the share.
+
+    Returns:
+        Standard deviations on either side.
+    """
     levels = np.array([float(name) for name in quantiles])
     return float(np.interp(level, np.concatenate([[0.0], levels]), np.concatenate([[0.0], list(quantiles.values())])))
 
 
 @cache
-def _known() -> dict[str, Any]:
-    from importlib.resources import files
+def _load_widths() -> dict[str, FamilyWidths]:
+    from importlib.resources import files  # takes longer than a prediction, and most need no interval
 
-    found: dict[str, Any] = json.loads(files(__package__).joinpath("interval_widths.json").read_text(encoding="utf-8"))
-    return found
+    text = files(__package__).joinpath("interval_widths.json").read_text(encoding="utf-8")
+    widths: dict[str, FamilyWidths] = json.loads(text)
+    return widths

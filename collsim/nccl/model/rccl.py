@@ -3,7 +3,7 @@
 Source of all numbers: ROCm/rccl src/graph/tuning.cc (baseLat, tuning_model_5 and tuning_model_6, ncclTopoTuneModel,
 ncclTopoGetAlgoTime) and src/rccl_wrap.cc (rcclUpdateCollectiveProtocol). RCCL's topology models (src/graph/
 rome_models.cc) give the first to MI300X and its kin (gfx942), the second to MI350 and its kin (gfx950); accelerators
-before them are told NCCL's tables here. Microseconds, GB/s, bytes.
+before them get NCCL's tables here. Microseconds, GB/s, bytes.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Tuning:
     """What differs between accelerators.
 
     Attributes:
-        tree, ring: factor on the bandwidth by protocol for sizes from 64 * 2^i bytes on, the last for all above; a
-        ring's between nodes only.
+        tree: factor on the bandwidth of a tree by protocol, for sizes from 64 * 2^i bytes on, the last for all above.
+        ring: the same of a ring, between nodes only.
         ranges: protocol -> (above, up to) bytes, by collective, between nodes; per rank where every rank has a block.
-        What lies in neither is Simple.
+            A size that lies in none of them takes Simple.
     """
 
     tree: Mapping[str, tuple[float, ...]]
@@ -100,83 +100,147 @@ TUNING: Final[dict[str, Tuning]] = {
 
 
 def find_architecture(gpu: str) -> str:
-    """The architecture of an accelerator for which RCCL has tables here; "" for all others."""
-    return next((found for name, found in ARCHITECTURES.items() if name in gpu.upper()), "")
+    """Find the architecture of an accelerator for which RCCL has tables here.
+
+    Args:
+        gpu: its name, `MI300X`.
+
+    Returns:
+        A key of `TUNING`; "" for all other accelerators.
+    """
+    return next((architecture for name, architecture in ARCHITECTURES.items() if name in gpu.upper()), "")
 
 
-def get_step_latency(row: str, algorithm: str, protocol: int) -> float:
-    """Microseconds that a step takes. The 320 us of a ring with Simple between nodes only keep RCCL from rings below
-    256 MiB: a tree's step is as long as its chunk."""
-    name = "Tree" if row == "NET" and protocol == c.PROTOCOLS.index("Simple") else algorithm
-    return STEP_LATENCY[row].get(name, STEP_LATENCY[row]["Ring"])[protocol]
+def get_step_latency(link: str, algorithm: str, protocol: int) -> float:
+    """Get the latency of a step by RCCL's table.
+
+    The 320 us of a ring with Simple between nodes only keep RCCL from rings below 256 MiB: there a step of the tree
+    counts, which is as long as a chunk of the ring.
+
+    Args:
+        link: `NVLINK` (xGMI here), `PCI` or `NET`.
+        algorithm: NCCL's name of it.
+        protocol: index in `constants.PROTOCOLS`.
+
+    Returns:
+        Microseconds.
+    """
+    is_bulk = link == "NET" and protocol == c.PROTOCOLS.index("Simple")
+    latencies = STEP_LATENCY[link]
+    return latencies.get("Tree" if is_bulk else algorithm, latencies["Ring"])[protocol]
 
 
 def is_available(algorithm: str, protocol: str, comm: Communicator) -> bool:
-    """Does RCCL consider this pair? Trees with Simple are left to machines of several nodes, LL128 to direct links."""
+    """Whether RCCL considers this pair: trees with Simple only over several nodes, LL128 only over direct links.
+
+    Args:
+        algorithm: NCCL's name of it.
+        protocol: one of `constants.PROTOCOLS`.
+        comm: the ranks.
+    """
     graph = comm.get_graph(algorithm)
     if algorithm not in SHARE or graph is None:
         return False
     if protocol == "LL128":
-        inter = comm.nodes == 1 or c.is_type_at_most(graph.type_inter, "PXB")
-        return inter and c.is_type_at_most(graph.type_intra, "NVL")
+        is_near = comm.nodes == 1 or c.is_type_at_most(graph.type_inter, "PXB")
+        return is_near and c.is_type_at_most(graph.type_intra, "NVL")
     return not (algorithm == "Tree" and protocol == "Simple" and comm.nodes == 1)
 
 
 def compute_bandwidth(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
-    """GB/s of nccl-tests' size that the tuner expects, before the correction by size."""
+    """Compute the bandwidth that the tuner expects, before the correction by size (ncclTopoTuneModel).
+
+    Args:
+        collective: collsim's name of it.
+        algorithm: `Tree` or `Ring`.
+        protocol: one of `constants.PROTOCOLS`.
+        comm: the ranks.
+
+    Returns:
+        GB/s of nccl-tests' size.
+    """
     graph = comm.get_graph(algorithm)
     assert graph is not None
-    n, rooted = comm.ranks, collective in ("broadcast", "reduce")
-    steps = n if rooted else 2 * (n - 1) if collective == "allreduce" else n - 1
-    bus = graph.channels * (graph.bw_intra if comm.nodes <= 2 else graph.bw_inter)
-    bus *= SHARE[algorithm][comm.nodes > 2][c.PROTOCOLS.index(protocol)]
-    if rooted and protocol == "LL" and comm.nodes == 1:
+    channel = graph.bw_intra if comm.nodes <= 2 else graph.bw_inter
+    bus = graph.channels * channel * SHARE[algorithm][comm.nodes > 2][c.PROTOCOLS.index(protocol)]
+    if collective in ("broadcast", "reduce") and protocol == "LL" and comm.nodes == 1:
         bus *= _ROOTED_LL
-    return bus * (0.5 if algorithm == "Tree" else n / steps)
+    return bus * (0.5 if algorithm == "Tree" else comm.ranks / c.count_ring_steps(collective, comm.ranks))
 
 
 def compute_latency(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
-    """Microseconds of a call without bytes, as the tuner counts them."""
+    """Compute the latency of a call without bytes, as the tuner counts it (ncclTopoTuneModel).
+
+    Args:
+        collective: collsim's name of it.
+        algorithm: `Tree` or `Ring`.
+        protocol: one of `constants.PROTOCOLS`.
+        comm: the ranks.
+
+    Returns:
+        Microseconds.
+    """
     graph = comm.get_graph(algorithm)
     assert graph is not None
-    p, n, nodes = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes
-    row = "NVLINK" if graph.type_intra == "NVL" else "PCI"
-    intra, base = STEP_LATENCY[row][algorithm][p], BASE_LATENCY[p]
+    p, ranks, nodes, is_simple = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes, protocol == "Simple"
+    intra, base = STEP_LATENCY[graph.intra_link][algorithm][p], BASE_LATENCY[p]
     inter = STEP_LATENCY["NET"]["Tree" if comm.local_ranks == 1 else algorithm][p]
-    inter += graph.latency_inter * (2 if protocol == "Simple" else 1)
+    inter += graph.latency_inter * (1 + is_simple)
     if algorithm == "Tree":
-        return base + 2 * ((n // nodes - 1) * intra + math.floor(math.log2(nodes)) * inter)
+        return base + 2 * ((ranks // nodes - 1) * intra + math.floor(math.log2(nodes)) * inter)
     if collective in ("broadcast", "reduce"):
-        hw = "NET" if nodes > 1 else row
-        name = "Tree" if protocol == "Simple" and not graph.same_channels else "Ring"
-        return base + (1 if graph.same_channels else n) * STEP_LATENCY[hw][name][p]
+        latencies = STEP_LATENCY["NET" if nodes > 1 else graph.intra_link]
+        if graph.same_channels:
+            return base + latencies["Ring"][p]
+        return base + ranks * latencies["Tree" if is_simple else "Ring"][p]
     rounds = 2 if collective == "allreduce" else 1
-    far = rounds * (nodes - 1)
+    inter_steps = rounds * (nodes - 1)
     if nodes > 1:
-        intra = max(intra, c.NET_OVERHEAD[comm.cpu] * (3 if protocol == "Simple" else 1))
-    return base + (rounds * (n - 1) - far) * intra + far * inter
+        intra = max(intra, c.NET_OVERHEAD[comm.cpu] * (3 if is_simple else 1))
+    return base + (rounds * (ranks - 1) - inter_steps) * intra + inter_steps * inter
 
 
 def get_bandwidth_correction(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> float:
-    """Factor on the bandwidth for a call of `nbytes` (ncclTopoGetAlgoTime)."""
-    known = TUNING[comm.rccl]
+    """Get the factor on the bandwidth for a call of one size (ncclTopoGetAlgoTime).
+
+    Args:
+        algorithm: `Tree` or `Ring`.
+        protocol: one of `constants.PROTOCOLS`.
+        comm: the ranks.
+        nbytes: nccl-tests' size, bytes.
+
+    Returns:
+        The factor; 1 for rings on one node.
+    """
     if algorithm == "Ring" and comm.nodes == 1:
         return 1.0
-    table = (known.tree if algorithm == "Tree" else known.ring)[protocol]
+    tuning = TUNING[comm.rccl]
+    factors = (tuning.tree if algorithm == "Tree" else tuning.ring)[protocol]
     level = max(0, (nbytes >> 6).bit_length() - 1)
-    return table[min(level, len(table) - 1)]
+    return factors[min(level, len(factors) - 1)]
 
 
-def choose_protocol(collective: str, comm: Communicator, nbytes: int, believed: str) -> str:
-    """The protocol that RCCL takes between nodes by size, whatever its tuner `believed`; inside a node what it
-    believed."""
+def choose_protocol(collective: str, comm: Communicator, nbytes: int, tuner_protocol: str) -> str:
+    """Choose the protocol as RCCL does: between nodes by size, whatever its tuner chose.
+
+    Args:
+        collective: collsim's name of it.
+        comm: the ranks.
+        nbytes: nccl-tests' size, bytes.
+        tuner_protocol: what the tuner chose.
+
+    Returns:
+        The protocol; on one node, and for collectives without a table, the tuner's.
+    """
     ranges = TUNING[comm.rccl].ranges.get(collective)
     if comm.nodes < 2 or ranges is None:
-        return believed
+        return tuner_protocol
     size = nbytes if collective == "allreduce" else max(1, nbytes // comm.ranks)
-    found = "Simple"
+    choice = "Simple"
     for protocol, (above, most) in ranges.items():
-        far = _MANY_NODES if (collective, protocol) == ("allreduce", "LL128") and comm.nodes > 2 else 1
-        if above < size <= most * far and (protocol == "LL" or is_available("Ring", protocol, comm)):
-            found = protocol
-    return found
+        factor = 1.0
+        if (collective, protocol) == ("allreduce", "LL128") and comm.nodes > 2:
+            factor = _MANY_NODES
+        if above < size <= most * factor and (protocol == "LL" or is_available("Ring", protocol, comm)):
+            choice = protocol
+    return choice

@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...errors import CollsimError, Sentence
 from ..search import constants as c
@@ -23,9 +23,11 @@ from ..search import constants as c
 if TYPE_CHECKING:
     from .tuner import Communicator, Graph
 
-#: The oldest and the newest version that are known, and what is assumed where nobody says.
+#: The oldest and the newest version that are known; the newest is assumed where no version is given.
 OLDEST, NEWEST = 4, 30
+#: Microseconds per step by kind of link and algorithm, [LL, LL128, Simple].
 Steps = Mapping[str, Mapping[str, tuple[float, float, float]]]
+#: GB/s by generation of GPUs, columns one node, two nodes, more.
 Caps = Mapping[str, tuple[float, float, float]]
 _HOPPER_TREE: Final[Caps] = {**c.TREE_MAX, "Blackwell": c.TREE_MAX["Hopper"]}
 _HOPPER_TREE_LL128: Final[Caps] = {**c.TREE_LL128_MAX, "Blackwell": c.TREE_LL128_MAX["Hopper"]}
@@ -36,14 +38,16 @@ _LL_AS_AMPERE: Final[Caps] = {
 }
 
 
-def _steps(ll: float, tree: float, far_tree: float, far_ring: float, nvls: float, far_nvls_tree: float) -> Steps:
+def _build_steps(
+    intra_ll: float, intra_tree: float, inter_tree: float, inter_ring: float, nvls: float, inter_nvls_tree: float
+) -> Steps:
     """The rows of 2.30 with LL inside a node, Simple of trees and of rings, and NVLS as they were."""
-    inside, pci, net = (dict(c.STEP_LATENCY[kind]) for kind in ("NVLINK", "PCI", "NET"))
-    inside |= {"Tree": (ll, 1.25, tree), "Ring": (0.6 if ll > 0.52 else 0.47, 1.9, 3.4)}
-    inside |= dict.fromkeys(("NVLS", "NVLSTree"), (0.0, 0.0, nvls))
-    pci |= {"Tree": (1.0, 1.9, tree)}
-    net |= {"Tree": (5.0, 8.5, far_tree), "Ring": (2.7, 4.0, far_ring), "NVLSTree": (0.0, 0.0, far_nvls_tree)}
-    return {"NVLINK": inside, "PCI": pci, "NET": net}
+    nvlink, pci, net = (dict(c.STEP_LATENCY[link]) for link in ("NVLINK", "PCI", "NET"))
+    nvlink |= {"Tree": (intra_ll, 1.25, intra_tree), "Ring": (0.6 if intra_ll > 0.52 else 0.47, 1.9, 3.4)}
+    nvlink |= dict.fromkeys(("NVLS", "NVLSTree"), (0.0, 0.0, nvls))
+    pci |= {"Tree": (1.0, 1.9, intra_tree)}
+    net |= {"Tree": (5.0, 8.5, inter_tree), "Ring": (2.7, 4.0, inter_ring), "NVLSTree": (0.0, 0.0, inter_nvls_tree)}
+    return {"NVLINK": nvlink, "PCI": pci, "NET": net}
 
 
 @dataclass(frozen=True)
@@ -51,17 +55,28 @@ class Release:
     """The tuner from a version on.
 
     Attributes:
-        since: 17 is 2.17. source: repository, tag and commit that it was read at.
-        algorithms: those that there are. ll128: compute capabilities on which LL128 is used unless asked for; None as
-        in 2.30. ll128_path: worst path between GPUs for it.
-        base, steps, ll_max, ring_ll128, tree_ll128, tree_max: as `constants` has them for 2.30.
-        ring_ll128_for: GB/s of a channel with LL128 by collective, where that counted.
-        bus: most GB/s of all channels by generation. ll_share: of the bus bandwidth that LL gets in a ring, over
-        several nodes or where it reduces, and else. lone_ll128: the same for LL128 with one GPU per node.
-        ll_inside: factor on a step of LL inside a node where there are several. posts: steps inside a node take at
-        least as long as a CPU needs to post one. returns: rings of an allreduce cross nodes 2N times, not 2(N-1).
-        lone_trees: with one GPU per node steps take as long as a tree's.
-        plain_tree, nvls: factors on bandwidth. plateau: on a ring's latency, before Hopper and since.
+        since: the version, 17 is 2.17.
+        source: tag and commit of NVIDIA/nccl that it was read at.
+        base_latency: microseconds per call (`constants.BASE_LATENCY` for 2.30).
+        step_latency: microseconds per step (`constants.STEP_LATENCY`).
+        algorithms: those that exist.
+        ll128_capabilities: compute capabilities on which LL128 is used unless asked for; None: as in 2.30.
+        ll128_path: the worst path between GPUs for LL128.
+        ll_max: GB/s of LL (`constants.LL_MAX`).
+        ring_ll128: GB/s of a ring's channel with LL128 (`constants.RING_LL128_MAX`).
+        ring_ll128_for: the same by collective, where that counted.
+        tree_ll128: GB/s of a tree's channel with LL128 (`constants.TREE_LL128_MAX`).
+        tree_max: GB/s of a tree's channel (`constants.TREE_MAX`).
+        bus_caps: most GB/s of all channels, by generation of GPUs.
+        ll_share: share of the bus bandwidth that LL gets in a ring: over several nodes or where it reduces, and else.
+        lone_ll128_share: the same for LL128 with one GPU per node.
+        ll_intra_factor: factor on a step of LL inside a node where there are several.
+        has_post_overhead: steps inside a node take at least as long as a CPU needs to post one.
+        has_return_hops: rings of an allreduce cross nodes 2N times, not 2(N-1).
+        has_lone_tree_steps: with one GPU per node steps take as long as a tree's.
+        plain_tree_factor: factor on the bandwidth of the plain tree.
+        nvls_factor: factor on the bandwidth of NVLS.
+        plateau_factors: factor on a ring's latency for larger sizes, before Hopper and since; None: as in 2.30.
     """
 
     since: int
@@ -88,11 +103,19 @@ class Release:
     plateau_factors: tuple[float, float] | None = None
 
     def get_generation(self, cc: int) -> str:
-        """Row of the tables: before 2.17 only compute capability 8.0 is Ampere's, before 2.25 Blackwell is Hopper's."""
+        """Get the row of the tables: before 2.17 only compute capability 8.0 is Ampere's, before 2.25 Blackwell is
+        Hopper's.
+
+        Args:
+            cc: compute capability.
+
+        Returns:
+            One of `constants.GENERATIONS`.
+        """
         if self.since < 17:
             return "Ampere" if cc == 80 else "Volta"
-        row = c.get_generation(cc)
-        return "Hopper" if row == "Blackwell" and self.since < 25 else row
+        generation = c.get_generation(cc)
+        return "Hopper" if generation == "Blackwell" and self.since < 25 else generation
 
 
 _NVLS, _PAT = frozenset(("Tree", "Ring", "NVLS")), frozenset(("Tree", "Ring", "NVLS", "NVLSTree", "PAT"))
@@ -102,7 +125,7 @@ _V2_10 = Release(
     10,
     "v2.10.3-1 (7e51592)",
     base_latency=_OLD_BASE,
-    step_latency=_steps(0.52, 28.0, 28.0, 9.6, 0.0, 0.0),
+    step_latency=_build_steps(0.52, 28.0, 28.0, 9.6, 0.0, 0.0),
     ll128_path="NVL",
     ll_max=_LL_AS_AMPERE,
     ring_ll128=_LL128_OF_ONE,
@@ -132,7 +155,7 @@ _V2_18 = Release(
     18,
     "v2.20.3-1 (b647562)",
     base_latency={**c.BASE_LATENCY, "Tree": (6.8, 14.0, 0.0)},
-    step_latency=_steps(0.6, 28.0, 28.0, 14.0, 23.0, 14.0),
+    step_latency=_build_steps(0.6, 28.0, 28.0, 14.0, 23.0, 14.0),
     algorithms=_NVLS | {"NVLSTree"},
     ll128_capabilities=frozenset((70, 80, 90)),
     ll_max=_LL_AS_AMPERE,
@@ -144,23 +167,24 @@ _V2_22 = replace(
     _V2_18,
     since=22,
     source="v2.22.3-1 (178b6b7)",
-    step_latency=_steps(0.6, 28.0, 28.0, 14.0, 25.0, 14.0),
+    step_latency=_build_steps(0.6, 28.0, 28.0, 14.0, 25.0, 14.0),
     ll_max=c.LL_MAX,
     ll_share=(0.5, 0.5),
 )
 _V2_23 = Release(
     23,
     "v2.24.3-1 (6aae379)",
-    step_latency=_steps(0.6, 4.0, 14.0, 14.0, 25.0, 14.0),
+    step_latency=_build_steps(0.6, 4.0, 14.0, 14.0, 25.0, 14.0),
     algorithms=_PAT,
     ll128_capabilities=frozenset((70, 80, 90)),
     has_lone_tree_steps=True,
 )
 
 
-def _twice(caps: Caps) -> Caps:
+def _double_hopper(caps: Caps) -> Caps:
     """Blackwell as twice Hopper."""
-    return {**caps, "Blackwell": tuple(2 * x for x in caps["Hopper"])}  # type: ignore[dict-item]
+    one_node, two_nodes, more_nodes = caps["Hopper"]
+    return {**caps, "Blackwell": (2 * one_node, 2 * two_nodes, 2 * more_nodes)}
 
 
 #: By version, the oldest first; from 2.28 on as 2.30 (2.29.7 printed its table: tests/nccl/test_tuner.py).
@@ -191,28 +215,34 @@ RELEASES: Final = (
         since=25,
         source="v2.25.1-1 (80f6bda)",
         ll128_capabilities=frozenset((70, 80, 90, 100, 120)),
-        ring_ll128=_twice(c.RING_LL128_MAX),
-        tree_ll128=_twice(c.TREE_LL128_MAX),
-        tree_max=_twice(c.TREE_MAX),
+        ring_ll128=_double_hopper(c.RING_LL128_MAX),
+        tree_ll128=_double_hopper(c.TREE_LL128_MAX),
+        tree_max=_double_hopper(c.TREE_MAX),
     ),
 )
 _SINCE_CURRENT = 28
 
 
-def parse_version(version: Any) -> int | None:
-    """18 of "2.18", "2.18.3" or "2.18.5+cuda12.2"; None where nobody says.
+def parse_version(version: str | None) -> int | None:
+    """Read a version of NCCL.
 
-    Raises CollsimError for what is no version, and for one that is not known.
+    Args:
+        version: "2.18", "2.18.3" or "2.18.5+cuda12.2"; None or "": not given.
+
+    Returns:
+        18 of these; None where none is given.
+
+    Raises:
+        CollsimError: for what is no version, and for one that is not known.
     """
     if version is None or version == "":
         return None
-    found = (
-        re.fullmatch(r"v?2\.(\d{1,2})(\.(\d+|x))?([+-].*)?", str(version).strip()) if isinstance(version, str) else None
-    )
-    if found is None:
-        why = "version={version!r} is no version of NCCL as text; write for example '2.18' or '2.18.3'"
-        raise CollsimError(why, version=version)
-    minor = int(found[1])
+    text = version.strip() if isinstance(version, str) else ""
+    match = re.fullmatch(r"v?2\.(\d{1,2})(\.(\d+|x))?([+-].*)?", text)
+    if match is None:
+        template = "version={version!r} is no version of NCCL as text; write for example '2.18' or '2.18.3'"
+        raise CollsimError(template, version=version)
+    minor = int(match[1])
     if not OLDEST <= minor <= NEWEST:
         raise CollsimError(
             "version={version!r}: known are NCCL 2.{oldest} to 2.{newest}; give one of them, or leave it out for "
@@ -235,7 +265,14 @@ _CAME: Final = (
 
 
 def describe_release(minor: int | None) -> Sentence:
-    """A sentence on what a version means for a prediction; None: what was assumed."""
+    """Describe what a version means for a prediction.
+
+    Args:
+        minor: the version, 18 for 2.18; None: none was given.
+
+    Returns:
+        A sentence, which says what was assumed where none was given.
+    """
     release = find_release(minor)
     if minor is None:
         return Sentence(
@@ -243,111 +280,159 @@ def describe_release(minor: int | None) -> Sentence:
         )
     if release is None:
         return Sentence("NCCL 2.{minor}: chosen as 2.{newest} would", minor=minor, newest=NEWEST)
-    lacking = ", ".join(what for since, what in _CAME if since > minor)
+    names = ", ".join(name for since, name in _CAME if since > minor)
     return Sentence(
         "NCCL 2.{minor}: chosen by the tables of {source}{lacking}; what a choice takes is known of all versions "
         "together",
         minor=minor,
         source=release.source,
-        lacking=Sentence("; not there yet: {what}", what=lacking) if lacking else "",
+        lacking=Sentence("; not there yet: {what}", what=names) if names else "",
     )
 
 
 def find_release(minor: int | None) -> Release | None:
-    """The tuner of a version; None for that of 2.30."""
+    """Find the tuner of a version.
+
+    Args:
+        minor: the version, 18 for 2.18; None: the newest.
+
+    Returns:
+        The tuner; None for that of 2.30.
+    """
     if minor is None or minor >= _SINCE_CURRENT:
         return None
-    return next(r for r in reversed(RELEASES) if r.since <= minor)
+    return next(release for release in reversed(RELEASES) if release.since <= minor)
 
 
-# ---- the formulas
-# -----------------------------------------------------------------------------------------------------------------
+# ---- the formulas --------------------------------------------------------------------------------------------------
 
 
 def has_pair(
-    r: Release | None, algorithm: str, protocol: str, graph: Graph | None, comm: Communicator, forced_ll128: bool
+    release: Release | None,
+    algorithm: str,
+    protocol: str,
+    graph: Graph | None,
+    comm: Communicator,
+    forced_ll128: bool,
 ) -> bool:
-    """Is a pair there that 2.30 has? None: that is 2.30."""
-    if r is None or graph is None:
+    """Whether a release has a pair that 2.30 has.
+
+    Args:
+        release: the tuner of the release; None: 2.30's.
+        algorithm: NCCL's name of it.
+        protocol: one of `constants.PROTOCOLS`.
+        graph: the algorithm's graph; None where there is none.
+        comm: the ranks.
+        forced_ll128: whether NCCL_PROTO asks for LL128.
+    """
+    if release is None or graph is None:
         return True
-    if algorithm not in r.algorithms or (protocol == "LL128" and r.since < 5):
+    if algorithm not in release.algorithms or (protocol == "LL128" and release.since < 5):
         return False
-    if protocol != "LL128" or forced_ll128 or r.ll128_capabilities is None:
+    if protocol != "LL128" or forced_ll128 or release.ll128_capabilities is None:
         return True
-    alike = comm.max_cc in (None, comm.cc)
-    return comm.cc in r.ll128_capabilities and alike and c.is_type_at_most(graph.type_intra, r.ll128_path)
+    is_one_generation = comm.max_cc in (None, comm.cc)
+    is_near = c.is_type_at_most(graph.type_intra, release.ll128_path)
+    return comm.cc in release.ll128_capabilities and is_one_generation and is_near
 
 
-def compute_bandwidth(r: Release, collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
-    """GB/s of nccl-tests' size that the tuner expected."""
-    graph = comm.ring if r.since == 17 and algorithm == "NVLS" else comm.get_graph(algorithm)
-    assert graph is not None
-    bus = min(_bus(algorithm, graph, comm), r.bus_caps.get(r.get_generation(comm.cc), math.inf))
-    bus = _ring_bus(r, collective, protocol, bus, graph, comm) if algorithm == "Ring" else bus
-    bus = _tree_bus(r, protocol, bus, graph, comm) if algorithm == "Tree" else bus
-    n, blocks = comm.ranks, collective in ("allgather", "reduce_scatter")
+def compute_bandwidth(release: Release, collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
+    """Compute the bandwidth that the tuner of a release expected.
+
+    Args:
+        release: the tuner of the release.
+        collective: collsim's name of it.
+        algorithm: NCCL's name of it.
+        protocol: one of `constants.PROTOCOLS`.
+        comm: the ranks.
+
+    Returns:
+        GB/s of nccl-tests' size.
+    """
+    graph = _get_graph(release, algorithm, comm)
+    cap = release.bus_caps.get(release.get_generation(comm.cc), math.inf)
+    bus = min(_compute_bus_bandwidth(algorithm, graph, comm), cap)
     if algorithm == "PAT":
         return bus * c.PAT_SHARE
     if algorithm in c.IN_NVSWITCH:
-        return bus if blocks and r.since >= 23 else bus * r.nvls_factor
-    steps = n if collective in ("broadcast", "reduce") else 2 * (n - 1) if collective == "allreduce" else n - 1
-    return bus * (0.5 if algorithm == "Tree" else n / steps)
+        has_blocks = collective in ("allgather", "reduce_scatter")
+        return bus if has_blocks and release.since >= 23 else bus * release.nvls_factor
+    if algorithm == "Tree":
+        return _cap_tree_bandwidth(release, protocol, bus, graph, comm) * 0.5
+    bus = _cap_ring_bandwidth(release, collective, protocol, bus, graph, comm)
+    return bus * (comm.ranks / c.count_ring_steps(collective, comm.ranks))
 
 
-def _bus(algorithm: str, graph: Graph, comm: Communicator) -> float:
-    bw = graph.bw_intra if comm.nodes <= 2 else graph.bw_inter
+def _get_graph(release: Release, algorithm: str, comm: Communicator) -> Graph:
+    """The graph that the tuner looked at: 2.17 took that of rings for NVLS."""
+    graph = comm.ring if release.since == 17 and algorithm == "NVLS" else comm.get_graph(algorithm)
+    assert graph is not None
+    return graph
+
+
+def _compute_bus_bandwidth(algorithm: str, graph: Graph, comm: Communicator) -> float:
+    channel = graph.bw_intra if comm.nodes <= 2 else graph.bw_inter
     if algorithm == "NVLS":
-        bw = min(graph.bw_intra, graph.bw_inter)
+        channel = min(graph.bw_intra, graph.bw_inter)
     if algorithm == "NVLSTree":
-        bw = min(graph.bw_intra, graph.bw_inter if comm.nodes <= 2 else graph.bw_inter / 2)
-    return graph.channels * bw
+        channel = min(graph.bw_intra, graph.bw_inter if comm.nodes <= 2 else graph.bw_inter / 2)
+    return graph.channels * channel
 
 
-def _at(comm: Communicator) -> int:
-    return min(comm.nodes, 3) - 1
-
-
-def _ll_max(r: Release, comm: Communicator) -> float:
+def _get_ll_max(release: Release, comm: Communicator) -> float:
     """By GPU in one node, by CPU between several."""
-    row = r.get_generation(comm.cc) if comm.nodes == 1 else "Ampere" if comm.cpu == "amd" else "Volta"
-    return r.ll_max[row][_at(comm)]
+    row = c.get_ll_generation(release.get_generation(comm.cc), comm.nodes, comm.cpu)
+    return release.ll_max[row][c.get_cap_column(comm.nodes)]
 
 
-def _ring_bus(r: Release, collective: str, protocol: str, bus: float, graph: Graph, comm: Communicator) -> float:
+def _cap_ring_bandwidth(
+    release: Release, collective: str, protocol: str, bus: float, graph: Graph, comm: Communicator
+) -> float:
     if protocol == "LL":
-        busy = comm.nodes > 1 or collective in ("allreduce", "reduce")
-        return min(_ll_max(r, comm), bus * r.ll_share[0 if busy else 1])
+        is_busy = comm.nodes > 1 or collective in ("allreduce", "reduce")
+        return min(_get_ll_max(release, comm), bus * release.ll_share[0 if is_busy else 1])
     if protocol == "LL128":
-        share = r.lone_ll128_share if comm.local_ranks < 2 else c.RING_LL128_SHARE
-        channel = r.ring_ll128_for.get(collective, r.ring_ll128[r.get_generation(comm.cc)][_at(comm)])
-        return min(share * bus, graph.channels * channel)
+        share = release.lone_ll128_share if comm.local_ranks < 2 else c.RING_LL128_SHARE
+        usual = release.ring_ll128[release.get_generation(comm.cc)][c.get_cap_column(comm.nodes)]
+        return min(share * bus, graph.channels * release.ring_ll128_for.get(collective, usual))
     return bus
 
 
-def _tree_bus(r: Release, protocol: str, bus: float, graph: Graph, comm: Communicator) -> float:
-    row, at = r.get_generation(comm.cc), _at(comm)
-    bus = min(c.TREE_SHARE * bus, graph.channels * r.tree_max[row][at])
+def _cap_tree_bandwidth(release: Release, protocol: str, bus: float, graph: Graph, comm: Communicator) -> float:
+    row, column = release.get_generation(comm.cc), c.get_cap_column(comm.nodes)
+    bus = min(c.TREE_SHARE * bus, graph.channels * release.tree_max[row][column])
     if protocol == "LL":
-        bus = min(bus / c.TREE_LL_DIVISOR, _ll_max(r, comm))
+        bus = min(bus / c.TREE_LL_DIVISOR, _get_ll_max(release, comm))
     elif protocol == "LL128":
-        channel = r.ring_ll128_for.get("allreduce", r.tree_ll128[row][at])
+        channel = release.ring_ll128_for.get("allreduce", release.tree_ll128[row][column])
         bus = min(bus * c.TREE_LL128_SHARE[comm.nodes > 1], graph.channels * channel)
-    return bus * r.plain_tree_factor if graph.pattern == c.TREE else bus
+    return bus * release.plain_tree_factor if graph.pattern == c.TREE else bus
 
 
-def compute_latency(r: Release, collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
-    """Microseconds of a call without bytes, as the tuner counted them."""
-    graph = comm.ring if r.since == 17 and algorithm == "NVLS" else comm.get_graph(algorithm)
-    assert graph is not None
+def compute_latency(release: Release, collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
+    """Compute the latency of a call without bytes, as the tuner of a release counted it.
+
+    Args:
+        release: the tuner of the release.
+        collective: collsim's name of it.
+        algorithm: NCCL's name of it.
+        protocol: one of `constants.PROTOCOLS`.
+        comm: the ranks.
+
+    Returns:
+        Microseconds.
+    """
+    graph = _get_graph(release, algorithm, comm)
     p, nodes = c.PROTOCOLS.index(protocol), comm.nodes
-    inside = "NVLINK" if graph.type_intra == "NVL" else "PCI"
-    intra = r.step_latency[inside][algorithm][p] * (r.ll_intra_factor if nodes > 1 and protocol == "LL" else 1.0)
-    lone = r.has_lone_tree_steps and comm.local_ranks == 1 and algorithm != "NVLSTree"
-    inter = r.step_latency["NET"]["Tree" if lone else algorithm][p]
+    intra = release.step_latency[graph.intra_link][algorithm][p]
+    if nodes > 1 and protocol == "LL":
+        intra *= release.ll_intra_factor
+    is_alone = release.has_lone_tree_steps and comm.local_ranks == 1 and algorithm != "NVLSTree"
+    inter = release.step_latency["NET"]["Tree" if is_alone else algorithm][p]
     inter += graph.latency_inter * (2 if protocol == "Simple" else 1)
-    base, depth = r.base_latency[algorithm][p], math.floor(math.log2(nodes))
+    base, depth = release.base_latency[algorithm][p], math.floor(math.log2(nodes))
     if algorithm == "Ring":
-        return base + _ring_latency(r, collective, protocol, graph, comm, intra, inter)
+        return base + _compute_ring_latency(release, collective, protocol, graph, comm, intra, inter)
     if algorithm == "Tree":
         return base + 2 * ((comm.ranks // nodes - 1) * intra + depth * inter)
     if algorithm == "NVLS":
@@ -357,24 +442,35 @@ def compute_latency(r: Release, collective: str, algorithm: str, protocol: str, 
     return base + depth * inter / c.PAT_OVERLAP + c.PAT_PER_RANK * comm.ranks
 
 
-def _ring_latency(
-    r: Release, collective: str, protocol: str, graph: Graph, comm: Communicator, intra: float, inter: float
+def _compute_ring_latency(
+    release: Release, collective: str, protocol: str, graph: Graph, comm: Communicator, intra: float, inter: float
 ) -> float:
-    p, n, nodes = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes
+    p, ranks, nodes, is_simple = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes, protocol == "Simple"
     if collective in ("broadcast", "reduce"):
-        row = r.step_latency["NET" if nodes > 1 else "NVLINK" if graph.type_intra == "NVL" else "PCI"]
-        return row["Ring"][p] if graph.same_channels else n * row["Tree" if protocol == "Simple" else "Ring"][p]
+        latencies = release.step_latency["NET" if nodes > 1 else graph.intra_link]
+        if graph.same_channels:
+            return latencies["Ring"][p]
+        return ranks * latencies["Tree" if is_simple else "Ring"][p]
     rounds = 2 if collective == "allreduce" else 1
-    far = rounds * (nodes - 1)
-    if r.has_return_hops and collective == "allreduce" and nodes > 1:
-        far = 2 * nodes
-    if r.has_post_overhead and nodes > 1:
-        intra = max(intra, c.NET_OVERHEAD[comm.cpu] * (3 if protocol == "Simple" else 1))
-    return (rounds * (n - 1) - far) * intra + far * inter
+    inter_steps = rounds * (nodes - 1)
+    if release.has_return_hops and collective == "allreduce" and nodes > 1:
+        inter_steps = 2 * nodes
+    if release.has_post_overhead and nodes > 1:
+        intra = max(intra, c.NET_OVERHEAD[comm.cpu] * (3 if is_simple else 1))
+    return (rounds * (ranks - 1) - inter_steps) * intra + inter_steps * inter
 
 
-def get_plateau_factor(r: Release, comm: Communicator, nbytes: int) -> float | None:
-    """Factor on the latency of a ring's allreduce over nodes before 2.18; None where it is that of 2.30."""
-    if r.plateau_factors is None:
+def get_plateau_factor(release: Release, comm: Communicator, nbytes: int) -> float | None:
+    """Get the factor on the latency of a ring's allreduce over nodes, which releases before 2.18 had.
+
+    Args:
+        release: the tuner of the release.
+        comm: the ranks.
+        nbytes: nccl-tests' size, bytes.
+
+    Returns:
+        The factor; None where it is that of 2.30.
+    """
+    if release.plateau_factors is None:
         return None
-    return r.plateau_factors[comm.cc >= 90] if nbytes >= comm.ranks / 16 * 65536 else 1.0
+    return release.plateau_factors[comm.cc >= 90] if nbytes >= comm.ranks / 16 * 65536 else 1.0

@@ -244,6 +244,34 @@ def get_generation(cc: int) -> str:
     return GENERATIONS[newer]
 
 
+def get_ll_generation(generation: str, nodes: int, cpu: str) -> str:
+    """Get the row of `LL_MAX` that bounds LL: over several nodes it depends on the CPU (tuning.cc, ncclTopoTuneModel).
+
+    Args:
+        generation: row of the GPUs.
+        nodes: number of nodes.
+        cpu: `intel`, `amd` or `arm`.
+
+    Returns:
+        One of `GENERATIONS`.
+    """
+    if nodes == 1:
+        return generation
+    return "Ampere" if cpu == "amd" else "Volta"
+
+
+def get_cap_column(nodes: int) -> int:
+    """Get the column of the cap tables: one node, two, more.
+
+    Args:
+        nodes: number of nodes.
+
+    Returns:
+        0 to 2.
+    """
+    return min(nodes, 3) - 1
+
+
 def get_speeds(cc: int, nodes: int) -> tuple[float, ...]:
     """Get the speeds that the search tries.
 
@@ -256,6 +284,21 @@ def get_speeds(cc: int, nodes: int) -> tuple[float, ...]:
     """
     speeds = SPEEDS_INTRA if nodes == 1 else SPEEDS_INTER
     return speeds[max(first for first in speeds if first <= cc)]
+
+
+def count_ring_steps(collective: str, ranks: int) -> int:
+    """Count the steps of a ring, as NCCL counts them (tuning.cc, ncclTopoTuneModel, nsteps).
+
+    Args:
+        collective: collsim's name of it.
+        ranks: number of ranks.
+
+    Returns:
+        2(n-1) for an allreduce, n for a broadcast or reduce, n-1 for the others.
+    """
+    if collective in ("broadcast", "reduce"):
+        return ranks
+    return 2 * (ranks - 1) if collective == "allreduce" else ranks - 1
 
 
 def is_type_at_most(path_type: str, limit: str) -> bool:
