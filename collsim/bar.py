@@ -1,7 +1,7 @@
-"""How far a long run is: `progress=` of every function that may take long.
+"""Progress of a long run: the parameter `progress=` of every function that may take long.
 
-It is True for a bar (tqdm: in a notebook a widget, else on stderr), or a function that is called now and then; whatever
-that raises ends the run.
+It is True for a bar (tqdm: in a notebook a widget, else on stderr), or a function that is called now and then; an
+exception that it raises ends the run.
 """
 
 from __future__ import annotations
@@ -19,21 +19,30 @@ _DELAY = 0.5  # s before a bar is shown: what is done sooner needs none
 
 
 @contextmanager
-def told(progress: Any, unit: str, *arguments: str) -> Iterator[Callable[..., None] | None]:
-    """The function to call with (done, in all, ...), from what the caller gave as `progress`; None where nobody
-    listens.
+def open_progress(progress: Any, unit: str, *arguments: str) -> Iterator[Callable[..., None] | None]:
+    """Turn what the caller passed as `progress` into a function to report to.
 
     Args:
-        unit: what is counted, for the bar.
-        arguments: names of what a function is called with, the number done first.
+        progress: True for a bar; False or None for nothing; or a function.
+        unit: the things that are counted, for the bar.
+        arguments: names of what a function is called with, the number of things done first.
 
-    Raises CollsimError for what is neither True, False, None nor a function of these arguments.
+    Yields:
+        The function, to be called with (done, in all, ...); None where nobody listens.
+
+    Raises:
+        CollsimError: `progress` is none of these, or a function of other arguments.
+
+    Example:
+        >>> with open_progress(print, "steps", "done", "in all") as report_progress:
+        ...     report_progress(1, 2)
+        1 2
     """
     require_progress(progress, *arguments)
     if progress is not True:
         yield progress or None
         return
-    bar = Bar(unit)
+    bar = ProgressBar(unit)
     try:
         yield bar
     finally:
@@ -41,7 +50,18 @@ def told(progress: Any, unit: str, *arguments: str) -> Iterator[Callable[..., No
 
 
 def require_progress(progress: Any, *arguments: str) -> None:
-    """Raises CollsimError for what cannot be called with so many arguments, before a run and not in its middle."""
+    """Check that `progress` can be called, before a run and not in its middle.
+
+    Args:
+        progress: what the caller passed; True, False and None are fine.
+        arguments: names of what a function will be called with.
+
+    Raises:
+        CollsimError: it is no function of so many arguments.
+
+    Example:
+        >>> require_progress(print, "done", "in all")
+    """
     if progress is None or isinstance(progress, bool):
         return
     wanted = f"({', '.join(arguments)})"
@@ -57,41 +77,60 @@ def require_progress(progress: Any, *arguments: str) -> None:
         signature.bind(*arguments)
     except TypeError as error:
         name = getattr(progress, "__name__", repr(progress))
-        why = "progress={name}{signature} is called with {wanted}: {error}"
-        raise CollsimError(why, name=name, signature=signature, wanted=wanted, error=error) from None
+        message = "progress={name}{signature} is called with {wanted}: {error}"
+        raise CollsimError(message, name=name, signature=signature, wanted=wanted, error=error) from None
 
 
-class Bar:
-    """A bar that appears when it is first told something and gone when it is closed."""
+class ProgressBar:
+    """A bar that appears with the first report that takes longer than half a second, and goes away when it is closed.
+
+    Attributes:
+        unit: the things that are counted.
+    """
 
     def __init__(self, unit: str):
         self.unit = unit
-        self.bar: Any = None
+        self._bar: Any = None
 
     def __call__(self, done: int, *more: object) -> None:
-        """More is what a function would be told: a whole number is how many there are in all, a text what is done
-        now."""
-        bar = self._shown(next((m for m in more if isinstance(m, int)), None))
+        """Show how far it is.
+
+        Args:
+            done: things that are done.
+            more: what a function would be called with besides: a whole number is how many there are in all, a text what
+                is done now.
+        """
+        bar = self._open(next((m for m in more if isinstance(m, int)), None))
         bar.set_description_str(next((m for m in more if isinstance(m, str)), ""), refresh=False)
         bar.update(done - bar.n)
 
     def note(self, text: str) -> None:
-        """Words in front of the bar, at once."""
-        bar = self._shown(None)
+        """Show words in front of the bar at once.
+
+        Args:
+            text: the words.
+        """
+        bar = self._open(None)
         bar.set_description_str(text)
         bar.delay = 0  # it is there now, and has to be taken away
 
-    def _shown(self, total: int | None) -> Any:
-        if self.bar is None:
+    def _open(self, total: int | None) -> Any:
+        if self._bar is None:
             with warnings.catch_warnings():  # a notebook without ipywidgets has a bar of letters, which is fine
                 warnings.simplefilter("ignore")
                 from tqdm.auto import tqdm
-            about: dict[str, Any] = {"unit": f" {self.unit}", "unit_scale": True, "leave": False, "dynamic_ncols": True}
-            self.bar = tqdm(total=total, delay=_DELAY, file=sys.stderr, **about)
-        if total is not None and self.bar.total != total:
-            self.bar.reset(total)
-        return self.bar
+            options: dict[str, Any] = {
+                "unit": f" {self.unit}",
+                "unit_scale": True,
+                "leave": False,
+                "dynamic_ncols": True,
+            }
+            self._bar = tqdm(total=total, delay=_DELAY, file=sys.stderr, **options)
+        if total is not None and self._bar.total != total:
+            self._bar.reset(total)
+        return self._bar
 
     def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.close()

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from .collective import Collective, collective, even
 from .cuts import Cut, named, route_rates, routed_cut, worst
-from .dtypes import itemsize
+from .dtypes import find_itemsize
 from .errors import CollsimError, TopologyError
 from .topology import Topology
 from .units import ByteSize, DataType, parse_bytes, parse_count
@@ -90,7 +90,7 @@ def lower_bound(
         raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)
     if n < 2:
         return Bound(0.0, 0.0)
-    blocks = block_bytes(nbytes, n, itemsize(dtype))
+    blocks = block_bytes(nbytes, n, find_itemsize(dtype))
     own, rank_cut = _own_links(kind, topology, nbytes, blocks, root, helpers)
     cut = _worst_cut(kind, topology, nbytes, int(blocks.min()), n, root)
     if cut is None or own > cut.time:

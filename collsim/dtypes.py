@@ -21,16 +21,53 @@ _ITEMSIZE = {
 
 
 def dtypes() -> tuple[str, ...]:
-    """All known names."""
+    """List the names of the element types.
+
+    Returns:
+        The names that `dtype=` takes.
+
+    Example:
+        >>> dtypes()[:2]
+        ('int8', 'uint8')
+    """
     return tuple(_ITEMSIZE)
 
 
-def name_of(dtype: object) -> str:
-    """The name of a dtype, or of a numpy dtype. Raises CollsimError with suggestions."""
+def find_dtype_name(dtype: object) -> str:
+    """Find the name of an element type.
+
+    Args:
+        dtype: a name, or a dtype of numpy or torch that has one.
+
+    Returns:
+        The name.
+
+    Raises:
+        CollsimError: NCCL has no such type; the message has the nearest names.
+
+    Example:
+        >>> import numpy as np
+        >>> find_dtype_name(np.float32)
+        'float32'
+    """
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype
     return require_word("dtype", name, _ITEMSIZE)
 
 
-def itemsize(dtype: object) -> int:
-    """Bytes per element of a dtype's name (or of a numpy dtype). Raises CollsimError with suggestions."""
-    return _ITEMSIZE[name_of(dtype)]
+def find_itemsize(dtype: object) -> int:
+    """Find the size of an element.
+
+    Args:
+        dtype: as in `find_dtype_name`.
+
+    Returns:
+        Bytes.
+
+    Raises:
+        CollsimError: NCCL has no such type.
+
+    Example:
+        >>> find_itemsize("bfloat16")
+        2
+    """
+    return _ITEMSIZE[find_dtype_name(dtype)]

@@ -1,7 +1,7 @@
 """Files from strangers, read within bounds; files of ours, written whole or not at all.
 
-Every reader of the exchange and of sweep plans goes through here: a file has a largest size (also after unzipping), is
-UTF-8, and its XML or JSON has a largest number of elements and a largest depth. Whatever is wrong with it ends in a
+Every reader of a file format and of sweep plans uses these functions: a file has a largest size (also after unzipping),
+is UTF-8, and its XML or JSON has a largest number of elements and a largest depth. Whatever is wrong with it ends in a
 `FormatError` that names the file, the place and what was expected.
 """
 
@@ -34,16 +34,42 @@ MOST_ELEMENTS = 2_000_000
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
-def refuse(path: Any, where: Words, why: Words | Exception, /, **values: object) -> NoReturn:
-    """Raise the FormatError `file, place: reason`; `values` are those of the reason, if it is a template."""
-    place = {"file": Path(path).name, "why": Sentence.from_words(why, **values)}
+def refuse(path: Any, where: Words, reason: Words | Exception, /, **values: object) -> NoReturn:
+    """Raise the FormatError `file, place: reason`.
+
+    Args:
+        path: of the file; its name alone goes into the message.
+        where: the place in the file: a line, an element; empty where there is none.
+        reason: a template, a sentence or an error.
+        values: of the fields of the template.
+
+    Raises:
+        FormatError: always.
+
+    Example:
+        >>> refuse("a.csv", "line 3", "op={op!r}; expected copy or reduce", op="add")
+        Traceback (most recent call last):
+        collsim.errors.FormatError: a.csv, line 3: op='add'; expected copy or reduce
+    """
+    file, sentence = Path(path).name, Sentence.from_words(reason, **values)
     if not where:
-        raise FormatError("{file}: {why}", **place)
-    raise FormatError("{file}, {where}: {why}", **place, where=Sentence.from_words(where))
+        raise FormatError("{file}: {reason}", file=file, reason=sentence)
+    raise FormatError("{file}, {where}: {reason}", file=file, where=Sentence.from_words(where), reason=sentence)
 
 
 def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
-    """The bytes of a file, unzipped if it is gzip. Raises FormatError if there is none or it is larger than `most`."""
+    """Read a file, unzipped if it is gzip.
+
+    Args:
+        path: of the file.
+        most: bytes that it may have, unzipped.
+
+    Returns:
+        Its bytes.
+
+    Raises:
+        FormatError: there is no such file, or it is larger.
+    """
     data = read_head(path, most + 1)
     if len(data) > most:
         refuse(path, "", "larger than {most} MiB, the most that a file of this kind may have", most=most // 2**20 or 1)
@@ -51,11 +77,20 @@ def read_bytes(path: Any, most: int = MOST_BYTES) -> bytes:
 
 
 def read_head(path: Any, most: int) -> bytes:
-    """The first bytes of a file, unzipped if it is gzip; no more than these are read. Raises FormatError if there is no
-    such file."""
-    place = require_path(path)
+    """Read the first bytes of a file, unzipped if it is gzip, and no more than these.
+
+    Args:
+        path: of the file.
+        most: bytes to read.
+
+    Returns:
+        At most so many bytes.
+
+    Raises:
+        FormatError: there is no such file, or it cannot be read.
+    """
     try:
-        with open(place, "rb") as file:
+        with open(require_path(path), "rb") as file:
             head = file.peek(2)[:2] if isinstance(file, io.BufferedReader) else b""
             source: Any = gzip.GzipFile(fileobj=file) if head == b"\x1f\x8b" else file
             data: bytes = source.read(most)
@@ -65,7 +100,7 @@ def read_head(path: Any, most: int) -> bytes:
         raise FormatError(
             "{name} cannot be read: {error}",
             name=format_value(Path(path).name or os.fspath(path)),
-            error=_reason(error),
+            error=_describe_os_error(error),
         ) from error
     except (TypeError, ValueError) as error:
         raise FormatError("{path!r} is not the path of a file", path=path) from error
@@ -73,27 +108,59 @@ def read_head(path: Any, most: int) -> bytes:
 
 
 def read_text(path: Any, most: int = MOST_BYTES) -> str:
-    """The text of a UTF-8 file, with or without a byte order mark. Raises FormatError naming the first bad byte."""
+    """Read a UTF-8 file, with or without a byte order mark.
+
+    Args:
+        path: of the file.
+        most: bytes that it may have, unzipped.
+
+    Returns:
+        Its text.
+
+    Raises:
+        FormatError: it cannot be read, is too large, or is not UTF-8; the message names the first wrong byte.
+    """
     data = read_bytes(path, most)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        why = "byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
-        refuse(path, Sentence("line {line}", line=line), why, byte=data[error.start])
+        message = "byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
+        refuse(path, Sentence("line {line}", line=line), message, byte=data[error.start])
     if "\0" in text:
-        why = "a zero byte; this is not a text file"
-        refuse(path, Sentence("line {line}", line=text[: text.index(chr(0))].count(chr(10)) + 1), why)
+        message = "a zero byte; this is not a text file"
+        refuse(path, Sentence("line {line}", line=text[: text.index(chr(0))].count(chr(10)) + 1), message)
     return text
 
 
-def read_csv(path: Any) -> csv.DictReader[str]:
-    """The rows of a CSV with a header. Lines end where csv says so, not at every character that ends one in Unicode."""
+def open_csv(path: Any) -> csv.DictReader[str]:
+    """Open a CSV file with a header. Lines end where csv says so, not at every character that ends one in Unicode.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        A reader of its rows.
+
+    Raises:
+        FormatError: as `read_text`.
+    """
     return csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
 
 
-def csv_columns(path: Any, reader: csv.DictReader[str]) -> list[str]:
-    """The names of its columns. Raises FormatError for a name that stands there twice: one of the two would be lost."""
+def read_csv_columns(path: Any, reader: csv.DictReader[str]) -> list[str]:
+    """Read the names of the columns.
+
+    Args:
+        path: of the file, for the message.
+        reader: as `open_csv` returns it.
+
+    Returns:
+        The names.
+
+    Raises:
+        FormatError: a name is there twice: one of the two columns would be lost.
+    """
     names = list(reader.fieldnames or ())
     for name, times in Counter(names).items():
         if name and times > 1:
@@ -101,33 +168,52 @@ def csv_columns(path: Any, reader: csv.DictReader[str]) -> list[str]:
     return names
 
 
-def csv_line(reader: csv.DictReader[str]) -> Sentence:
-    """Where its reader is: in the row that it cannot read, too."""
+def locate_csv_line(reader: csv.DictReader[str]) -> Sentence:
+    """Say in which line a reader is, even where it cannot read that line.
+
+    Args:
+        reader: as `open_csv` returns it.
+
+    Returns:
+        The place, for `refuse`.
+    """
     return Sentence("line {line}", line=reader.reader.line_num)
 
 
 def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Iterator[tuple[str, Element, int]]:
-    """Walk an XML file: `(event, element, depth)` with event `start` or `end`, depth 1 for the root; elements are
-    emptied after their end.
+    """Walk an XML file. Elements are emptied after their end, so that a large file needs little memory.
 
     No document type, entity or external reference is accepted (defusedxml), whatever they would expand to.
+
+    Args:
+        path: of the file.
+        depth: how deep elements may be nested.
+        elements: how many there may be.
+
+    Yields:
+        `(event, element, depth)`: event `start` or `end`, and depth 1 for the root.
+
+    Raises:
+        FormatError: it cannot be read, is not well-formed, or has more of something than it may have.
     """
     import defusedxml.ElementTree as Safe  # for files of other tools alone
     from defusedxml.common import DefusedXmlException
 
-    source = Growing(path, read_bytes(path))
+    source = GrowingReader(path, read_bytes(path))
     level = count = 0
     stack: list[Element] = []
     try:
         for event, element in Safe.iterparse(source, events=("start", "end"), forbid_dtd=True):
-            source.parsed()
+            source.reset()
             if event == "start":
                 level += 1
                 count += 1
                 stack.append(element)
                 if level > depth:
-                    why = "nested {level} deep; this format has at most {depth} levels"
-                    refuse(path, Sentence("element <{tag}>", tag=_short(element.tag)), why, level=level, depth=depth)
+                    message = "nested {level} deep; this format has at most {depth} levels"
+                    refuse(
+                        path, Sentence("element <{tag}>", tag=_shorten(element.tag)), message, level=level, depth=depth
+                    )
                 if count > elements:
                     refuse(path, "", "more than {elements:,} elements", elements=elements)
                 yield "start", element, level
@@ -139,21 +225,26 @@ def read_xml(path: Any, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Ite
                 if stack:
                     stack[-1].clear()  # forget finished children; attributes were read at the start
     except Safe.ParseError as error:
-        why = "not well-formed XML ({error}); is the file truncated?"
-        refuse(path, Sentence("line {line}", line=error.position[0]), why, error=str(error).split(":")[0])
+        message = "not well-formed XML ({error}); is the file truncated?"
+        refuse(path, Sentence("line {line}", line=error.position[0]), message, error=str(error).split(":")[0])
     except DefusedXmlException:
         refuse(path, "", "a document type or entity is not accepted; expected plain elements")
     except (ValueError, LookupError) as error:
         if isinstance(error, FormatError):
             raise
-        refuse(path, "", "XML that cannot be decoded ({error}); expected UTF-8", error=_reason(error))
+        refuse(path, "", "XML that cannot be decoded ({error}); expected UTF-8", error=_describe_os_error(error))
 
 
-class Growing:
+class GrowingReader:
     """A file (of bytes or of text) for an XML parser: pieces grow while no element comes out of them.
 
     Expat before 2.6 begins again at the start of a token with every piece, so that one token of 50 MB in pieces of
     16 KiB takes hours; in pieces that double it takes twice its length.
+
+    Attributes:
+        path: of the file, for messages.
+        source: the data.
+        piece: length of the last piece.
     """
 
     _FIRST, _MOST = 2**16, 4 * 2**20
@@ -164,84 +255,142 @@ class Growing:
         self.piece = self._FIRST
 
     def read(self, size: int = -1, /) -> Any:
-        """The next piece, twice as long as the one before; `size` is only what the parser would be content with.
+        """Read the next piece, twice as long as the one before.
 
-        Raises FormatError where nothing came out of many of them.
+        Args:
+            size: what the parser would be content with; it gets more.
+
+        Returns:
+            Bytes or text.
+
+        Raises:
+            FormatError: nothing came out of many pieces.
         """
         if self.piece > self._MOST:
             refuse(self.path, "", "more than {most} MiB without an element", most=self._MOST // 2**20)
         self.piece *= 2
         return self.source.read(self.piece)
 
-    def parsed(self) -> None:
-        """An element came out: pieces are short again."""
+    def reset(self) -> None:
+        """Say that an element came out, so that pieces are short again."""
         self.piece = self._FIRST
 
 
 def read_json(path: Any, most: int = MOST_BYTES) -> Any:
-    """The value of a JSON file; NaN, infinities and deep nesting are refused."""
+    """Read a JSON file; NaN, infinities and deep nesting are refused.
+
+    Args:
+        path: of the file.
+        most: bytes that it may have, unzipped.
+
+    Returns:
+        Its value.
+
+    Raises:
+        FormatError: it cannot be read, is no JSON, or has more of something than it may have.
+    """
     text = read_text(path, most)
     if text.count("[") + text.count("{") > MOST_ELEMENTS or text.count(",") > 10 * MOST_ELEMENTS:
-        why = "more than {most:,} objects or {most_values:,} values"
-        refuse(path, "", why, most=MOST_ELEMENTS, most_values=10 * MOST_ELEMENTS)
+        message = "more than {most:,} objects or {most_values:,} values"
+        refuse(path, "", message, most=MOST_ELEMENTS, most_values=10 * MOST_ELEMENTS)
     try:
-        return json.loads(text, parse_constant=_no_constant, parse_float=_finite, parse_int=_bounded)
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_parse_finite, parse_int=_parse_bounded)
     except json.JSONDecodeError as error:
-        why = "not JSON: {problem} at column {column}; is the file truncated?"
-        refuse(path, Sentence("line {line}", line=error.lineno), why, problem=error.msg, column=error.colno)
+        message = "not JSON: {problem} at column {column}; is the file truncated?"
+        refuse(path, Sentence("line {line}", line=error.lineno), message, problem=error.msg, column=error.colno)
     except RecursionError:
         refuse(path, "", "nested too deep")
     except ValueError as error:
         refuse(path, "", error)
 
 
-def _no_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise CollsimError("{name} is not a number; expected finite numbers", name=name)
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise CollsimError("{text} is too large for a number", text=_short(text))
+        raise CollsimError("{text} is too large for a number", text=_shorten(text))
     return value
 
 
-def _bounded(text: str) -> int:
+def _parse_bounded(text: str) -> int:
     if len(text) > 20:
-        raise CollsimError("{text} is too large for a whole number", text=_short(text))
+        raise CollsimError("{text} is too large for a whole number", text=_shorten(text))
     return int(text)
 
 
-def whole(path: Any, where: Words, name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
-    """A whole number from a text or a JSON value. Raises FormatError outside `least..most`."""
+def parse_whole_number(path: Any, where: Words, name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
+    """Read a whole number from a value of a file.
+
+    Args:
+        path: of the file, for the message.
+        where: the place in it.
+        name: of the value.
+        value: a text, or a value of JSON.
+        least: the smallest that is accepted.
+        most: the largest.
+
+    Returns:
+        The number.
+
+    Raises:
+        FormatError: it is none, or out of range.
+
+    Example:
+        >>> parse_whole_number("a.csv", "line 3", "ranks", "8", 1)
+        8
+    """
     if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        refuse(path, where, "{name}={value} is not a whole number", name=name, value=_short(value))
+        refuse(path, where, "{name}={value} is not a whole number", name=name, value=_shorten(value))
     if not least <= value <= most:
-        why = "{name}={value} is out of range; expected {least} to {most}"
-        refuse(path, where, why, name=name, value=_short(value), least=least, most=most)
+        message = "{name}={value} is out of range; expected {least} to {most}"
+        refuse(path, where, message, name=name, value=_shorten(value), least=least, most=most)
     return value
 
 
-def real(path: Any, where: Words, name: str, value: Any, least: float = 0.0, most: float = 1e18) -> float:
-    """A finite number from a text or a JSON value. Raises FormatError outside `least..most`."""
+def parse_real_number(path: Any, where: Words, name: str, value: Any, least: float = 0.0, most: float = 1e18) -> float:
+    """Read a finite number from a value of a file.
+
+    Args:
+        path: of the file, for the message.
+        where: the place in it.
+        name: of the value.
+        value: a text, or a value of JSON.
+        least: the smallest that is accepted.
+        most: the largest.
+
+    Returns:
+        The number.
+
+    Raises:
+        FormatError: it is none, or out of range.
+
+    Example:
+        >>> parse_real_number("a.csv", "line 3", "alpha", "1.5")
+        1.5
+    """
     try:
         number = math.nan if isinstance(value, bool) or value is None else float(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not least <= number <= most:
-        why = "{name}={value} is not a number from {least:g} to {most:g}"
-        refuse(path, where, why, name=name, value=_short(value), least=least, most=most)
+        message = "{name}={value} is not a number from {least:g} to {most:g}"
+        refuse(path, where, message, name=name, value=_shorten(value), least=least, most=most)
     return number
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = value if isinstance(value, str) else repr(value)
-    return repr(text[:40] + "...") if len(text) > 40 else repr(text) if isinstance(value, str) else text
+    if len(text) > 40:
+        return repr(text[:40] + "...")
+    return repr(text) if isinstance(value, str) else text
 
 
-def _reason(error: BaseException) -> str:
+def _describe_os_error(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
@@ -280,14 +429,23 @@ def name_write_errors(path: Any) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FormatError("cannot write {path!r}: {error}", path=os.fspath(path), error=_reason(error)) from error
+        raise FormatError(
+            "cannot write {path!r}: {error}", path=os.fspath(path), error=_describe_os_error(error)
+        ) from error
 
 
 @contextmanager
-def replacing(path: Any) -> Iterator[Path]:
-    """A temporary file of the same suffix beside `path`; it takes that name when all went well, and is gone when not.
+def replace_file(path: Any) -> Iterator[Path]:
+    """Write a file under another name next to it; it takes its own name when the body ends well, and is gone otherwise.
 
-    Raises FormatError naming `path` where nothing can be written there.
+    Args:
+        path: of the file; a link stays one.
+
+    Yields:
+        The path to write to, of the same suffix.
+
+    Raises:
+        FormatError: nothing can be written there.
     """
     require_writable_file(require_path(path))
     target = Path(os.path.realpath(path))  # a link stays one
@@ -298,16 +456,26 @@ def replacing(path: Any) -> Iterator[Path]:
         os.close(handle)
         try:
             yield Path(temporary)
-            os.chmod(temporary, 0o666 & ~_umask())
+            os.chmod(temporary, 0o666 & ~_get_umask())
             os.replace(temporary, target)
         finally:
             Path(temporary).unlink(missing_ok=True)
 
 
 @contextmanager
-def writing(path: Any) -> Iterator[IO[bytes]]:
-    """A binary file that appears under its name only when it is complete; zipped if the name ends in `.gz`."""
-    with replacing(path) as temporary, open(temporary, "wb") as raw:
+def create_file(path: Any) -> Iterator[IO[bytes]]:
+    """Write a binary file that appears under its name only when it is complete; zipped if the name ends in `.gz`.
+
+    Args:
+        path: of the file.
+
+    Yields:
+        The open file.
+
+    Raises:
+        FormatError: nothing can be written there.
+    """
+    with replace_file(path) as temporary, open(temporary, "wb") as raw:
         if temporary.suffix.lower() == ".gz":
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as zipped:
                 yield zipped  # type: ignore[misc]
@@ -315,15 +483,23 @@ def writing(path: Any) -> Iterator[IO[bytes]]:
             yield raw
 
 
-def _umask() -> int:
+def _get_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
 def write_text(path: Any, parts: str | Iterable[str]) -> None:
-    """Write text (or pieces of it, one after another) as UTF-8: whole or not at all."""
-    with writing(path) as file:
+    """Write a text as UTF-8: whole or not at all.
+
+    Args:
+        path: of the file.
+        parts: the text, or pieces of it, one after another.
+
+    Raises:
+        FormatError: nothing can be written there.
+    """
+    with create_file(path) as file:
         for part in [parts] if isinstance(parts, str) else parts:
             file.write(part.encode())
 
@@ -358,7 +534,18 @@ def guard_cell(value: Any) -> Any:
 
 
 def unguard_cell(value: Any) -> Any:
-    """Take away the apostrophes that `guard_cell` put into a text."""
+    """Take away the apostrophes that `guard_cell` put into a text.
+
+    Args:
+        value: a cell; anything but a text stays as it is.
+
+    Returns:
+        The value.
+
+    Example:
+        >>> unguard_cell("eve;'=1+1;.py")
+        'eve;=1+1;.py'
+    """
     return _GUARDED_FORMULA.sub(r"\1", value) if isinstance(value, str) else value
 
 
@@ -383,6 +570,12 @@ def format_csv(frame: pd.DataFrame) -> str:
     """Format a table as CSV, without its index.
 
     Whatever is neither a number nor missing is a text, and guarded by `guard_cell`, as are the names of the columns.
+
+    Args:
+        frame: the table.
+
+    Returns:
+        The text.
     """
     import pandas as pd  # late: most files are no tables
 

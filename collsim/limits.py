@@ -1,7 +1,7 @@
-"""What may be built: memory is worked out from sizes before anything is made, and too much is refused with a sentence.
+"""How much may be built: memory is computed from sizes before anything is built, and too much is refused.
 
-Topologies and schedules ask `require` with their counts. The most is `MEMORY`, and less for what strangers write: a
-file has `FILE_MEMORY`, the app's pages less still. Who wants more says so:
+Topologies and schedules call `require_extent` with their counts. The limit is `MEMORY`, and less for what strangers
+write: `FILE_MEMORY` for a file, and less still for the pages of the app. To allow more:
 
     with cs.limits.within("64GiB"):
         cs.topology.hypercube(2**25)
@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from .errors import CollsimError, Sentence, Words, join_words
-from .units import format_bytes, parse_bytes
+from .units import ByteSize, format_bytes, parse_bytes
 
 #: Bytes. A million GPUs on a fat tree are 1.2 GiB by this count, their halving and doubling 2.5 GiB
 #: (docs/performance.md).
@@ -29,7 +29,7 @@ MOST_TASKS = 1_000_000
 # again while it is checked (tests/test_limits.py holds them against tracemalloc).
 _LINK, _DEVICE, _ROW, _NUMBER = 80, 24, 64, 8
 
-_most: ContextVar[int | None] = ContextVar("most", default=None)
+_memory_limit: ContextVar[int | None] = ContextVar("most", default=None)
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,14 @@ class Extent:
     """How large a thing will be.
 
     Attributes:
-        devices, links: of a topology, links counted one way.
-        rows: of a schedule as it is yielded.
-        numbers: whatever else is held in arrays: ring orders, positions of ranks.
+        devices: of a topology.
+        links: of a topology, each direction for itself.
+        rows: of a schedule, as its algorithm yields them.
+        numbers: everything else in arrays, of 8 bytes each: ring orders, positions of ranks.
+
+    Example:
+        >>> Extent(rows=1000).memory
+        64000
     """
 
     devices: int = 0
@@ -53,59 +58,127 @@ class Extent:
         return _DEVICE * self.devices + _LINK * self.links + _ROW * self.rows + _NUMBER * self.numbers
 
 
-def most_memory(usual: int | None = None) -> int:
-    """Bytes that a thing built here may take: as `within` says, else `usual`, else `MEMORY`."""
-    given = _most.get()
-    return given if given is not None else MEMORY if usual is None else usual
+def find_memory_limit(usual: int | None = None) -> int:
+    """Find how much memory something that is built here may take.
+
+    Args:
+        usual: bytes where `within` says nothing; `MEMORY` unless given.
+
+    Returns:
+        Bytes.
+
+    Example:
+        >>> with within("1GiB"):
+        ...     find_memory_limit()
+        1073741824
+    """
+    limit = _memory_limit.get()
+    if limit is not None:
+        return limit
+    return MEMORY if usual is None else usual
 
 
-def most_rows() -> int:
-    """Rows that a schedule built here may have."""
-    return most_memory() // _ROW
+def find_row_limit() -> int:
+    """Find how many rows a schedule that is built here may have.
+
+    Returns:
+        Rows.
+
+    Example:
+        >>> with within("1MiB"):
+        ...     find_row_limit()
+        16384
+    """
+    return find_memory_limit() // _ROW
 
 
 @contextmanager
-def within(memory: object) -> Iterator[None]:
-    """What is built inside may take so many bytes (`"64GiB"`), more or fewer than usual; in this thread only."""
-    token = _most.set(parse_bytes(memory, "memory"))
+def within(memory: ByteSize) -> Iterator[None]:
+    """Let everything that is built in the body take this much memory, in this thread only.
+
+    Args:
+        memory: bytes or a text with a unit; more or less than usual.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        CollsimError: `memory` is no size.
+
+    Example:
+        >>> import collsim as cs
+        >>> with cs.limits.within("64GiB"):
+        ...     network = cs.topology.hypercube(8)
+    """
+    token = _memory_limit.set(parse_bytes(memory, "memory"))
     try:
         yield
     finally:
-        _most.reset(token)
+        _memory_limit.reset(token)
 
 
-def require(what: Words, extent: Extent, advice: Words, error: type[CollsimError] = CollsimError) -> None:
-    """Raises `error` where a thing of this extent would take more memory than may be taken here."""
-    most = most_memory()
-    if extent.memory > most:
-        counted = [
-            (extent.devices, Sentence("{count} devices", count=_counted(extent.devices))),
-            (extent.links, Sentence("{count} links", count=_counted(extent.links))),
-            (extent.rows, Sentence("{count} rows", count=_counted(extent.rows))),
-            (extent.numbers, Sentence("{count} numbers", count=_counted(extent.numbers))),
+def require_extent(what: Words, extent: Extent, advice: Words, error: type[CollsimError] = CollsimError) -> None:
+    """Check that something is not too large, before it is built.
+
+    Args:
+        what: its name, for the message.
+        extent: how large it will be.
+        advice: what to do about it.
+        error: the class to raise.
+
+    Raises:
+        CollsimError: it would take more memory than it may take here. It is of the class `error`.
+
+    Example:
+        >>> require_extent("switch(8)", Extent(devices=9, links=16), "use fewer ranks")
+    """
+    limit = find_memory_limit()
+    if extent.memory > limit:
+        counts = [
+            (extent.devices, Sentence("{count} devices", count=_format_count(extent.devices))),
+            (extent.links, Sentence("{count} links", count=_format_count(extent.links))),
+            (extent.rows, Sentence("{count} rows", count=_format_count(extent.rows))),
+            (extent.numbers, Sentence("{count} numbers", count=_format_count(extent.numbers))),
         ]
         raise error(
             "{what} would take {memory} of memory ({counted}); {most} is the most here, so {advice}",
             what=Sentence.from_words(what),
-            memory=_said(extent.memory),
-            counted=join_words(said for count, said in counted if count),
-            most=_said(most),
+            memory=_format_memory(extent.memory),
+            counted=join_words(words for count, words in counts if count),
+            most=_format_memory(limit),
             advice=Sentence.from_words(advice),
         )
 
 
 def require_few(what: Words, count: int, most: int, advice: Words) -> None:
-    """Raises CollsimError for more things than may be made one after another."""
+    """Check that there are not too many things that are done one after another.
+
+    Args:
+        what: their name, for the message.
+        count: how many there are.
+        most: how many there may be.
+        advice: what to do about it.
+
+    Raises:
+        CollsimError: there are more.
+
+    Example:
+        >>> require_few("scenarios", 10, MOST_SCENARIOS, "use fewer sizes")
+    """
     if count > most:
-        why = "{count} {what}; {most:,} is the most, so {advice}"
+        message = "{count} {what}; {most:,} is the most, so {advice}"
         raise CollsimError(
-            why, count=_counted(count), what=Sentence.from_words(what), most=most, advice=Sentence.from_words(advice)
+            message,
+            count=_format_count(count),
+            what=Sentence.from_words(what),
+            most=most,
+            advice=Sentence.from_words(advice),
         )
 
 
-def _counted(count: int) -> Words:
+def _format_count(count: int) -> Words:
     return f"{count:,}" if count < 10**15 else Sentence("more than 10^15")
 
 
-def _said(memory: int) -> str:
+def _format_memory(memory: int) -> str:
     return format_bytes(float(memory) if memory < 2**60 else 2.0**60)

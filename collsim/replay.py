@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .collective import NOTHING, Collective, collective
 from .errors import CollsimError, ScheduleError, require_word
-from .limits import Extent, require
+from .limits import Extent, require_extent
 from .schedule import Schedule, Step, endpoint_named
 
 Array = npt.NDArray[Any]
@@ -160,7 +160,9 @@ def starting(schedule: Schedule) -> npt.NDArray[np.bool_]:
 
 def require_memory(schedule: Schedule, numbers: int) -> None:
     """Raises ScheduleError where a schedule has too many slots for so many numbers of 8 bytes to be held at once."""
-    require(schedule.label, Extent(numbers=numbers), "replay or verify it with fewer ranks and slots", ScheduleError)
+    require_extent(
+        schedule.label, Extent(numbers=numbers), "replay or verify it with fewer ranks and slots", ScheduleError
+    )
 
 
 def run(

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import ScheduleError, Sentence, Words, require_word
-from .limits import Extent, most_rows, require
+from .limits import Extent, find_row_limit, require_extent
 from .steps import COLUMNS, Step, copy, each_single, joined, pipeline_chunks, reduce, repeat, reverse, together
 from .units import parse_count
 
@@ -386,7 +386,7 @@ def freeze(
     steps_in_all = sum(pattern.times for pattern in patterns)
     numbers = endpoints + _NUMBERS_PER_SLOT * slots + _NUMBERS_PER_STEP * steps_in_all
     extent = Extent(rows=sum(map(len, patterns)), numbers=numbers)
-    require(label, extent, "use fewer chunks, slots and steps", ScheduleError)
+    require_extent(label, extent, "use fewer chunks, slots and steps", ScheduleError)
     number = 0
     for pattern in patterns:
         _check(label, number, pattern, ranks, endpoints, slots)
@@ -421,7 +421,7 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
             raise ScheduleError(why, label=label, width=step.width, times=step.times, step=number)
         rows += len(step)
         transfers += step.transfers
-        if rows > (most := most_rows()) or transfers > _MOST_TRANSFERS:
+        if rows > (most := find_row_limit()) or transfers > _MOST_TRANSFERS:
             why = "{label} yields more than {most:,} transfers and has not ended; does a loop never stop?"
             raise ScheduleError(why, label=label, most=min(most, _MOST_TRANSFERS))
         yield step

@@ -1,7 +1,8 @@
-"""Bytes, seconds, bytes per second: the one place that knows the factors.
+"""Bytes, seconds, bytes per second: the factors of their units, reading and writing.
 
-Inside collsim every quantity is a plain number in bytes, seconds or bytes per second. At every door a person may write
-`"64MiB"`, `"25GB/s"`, `"400Gbit/s"`, `"1.5us"`. `GB` is 10^9 bytes, `GiB` is 2^30 (IEC 80000-13), `Gbit` is 10^9 bits.
+Inside collsim every quantity is a plain number in bytes, seconds or bytes per second. At every interface a person may
+write `"64MiB"`, `"25GB/s"`, `"400Gbit/s"`, `"1.5us"`. `GB` is 10^9 bytes, `GiB` is 2^30 (IEC 80000-13), `Gbit` is 10^9
+bits.
 """
 
 from __future__ import annotations
@@ -53,17 +54,35 @@ _BYTES = re.compile(r"(Ki|Mi|Gi|Ti|Pi|[kKMGTP]?)(B|bytes?|bit|bits|b)")
 
 
 def parse_bytes(value: object, what: Words = "nbytes") -> int:
-    """Bytes from `"64MiB"`, `"1GB"` or a whole number. Raises CollsimError for a bare `"64M"`, negatives and
-    fractions."""
+    """Read a size.
+
+    Args:
+        value: bytes, as a whole number or a text with a unit: `"64MiB"`, `"1GB"`, `"512"`.
+        what: the parameter's name, for the message.
+
+    Returns:
+        Bytes.
+
+    Raises:
+        CollsimError: it is no size, negative, not a whole number of bytes, more than 1 EiB, or ambiguous as `"64M"`.
+
+    Example:
+        >>> parse_bytes("64KiB"), parse_bytes("1GB"), parse_bytes(8)
+        (65536, 1000000000, 8)
+    """
     size: float
     if isinstance(value, str):
-        number, unit = _split(value, what)
-        size = number * _byte_factor(unit, value, what) if unit else number
-        size = int(value) if _WHOLE.fullmatch(value) else size  # above 2^53 a float would round it
+        number, unit = _split_unit(value, what)
+        if unit:
+            size = number * _find_byte_factor(unit, value, what)
+        elif _WHOLE.fullmatch(value):
+            size = int(value)  # above 2^53 a float would round it
+        else:
+            size = number
     elif isinstance(value, Integral) and not isinstance(value, bool):
         size = int(value)
     else:
-        size = _plain(value, what)
+        size = _parse_number(value, what)
     if size < 0:
         raise CollsimError(
             "{what}={value} is negative; a size is 0 bytes or more", what=what, value=format_value(value)
@@ -73,42 +92,70 @@ def parse_bytes(value: object, what: Words = "nbytes") -> int:
             "{what}={value} is more than 1 EiB; is the unit right?", what=what, value=format_value(value)
         )
     if abs(size - round(size)) > 1e-6 * max(1.0, size * 1e-9):
-        why = "{what}={value} is {size:g} bytes; a size is a whole number of bytes"
-        raise CollsimError(why, what=what, value=format_value(value), size=size)
+        message = "{what}={value} is {size:g} bytes; a size is a whole number of bytes"
+        raise CollsimError(message, what=what, value=format_value(value), size=size)
     return round(size)
 
 
 def parse_bandwidth(value: object, what: Words = "bandwidth") -> float:
-    """Bytes per second from `"25GB/s"`, `"400Gbit/s"` (or `Gbps`), or a plain number of B/s. Raises CollsimError unless
-    > 0."""
+    """Read a rate.
+
+    Args:
+        value: B/s, as a number or a text with a unit: `"25GB/s"`, `"400Gbit/s"`, `"400Gbps"`.
+        what: the parameter's name, for the message.
+
+    Returns:
+        Bytes per second, more than 0.
+
+    Raises:
+        CollsimError: it is no rate, not more than 0, or its unit has no time in it.
+
+    Example:
+        >>> parse_bandwidth("25GB/s"), parse_bandwidth("400Gbit/s")
+        (25000000000.0, 50000000000.0)
+    """
     if isinstance(value, str):
-        number, unit = _split(value, what)
+        number, unit = _split_unit(value, what)
         rate = re.fullmatch(r"(.+?)(/s|ps)", unit)
         if unit == "":
             result = number
         elif rate is None:
-            why = "{what}={value} has no time in its unit; write for example '25GB/s' or '400Gbit/s'"
-            raise CollsimError(why, what=what, value=format_value(value))
+            message = "{what}={value} has no time in its unit; write for example '25GB/s' or '400Gbit/s'"
+            raise CollsimError(message, what=what, value=format_value(value))
         else:
-            result = number * _byte_factor(rate[1], value, what, bits="b" if rate[2] == "ps" else "")
+            result = number * _find_byte_factor(rate[1], value, what, b_is_bit=rate[2] == "ps")
     else:
-        result = _plain(value, what)
+        result = _parse_number(value, what)
     if not result > 0:
         raise CollsimError("{what}={value} must be more than 0 bytes per second", what=what, value=format_value(value))
     return float(result)
 
 
 def parse_time(value: object, what: Words = "alpha") -> float:
-    """Seconds from `"1.5us"`, `"2 ms"` or a plain number of seconds. Raises CollsimError for negatives, unknown units,
-    and more than 1e18 s: sums of such stay numbers."""
+    """Read a time.
+
+    Args:
+        value: s, as a number or a text with a unit: `"1.5us"`, `"2 ms"`.
+        what: the parameter's name, for the message.
+
+    Returns:
+        Seconds, from 0 to 10^18, so that sums of them stay numbers.
+
+    Raises:
+        CollsimError: it is no time, negative or longer, or its unit is unknown.
+
+    Example:
+        >>> parse_time("1.5us"), parse_time(2)
+        (1.5e-06, 2.0)
+    """
     if isinstance(value, str):
-        number, unit = _split(value, what)
+        number, unit = _split_unit(value, what)
         if unit and unit not in _SECONDS:
-            why = "{what}={value}: unknown unit of time {unit}; use s, ms, us or ns"
-            raise CollsimError(why, what=what, value=format_value(value), unit=format_value(unit))
-        result = number * (_SECONDS[unit] if unit else 1.0)
+            message = "{what}={value}: unknown unit of time {unit}; use s, ms, us or ns"
+            raise CollsimError(message, what=what, value=format_value(value), unit=format_value(unit))
+        result = number * _SECONDS[unit or "s"]
     else:
-        result = _plain(value, what)
+        result = _parse_number(value, what)
     if result < 0:
         raise CollsimError("{what}={value} is negative; a time is 0 s or more", what=what, value=format_value(value))
     if result > _LONGEST:
@@ -122,9 +169,25 @@ def parse_time(value: object, what: Words = "alpha") -> float:
 
 
 def parse_count(value: object, what: Words, least: int = 1) -> int:
-    """A whole number of at least `least`. Raises CollsimError with the value otherwise."""
+    """Read a whole number of things.
+
+    Args:
+        value: a whole number, or a text with one.
+        what: the parameter's name, for the message.
+        least: the smallest that is accepted.
+
+    Returns:
+        The number.
+
+    Raises:
+        CollsimError: it is no whole number, below `least`, or more than arrays can number.
+
+    Example:
+        >>> parse_count("8", "ranks")
+        8
+    """
     try:
-        number = int(value) if isinstance(value, str) else _plain(value, what)
+        number = int(value) if isinstance(value, str) else _parse_number(value, what)
     except CollsimError:
         raise
     except ValueError as error:
@@ -146,32 +209,89 @@ def parse_count(value: object, what: Words, least: int = 1) -> int:
 
 
 def format_bytes(nbytes: float) -> str:
-    """Binary multiples with three significant digits: `16 MiB`, `1.5 KiB`, `8 B`."""
+    """Write a size with three significant digits, in multiples of 1,024.
+
+    Args:
+        nbytes: bytes.
+
+    Returns:
+        The text.
+
+    Raises:
+        CollsimError: it is no number.
+
+    Example:
+        >>> format_bytes(2**24), format_bytes(1536), format_bytes(8)
+        ('16 MiB', '1.5 KiB', '8 B')
+    """
     units = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
-    return _in_units(_number(nbytes, "nbytes"), units, ("B", 1), least=1.0)
+    return _format_in_units(_require_number(nbytes, "nbytes"), units, ("B", 1), least=1.0)
 
 
 def format_time(seconds: float) -> str:
-    """Three significant digits in s, ms, µs or ns."""
-    return _in_units(_number(seconds, "seconds"), (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)), ("ns", 1e9))
+    """Write a time with three significant digits, in s, ms, µs or ns.
+
+    Args:
+        seconds: s.
+
+    Returns:
+        The text.
+
+    Raises:
+        CollsimError: it is no number.
+
+    Example:
+        >>> format_time(0.004726), format_time(1.5e-6)
+        ('4.73 ms', '1.5 µs')
+    """
+    return _format_in_units(_require_number(seconds, "seconds"), (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)), ("ns", 1e9))
 
 
 def format_bandwidth(rate: float) -> str:
-    """Three significant digits in decimal GB/s (MB/s and kB/s when small), as nccl-tests counts."""
-    return _in_units(_number(rate, "rate"), (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)), ("B/s", 1))
+    """Write a rate with three significant digits, in multiples of 1,000 as nccl-tests does.
+
+    Args:
+        rate: B/s.
+
+    Returns:
+        The text.
+
+    Raises:
+        CollsimError: it is no number.
+
+    Example:
+        >>> format_bandwidth(25e9), format_bandwidth(1.5e6)
+        ('25 GB/s', '1.5 MB/s')
+    """
+    return _format_in_units(_require_number(rate, "rate"), (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)), ("B/s", 1))
 
 
-def _in_units(number: float, units: Iterable[tuple[str, float]], rest: tuple[str, float], least: float = 0.9995) -> str:
-    """In the first unit of which there is at least `least`, else in `rest`: a unit, and how many of it make one."""
+def _format_in_units(
+    number: float, units: Iterable[tuple[str, float]], rest: tuple[str, float], least: float = 0.9995
+) -> str:
+    """Write a number in the first unit of which there are at least `least`, else in `rest`: (its name, its size)."""
     for unit, factor in units:
         if abs(number) >= factor * least:
-            return f"{_three(number / factor)} {unit}"
-    return f"{_three(number * rest[1])} {rest[0]}"
+            return f"{_format_three_digits(number / factor)} {unit}"
+    return f"{_format_three_digits(number * rest[1])} {rest[0]}"
 
 
 def size_range(spec: str) -> list[int]:
-    """Sizes of `"1KiB:1GiB:4"` (first, last, factor; the factor is 2 when left out) or one size. As nccl-tests' -b -e
-    -f."""
+    """List the sizes of a sweep, as nccl-tests does for its options -b, -e and -f.
+
+    Args:
+        spec: `"first:last:factor"`; the factor is 2 where it is left out, and one size alone is a list of one.
+
+    Returns:
+        Bytes, rising.
+
+    Raises:
+        CollsimError: it is no such text, or makes more than 10,000 sizes.
+
+    Example:
+        >>> size_range("1KiB:16KiB:4")
+        [1024, 4096, 16384]
+    """
     parts = str(spec).split(":")
     if len(parts) == 1:
         return [parse_bytes(parts[0])]
@@ -181,8 +301,10 @@ def size_range(spec: str) -> list[int]:
             spec=format_value(spec),
         )
     first, last = parse_bytes(parts[0]), parse_bytes(parts[1])
+    factor = 2.0
     try:
-        factor = float(parts[2] if len(parts[2].strip()) <= _MOST_DIGITS else "") if len(parts) == 3 else 2.0
+        if len(parts) == 3:
+            factor = float(parts[2] if len(parts[2].strip()) <= _MOST_DIGITS else "")
     except ValueError as error:
         raise CollsimError(
             "factor {part} in {spec} is not a number", part=format_value(parts[2]), spec=format_value(spec)
@@ -204,24 +326,25 @@ def size_range(spec: str) -> list[int]:
     return sizes
 
 
-def _split(text: str, what: Words) -> tuple[float, str]:
+def _split_unit(text: str, what: Words) -> tuple[float, str]:
     match = _NUMBER.fullmatch(text)
     if match is None:
-        why = "{what}={text} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'"
-        raise CollsimError(why, what=what, text=format_value(text))
+        message = "{what}={text} does not start with a number; write for example '64MiB', '25GB/s' or '1.5us'"
+        raise CollsimError(message, what=what, text=format_value(text))
     if _TOO_LONG.search(match[1]):
-        why = "{what}={text} has more than {most} digits in a row"
-        raise CollsimError(why, what=what, text=format_value(text), most=_MOST_DIGITS)
+        message = "{what}={text} has more than {most} digits in a row"
+        raise CollsimError(message, what=what, text=format_value(text), most=_MOST_DIGITS)
     number = float(match[1].replace(",", "").replace("_", ""))
     if not math.isfinite(number):
         raise CollsimError("{what}={text} is not a finite number", what=what, text=format_value(text))
     return number, match[2]
 
 
-def _byte_factor(unit: str, text: object, what: Words, bits: str = "") -> float:
+def _find_byte_factor(unit: str, text: object, what: Words, b_is_bit: bool = False) -> float:
+    """Bytes of a unit; `b` is a bit in "Gbps", and else nothing that anybody should write."""
     if unit in ("k", "K", "M", "G", "T", "P"):
         upper = unit.upper()
-        example = _split(str(text), what)[0]
+        example = _split_unit(str(text), what)[0]
         raise CollsimError(
             "{what}={text} is ambiguous: write {example:g}{unit}B ({decimal:,.0f} bytes) or {example:g}{upper}iB "
             "({binary:,.0f} bytes)",
@@ -234,17 +357,17 @@ def _byte_factor(unit: str, text: object, what: Words, bits: str = "") -> float:
             binary=example * _BINARY[upper + "i"],
         )
     match = _BYTES.fullmatch(unit)
-    if match is None or (match[2] == "b" and not bits):
+    if match is None or (match[2] == "b" and not b_is_bit):
         hint = Sentence(" (for bits write 'bit')") if match else ""
-        why = "{what}={text}: unknown unit {unit}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate"
-        raise CollsimError(why, what=what, text=format_value(text), unit=format_value(unit), hint=hint)
+        message = "{what}={text}: unknown unit {unit}{hint}; use B, kB, MB, GB, KiB, MiB, GiB, or Gbit/s for a rate"
+        raise CollsimError(message, what=what, text=format_value(text), unit=format_value(unit), hint=hint)
     return _PREFIX[match[1]] / (8 if match[2] in ("bit", "bits", "b") else 1)
 
 
-def _plain(value: object, what: Words) -> float:
+def _parse_number(value: object, what: Words) -> float:
     if isinstance(value, bool) or not (isinstance(value, Real) or hasattr(value, "__float__")):
-        why = "{what}={value} is a {kind}; give a number or a text with a unit"
-        raise CollsimError(why, what=what, value=format_value(value), kind=type(value).__name__)
+        message = "{what}={value} is a {kind}; give a number or a text with a unit"
+        raise CollsimError(message, what=what, value=format_value(value), kind=type(value).__name__)
     assert isinstance(value, SupportsFloat)
     try:
         number = float(value)
@@ -257,8 +380,8 @@ def _plain(value: object, what: Words) -> float:
     return number
 
 
-def _number(value: object, what: str) -> float:
-    """What is to be shown: any one number, infinity and NaN too."""
+def _require_number(value: object, what: str) -> float:
+    """Check that a value to be written is one number; infinity and NaN are."""
     if isinstance(value, (str, bool)) or not hasattr(value, "__float__"):
         raise CollsimError(
             "{what}={value} is a {kind}; give a number", what=what, value=format_value(value), kind=type(value).__name__
@@ -269,7 +392,7 @@ def _number(value: object, what: str) -> float:
         raise CollsimError("{what}={value} is not one number", what=what, value=format_value(value)) from error
 
 
-def _three(number: float) -> str:
+def _format_three_digits(number: float) -> str:
     if number == 0:
         return "0"
     if not math.isfinite(number):

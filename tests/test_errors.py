@@ -49,7 +49,7 @@ SPEAKERS = {
     "describe_unknown": (0,),
     "require_word": (0,),
     "join_words": (1,),
-    "require": (0, 2),
+    "require_extent": (0, 2),
     "_require_small": (3,),
     "require_few": (0, 3),
 }
@@ -210,7 +210,7 @@ def test_a_sentence_inside_another_is_said_in_the_same_language():
         "allreduce_swing：ranks=12：rank 数必须是 2 的幂；最接近的是 8 和 16",
     )
     inner = CollsimError("{name} is not a rank", name=9)
-    outer = FormatError("{file}: {why}", file="a.csv", why=inner)
+    outer = FormatError("{file}: {reason}", file="a.csv", reason=inner)
     assert (str(outer), outer.text("zh")) == ("a.csv: 9 is not a rank", "a.csv：9 is not a rank")
     assert (str(join_words("abc")), join_words("abc").text("zh")) == ("a, b, c", "a、b、c")
     assert str(join_words([])) == ""
@@ -267,7 +267,7 @@ class Odd:
         ScheduleError("{label}, step {step}: {why}", label="x(4)", why=Sentence("rank {rank}", rank=1), step=0, rank=1),
         CollsimError(describe_unknown("machine", "dgx-h10", ["dgx-h100"])),
         CollsimError("{value!r} is not a schedule", value=lambda n: n),
-        CollsimError("{error}", error=FormatError("{file}: {why}", file="a", why=OSError(2, "gone"))),
+        CollsimError("{error}", error=FormatError("{file}: {reason}", file="a", reason=OSError(2, "gone"))),
         NoWalls(),
     ],
 )

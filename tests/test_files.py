@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import collsim as cs
-from collsim.files import format_csv, guard_cell, guard_json, replacing, require_writable_file, unguard_cell
+from collsim.files import format_csv, guard_cell, guard_json, replace_file, require_writable_file, unguard_cell
 
 PACKAGE = Path(cs.__file__).parent
 SEPARATORS = (",", ";", "\t", "|")
@@ -158,7 +158,7 @@ def test_a_folder_that_is_read_only_is_said_before_there_is_anything_to_write():
 
 def test_a_full_disk_is_said_of_the_file_that_was_asked_for(tmp_path):
     def fill_disk(path):
-        with replacing(path) as temporary:
+        with replace_file(path) as temporary:
             temporary.write_text("half")
             raise OSError(28, "No space left on device")
 

@@ -8,7 +8,7 @@ import pytest
 
 import collsim as cs
 from collsim import limits
-from collsim.limits import Extent, most_memory, require, within
+from collsim.limits import Extent, find_memory_limit, require_extent, within
 from collsim.topology import fabrics, generic
 
 NETWORKS = {
@@ -33,10 +33,10 @@ def counted(monkeypatch):
 
     def noted(what, extent, advice, error=cs.CollsimError):
         seen.append(extent)
-        require(what, extent, advice, error)
+        require_extent(what, extent, advice, error)
 
     for module in (generic, fabrics, importlib.import_module("collsim.topology.machines")):
-        monkeypatch.setattr(module, "require", noted)
+        monkeypatch.setattr(module, "require_extent", noted)
     return lambda: max(extent.memory for extent in seen)
 
 
@@ -95,17 +95,17 @@ def test_who_wants_more_or_less_says_so():
         cs.topology.ring(10_000)
     with within("1MiB"), within("64MiB"):
         assert cs.topology.ring(10_000).ranks == 10_000
-    assert most_memory() == limits.MEMORY
+    assert find_memory_limit() == limits.MEMORY
     with within("64GiB"):
-        require("a million rings", Extent(links=2**29), "use fewer")  # 40 GiB
+        require_extent("a million rings", Extent(links=2**29), "use fewer")  # 40 GiB
     with pytest.raises(cs.CollsimError, match="use fewer"):
-        require("a million rings", Extent(links=2**29), "use fewer")
+        require_extent("a million rings", Extent(links=2**29), "use fewer")
 
 
 def test_a_limit_holds_in_its_own_thread_only():
     found = []
     with within("1MiB"):
-        other = threading.Thread(target=lambda: found.append(most_memory()))
+        other = threading.Thread(target=lambda: found.append(find_memory_limit()))
         other.start()
         other.join()
     assert found == [limits.MEMORY]

@@ -12,8 +12,8 @@ SAID = {
     ", and {more} more": "，另有 {more} 个",
     "... {more} more": "……另有 {more} 个",
     ": {error}": "：{error}",
-    "{file}: {why}": "{file}：{why}",
-    "{file}, {where}: {why}": "{file}，{where}：{why}",
+    "{file}: {reason}": "{file}：{reason}",
+    "{file}, {where}: {reason}": "{file}，{where}：{reason}",
     "{name}: {what}": "{name}：{what}",
     "{where}, {key}": "{where}，{key}",
     # values

@@ -131,12 +131,12 @@ def calibrate(
 
 
 def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None, as_json: bool) -> None:
-    from collsim.bar import told
+    from collsim.bar import open_progress
     from collsim.lab.here import calibrate_here
 
     if log is not None:
         raise cs.CollsimError("--here measures this computer and takes no log")
-    with told(wanted(progress), "measurements", "done", "in all") as tell:
+    with open_progress(wanted(progress), "measurements", "done", "in all") as tell:
         found = calibrate_here(tell=tell)
     if as_json:
         print_json(found)

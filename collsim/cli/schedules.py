@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import collsim as cs
-from collsim.bar import told
+from collsim.bar import open_progress
 from collsim.catalog import format_cell
 from collsim.errors import CollsimError, describe_unknown
 from collsim.registry import find
@@ -121,7 +121,7 @@ def verify(
 def _failures(entry: cs.Algorithm, own: dict[str, Any], checked: list[int], bar: bool) -> dict[int, str]:
     """Numbers of ranks for which an algorithm is wrong, and why."""
     failed: dict[int, str] = {}
-    with told(bar, "numbers of ranks") as tell:
+    with open_progress(bar, "numbers of ranks") as tell:
         for done, n in enumerate(checked, 1):
             try:
                 cs.verify(entry(n, **own))

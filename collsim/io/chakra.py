@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, Sentence
-from ..files import MOST_ELEMENTS, read_bytes, refuse, writing
+from ..files import MOST_ELEMENTS, create_file, read_bytes, refuse
 from ..schedule import Schedule
 from ..simulate.run import chunk_bytes
 from ..units import parse_bytes
@@ -165,7 +165,7 @@ class ChakraTrace:
         stem = target.name.removesuffix(".et")
         files = [target.with_name(f"{stem}.{endpoint}.et") for endpoint in range(len(self.nodes))]
         for place, own in zip(files, self.nodes, strict=True):
-            with writing(place) as file:
+            with create_file(place) as file:
                 for message in (self.kinds["GlobalMetadata"](version=_VERSION), *own):
                     data = message.SerializeToString()
                     file.write(_varint(len(data)) + data)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError
-from ..files import writing
+from ..files import create_file
 from ..simulate import Trace
 from .formats import Format, register
 
@@ -41,7 +41,7 @@ def write_chrome_trace(
         why = "{label} has {transfers:,} transfers; limit={limit:,}; fewer ranks show the same"
         raise CollsimError(why, label=trace.schedule.label, transfers=len(trace.schedule), limit=limit)
     facts = {k: v for k, v in trace.row().items() if not isinstance(v, float) or np.isfinite(v)}
-    with writing(path) as file:
+    with create_file(path) as file:
         head = json.dumps(facts, default=str).encode()
         file.write(b'{"displayTimeUnit":"ns","otherData":' + head + b',"traceEvents":[\n')
         for number, event in enumerate(_events(trace, counters, flows)):

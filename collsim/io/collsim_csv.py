@@ -20,7 +20,7 @@ import numpy as np
 
 from ..collective import collective as find_collective
 from ..errors import CollsimError, FormatError, Sentence, Words
-from ..files import MOST_ELEMENTS, guard_json, read_text, refuse, whole, write_text
+from ..files import MOST_ELEMENTS, guard_json, parse_whole_number, read_text, refuse, write_text
 from ..schedule import HELPERS_ON, MOST_CHANNEL, Schedule, Step, freeze
 from .formats import Format, register
 
@@ -50,11 +50,15 @@ def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
         or helpers_on not in HELPERS_ON
     ):
         refuse(path, "", "name and collective are texts, options an object, helpers_on 'host' or 'switch'")
-    ranks = whole(path, "", "ranks", facts.get("ranks"), 1, 2**24)
-    endpoints = whole(path, "", "endpoints", facts.get("endpoints", ranks), ranks, 2**25)
-    chunks = None if facts.get("chunks") is None else whole(path, "", "chunks", facts["chunks"], 1, 2**27)
-    slots = None if facts.get("slots") is None else whole(path, "", "slots", facts["slots"], chunks or 1, 2**28)
-    root = whole(path, "", "root", facts.get("root", 0), 0, ranks - 1)
+    ranks = parse_whole_number(path, "", "ranks", facts.get("ranks"), 1, 2**24)
+    endpoints = parse_whole_number(path, "", "endpoints", facts.get("endpoints", ranks), ranks, 2**25)
+    chunks = None if facts.get("chunks") is None else parse_whole_number(path, "", "chunks", facts["chunks"], 1, 2**27)
+    slots = (
+        None
+        if facts.get("slots") is None
+        else parse_whole_number(path, "", "slots", facts["slots"], chunks or 1, 2**28)
+    )
+    root = parse_whole_number(path, "", "root", facts.get("root", 0), 0, ranks - 1)
     try:
         kind = find_collective(what)
         if kind.blocks and chunks is not None and chunks % ranks:
@@ -94,7 +98,7 @@ def with_waits(path: Any, schedule: Schedule, waits: Any) -> Schedule:
         why = "expected a list of transfers for each of the {transfers} transfers"
         refuse(path, "depends", why, transfers=len(schedule))
     rows = [
-        whole(path, Sentence("transfer {transfer}", transfer=k), "depends", other, 0, k - 1)
+        parse_whole_number(path, Sentence("transfer {transfer}", transfer=k), "depends", other, 0, k - 1)
         for k, listed in enumerate(waits)
         for other in listed
     ]
@@ -189,13 +193,13 @@ def _careful_row(path: Any, cells: list[str], place: dict[str, int], where: Word
         refuse(path, where, "{cells} values; the header has {columns}", cells=len(cells), columns=len(place))
     cell = {name: cells[at].strip() for name, at in place.items()}
     for name in ("step", "src", "dst", "chunk"):
-        yield whole(path, where, name, cell[name])
-    yield whole(path, where, "into", cell["into"]) if cell.get("into") else int(cell["chunk"])
+        yield parse_whole_number(path, where, name, cell[name])
+    yield parse_whole_number(path, where, "into", cell["into"]) if cell.get("into") else int(cell["chunk"])
     op = cell["op"].lower()
     if op not in ("copy", "reduce"):
         refuse(path, where, "op={op!r}; expected copy or reduce", op=op[:20])
     yield op == "reduce"
-    yield whole(path, where, "channel", cell["channel"], 0, MOST_CHANNEL) if cell.get("channel") else 0
+    yield parse_whole_number(path, where, "channel", cell["channel"], 0, MOST_CHANNEL) if cell.get("channel") else 0
 
 
 def _steps(path: Any, table: np.ndarray[Any, np.dtype[np.int64]], lines: list[int]) -> Iterator[Step]:

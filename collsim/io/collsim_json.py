@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FormatError, Sentence
-from ..files import MOST_ELEMENTS, read_json, refuse, whole, write_text
+from ..files import MOST_ELEMENTS, parse_whole_number, read_json, refuse, write_text
 from ..schedule import Schedule, Step
 from .collsim_csv import facts_of, frozen, waits_of, with_waits
 from .formats import Format, register
@@ -49,8 +49,10 @@ def _step(path: Any, number: int, given: Any) -> Step:
     columns = [[r[k] for r in rows] for k in (0, 1, 2, 3, 5)]
     src, dst, chunk, into, channel = np.array(columns, np.int64).reshape(5, -1).astype(np.int32)
     adds = np.array([r[4] == "reduce" for r in rows], bool)
-    times, width, modulus = (whole(path, where, name, pattern.get(name, 1), least) for name, least in _COUNTS)
-    shift = whole(path, where, "shift", pattern.get("shift", 0), -(2**31) + 1)
+    times, width, modulus = (
+        parse_whole_number(path, where, name, pattern.get(name, 1), least) for name, least in _COUNTS
+    )
+    shift = parse_whole_number(path, where, "shift", pattern.get("shift", 0), -(2**31) + 1)
     return Step(src, dst, chunk, into, adds, channel, times, shift, modulus, width)
 
 
@@ -66,7 +68,7 @@ def _rows(path: Any, where: Sentence, rows: Any) -> list[list[Any]]:
         for k, r in enumerate(rows):
             for name, value in zip(_COLUMNS, r, strict=True):
                 if name != "op":
-                    whole(path, Sentence("{where}, row {row}", where=where, row=k + 1), name, value)
+                    parse_whole_number(path, Sentence("{where}, row {row}", where=where, row=k + 1), name, value)
     return rows
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from ..catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import read_head, require_writable_file
-from ..limits import FILE_MEMORY, most_memory, within
+from ..limits import FILE_MEMORY, find_memory_limit, within
 from ..plugins import in_a_line, into, named_things
 from ..plugins import load as load_plugins
 from ..registry import load as load_algorithm
@@ -110,7 +110,7 @@ def load(path: Any, format: str | None = None, **options: Any) -> Any:
     if entry.read is None:
         why = "{name} can be written but not read; it can be read: {known}"
         raise CollsimError(why, name=entry.name, known=_listed(e for e in _known().values() if e.read))
-    with within(most_memory(FILE_MEMORY)):
+    with within(find_memory_limit(FILE_MEMORY)):
         return entry.read(path, **options)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import CollsimError, Sentence, Words
-from ..files import MOST_ELEMENTS, read_text, refuse, whole, write_text
+from ..files import MOST_ELEMENTS, parse_whole_number, read_text, refuse, write_text
 from ..schedule import Schedule
 from ..simulate.run import chunk_bytes
 from ..units import parse_bytes
@@ -157,9 +157,9 @@ def read_goal(path: Any) -> list[GoalTask]:
             head = re.fullmatch(r"num_ranks\s+(\d{1,9})", line)
             if head is None:
                 refuse(path, where, "expected 'num_ranks N'")
-            ranks = whole(path, where, "num_ranks", head[1], 1, 2**24)
+            ranks = parse_whole_number(path, where, "num_ranks", head[1], 1, 2**24)
         elif (block := re.fullmatch(r"rank\s+(\d{1,9})\s*\{", line)) is not None and rank < 0:
-            rank = whole(path, where, "rank", block[1], 0, ranks - 1)
+            rank = parse_whole_number(path, where, "rank", block[1], 0, ranks - 1)
         elif line == "}" and rank >= 0:
             rank = -1
         elif rank >= 0 and (task := _TASK.fullmatch(line)) is not None:
@@ -192,7 +192,7 @@ def _keep(
     if (rank, label) in tasks:
         refuse(path, where, "label {label!r} is there twice in rank {rank}", label=label, rank=rank)
     if kind:
-        whole(path, where, "peer", peer, 0, ranks - 1)
+        parse_whole_number(path, where, "peer", peer, 0, ranks - 1)
         tasks[rank, label] = GoalTask(rank, label, kind, int(nbytes), int(peer), int(tag or 0))
     else:
         tasks[rank, label] = GoalTask(rank, label, "calc", int(calc))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Sentence, Words
-from ..files import read_json, refuse, whole
+from ..files import parse_whole_number, read_json, refuse
 from ..schedule import Schedule
 from ..steps import Step, copy, reduce
 from .collsim_csv import frozen
@@ -95,15 +95,17 @@ def _list(path: Any, where: Words, value: Any) -> list[Any]:
 def _addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
     """(ranks, addresses in order), every address cut into the instance's pieces."""
     given = _object(path, data, "collective")
-    ranks = whole(path, "collective", "nodes", given.get("nodes"), 2, _MOST_RANKS)
-    pieces = whole(path, "instance", "chunks", _object(path, data, "instance").get("chunks", 1), 1, _MOST_PIECES)
+    ranks = parse_whole_number(path, "collective", "nodes", given.get("nodes"), 2, _MOST_RANKS)
+    pieces = parse_whole_number(
+        path, "instance", "chunks", _object(path, data, "instance").get("chunks", 1), 1, _MOST_PIECES
+    )
     found: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = defaultdict(list)
     for i, chunk in enumerate(_list(path, "collective, chunks", given.get("chunks"))):
         where = Sentence("collective, chunk {i}", i=i)
         if not isinstance(chunk, dict):
             refuse(path, where, "expected an object with pre, post and addr")
         before, after = (_ranks(path, where, key, chunk.get(key), ranks) for key in ("pre", "post"))
-        found[whole(path, where, "addr", chunk.get("addr"), 0, 2**31)].append((before, after))
+        found[parse_whole_number(path, where, "addr", chunk.get("addr"), 0, 2**31)].append((before, after))
     if sorted(found) != list(range(len(found))) or not found:
         refuse(path, "collective", "addresses {found}; expected 0, 1, 2 ... without gaps", found=sorted(found)[:8])
     if len(found) * pieces * ranks > _MOST_CELLS:
@@ -114,7 +116,7 @@ def _addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
 
 def _ranks(path: Any, where: Words, key: str, value: Any, ranks: int) -> tuple[int, ...]:
     listed = _list(path, Sentence("{where}, {key}", where=where, key=key), value)
-    return tuple(sorted({whole(path, where, key, r, 0, ranks - 1) for r in listed}))
+    return tuple(sorted({parse_whole_number(path, where, key, r, 0, ranks - 1) for r in listed}))
 
 
 def _address(path: Any, number: int, chunks: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Address:
@@ -267,9 +269,9 @@ class _Sends:
             why = "send {send}; expected [address, src, dst]"
             refuse(self.path, Sentence("step {number}", number=number), why, send=str(send)[:60])
         where = Sentence("step {number}, send {send}", number=number, send=str(send)[:60])
-        address = whole(self.path, where, "address", send[0], 0, len(self.addresses) - 1)
+        address = parse_whole_number(self.path, where, "address", send[0], 0, len(self.addresses) - 1)
         src, dst = (
-            whole(self.path, where, name, value, 0, self.ranks - 1)
+            parse_whole_number(self.path, where, name, value, 0, self.ranks - 1)
             for name, value in (("src", send[1]), ("dst", send[2]))
         )
         return address, src, dst

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..collective import collective as find_collective
 from ..collective import collectives
-from ..dtypes import itemsize
+from ..dtypes import find_itemsize
 from ..errors import CollsimError, FormatError, Sentence, Words
-from ..files import read_json, read_text, real, refuse, whole, write_text
+from ..files import parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
 from .formats import Format, register
 
 if TYPE_CHECKING:
@@ -144,11 +144,11 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
         )
     half = max(4, len(rest) // 2)
     row: dict[str, Any] = {
-        "nbytes": whole(path, where, "size", tokens[0], 0, 2**60),
-        "count": whole(path, where, "count", tokens[1], 0, 2**60),
+        "nbytes": parse_whole_number(path, where, "size", tokens[0], 0, 2**60),
+        "count": parse_whole_number(path, where, "count", tokens[1], 0, 2**60),
         "dtype": TYPES[tokens[2]],
         "redop": redop,
-        "root": None if root is None else whole(path, where, "root", root, -1),
+        "root": None if root is None else parse_whole_number(path, where, "root", root, -1),
         **_half(path, where, rest[: min(4, half)], ""),
     }
     return {**row, **_half(path, where, rest[half : half + 4], "in_place_")} if len(rest) > 4 else row
@@ -157,8 +157,8 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
 def _half(path: Any, where: Words, tokens: list[str], prefix: str) -> dict[str, float]:
     *figures, wrong = tokens
     columns = zip(("time", "algbw", "busbw"), figures, (_US, _GB, _GB), strict=True)
-    found = {f"{prefix}{column}": real(path, where, column, text) * unit for column, text, unit in columns}
-    return {**found, f"{prefix}wrong": math.nan if wrong == "N/A" else real(path, where, "#wrong", wrong)}
+    found = {f"{prefix}{column}": parse_real_number(path, where, column, text) * unit for column, text, unit in columns}
+    return {**found, f"{prefix}wrong": math.nan if wrong == "N/A" else parse_real_number(path, where, "#wrong", wrong)}
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
@@ -187,7 +187,7 @@ def read_nccl_tests_json(path: Any) -> pd.DataFrame:
     data = read_json(path)
     if not isinstance(data, dict) or not isinstance(data.get("results"), list) or len(data["results"]) > _MOST_ROWS:
         refuse(path, "", "expected an object with a list of results, as nccl-tests -J writes")
-    if whole(path, "", "version", data.get("version", 3), 1, 2**31) > 3:
+    if parse_whole_number(path, "", "version", data.get("version", 3), 1, 2**31) > 3:
         refuse(path, "", "version {version}; this collsim reads versions up to 3", version=data["version"])
     arguments = data.get("args")
     test = _TEST.search(" ".join(map(str, arguments[:2]))) if isinstance(arguments, list) else None
@@ -206,11 +206,11 @@ def _result(path: Any, where: Words, result: Any) -> dict[str, Any]:
         why = "expected an object with size, count, type (one of {types}) and out_of_place"
         refuse(path, where, why, types=", ".join(TYPES))
     row = {
-        "nbytes": whole(path, where, "size", result.get("size"), 0, 2**60),
-        "count": whole(path, where, "count", result.get("count"), 0, 2**60),
+        "nbytes": parse_whole_number(path, where, "size", result.get("size"), 0, 2**60),
+        "count": parse_whole_number(path, where, "count", result.get("count"), 0, 2**60),
         "dtype": TYPES[result["type"]],
         "redop": str(result.get("redop", "none"))[:20],
-        "root": whole(path, where, "root", result.get("root", -1), -1),
+        "root": parse_whole_number(path, where, "root", result.get("root", -1), -1),
     }
     row |= _half_of(path, where, result, "out_of_place", "")
     return row if result.get("in_place") is None else row | _half_of(path, where, result, "in_place", "in_place_")
@@ -339,7 +339,7 @@ def _size(row: dict[str, Any], dtype: str) -> tuple[int, int]:
     if row.get("count") is not None and row["count"] == row["count"]:
         return int(row["nbytes"]), int(row["count"])
     kind = find_collective(row["collective"])
-    count, nbytes = kind.nccl_tests_count(int(row["nbytes"]), int(row["ranks"]), itemsize(dtype))
+    count, nbytes = kind.nccl_tests_count(int(row["nbytes"]), int(row["ranks"]), find_itemsize(dtype))
     return (nbytes, count) if count else (int(row["nbytes"]), count)
 
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..collective import collective as find_collective
 from ..errors import Sentence
-from ..files import read_text, real, refuse, whole
+from ..files import parse_real_number, parse_whole_number, read_text, refuse
 from ..units import parse_count
 from .formats import Format, register
 
@@ -151,7 +151,7 @@ def _row(path: Any, number: int, line: str, seen: _Table, ranks: int | None) -> 
         why = "{count} values, but the table has {columns} columns; is the file truncated?"
         refuse(path, where, why, count=len(tokens), columns=len(seen.columns) + 1)
     values = _values(path, where, seen, tokens[1:])
-    block = whole(path, where, "size", tokens[0], 0, 2**60)
+    block = parse_whole_number(path, where, "size", tokens[0], 0, 2**60)
     nbytes = block * ranks if ranks is not None and seen.collective in _PER_RANK else block
     timed = values["time"] > 0
     algbw = nbytes / values["time"] if timed else values["algbw"]
@@ -164,7 +164,7 @@ def _values(path: Any, where: Sentence, seen: _Table, tokens: list[str]) -> dict
     values = dict.fromkeys(("time", "min_time", "max_time", "algbw", "iterations"), math.nan)
     for kind, text in zip(seen.columns, tokens, strict=False):
         if kind:
-            values[kind] = real(path, where, kind, text) * {"algbw": _MB, "iterations": 1.0}.get(kind, _US)
+            values[kind] = parse_real_number(path, where, kind, text) * {"algbw": _MB, "iterations": 1.0}.get(kind, _US)
     return values
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import shared_memory
 from typing import Any
 
-from ..files import writing
+from ..files import create_file
 from ..registry import schedule
 from ..topology import Topology
 from ..topology.generic import switch
@@ -89,7 +89,7 @@ class ThisComputer:
 
     def save(self, path: Any) -> None:
         """Write it as a machine file, whole or not at all; `load_topology` and every `--topology-file` read it."""
-        with writing(path) as file:
+        with create_file(path) as file:
             file.write(self.topology().to_yaml().encode())
 
     def __str__(self) -> str:

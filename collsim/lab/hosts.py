@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollsimError, require_word
-from ..files import read_json, refuse, writing
+from ..files import create_file, read_json, refuse
 from ..schedule import Schedule
 from ..units import parse_bytes
 from .lateness import LANGUAGES
@@ -73,7 +73,7 @@ def write_program(
         raise CollsimError(why, ranks=schedule.ranks, count=len(hosts))
     text = files("collsim.lab").joinpath("program.txt").read_text(encoding="utf-8")
     path = Path(folder) / PROGRAM
-    with writing(path) as file:
+    with create_file(path) as file:
         file.write(text.replace("@JOB@", json.dumps(json.dumps(_job(asked, starter)))).encode())
     return HostsJob(path, _lines(schedule.endpoints, hosts, starter))
 

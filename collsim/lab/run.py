@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..bar import told
+from ..bar import open_progress
 from ..collective import NOTHING, collective
-from ..dtypes import itemsize
+from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
 from ..registry import schedule as registered
 from ..replay import OPERATORS, moved, require_schedule, run, starting
@@ -113,7 +113,7 @@ def run_for_real(
     cost = message_cost(plan.ranks, asked.network, on) if calibrate or asked.network.bandwidth is None else None
     predicted = _predicted(asked, cost)
     require_time(predicted.time, asked.repeat, asked.time_limit)
-    with told(progress, "runs", "runs done", "in all") as tell:
+    with open_progress(progress, "runs", "runs done", "in all") as tell:
         if given is None:
             found, out = _checked(asked, _carry(asked, *expected_of(asked), give=False, tell=tell)), None
         else:
@@ -203,7 +203,7 @@ def require_often(repeat: Any, limit: float) -> int:
 
 def dtype_of(dtype: Any) -> np.dtype[Any]:
     """The type of the elements; small floats as ml_dtypes has them. Raises CollsimError."""
-    itemsize(dtype)
+    find_itemsize(dtype)
     name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype)
     import ml_dtypes
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bar import told
+from ..bar import open_progress
 from ..errors import CollsimError, format_value
 from ..topology import Topology
 from ..train import Parallel, StepTrace, ddp, training_step
@@ -70,7 +70,7 @@ def training_step_for_real(
     limit = parse_time(time_limit, "time_limit")
     plan = _within(StepPlan(predicted, network, algorithm, require_often(repeat, limit), limit))
     cores = processors()
-    with told(progress, "runs", "runs done", "in all") as tell:
+    with open_progress(progress, "runs", "runs done", "in all") as tell:
         found: list[list[StepOutcome]] = led(plan.rank_steps(), plan.repeat, limit, tell)
     _require_right(found)
     ran = [[one.moments for one in outcomes[: predicted.step.ranks]] for outcomes in found]

@@ -50,7 +50,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, ScheduleError, Sentence, Words, join_words
-from ..limits import most_memory
+from ..limits import find_memory_limit
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
 from .lockstep import Segments, Timing, no_segments
@@ -121,7 +121,7 @@ def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:
     rows, slots = sum(job.rows for job in jobs), sum(job.endpoints * job.apart for job in jobs)
     queues = sum(job.endpoints * job.channels for job in jobs)
     need = rows * row_bytes + slots * 8 + queues * _QUEUE_BYTES
-    if rows >= 2**31 or need > (have := min(_memory(), most_memory(_ENDLESS))):
+    if rows >= 2**31 or need > (have := min(_memory(), find_memory_limit(_ENDLESS))):
         wanted = Sentence("{rows:,} transfers would take {need:.3g} GiB", rows=rows, need=need / 2**30)
         limit = (
             Sentence("more than 2,147,483,647 do not fit its tables")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dtypes import itemsize
+from ..dtypes import find_itemsize
 from ..errors import CollsimError
 from ..schedule import Schedule
 from ..topology import Topology
@@ -92,7 +92,7 @@ def simulate_ordered(
         pause, job = len(jobs) - 1, None
         if entry.schedule is not None and len(entry.schedule):
             place = np.concatenate([on[number], places.helpers(entry.schedule, entry.ranks)])
-            sizes = chunk_bytes(entry.schedule, parse_bytes(entry.nbytes), itemsize(dtype))
+            sizes = chunk_bytes(entry.schedule, parse_bytes(entry.nbytes), find_itemsize(dtype))
             made = schedule_job(entry.schedule, sizes, place, shape=shapes[id(entry.schedule)])
             jobs.append(replace(made, after=(pause,)))
             job = len(jobs) - 1

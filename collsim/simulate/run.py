@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..bar import require_progress, told
+from ..bar import open_progress, require_progress
 from ..collective import collective
-from ..dtypes import itemsize
+from ..dtypes import find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..schedule import Schedule
 from ..topology import Topology
@@ -253,7 +253,7 @@ def _work(schedules: list[Schedule], topology: Topology, nbytes: Any, dtype: Any
     wide = _with_helpers(topology, schedules, helpers, groups)
     first = wide.ranks + np.concatenate([[0], np.cumsum(helpers)])
     place = [np.concatenate([g, first[i] + np.arange(h)]) for i, (g, h) in enumerate(zip(groups, helpers, strict=True))]
-    slots = [chunk_bytes(s, size, itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]
+    slots = [chunk_bytes(s, size, find_itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]
     return _Work(schedules, wide, sizes, slots, groups, place, begins)
 
 
@@ -409,7 +409,7 @@ def _together_again(
 
 
 def _emptied(work: _Work, dtype: Any) -> _Work:
-    nothing = [chunk_bytes(s, 0, itemsize(dtype)) for s in work.schedules]
+    nothing = [chunk_bytes(s, 0, find_itemsize(dtype)) for s in work.schedules]
     return replace(work, nbytes=[0] * len(work.nbytes), slot_bytes=nothing)
 
 
@@ -542,7 +542,7 @@ def simulate_many(
         why = "runs={runs!r} is more than {most:,}; a distribution shows long before that"
         raise CollsimError(why, runs=runs, most=_MOST_RUNS)
     times = np.empty(many)
-    with told(progress, "runs", "runs done", "in all") as tell:
+    with open_progress(progress, "runs", "runs done", "in all") as tell:
         for i in range(many):
             times[i] = simulate(
                 schedule, topology, nbytes, dtype, "event", jitter=jitter, seed=first + i, **options

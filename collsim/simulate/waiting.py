@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from ..bar import Bar, told
+from ..bar import ProgressBar, open_progress
 from .conditions import Progress
 
 COUNTED = "transfers done", "in all"
@@ -19,8 +19,8 @@ _COMPILING = "compiling the event engine (once on this computer, about 10 s)"
 @contextmanager
 def waiting(progress: Progress | bool | None) -> Iterator[Progress | None]:
     """The function that a run calls with (transfers done, in all), from `progress` of `simulate`."""
-    with told(progress, "transfers", *COUNTED) as tell, ExitStack() as listening:
-        if not isinstance(tell, Bar):
+    with open_progress(progress, "transfers", *COUNTED) as tell, ExitStack() as listening:
+        if not isinstance(tell, ProgressBar):
             yield tell
             return
         bar = tell
@@ -33,7 +33,7 @@ def waiting(progress: Progress | bool | None) -> Iterator[Progress | None]:
         yield count
 
 
-def _listen(bar: Bar, until: ExitStack) -> None:
+def _listen(bar: ProgressBar, until: ExitStack) -> None:
     """Say so on the bar when numba compiles, rather than loads what an earlier process has compiled."""
     if find_spec("numba") is None:
         return

@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..bar import told
+from ..bar import open_progress
 from ..errors import CollsimError
 from ..files import name_write_errors
 from ..lessons.chapters import SECTIONS
@@ -88,7 +88,7 @@ def build(
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as made:
             work = Path(made) / "site"
-            with told(progress, "runs", "runs done", "name of the run") as tell:
+            with open_progress(progress, "runs", "runs done", "name of the run") as tell:
                 runs = _write(work, lang, places, only, tell)
             if target.exists():
                 shutil.rmtree(target)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import CollsimError, require_path
-from ..files import require_writable_file, write_text, writing
+from ..files import create_file, require_writable_file, write_text
 from ..simulate import Trace
 from ..teach.questions.moodle import moodle_xml
 from ..teach.questions.question import Question
@@ -63,7 +63,7 @@ def _as_markdown(trace: Trace, sheet: Path, asked: list[Question], lang: str) ->
     """What writes the sheet and its key; both show the picture, which is drawn now."""
     picture, drawn = sheet.with_suffix(".svg"), machine_bytes(trace.topology, "svg", lang)
     if drawn:
-        with writing(picture) as file:
+        with create_file(picture) as file:
             file.write(drawn)
     given, plan = facts(trace, lang), plan_text(trace.schedule)
 
@@ -81,7 +81,7 @@ def _as_pdf(trace: Trace, _: Path, asked: list[Question], lang: str) -> Write:
 
     def write(path: Path, heading: str, is_key: bool) -> None:
         data = draw_pdf(heading, given, [_item(q, is_key) for q in asked], plan, drawing)
-        with writing(path) as file:
+        with create_file(path) as file:
             file.write(data)
 
     return write

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from ..collective import collective as find_collective
-from ..dtypes import itemsize
+from ..dtypes import find_itemsize
 from ..errors import CollsimError, FormatError, describe_unknown, require_word
 from ..files import read_text
 from ..registry import find
@@ -110,7 +110,7 @@ def _require_known(key: str, entry: Any) -> None:
     elif key == "engine":
         require_word("engine", name, ENGINES)
     elif key == "dtype":
-        itemsize(name)
+        find_itemsize(name)
     elif key == "topology":
         _require_known_topology(entry)
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..analysis.orders import reordered
-from ..bar import require_progress, told
+from ..bar import open_progress, require_progress
 from ..errors import CollsimError
 from ..faults import require_right
 from ..registry import Algorithm, find
@@ -113,7 +113,7 @@ def _kept(work: Sequence[Work | StepWork], executor: futures.Executor | None, ou
     try:
         known = store.known()
         todo = [rest for one in work if (rest := _without(one, known)) is not None]
-        with told(progress, "scenarios", *_COUNTED) as tell:
+        with open_progress(progress, "scenarios", *_COUNTED) as tell:
             _run(todo, store, executor, _counter(tell, len(keys) - sum(len(w.keys) for w in todo), len(keys)))
         frame = pd.DataFrame(store.rows(keys))
         store.finish(frame)

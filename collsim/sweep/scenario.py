@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..collective import collective as find_collective
-from ..dtypes import itemsize
+from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
 from ..limits import MOST_SCENARIOS, require_few
 from ..registry import Algorithm, algorithms, find
@@ -86,7 +86,7 @@ def scenarios(
     sizes = [parse_bytes(size) for size in _listed(nbytes)]
     types = [str(t) for t in _listed(dtype)]
     for name in types:
-        itemsize(name)
+        find_itemsize(name)
     engines = [_pair("engine", e, str) for e in _pairs(engine)]
     for name, _ in engines:
         require_word("engine", name, ENGINES)

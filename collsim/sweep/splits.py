@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
-from ..bar import require_progress, told
+from ..bar import open_progress, require_progress
 from ..errors import CollsimError
 from ..units import parse_count
 from .networks import fingerprint
@@ -77,7 +77,7 @@ def best_parallel(
     store = Store(out)
     try:
         kept = _Kept(store, request, executor)
-        with told(progress, *_COUNTED) as tell:
+        with open_progress(progress, *_COUNTED) as tell:
             found = kept.estimates(listed, tell)
         rows = [row_of(request, one, figures) for one, figures in zip(listed, found, strict=True)]
         rows = best_first(rows, request, room, count, kept.seconds)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError, FormatError, format_value, require_path
-from ..files import format_csv, replacing, require_writable_file
+from ..files import format_csv, replace_file, require_writable_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +105,7 @@ class Store:
         self._db.close()
         if self.table is None or self.part is None:
             return
-        with replacing(self.table) as fresh:
+        with replace_file(self.table) as fresh:
             if self.table.suffix == ".json":
                 rows = ({k: None if v != v else v for k, v in row.items()} for row in frame.to_dict("records"))
                 with open(fresh, "w", encoding="utf-8") as file:  # pandas would cut times after the tenth decimal

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..bar import told as telling
+from ..bar import open_progress as telling
 from ..collective import Collective, collective
 from ..errors import CollsimError, Sentence, require_word
 from ..schedule import Schedule

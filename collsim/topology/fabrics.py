@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Sentence, TopologyError, describe_unknown, format_value
-from ..limits import Extent, require
+from ..limits import Extent, require_extent
 from ..units import parse_count
 from .generic import Around, Groups
 from .network import Cable, Longs, NextHop
@@ -170,7 +170,9 @@ class _Asked:
     def require(self, switches: int, cables: int) -> None:
         """Raises TopologyError where so many switches and cables between them take too much memory."""
         what = Sentence("a fabric {name!r} for {ports:,} cards with these options", name=self.name, ports=self.ports)
-        require(what, Extent(switches, 2 * (self.ports + cables)), "use fewer or smaller switches", TopologyError)
+        require_extent(
+            what, Extent(switches, 2 * (self.ports + cables)), "use fewer or smaller switches", TopologyError
+        )
 
     def take(self, key: str, default: Any) -> Any:
         value = self.options.pop(key, None)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollsimError, Sentence, TopologyError
-from ..limits import Extent, require
+from ..limits import Extent, require_extent
 from ..units import Bandwidth, Duration, format_bandwidth, parse_bandwidth, parse_count, parse_time
 from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Names, NextHop, Topology
 
@@ -379,7 +379,7 @@ def _dims(shape: str, dims: Sequence[object]) -> tuple[int, ...]:
 
 def _require_small(shape: str, devices: int, cables: int, advice: str, numbers: int = 0) -> None:
     what = Sentence("a {shape} of this size", shape=shape)
-    require(what, Extent(devices, 2 * cables, numbers=numbers), advice, TopologyError)
+    require_extent(what, Extent(devices, 2 * cables, numbers=numbers), advice, TopologyError)
 
 
 def _quantities(shape: str, bandwidth: Bandwidth, alpha: Duration) -> tuple[float, float]:

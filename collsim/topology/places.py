@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ..errors import Sentence, TopologyError, describe_unknown
-from ..limits import Extent, require
+from ..limits import Extent, require_extent
 from ..units import parse_count
 from .graph import Shortest
 from .network import DEVICE_KINDS, Devices, Ints, Links, Longs, Topology
@@ -104,7 +104,7 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
         raise TopologyError(why, name=topology.name, ranks=topology.ranks)
     among = more * (more - 1) // 2 if topology.shape == "fully_connected" else 0
     whole = Extent(first + more, len(links) + 2 * (more * len(joins) + among))
-    require(
+    require_extent(
         Sentence("{name} with {more:,} more hosts", name=topology.name, more=more),
         whole,
         "use fewer helpers",

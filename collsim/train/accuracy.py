@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, Sentence, require_path
-from ..files import csv_columns, csv_line, guard_cell, read_csv, refuse, unguard_cell, writing
+from ..files import create_file, guard_cell, locate_csv_line, open_csv, read_csv_columns, refuse, unguard_cell
 from ..topology import Topology, machine
 from .compute.speeds import Speed, speed
 from .models import model as model_named
@@ -111,7 +111,7 @@ def train_accuracy(path: Any, out: Any) -> Path:
     times are empty). Raises FormatError for a file that is no such table."""
     header, rows = _table(path)
     place = require_path(out, "out")
-    with writing(place) as file:
+    with create_file(place) as file:
         text = io.StringIO(newline="")
         writer = csv.writer(text)
         writer.writerow([guard_cell(name) for name in (*header, *_ANSWERS)])
@@ -132,19 +132,19 @@ def _cell(value: Any) -> Any:
 
 def _table(path: Any) -> tuple[list[str], list[list[str]]]:
     """Columns and rows, whatever their names are, without answers that are there already."""
-    reader = read_csv(path)
+    reader = open_csv(path)
     rows: list[list[str]] = []
     try:
-        columns = [unguard_cell(name) for name in csv_columns(path, reader)]
+        columns = [unguard_cell(name) for name in read_csv_columns(path, reader)]
         kept = [i for i, name in enumerate(columns) if name not in _ANSWERS]
         for cells in filter(None, reader.reader):  # blank lines are no rows
             if len(cells) > len(columns):
                 why = "{cells} values; the header has {columns}"
-                refuse(path, csv_line(reader), why, cells=len(cells), columns=len(columns))
+                refuse(path, locate_csv_line(reader), why, cells=len(cells), columns=len(columns))
             cells += [""] * (len(columns) - len(cells))
             rows.append([unguard_cell(cells[i]) for i in kept])
     except csv.Error as error:
-        refuse(path, csv_line(reader), "is no CSV ({error})", error=error)
+        refuse(path, locate_csv_line(reader), "is no CSV ({error})", error=error)
     if missing := next((name for name in NEEDED if name not in columns), None):
         refuse(path, "line 1", "has no column {missing!r}; wants {needed}", missing=missing, needed=", ".join(NEEDED))
     return [columns[i] for i in kept], rows

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError
-from ..files import writing
+from ..files import create_file
 from ..io.chakra import COLLECTIVE, COMP, ChakraTrace, roofline
 from ..schedule import Schedule
 from ..simulate.run import chunk_bytes
@@ -43,7 +43,7 @@ def write_chakra(trace: StepTrace, path: Any) -> list[Path]:
     if writing_step.groups:
         target = Path(path)
         place = target.with_name(f"{target.name.removesuffix('.et')}.groups.json")
-        with writing(place) as file:
+        with create_file(place) as file:
             file.write(json.dumps({str(i): list(group) for group, i in writing_step.groups.items()}).encode())
         files.append(place)
     return files

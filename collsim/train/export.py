@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, Sentence, require_path
-from ..files import format_csv, writing
+from ..files import create_file, format_csv
 from ..simulate.trace import views
 from .trace import StepTrace
 from .workload.step_graph import COMPUTE, NETWORK
@@ -49,7 +49,7 @@ def save(trace: StepTrace, path: Any) -> Path:
 
 
 def _write(place: Path, text: str) -> None:
-    with writing(place) as file:
+    with create_file(place) as file:
         file.write(text.encode())
 
 

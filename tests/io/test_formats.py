@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import collsim as cs
-from collsim.files import read_json, read_text, writing
+from collsim.files import create_file, read_json, read_text
 from collsim.io import convert, formats, load, save
 from collsim.io.formats import _FORMATS, Format, register
 from collsim.schedule import copy, freeze, reduce, repeat
@@ -186,7 +186,7 @@ def test_a_file_that_cannot_be_finished_is_not_there(tmp_path):
     path.write_text("before")
 
     def half():
-        with writing(path) as file:
+        with create_file(path) as file:
             file.write(b"half")
             raise RuntimeError
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import collsim as cs
-from collsim.dtypes import itemsize
+from collsim.dtypes import find_itemsize
 
 #: Calls on `x` (and `y`) by collective, and how many elements each rank's tensors have for `size` elements of
 #: nccl-tests.
@@ -87,7 +87,7 @@ def script(collective: str, sizes: list[int], dtype: str, root: int = 0) -> str 
         '        print(f"{nbytes} B: {seconds * 1e6:.1f} us, algbw {algbw:.2f} GB/s, busbw {algbw * factor:.2f} '
         'GB/s")\n\n\n'
         f"for nbytes in ({each}{',' if len(sizes) == 1 else ''}):\n"
-        f"    timed(nbytes // {itemsize(dtype)}, nbytes)\n"
+        f"    timed(nbytes // {find_itemsize(dtype)}, nbytes)\n"
         "dist.destroy_process_group()\n"
     )
 

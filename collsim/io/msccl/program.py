@@ -15,7 +15,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from ...errors import Sentence, Words
-from ...files import MOST_ELEMENTS, read_xml, refuse, whole, write_text
+from ...files import MOST_ELEMENTS, parse_whole_number, read_xml, refuse, write_text
 
 #: type -> (receives, reads its source, writes its destination, reduces into it, sends)
 TYPES = {
@@ -175,7 +175,7 @@ class _Builder:
             if default is not None:
                 return default
             refuse(self.path, where, "no attribute {name!r}", name=name)
-        return whole(self.path, where, name, attributes[name], least, most)
+        return parse_whole_number(self.path, where, name, attributes[name], least, most)
 
     def _algo(self, a: dict[str, str]) -> None:
         where = "<algo>"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...bar import told
+from ...bar import open_progress
 from ...errors import CollsimError, describe_unknown
 from ...files import format_csv, require_writable_file, unguard_cell
 from ...sandbox import Limits, NoWalls, Walls, walls
@@ -72,7 +72,7 @@ def grade(
     target = None if out is None else Path(out)
     if target is not None:
         require_writable_file(target)
-    with told(progress, "students", "students done", "in all", "student") as tell:
+    with open_progress(progress, "students", "students done", "in all", "student") as tell:
         return _frame(_grade_all(submissions(folder), only, target, lang, limits or Limits(), tell))
 
 

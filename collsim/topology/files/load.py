@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...errors import FormatError, require_path
-from ...limits import FILE_MEMORY, most_memory, within
+from ...limits import FILE_MEMORY, find_memory_limit, within
 from ..assumed import FromText
 from ..network import Topology, views
 
@@ -62,7 +62,7 @@ def parse_topology_text(text: str, name: str = "text", **options: Any) -> Topolo
     if len(text) > _LARGEST:
         why = "{name} has {characters:,} characters; more than {most:,} is refused"
         raise FormatError(why, name=name, characters=len(text), most=_LARGEST)
-    with within(most_memory(FILE_MEMORY)):
+    with within(find_memory_limit(FILE_MEMORY)):
         topology = _reader(text, name)(text, name, options)
     if topology.facts.get("assumed"):
         topology = replace(

@@ -16,7 +16,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
 from ...errors import FormatError, Sentence
-from ...files import Growing
+from ...files import GrowingReader
 from ..assumed import Assumption
 from ..cables import C2C, NVLINK_BRIDGE, Nic, nic, nvlink, pcie, xgmi_gpu
 from ..network import Cable, Topology
@@ -128,9 +128,9 @@ def _parse(text: str, name: str) -> Element:
     depth, count = 0, 0
     root: Element | None = None
     try:
-        source = Growing(name, text)
+        source = GrowingReader(name, text)
         for event, element in iterparse(source, events=("start", "end"), forbid_dtd=True):
-            source.parsed()
+            source.reset()
             depth += 1 if event == "start" else -1
             count += event == "start"
             root = element if root is None else root

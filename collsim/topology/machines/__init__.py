@@ -17,7 +17,7 @@ import numpy as np
 
 from ...catalog import Catalog, Row
 from ...errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
-from ...limits import Extent, require
+from ...limits import Extent, require_extent
 from ...plugins import into
 from ...plugins import load as load_plugins
 from ...units import parse_count
@@ -221,7 +221,9 @@ def _fabric(
     cards = len(plan.of_kind("nic"))
     orders = max(1, cards, len(plan.paths)) * len(plan.ranks)
     whole = Extent(nodes * len(plan.devices), 2 * nodes * (len(plan.joints) + cards), numbers=nodes * orders)
-    require(Sentence("{nodes:,} nodes of {name}", nodes=nodes, name=plan.name), whole, "use fewer nodes", TopologyError)
+    require_extent(
+        Sentence("{nodes:,} nodes of {name}", nodes=nodes, name=plan.name), whole, "use fewer nodes", TopologyError
+    )
     if nodes > 1 and card is None:
         why = "machine {name!r} has no network card, so there can be no {nodes} nodes; use nodes=1"
         raise TopologyError(why, name=plan.name, nodes=nodes)

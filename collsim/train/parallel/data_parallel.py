@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...dtypes import itemsize
+from ...dtypes import find_itemsize
 from ...errors import CollsimError
 from ...units import parse_count
 from ..workload.step_graph import StepBuilder, StepTask, TaskOptions, TrainingStep
@@ -68,7 +68,7 @@ class _Writing:
             (asked.ranks[:1], asked.ranks[1:]) if len(asked.ranks) > 1 else (asked.ranks,)
         )
         self.all = tuple(range(len(self.lanes)))
-        item = itemsize(asked.dtype)
+        item = find_itemsize(asked.dtype)
         self.inputs = asked.model.input_bytes * asked.micro_batch * len(asked.ranks)
         self.outputs = round(asked.model.layers[-1].outputs * item * asked.micro_batch * len(asked.ranks))
 

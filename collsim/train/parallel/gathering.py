@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...dtypes import itemsize
+from ...dtypes import find_itemsize
 from ..workload.step_graph import NETWORK
 from .placement import Groups
 from .replicas import Replicas
@@ -31,7 +31,7 @@ class Gathered(Replicas):
         super().__init__(writing)
         self.data = data
         self.shards = self.many // data.replicate
-        self.wire = itemsize(data.reduce_dtype) if data.reduce_dtype else self.item
+        self.wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else self.item
         self.sharded = [_blocks(groups, self.shards) for groups in self.dense]
         self.replicated = [_strides(groups, self.shards) for groups in self.dense]
         self.alive: dict[tuple[int, int], int] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...dtypes import itemsize
+from ...dtypes import find_itemsize
 from ..workload.model import Model
 from .sharding import FSDP
 from .units import LayerCut, units
@@ -31,8 +31,8 @@ class GatheredForm(NamedTuple):
 
 def gathered_form(data: FSDP, model: Model, ranks: int, dtype: str, accumulate: int = 1) -> GatheredForm:
     """The formulas for a model on so many GPUs, nothing else split; `accumulate` microbatches."""
-    item, shards, copies = itemsize(dtype), ranks // data.replicate, data.replicate
-    wire = itemsize(data.reduce_dtype) if data.reduce_dtype else item
+    item, shards, copies = find_itemsize(dtype), ranks // data.replicate, data.replicate
+    wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else item
     listed = units(model, LayerCut())
     blocks = sorted((unit.parameters for unit in listed if unit.block), reverse=True)
     root = sum(unit.parameters for unit in listed if not unit.block)

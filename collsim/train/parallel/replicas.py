@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...dtypes import itemsize
+from ...dtypes import find_itemsize
 from ..workload.step_graph import NETWORK, require_tasks
 from .ddp import DDP, HOOKS
 from .placement import Groups
@@ -26,7 +26,7 @@ class Replicas:
     """No replicas: nothing is sent; and what all ways have in common."""
 
     def __init__(self, writing: SplitWriting):
-        self.w, self.asked, self.item = writing, writing.asked, itemsize(writing.asked.dtype)
+        self.w, self.asked, self.item = writing, writing.asked, find_itemsize(writing.asked.dtype)
         self.dense, self.routed = writing.placed.dense, writing.placed.routed
         self.shards = 1
         self.seen: set[int] = set()
@@ -168,7 +168,7 @@ class ZeroReduced(Reduced):
     def __init__(self, writing: SplitWriting, data: Zero):
         super().__init__(writing, data)
         self.shards = self.many
-        self.wire = itemsize(data.reduce_dtype) if data.reduce_dtype else self.item
+        self.wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else self.item
 
     def synchronises(self, micro: int) -> bool:
         """Stage 1 reduces once a step; stage 2 keeps no more than its part."""

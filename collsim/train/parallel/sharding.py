@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
-from ...dtypes import itemsize, name_of
+from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError
 from ...units import parse_count
 from ..workload.step_graph import TrainingStep
@@ -52,14 +52,14 @@ class Zero(Parallel):
     def sent_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16") -> float:
         """Bytes that a rank sends in a step: gradients are reduce-scattered and weights gathered once, in stage 3
         twice (Rajbhandari et al. 2020, section 7): 2 and 3 · (n − 1)/n · bytes, by rings."""
-        n, size = parse_count(ranks, "ranks"), parse_count(params, "params") * itemsize(dtype)
+        n, size = parse_count(ranks, "ranks"), parse_count(params, "params") * find_itemsize(dtype)
         return (3 if self.stage == 3 else 2) * size * (n - 1) / n
 
     def state_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16", optimizer: str = "adam") -> float:
         """Bytes of weights, gradients and optimizer on a rank (Rajbhandari et al. 2020, figure 1): in 16 bits with Adam
         2 + 2 + 12 a parameter, of which stage 1 shares the 12, stage 2 gradients too, stage 3 all."""
         n, count = parse_count(ranks, "ranks"), parse_count(params, "params")
-        item = itemsize(dtype)
+        item = find_itemsize(dtype)
         rest = optimizer_bytes(optimizer) + (4 if item < 4 else 0)
         shared = rest + (item if self.stage > 1 else 0) + (item if self.stage > 2 else 0)
         return count * (2 * item + rest - shared + shared / n)
@@ -159,4 +159,4 @@ def _require_flags(**flags: Any) -> None:
 
 
 def _dtype(dtype: Any) -> str | None:
-    return None if dtype is None else name_of(dtype)
+    return None if dtype is None else find_dtype_name(dtype)

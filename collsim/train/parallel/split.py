@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ...dtypes import itemsize
+from ...dtypes import find_itemsize
 from ...errors import CollsimError, Sentence
 from ..workload.model import Model
 from ..workload.step_graph import TrainingStep
@@ -106,7 +106,7 @@ class Split(Parallel):
         part = self.part(TensorParallel) or TensorParallel()
         t, c, e = part.size, self.size(ContextParallel), self.size(ExpertParallel)
         _require_cuts(asked.model, t, c, e)
-        item = itemsize(asked.dtype)
+        item = find_itemsize(asked.dtype)
         return LayerCut(t, c, e, part.sequence and t > 1, item, asked.micro_batch, asked.recompute)
 
     def stages(self, asked: Workload) -> list[tuple[Unit, ...]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...dtypes import itemsize
+from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_word
 from ...units import parse_count
 from ..workload.model import Layer, Model
@@ -96,7 +96,7 @@ def forward(
 ) -> list[int]:
     """The forward pass of one microbatch: a task per layer; their numbers. `threads` under one lock of Python launch in
     turns."""
-    item = itemsize(asked.dtype)
+    item = find_itemsize(asked.dtype)
     numbers = []
     for i, layer in enumerate(asked.model.layers):
         options = _work(layer, asked.micro_batch, item, 1)
@@ -116,7 +116,7 @@ def backward(
 ) -> list[int]:
     """The backward pass, last layer first; `ready(layer, task)` is called behind each. Activations live from a layer's
     forward to its backward task."""
-    item = itemsize(asked.dtype)
+    item = find_itemsize(asked.dtype)
     numbers = []
     for i in range(len(asked.model.layers) - 1, -1, -1):
         layer = asked.model.layers[i]
@@ -133,7 +133,7 @@ def backward(
 
 def update(out: StepBuilder, asked: Workload, lane: int, after: tuple[int, ...] = (), name: str = "optimizer") -> int:
     """The optimizer's step over all parameters."""
-    moved = (OPTIMIZERS[asked.optimizer][1] + (2 if itemsize(asked.dtype) < 4 else 0)) * asked.model.parameters
+    moved = (OPTIMIZERS[asked.optimizer][1] + (2 if find_itemsize(asked.dtype) < 4 else 0)) * asked.model.parameters
     return out.add_task(name, "optimizer", (lane,), dependencies=after, memory_bytes=float(moved), ops=1)
 
 
@@ -150,7 +150,7 @@ def states(asked: Workload, *, optimizer: bool = True) -> dict[str, int]:
     included (Megatron-LM, megatron/training/theoretical_memory_usage.py; torch.autocast caches such a copy too)."""
     p = asked.model.parameters
     held = {
-        "parameters": asked.model.nbytes + (2 * p if itemsize(asked.dtype) < 4 else 0),
+        "parameters": asked.model.nbytes + (2 * p if find_itemsize(asked.dtype) < 4 else 0),
         "buffers": asked.model.buffer_bytes,
     }
     if optimizer:
@@ -163,7 +163,7 @@ def state_bytes(parameters: Any, dtype: Any = "bfloat16", optimizer: str = "adam
     float32; with the optimizer's part (and the weights in float32, where there are two kinds) spread over `shards`
     ranks 6 + 12/shards (Megatron-LM, megatron/training/theoretical_memory_usage.py). Raises CollsimError for numbers
     below 1, and unknown types and optimizers."""
-    small = itemsize(dtype) < 4
+    small = find_itemsize(dtype) < 4
     resident = 2 + 4 if small else 4 + 4
     shared = (4 if small else 0) + optimizer_bytes(optimizer)
     return parse_count(parameters, "parameters") * (resident + shared / parse_count(shards, "shards"))

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from ...limits import Extent, require
+from ...limits import Extent, require_extent
 from ...simulate import Launch, OrderedRun, simulate, simulate_ordered
 from ...simulate.conditions import conditions
 from ..workload.collective_model import CollectiveModel
@@ -192,7 +192,7 @@ class _Shared:
             for group in step.get_groups(step.tasks[i]):
                 rows += step.tasks[i].repeats * len(self.network.build_schedule(group, step.tasks[i]))
                 entries += step.tasks[i].repeats
-        require(
+        require_extent(
             "running at once all collectives that meet on a link",
             Extent(rows=rows, numbers=_ENTRY * entries),
             "use network='alone', or fewer microbatches or GPUs",

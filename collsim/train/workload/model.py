@@ -11,9 +11,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...dtypes import itemsize
+from ...dtypes import find_itemsize
 from ...errors import CollsimError, Sentence, Words, require_word
-from ...files import csv_columns, csv_line, read_csv, refuse
+from ...files import locate_csv_line, open_csv, read_csv_columns, refuse
 from ...units import parse_count
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Layer:
             raise CollsimError(message, where=label, top_k=self.top_k, experts=self.experts)
         require_word(Sentence("partition of layer ({where})", where=label), self.partition, PARTITIONS)
         require_word(Sentence("kind of layer ({where})", where=label), self.kind, LAYER_KINDS)
-        itemsize(self.dtype)
+        find_itemsize(self.dtype)
 
     @property
     def parameters(self) -> int:
@@ -115,7 +115,7 @@ class Layer:
     @property
     def nbytes(self) -> int:
         """Bytes of its parameters, and of their gradients."""
-        return self.parameters * itemsize(self.dtype)
+        return self.parameters * find_itemsize(self.dtype)
 
     @property
     def block(self) -> str:
@@ -217,7 +217,9 @@ class Model:
     @cached_property
     def tensors(self) -> tuple[tuple[int, str], ...]:
         """(bytes, dtype) of each parameter tensor, in the order of registration."""
-        return tuple((size * itemsize(layer.dtype), layer.dtype) for layer in self.layers for size in layer.tensors)
+        return tuple(
+            (size * find_itemsize(layer.dtype), layer.dtype) for layer in self.layers for size in layer.tensors
+        )
 
     @cached_property
     def gradient_order(self) -> tuple[int, ...]:
@@ -328,12 +330,12 @@ def _read_layers(path: str | PathLike[str]) -> tuple[Layer, ...]:
     """The layers of a CSV file. Raises FormatError that names the line."""
     import csv
 
-    reader = read_csv(path)
+    reader = open_csv(path)
     try:
-        columns = csv_columns(path, reader)
-        rows = [(row, csv_line(reader)) for row in reader]
+        columns = read_csv_columns(path, reader)
+        rows = [(row, locate_csv_line(reader)) for row in reader]
     except csv.Error as error:
-        refuse(path, csv_line(reader), "is no CSV ({error})", error=error)
+        refuse(path, locate_csv_line(reader), "is no CSV ({error})", error=error)
     known = {field.name for field in fields(Layer)}
     if "name" not in columns or set(columns) - known:
         refuse(

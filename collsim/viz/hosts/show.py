@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError, Sentence, require_path
-from ...files import replacing, require_writable_file
+from ...files import replace_file, require_writable_file
 from ..timeline.document import dumps, encode, sent, timeline
 from .page import notebook_frame, standalone_page
 
@@ -97,7 +97,7 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
             why = "{suffix} has no option {name!r}; it has {known}"
             raise CollsimError(why, suffix=target.suffix, name=name, known=", ".join(known))
     require_language(options.get("lang", "en"))
-    with replacing(target) as temporary:
+    with replace_file(target) as temporary:
         _written(writer, trace, temporary, options)
     return target
 

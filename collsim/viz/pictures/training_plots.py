@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import require_word
-from ...files import replacing
+from ...files import replace_file
 from ...train.scaling import KINDS
 from ...train.workload.step_graph import COMPUTE
 from . import palette
@@ -157,6 +157,6 @@ def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axe
 def picture(trace: StepTrace, path: Path, lang: str = "en") -> Path:
     """Write the timeline as .png, .svg or .pdf."""
     figure: Any = plot(trace, lang=lang).figure
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         figure.savefig(temporary, dpi=150)
     return path

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError, require_path
-from ...files import writing
+from ...files import create_file
 from ...simulate import simulate
 from ...train.run import network_of
 from ..hosts.figures import printed
@@ -85,7 +85,7 @@ class StepAnimation:
         if place.suffix.lower() != ".html":
             why = "{name!r}: an animation of a step is written as .html; StepTrace.save knows more"
             raise CollsimError(why, name=place.name)
-        with writing(place) as file:
+        with create_file(place) as file:
             file.write(self.page.encode())
         return place
 
