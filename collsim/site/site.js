@@ -200,7 +200,7 @@
     const links = { explore: "gallery.html", lessons: "index.html" };
     const data = () => ({ story: page.story, lang, theme: dark.matches ? "dark" : "light", links });
     const shown = globalThis.collsimStory.createStory(document.getElementById("story"), data());
-    dark.addEventListener("change", () => shown.setData(data()));
+    dark.addEventListener("change", () => shown.update(data()));
     document.body.dataset.run = "story";
   }
 

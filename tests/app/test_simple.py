@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from collsim.app.scenario.choice import Choice
@@ -81,6 +82,41 @@ def test_the_button_and_the_questions_are_in_the_address():
     at = opened(mode="simple", cards="all")
     at.segmented_control(key="w_mode").set_value("full").run()
     assert address(at) == {"mode": "full"}, "all channels are what the full page takes by itself"
+
+
+@pytest.mark.parametrize("query", [{}, {"mode": "simple", "cards": "all"}])
+def test_simple_and_full_page_name_the_run_alike_so_that_it_plays_on(query):
+    at = opened(**query)
+    data = sent(at)
+    name = data["names"][data["all"]]
+    at.segmented_control(key="w_mode").set_value("full").run()
+    assert sent(at, "collsim_player")["id"] == name
+    at.segmented_control(key="w_mode").set_value("simple").run()
+    data = sent(at)
+    assert data["names"][data["all"]] == name
+
+
+@pytest.mark.parametrize(("name", "word"), [("cards", {"cards": "all"}), ("predict", {"predict": "1"})])
+def test_what_a_reader_switches_in_the_picture_is_in_the_address_and_in_its_data(monkeypatch, name, word):
+    """The component calls what Streamlit would call, with its value in the session's state."""
+    shown = []
+
+    def component(component_name, **_):
+        def mount(key, data, **callbacks):
+            if component_name != "collsim_simple":
+                return
+            shown.append(data)
+            if len(shown) == 1:
+                st.session_state[key] = {name: True}
+                callbacks[f"on_{name}_change"]()
+
+        return mount
+
+    monkeypatch.setattr("streamlit.components.v2.component", component)
+    at = opened()
+    at.run()
+    assert address(at) == word
+    assert shown[-1]["all" if name == "cards" else "predict"] is True
 
 
 def test_one_channel_is_put_in_only_where_there_are_more():

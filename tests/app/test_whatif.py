@@ -129,26 +129,17 @@ def test_a_moment_in_the_address_is_where_both_pictures_begin_until_something_is
     assert "t" in messages(opened(t="soon", **SMALL))[0]
 
 
-def test_the_moment_of_explore_is_its_own(monkeypatch):
-    """A player that is paused tells Explore where it opens again, and What-if nothing."""
-    shown = []
-
-    def component(name, **_):
-        return lambda key, data, **_: (
-            shown.append((key, data.get("t"))) or {"state": {"t": 2e-6, "view": "logical", "why": "pause"}}
-        )
-
-    monkeypatch.setattr("streamlit.components.v2.component", component)
-    at = opened(beside="again", **SMALL)
-    at.session_state["session"].moments["explore"] = {"t": 1e-6}
-    at.run()
-    assert shown.count(("player", None)) == 2
-    assert at.session_state["session"].moments == {"explore": {"t": 1e-6}, "whatif": {}}
+def test_the_moment_of_an_address_belongs_to_its_page():
+    """Explore opens again at the moment of its address; a run that What-if compares with does not know of it."""
     at = AppTest.from_function(explore, default_timeout=60)
     at.query_params["t"], at.query_params["mode"] = "1us", "full"
     at.run()
-    assert shown[-1] == ("player", 1e-6)
-    assert at.session_state["session"].moments["explore"] == {"t": 2e-6, "view": "logical"}
+    assert json.loads(players(at)[0].proto.json)["t"] == 1e-6
+    at = opened(beside="again", **SMALL)
+    at.session_state["session"].moments["explore"] = {"t": 1e-6}
+    at.run()
+    assert json.loads(players(at)[0].proto.json)["t"] is None
+    assert at.session_state["session"].moments == {"explore": {"t": 1e-6}, "whatif": {}}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

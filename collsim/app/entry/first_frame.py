@@ -46,11 +46,12 @@ const PARTS = ["collsim-first", "collsim-first-run", "collsim-first-look"].map((
   dark = /Dark/.test(chosen) || (!/Light/.test(chosen) && matchMedia("(prefers-color-scheme: dark)").matches),
   asks = () => [...new URLSearchParams(location.search).keys()].some((name) => name !== "lang"),
   began = performance.now(),
-  picture = createSimple(PARTS[0].querySelector("main"));
+  picture = createSimple(PARTS[0].querySelector("main")),
+  shown = withPlayback("run", picture);
 PARTS[0].classList.toggle("dark", dark);
 PARTS[0].style.colorScheme = dark ? "dark" : "light";
 performance.mark("collsim-first");
-picture.setData({{ ...JSON.parse(PARTS[1].textContent), theme: dark ? "dark" : "light" }});
+shown.update({{ ...JSON.parse(PARTS[1].textContent), theme: dark ? "dark" : "light" }});
 let asked = null, held = null, waits = 0;
 const end = () => {{
   if (!PARTS[0].isConnected) return;
@@ -71,10 +72,10 @@ globalThis.collsimFirst = {{
     clearTimeout(waits);
     waits = setTimeout(look, 0);
     const destroy = () => {{
-      if (mine.moved) picture.destroy();
+      if (mine.moved) shown.destroy();
       else if (asked === mine) asked = null;
     }};
-    return {{ update: picture.setData, destroy }};
+    return {{ update: shown.update, destroy }};
   }},
 }};
 const isThere = (box) => box.isConnected && (box.host ?? box).clientWidth > 300;
@@ -109,7 +110,7 @@ def make() -> None:
     from collsim.viz.simple.simple import simple_source
 
     from ..scenario.choice import Choice
-    from ..scenario.simple import ident, simple, whole
+    from ..scenario.simple import run_name, simple, single, whole
     from ..shell.look import FONT, TOKENS, logo
 
     choice = whole(Choice())
@@ -117,7 +118,8 @@ def make() -> None:
     runs = [run and asdict(run) for run in shown.runs]
     pairs = {name: ",".join(TOKENS[name]) for name in ("bg", "card", "line")}
     for lang in ("en", "zh"):
-        said = {"id": ident(choice), "title": _title(choice, shown.ranks, lang), "runs": runs, "lang": lang}
+        said = {"id": run_name(choice), "names": [run_name(single(choice)), run_name(choice)]}
+        said |= {"title": _title(choice, shown.ranks, lang), "runs": runs, "lang": lang}
         said["questions"] = list(shown.questions)
         page = {"font": FONT, "light": logo(False), "dark": logo(True), "module": _module(simple_source()), **pairs}
         _FRAMES[lang] = _PAGE.format(run=inline_json(said), **page)

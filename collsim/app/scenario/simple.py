@@ -43,9 +43,13 @@ def whole(choice: Choice) -> Choice:
     return replace(choice, options=tuple(pair for pair in choice.options if pair != ("channels", 1)))
 
 
-def ident(choice: Choice) -> str:
-    """A name for what is shown: under the same name a picture goes on, under another one it begins anew."""
-    return "&".join(f"{name}={value}" for name, value in to_query(choice).items()) or "first"
+def run_name(choice: Choice) -> str:
+    """The name of a run for the browser, which keeps the moment at which a run of that name is.
+
+    What the page Compare plots is not part of it.
+    """
+    words = to_query(replace(choice, algorithms=(), sizes=Choice().sizes))
+    return "&".join(f"{name}={value}" for name, value in words.items())
 
 
 def simple(choice: Choice, report_progress: ReportProgress = quietly) -> SimpleShown:

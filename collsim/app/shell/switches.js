@@ -18,12 +18,23 @@ function choose(name, pages) {
   location.reload();
 }
 
+// ms after which the theme is reported, again where the page was not drawn in it: when a report comes together with a
+// click in a fragment, Streamlit reruns the fragment alone.
+const REPORTS = [50, 1500, 5000];
+
+/** Report the theme that is seen, until the server draws the page in it. */
+function reportTheme(box, isDark, data, setStateValue) {
+  for (const timer of box.themeTimers ?? []) clearTimeout(timer);
+  box.themeTimers =
+    isDark === data.isDark ? [] : REPORTS.map((delay) => setTimeout(() => setStateValue("isDark", isDark), delay));
+}
+
 export default function mountSwitches({ data, parentElement, setStateValue }) {
   const [r, g, b] = getComputedStyle(parentElement.querySelector(".ground"))
     .backgroundColor.match(/[\d.]+/g)
     .map(Number);
   const isDark = 0.3 * r + 0.6 * g + 0.1 * b < 128; // what is seen; the server learns of it only when it is told
-  if (isDark !== data.isDark) setTimeout(() => setStateValue("isDark", isDark), 50);
+  reportTheme(parentElement, isDark, data, setStateValue);
   const box = parentElement.querySelector(".seg");
   box.setAttribute("aria-label", data.label);
   box.replaceChildren(

@@ -8,7 +8,7 @@ import streamlit as st
 
 from collsim.viz.hosts.bundle import joined
 
-from ..scenario.panels import FULL, MODES
+from ..scenario.panels import ALL_CARDS, FULL, MODES
 from ..scenario.simple import single, whole
 from ..texts.catalogue import LANGUAGES
 from .session import is_dark, language, session, t
@@ -86,9 +86,11 @@ def _mode() -> None:
 def _turn_mode() -> None:
     now = session()
     mode = st.session_state.get("w_mode") or now.panels.mode
-    keep = now.choice if now.panels.cards else single(now.choice)
-    now.choice = keep if mode == FULL else whole(now.choice)
-    now.panels = replace(now.panels, mode=mode, cards="", predict=False)
+    if mode == FULL:
+        cards, now.choice = "", now.choice if now.panels.cards else single(now.choice)
+    else:
+        cards, now.choice = ALL_CARDS if single(now.choice) != now.choice else "", whole(now.choice)
+    now.panels = replace(now.panels, mode=mode, cards=cards, predict=False)
     now.start = dict(now.moments.get("explore", {}))
     now.left = now.choice, None  # the same run: its moment stays
 

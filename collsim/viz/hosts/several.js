@@ -15,7 +15,7 @@ import { unpack } from "../player/model/read.js";
  *   card(many, timeline, q)   one card, put where it belongs -> {player, d}, d.card its element
  *   begin(many, before)   when other runs have come; before = {share, playing} of those that were shown
  *   dress(many)           words, when only they have changed;  arrange(many)  at another width;  tick(many, why)
- * `setData(data)` shows other runs where `data.id` is another one.
+ * `update(data)` shows other runs where `data.id` is another one.
  */
 export function createSeveral(host, show) {
   const root = el("div", { className: show.className, role: "group" }),
@@ -28,7 +28,7 @@ export function createSeveral(host, show) {
   return {
     root,
     clock: many.clock,
-    setData: (data) => setSeveral(many, data),
+    update: (data) => setSeveral(many, data),
     destroy() {
       seen?.disconnect();
       destroySeveral(many);

@@ -1,73 +1,35 @@
 // Hosts: Streamlit components v2 and anywidget.
 
 import { component } from "./mount.js";
+import { withPlayback } from "./playback.js";
 import { createPlayer } from "./ui/player.js";
 
 /**
- * Streamlit: data = {id, timeline, lang, theme, t, view, header}; sends the state {t, step, playing, view, speed, done,
- * why}. A call with the same id changes neither position nor playing.
+ * Streamlit: data = {id, timeline, lang, theme, t, view, node, header}. A call with the same id changes neither the
+ * moment nor whether it plays.
  */
-const streamlit = component((box, data, send) => {
-  const last = {},
-    kept = keptFor(nameOfRun(data));
-  const player = createPlayer(box, {
-    lang: data.lang,
-    theme: data.theme,
-    view: kept.view ?? data.view,
-    t: data.t,
-    node: kept.node ?? data.node,
-    header: data.header,
-    onState: (state, why) => {
-      Object.assign(last, { sent: state.t, view: state.view });
-      keep(last.id, state);
-      send.state("state", { ...state, why });
+const streamlit = component((box, { lang, theme, view, t, node, header }) => {
+  const player = createPlayer(box, { lang, theme, view, t, node, header });
+  let data = null,
+    ready = Promise.resolve();
+  return withPlayback("run", {
+    clock: player.clock,
+    update(next) {
+      if (data?.id !== next.id) ready = player.setTimeline(next.timeline, true, next.t);
+      else if (next.t != null && next.t !== data.t) player.seek(next.t);
+      const isOtherView = data && next.view !== data.view;
+      player.set({ lang: next.lang, theme: next.theme, header: next.header, ...(isOtherView && { view: next.view }) });
+      data = next;
+      return ready;
     },
+    save() {
+      const { view: shown, node: open } = player.state();
+      return { view: shown, node: open };
+    },
+    restore: (saved) => player.set(saved),
+    destroy: player.destroy,
   });
-  const leave = () => keep(last.id, player.state());
-  globalThis.addEventListener("pagehide", leave);
-  const destroy = () => {
-    globalThis.removeEventListener("pagehide", leave);
-    player.destroy();
-  };
-  return { update: (next) => updatePlayer(player, last, next, kept), destroy };
 });
-
-const nameOfRun = (data) => data.id ?? data.timeline?.meta?.id ?? data.timeline;
-
-const KEPT_IN = "collsim player";
-
-/** Where a run stands, for the same tab when it is loaded again. */
-function keep(id, { t, view, node }) {
-  if (typeof id !== "string") return;
-  try {
-    sessionStorage.setItem(KEPT_IN, JSON.stringify({ id, t, view, node, href: location.href }));
-  } catch {
-    // a browser without storage starts again
-  }
-}
-
-/** Where the run stood before this page was loaded again; nothing after a link was followed. */
-function keptFor(id) {
-  if (performance.getEntriesByType?.("navigation")[0]?.type !== "reload" || keptFor.asked) return {};
-  keptFor.asked = true; // once: later pages of the same tab begin as they say
-  try {
-    const kept = JSON.parse(sessionStorage.getItem(KEPT_IN) ?? "{}");
-    return kept.id === id && kept.href === location.href ? kept : {};
-  } catch {
-    return {};
-  }
-}
-
-function updatePlayer(player, last, data, kept) {
-  const { lang, theme, header, view, t } = data,
-    id = nameOfRun(data),
-    fresh = !("id" in last),
-    chosen = view !== last.view && view !== last.given ? { view } : {};
-  if (!fresh) player.set({ lang, theme, header, ...chosen });
-  if (fresh || last.id !== id) player.setTimeline(data.timeline, true, (fresh ? kept.t : null) ?? t);
-  else if (t != null && t !== last.t && t !== last.sent) player.seek(t);
-  Object.assign(last, { id, t, given: view });
-}
 
 /**
  * anywidget: a model with `timeline`, `lang`, `theme`, `view` and `t` (a change of it seeks); `state` is written back.

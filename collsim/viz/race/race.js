@@ -8,6 +8,7 @@ import { el } from "../player/draw/elements.js";
 import { drawFlags } from "./finish.js";
 import { buildLane, dressLane } from "./lane.js";
 import { component } from "../player/mount.js";
+import { withPlayback } from "../player/playback.js";
 import { createSeveral, inColumns, setHeights } from "../hosts/several.js";
 import { RACE_CSS } from "./style.js";
 import { onRaceKey } from "./transport.js";
@@ -17,9 +18,9 @@ const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner
 
 /**
  * Mount a race into `host`. Its data are {id, runners: [{name, note, why, place, time, busbw, busiest, load, hot,
- * timeline}], lang, theme, view, t}; `onState({t, why})` is called at a pause and at the end.
+ * timeline}], lang, theme, view, t}.
  */
-export function createRace(host, { onState } = {}) {
+export function createRace(host) {
   return createSeveral(host, {
     className: "rc",
     css: RACE_CSS,
@@ -32,7 +33,6 @@ export function createRace(host, { onState } = {}) {
     tick(race, why) {
       drawRace(race);
       if (why === "speed") buildSpeeds(race);
-      if (why === "pause" || why === "end") onState?.({ t: race.clock.t, why });
     },
   });
 }
@@ -89,7 +89,4 @@ function arrangeRace(race) {
   drawFlags(race);
 }
 
-export default component((box, _, send) => {
-  const race = createRace(box, { onState: (state) => send.state("state", state) });
-  return { update: race.setData, destroy: race.destroy };
-});
+export default component((box) => withPlayback("race", createRace(box)));

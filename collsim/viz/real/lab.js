@@ -3,6 +3,7 @@
 import { el, segment, svg } from "../player/draw/elements.js";
 import { niceStep, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
+import { withPlayback } from "../player/playback.js";
 import { drawLateness, lightLab } from "./latebars.js";
 import { dressLab, labText, mountLab } from "./labmount.js";
 import { LAB_WORDS } from "./labwords.js";
@@ -28,7 +29,14 @@ export function createLab(host) {
   const top = el("div", { className: "top" }, lab.says, lab.rows);
   const card = el("div", { className: "card" }, top, lab.stage, lab.legend);
   root.addEventListener("keydown", (ev) => turnLabKey(lab, ev));
-  return mountLab(host, lab, [card, lab.later], setLab, drawLab);
+  return {
+    ...mountLab(host, lab, [card, lab.later], setLab, drawLab),
+    save: () => ({ at: lab.at, each: lab.each }),
+    restore(saved) {
+      Object.assign(lab, saved);
+      drawLab(lab, true);
+    },
+  };
 }
 
 function setLab(lab, data) {
@@ -252,7 +260,4 @@ function sayLab(lab, t) {
     lab.says.replaceChildren(head, ` ${first}${rest}`);
 }
 
-export default component((box, data) => {
-  const lab = createLab(box);
-  return { update: lab.setData, destroy: lab.destroy };
-});
+export default component((box) => withPlayback("lab", createLab(box)));

@@ -12,7 +12,7 @@ export function mountLab(host, lab, cards, set, draw) {
   seen?.observe(lab.root);
   return {
     root: lab.root,
-    setData: (data) => set(lab, data),
+    update: (data) => set(lab, data),
     destroy() {
       seen?.disconnect();
       lab.root.remove();

@@ -159,7 +159,4 @@ function drawStepLegend(lab) {
   );
 }
 
-export default component((box) => {
-  const lab = createLabStep(box);
-  return { update: lab.setData, destroy: lab.destroy };
-});
+export default component((box) => createLabStep(box));

@@ -5,6 +5,7 @@
 
 import { el, icon } from "../player/draw/elements.js";
 import { component } from "../player/mount.js";
+import { withPlayback } from "../player/playback.js";
 import { createSeveral, inColumns, playerOf, setHeights } from "../hosts/several.js";
 import { ROUTE_CSS } from "./style.js";
 
@@ -120,7 +121,6 @@ function arrangeRoutes({ root, pair, cards }) {
   setHeights(cards, Math.round(Math.min(460, Math.max(160, ...tall))));
 }
 
-export default component((box, _, send) => {
-  const routes = createRoutes(box, { onPick: (endpoint) => send.trigger("pick", endpoint) });
-  return { update: routes.setData, destroy: routes.destroy };
-});
+export default component((box, _, send) =>
+  withPlayback("routes", createRoutes(box, { onPick: (endpoint) => send.trigger("pick", endpoint) })),
+);

@@ -7,6 +7,7 @@ import { TOKENS } from "../player/model/look.js";
 import { index, nextStart, stepAt } from "../player/model/model.js";
 import { problem, unpack } from "../player/model/read.js";
 import { component } from "../player/mount.js";
+import { withPlayback } from "../player/playback.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { createPlayer } from "../player/ui/player.js";
 import { askedHead, buildSide, drawCode } from "./asking.js";
@@ -23,8 +24,8 @@ const LIGHTING = 800; // ms in which the cables of all cards light up, one after
 
 /**
  * Mount the simple page into `host`. Data: {id, title, runs: [one, all or null], all, predict, questions, lang, theme,
- * t}; a run is what `collsim.viz.simple.simple.SimpleRun` holds. `on` = {state(moment, why), cards(all),
- * predict(on)} is told what a reader does.
+ * t, names}; a run is what `collsim.viz.simple.simple.SimpleRun` holds, and is called by one of the `names`. `on` =
+ * {cards(all), predict(on)} hears what a reader chooses.
  */
 export function createSimple(host, on = {}) {
   const root = el("div", { className: "sp", role: "group", tabIndex: 0 }),
@@ -37,14 +38,13 @@ export function createSimple(host, on = {}) {
   simple.goOn = () => goOn(simple);
   host.append(root);
   root.addEventListener("keydown", (ev) => onSimpleKey(simple, ev), true);
-  // who goes to the switch between simple and full takes the moment along
-  root.addEventListener("pointerleave", () => tellMoment(simple, "leave"));
   const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange0(simple)) : null;
   seen?.observe(root);
   return {
     root,
     clock: simple.clock,
-    setData: (data) => void (simple.taken = setSimple(simple, data)),
+    update: (data) => (simple.taken = setSimple(simple, data)),
+    runId: () => simple.data?.names[simple.all ? 1 : 0],
     state: () => ({ all: simple.all, asked: simple.asked, predict: simple.predict, t: simple.clock.t }),
     hear: (listeners) => hear(simple, listeners),
     destroy() {
@@ -267,15 +267,7 @@ function onTick(simple, why) {
   }
   if (why === "end" && simple.asked && !simple.asked.shown) reveal(simple);
   if (why !== "tick") showPlay(simple);
-  if (why === "pause" || why === "end") tellMoment(simple, why);
   render0(simple);
-}
-
-function tellMoment(simple, why) {
-  const { t } = simple.clock;
-  if (simple.told === t || !simple.m) return;
-  simple.told = t;
-  simple.on.state?.({ t }, why);
 }
 
 /** A question that was passed by long ago is not asked again before time comes to it once more. */
@@ -394,12 +386,8 @@ function onSimpleKey(simple, ev) {
 // that a reader did to it.
 export default component((box, _, send) => {
   const listeners = {
-    state: (moment, why) => send.state("state", { ...moment, why }),
     cards: (all) => send.state("cards", all),
     predict: (on) => send.state("predict", on),
   };
-  const moves = globalThis.collsimFirst?.moveTo(box, listeners);
-  if (moves) return moves;
-  const simple = createSimple(box, listeners);
-  return { update: simple.setData, destroy: simple.destroy };
+  return globalThis.collsimFirst?.moveTo(box, listeners) ?? withPlayback("run", createSimple(box, listeners));
 });

@@ -8,6 +8,7 @@ import { actOnKey } from "../player/ui/keys.js";
 import { TOKENS } from "../player/model/look.js";
 import { NB, niceStep, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
+import { withPlayback } from "../player/playback.js";
 import {
   chooseSpeed,
   shareMoment,
@@ -47,7 +48,12 @@ export function createLanes(host) {
   return {
     root,
     clock: ui.clock,
-    setData: (data) => setLanes(ui, data),
+    update: (data) => setLanes(ui, data),
+    save: () => ({ alone: ui.alone }),
+    restore({ alone }) {
+      ui.alone = alone;
+      arrangeLanes(ui, true);
+    },
     destroy() {
       seen?.disconnect();
       ui.clock.pause();
@@ -376,7 +382,4 @@ function onLaneKey(ui, ev) {
   });
 }
 
-export default component((box) => {
-  const lanes = createLanes(box);
-  return { update: lanes.setData, destroy: lanes.destroy };
-});
+export default component((box) => withPlayback("lanes", createLanes(box)));

@@ -43,7 +43,7 @@ export function createSplit(host, { act }) {
   ui.dots.addEventListener("pointerleave", () => hoverDot(ui, -1));
   return {
     root,
-    setData: (data) => setSplit(ui, data),
+    update: (data) => setSplit(ui, data),
     destroy() {
       seen?.disconnect();
       root.remove();
@@ -355,7 +355,4 @@ function clickDot(ui, ev) {
   if (row >= 0) ui.act({ what: "open", row });
 }
 
-export default component((box, data, send) => {
-  const shown = createSplit(box, { act: (what) => send.trigger("act", what) });
-  return { update: shown.setData, destroy: shown.destroy };
-});
+export default component((box, _, send) => createSplit(box, { act: (what) => send.trigger("act", what) }));

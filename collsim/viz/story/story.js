@@ -3,6 +3,7 @@
 import { el, icon, media, nameButton, sizeCanvas } from "../player/draw/elements.js";
 import { TOKENS } from "../player/model/look.js";
 import { component } from "../player/mount.js";
+import { withPlayback } from "../player/playback.js";
 import { chip, written } from "./chips.js";
 import { FIGURES } from "./figures.js";
 import { formula } from "./formula.js";
@@ -29,12 +30,14 @@ export function createStory(host, data) {
   openAnchor(story);
   return {
     root,
-    setData(next) {
+    update(next) {
       if (next.lang !== story.lang || JSON.stringify(next.links) !== JSON.stringify(story.links))
         writeStory(story, next);
       else dressStory(story, next);
     },
     choose: (name, value) => story.choose(name, value),
+    save: () => saveStory(story),
+    restore: (saved, mayPlay) => restoreStory(story, saved, mayPlay),
     destroy() {
       story.dead = true;
       seen?.disconnect();
@@ -45,9 +48,9 @@ export function createStory(host, data) {
   };
 }
 
-/** Write the whole page in one language; the values that were chosen stay. */
+/** Write the whole page in one language; the values that were chosen stay, and pictures play on. */
 function writeStory(story, data) {
-  const was = story.now?.key;
+  const before = story.chapters && saveStory(story);
   story.unfollow?.();
   const followers = [];
   Object.assign(story, {
@@ -75,8 +78,34 @@ function writeStory(story, data) {
   story.now = null;
   dressStory(story, data);
   recompute(story);
-  enterChapter(story, story.chapters.find(({ key }) => key === was) ?? story.chapters[0]);
+  enterChapter(story, story.chapters[0]);
+  if (before) restoreChapters(story, before, true);
   story.unfollow = followReading(story);
+}
+
+/** The values that were chosen, the chapter that is read, and how far each picture is. */
+function saveStory({ values, now, chapters }) {
+  const moments = Object.fromEntries(chapters.map(({ key, share, goal, playing }) => [key, { share, goal, playing }]));
+  return { values, key: now.key, moments };
+}
+
+function restoreStory(story, saved, mayPlay) {
+  story.values = { ...story.values, ...saved.values };
+  recompute(story);
+  restoreChapters(story, saved, mayPlay);
+  story.isRestored = true;
+  if (story.now !== story.chapters[0]) story.now.box.scrollIntoView({ block: "start" });
+}
+
+function restoreChapters(story, { key, moments }, mayPlay) {
+  for (const chapter of story.chapters) {
+    const { share, goal, playing } = moments[chapter.key];
+    Object.assign(chapter, { share, goal: playing && !mayPlay ? share : goal });
+    if (playing && mayPlay) chapter.showPlaying(true);
+    chapter.draw();
+  }
+  enterChapter(story, story.chapters.find((chapter) => chapter.key === key) ?? story.chapters[0]);
+  wake(story);
 }
 
 function links({ links: given = {}, words }) {
@@ -134,22 +163,19 @@ function buildChapter(story, { key, title, text, formula: name, note }, number) 
 
 function addPlay(story, chapter) {
   const button = el("button", { type: "button", className: "play" });
-  const show = () => {
-    button.replaceChildren(icon(chapter.playing ? "pause" : "play"));
-    nameButton(button, chapter.playing ? story.words.pause : story.words.play);
+  chapter.showPlaying = (playing) => {
+    chapter.playing = playing;
+    button.replaceChildren(icon(playing ? "pause" : "play"));
+    nameButton(button, playing ? story.words.pause : story.words.play);
   };
-  chapter.stop = () => {
-    chapter.playing = false;
-    show();
-  };
+  chapter.stop = () => chapter.showPlaying(false);
   button.onclick = () => {
-    chapter.playing = !chapter.playing;
+    chapter.showPlaying(!chapter.playing);
     if (chapter.playing && chapter.share >= 1) chapter.share = 0;
     chapter.goal = chapter.playing ? 1 : chapter.share;
-    show();
     wake(story);
   };
-  show();
+  chapter.showPlaying(false);
   chapter.figure.append(button);
 }
 
@@ -176,7 +202,10 @@ function arrangeStory(story) {
 
 function openAnchor(story) {
   const wanted = story.chapters.find(({ key }) => `#${key}` === location.hash);
-  if (wanted) requestAnimationFrame(() => goToChapter(story, wanted));
+  if (wanted)
+    requestAnimationFrame(() => {
+      if (!story.isRestored) goToChapter(story, wanted); // else it stands where the reader was
+    });
 }
 
 function onStoryKey(story, ev) {
@@ -187,7 +216,4 @@ function onStoryKey(story, ev) {
   turnChapter(story, by);
 }
 
-export default component((box, data) => {
-  const story = createStory(box, data);
-  return { update: story.setData, destroy: story.destroy };
-});
+export default component((box, data) => withPlayback("story", createStory(box, data)));

@@ -37,11 +37,11 @@ const shown = createStep(document.getElementById("player"), {
   act({ what, name, on }) {
     if (what === "open") data = { ...data, open: name, opened: held.inside[name] ?? null };
     if (what === "every") data = { ...data, every: on };
-    shown.setData({ ...data, t: null });
+    shown.update({ ...data, t: null });
   },
 });
 data.opened = held.inside[data.open] ?? null;
-shown.setData({ ...data, t: options.t });
+shown.update({ ...data, t: options.t });
 globalThis.step = shown;
 """
 

@@ -9,6 +9,7 @@ import { chooseSpeed, showPlaying, transportButton, turnTo } from "../transport/
 import { TOKENS } from "../player/model/look.js";
 import { fmtBytes, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
+import { withPlayback } from "../player/playback.js";
 import { momentsOf } from "./geometry.js";
 import { HELD_FILL, carriedAt, drawHub, moveHub, totalHeld } from "./hub.js";
 import { BUCKET_HUES } from "../transport/hues.js";
@@ -46,7 +47,9 @@ export function createRivals(host) {
   return {
     root,
     clock: race.clock,
-    setData: (data) => setRivals(race, data),
+    update: (data) => setRivals(race, data),
+    save: () => ({ copies: race.copies }),
+    restore: ({ copies }) => showCopies(race, copies),
     destroy() {
       seen?.disconnect();
       race.clock.pause();
@@ -145,12 +148,13 @@ function copiesSwitch(race) {
       [false, w.nccl],
       [true, w.copies],
     ].filter(([on]) => race.data.runners.some((r) => r.way === (on ? "copies" : "data_parallel")));
-  const pick = (on) => {
-    race.copies = on;
-    arrangeRivals(race, true);
-  };
-  segment(box, items, race.copies, pick, w.how);
+  segment(box, items, race.copies, (on) => showCopies(race, on), w.how);
   return box;
+}
+
+function showCopies(race, on) {
+  race.copies = on;
+  arrangeRivals(race, true);
 }
 
 function buildRivalBar(race) {
@@ -252,7 +256,4 @@ function onRivalKey(race, ev) {
   });
 }
 
-export default component((box) => {
-  const race = createRivals(box);
-  return { update: race.setData, destroy: race.destroy };
-});
+export default component((box) => withPlayback("rivals", createRivals(box)));

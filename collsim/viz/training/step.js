@@ -5,6 +5,7 @@ import { el, segment, setText } from "../player/draw/elements.js";
 import { TOKENS } from "../player/model/look.js";
 import { timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
+import { withPlayback } from "../player/playback.js";
 import { drawChanges } from "./changes.js";
 import { happening, momentsOf } from "./geometry.js";
 import { BUCKET_HUES } from "../transport/hues.js";
@@ -35,7 +36,7 @@ export function createStep(host, { act = () => {} } = {}) {
   return {
     root,
     clock: ui.clock,
-    setData(data) {
+    update(data) {
       setStep(ui, data, tick);
     },
     destroy() {
@@ -198,7 +199,6 @@ function drawLegend(ui) {
   );
 }
 
-export default component((box, _, send) => {
-  const step = createStep(box, { act: (what) => send.trigger("act", what) });
-  return { update: step.setData, destroy: step.destroy };
-});
+export default component((box, _, send) =>
+  withPlayback("step", createStep(box, { act: (what) => send.trigger("act", what) })),
+);

@@ -15,10 +15,11 @@ from collsim.viz.timeline.document import MOST_TRANSFERS
 
 from ...classroom import questions
 from ...scenario import panels, snippets
-from ...scenario.choice import Choice, own_options, to_query
+from ...scenario.choice import Choice, own_options
 from ...scenario.mistakes import sentence
 from ...scenario.outcome import Outcome, build_place, expected_outcome, options_used, outcome
 from ...scenario.run_questions import BrokenRun
+from ...scenario.simple import run_name
 from ...shell import codebox, filebox
 from ...shell.address import leave
 from ...shell.charts import MEBI, bar_column, number_column, show_frame, table, text_column
@@ -70,19 +71,19 @@ def draw() -> None:
         for pair in shown.notes:
             note(pair[language() == "zh"])
         if not closing.panel(now.good, shown):
-            _whole(shown, _ident(now.good))
+            _whole(shown, run_name(now.good))
         _tables(shown, now.good)
     elif questions.peeks():  # else the run would answer the question
-        _whole(shown, _ident(now.good))
+        _whole(shown, run_name(now.good))
 
 
 def _broken(broken: BrokenRun, shown: Outcome) -> None:
     """The run with one thing broken; the whole one where it cannot be played."""
     now = session()
     if broken.timeline is not None:
-        _play(broken.timeline, f"{_ident(now.good)}&{now.panels}")
+        _play(broken.timeline, f"{run_name(now.good)}&{now.panels}")
     else:
-        _whole(shown, _ident(now.good))
+        _whole(shown, run_name(now.good))
 
 
 def _whole(shown: Outcome, ident: str) -> None:
@@ -104,26 +105,17 @@ def _from_file(choice: Choice) -> None:
     else:
         note(t("files.right", name=upload.name, label=label))
     _headline(shown)
-    _whole(shown, f"{_ident(on)}&file={hash(upload)}")
+    _whole(shown, f"{run_name(on)}&file={hash(upload)}")
     _tables(shown, choice)
 
 
 def _play(timeline: dict[str, Any], ident: str) -> None:
-    """The player, from the moment of the address; where it is paused is where the page opens again."""
+    """The player, from the moment of the address."""
     now = session()
     stands_in = (
         filebox.uploaded() is None and now.good != now.choice
     )  # the moment is one of the run that is still to come
-    player(timeline, ident, {key: now.start[key] for key in now.start if key == "view" or not stands_in}, _moment)
-
-
-def _moment(reported: dict[str, Any]) -> None:
-    session().moments[session().page] = reported
-
-
-def _ident(choice: Choice) -> str:
-    """A name for what is played; what the second page compares is not part of it."""
-    return "&".join(f"{k}={v}" for k, v in to_query(choice).items() if k not in ("algorithms", "sizes"))
+    player(timeline, ident, {key: now.start[key] for key in now.start if key == "view" or not stands_in})
 
 
 # ---- headline

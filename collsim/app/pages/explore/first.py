@@ -9,7 +9,7 @@ from collsim.units import format_bytes
 
 from ...scenario.choice import Choice
 from ...scenario.panels import ALL_CARDS
-from ...scenario.simple import SimpleShown, expected_simple, ident, simple, whole
+from ...scenario.simple import SimpleShown, expected_simple, run_name, simple, single, whole
 from ...shell.address import leave
 from ...shell.controls import algorithm_label, place_label
 from ...shell.notes import complain
@@ -28,13 +28,14 @@ def draw() -> None:
     if found is None:
         return
     shown, (choice,) = found
-    simple_page(_data(shown, choice), now.start, _heard)
+    simple_page(_data(shown, choice), now.start, _switch)
 
 
 def _data(shown: SimpleShown, choice: Choice) -> dict[str, Any]:
     panels = session().panels
     return {
-        "id": ident(choice),
+        "id": run_name(choice),
+        "names": [run_name(single(choice)), run_name(choice)],
         "title": _title(shown, choice),
         "runs": [run and asdict(run) for run in shown.runs],
         "all": panels.cards == ALL_CARDS,
@@ -52,12 +53,10 @@ def _title(shown: SimpleShown, choice: Choice) -> str:
     return t("simple.title", place=place, ranks=shown.ranks, **words)
 
 
-def _heard(name: str, value: Any) -> None:
-    """What a reader did, for the address and for the full page."""
+def _switch(name: str, on: bool) -> None:
+    """Keep what a reader switched on or off, for the address and for the full page."""
     now = session()
-    if name == "state":
-        now.moments["explore"] = {"t": value.get("t")}
-        return
-    changed = {"cards": ALL_CARDS if value else ""} if name == "cards" else {"predict": bool(value)}
-    now.panels = replace(now.panels, **changed)
-    leave()
+    if name == "cards":
+        now.panels = replace(now.panels, cards=ALL_CARDS if on else "")
+    else:
+        now.panels = replace(now.panels, predict=on)

@@ -25,7 +25,7 @@ from ...shell.controls import SIZES, number, pick, place_label, quantity
 from ...shell.notes import bound_note, complain, mistake
 from ...shell.page import page
 from ...shell.results import latest
-from ...shell.session import is_dark, language, queue_reruns, session, t
+from ...shell.session import is_dark, language, session, t
 from . import drafts
 from .consent import consented
 from .drafts import Draft
@@ -208,8 +208,6 @@ def _diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
 # --------------------------------------------------------------------------------------------------------------------
 
 
-@st.fragment
-@queue_reruns
 def _player(draft: Draft, sent: dict[str, Any] | None) -> None:
     """The run."""
     if sent is None:
@@ -221,7 +219,7 @@ def _player(draft: Draft, sent: dict[str, Any] | None) -> None:
     data: dict[str, Any] = {"id": name, "timeline": sent, "lang": language(), "theme": "dark" if is_dark() else "light"}
     data["view"] = "physical" if draft.place in drafts.MACHINES else "logical"
     mount = st.components.v2.component("collsim_player", js=player_source())
-    mount(key="player_write", data=data, on_state_change=lambda: None)
+    mount(key="player_write", data=data)
 
 
 def _below(draft: Draft) -> None:

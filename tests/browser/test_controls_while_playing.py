@@ -1,0 +1,255 @@
+"""On every page: press Play, then use every control while the run plays.
+
+Streamlit sends what widgets report within one task of the browser as one rerun, of the fragment of the first of them. A
+component that reported its moment when the pointer left it took the click that came with it out of that rerun: the
+button turned black, and the page stayed as it was. So here the pointer comes from the component, and the click follows
+at once.
+"""
+
+import re
+from functools import partial
+
+import pytest
+from playwright.sync_api import expect
+
+from collsim.app.texts.catalogue import say
+
+pytestmark = pytest.mark.browser
+
+#: Address of each page, with what stands on it when it is drawn.
+PAGES = {
+    "first": ("?", ".sp[data-transfers]:not([data-transfers='0'])"),
+    "explore": ("explore?mode=full&", ".cs[data-transfers]:not([data-transfers='0'])"),
+    "story": ("story?", ".st section.now"),
+    "lessons": ("lessons?", ".cs[data-transfers]"),
+    "write": ("write?", ".cs[data-transfers]"),
+    "race": ("race?", ".rc .cs[data-t]"),
+    "train": ("train?", ".ts:not([data-opened='']) .cs[data-t]"),
+    "train race": ("train?show=race&", ".rv[data-t]"),
+    "pipeline": ("pipeline?", ".ln[data-t]"),
+    "split": ("split?", ".sm[data-splits]:not([data-splits='0'])"),
+    "sharding": ("sharding?", ".ln[data-t]"),
+    "compare": ("compare?", "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg"),
+    "whatif": ("whatif?network=ring&ranks=4&", ".rc .cs[data-t]"),
+    "machines": ("machines?", ".wy .cs[data-t]"),
+    "measured": ("measured?", "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg"),
+    "lab": ("lab?", ".lb[data-t]"),
+}
+#: Components that play, each with a button of its own for it; a player inside one of them has none.
+PLAYS = ".sp, .cs:not(.compact), .st section.now, .rc, .ts, .rv, .ln, .wy"
+
+#: Until Streamlit has run what was sent: it sends after the task in which widgets report.
+SETTLED = """async () => {
+  const pause = (ms) => new Promise((done) => setTimeout(done, ms)), end = Date.now() + 90_000;
+  const app = document.querySelector("[data-testid=stApp]");
+  for (await pause(60); app.dataset.testScriptState !== "notRunning"; await pause(20))
+    if (Date.now() > end) throw new Error(`still ${app.dataset.testScriptState} at ${location.href}`);
+  await pause(60);
+}"""
+#: The runs on the page: whether each plays, and how far it is.
+RUNS = """() => Object.fromEntries([...(globalThis.collsimPlaybacks?.mounted ?? [])].map(({ kind, view, data }) => {
+  const moments = Object.values(view.save?.().moments ?? {}), picture = moments.find((one) => one.playing);
+  return [`${kind} ${view.runId?.() ?? data.id}`, {
+    plays: view.clock ? view.clock.playing : !!picture,
+    share: view.clock ? view.clock.t / view.clock.total : picture?.share ?? 0,
+  }];
+}))"""
+#: Play on from the beginning, so that no run ends while its controls are used.
+REWIND = """() => {
+  for (const { view } of globalThis.collsimPlaybacks?.mounted ?? [])
+    if (view.clock && view.clock.t > 0.4 * view.clock.total) view.clock.seek(0);
+}"""
+
+
+class Tab:
+    """A tab with one page of the app in it, which remembers what went wrong."""
+
+    def __init__(self, page, url, name):
+        self.page, self.errors = page, page.errors
+        self.url, self.drawn = f"{url}/{PAGES[name][0]}lang=en", PAGES[name][1]
+        page.on("console", lambda line: self.errors.append(line.text) if "fragmentIds" in line.text else None)
+
+    @property
+    def path(self):
+        return self.page.url.partition("?")[0]
+
+    @property
+    def runs(self):
+        return self.page.evaluate(RUNS)
+
+    def open(self):
+        self.page.goto(self.url)
+        self.wait()
+
+    def wait(self):
+        self.page.locator(self.drawn).first.wait_for()
+        self.settle()
+
+    def settle(self):
+        self.page.evaluate(SETTLED)
+
+    def play(self):
+        """Press Play where nothing plays, and leave the pointer there. Is there such a button?"""
+        self.page.evaluate(REWIND)
+        box = self.page.locator(PLAYS).first
+        if not box.count():
+            return False
+        button = box.get_by_role("button", name=re.compile("^(Play|Pause|播放|暂停)")).first
+        if re.match("Play|播放", button.get_attribute("aria-label") or button.inner_text()):
+            button.click()
+        else:
+            button.hover()
+        return True
+
+    def check(self, what):
+        assert self.errors == [], what
+        assert self.page.get_by_test_id("stException").count() == 0, what
+
+    def use(self, what, control):
+        """Use a control while the run plays: it takes effect, and a run that is still shown plays on."""
+        plays, before, path = self.play(), self.runs, self.path
+        assert any(run["plays"] for run in before.values()) == plays, f"nothing plays before {what}"
+        effect = control()
+        self.settle()
+        after = self.runs
+        self.check(what)
+        print(what, __import__("time").strftime("%X"), self.page.url[:90], before != {}, flush=True)  # DEBUG
+        if effect is not None and self.path == path:
+            effect()
+        for run, was in before.items():
+            if run in after:
+                assert after[run]["plays"] == was["plays"], f"{what} stopped {run}"
+                assert after[run]["share"] >= was["share"] or run.startswith("routes"), f"{what} set {run} back"
+
+    def boxes(self, kind):
+        """Controls of a kind outside of the page's head, as long as no one of them opens another page."""
+        boxes, path, k = self.page.locator(f"[data-testid={kind}]:visible:not({HEAD})"), self.path, 0
+        while k < min(boxes.count(), MOST_ALIKE) and self.path == path:
+            yield boxes.nth(k)
+            k += 1
+
+
+# ---- what can be used: each function uses one control, and returns what shows that it took effect, if anything does
+
+
+def use_tab(page, box):
+    if box.get_attribute("aria-selected") == "true":
+        return None
+    box.click()
+    return lambda: expect(box).to_have_attribute("aria-selected", "true")
+
+
+def use_expander(page, box):
+    box.locator("summary").click()
+    return lambda: expect(box.locator("details")).to_have_attribute("open", "")
+
+
+def use_toggle(page, box):
+    switch = box.locator("input")
+    if switch.is_disabled():
+        return None
+    on = switch.is_checked()
+    box.locator("label").first.click()
+    return lambda: expect(switch).to_be_checked(checked=not on)
+
+
+def use_popover(page, box):
+    box.locator("button").first.click()
+    page.keyboard.press("Escape")
+
+
+def use_segments(page, box):
+    free = box.locator("button[aria-checked=false]:enabled")
+    if not free.count():
+        return None
+    name = free.first.inner_text()
+    free.first.click()
+    return lambda: expect(box.get_by_role("radio", name=name, exact=True)).to_be_checked()
+
+
+def use_selectbox(page, box):
+    field = box.locator("input")
+    if field.is_disabled():
+        return None
+    field.click()
+    options = page.locator("[data-testid=stSelectboxVirtualDropdown] [role=option]")
+    options.first.wait_for()
+    names, chosen = options.all_inner_texts(), field.input_value()
+    now = names.index(chosen) if chosen in names else 0
+    others = [name for name in names[now + 1 :] + names[:now][::-1] if "──" not in name]  # headings of a list
+    if not others:
+        page.keyboard.press("Escape")
+        return None
+    name = others[0]
+    options.nth(names.index(name)).click()
+    return lambda: expect(field).to_have_value(name)
+
+
+def use_multiselect(page, box):
+    first = box.locator("[data-tag]").first
+    name = first.get_attribute("aria-label")
+    first.get_by_role("button").click()
+    return lambda: expect(box.locator(f"[data-tag][aria-label='{name}']")).to_have_count(0)
+
+
+def use_number(page, box):
+    field, up = box.locator("input"), box.get_by_test_id("stNumberInputStepUp")
+    before = field.input_value()
+    (up if up.is_enabled() else box.get_by_test_id("stNumberInputStepDown")).click()
+    return lambda: expect(field).not_to_have_value(before)
+
+
+def use_button(page, box):
+    button = box.locator("button").first
+    if button.is_enabled():
+        button.click()
+
+
+CONTROLS = {
+    "stTab": use_tab,
+    "stExpander": use_expander,
+    "stPopover": use_popover,
+    "stDownloadButton": use_button,
+    "stCheckbox": use_toggle,
+    "stSelectbox": use_selectbox,
+    "stMultiSelect": use_multiselect,
+    "stNumberInput": use_number,
+    "stButtonGroup": use_segments,
+    "stButton": use_button,
+}
+#: So many of a kind are used on one page: the lists of a sidebar are built by one function.
+MOST_ALIKE = 4
+#: The switches at the head, which are used by name.
+HEAD = ".st-key-switches *"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_control_takes_effect_while_the_run_plays_on(page, app_url, name):
+    tab = Tab(page, app_url, name)
+    tab.open()
+    tab.use("theme", partial(darken, tab))
+    tab.use("language", partial(switch, page, "中文", lambda: expect_language(page, "zh")))
+    tab.use("language", partial(switch, page, "EN", lambda: expect_language(page, "en")))
+    for mode in {"first": ("Full", "Simple"), "explore": ("Simple", "Full")}.get(name, ()):
+        shown = page.locator({"Simple": ".sp", "Full": ".cs:not(.compact)"}[mode])
+        tab.use(mode, partial(switch, page, mode, expect(shown).to_be_visible))
+    for kind, use in CONTROLS.items():
+        for k, box in enumerate(tab.boxes(kind)):
+            tab.use(f"{kind} {k}", partial(use, page, box))
+
+
+def switch(page, label, effect):
+    page.locator(HEAD).get_by_role("radio", name=label, exact=True).click()
+    return effect
+
+
+def expect_language(page, language):
+    expect(page.get_by_test_id("stTopNavSection").first).to_have_text(say(language, "menu.learn"))
+
+
+def darken(tab):
+    dark = tab.page.get_by_role("button", name="Dark", exact=True)
+    with tab.page.expect_navigation():
+        dark.click()
+    tab.wait()
+    return lambda: expect(dark).to_have_attribute("aria-pressed", "true")
