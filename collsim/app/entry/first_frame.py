@@ -117,12 +117,12 @@ def make() -> None:
     shown = simple(choice)
     runs = [run and asdict(run) for run in shown.runs]
     pairs = {name: ",".join(TOKENS[name]) for name in ("bg", "card", "line")}
+    names = [run_name(single(choice)), run_name(choice)]
+    run = {"id": run_name(choice), "names": names, "runs": runs, "questions": list(shown.questions)}
     for lang in ("en", "zh"):
-        said = {"id": run_name(choice), "names": [run_name(single(choice)), run_name(choice)]}
-        said |= {"title": _title(choice, shown.ranks, lang), "runs": runs, "lang": lang}
-        said["questions"] = list(shown.questions)
+        data = {**run, "title": _title(choice, shown.ranks, lang), "lang": lang}
         page = {"font": FONT, "light": logo(False), "dark": logo(True), "module": _module(simple_source()), **pairs}
-        _FRAMES[lang] = _PAGE.format(run=inline_json(said), **page)
+        _FRAMES[lang] = _PAGE.format(run=inline_json(data), **page)
 
 
 def _title(choice: Any, ranks: int, lang: Any) -> str:
