@@ -33,6 +33,9 @@ SAID = {
     "edge {a!r} to {b!r} is a loop; a link joins two devices": "边 {a!r} 到 {b!r} 是自环；链路应连接两个设备",
     "edge {a!r} to {b!r} has no bandwidth; give it one, for example bandwidth='25GB/s' (its attributes: "
     "{attributes})": "边 {a!r} 到 {b!r} 没有带宽；请给出，例如 bandwidth='25GB/s'（它的属性：{attributes}）",
+    "edge {a!r} to {b!r} has {other}={value}; did you mean {name}?": (
+        "边 {a!r} 到 {b!r} 有 {other}={value}；是否应为 {name}？"
+    ),
     "edges {a!r} to {b!r} are of two kinds, {kind} and {other_kind}; a pair of devices has links of one kind": (
         "边 {a!r} 到 {b!r} 有两种类型：{kind} 和 {other_kind}；一对设备之间只能有一种链路"
     ),

@@ -53,6 +53,9 @@ SAID = {
     "a joint is [device, device, cable]": "连接应写成 [设备, 设备, 线缆]",
     "a link is [device, device, cable], one direction": "链路应写成 [设备, 设备, 线缆]，单方向",
     "a link joins two devices, and there is one from each to each": "链路连接两个不同的设备，且每个方向只有一条",
+    "routing is 'alike', or a list of [number of a link, bandwidth, alpha]": (
+        "routing 应为 'alike'，或 [链路编号, bandwidth, alpha] 的列表"
+    ),
     "an edit is one of {edits}, with its arguments": "改动是 {edits} 之一，并带上参数",
     # ASTRA-sim
     "{name}: an ASTRA-sim network has no option {options}": "{name}：ASTRA-sim 网络没有选项 {options}",

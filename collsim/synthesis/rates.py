@@ -21,7 +21,7 @@ from ..cuts import route_rates, worst
 from ..errors import Sentence, TopologyError
 from ..maxflow import Arcs, arcs, max_flow
 from ..topology import Routes, Topology
-from ..topology.graph import listed
+from ..topology.graph import format_ranks
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -103,7 +103,7 @@ def _require_connected(pairs: Pairs) -> None:
             before = now
             reached[dst[reached[src]]] = True
         if not reached.all():
-            lost = listed(np.flatnonzero(~reached))
+            lost = format_ranks(np.flatnonzero(~reached))
             raise TopologyError(
                 "{name}: {lost}; add a link, or leave them out with ranks=",
                 name=pairs.topology.name,

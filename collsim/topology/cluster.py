@@ -31,7 +31,7 @@ import numpy.typing as npt
 from ..errors import Sentence, TopologyError
 from .cables import nic
 from .fabrics import Fabric
-from .graph import Shortest
+from .graph import ShortestPaths
 from .network import Column, Ints, Longs, NoWay
 from .plan import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, MachinePaths, Path
 
@@ -182,7 +182,7 @@ class ClusterRouter:
         return [MachinePaths(self.machine, hurt.links) for hurt in self._hurt[0]]
 
     @cached_property
-    def _fabric_repair(self) -> tuple[npt.NDArray[np.bool_], Shortest] | None:
+    def _fabric_repair(self) -> tuple[npt.NDArray[np.bool_], ShortestPaths] | None:
         """Which fabric links are lost, and shortest ways over the others; None while all cables between switches are
         there."""
         if self.fabric is None:
@@ -195,7 +195,7 @@ class ClusterRouter:
         a, b = self.fabric.ends()
         src, dst = np.stack([a, b], 1).ravel().astype(np.int32), np.stack([b, a], 1).ravel().astype(np.int32)
         count = self.fabric.ports + sum(n for n, _ in self.fabric.switches)
-        return gone, Shortest(count, src[~gone], dst[~gone])
+        return gone, ShortestPaths(count, src[~gone], dst[~gone])
 
     # ---- routes
     # --------------------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class ClusterRouter:
         for i in broken.tolist():
             at, goal, new[i] = int(src[i]), int(dst[i]), []
             while at != goal:
-                then = int(ways_left.towards(goal)[at])
+                then = int(ways_left.find_next_hops(goal)[at])
                 if then < 0:
                     raise NoWay(
                         int(pair[i]), Sentence("no way is left through the fabric {fabric!r}", fabric=self.fabric.name)

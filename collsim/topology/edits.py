@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, Sentence, TopologyError, describe_unknown
-from ..units import format_bandwidth, format_time, parse_bandwidth, parse_time
-from .graph import Shortest, listed, require_connected
+from ..units import format_bandwidth, format_time
+from .figures import parse_cable_alpha, parse_cable_bandwidth
+from .graph import ShortestPaths, format_ranks, require_connected
 from .network import Cable, Floats, Links, Router, Topology
 
 #: The name of an edit and its arguments.
@@ -50,9 +51,9 @@ def with_link(
     try:
         if bandwidth is not None:
             factor = _factor(bandwidth)
-            rate[which] = rate[which] * factor if factor is not None else parse_bandwidth(bandwidth)
+            rate[which] = rate[which] * factor if factor is not None else parse_cable_bandwidth(bandwidth)
         if alpha is not None:
-            delay[which] = parse_time(alpha)
+            delay[which] = parse_cable_alpha(alpha)
     except CollsimError as error:
         way_out = Sentence("; a factor is 'half', 'double', 'x0.1' or '10%'") if isinstance(bandwidth, str) else ""
         why = "with_link({a!r}, {b!r}): {error}{way_out}"
@@ -118,9 +119,9 @@ def _without(topology: Topology, lost: npt.NDArray[np.bool_], said: str, call: C
         repaired = replace(smaller, router=topology.router.without(lost))
         _require_ways(repaired)
         return repaired
-    ways = Shortest(len(topology.devices), links.src, links.dst)
-    require_connected(smaller, ways)
-    return replace(smaller, next_hop=ways)
+    paths = ShortestPaths.of_links(len(topology.devices), links)
+    require_connected(smaller, paths)
+    return replace(smaller, next_hop=paths)
 
 
 def _require_ways(topology: Topology) -> None:
@@ -156,9 +157,8 @@ def _apart(topology: Topology) -> Sentence | None:
             far.append(rank)
     if not far:
         return None
-    return Sentence(
-        "{name}: {near} and {far} cannot reach each other", name=topology.name, near=listed(near), far=listed(far)
-    )
+    template = "{name}: {near} and {far} cannot reach each other"
+    return Sentence(template, name=topology.name, near=format_ranks(near), far=format_ranks(far))
 
 
 def _between(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.int64]:

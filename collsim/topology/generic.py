@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import CollsimError, Sentence, TopologyError
 from ..limits import Extent, require_extent
 from ..units import Bandwidth, Duration, format_bandwidth, parse_bandwidth, parse_count, parse_time
+from .figures import parse_cable_alpha, parse_cable_bandwidth
 from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Names, NextHop, Topology
 
 BANDWIDTH = "25GB/s"
@@ -384,7 +385,7 @@ def _require_small(shape: str, devices: int, cables: int, advice: str, numbers: 
 
 def _quantities(shape: str, bandwidth: Bandwidth, alpha: Duration) -> tuple[float, float]:
     try:
-        return parse_bandwidth(bandwidth), parse_time(alpha)
+        return parse_cable_bandwidth(bandwidth), parse_cable_alpha(alpha)
     except CollsimError as error:
         raise TopologyError("{shape}: {error}", shape=shape, error=error) from None
 

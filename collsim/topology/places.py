@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import Sentence, TopologyError, describe_unknown
 from ..limits import Extent, require_extent
 from ..units import parse_count
-from .graph import Shortest
+from .graph import ShortestPaths
 from .network import DEVICE_KINDS, Devices, Ints, Links, Longs, Topology
 
 _MOST_HELPERS = 2**15
@@ -130,9 +130,13 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
         np.append(links.cable, np.zeros(len(src), np.int32)),
         links.cables,
     )
-    ways = topology.next_hop
-    if isinstance(ways, Shortest):
-        ways = Shortest(len(devices), joined.src, joined.dst)
+    next_hop = topology.next_hop
+    if isinstance(next_hop, ShortestPaths):
+        next_hop = ShortestPaths.of_links(len(devices), joined)
     return replace(
-        topology, devices=devices, links=joined, next_hop=ways, endpoint_device=np.append(topology.endpoint_device, me)
+        topology,
+        devices=devices,
+        links=joined,
+        next_hop=next_hop,
+        endpoint_device=np.append(topology.endpoint_device, me),
     )

@@ -10,7 +10,7 @@ import collsim as cs
 from collsim.topology import machine
 from collsim.topology.cables import nic
 from collsim.topology.fabrics import FABRICS, fabric
-from collsim.topology.graph import Shortest
+from collsim.topology.graph import ShortestPaths
 
 HDR = nic("ib-hdr").cable
 SHAPES = [
@@ -31,7 +31,7 @@ SHAPES = [
 def explicit(net):
     a, b = net.ends()
     src, dst = np.stack([a, b], 1).ravel().astype(np.int32), np.stack([b, a], 1).ravel().astype(np.int32)
-    return Shortest(net.ports + sum(n for n, _ in net.switches), src, dst), src, dst
+    return ShortestPaths(net.ports + sum(n for n, _ in net.switches), src, dst), src, dst
 
 
 @pytest.mark.parametrize(("name", "nodes", "cards", "options"), SHAPES)
@@ -50,7 +50,7 @@ def test_ways_join_their_ports_and_are_as_short_as_in_the_graph(name, nodes, car
         assert at == q
         far, here = 0, p
         while here != q:
-            here = int(shortest.towards(q)[here])
+            here = int(shortest.find_next_hops(q)[here])
             far += 1
         assert len(links) == far or name == "dragonfly"
         if name == "dragonfly":

@@ -9,7 +9,7 @@ import pytest
 
 import collsim as cs
 from collsim.topology import NETWORKS, generic
-from collsim.topology.graph import Shortest
+from collsim.topology.graph import ShortestPaths
 
 SMALL = {
     "ring": generic.ring(7),
@@ -60,7 +60,7 @@ def test_closed_form_crosses_as_few_links_as_networkx_finds(name):
 @pytest.mark.parametrize("name", ["ring", "line", "tree", "torus 3-d", "mesh", "hypercube", "fully_connected"])
 def test_ties_go_to_the_lower_next_device_as_in_the_explicit_graph(name):
     topology = SMALL[name]
-    explicit = replace(topology, next_hop=Shortest(len(topology.devices), topology.links.src, topology.links.dst))
+    explicit = replace(topology, next_hop=ShortestPaths(len(topology.devices), topology.links.src, topology.links.dst))
     src, dst = all_pairs(topology)
     assert topology.routes(src, dst).link.tolist() == explicit.routes(src, dst).link.tolist()
 

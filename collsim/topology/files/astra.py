@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import FormatError, Sentence, join_words
 from ..generic import both_ways
-from ..graph import Shortest, require_connected
+from ..graph import ShortestPaths, require_connected
 from ..network import DEVICE_KINDS, Cable, Devices, Links, Longs, Names, Topology
 from .document import compose, value_of
 
@@ -145,6 +145,6 @@ def _topology(
         links=Links(src, dst, alpha, rate, column, cables),
         endpoint_device=np.arange(ranks, dtype=np.int32),
     )
-    ways = Shortest(ranks + switches, src, dst)
-    require_connected(topology, ways)
-    return replace(topology, next_hop=ways, facts=MappingProxyType(facts))
+    paths = ShortestPaths.of_links(ranks + switches, topology.links)
+    require_connected(topology, paths)
+    return replace(topology, next_hop=paths, facts=MappingProxyType(facts))

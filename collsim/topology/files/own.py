@@ -10,6 +10,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import (
     CollsimError,
     FormatError,
@@ -23,8 +25,9 @@ from ...errors import (
 from ...units import parse_bandwidth, parse_time
 from ..cables import NICS, Nic
 from ..calibrated import LinkFigures, Measured, Residue, calibrated
+from ..figures import parse_cable_alpha, parse_cable_bandwidth
 from ..generic import NETWORKS
-from ..graph import from_cables
+from ..graph import ShortestPaths, build_topology
 from ..machines import machine, machines
 from ..network import DEVICE_KINDS, Cable, Topology
 from ..plan import Machine, Plan
@@ -47,6 +50,7 @@ _TOP = {
     "edits",
     "calibration",
     "edits_since",
+    "routing",
 }
 _CABLE = {"kind", "label", "bandwidth", "alpha", "nominal", "effective", "width", "source"}
 _MACHINE = {
@@ -193,12 +197,14 @@ def _cable(place: _Place, cables: dict[str, _Place]) -> Cable:
         raise found["bandwidth"].wrong("a cable needs a rate, for example 25GB/s")
     try:
         rates = {
-            k: parse_bandwidth(value[k], k) for k in ("bandwidth", "nominal", "effective") if value.get(k) is not None
+            k: parse_cable_bandwidth(value[k], k)
+            for k in ("bandwidth", "nominal", "effective")
+            if value.get(k) is not None
         }
         rates.setdefault("nominal", rates["bandwidth"])
         texts = {k: str(value[k]) for k in ("kind", "source")}
         label = str(value.get("label", value["kind"]))
-        alpha, width = parse_time(value.get("alpha", 0.0)), int(value.get("width", 1))
+        alpha, width = parse_cable_alpha(value.get("alpha", 0.0)), int(value.get("width", 1))
         return Cable(label=label, alpha=alpha, width=width, **texts, **rates)  # type: ignore[arg-type]
     except (CollsimError, ValueError) as error:
         raise place.wrong(error) from None
@@ -266,9 +272,29 @@ def _graph(top: dict[str, _Place], name: str) -> Topology:
             raise item.wrong("a link joins two devices, and there is one from each to each")
         joined[way] = _cable(ends[2], cables)
     try:
-        return from_cables(str(top["name"].value) if "name" in top else name, devices, joined)
+        topology = build_topology(str(top["name"].value) if "name" in top else name, devices, joined)
     except TopologyError as error:
         raise top["links"].wrong(error) from None
+    return _route_as_written(topology, top["routing"]) if "routing" in top else topology
+
+
+def _route_as_written(topology: Topology, routing: _Place) -> Topology:
+    """With routes that were chosen before the figures of some links changed: `alike` where all links counted the same,
+    else (link, bandwidth, alpha) of those that changed."""
+    links, bandwidth, alpha = topology.links, topology.links.bandwidth.copy(), topology.links.alpha.copy()
+    if routing.value == "alike":
+        return replace(topology, next_hop=ShortestPaths(len(topology.devices), links.src, links.dst))
+    for item in routing.items():
+        figures = item.items()
+        is_link = len(figures) == 3 and isinstance(figures[0].value, int) and 0 <= figures[0].value < len(links)
+        if not is_link:
+            raise item.wrong("routing is 'alike', or a list of [number of a link, bandwidth, alpha]")
+        try:
+            bandwidth[figures[0].value] = parse_bandwidth(figures[1].value)
+            alpha[figures[0].value] = parse_time(figures[2].value)
+        except CollsimError as error:
+            raise item.wrong(error) from None
+    return replace(topology, next_hop=ShortestPaths(len(topology.devices), links.src, links.dst, bandwidth, alpha))
 
 
 def _edited(topology: Topology, edits: _Place | None) -> Topology:
@@ -423,4 +449,18 @@ def _links_written(topology: Topology) -> dict[str, Any]:
         "cables": {name: _cable_written(c) for c, name in cable.items()},
         "devices": devices,
         "links": [[names[a], names[b], cable[c]] for a, b, c in zip(links.src, links.dst, used, strict=True)],
+        **_routing_written(topology),
     }
+
+
+def _routing_written(topology: Topology) -> dict[str, Any]:
+    """By which figures routes were chosen, where these are not those of the links any longer."""
+    paths, links = topology.next_hop, topology.links
+    if not isinstance(paths, ShortestPaths):
+        return {}
+    if paths.bandwidth is None or paths.alpha is None:
+        are_alike = np.ptp(links.bandwidth) == 0 and np.ptp(links.alpha) == 0 if len(links) else True
+        return {} if are_alike else {"routing": "alike"}
+    changed = np.flatnonzero((paths.bandwidth != links.bandwidth) | (paths.alpha != links.alpha))
+    rows = [[int(i), float(paths.bandwidth[i]), float(paths.alpha[i])] for i in changed]
+    return {"routing": rows} if rows else {}
