@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, Sentence, TopologyError, describe_unknown
-from ..units import format_bandwidth, format_time
+from ..units import Bandwidth, Duration, format_bandwidth, format_time
 from .figures import parse_cable_alpha, parse_cable_bandwidth
 from .graph import ShortestPaths, format_ranks, require_connected
 from .network import Cable, Floats, Links, Router, Topology
@@ -40,7 +40,7 @@ class Repairs(Protocol):
 
 
 def with_link(
-    topology: Topology, a: str | int, b: str | int, *, bandwidth: object = None, alpha: object = None
+    topology: Topology, a: str | int, b: str | int, *, bandwidth: Bandwidth | None = None, alpha: Duration | None = None
 ) -> Topology:
     """Another bandwidth or alpha on the cable between devices a and b, both directions."""
     if bandwidth is None and alpha is None:

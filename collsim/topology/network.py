@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Sentence, TopologyError, Words, describe_unknown
-from ..units import format_bandwidth, format_time
+from ..units import Bandwidth, Duration, format_bandwidth, format_time
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -440,7 +440,9 @@ class Topology:
 
         return with_helpers(self, count, on, ranks)
 
-    def with_link(self, a: str | int, b: str | int, *, bandwidth: object = None, alpha: object = None) -> Topology:
+    def with_link(
+        self, a: str | int, b: str | int, *, bandwidth: Bandwidth | None = None, alpha: Duration | None = None
+    ) -> Topology:
         """The same with another cable between devices a and b, both directions. Routes stay as they are.
 
         Args:
