@@ -12,7 +12,7 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 
-from .classroom.student import invited
+from .classroom.student_page import get_invited_code
 from .jobs.engine import ENGINE
 from .pages import load
 from .scenario.mistakes import sentence
@@ -41,7 +41,7 @@ def main(first: str = "explore") -> None:
     shown = st.navigation(_menu(entries, named), position="top")
     if shown is named:
         st.switch_page(entries[first], query_params=st.query_params.to_dict())
-    if shown is not entries["class"] and (code := invited()):
+    if shown is not entries["class"] and (code := get_invited_code()):
         st.switch_page(entries["class"], query_params={"class": code})
     shown.run()
 

@@ -5,8 +5,10 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
+from collsim.app.classroom import question_panel, student_page
 from collsim.app.jobs.engine import ENGINE
 from collsim.app.jobs.worker_pool import WorkerPool
+from collsim.app.server.clients import LOCAL
 from collsim.app.shell import results
 
 
@@ -22,6 +24,18 @@ def components_are_looked_for_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture
+def sit_at(monkeypatch):
+    """Called with a client: pages that run from now on belong to it. At first they belong to this computer."""
+
+    def sit_at(client):
+        for module in (question_panel, student_page):
+            monkeypatch.setattr(module, "get_session_client", lambda: client)
+
+    sit_at(LOCAL)
+    return sit_at
 
 
 @pytest.fixture

@@ -4,12 +4,13 @@ import networkx as nx
 import pytest
 from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
-from test_classroom import RUN, joined
 from test_pages import address, compare, explore, fine, opened
+from test_question_panel import RUN, joined
 
 import collsim as cs
-from collsim.app.classroom.questions import rooms
+from collsim.app.classroom.question_panel import get_class_sessions
 from collsim.app.scenario.choice import Choice, filed, to_query
+from collsim.app.server.clients import LOCAL
 
 IMAGE, TAG = "![x](http://outside.test/a.png)", "<img src=http://outside.test/b.png>"
 SHORT = "![y](q)"  # without a slash, at which pages shorten names
@@ -90,7 +91,7 @@ def test_names_in_a_machine_of_a_stranger_are_plain(page):
     assert read_as_markup(at) == []
 
 
-def test_a_teachers_own_question_is_plain_on_the_pages_of_students_before_and_after_the_answer():
+def test_a_teachers_own_question_is_plain_on_the_pages_of_students_before_and_after_the_answer(sit_at):
     teacher = opened(**RUN, ask="1")
     teacher.button(key="ask_class").click().run()
     room = address(teacher)["class"]
@@ -104,7 +105,7 @@ def test_a_teachers_own_question_is_plain_on_the_pages_of_students_before_and_af
     teacher.button(key="class_reveal").click().run()
     for at in (teacher, student.run()):
         assert read_as_markup(at) == []
-    rooms().close(room)
+    get_class_sessions().close(room, LOCAL)
 
 
 def test_the_test_finds_markup():

@@ -88,3 +88,31 @@ def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale
     phone.locator("h1").first.wait_for()
     for context in contexts:
         context.close()
+
+
+@pytest.mark.skipif(not list_addresses(), reason="this machine has no address but its own loopback")
+def test_a_student_opens_two_classes_and_no_third_and_leads_none_of_the_teachers(chromium, room):
+    contexts = [chromium.new_context(locale="en-US", viewport={"width": 1280, "height": 900}) for _ in range(2)]
+    for context in contexts:
+        context.add_init_script(STILL)
+        context.set_default_timeout(SLOW)
+    teacher, student = (context.new_page() for context in contexts)
+    teacher.goto(f"http://localhost:{room}/{RUN}&ask=1")
+    teacher.locator(".st-key-ask_class button").first.click()
+    code = teacher.locator(".cs-join b.key").inner_text()
+    teacher.wait_for_url(re.compile(r"class=[a-z]{4}-\w{8}"))
+    student.goto(f"http://{list_addresses()[0]}:{room}/?join={code.lower()}")
+    student.goto(teacher.url.replace("localhost", list_addresses()[0]))  # with the key that the projector shows
+    student.get_by_text("was opened on another device").wait_for()
+    assert student.locator(".st-key-class_reveal, .st-key-ask_end").count() == 0
+    for count in (1, 2, 3):
+        student.goto(f"http://{list_addresses()[0]}:{room}/{RUN}&ask={count}")
+        student.locator(".st-key-ask_class button").first.click()
+        if count < 3:
+            student.locator(".cs-join b").first.wait_for()
+    student.get_by_text("This device has 2 classes open").wait_for()
+    assert student.locator(".cs-join").count() == 0
+    teacher.locator(".st-key-class_reveal button").click()
+    teacher.locator(".cs-choice.right").wait_for()
+    for context in contexts:
+        context.close()

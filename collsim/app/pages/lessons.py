@@ -16,7 +16,7 @@ from collsim.viz.timeline.document import sent
 
 from ...lessons.chapters import LESSONS, SECTIONS
 from ...lessons.lesson import Lesson
-from ..classroom import question_card as card
+from ..classroom import question_html
 from ..scenario.address import Complaint, PageAddress, Word
 from ..scenario.choice import count, one_of
 from ..shell.address import leave, remember, remembered
@@ -100,7 +100,7 @@ def draw() -> None:
     leave(reading)
     content = kept_lesson(reading.lesson)
     _list(reading)
-    st.html(f"<style>{card.STYLE}{_STYLE}{_marks(reading)}</style>")
+    st.html(f"<style>{question_html.STYLE}{_STYLE}{_marks(reading)}</style>")
     with st.container(key="lessonhead"):
         head, back, following = st.columns([10, 2, 2], vertical_alignment="bottom", gap="small")
     head.html(_title(reading))
@@ -173,13 +173,13 @@ def _answer(lesson: str, choice: int | None) -> None:
 def _question(reading: Reading, content: Content) -> None:
     """The question and its choices; once answered, every choice with its reason, and what follows."""
     question = replace(content.question, lang=language())
-    st.html(card.ask(t("lessons.predict"), question))
+    st.html(question_html.render_question(t("lessons.predict"), question))
     given = reading.answers.get(reading.lesson)
     if given is None:
         _choices(reading.lesson, question)
         note(t("lessons.waits"), kind="small")
         return
-    st.html(card.choices(question, given))
+    st.html(question_html.render_answered_choices(question, given))
     verdict = t("lessons.right" if given == question.answer else "lessons.wrong")
     body = f"<p><b>{escape_text(verdict)}</b> {escape_text(question.why)}</p>"
     body += "".join(f"<p>{escape_text(_say(p))}</p>" for p in content.after)

@@ -1,6 +1,6 @@
 """A student's side of a class, in the registry of pages: reached by its address only."""
 
-from ..classroom import student
+from ..classroom import student_page
 from ..shell.page import page
 
-page("class", 90, address=student.ADDRESS, listed=False)(student.draw)
+page("class", 90, address=student_page.ADDRESS, listed=False)(student_page.draw)

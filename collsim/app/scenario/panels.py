@@ -1,7 +1,7 @@
 """What the questions and the breaking of a run add to the address of Explore.
 
 `ask` is the seed of the questions, `question` the one that is open, `answer` what was answered to it (`shown`: revealed
-without an answer); `class` the room of a class, with the teacher's key after a dash; `break` a way to break the run and
+without an answer); `class` the code of a class, with the teacher's key after a dash; `break` a way to break the run and
 a seed; `synthesize` shows the schedule that would close the gap, with `switches=0` one without switches that reduce.
 """
 
@@ -26,8 +26,8 @@ SIMPLE, FULL = MODES = ("simple", "full")
 ALL_CARDS = "all"
 #: What may stand in the address of the simple page; any other word asks for the full one.
 _OF_SIMPLE = ("lang", "t", "view", "mode", "cards", "predict")
-#: A room's code, and after the dash the key of who opened it.
-ROOM = re.compile(r"([a-z]{4})(?:-([a-z0-9]{8}))?")
+#: The code of a class, and after the dash the key of who opened it.
+CLASS_KEY = re.compile(r"([a-z]{4})(?:-([a-z0-9]{8}))?")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Panels:
     Attributes:
         seed: of the questions; None: none are asked. `number`: the one that is open, from 0.
         answer: as it was given; empty: not yet.
-        room: `code` or `code-key`.
+        class_key: `code` or `code-key` of a class.
         way, place: how the run is broken, and the seed that says where; an empty way: it is whole.
         mode: `simple` (picture, sentence, play) or `full`. cards: `all` where the simple page uses all cards; predict:
             it stops at every question.
@@ -48,7 +48,7 @@ class Panels:
     seed: int | None = None
     number: int = 0
     answer: str = ""
-    room: str = ""
+    class_key: str = ""
     way: str = ""
     place: int = 0
     mode: str = FULL
@@ -73,8 +73,8 @@ def settled(panels: Panels, query: dict[str, str]) -> dict[str, str]:
     return rest if panels.mode == usual else {**rest, "mode": panels.mode}
 
 
-def _room(text: str) -> str:
-    if not ROOM.fullmatch(text.lower()):
+def _parse_class_key(text: str) -> str:
+    if not CLASS_KEY.fullmatch(text.lower()):
         raise CollsimError("the code of a class is four letters.")
     return text.lower()
 
@@ -96,7 +96,7 @@ ADDRESS = PageAddress(
             instead="–",
         ),
         Word("answer", str, limit=LONGEST_ANSWER, instead="–"),
-        Word("class", _room, "room", instead="–"),
+        Word("class", _parse_class_key, "class_key", instead="–"),
         Word(
             "break",
             _broken,

@@ -29,9 +29,14 @@ TEXTS: dict[str, tuple[str, str]] = {
     "ask.is": ("The answer is {answer}.", "答案是 {answer}。"),
     "class.start": ("Ask a class", "全班作答"),
     "class.start.help": (
-        "Opens a room on this server. Students answer in their own browsers; the votes stay hidden until you reveal "
+        "Opens a class on this server. Students answer in their own browsers; the votes stay hidden until you reveal "
         "them.",
-        "在此服务器上开一间教室。学生在各自的浏览器里作答；揭晓之前看不到投票结果。",
+        "在此服务器上开设一个课堂。学生在各自的浏览器里作答；揭晓之前看不到投票结果。",
+    ),
+    "class.yours": (
+        "This device has {most} classes open; end one of them first. A class ends by itself when its teacher's page "
+        "has not been open for {minutes} minutes.",
+        "此设备已有 {most} 个课堂；请先结束一个。教师页面 {minutes} 分钟没有打开的课堂会自动结束。",
     ),
     "class.full": (
         "As many classes as this server takes are open; try again later.",
@@ -59,7 +64,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "own.question.head": ("Your own question", "自拟题目"),
     "class.csv": ("Votes as CSV", "下载投票 CSV"),
     "class.end": ("End the class", "下课"),
-    "class.over": ("This class is over.", "课堂已结束。"),
+    "class.over": (
+        "This class is over, or was opened on another device.",
+        "课堂已结束，或是在另一台设备上开设的。",
+    ),
+    "class.custom": ("Your teacher asks", "老师提问"),
     "class.door": (
         "Your teacher's screen shows a code of four letters. Type it here: the question appears, and you vote once.",
         "老师的屏幕上有一个四个字母的代码。在这里输入后会出现题目，每人投票一次。",

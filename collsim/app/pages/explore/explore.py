@@ -13,7 +13,7 @@ from collsim.registry import find
 from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.viz.timeline.document import MOST_TRANSFERS
 
-from ...classroom import questions
+from ...classroom import question_panel
 from ...scenario import panels, snippets
 from ...scenario.choice import Choice, own_options
 from ...scenario.mistakes import sentence
@@ -62,18 +62,18 @@ def draw() -> None:
     if found is None:
         return
     shown, (now.good,) = found
-    questions.buttons()
+    question_panel.draw_buttons()
     broken = breaking.panel(now.good)
     if broken is not None:
         _broken(broken, shown)
-    elif not questions.panel(now.good):
+    elif not question_panel.draw_panel(now.good):
         _headline(shown)
         for pair in shown.notes:
             note(pair[language() == "zh"])
         if not closing.panel(now.good, shown):
             _whole(shown, run_name(now.good))
         _tables(shown, now.good)
-    elif questions.peeks():  # else the run would answer the question
+    elif question_panel.is_run_visible():  # else the run would answer the question
         _whole(shown, run_name(now.good))
 
 

@@ -10,10 +10,11 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, explore, messages, opened, players
 
 import collsim as cs
-from collsim.app.classroom.questions import rooms
+from collsim.app.classroom.question_panel import get_class_sessions
 from collsim.app.scenario.choice import Choice, from_query
 from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels, settled
 from collsim.app.scenario.run_questions import asked_about, broken
+from collsim.app.server.clients import LOCAL
 from collsim.app.texts.catalogue import LANGUAGES, say
 from collsim.teach.breaking import WAYS, break_it
 
@@ -31,11 +32,11 @@ QUESTIONS = asked_about(CHOICE, 1)
 
 
 def test_a_class_survives_when_a_page_clears_the_caches_of_streamlit():
-    room = rooms().open()
+    room = get_class_sessions().open(LOCAL)
     st.cache_resource.clear()
     st.cache_data.clear()
-    assert rooms().leads(room)
-    rooms().close(room)
+    assert get_class_sessions().is_leader(room, LOCAL)
+    get_class_sessions().close(room, LOCAL)
 
 
 def student() -> None:
@@ -157,7 +158,7 @@ def test_an_address_says_the_panels_and_is_read_back():
         Panels(),
         Panels(3, 2, "8 MiB", "bcdf-abcdefgh"),
         Panels(way="cut", place=4),
-        Panels(0, room="bcdf"),
+        Panels(0, class_key="bcdf"),
     ):
         assert ADDRESS.read(settled(panels, ADDRESS.write(panels))) == (panels, [])
 
@@ -166,7 +167,7 @@ def test_an_address_says_the_panels_and_is_read_back():
 # ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_student_votes_once_sees_nothing_of_the_others_and_learns_the_answer_at_the_reveal():
+def test_a_student_votes_once_sees_nothing_of_the_others_and_learns_the_answer_at_the_reveal(sit_at):
     teacher = opened(**RUN, ask="1")
     teacher.button(key="ask_class").click().run()
     room = address(teacher)["class"]
@@ -178,12 +179,12 @@ def test_a_student_votes_once_sees_nothing_of_the_others_and_learns_the_answer_a
     assert question.ask[0] in words(one)
     assert question.ask[1] in words(other)
     right = int(question.answer)
-    turn = rooms().look(room).asked.turn
+    turn = get_class_sessions().get_leader_board(room, LOCAL).posed.round
     one.button(key=f"vote_{turn}_{right}").click().run()
     one.button(key=f"vote_{turn}_{right}").click().run()
     other.button(key=f"vote_{turn}_{(right + 1) % 4}").click().run()
-    board = rooms().look(room)
-    assert (board.votes, board.here) == (2, 2)
+    board = get_class_sessions().get_leader_board(room, LOCAL)
+    assert (board.votes, board.present) == (2, 2)
     assert question.explanation[0] not in words(one)
     assert not players(one)
     teacher.run()
@@ -204,45 +205,74 @@ def test_a_student_votes_once_sees_nothing_of_the_others_and_learns_the_answer_a
     assert one.text_input(key="class_code")
 
 
-def test_a_number_that_is_none_is_told_and_not_counted():
+def test_a_number_that_is_none_is_told_and_not_counted(sit_at):
     teacher = opened(**RUN, ask="1", question=str(next(k for k, q in enumerate(QUESTIONS) if q.topic == "time") + 1))
     teacher.button(key="ask_class").click().run()
     room = address(teacher)["class"]
     at = joined(room[:4])
-    field = f"vote_number_{rooms().look(room).asked.turn}"
+    field = f"vote_number_{get_class_sessions().get_leader_board(room, LOCAL).posed.round}"
     check = next(b for b in at.button if b.label == say("en", "ask.check"))
     at.text_input(key=field).set_value("nan")
     check.click().run()
     assert len(messages(at)) == 1
-    assert rooms().look(room).votes == 0
+    assert get_class_sessions().get_leader_board(room, LOCAL).votes == 0
     at.text_input(key=field).set_value("4 ms")
     next(b for b in at.button if b.label == say("en", "ask.check")).click().run()
     assert messages(at) == []
-    assert rooms().look(room).votes == 1
+    assert get_class_sessions().get_leader_board(room, LOCAL).votes == 1
     assert "4 ms" in words(at)
-    rooms().close(room)
+    get_class_sessions().close(room, LOCAL)
 
 
-def test_a_teachers_key_is_of_no_use_on_the_students_page_and_a_lost_class_is_told_of():
+def test_a_teachers_key_is_of_no_use_on_the_students_page_and_a_lost_class_is_told_of(sit_at):
     teacher = opened(**RUN, ask="1")
     teacher.button(key="ask_class").click().run()
     room = address(teacher)["class"]
     at = joined(room)
     assert address(at)["class"] == room[:4]
     assert not any(b.key == "class_reveal" for b in at.button)
-    rooms().close(room)
+    get_class_sessions().close(room, LOCAL)
     assert say("en", "class.over") in messages(teacher.run())
     assert messages(joined("bcdf")) == [say("en", "class.none", code="bcdf")]
 
 
+def test_a_page_on_another_device_leads_no_class_even_with_the_teachers_key(sit_at):
+    teacher = opened(**RUN, ask="1")
+    teacher.button(key="ask_class").click().run()
+    room = address(teacher)["class"]
+    sit_at("192.168.1.7")
+    stranger = opened(**RUN, **{"ask": "1", "class": room})
+    assert messages(stranger) == [say("en", "class.over")]
+    assert not any(b.key in ("class_reveal", "ask_end", "own_question_ask") for b in stranger.button)
+    stranger.button(key="ask_close").click().run()
+    assert get_class_sessions().is_leader(room, LOCAL), "closing the panel there ends nothing here"
+    get_class_sessions().close(room, LOCAL)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_a_third_class_of_a_device_is_refused_with_a_sentence(sit_at, lang):
+    sit_at("192.168.1.7")
+    keys = []
+    for _ in range(2):
+        at = opened(**RUN, ask="1", lang=lang)
+        at.button(key="ask_class").click().run()
+        keys.append(address(at)["class"])
+    at = opened(**RUN, ask="1", lang=lang)
+    at.button(key="ask_class").click().run()
+    assert "class" not in address(at)
+    assert [toast.value for toast in at.toast] == [say(lang, "class.yours", most=2, minutes=45)]
+    for key in keys:
+        get_class_sessions().close(key, "192.168.1.7")
+
+
 def test_an_invitation_opens_the_students_page():
-    room = rooms().open()
+    room = get_class_sessions().open(LOCAL)
     at = AppTest.from_function(explore, default_timeout=60)
     at.query_params["class"] = room[:4]
     at.run()
     assert not at.exception
     assert say("en", "class.wait") in words(at)
-    rooms().close(room)
+    get_class_sessions().close(room, LOCAL)
 
 
 # ---- break it

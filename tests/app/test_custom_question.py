@@ -2,16 +2,17 @@
 
 import pytest
 
-from collsim.app.classroom.own_question import MOST_CHOICES, written
-from collsim.app.classroom.votes import Asked, Rooms
+from collsim.app.classroom.class_sessions import ClassSessions, PosedQuestion
+from collsim.app.classroom.custom_question import MOST_CHOICES, parse_question
 from collsim.app.scenario.choice import Choice
+from collsim.app.server.clients import LOCAL
 from collsim.errors import CollsimError
 
 LINES = "12 ms\n* 20 ms\n\n40 ms"
 
 
 def test_a_question_is_a_text_and_choices_the_right_one_with_a_star():
-    made = written("  How long?  ", LINES)
+    made = parse_question("  How long?  ", LINES)
     assert (made.text, made.options, made.answer) == ("How long?", ["12 ms", "20 ms", "40 ms"], 1)
     assert made.check("B").right
     assert not made.check("A").right
@@ -32,22 +33,21 @@ def test_a_question_is_a_text_and_choices_the_right_one_with_a_star():
 )
 def test_what_is_no_question_is_told(text, lines, why):
     with pytest.raises(CollsimError, match=why):
-        written(text, lines)
+        parse_question(text, lines)
 
 
 def test_revealed_votes_are_kept_question_by_question():
-    rooms = Rooms()
-    room = rooms.open()
-    first, second = written("How long?", LINES), written("Why?", "*a\nb")
+    sessions = ClassSessions()
+    key = sessions.open(LOCAL)
+    first, second = parse_question("How long?", LINES), parse_question("Why?", "*a\nb")
     for number, (question, votes) in enumerate([(first, (1, 1, 0)), (second, (0,))]):
-        rooms.ask(room, Asked(Choice(), 0, -1 - number, 1, question))
-        turn = rooms.look(room).asked.turn
+        sessions.pose(key, LOCAL, PosedQuestion(Choice(), 0, -1 - number, 1, question))
+        round = sessions.get_leader_board(key, LOCAL).posed.round
         for voter, vote in enumerate(votes):
-            assert rooms.vote(room[:4], str(voter), vote, turn)
-        assert len(rooms.told(room)) == number, "nothing of a question before it is revealed"
-        rooms.reveal(room)
-        rooms.reveal(room)  # a second press adds nothing
-    told = rooms.told(room)
-    assert [one.question.text for one in told] == ["How long?", "Why?"]
-    assert told[0].votes == (("12 ms", 1, False), ("20 ms", 2, True), ("40 ms", 0, False))
-    assert rooms.told(room[:4] + "-wrongkey") == [], "only who opened the room sees them"
+            assert sessions.vote(key[:4], LOCAL, str(voter), vote, round)
+        assert len(sessions.get_revealed(key, LOCAL)) == number, "nothing of a question before it is revealed"
+        sessions.reveal(key, LOCAL)
+        sessions.reveal(key, LOCAL)  # a second press adds nothing
+    revealed = sessions.get_revealed(key, LOCAL)
+    assert [one.question.text for one in revealed] == ["How long?", "Why?"]
+    assert revealed[0].votes == (("12 ms", 1, False), ("20 ms", 2, True), ("40 ms", 0, False))

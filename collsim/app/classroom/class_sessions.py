@@ -1,0 +1,349 @@
+"""Classes that vote: sessions in the memory of the server, each with one question and a vote for every browser tab.
+
+Nothing is stored on disk and nobody is named: a voter is a random word of its browser tab, gone with the tab. A tab
+that is opened anew may vote anew; it is a show of hands, not an exam. A session belongs to the client that opened it,
+and sessions, votes and idle time are limited, per client too, so that no client can use up what others need. Nothing
+here knows Streamlit.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from collsim.teach.questions.question import Question, shown
+
+from ..scenario.choice import Choice
+from ..server.clients import LOCAL
+
+#: Sessions of all clients on the network, of one of them, and of whoever sits at the computer of the server.
+MOST_SESSIONS, MOST_PER_CLIENT, MOST_LOCAL = 100, 2, 20
+MOST_VOTERS = 400
+#: A session ends when its teacher's page has not been open for so long.
+IDLE_SECONDS = 45 * 60
+#: A voter whose page has not looked for so long has left.
+PRESENCE_SECONDS = 12
+MOST_GROUPS = 6
+#: Revealed questions that a session remembers.
+MOST_REVEALED = 200
+_LETTERS = "bcdfghjkmnpqrstvwxz"  # no vowels, so that no word is spelled; no l, which looks like a 1
+_KEY_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+_CODE_LENGTH, _KEY_LENGTH = 4, 8
+
+#: An answer as people write it, how many gave it, and whether it is right.
+AnswerCount = tuple[str, int, bool]
+#: The position of a choice or a number in SI units, how many gave it, and whether it is right.
+VoteGroup = tuple[float, int, bool]
+
+
+class TooManySessions(Exception):
+    """No further session can be opened.
+
+    Attributes:
+        is_own_limit: Whether the client has as many as one client may have; else all clients together have.
+    """
+
+    def __init__(self, is_own_limit: bool) -> None:
+        super().__init__()
+        self.is_own_limit = is_own_limit
+
+
+@dataclass(frozen=True)
+class PosedQuestion:
+    """A question about a run that a class is asked.
+
+    Attributes:
+        choice: The run that it is about.
+        seed: The seed of the questions about the run.
+        number: Its number among these, from 0; negative for a question that the teacher wrote.
+        count: How many questions there are about the run.
+        question: The question.
+        round: Grows with every new vote, on the same question too.
+    """
+
+    choice: Choice
+    seed: int
+    number: int
+    count: int
+    question: Question
+    round: int = 0
+
+    def is_same(self, other: PosedQuestion) -> bool:
+        """Whether both are the same question about the same run."""
+        return (self.choice, self.seed, self.number) == (other.choice, other.seed, other.number)
+
+
+@dataclass(frozen=True)
+class RevealedQuestion:
+    """A question whose votes were revealed, with the votes for each answer."""
+
+    question: Question
+    votes: tuple[AnswerCount, ...]
+
+
+@dataclass(frozen=True)
+class Vote:
+    """A vote: the position of a choice or a number in SI units, and the client that it came from."""
+
+    value: float
+    client: str
+
+
+@dataclass
+class ClassSession:
+    """One class.
+
+    Attributes:
+        code: The letters by which students find it.
+        key: What its teacher shows besides, in the address of the page.
+        client: The client that opened it.
+        last_used: When the teacher's page last looked at it, in seconds of the clock.
+        votes: The vote of each voter.
+        last_seen: When each voter's page last looked.
+    """
+
+    code: str
+    key: str
+    client: str
+    last_used: float
+    posed: PosedQuestion | None = None
+    is_revealed: bool = False
+    votes: dict[str, Vote] = field(default_factory=dict)
+    last_seen: dict[str, float] = field(default_factory=dict)
+    revealed: list[RevealedQuestion] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Board:
+    """What a page shows of a session at one moment.
+
+    Attributes:
+        posed: The question; None before the first.
+        is_revealed: Whether the votes and the answer are shown.
+        votes: How many have voted.
+        present: How many are here.
+        groups: The votes for every choice in its order, or for the commonest numbers; empty until the teacher reveals
+            them.
+        other_votes: Votes for further numbers.
+        own_vote: The vote of the voter that looks, or None.
+    """
+
+    posed: PosedQuestion | None
+    is_revealed: bool
+    votes: int
+    present: int
+    groups: tuple[VoteGroup, ...] = ()
+    other_votes: int = 0
+    own_vote: float | None = None
+
+
+class ClassSessions:
+    """All classes of a server.
+
+    A teacher's methods take the class key (`code-key`) and the client of the teacher's page, and do nothing for anybody
+    else: a key that a class reads off the projector leads nothing from another computer.
+
+    Args:
+        votes_per_client: How many votes on a question come from one client on the network. A further one takes the
+            place of the client's oldest, so that a page that is loaded again can vote again.
+        clock: Returns seconds.
+    """
+
+    def __init__(self, votes_per_client: int = MOST_VOTERS, clock: Callable[[], float] = time.monotonic):
+        self._votes_per_client = votes_per_client
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._sessions: dict[str, ClassSession] = {}
+
+    def open(self, client: str) -> str:
+        """Open a session, and return its class key.
+
+        Whoever sits at the computer of the server can always open one; the one that was used least recently ends where
+        there would be more than `MOST_LOCAL`.
+
+        Raises:
+            TooManySessions: The client, or all clients on the network, have as many as they may.
+        """
+        with self._lock:
+            self._end_idle()
+            self._make_room(client)
+            code = _create_word(_LETTERS, _CODE_LENGTH)
+            while code in self._sessions:
+                code = _create_word(_LETTERS, _CODE_LENGTH)
+            session = ClassSession(code, _create_word(_KEY_CHARACTERS, _KEY_LENGTH), client, self._clock())
+            self._sessions[code] = session
+            return f"{code}-{session.key}"
+
+    def close(self, class_key: str, client: str) -> None:
+        """End a session, for everybody."""
+        with self._lock:
+            session = self._find_led(class_key, client)
+            if session is not None:
+                del self._sessions[session.code]
+
+    def is_leader(self, class_key: str, client: str) -> bool:
+        """Whether this client opened the session that has this key, and it is still open."""
+        with self._lock:
+            self._end_idle()
+            return self._find_led(class_key, client) is not None
+
+    def pose(self, class_key: str, client: str, posed: PosedQuestion) -> None:
+        """Put a question to the class. A question that it is asked already keeps its votes."""
+        with self._lock:
+            session = self._find_led(class_key, client)
+            if session is None:
+                return
+            session.last_used = self._clock()
+            if session.posed is None or not session.posed.is_same(posed):
+                _start_round(session, posed)
+
+    def clear_votes(self, class_key: str, client: str) -> None:
+        """Ask the same question again, without votes."""
+        with self._lock:
+            session = self._find_led(class_key, client)
+            if session is not None and session.posed is not None:
+                _start_round(session, session.posed)
+
+    def reveal(self, class_key: str, client: str) -> None:
+        """Show everybody the votes and the answer. Later votes do not count."""
+        with self._lock:
+            session = self._find_led(class_key, client)
+            if session is not None and session.posed is not None and not session.is_revealed:
+                session.is_revealed = True
+                revealed = RevealedQuestion(session.posed.question, _count_answers(session.posed.question, session))
+                session.revealed = [*session.revealed, revealed][-MOST_REVEALED:]
+
+    def get_revealed(self, class_key: str, client: str) -> list[RevealedQuestion]:
+        """Return all questions that were revealed to the class, in order; for its teacher."""
+        with self._lock:
+            session = self._find_led(class_key, client)
+            return [] if session is None else list(session.revealed)
+
+    def get_leader_board(self, class_key: str, client: str) -> Board | None:
+        """Return the board for the teacher of a session; None where the client does not lead it. The session is in
+        use."""
+        with self._lock:
+            self._end_idle()
+            session = self._find_led(class_key, client)
+            if session is None:
+                return None
+            session.last_used = self._clock()
+            return self._build_board(session)
+
+    def get_board(self, code: str, voter: str) -> Board | None:
+        """Return the board for a voter, who is present from now on; None where there is no such session."""
+        with self._lock:
+            self._end_idle()
+            session = self._sessions.get(code)
+            if session is None:
+                return None
+            self._forget_absent(session)
+            if voter in session.last_seen or len(session.last_seen) < MOST_VOTERS:
+                session.last_seen[voter] = self._clock()
+            board = self._build_board(session)
+            vote = session.votes.get(voter)
+            return board if vote is None else replace(board, own_vote=vote.value)
+
+    def vote(self, code: str, client: str, voter: str, value: float, round: int) -> bool:
+        """Count a vote in place of an earlier one of the same voter.
+
+        Args:
+            code: The letters of the session.
+            client: The client that it comes from.
+            voter: A word of its browser tab.
+            value: The position of a choice, or a number in SI units.
+            round: The round of the question that the voter saw.
+
+        Returns:
+            Whether it counts. It does not when the round is over, the session full, or there is no such choice.
+        """
+        with self._lock:
+            session = self._sessions.get(code)
+            if session is None or session.posed is None or session.is_revealed or session.posed.round != round:
+                return False
+            choices = len(session.posed.question.choices)
+            if choices and value not in range(choices):
+                return False
+            if voter not in session.votes and not self._accepts_voter(session, client):
+                return False
+            session.votes[voter] = Vote(value, client)
+            return True
+
+    def _accepts_voter(self, session: ClassSession, client: str) -> bool:
+        """Whether there is a place for another vote; the client's oldest one makes it where it has its share."""
+        own = [voter for voter, vote in session.votes.items() if vote.client == client]
+        if client != LOCAL and len(own) >= self._votes_per_client:
+            del session.votes[own[0]]
+        return len(session.votes) < MOST_VOTERS
+
+    def _make_room(self, client: str) -> None:
+        own = [session for session in self._sessions.values() if session.client == client]
+        if client == LOCAL:
+            if len(own) >= MOST_LOCAL:
+                del self._sessions[min(own, key=lambda session: session.last_used).code]
+            return
+        if len(own) >= MOST_PER_CLIENT:
+            raise TooManySessions(is_own_limit=True)
+        if sum(session.client != LOCAL for session in self._sessions.values()) >= MOST_SESSIONS:
+            raise TooManySessions(is_own_limit=False)
+
+    def _find_led(self, class_key: str, client: str) -> ClassSession | None:
+        code, _, key = class_key.partition("-")
+        session = self._sessions.get(code)
+        if session is None or session.client != client:
+            return None
+        return session if secrets.compare_digest(session.key.encode(), key.encode()) else None
+
+    def _build_board(self, session: ClassSession) -> Board:
+        self._forget_absent(session)
+        groups, other_votes = _group_votes(session) if session.is_revealed else ((), 0)
+        present = len(set(session.last_seen) | set(session.votes))
+        return Board(session.posed, session.is_revealed, len(session.votes), present, groups, other_votes)
+
+    def _forget_absent(self, session: ClassSession) -> None:
+        limit = self._clock() - PRESENCE_SECONDS
+        session.last_seen = {voter: moment for voter, moment in session.last_seen.items() if moment > limit}
+
+    def _end_idle(self) -> None:
+        limit = self._clock() - IDLE_SECONDS
+        self._sessions = {code: session for code, session in self._sessions.items() if session.last_used >= limit}
+
+
+def _start_round(session: ClassSession, posed: PosedQuestion) -> None:
+    number = 0 if session.posed is None else session.posed.round + 1
+    session.posed = replace(posed, round=number)
+    session.is_revealed, session.votes = False, {}
+
+
+def _group_votes(session: ClassSession) -> tuple[tuple[VoteGroup, ...], int]:
+    """The votes for every choice; for a number those that read the same together, the commonest of them."""
+    assert session.posed is not None
+    question = session.posed.question
+    if question.choices:
+        counts = Counter(vote.value for vote in session.votes.values())
+        return tuple((k, counts[k], question.right(k)) for k in range(len(question.choices))), 0
+    values_by_text: dict[tuple[str, bool], list[float]] = {}
+    for vote in session.votes.values():
+        key = shown(vote.value, question.unit), question.right(vote.value)
+        values_by_text.setdefault(key, []).append(vote.value)
+    groups = sorted(values_by_text.items(), key=lambda item: (-len(item[1]), item[1][0]))
+    commonest = tuple((values[0], len(values), is_right) for (_, is_right), values in groups[:MOST_GROUPS])
+    return commonest, sum(len(values) for _, values in groups[MOST_GROUPS:])
+
+
+def _count_answers(question: Question, session: ClassSession) -> tuple[AnswerCount, ...]:
+    """Every choice, or every number that was given, with its votes."""
+    values = [vote.value for vote in session.votes.values()]
+    if question.choices:
+        counts = Counter(values)
+        return tuple((text, counts[k], question.right(k)) for k, text in enumerate(question.options))
+    answers = Counter((shown(value, question.unit), question.right(value)) for value in values)
+    return tuple((text, votes, is_right) for (text, is_right), votes in answers.most_common())
+
+
+def _create_word(letters: str, length: int) -> str:
+    return "".join(secrets.choice(letters) for _ in range(length))
