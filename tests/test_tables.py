@@ -14,6 +14,8 @@ PAGE, CHINESE = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in 
 #: Functions that return frames and are not for users, or another name for one that is on the page.
 INSIDE = {
     "Together.links": "as Trace.links",
+    "Catalog.to_frame": "columns differ: what exists, by name",
+    "Schedule.to_frame": "the columns of Schedule.transfers",
     "read_nccl_tests": "cs.load",
     "read_nccl_tests_json": "cs.load",
     "read_osu": "cs.load",

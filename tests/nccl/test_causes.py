@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from accuracy.tables import list_tables
 
 from collsim.nccl.model import links
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.skipif(not TABLES.is_dir(), reason="the published runs 
 
 @pytest.fixture(scope="module")
 def runs():
-    tables = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in sorted(TABLES.glob("cases*.csv"))]
+    tables = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in list_tables(TABLES, "cases")]
     return pd.concat(tables, ignore_index=True).fillna("")
 
 

@@ -149,7 +149,8 @@ def _compare_with_one_switch(
     fabric = _LinkLoads.measure(machine, src, dst, share)
     one_switch = _LinkLoads.measure(_without_lanes(machine), src, dst, share)
     slowdown, busiest = fabric.busy.max() / one_switch.busiest_port, int(np.argmax(fabric.busy))
-    hop_delay, lanes = max(0.0, fabric.latency - one_switch.latency), machine.router.fabric.lanes  # type: ignore[union-attr]
+    hop_delay = max(0.0, fabric.latency - one_switch.latency)
+    lanes = machine.router.fabric.lanes  # type: ignore[union-attr]
     rail_changes, hops = (0, 0) if lanes is None else (int(fabric.uphill.sum()), len(src))
     if slowdown <= _ROUNDING:
         return FabricCost(hop_delay=hop_delay, rail_changes=rail_changes, hops=hops)
