@@ -89,7 +89,6 @@ def _list(path: Any, where: Words, value: Any) -> list[Any]:
 
 
 # ---- the collective
-# --------------------------------------------------------------------------------------------------------------
 
 
 def _addresses(path: Any, data: dict[str, Any]) -> tuple[int, list[Address]]:
@@ -193,7 +192,6 @@ def _pairs(path: Any, sources: list[int], targets: list[int], ranks: int) -> Add
 
 
 # ---- the sends
-# -------------------------------------------------------------------------------------------------------------------
 
 
 class _Sends:

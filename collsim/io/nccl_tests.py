@@ -227,7 +227,6 @@ def _half_of(path: Any, where: Words, result: dict[str, Any], key: str, prefix: 
 
 
 # ---- out
-# --------------------------------------------------------------------------------------------------------------------
 
 
 def number(value: float, width: int) -> str:

@@ -53,7 +53,6 @@ def write_yaml(topology: Topology, path: Any) -> None:
 
 
 # ---- ASTRA-sim
-# ----------------------------------------------------------------------------------------------------------------
 
 
 def write_astra(topology: Topology, path: Any) -> None:
@@ -125,7 +124,6 @@ def _uniform(topology: Topology) -> tuple[float, float]:
 
 
 # ---- SimGrid
-# --------------------------------------------------------------------------------------------------------------------
 
 
 def write_simgrid(topology: Topology, path: Any, *, speed: str = "1Gf") -> None:
@@ -177,7 +175,6 @@ def _host(topology: Topology, endpoint: int) -> str:
 
 
 # ---- the registry
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def _looks_astra(head: str) -> bool:

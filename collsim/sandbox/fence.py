@@ -118,7 +118,6 @@ def places() -> tuple[str, ...]:
 
 
 # ---- inside
-# ------------------------------------------------------------------------------------------------------------------
 
 
 def shut_in(wanted: Walls, *, reading: Sequence[str] | None = None) -> None:

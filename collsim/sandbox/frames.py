@@ -63,7 +63,6 @@ def printable(told: str) -> str:
 
 
 # ---- how a job ended: what the process around it says, which no stranger's code reaches
-# ------------------------------------------------------------------------------------------------------------------
 
 _PART = 1 << 16  # what is read at once: an attempt that said too much is over by less than this
 _ENDED = struct.Struct("<qqq")  # which job, how it ended, bytes of frames

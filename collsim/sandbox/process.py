@@ -42,7 +42,6 @@ _PART = 1 << 16
 
 
 # ---- a fresh process
-# ------------------------------------------------------------------------------------------------------------------
 
 
 def boxed(
@@ -137,7 +136,6 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 # ---- a copy of this process
-# ------------------------------------------------------------------------------------------------------------------
 
 
 def apart(job: Job, limits: Limits, inside: Walls, reading: Sequence[str] | None = None) -> Ended:
@@ -307,7 +305,6 @@ def _how(status: int) -> int:
 
 
 # ---- here
-# ------------------------------------------------------------------------------------------------------------------
 
 
 def _here(job: Job, limits: Limits) -> Ended:

@@ -120,7 +120,6 @@ class Trace:
     begin: float = 0.0
 
     # ---- the figures
-    # -------------------------------------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
@@ -178,7 +177,6 @@ class Trace:
         )
 
     # ---- traffic
-    # -----------------------------------------------------------------------------------------------------------
 
     @cached_property
     def link_bytes(self) -> npt.NDArray[np.int64]:
@@ -288,7 +286,6 @@ class Trace:
         return usage_of(self.segments, require_link(link, self.topology), self._routes)
 
     # ---- tables
-    # ------------------------------------------------------------------------------------------------------------
 
     @property
     def links(self) -> pd.DataFrame:
@@ -379,7 +376,6 @@ class Trace:
         }
 
     # ---- why
-    # ---------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def bottleneck(self) -> Bottleneck | None:
@@ -465,7 +461,6 @@ class Trace:
         return views["close_gap"](self, **options)
 
     # ---- showing
-    # -----------------------------------------------------------------------------------------------------------
 
     def questions(self, seed: int = 0, **options: Any) -> Any:
         """Questions about this very run, with worked answers (`count`, `lang`)."""

@@ -71,7 +71,6 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, lang: str = "en") -
 
 
 # ---- the schedule
-# ------------------------------------------------------------------------------------------------------------
 
 
 def _lose(steps: list[Step], s: Schedule, random: Random) -> Text:
@@ -206,7 +205,6 @@ def _timed(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:
 
 
 # ---- the machine
-# -------------------------------------------------------------------------------------------------------------
 
 Outcome = tuple[Text, Text, Trace | None, CollsimError | None]
 

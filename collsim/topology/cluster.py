@@ -83,7 +83,6 @@ class ClusterRouter:
     chosen: dict[tuple[int, int], int | None] = field(default_factory=dict)
 
     # ---- sizes
-    # ---------------------------------------------------------------------------------------------------------------
 
     @property
     def _local_links(self) -> int:
@@ -156,7 +155,6 @@ class ClusterRouter:
         return np.array([self.nodes * len(self.machine.devices)], np.int32)
 
     # ---- what is broken
-    # ------------------------------------------------------------------------------------------------------
 
     def without(self, lost: npt.NDArray[np.bool_]) -> ClusterRouter:
         """The same with links (numbered as now) gone."""
@@ -216,7 +214,6 @@ class ClusterRouter:
         return gone, ShortestPaths(count, src[~gone], dst[~gone])
 
     # ---- routes
-    # --------------------------------------------------------------------------------------------------------------
 
     def columns(self, src: Longs, dst: Longs) -> list[Column]:
         """Routes between devices in nodes, hop by hop, for arrays of equal length. Raises NoWay."""
@@ -309,7 +306,6 @@ class ClusterRouter:
         return table
 
     # ---- one pair of local devices
-    # -------------------------------------------------------------------------------------------
 
     def _leg(self, key: tuple[int, ...], pair: int) -> Leg:
         if key not in self.legs:
@@ -471,7 +467,6 @@ class ClusterRouter:
         return None if out is None else (*into.links, *out.links)
 
     # ---- words
-    # ---------------------------------------------------------------------------------------------------------------
 
     def words(self, src: int, dst: int) -> str:
         """What nvidia-smi and NCCL call the way between two devices, and whether it is direct or staged."""

@@ -152,7 +152,6 @@ class _GroupsOfSwitches:
 
 
 # ---- builders: (nodes, cards per node, cable of a card, options) -> Fabric
-# ------------------------------------------------------
 
 
 @dataclass

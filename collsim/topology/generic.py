@@ -28,7 +28,6 @@ _TEACHING = "default of generic networks, a round teaching value (25 GB/s is the
 
 
 # ---- next hops: (device now, device to reach) -> next device
-# ---------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,6 @@ class Groups:
 
 
 # ---- the networks
-# ------------------------------------------------------------------------------------------------------------
 
 
 def ring(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
@@ -296,7 +294,6 @@ NETWORKS: MappingProxyType[str, Callable[..., Topology]] = MappingProxyType(
 
 
 # ---- making them
-# -----------------------------------------------------------------------------------------------------------
 
 
 def _network(

@@ -358,7 +358,6 @@ class Topology:
         return Sentence("helper {helper}", helper=endpoint - self.ranks)
 
     # ---- names
-    # -------------------------------------------------------------------------------------------------------------
 
     def device(self, name: str | int) -> int:
         """Number of a device by name or number. Raises TopologyError with the nearest names."""
@@ -398,7 +397,6 @@ class Topology:
         return int((node[s] != node[d]).sum())
 
     # ---- paths for people
-    # --------------------------------------------------------------------------------------------------
 
     def route(self, src: str | int, dst: str | int) -> list[Hop]:
         """The links that data cross from one rank (or device of a rank, by name) to another, in order.
@@ -428,7 +426,6 @@ class Topology:
         return explain(self, src, dst)
 
     # ---- what if
-    # -----------------------------------------------------------------------------------------------------------
 
     def with_helpers(
         self, count: int, on: HelperPlace = "host", ranks: Sequence[int] | Longs | None = None
@@ -487,7 +484,6 @@ class Topology:
         return scaled(self, kind, by)
 
     # ---- graphs
-    # ------------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
@@ -511,7 +507,6 @@ class Topology:
         return str(views["to_yaml"](self))
 
     # ---- showing
-    # -----------------------------------------------------------------------------------------------------------
 
     def draw(self, ax: Any = None, lang: str = "en") -> Any:
         """Draw the network: kinds of link by colour, bandwidth by width; beyond a few nodes a box stands for each.

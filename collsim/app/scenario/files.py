@@ -199,7 +199,6 @@ def _tabled(table: pd.DataFrame, entry: Format, by: str) -> tuple[str, bytes]:
 
 
 # ---- in
-# --------------------------------------------------------------------------------------------------------------------
 
 
 def suffixes() -> list[str]:

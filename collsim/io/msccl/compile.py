@@ -144,7 +144,6 @@ class _Memory:
 
 
 # ---- operations in the order of the steps
-# --------------------------------------------------------------------------------------
 
 
 def _operations(schedule: Schedule, memory: _Memory) -> Iterator[Operation]:
@@ -226,7 +225,6 @@ def _free(todo: list[Operation]) -> list[Operation]:
 
 
 # ---- thread blocks and dependencies
-# --------------------------------------------------------------------------------------------
 
 
 @dataclass

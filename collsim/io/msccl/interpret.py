@@ -258,7 +258,6 @@ class _Machine:
         return Sentence("chunk {chunk} of the {buffer} buffer", chunk=chunk, buffer=BUFFERS[buffer])
 
     # ---- what can be wrong
-    # --------------------------------------------------------------------------------------------------
 
     def require_finished(self) -> None:
         stuck = next((key for key, tb in self.blocks.items() if self.now[key] < len(tb.steps)), None)

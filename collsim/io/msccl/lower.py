@@ -51,7 +51,6 @@ def lower(program: Program, run: InterpretedRun) -> Schedule:
 
 
 # ---- slots
-# --------------------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -115,7 +114,6 @@ def _steps(program: Program) -> Iterator[tuple[int, Instruction]]:
 
 
 # ---- nodes and the order between them
-# --------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -367,7 +365,6 @@ class _Past:
 
 
 # ---- steps
-# ----------------------------------------------------------------------------------------------------------------------
 
 
 def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Schedule:

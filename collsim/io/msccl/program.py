@@ -135,7 +135,6 @@ def at(gpu: int, block: int | None = None, step: int | None = None) -> Sentence:
 
 
 # ---- reading
-# ----------------------------------------------------------------------------------------------------------------
 
 
 def parse(path: Any) -> Program:
@@ -313,7 +312,6 @@ class _Builder:
 
 
 # ---- writing
-# ----------------------------------------------------------------------------------------------------------------
 
 
 def write(program: Program, path: Any) -> None:

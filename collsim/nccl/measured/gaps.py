@@ -204,7 +204,6 @@ def _under(one: Hypothesis, run: MeasuredRun, links: LinkParameters) -> Any:
 
 
 # ---- what changes
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def _p2p_off(facts: Facts) -> Facts | None:

@@ -160,7 +160,6 @@ class Result(CheckedAnswer):
 
 
 # ---- judging
-# ---------------------------------------------------------------------------------------------------------------
 
 
 def judged(exercise: Exercise, made: Attempt) -> Result:

@@ -121,7 +121,6 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 # ---- one student
-# -----------------------------------------------------------------------------------------------------------
 
 
 def _graded(one: Submission, only: Sequence[str] | None, lang: str, limits: Limits) -> list[dict[str, Any]]:
@@ -184,7 +183,6 @@ def _verdict(
 
 
 # ---- the table
-# -------------------------------------------------------------------------------------------------------------
 
 
 def _row(

@@ -73,7 +73,6 @@ def _steps_text(count: int) -> Text:
 
 
 # ---- the schedule
-# -----------------------------------------------------------------------------------------------------------
 
 
 def steps(run: AskedRun, random: Random) -> Question | None:
@@ -229,7 +228,6 @@ def hot_endpoint(run: AskedRun, random: Random) -> Question | None:
 
 
 # ---- data
-# -------------------------------------------------------------------------------------------------------------------
 
 
 def contributions_after(run: AskedRun, random: Random) -> Question | None:
@@ -294,7 +292,6 @@ def _lacking(run: AskedRun, rank: int, chunk: int, after: int, goal: int) -> Tex
 
 
 # ---- links
-# ------------------------------------------------------------------------------------------------------------------
 
 
 def link_bytes(run: AskedRun, random: Random) -> Question | None:
@@ -385,7 +382,6 @@ def _why_hops(topology: Topology, route: Sequence[int]) -> Text:
 
 
 # ---- time
-# -------------------------------------------------------------------------------------------------------------------
 
 
 def doubling(run: AskedRun, random: Random) -> Question | None:

@@ -88,7 +88,6 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
 
 
 # ---- text to matrix
-# --------------------------------------------------------------------------------------------------------
 
 
 def _matrix(text: str, name: str) -> _Matrix:
@@ -220,7 +219,6 @@ def _complain_of_asymmetry(matrix: _Matrix) -> None:
 
 
 # ---- matrix to machine
-# -----------------------------------------------------------------------------------------------------
 
 
 def _seen(matrix: _Matrix) -> Seen:

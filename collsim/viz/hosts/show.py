@@ -72,7 +72,6 @@ def _sentence(call: Callable[[], str]) -> str:
 
 
 # ---- files
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def save(trace: Trace, path: Any, **options: Any) -> Path:

@@ -121,7 +121,6 @@ def _rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) -> _R
 
 
 # ---- columns
-# ---------------------------------------------------------------------------------------------------------------
 
 
 def _columns(inside: _Inside) -> None:
@@ -178,7 +177,6 @@ def _own_column(inside: _Inside, device: int) -> None:
 
 
 # ---- boxes and cables
-# ------------------------------------------------------------------------------------------------------
 
 
 def _boxes(inside: _Inside, left: float, rows: _Rows) -> None:

@@ -93,7 +93,6 @@ def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Stage
 
 
 # ---- generic networks
-# ------------------------------------------------------------------------------------------------------
 
 
 def arrange(what: Picture, facts: Facts = NO_FACTS) -> StageLayout:

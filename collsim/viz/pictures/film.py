@@ -183,7 +183,6 @@ class Film:
         return picture.resize(self.size, Image.Resampling.BOX)
 
     # ---- facts
-    # ---------------------------------------------------------------------------------------------------------------
 
     def _step_at(self, t: float) -> int:
         starts = self.made["steps"]["t0"]
@@ -235,7 +234,6 @@ class Film:
         return float(np.interp(at, along, path[:, 0])), float(np.interp(at, along, path[:, 1]))
 
     # ---- drawing
-    # -------------------------------------------------------------------------------------------------------------
 
     def _at(self, x: float, y: float) -> tuple[float, float]:
         return x * self.scale, y * self.scale + _HEAD * _FINE

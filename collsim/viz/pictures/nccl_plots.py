@@ -213,7 +213,6 @@ def crossover(found: Crossover, ax: Axes | None = None, lang: str = "en") -> Axe
 
 
 # ---- parts
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def _needs(table: Any, columns: set[str], maker: str) -> None:

@@ -287,7 +287,6 @@ def differences(comparison: Comparison, ax: Axes | None = None, lang: str = "en"
 
 
 # ---- parts
-# ----------------------------------------------------------------------------------------------------------------
 
 
 def _require(frame: pd.DataFrame, columns: set[str], maker: str) -> None:

@@ -53,7 +53,6 @@ def _join(a: str, b: str, between: str) -> str:
 
 
 # ---- what moves
-# ------------------------------------------------------------------------------------------------------------
 
 
 class Senders(NamedTuple):
@@ -450,7 +449,6 @@ def _after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pa
 
 
 # ---- how long it takes
-# -----------------------------------------------------------------------------------------------------
 
 
 def _how_long(trace: Trace, moment: Moment) -> Pair:

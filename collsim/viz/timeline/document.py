@@ -152,7 +152,6 @@ _plain = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", 
 
 
 # ---- columns to text
-# -------------------------------------------------------------------------------------------------------------------
 
 
 def _listed(made: Any) -> Any:
@@ -183,7 +182,6 @@ def _column(numbers: npt.NDArray[Any]) -> str:
 
 
 # ---- parts
-# -----------------------------------------------------------------------------------------------------------------
 
 
 def _too_many(trace: Trace) -> CollsimError:

@@ -119,7 +119,6 @@ def _play(timeline: dict[str, Any], ident: str) -> None:
 
 
 # ---- headline
-# -------------------------------------------------------------------------------------------------------------------
 
 
 def _headline(shown: Outcome) -> None:
@@ -150,7 +149,6 @@ def _why(shown: Outcome) -> str:
 
 
 # ---- tables
-# --------------------------------------------------------------------------------------------------------------------
 
 
 def _tables(shown: Outcome, choice: Choice) -> None:

@@ -152,7 +152,6 @@ ADDRESS = PageAddress(Selection(), WORDS, _agree, _adapt)
 
 
 # ---- runs
-# --------------------------------------------------------------------------------------------------------------------
 
 
 def run_of(shown: Selection) -> MeasuredRun:

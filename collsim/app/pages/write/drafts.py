@@ -133,7 +133,6 @@ def topology(draft: Draft) -> cs.Topology:
 
 
 # ---- address
-# ---------------------------------------------------------------------------------------------------------------------
 
 
 def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Draft:

@@ -84,7 +84,6 @@ def _play(draft: Draft, shown: Verdict) -> None:
 
 
 # ---- controls
-# -------------------------------------------------------------------------------------------------------------------
 
 
 def _controls(draft: Draft) -> Draft:
@@ -123,7 +122,6 @@ def _place(current: str) -> str:
 
 
 # ---- verdict
-# --------------------------------------------------------------------------------------------------------------------
 
 
 def _verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) -> None:
@@ -205,7 +203,6 @@ def _diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
 
 
 # ---- the run
-# --------------------------------------------------------------------------------------------------------------------
 
 
 def _player(draft: Draft, sent: dict[str, Any] | None) -> None:
