@@ -65,6 +65,25 @@ def test_a_refused_page_says_so_and_tries_again_by_itself(full, language, monkey
     assert say(language, "server.busy") not in words(at)
 
 
+def refused(seconds) -> None:
+    import time
+
+    import streamlit as st
+
+    from collsim.app.shell import session
+
+    st.session_state["runs"] = st.session_state.get("runs", 0) + 1
+    if st.session_state["runs"] == 1:
+        st.session_state["rerun_refused_at"] = time.monotonic() - seconds
+        session._show_refusal()
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [(0.0, 1), (RETRY, 2)])
+def test_the_sentence_runs_the_page_again_once_it_has_stood_for_a_while(seconds, runs):
+    at = AppTest.from_function(refused, args=(seconds,)).run()
+    assert at.session_state["runs"] == runs
+
+
 def test_what_a_control_calls_is_refused_in_the_same_way(full, monkeypatch):
     shown, calls = [], []
     monkeypatch.setattr(session.st, "toast", shown.append)
