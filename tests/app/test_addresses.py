@@ -128,7 +128,7 @@ def test_a_comparison_under_way_says_what_is_compared_and_where_the_charts_will_
 )
 def test_what_has_no_bytes_or_too_much_of_everything_gets_a_sentence_and_a_page(page, query, says):
     at = opened(page, query)
-    said = " ".join(messages(at))
+    said = " ".join(messages(at)).replace("\N{NO-BREAK SPACE}", " ")
     assert says in said
     assert not any(ours in said for ours in OURS)
     assert len(at.get("html")) > 5
