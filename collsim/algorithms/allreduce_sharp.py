@@ -23,7 +23,7 @@ from collsim.schedule import copy, pipeline_chunks, reduce
     ),
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,
-    helpers_on="fabric",
+    helpers_on="switch",
     most_ranks=2**20,
     phases=("reduce", "broadcast"),
 )

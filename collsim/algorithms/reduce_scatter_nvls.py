@@ -24,7 +24,7 @@ from collsim.schedule import copy, reduce
     ),
     chunks=lambda n: n,
     helpers=lambda n: 1,
-    helpers_on="nvswitch",
+    helpers_on="switch",
 )
 def reduce_scatter_nvls(n):
     rank, block = (a.ravel() for a in np.indices((n, n)))

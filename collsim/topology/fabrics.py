@@ -39,7 +39,6 @@ class Fabric:
         between: routes between switches.
         lanes: (cards per node,) rail or plane of each card; None where any card reaches any other alike.
         separate: True where lanes are not joined to each other at all.
-        sharp: do its switches reduce (SHARP)?
     """
 
     name: str
@@ -51,7 +50,6 @@ class Fabric:
     between: SwitchRoute
     lanes: tuple[int, ...] | None = None
     separate: bool = False
-    sharp: bool = False
 
     @property
     def ports(self) -> int:

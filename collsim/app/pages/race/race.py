@@ -23,7 +23,6 @@ from ...scenario.choice import (
     dropped,
     filed,
     has_shape,
-    may_reduce,
     networks,
     own_options,
     played_collectives,
@@ -182,10 +181,7 @@ def _where(one: Choice, n: int) -> Choice:
     if has_shape(place):
         shapes = list(dict.fromkeys([*([one.shape] if one.shape else []), *SHAPES[place]]))
         return replace(one, shape=choose(f"r_shape{n}", t("shape"), _texts(shapes), one.shape or shapes[0]))
-    one = replace(one, ranks=number(f"r_ranks{n}", one.ranks, 1, MOST_RANKS, t("ranks")))
-    if may_reduce(place):
-        return replace(one, reduces=switch(f"r_reduces{n}", one.reduces, t("reduces"), t("reduces.help")))
-    return one
+    return replace(one, ranks=number(f"r_ranks{n}", one.ranks, 1, MOST_RANKS, t("ranks")))
 
 
 def _switches(one: Choice, n: int) -> dict[str, Any]:
