@@ -30,7 +30,7 @@ TESTS = (
     "tests/sweep/test_plan.py",
     "tests/simulate/test_event_answers.py",
     "tests/topology/files/test_yaml.py",
-    "tests/app/test_votes.py",
+    "tests/app/test_class_sessions.py",
     "tests/app/server",
 )
 #: What uv says where it reaches nobody; anything else that goes wrong is a fault of ours.

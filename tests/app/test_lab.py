@@ -120,7 +120,7 @@ def drawn_step(at):
 
 
 def test_the_sheet_of_a_step_predicts_every_bucket_size_and_starts_nothing(monkeypatch):
-    monkeypatch.setattr(cs, "training_step_for_real", lambda *_, **__: pytest.fail("started"), raising=False)
+    monkeypatch.setattr(cs.lab, "training_step_for_real", lambda *_, **__: pytest.fail("started"), raising=False)
     document = drawn_step(opened(sheet="step", ranks="4", layers="4", backward="20ms"))
     assert "measured" not in document
     assert [one["nbytes"] for one in document["sizes"]] == [2**17, 2**18, 2**19, 2**20]
@@ -174,7 +174,7 @@ def test_script_and_command_of_a_step_ask_for_the_same(split, monkeypatch):
         asked.append(([(one.tensors, one.handed) for one in model.layers], ranks, options))
         raise cs.CollsimError("enough")
 
-    monkeypatch.setattr(cs, "training_step_for_real", remembered, raising=False)
+    monkeypatch.setattr(cs.lab, "training_step_for_real", remembered)
     choice = LabChoice(ranks=4, nbytes="64KiB", repeat=3, sheet="step", backward="4ms", slow=1, split=split)
     with pytest.raises(cs.CollsimError, match="enough"):
         exec(page.script(choice), {})
@@ -196,7 +196,7 @@ def test_the_script_of_a_step_asks_for_the_step_that_the_page_runs(monkeypatch):
     def remembered(model, ranks, **options):
         asked.append((model.layers, {"ranks": ranks} | options))
 
-    monkeypatch.setattr(cs, "training_step_for_real", remembered, raising=False)
+    monkeypatch.setattr(cs.lab, "training_step_for_real", remembered)
     choice = LabChoice(ranks=3, nbytes="64KiB", repeat=3, sheet="step", layers=4, backward="4ms", slow=1)
     with pytest.raises(AttributeError):  # of the table of what was not run
         exec(page.script(choice), {})

@@ -58,7 +58,7 @@ def test_answers_do_not_always_stand_in_the_same_place():
 
 
 def run_of(n):
-    network = cs.topology.switch(n, reduces=True, bandwidth="25GB/s", alpha="1us")
+    network = cs.topology.switch(n, bandwidth="25GB/s", alpha="1us")
     return cs.simulate(cs.schedule("allreduce_ring", ranks=n), network, "16MiB")
 
 

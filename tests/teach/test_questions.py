@@ -13,7 +13,7 @@ from collsim.teach.questions.question import Question
 
 def run(name="allreduce_ring", n=8, nbytes="64MiB", **options):
     return cs.simulate(
-        cs.schedule(name, ranks=n, **options), cs.topology.switch(n, reduces=True, bandwidth="25GB/s", alpha="1us"), nbytes
+        cs.schedule(name, ranks=n, **options), cs.topology.switch(n, bandwidth="25GB/s", alpha="1us"), nbytes
     )
 
 
