@@ -171,7 +171,7 @@ def test_script_and_command_of_a_step_ask_for_the_same(split, monkeypatch):
     asked = []
 
     def remembered(model, ranks, **options):
-        asked.append(([(one.tensors, one.handed) for one in model.layers], ranks, options))
+        asked.append(([(one.tensors, one.outputs) for one in model.layers], ranks, options))
         raise cs.CollsimError("enough")
 
     monkeypatch.setattr(cs.lab, "training_step_for_real", remembered)
