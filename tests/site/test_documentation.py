@@ -203,7 +203,7 @@ def test_the_site_asks_nothing_of_the_network_and_every_link_in_it_leads_somewhe
 
 def test_the_site_says_what_the_docstrings_say_in_both_languages(site):
     said = (site / "reference" / "units.html").read_text("utf-8")
-    assert "Raises CollsimError for a bare" in said
+    assert "more than 1 EiB, or ambiguous as" in said
     assert "cs.units.parse_bytes" in said
     assert "十分钟入门" in (site / "zh" / "tutorial.html").read_text("utf-8")
     found = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
