@@ -26,7 +26,7 @@ def accuracy(
     """Hold the NCCL model against a table of measurements; says where it is wrong, the misses first."""
     found = cs.nccl.evaluate_accuracy(cases, measured, out)
     if as_json:
-        print_json({name: getattr(found, name) for name in ("cases", "effects", "failed", "notes")})
+        print_json({name: getattr(found, name) for name in ("cases", "effects", "failures", "notes")})
     else:
         print(found)
 
