@@ -140,7 +140,7 @@ class Schedule:
         )
 
     def __hash__(self) -> int:
-        return hash(self._identity)
+        return hash((self.name, self.collective, self.ranks, self.endpoints, self.chunks, self.slots))
 
     @property
     def _identity(self) -> tuple[object, ...]:

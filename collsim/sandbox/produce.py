@@ -95,6 +95,8 @@ def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
             )
         elif file == _SCHEDULE and caller is not None and not caller.f_code.co_filename.startswith(_PACKAGE):
             name = running.f_code.co_name
+            if name == "__hash__":  # of the entry's own result, in a weak dictionary; it tells nothing of the steps
+                return
             borrowed.append(
                 Sentence("{name}() reads a schedule that was made before; write the steps yourself", name=name)
             )

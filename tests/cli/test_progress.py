@@ -143,7 +143,8 @@ def in_a_terminal(command):
 
 
 def test_a_bar_is_shown_in_a_terminal_only_or_where_it_is_asked_for(monkeypatch):
-    assert "numbers of ranks/s" in in_a_terminal(COMMAND)
+    at_once = "import collsim.bar, collsim.cli; collsim.bar._DELAY = 0; collsim.cli.app()"
+    assert "numbers of ranks/s" in in_a_terminal([sys.executable, "-c", at_once, *COMMAND[3:]])
     quiet = subprocess.run(COMMAND, capture_output=True, text=True, check=True)
     assert quiet.stderr == ""
     monkeypatch.setattr("collsim.bar._DELAY", 0.0)
