@@ -20,7 +20,7 @@ from pathlib import Path
 from traceback import walk_tb
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 from .catalog import Catalog, Row
 from .collective import collective as find_collective
@@ -36,7 +36,8 @@ from .errors import (
 )
 from .plugins import into, named_things
 from .plugins import load as load_plugins
-from .schedule import HELPERS_ON, Schedule, Step, freeze
+from .schedule import Schedule, Step, freeze
+from .steps import HELPER_PLACES, HelperPlace
 from .topology.network import usual_channels
 from .units import parse_count
 
@@ -88,7 +89,7 @@ class Algorithm:
     says: tuple[str, str]
     chunks: Claim | None = None
     helpers: Claim | None = None
-    helpers_on: Literal["host", "switch"] = "host"
+    helpers_on: HelperPlace = "host"
     ranks: Callable[[int], Words | None] | None = None
     cost: Claim | None = None
     formula: str = ""
@@ -145,7 +146,7 @@ class Algorithm:
         made = replace(made, slots=max(made.slots, kind.slots(made.chunks)))
         hidden = _BUILT_IN.keys() & _REGISTRY.users()  # a hierarchy finds its parts by name
         if is_from_package(self) and not hidden:
-            _FROM_PACKAGE.add(made)
+            _note_package(made)
         return made
 
     def _told(self, n: int, error: CollsimError) -> CollsimError:
@@ -346,8 +347,8 @@ class AlgorithmRegistry(MutableMapping[str, Algorithm]):
 
 
 _REGISTRY = AlgorithmRegistry()
-#: Schedules that the package's own algorithms made, for as long as somebody holds them.
-_FROM_PACKAGE: WeakSet[Schedule] = WeakSet()
+#: Schedules that the package's own algorithms made, by identity: to compare their contents would take long.
+_FROM_PACKAGE: dict[int, ref[Schedule]] = {}
 
 
 def is_from_package(entry: Algorithm) -> bool:
@@ -357,7 +358,14 @@ def is_from_package(entry: Algorithm) -> bool:
 
 def is_made_by_package(schedule: Schedule) -> bool:
     """Was this very schedule made by one of the package's own algorithms, without any part of a user's?"""
-    return schedule in _FROM_PACKAGE
+    known = _FROM_PACKAGE.get(id(schedule))
+    return known is not None and known() is schedule
+
+
+def _note_package(schedule: Schedule) -> None:
+    """Remember who made a schedule, for as long as somebody holds it."""
+    key = id(schedule)
+    _FROM_PACKAGE[key] = ref(schedule, lambda _: _FROM_PACKAGE.pop(key, None))
 
 
 def built_in(package: str, names: Iterable[str]) -> None:
@@ -388,7 +396,7 @@ def algorithm(
     says: tuple[str, str] = ("", ""),
     chunks: Claim | None = None,
     helpers: Claim | None = None,
-    helpers_on: Literal["host", "switch"] = "host",
+    helpers_on: HelperPlace = "host",
     ranks: Callable[[int], Words | None] | None = None,
     cost: Claim | None = None,
     formula: str = "",
@@ -403,8 +411,9 @@ def algorithm(
     Args:
         steps, sent: what it claims to cost, as functions of n and of those options they name; tests hold them to it.
         chunks: number of chunks as a function; without it, the largest slot used plus one.
-        helpers, helpers_on: number of endpoints beyond the ranks, and what they are: a `host`, or a `switch` that
-        reduces. ranks: returns why a number of ranks is not possible, or None.
+        helpers, helpers_on: number of endpoints beyond the ranks, and what they are: a `host`, or a switch that
+            reduces: the `nvswitch` of each node, the one `fabric` switch between nodes, or any `switch`.
+        ranks: returns why a number of ranks is not possible, or None.
         cost, formula, network, when: its price and when to use it; see `Algorithm`.
         most_ranks: refuse more, before memory runs out: most algorithms move n chunks at each of n ranks. With
         `repeat`, or a few
@@ -412,7 +421,7 @@ def algorithm(
         phases: names of the part that adds and of the part that copies, where it has both; see `Algorithm`.
     """
     find_collective(collective)
-    require_word("helpers_on", helpers_on, HELPERS_ON)
+    require_word("helpers_on", helpers_on, HELPER_PLACES)
     most_ranks = parse_count(most_ranks, "most_ranks")
     _require_functions(steps=steps, sent=sent, chunks=chunks, helpers=helpers, ranks=ranks, cost=cost)
     if name is not None and not isinstance(name, str):

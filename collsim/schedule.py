@@ -20,7 +20,20 @@ import numpy.typing as npt
 
 from .errors import ScheduleError, Sentence, Words, require_word
 from .limits import Extent, find_row_limit, require_extent
-from .steps import COLUMNS, Step, copy, each_single, joined, pipeline_chunks, reduce, repeat, reverse, together
+from .steps import (
+    COLUMNS,
+    HELPER_PLACES,
+    HelperPlace,
+    Step,
+    copy,
+    each_single,
+    joined,
+    pipeline_chunks,
+    reduce,
+    repeat,
+    reverse,
+    together,
+)
 from .units import parse_count
 
 if TYPE_CHECKING:
@@ -42,9 +55,6 @@ __all__ = [
 
 #: What the rooms above put in, so that a schedule can show itself in a notebook.
 views: dict[str, Callable[..., Any]] = {}
-
-#: What helpers are: hosts that hold data (a parameter server), or switches that reduce.
-HELPERS_ON = ("host", "switch")
 
 #: One row per transfer: chunk is the slot read at src, into the slot written at dst.
 TRANSFER = np.dtype(
@@ -74,8 +84,8 @@ class Schedule:
         (rows of
             `transfers`) instead of after those of earlier steps on its channel. None for most; imported schedules carry
             them.
-        helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a `switch` that
-        reduces.
+        helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a switch that reduces:
+            the `nvswitch` of each node, the `fabric` switch between nodes, or any `switch`.
         meant: the right schedule that this is a broken copy of, where that is known (`teach.break_it`).
     """
 
@@ -88,7 +98,7 @@ class Schedule:
     patterns: tuple[Step, ...]
     root: int = 0
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    helpers_on: str = "host"
+    helpers_on: HelperPlace = "host"
     depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
     meant: Schedule | None = None
 
@@ -358,7 +368,7 @@ def freeze(
     helpers: int = 0,
     root: int = 0,
     options: Mapping[str, Any] | None = None,
-    helpers_on: str = "host",
+    helpers_on: HelperPlace = "host",
 ) -> Schedule:
     """Check steps and make a Schedule of them.
 
@@ -366,7 +376,8 @@ def freeze(
         steps: `Step`s, or lists of `Step`s that happen at the same moment; empty ones are dropped.
         chunks: pieces of the buffer; when None, the largest slot used plus one, rounded up to a multiple of `block`.
         slots: slots per endpoint; when None, as many as are used.
-        helpers, helpers_on: endpoints beyond the ranks, and what they are: a `host` or a `switch`.
+        helpers, helpers_on: endpoints beyond the ranks, and what they are: a `host`, or a switch that reduces
+            (`nvswitch`, `fabric`, or any `switch`).
 
     Raises ScheduleError (step, rank, chunk named) for an index out of range, a send to itself, or two transfers into
     one slot in one step of which one is a copy.
@@ -376,7 +387,7 @@ def freeze(
     if root >= ranks:
         why = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
         raise ScheduleError(why, root=root, n=ranks, last=ranks - 1)
-    require_word("helpers_on", helpers_on, HELPERS_ON)
+    require_word("helpers_on", helpers_on, HELPER_PLACES)
     label = f"{name}({ranks})"
     endpoints = ranks + helpers
     patterns = tuple(_collect(label, steps))

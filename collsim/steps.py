@@ -10,12 +10,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import ScheduleError, format_value
+
+#: What a helper endpoint is: a host of its own (a parameter server), the NVSwitch of a node (NVLS), the switch between
+#: the nodes (SHARP), or either of these switches.
+HelperPlace: TypeAlias = Literal["host", "switch", "nvswitch", "fabric"]
+HELPER_PLACES: tuple[HelperPlace, ...] = ("host", "switch", "nvswitch", "fabric")
 
 Ints = npt.NDArray[np.int32]
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")

@@ -133,10 +133,10 @@ OF_NCCL = [
 OF_COMPARE = [
     ("allreduce", Run("", "dgx-a100", nodes=2), "256MiB", "winner", "allreduce_double_binary_tree"),
     ("allreduce", Run("", "dgx-a100", nodes=2), "1KiB", "winner", "allreduce_sharp"),
-    ("allreduce", Run("", "dgx-h100"), "1GiB", "winner", "allreduce_sharp"),
+    ("allreduce", Run("", "dgx-h100"), "1GiB", "winner", "allreduce_nvls"),
     ("allreduce", Run("", "dgx-h100"), "1GiB", "chosen", "1 x 64"),
     ("broadcast", Run("", "dgx-a100"), "64MiB", "winner", "broadcast_double_binary_tree"),
-    ("allreduce", Run("", "switch", ranks=8), "64MiB", "winner", "allreduce_sharp"),
+    ("allreduce", Run("", "switch", ranks=8), "64MiB", "winner", "allreduce_halving_doubling"),
     ("allgather", Run("", "pcie-8gpu"), "64MiB", "winner", "allgather_hierarchical"),
 ]
 

@@ -304,9 +304,9 @@ def test_helpers_have_names_of_their_own():
 
 def test_a_schedule_says_what_its_helpers_are():
     assert cs.schedule("allreduce_parameter_server", ranks=2, server="helper").helpers_on == "host"
-    assert cs.schedule("allreduce_sharp", ranks=2).helpers_on == "switch"
+    assert cs.schedule("allreduce_sharp", ranks=2).helpers_on == "fabric"
     both = cs.schedule("reduce_scatter_nvls", ranks=4) + cs.schedule("allgather_ring", ranks=4)
-    assert (both.helpers_on, both.endpoints) == ("switch", 5)
+    assert (both.helpers_on, both.endpoints) == ("nvswitch", 5)
     cs.verify(both)
 
 

@@ -24,7 +24,7 @@ from collsim.schedule import copy
     ),
     chunks=lambda n: n,
     helpers=lambda n: 1,
-    helpers_on="switch",
+    helpers_on="nvswitch",
 )
 def allgather_nvls(n):
     r = np.arange(n)

@@ -25,7 +25,7 @@ from collsim.trees import nodes_of
     when=("A reducing network switch and one NIC per node.", "网络交换机能归约、且每节点只有一块网卡时。"),
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,
-    helpers_on="switch",
+    helpers_on="fabric",
     phases=("reduce", "broadcast"),
 )
 def allreduce_collnet_chain(n, chunks=1, per_node=8, topology=None):

@@ -26,7 +26,7 @@ from collsim.trees import nodes_of
         "网络能归约、NVSwitch 节点内每个 GPU 有一块网卡时：每张网卡只传 S/g。",
     ),
     helpers=lambda n: 1,
-    helpers_on="switch",
+    helpers_on="fabric",
     phases=("reduce", "broadcast"),
 )
 def allreduce_collnet_direct(n, per_node=8, topology=None):

@@ -31,7 +31,7 @@ def _load(n, c):
     ),
     chunks=lambda n, chunks: n * chunks,
     helpers=lambda n: 1,
-    helpers_on="switch",
+    helpers_on="nvswitch",
     phases=("reduce", "broadcast"),
 )
 def allreduce_nvls(n, chunks=1):

@@ -38,7 +38,7 @@ def _sent(n, per_node, topology):
         "许多带 NVSwitch 的节点：节点间步数少，节点内 NVLink 流量减半。",
     ),
     helpers=lambda n, per_node, topology: nodes_of(n, per_node, topology),
-    helpers_on="switch",
+    helpers_on="nvswitch",
     phases=("reduce", "broadcast"),
 )
 def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):

@@ -23,7 +23,7 @@ from collsim.schedule import copy, pipeline_chunks, reduce
     ),
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,
-    helpers_on="switch",
+    helpers_on="fabric",
     most_ranks=2**20,
     phases=("reduce", "broadcast"),
 )

@@ -24,7 +24,7 @@ from collsim.schedule import copy, reduce
     ),
     chunks=lambda n: n,
     helpers=lambda n: 1,
-    helpers_on="switch",
+    helpers_on="nvswitch",
 )
 def reduce_scatter_nvls(n):
     rank, block = (a.ravel() for a in np.indices((n, n)))

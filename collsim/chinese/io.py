@@ -52,8 +52,8 @@ SAID = {
         "{label} 有 {transfers:,} 次传输；limit={limit:,}；较少的 rank 也能说明同样的内容"
     ),
     # collsim's own CSV and JSON
-    "name and collective are texts, options an object, helpers_on 'host' or 'switch'": (
-        "name 和 collective 应为文本，options 应为对象，helpers_on 应为 'host' 或 'switch'"
+    "name and collective are texts, options an object, helpers_on one of {known}": (
+        "name 和 collective 应为文本，options 应为对象，helpers_on 应为 {known} 之一"
     ),
     "chunks={chunks} is not a multiple of ranks={ranks}, which {what} needs": (
         "chunks={chunks} 不是 ranks={ranks} 的倍数，而 {what} 需要"

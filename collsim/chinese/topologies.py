@@ -148,11 +148,29 @@ SAID = {
     ),
     "{name} has no switch that reduces or multicasts: NVLink SHARP needs NVSwitch of the third generation "
     "(dgx-h100 and later)": "{name} 没有能做归约或多播的交换机：NVLink SHARP 需要第三代 NVSwitch（dgx-h100 及以后）",
-    "{count} reducing switches have no place on {nodes} × {name}: it takes one NVSwitch per node (NVLS) or one "
-    "InfiniBand switch that joins all nodes (SHARP, fabric='switch')": (
-        "{nodes} × {name} 放不下 {count} 台做归约的交换机：需要每个节点一台 NVSwitch（NVLS），或一台连接所有节点的 "
-        "InfiniBand 交换机（SHARP，fabric='switch'）"
+    "an NVSwitch reduces only for the GPUs of its own node, and these ranks are on {nodes} × {name}; "
+    "allreduce_nvls_tree has a switch for each node, allreduce_sharp the switch between the nodes": (
+        "NVSwitch 只为本节点的 GPU 做归约，而这些 rank 在 {nodes} × {name} 上；allreduce_nvls_tree "
+        "在每个节点用一台交换机，allreduce_sharp 用节点之间的交换机"
     ),
+    "{nodes} × {name} has no network switch that reduces: SHARP needs one InfiniBand switch of HDR or later that joins "
+    "several nodes (nodes=2, nic='ib-hdr', fabric='switch')": (
+        "{nodes} × {name} 没有能做归约的网络交换机：SHARP 需要一台连接多个节点的 HDR 或更新的 InfiniBand 交换机"
+        "（nodes=2、nic='ib-hdr'、fabric='switch'）"
+    ),
+    "{name} does not say that a switch of it reduces; NVLS needs an NVSwitch of the third generation (dgx-h100 and "
+    "later) and SHARP an InfiniBand switch of HDR or later; of a generic network say it: switch({ranks}, "
+    "reduces=True)": (
+        "{name} 没有说明它的交换机能做归约；NVLS 需要第三代 NVSwitch（dgx-h100 及以后），SHARP 需要 HDR 或更新的 "
+        "InfiniBand 交换机；对通用网络请直接说明：switch({ranks}, reduces=True)"
+    ),
+    "{name} has {switches} switches that reduce, for {count} reducing helpers; say which one reduces": (
+        "{name} 有 {switches} 台做归约的交换机，而辅助端点有 {count} 个；请指明由哪一台做归约"
+    ),
+    "node {node!r}: reduces={value!r}; reduces=True is for a switch (kind='switch' or 'nvswitch')": (
+        "节点 {node!r}：reduces={value!r}；reduces=True 只用于交换机（kind='switch' 或 'nvswitch'）"
+    ),
+    "switch(reduces={reduces!r}): give True or False": "switch(reduces={reduces!r})：请给出 True 或 False",
     "{name} has no place for a helper endpoint such as a parameter server: no device of it has a free port; let a "
     "rank serve (server='rank'), or use switch({n}), where a server gets a cable of its own": (
         "{name} 没有放参数服务器之类辅助端点的位置：没有设备有空闲端口；请让 rank 兼任服务器（server='rank'），或用 "

@@ -21,7 +21,8 @@ import numpy as np
 from ..collective import collective as find_collective
 from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import MOST_ELEMENTS, guard_json, parse_whole_number, read_text, refuse, write_text
-from ..schedule import HELPERS_ON, MOST_CHANNEL, Schedule, Step, freeze
+from ..schedule import MOST_CHANNEL, Schedule, Step, freeze
+from ..steps import HELPER_PLACES
 from .formats import Format, register
 
 COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel", "after")
@@ -47,9 +48,11 @@ def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
         not isinstance(name, str)
         or not isinstance(what, str)
         or not isinstance(options, dict)
-        or helpers_on not in HELPERS_ON
+        or helpers_on not in HELPER_PLACES
     ):
-        refuse(path, "", "name and collective are texts, options an object, helpers_on 'host' or 'switch'")
+        known = ", ".join(HELPER_PLACES)
+        message = "name and collective are texts, options an object, helpers_on one of {known}"
+        refuse(path, "", message, known=known)
     ranks = parse_whole_number(path, "", "ranks", facts.get("ranks"), 1, 2**24)
     endpoints = parse_whole_number(path, "", "endpoints", facts.get("endpoints", ranks), ranks, 2**25)
     chunks = None if facts.get("chunks") is None else parse_whole_number(path, "", "chunks", facts["chunks"], 1, 2**27)

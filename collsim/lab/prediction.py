@@ -15,9 +15,10 @@ from .ranks.network import ImitatedNetwork
 _UNPACED = 1e12  # B/s where nothing is paced: bytes cost nothing beside messages
 
 
-def imitated(ranks: int, alpha: float, bandwidth: float | None) -> Topology:
-    """The network that the ranks imitate, as a topology: a cable to a switch and one back, half of alpha on each."""
-    return switch(ranks, bandwidth=bandwidth or _UNPACED, alpha=alpha / 2)
+def imitated(ranks: int, alpha: float, bandwidth: float | None, reduces: bool = False) -> Topology:
+    """The network that the ranks imitate, as a topology: a cable to a switch and one back, half of alpha on each;
+    `reduces`: processes beside the ranks stand for a switch that reduces."""
+    return switch(ranks, bandwidth=bandwidth or _UNPACED, alpha=alpha / 2, reduces=reduces)
 
 
 def predict(
@@ -32,7 +33,8 @@ def predict(
     eager: bool = True,
 ) -> Trace:
     """The event engine's Trace of it, under the rule of sending that the ranks follow."""
-    topology = imitated(schedule.ranks, alpha, bandwidth)
+    reduces = schedule.endpoints > schedule.ranks and schedule.helpers_on != "host"
+    topology = imitated(schedule.ranks, alpha, bandwidth, reduces)
     return simulate(schedule, topology, nbytes, dtype, "event", late=late or {}, slow=slow or {}, eager=eager)
 
 

@@ -67,7 +67,7 @@ class StepPlan:
 
     def _places(self, plan: Schedule, group: tuple[int, ...]) -> tuple[int, ...]:
         """Ranks are where they are; helpers of one kind are the same for all collectives, behind the ranks."""
-        first = self.step.ranks + (self._servers if plan.helpers_on == "switch" else 0)
+        first = self.step.ranks + (self._servers if plan.helpers_on != "host" else 0)
         return *group, *(first + number for number in range(plan.endpoints - plan.ranks))
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..dtypes import find_itemsize
 from ..errors import CollsimError
 from ..schedule import Schedule
+from ..steps import HelperPlace
 from ..topology import Topology
 from ..units import parse_bytes
 from .conditions import conditions, moment
@@ -22,6 +23,8 @@ from .plan import Job, flow_job, pause_job, schedule_job, schedule_shape
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+#: Helpers on switches: how many, on which kind, and the ranks that they serve.
+_Helpers: TypeAlias = tuple[int, HelperPlace, tuple[int, ...] | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,32 +126,32 @@ class Places:
     """Where the helpers of several schedules sit that may run at the same time.
 
     Attributes:
-        topology: with all of them. hosts: the first endpoint of those on hosts, which all share.
-        switches: the first endpoint of those on switches, by how many they are and the ranks that they serve.
+        topology: with all of them.
+        hosts: the first endpoint of those on hosts, which all share.
+        switches: the first endpoint of those on switches.
     """
 
     topology: Topology
     hosts: int
-    switches: dict[tuple[int, tuple[int, ...] | None], int]
+    switches: dict[_Helpers, int]
 
     @classmethod
     def of(cls, topology: Topology, placed: Sequence[tuple[Schedule, tuple[int, ...] | None]]) -> Places:
         """Places for schedules, each on ranks of the topology (its first ones where None). Raises TopologyError where a
         helper has no place."""
-        hosts, served = 0, dict[tuple[int, tuple[int, ...] | None], Ints]()
+        hosts, served = 0, dict[_Helpers, Ints]()
         for schedule, ranks in placed:
             many = schedule.endpoints - schedule.ranks
-            if many and schedule.helpers_on == "switch":
-                if (many, ranks) not in served:
+            if many and schedule.helpers_on != "host":
+                key: _Helpers = many, schedule.helpers_on, ranks
+                if key not in served:
                     listed = np.arange(schedule.ranks) if ranks is None else ranks
-                    wide = topology.with_helpers(many, "switch", listed)
-                    if len(wide.devices) > len(topology.devices):  # no switch here that reduces: hosts do it
-                        return cls._on_hosts(topology, placed)
-                    served[many, ranks] = wide.endpoint_device[topology.ranks :][:many]
+                    wide = topology.with_helpers(many, schedule.helpers_on, listed)
+                    served[key] = wide.endpoint_device[topology.ranks :][:many]
             else:
                 hosts = max(hosts, many)
         wide, first = topology.with_helpers(hosts), topology.ranks + hosts
-        devices, switches, known = [wide.endpoint_device[:first]], {}, dict[bytes, int]()
+        devices, switches, known = [wide.endpoint_device[:first]], dict[_Helpers, int](), dict[bytes, int]()
         for key, own in served.items():
             if own.tobytes() not in known:
                 known[own.tobytes()] = first
@@ -157,15 +160,10 @@ class Places:
             switches[key] = known[own.tobytes()]
         return cls(replace(wide, endpoint_device=np.concatenate(devices).astype(np.int32)), topology.ranks, switches)
 
-    @classmethod
-    def _on_hosts(cls, topology: Topology, placed: Sequence[tuple[Schedule, tuple[int, ...] | None]]) -> Places:
-        """The same where no switch reduces."""
-        switched = {(s.endpoints - s.ranks, ranks) for s, ranks in placed if s.helpers_on == "switch"}
-        most = max(schedule.endpoints - schedule.ranks for schedule, _ in placed)
-        return cls(topology.with_helpers(most), topology.ranks, dict.fromkeys(switched, topology.ranks))
-
     def helpers(self, schedule: Schedule, ranks: tuple[int, ...] | None) -> Longs:
         """(helpers,) endpoints of a schedule's helpers."""
         many = schedule.endpoints - schedule.ranks
-        first = self.hosts if not many or schedule.helpers_on == "host" else self.switches[many, ranks]
+        first = self.hosts
+        if many and schedule.helpers_on != "host":
+            first = self.switches[many, schedule.helpers_on, ranks]
         return np.arange(first, first + many)

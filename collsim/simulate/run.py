@@ -263,13 +263,10 @@ def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[i
     if len(schedules) == 1:
         return topology.with_helpers(helpers[0], schedules[0].helpers_on, groups[0])
     switches = {
-        i: topology.with_helpers(helpers[i], "switch", groups[i])
+        i: topology.with_helpers(helpers[i], s.helpers_on, groups[i])
         for i, s in enumerate(schedules)
-        if s.helpers_on == "switch"
+        if s.helpers_on != "host"
     }
-    switches = {
-        i: wide for i, wide in switches.items() if len(wide.devices) == len(topology.devices)
-    }  # else there is none: hosts
     wide = topology.with_helpers(sum(h for i, h in enumerate(helpers) if i not in switches))
     n, hosts = topology.ranks, iter(wide.endpoint_device[topology.ranks :])
     devices = [

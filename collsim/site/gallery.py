@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..errors import CollsimError
-from ..registry import algorithms, schedule
+from ..registry import Algorithm, algorithms, schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology, fully_connected, machine, ring, switch, torus
 
@@ -19,12 +19,26 @@ _PICTURED = ("allreduce", "allgather", "reduce_scatter", "broadcast", "alltoall"
 
 @dataclass(frozen=True)
 class GalleryPlace:
-    """Where runs happen: its name in English and Chinese, the numbers of ranks to show, and which collectives."""
+    """Where runs happen.
+
+    Attributes:
+        key: what `topology` builds.
+        name: in English and Chinese.
+        ranks: the numbers of ranks to show.
+        collectives: those that are shown; all unless given.
+        reduces: is it a switch that reduces? Then only algorithms that need one are shown.
+    """
 
     key: str
     name: tuple[str, str]
     ranks: tuple[int, ...]
     collectives: tuple[str, ...] = ()
+    reduces: bool = False
+
+    def shows(self, entry: Algorithm) -> bool:
+        """Is an algorithm shown here, if it runs?"""
+        is_shown = not self.collectives or entry.collective in self.collectives
+        return is_shown and (not self.reduces or entry.helpers_on != "host")
 
     def topology(self, n: int) -> Topology:
         return _topology(self.key, n)
@@ -35,6 +49,8 @@ def _topology(key: str, n: int) -> Topology:
     match key:
         case "switch":
             return switch(n, bandwidth=_RATE, alpha=_LATENCY)
+        case "switch~reduces":
+            return switch(n, bandwidth=_RATE, alpha=_LATENCY, reduces=True)
         case "ring":
             return ring(n, bandwidth=_RATE, alpha=_LATENCY)
         case "full":
@@ -48,6 +64,7 @@ def _topology(key: str, n: int) -> Topology:
 
 PLACES: tuple[GalleryPlace, ...] = (
     GalleryPlace("switch", ("one switch", "一台交换机"), (4, 8, 16)),
+    GalleryPlace("switch~reduces", ("one switch that reduces", "一台做归约的交换机"), (4, 8, 16), reduces=True),
     GalleryPlace("ring", ("ring of cables", "环形网络"), (8,), _PICTURED[:4]),
     GalleryPlace("full", ("every pair joined", "两两直连"), (8,), _PICTURED),
     GalleryPlace("torus", ("torus 4 x 4", "4 x 4 torus"), (16,), _PICTURED[:3]),
@@ -86,7 +103,7 @@ def shown(
     for place in places:
         for n in place.ranks:
             for name, entry in algorithms().items():
-                if (only is None or name in only) and (not place.collectives or entry.collective in place.collectives):
+                if (only is None or name in only) and place.shows(entry):
                     trace = _run(name, place, n, nbytes)
                     if trace is not None:
                         yield GalleryRun(slug(f"{name}--{place.key}--{n}"), place, trace)

@@ -105,5 +105,5 @@ def fingerprint(network: Topology) -> str:
         if array is not None:
             digest.update(np.ascontiguousarray(array).tobytes())
     facts = {key: network.facts[key] for key in sorted(network.facts)}
-    digest.update(f"{network.ranks} {network.shape} {facts!r}".encode())
+    digest.update(f"{network.ranks} {network.shape} {facts!r} {network.reducing}".encode())
     return digest.hexdigest()[:16]

@@ -21,7 +21,6 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..simulate.variants import Search
 from ..topology import Topology
-from ..topology.places import HasMemory
 from . import phases
 from .personal import PERSONAL
 from .rates import pairs_of
@@ -33,10 +32,7 @@ _SWITCH = Sentence(", whose data switches of the machine reduce or multicast")
 
 
 def reducing(topology: Topology) -> bool:
-    """Does the machine say that a switch of its own reduces? Of a generic network nobody knows; a helper there is one
-    more host."""
-    if not isinstance(topology.router, HasMemory):
-        return False
+    """Has the topology a switch that reduces, by the rule of `with_helpers`?"""
     for count in {1, len(set(topology.devices.node[topology.endpoint_device[: topology.ranks]].tolist()))}:
         try:
             topology.with_helpers(count, on="switch")
@@ -51,7 +47,7 @@ def entries(kind: Collective, topology: Topology, switches: bool, plain: bool) -
     helped = switches and reducing(topology)
     for entry in algorithms(kind.name).values():
         known = entry.pattern in (PERSONAL_WAYS if kind.name in PERSONAL else WAYS)
-        if (known and plain) or (helped and getattr(entry, "helpers_on", "host") == "switch"):
+        if (known and plain) or (helped and entry.helpers_on != "host"):
             yield entry
 
 

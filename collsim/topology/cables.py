@@ -235,18 +235,26 @@ def dram(label: str, megatransfers: int, channels: int, cpu: str) -> Cable:
 
 @dataclass(frozen=True)
 class Nic:
-    """A network card: the cable to its switch, and whether it does RDMA (without it there is no GPUDirect RDMA
-    either)."""
+    """A network card.
+
+    Attributes:
+        name: as `machine(nic=...)` takes it.
+        cable: to its switch.
+        rdma: does it do RDMA? Without it there is no GPUDirect RDMA either.
+        sharp: does its switch reduce for NCCL? "NVIDIA ConnectX-6 HDR and above, NVIDIA Quantum HDR switch and above"
+            (NVIDIA SHARP 3.9.1 LTS, Using NVIDIA SHARP with NVIDIA NCCL).
+    """
 
     name: str
     cable: Cable
     rdma: bool = True
+    sharp: bool = False
 
 
 def _infiniband(name: str, rate: float, effective: float, alpha: float, why: str) -> Nic:
     source = f"bandwidth spec: {rate * 8 / 1e9:g} Gbit/s data rate ({_ML}); {why}"
     cable = Cable("infiniband", f"IB {name.upper()}", rate, alpha, source, nominal=rate, effective=effective)
-    return Nic(f"ib-{name}", cable)
+    return Nic(f"ib-{name}", cable, sharp=name != "edr")
 
 
 def _ethernet(gigabits: int, rdma: bool) -> Nic:

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Sentence, TopologyError
-from .cables import nic
+from ..steps import HelperPlace
 from .fabrics import Fabric
 from .graph import ShortestPaths
 from .network import Column, Ints, Longs, NoWay
@@ -37,8 +37,8 @@ from .plan import LEVELS, LOC, NVB, NVL, P2C, PXB, SYS, Machine, MachinePaths, P
 
 Local = tuple[int, ...]
 
-#: NVLink SHARP came with Hopper's NVSwitch (NCCL src/graph/tuning.cc: nvlsEfficiency is 0 below compute capability
-#: 9.0).
+#: The compute capability from which NVSwitches reduce: NVLink SHARP came with Hopper's (NCCL src/graph/tuning.cc,
+#: nvlsEfficiency is 0 below 9.0).
 _NVLS_SM = 90
 
 
@@ -109,32 +109,50 @@ class ClusterRouter:
         device = node * len(self.machine.devices) + np.array(local, np.int64)[which % len(local)]
         return np.asarray(device, np.int32)
 
-    def reducing_switches(self, count: int, nodes: Longs | None = None) -> Ints:
-        """Devices for `count` helpers that are switches which reduce: the NVSwitches of the nodes (NVLS), one each, or
-        for a single helper of several nodes the one switch between them (SHARP). `nodes`: those that they serve; all
-        unless given. Raises TopologyError where there is no such switch.
+    def reducing_switches(self, count: int, on: HelperPlace, nodes: Longs | None = None) -> Ints:
+        """Devices for `count` helpers that are switches which reduce.
+
+        Args:
+            count: how many.
+            on: `nvswitch`, the NVSwitches of the nodes, one each; `fabric`, the one switch between the nodes; `switch`,
+                the first where there are as many helpers as nodes, else the second.
+            nodes: those that they serve; all unless given.
+
+        Raises:
+            TopologyError: where there is no such switch, or it does not reduce (see `places`).
         """
         served = np.arange(self.nodes) if nodes is None else nodes
-        size = len(self.machine.devices)
+        if on == "nvswitch" or (on == "switch" and count == len(served)):
+            return self._reducing_nvswitches(count, served)
+        return self._reducing_fabric(count)
+
+    def _reducing_nvswitches(self, count: int, served: Longs) -> Ints:
         local = self.machine.of_kind("nvswitch")
-        if count == len(served):
-            if not local or self.machine.sm < _NVLS_SM:
-                raise TopologyError(
-                    "{name} has no switch that reduces or multicasts: NVLink SHARP needs NVSwitch of the third "
-                    "generation (dgx-h100 and later)",
-                    name=self.machine.name,
-                )
-            return (served * size + local[0]).astype(np.int32)
-        alone = self.fabric is not None and self.fabric.switches == ((1, "switch"),) and not len(self.fabric.a)
-        if count != 1 or not alone or not self.machine.nic or nic(self.machine.nic).cable.kind != "infiniband":
+        if not local or self.machine.sm < _NVLS_SM:
             raise TopologyError(
-                "{count} reducing switches have no place on {nodes} × {name}: it takes one NVSwitch per node "
-                "(NVLS) or one InfiniBand switch that joins all nodes (SHARP, fabric='switch')",
-                count=count,
+                "{name} has no switch that reduces or multicasts: NVLink SHARP needs NVSwitch of the third "
+                "generation (dgx-h100 and later)",
+                name=self.machine.name,
+            )
+        if count != len(served):
+            raise TopologyError(
+                "an NVSwitch reduces only for the GPUs of its own node, and these ranks are on {nodes} × {name}; "
+                "allreduce_nvls_tree has a switch for each node, allreduce_sharp the switch between the nodes",
+                nodes=len(served),
+                name=self.machine.name,
+            )
+        return (served * len(self.machine.devices) + local[0]).astype(np.int32)
+
+    def _reducing_fabric(self, count: int) -> Ints:
+        fabric = self.fabric
+        if count != 1 or fabric is None or not fabric.sharp or fabric.switches != ((1, "switch"),) or len(fabric.a):
+            raise TopologyError(
+                "{nodes} × {name} has no network switch that reduces: SHARP needs one InfiniBand switch of HDR or "
+                "later that joins several nodes (nodes=2, nic='ib-hdr', fabric='switch')",
                 nodes=self.nodes,
                 name=self.machine.name,
             )
-        return np.array([self.nodes * size], np.int32)
+        return np.array([self.nodes * len(self.machine.devices)], np.int32)
 
     # ---- what is broken
 

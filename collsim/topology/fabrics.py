@@ -39,6 +39,7 @@ class Fabric:
         between: routes between switches.
         lanes: (cards per node,) rail or plane of each card; None where any card reaches any other alike.
         separate: True where lanes are not joined to each other at all.
+        sharp: do its switches reduce (SHARP)?
     """
 
     name: str
@@ -50,6 +51,7 @@ class Fabric:
     between: SwitchRoute
     lanes: tuple[int, ...] | None = None
     separate: bool = False
+    sharp: bool = False
 
     @property
     def ports(self) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -164,18 +164,32 @@ def star(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     return _network("star", (n,), n, np.zeros(n - 1, np.int64), spoke, Through(0), bandwidth, alpha)
 
 
-def switch(ranks: int, *, helpers: int = 0, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
+def switch(
+    ranks: int, *, helpers: int = 0, reduces: bool = False, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA
+) -> Topology:
     """One cable from each rank to one non-blocking switch: two links, and twice alpha, between any two ranks.
 
     Args:
+        ranks: how many.
         helpers: endpoints beyond the ranks (parameter servers), each with a cable of its own.
+        reduces: does the switch add up and multicast what passes it, as NVLS and SHARP need it? Few switches do.
+        bandwidth: of each cable, one direction: B/s or text.
+        alpha: of each cable: s or text.
+
+    Raises:
+        TopologyError: for a number, rate or time that cannot be.
     """
     n = _ranks("switch", ranks)
-    rank = np.arange(n)
-    made = _network(
-        "switch", (n,), n, rank, np.full(n, n), Through(n), bandwidth, alpha, extra=((1, "switch", "switch"),)
+    if not isinstance(reduces, bool):
+        raise TopologyError("switch(reduces={reduces!r}): give True or False", reduces=reduces)
+    rank, extra = np.arange(n), ((1, "switch", "switch"),)
+    options = {"reduces": True} if reduces else {}
+    network = _network(
+        "switch", (n,), n, rank, np.full(n, n), Through(n), bandwidth, alpha, extra=extra, options=options
     )
-    return made.with_helpers(parse_count(helpers, "helpers", least=0))
+    if reduces:
+        network = replace(network, reducing=(n,))
+    return network.with_helpers(parse_count(helpers, "helpers", least=0))
 
 
 def fully_connected(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:

@@ -135,8 +135,9 @@ def from_networkx(graph: nx.Graph[Any], name: str = "graph") -> Topology:
     Args:
         graph: Nodes with `kind="gpu"` are the ranks, in node order, or by the attribute `rank` (0, 1, ...) if all have
             it; without any `kind` every node is a rank. Other kinds are cpu, memory, pcie, nvswitch, nic, switch and
-            host. Edges carry `bandwidth` (B/s or text, one direction) and `alpha` (s or text, 0 when left out), and may
-            carry `kind`, `label` and `source`.
+            host. A switch with `reduces=True` adds up and multicasts, as NVLS and SHARP need it. Edges carry
+            `bandwidth` (B/s or text, one direction) and `alpha` (s or text, 0 when left out), and may carry `kind`,
+            `label` and `source`.
         name: What the topology is called.
 
     Returns:
@@ -208,9 +209,20 @@ def build_topology(
         links=links,
         endpoint_device=rank_devices,
         next_hop=paths,
+        reducing=_find_reducing_switches(nodes, kinds),
     )
     require_connected(topology, paths)
     return topology
+
+
+def _find_reducing_switches(nodes: Mapping[Any, Mapping[str, Any]], kinds: npt.NDArray[np.int8]) -> tuple[int, ...]:
+    """Numbers of the switches of which it is said that they reduce."""
+    reducing = [i for i, data in enumerate(nodes.values()) if data.get("reduces", False) is not False]
+    for i, (node, data) in enumerate(nodes.items()):
+        if i in reducing and (data["reduces"] is not True or DEVICE_KINDS[kinds[i]] not in ("switch", "nvswitch")):
+            message = "node {node!r}: reduces={value!r}; reduces=True is for a switch (kind='switch' or 'nvswitch')"
+            raise TopologyError(message, node=node, value=data["reduces"])
+    return tuple(reducing)
 
 
 def require_connected(topology: Topology, paths: ShortestPaths) -> None:

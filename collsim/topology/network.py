@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Sentence, TopologyError, Words, describe_unknown
+from ..steps import HelperPlace
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
 
 if TYPE_CHECKING:
@@ -238,6 +239,8 @@ class Topology:
         shape: what kind of network, for drawing and for ring orders: `ring`, `switch`, `machine`, `graph` ...
         orders: ring orders, (channels available, ranks): channel c should visit the ranks in the order of row c.
         facts: anything a builder wants to be shown: nodes, machine name, fabric, p2p, gdr ...
+        reducing: devices of a generic network that are switches which reduce and multicast, as its builder says; which
+            switches of a machine do follows from its parts (`places`).
     """
 
     name: str
@@ -250,6 +253,7 @@ class Topology:
     shape: str = "graph"
     orders: Ints | None = None
     facts: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    reducing: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         _freeze(self.endpoint_device)
@@ -423,15 +427,22 @@ class Topology:
 
     # ---- what if
 
-    def with_helpers(self, count: int, on: str = "host", ranks: Sequence[int] | Longs | None = None) -> Topology:
-        """This network with a place for `count` helper endpoints (itself where it has enough already).
+    def with_helpers(
+        self, count: int, on: HelperPlace = "host", ranks: Sequence[int] | Longs | None = None
+    ) -> Topology:
+        """This network with a place for `count` helper endpoints (itself where it has enough of that kind already).
 
-        A helper on a `host` (a parameter server): networks around a switch, a hub or a root get extra hosts with the
-        same cable, on machines it lives in host memory. A helper on a `switch` that reduces (NVLS, SHARP): the switch
-        of `switch(n)`, the NVSwitch of each node, or the one InfiniBand switch between the nodes; other generic
-        networks give it a host. `ranks`: those that switches reduce for, which are on the nodes that count; all unless
-        given.
-        Raises TopologyError where there is no natural place.
+        Args:
+            count: how many.
+            on: what they sit on. `host` (a parameter server): networks around a switch, a hub or a root get extra hosts
+                with the same cable; on machines it is host memory. `nvswitch` (NVLS): the NVSwitch of each node, from
+                Hopper on. `fabric` (SHARP): the one InfiniBand switch between the nodes, from HDR on. `switch`: the
+                NVSwitches where there is one helper for each node, else the switch between them. On a generic network
+                each of the last three is a switch of which its builder says that it reduces: `switch(8, reduces=True)`.
+            ranks: those that switches reduce for, which are on the nodes that count; all unless given.
+
+        Raises:
+            TopologyError: where there is no such place.
         """
         from .places import with_helpers
 

@@ -1,4 +1,16 @@
-"""Where helper endpoints sit: parameter servers, and whatever else holds data without being a rank."""
+"""Where helper endpoints sit: parameter servers, and switches that reduce.
+
+Which switch reduces (adds up what arrives, and multicasts) is decided here and in `ClusterRouter.reducing_switches`, by
+one rule for `simulate`, `compare`, synthesis and all that build on them:
+
+- An NVSwitch reduces for the GPUs of its node, from its third generation on: NVLink SHARP (NVLS), which NCCL uses from
+  compute capability 9.0 on (src/graph/tuning.cc, src/transport/nvls.cc). It does not reach beyond its node ("NVLink
+  SHARP is an AllReduce offload system over NVLink only", NVIDIA/nccl issue 1031).
+- An InfiniBand switch reduces for the nodes that it joins, from Quantum (HDR) on: SHARP ("NVIDIA Quantum HDR switch and
+  above", NVIDIA SHARP 3.9.1, Using NVIDIA SHARP with NVIDIA NCCL). One switch is modelled, no tree of them.
+- The switch of a generic network reduces where its builder says so: `switch(8, reduces=True)`, or a node of a graph
+  with `reduces=True`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +22,7 @@ import numpy as np
 
 from ..errors import Sentence, TopologyError, describe_unknown
 from ..limits import Extent, require_extent
+from ..steps import HELPER_PLACES, HelperPlace
 from ..units import parse_count
 from .graph import ShortestPaths
 from .network import DEVICE_KINDS, Devices, Ints, Links, Longs, Topology
@@ -25,7 +38,7 @@ class HasMemory(Protocol):
         """Devices for `count` helpers: the memories of node 0, 1, ..., then the second ones."""
         ...
 
-    def reducing_switches(self, count: int, nodes: Longs | None = None) -> Ints:
+    def reducing_switches(self, count: int, on: HelperPlace, nodes: Longs | None = None) -> Ints:
         """Devices for `count` helpers that are switches which reduce for these nodes, or for all."""
         ...
 
@@ -47,27 +60,57 @@ class _Joined(Sequence[str]):
 
 
 def with_helpers(
-    topology: Topology, count: int, on: str = "host", ranks: Sequence[int] | Longs | None = None
+    topology: Topology, count: int, on: HelperPlace = "host", ranks: Sequence[int] | Longs | None = None
 ) -> Topology:
     """The topology with at least `count` helper endpoints. Raises TopologyError where they have no natural place."""
     count = parse_count(count, "helpers", least=0)
-    more = count - (topology.endpoints - topology.ranks)
     if count > _MOST_HELPERS:
         why = "{count:,} helpers are more than {most:,}, the most that a topology may have"
         raise TopologyError(why, count=count, most=_MOST_HELPERS)
-    if not isinstance(on, str) or on not in ("host", "switch"):
-        raise TopologyError(describe_unknown("place for a helper", on, ("host", "switch")))
+    if not isinstance(on, str) or on not in HELPER_PLACES:
+        raise TopologyError(describe_unknown("place for a helper", on, HELPER_PLACES))
+    if not all(_may_host(topology, int(device), on) for device in topology.endpoint_device[topology.ranks :][:count]):
+        topology = replace(topology, endpoint_device=topology.endpoint_device[: topology.ranks])
+    more = count - (topology.endpoints - topology.ranks)
     if more <= 0:
         return topology
-    if isinstance(topology.router, HasMemory):
-        router = topology.router
-        place = router.memories(count) if on == "host" else router.reducing_switches(count, _nodes(topology, ranks))
-        devices = np.concatenate([topology.endpoint_device[: topology.ranks], place]).astype(np.int32)
-        return replace(topology, endpoint_device=devices)
-    if on == "switch" and topology.shape == "switch":
-        middle = np.full(more, topology.ranks, np.int32)
-        return replace(topology, endpoint_device=np.concatenate([topology.endpoint_device, middle]))
-    return _with_hosts(topology, more)
+    if on == "host" and not isinstance(topology.router, HasMemory):
+        return _with_hosts(topology, more)
+    if not isinstance(topology.router, HasMemory):
+        devices = _reducing_devices(topology, count)
+    elif on == "host":
+        devices = topology.router.memories(count)
+    else:
+        devices = topology.router.reducing_switches(count, on, _nodes(topology, ranks))
+    places = np.concatenate([topology.endpoint_device[: topology.ranks], devices])
+    return replace(topology, endpoint_device=places.astype(np.int32))
+
+
+def _may_host(topology: Topology, device: int, on: HelperPlace) -> bool:
+    """Is this device one on which such a helper may sit?"""
+    kind = DEVICE_KINDS[int(topology.devices.kind[device])]
+    if on == "host":
+        return kind in ("host", "memory")
+    if device in topology.reducing:
+        return True
+    on_machine = isinstance(topology.router, HasMemory)
+    return on_machine and kind in {"nvswitch": ("nvswitch",), "fabric": ("switch",)}.get(on, ("nvswitch", "switch"))
+
+
+def _reducing_devices(topology: Topology, count: int) -> Ints:
+    """The switches of a generic network that reduce: all helpers on the only one, or one on each."""
+    if not topology.reducing:
+        raise TopologyError(
+            "{name} does not say that a switch of it reduces; NVLS needs an NVSwitch of the third generation "
+            "(dgx-h100 and later) and SHARP an InfiniBand switch of HDR or later; of a generic network say it: "
+            "switch({ranks}, reduces=True)",
+            name=topology.name,
+            ranks=topology.ranks,
+        )
+    if len(topology.reducing) not in (1, count):
+        message = "{name} has {switches} switches that reduce, for {count} reducing helpers; say which one reduces"
+        raise TopologyError(message, name=topology.name, switches=len(topology.reducing), count=count)
+    return np.resize(np.array(topology.reducing, np.int32), count)
 
 
 def _nodes(topology: Topology, ranks: Sequence[int] | Longs | None) -> Longs | None:
@@ -97,7 +140,8 @@ def _joins(topology: Topology) -> list[int]:
 def _with_hosts(topology: Topology, more: int) -> Topology:
     """The same with more hosts. In a network where all are joined, each to those before it as well."""
     joins = np.array(_joins(topology), np.int32)
-    first, hosts = len(topology.devices), topology.endpoints - topology.ranks
+    first = len(topology.devices)
+    hosts = int((topology.devices.kind == DEVICE_KINDS.index("host")).sum())
     old, links = topology.devices, topology.links
     if not links.cables:
         why = "{name} has no cable to copy for a helper; use switch({ranks})"

@@ -116,7 +116,7 @@ def seconds(s, nbytes, alpha, beta):
     total = 0.0
     for step in s.each_step():
         away = step.src != step.dst
-        ports = s.ranks if s.helpers_on == "switch" else s.endpoints
+        ports = s.ranks if s.helpers_on != "host" else s.endpoints
         if away.any():
             out = np.bincount(step.src[away], minlength=s.endpoints)[:ports]
             into = np.bincount(step.dst[away], minlength=s.endpoints)[:ports]

@@ -159,6 +159,6 @@ def test_busbw_is_no_link_rate_where_the_switch_reduces():
 
 def test_a_parameter_server_on_a_host_pays_for_incast_and_a_switch_that_reduces_does_not():
     """The same two steps of the same schedule; what differs is the device the helper sits on."""
-    network = cs.topology.switch(8, bandwidth=1e10, alpha=0)
+    network = cs.topology.switch(8, bandwidth=1e10, alpha=0, reduces=True)
     assert time("allreduce_parameter_server", network, server="helper") == pytest.approx(2 * 8 * NBYTES / 1e10)
     assert time("allreduce_sharp", network) == pytest.approx(2 * NBYTES / 1e10)

@@ -298,7 +298,7 @@ HEAD = (
         ),
         ("a.json", HEAD + '[[[0,1,0,0,["copy"],0]]]}', "step 1: op="),
         ("a.json", HEAD.replace('"allreduce"', '["allreduce"]') + "[]}", "collective are texts"),
-        ("a.json", HEAD.replace('"name"', '"helpers_on": {}, "name"') + "[]}", "helpers_on 'host' or 'switch'"),
+        ("a.json", HEAD.replace('"name"', '"helpers_on": {}, "name"') + "[]}", "helpers_on one of host, switch"),
         ("a.yaml", "[" * 200_000, "line 1: brackets nested more than 64 deep"),
         ("a.log", "host:1:1 [0] NCCL INFO Channel 00/01 :    0   1   3\n", "ring of channel 0: visits 3 of 4 ranks"),
         ("a.txt", "# nThread 1\n 1024 256 float sum -1 12.3 0.08\n", "line 2: 7 values; expected size, count"),
@@ -508,7 +508,7 @@ def test_a_schedule_with_helpers_keeps_what_they_are(tmp_path):
     schedule = replace(cs.schedule("allreduce_nvls", ranks=4))
     assert schedule.endpoints == 5
     save(schedule, tmp_path / "a.json")
-    assert load(tmp_path / "a.json").helpers_on == schedule.helpers_on == "switch"
+    assert load(tmp_path / "a.json").helpers_on == schedule.helpers_on == "nvswitch"
 
 
 @pytest.fixture(scope="module")

@@ -128,7 +128,7 @@ def test_a_parameter_server_beside_switches_that_reduce():
         cs.schedule("allreduce_parameter_server", 16, server="helper"),
         cs.schedule("allreduce_nvls_tree", topology=topo),
     )
-    assert (server.helpers_on, nvls.helpers_on) == ("host", "switch")
+    assert (server.helpers_on, nvls.helpers_on) == ("host", "nvswitch")
     for order in ([server, nvls], [nvls, server]):
         both = cs.simulate(order, topo, "1MiB")
         kinds = {
@@ -148,7 +148,7 @@ def test_a_parameter_server_beside_switches_that_reduce():
 
 def test_a_server_beside_a_switch_that_reduces_on_a_plain_switch():
     server, sharp = cs.schedule("allreduce_parameter_server", 3, server="helper"), cs.schedule("allreduce_sharp", 3)
-    topo = network("switch", 6)
+    topo = network("switch", 6, reduces=True)
     both = cs.simulate([sharp, server], topo, "3MB", ranks=[[0, 1, 2], [3, 4, 5]])
     assert both.slowdown == close([1, 1])
     assert [both.topology.devices.name[t.topology.endpoint_device[t.place[3]]] for t in both] == ["switch0", "host0"]

@@ -190,9 +190,8 @@ def test_rows_of_the_first_picture():
 
 
 def test_a_reducing_switch_is_no_node():
-    """The InfiniBand switch that reduces for NVLS trees stands in no node: its links have no node's number, and none
-    below 0."""
-    made = timeline(run("allreduce_nvls", machine("dgx-h100", nodes=2)))
+    """The InfiniBand switch that reduces stands in no node: its links have no node's number, and none below 0."""
+    made = timeline(run("allreduce_sharp", machine("dgx-h100", nodes=2)))
     assert all("-1" not in row["label"]["en"] for row in made["rows"])
     assert any(row["label"]["en"].startswith("InfiniBand") for row in made["rows"])
 

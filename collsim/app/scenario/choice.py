@@ -37,6 +37,7 @@ class PlaceChoice:
         place: name of a machine (it has `nodes`, `fabric`, `p2p`, `gdr`), of a generic network (it has `bandwidth`,
             `alpha`, and `ranks` or `shape`), or `own`: what the text `own` describes.
         shape: size of a network that is not told by its number of ranks: `4x4` for a torus, `4` for a fat tree.
+        reduces: of the network `switch`: its switch adds up and multicasts, as NVLS and SHARP need it.
     """
 
     place: str = "dgx-a100"
@@ -48,6 +49,7 @@ class PlaceChoice:
     shape: str = ""
     bandwidth: str = "25GB/s"
     alpha: str = "1us"
+    reduces: bool = False
     own: str = ""
 
     @property
@@ -220,6 +222,7 @@ WORDS: dict[str, Word] = {
         Word("shape", _shape),
         Word("bandwidth", quantity(cs.units.parse_bandwidth)),
         Word("alpha", quantity(cs.units.parse_time)),
+        Word("reduces", flag),
         Word("algorithms", _names, limit=40 * LONGEST, write=",".join),
         Word("sizes", _sizes),
     )
@@ -270,6 +273,11 @@ def has_shape(network: str) -> bool:
     return network in SHAPES
 
 
+def may_reduce(network: str) -> bool:
+    """Is this a network whose switch may be said to reduce?"""
+    return network == "switch"
+
+
 def shape_numbers(text: str) -> list[int]:
     """`[4, 4]` of `4x4`."""
     return [parse_count(part, "shape") for part in text.replace("×", "x").split("x")]
@@ -279,7 +287,8 @@ def network_text(choice: Choice) -> str:
     """A generic network as the command line takes it: `ring(8, bandwidth=25GB/s, alpha=1us)`."""
     shape = shape_numbers(choice.shape or SHAPES[choice.place][0]) if has_shape(choice.place) else [choice.ranks]
     size = ", ".join(map(str, shape))
-    return f"{choice.place}({size}, bandwidth={choice.bandwidth}, alpha={choice.alpha})"
+    reduces = ", reduces=True" if may_reduce(choice.place) and choice.reduces else ""
+    return f"{choice.place}({size}, bandwidth={choice.bandwidth}, alpha={choice.alpha}{reduces})"
 
 
 def usual_algorithm(collective: str) -> str:
@@ -407,6 +416,7 @@ def to_query(choice: Choice) -> dict[str, str]:
     here |= {"own": custom_machine.packed(choice.own)} if choice.place == OWN else {}
     size = "shape" if has_shape(choice.place) else "ranks"
     names = (size, "bandwidth", "alpha") if generic else choice.takes
+    names = (*names, "reduces") if may_reduce(choice.place) else names
     query = {"collective": choice.collective, "algorithm": choice.algorithm, **here}
     names = (*names, "nbytes", "dtype", "engine", *(("sharing",) if choice.engine == "event" else ()))
     query |= {name: written(getattr(choice, name)) for name in names}
@@ -417,7 +427,7 @@ def to_query(choice: Choice) -> dict[str, str]:
     plain = {
         f.name: written(f.default)
         for f in fields(Choice)
-        if f.name in ("dtype", "engine", "sharing", "fabric", "p2p", "gdr")
+        if f.name in ("dtype", "engine", "sharing", "fabric", "p2p", "gdr", "reduces")
     }
     kept = choice.takes if choice.place == OWN else ()  # what is left out there is as the file has it
     return {name: text for name, text in query.items() if name in kept or plain.get(name) != text}

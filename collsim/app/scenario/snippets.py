@@ -74,8 +74,13 @@ def place(choice: Choice, **more: Any) -> str:
         words += [f"fabric={choice.fabric!r}"] if choice.fabric != "switch" else []
         return f"cs.machine({choice.place!r}, {', '.join([*words, *further])})"
     name, _, rest = network_text(choice).partition("(")
-    values = [word if "=" not in word else "{}={!r}".format(*word.split("=")) for word in rest.rstrip(")").split(", ")]
-    return f"cs.topology.{name}({', '.join(values)})"
+    return f"cs.topology.{name}({', '.join(map(_argument, rest.rstrip(')').split(', ')))})"
+
+
+def _argument(word: str) -> str:
+    """An argument of a network as Python writes it: `8`, `alpha='1us'`, `reduces=True`."""
+    name, equals, value = word.partition("=")
+    return f"{name}={value!r}" if equals and value != "True" else word
 
 
 def _settings(choice: Choice) -> list[tuple[str, str, str]]:

@@ -28,6 +28,7 @@ from ..scenario.choice import (
     filed,
     found_ways,
     has_shape,
+    may_reduce,
     networks,
     option_reader,
     own_options,
@@ -141,6 +142,8 @@ def where(choice: Choice, take: Callable[[str], None] | None = None, drop: Calla
         choice = replace(choice, shape=quantity("shape", shapes, here or shapes[0]))
     else:
         choice = replace(choice, ranks=number("ranks", choice.ranks, 1, MOST_RANKS))
+    if may_reduce(choice.place):
+        choice = replace(choice, reduces=switch("reduces", choice.reduces))
     bandwidth = quantity("bandwidth", BANDWIDTHS, choice.bandwidth)
     return replace(choice, bandwidth=bandwidth, alpha=quantity("alpha", ALPHAS, choice.alpha))
 

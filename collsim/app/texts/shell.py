@@ -81,6 +81,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "alpha, paid for each cable that a transfer crosses, for example 1us.",
         "即 alpha，每经过一条线缆付出一次，例如 1us。",
     ),
+    "reduces": ("The switch reduces", "交换机做归约"),
+    "reduces.help": (
+        "The switch adds up and multicasts what passes it, as NVLS and SHARP need it. Ordinary switches do not.",
+        "交换机对经过的数据求和并多播，NVLS 和 SHARP 需要这种能力；普通交换机没有。",
+    ),
     "p2p": ("GPUDirect P2P", "GPUDirect P2P"),
     "p2p.help": (
         "Off: between two GPUs of a node the data go through host memory.",

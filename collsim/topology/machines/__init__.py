@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -229,7 +230,9 @@ def _fabric(
         raise TopologyError(why, name=plan.name, nodes=nodes)
     cable = at(card.cable, rates) if card else Cable("cable", "none", 1.0, 0.0, "no card")
     net = fabric(name, nodes, max(1, cards), cable, oversubscription=oversubscription, **options)
-    return net if nodes > 1 else None
+    if nodes == 1 or card is None:
+        return None
+    return replace(net, sharp=card.sharp)
 
 
 def _level(what: str, level: bool | str, default: int) -> int:

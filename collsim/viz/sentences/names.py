@@ -25,13 +25,13 @@ DEVICES = {
 }
 
 
-#: What the endpoints beyond the ranks are, by what `helpers_on` declares.
-_HELPERS = {"host": ("server", "服务器"), "switch": ("reducing switch", "做归约的交换机")}
+#: What the endpoints beyond the ranks are called.
+_SERVER, _REDUCING = ("server", "服务器"), ("reducing switch", "做归约的交换机")
 
 
 def helper_noun(schedule: Schedule) -> Pair:
     """What the endpoints beyond the ranks of a schedule are: servers, or switches that reduce."""
-    return _HELPERS[schedule.helpers_on]
+    return _SERVER if schedule.helpers_on == "host" else _REDUCING
 
 
 def endpoint_name(schedule: Schedule, endpoint: int) -> Pair:

@@ -23,6 +23,7 @@ from ...scenario.choice import (
     dropped,
     filed,
     has_shape,
+    may_reduce,
     networks,
     own_options,
     played_collectives,
@@ -181,7 +182,10 @@ def _where(one: Choice, n: int) -> Choice:
     if has_shape(place):
         shapes = list(dict.fromkeys([*([one.shape] if one.shape else []), *SHAPES[place]]))
         return replace(one, shape=choose(f"r_shape{n}", t("shape"), _texts(shapes), one.shape or shapes[0]))
-    return replace(one, ranks=number(f"r_ranks{n}", one.ranks, 1, MOST_RANKS, t("ranks")))
+    one = replace(one, ranks=number(f"r_ranks{n}", one.ranks, 1, MOST_RANKS, t("ranks")))
+    if may_reduce(place):
+        return replace(one, reduces=switch(f"r_reduces{n}", one.reduces, t("reduces"), t("reduces.help")))
+    return one
 
 
 def _switches(one: Choice, n: int) -> dict[str, Any]:
