@@ -18,8 +18,8 @@ from .machine.topology_facts import GraphSearch, read_facts, search_graphs
 from .model.links import LinkParameters
 from .model.prediction_interval import Interval
 from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose_algorithm, compute_cost_table
+from .nccl_prediction import Prediction, predict
 from .predicted_schedule import predict_and_simulate
-from .prediction import Prediction, predict
 from .search.nvls_heads import NvlsHeads
 from .search.ring_tree_search import Rings, Trees
 from .tuner_graphs import build_communicator

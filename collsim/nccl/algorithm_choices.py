@@ -18,7 +18,7 @@ from .machine.facts import Facts
 from .machine.topology_facts import read_facts
 from .model.calibration_knobs import get_calibration, get_link_parameters, select_pinned_settings
 from .model.links import LinkParameters
-from .prediction import Prediction, apply_calibration, predict
+from .nccl_prediction import Prediction, apply_calibration, predict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,5 +1,5 @@
-"""A prediction moved by a few measurements of one's own: what they say of launch, steps, pipeline and rate, by Bayesian
-linear regression on the log of measured over predicted time (`model.spread`)."""
+"""A prediction moved by a few measurements on the same machine: what they say of launch, steps, pipeline and rate, by
+Bayesian linear regression on the log of measured over predicted time (`model.prediction_interval`)."""
 
 from __future__ import annotations
 
@@ -7,23 +7,34 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import CollsimError
-from ..units import format_bytes, parse_bytes, parse_time
+from ..units import ByteSize, Duration, format_bytes, parse_bytes, parse_time
 from .model.prediction_interval import Point
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .prediction import Prediction
+    from .nccl_prediction import Prediction
+
+#: Times by size, {"8B": "13us", "1GiB": 8.1e-3}, or a table with columns nbytes and time (seconds).
+MeasuredTimes: TypeAlias = "Mapping[ByteSize, Duration] | pd.DataFrame"
 
 
-def read_measured_times(measured: Any, collective: str) -> dict[int, float]:
-    """Seconds by size: of a mapping such as {"8B": "13us", "1GiB": 8.1e-3}, or of a table with columns nbytes and time
-    (seconds), as nccl-tests' log is read; of rows with a collective those of this one.
+def read_measured_times(measured: MeasuredTimes, collective: str) -> dict[int, float]:
+    """Read measured times of one collective.
 
-    Raises CollsimError for a size or time that is none, and where nothing is left.
+    Args:
+        measured: a mapping such as {"8B": "13us", "1GiB": 8.1e-3}, or a table with columns nbytes and time (seconds),
+            as an nccl-tests log is read; of rows with a collective those of this one count.
+        collective: collsim's name of it.
+
+    Returns:
+        Seconds by size in bytes, rising; the median where a size occurs several times.
+
+    Raises:
+        CollsimError: for what is no size or time, and where nothing is left.
     """
     import pandas as pd
 
@@ -32,7 +43,7 @@ def read_measured_times(measured: Any, collective: str) -> dict[int, float]:
             "measured={measured!r} is a path; read the log first: measured=collsim.load(path)", measured=str(measured)
         )
     if isinstance(measured, pd.DataFrame):
-        pairs = _rows(measured, collective)
+        pairs = _read_rows(measured, collective)
     elif isinstance(measured, Mapping):
         pairs = [(parse_bytes(size), parse_time(seconds, "measured")) for size, seconds in measured.items()]
     else:
@@ -43,27 +54,40 @@ def read_measured_times(measured: Any, collective: str) -> dict[int, float]:
             by_size.setdefault(int(size), []).append(float(seconds))
     if not by_size:
         raise CollsimError("measured: no size has a positive time for {collective}", collective=collective)
-    return {size: float(pd.Series(those).median()) for size, those in sorted(by_size.items())}
+    return {size: float(pd.Series(times).median()) for size, times in sorted(by_size.items())}
 
 
-def _rows(table: pd.DataFrame, collective: str) -> list[tuple[int, float]]:
+def _read_rows(table: pd.DataFrame, collective: str) -> list[tuple[int, float]]:
     if missing := [name for name in ("nbytes", "time") if name not in table]:
         raise CollsimError("measured wants columns nbytes and time; {missing} is missing", missing=", ".join(missing))
     if "collective" in table and table["collective"].notna().any():
-        plain = table["collective"].astype(str).str.replace("_", "").str.lower()
-        table = table[plain == collective.replace("_", "")]
+        names = table["collective"].astype(str).str.replace("_", "").str.lower()
+        table = table[names == collective.replace("_", "")]
     return list(zip(table["nbytes"].fillna(0).astype(int), table["time"].astype(float), strict=True))
 
 
-def update_prediction(here: Prediction, measured: Any, again: Callable[[int], Prediction]) -> Prediction:
-    """`here` as these measurements move it; `again` predicts another size without them."""
-    known = read_measured_times(measured, here.collective)
+def update_prediction(
+    prediction: Prediction, measured: MeasuredTimes, predict_size: Callable[[int], Prediction]
+) -> Prediction:
+    """Move a prediction by measurements on the same machine.
+
+    Args:
+        prediction: the prediction without them.
+        measured: times of the same collective, as for `read_measured_times`.
+        predict_size: predicts the same call of another size in bytes, without measurements.
+
+    Returns:
+        The prediction with its time moved, its interval narrowed, and a note that says by how much.
+
+    Raises:
+        CollsimError: as `read_measured_times`.
+    """
+    times = read_measured_times(measured, prediction.collective)
     points = []
-    for size, seconds in known.items():
-        at = again(size)
-        points.append(Point(at.shares, math.log(seconds / at.time)))
-    moved = replace(here, points=tuple(points))
-    found = moved.interval()
-    by, sizes = found.middle / here.time, ", ".join(map(format_bytes, known))
-    note = f"moved by x {by:.2f}: what was measured at {sizes} says so"
-    return replace(moved.scale(by), prior_time=here.time, notes=(*here.notes, note))
+    for size, seconds in times.items():
+        at_size = predict_size(size)
+        points.append(Point(at_size.shares, math.log(seconds / at_size.time)))
+    moved = replace(prediction, points=tuple(points))
+    factor, sizes = moved.interval().middle / prediction.time, ", ".join(map(format_bytes, times))
+    note = f"moved by x {factor:.2f}: what was measured at {sizes} says so"
+    return replace(moved.scale(factor), prior_time=prediction.time, notes=(*prediction.notes, note))

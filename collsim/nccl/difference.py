@@ -27,8 +27,8 @@ from .model.timing import (
     compute_time,
     get_intra_kind,
 )
+from .nccl_prediction import BUSBW, Prediction, predict
 from .predicted_schedule import predict_and_simulate as simulated
-from .prediction import BUSBW, Prediction, predict
 from .tuner_graphs import build_communicator
 
 #: Times that differ by less than this factor are not explained.

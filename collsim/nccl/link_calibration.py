@@ -37,7 +37,7 @@ from .model.links import MEASURED, LinkParameters
 from .model.relative_error import compute_relative_error
 from .model.timing import Call, compute_intra_rate, compute_net_rate, compute_step_time, compute_time, count_hops
 from .model.tuner import choose_algorithm
-from .prediction import Prediction, apply_calibration, parse_collective, predict
+from .nccl_prediction import Prediction, apply_calibration, parse_collective, predict
 from .tuner_graphs import build_communicator
 
 if TYPE_CHECKING:

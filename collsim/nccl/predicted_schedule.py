@@ -20,7 +20,7 @@ from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
 from .machine.fabric_cost import restrict_ranks
 from .machine.facts import Facts
-from .prediction import Prediction, predict
+from .nccl_prediction import Prediction, predict
 from .search.ring_tree_search import build_rank_orders
 
 #: Bytes of a chunk that a channel sends at a time with Simple: one slot of the buffer (NCCL src/include/device.h: 4 MiB

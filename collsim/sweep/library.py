@@ -20,7 +20,7 @@ NCCL = "nccl"
 def check_settings(collectives: Iterable[str], settings: dict[str, Any]) -> None:
     """Raises CollsimError for collectives that nccl-tests has not, and for settings that are not NCCL's. Values are
     checked when run."""
-    from ..nccl.prediction import parse_collective, predict
+    from ..nccl.nccl_prediction import parse_collective, predict
 
     for name in collectives:
         parse_collective(name)
@@ -32,7 +32,7 @@ def check_settings(collectives: Iterable[str], settings: dict[str, Any]) -> None
 
 def predicted(collective: str, topology: Topology, nbytes: int, settings: dict[str, Any]) -> dict[str, Any]:
     """The figures of one row: time in seconds, algbw and busbw in B/s, and what NCCL chooses. Raises CollsimError."""
-    from ..nccl.prediction import predict
+    from ..nccl.nccl_prediction import predict
 
     found = predict(collective, topology, nbytes, **settings)
     return {

@@ -31,7 +31,7 @@ from collsim.nccl.measured.prediction_accuracy import (
 from collsim.nccl.model.calibration_knobs import Knobs, apply_knobs
 from collsim.nccl.model.links import CARRIES, FABRICS, MEASURED, LinkParameters
 from collsim.nccl.model.timing import Call, compute_time
-from collsim.nccl.prediction import Prediction
+from collsim.nccl.nccl_prediction import Prediction
 from collsim.nccl.search import constants as c
 from collsim.nccl.tuner_graphs import XGMI_PER_LINK, build_communicator
 

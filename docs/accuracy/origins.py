@@ -46,7 +46,7 @@ ROOMS = tuple(
             "model.timing",
         ),
         *(
-            "prediction",
+            "nccl_prediction",
             "predicted_schedule",
             "model.prediction_interval",
             "libraries.mpi",

@@ -25,7 +25,7 @@ from collsim.nccl.measured.prediction_accuracy import (
     read_tables,
     summarize_accuracy,
 )
-from collsim.nccl.prediction import Prediction
+from collsim.nccl.nccl_prediction import Prediction
 
 #: A run's name, what is predicted for one of its calls, and the seconds it took.
 Call = tuple[str, Prediction, float]

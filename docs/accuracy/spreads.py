@@ -23,7 +23,7 @@ from accuracy.tables import joined
 
 from collsim.nccl.measured.prediction_accuracy import BANDS, Accuracy, MpiPrediction, PredictedRow, read_tables
 from collsim.nccl.model import prediction_interval
-from collsim.nccl.prediction import Prediction
+from collsim.nccl.nccl_prediction import Prediction
 
 Floats = npt.NDArray[np.float64]
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from collsim.errors import CollsimError
 from collsim.nccl import parse_facts, predict
 from collsim.nccl.machine.facts import parse_launch
 from collsim.nccl.machine.machine_words import parse_network
-from collsim.nccl.prediction import BUSBW
+from collsim.nccl.nccl_prediction import BUSBW
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from collsim.nccl.model.timing import (
     compute_net_rate,
     get_tree_load,
 )
-from collsim.nccl.prediction import BUSBW
+from collsim.nccl.nccl_prediction import BUSBW
 
 GIB, MIB, KIB = 2**30, 2**20, 2**10
 A100 = parse_facts("A100-SXM4-80GB", 8, 1, "nvlink3-nvswitch", "none")

@@ -20,7 +20,7 @@ from collsim.nccl import (
     predict_choices,
 )
 from collsim.nccl.model.links import MEASURED
-from collsim.nccl.prediction import BUSBW
+from collsim.nccl.nccl_prediction import BUSBW
 
 RUNS = load_published_runs()
 

@@ -12,7 +12,7 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import Facts, Prediction, predict
-from collsim.nccl.prediction import BUSBW
+from collsim.nccl.nccl_prediction import BUSBW
 
 #: Machines on whose GPUs NCCL or RCCL runs, and what joins several of them.
 MACHINES = tuple(name for name in cs.machines() if not name.startswith(("cpu", "tpu")))

@@ -26,7 +26,7 @@ from ..machine.facts import PCIE_GBPS, Facts
 from ..machine.topology_facts import read_facts
 from ..model.links import CARRIES, TCP_PER_NIC
 from ..model.prediction_interval import LEVEL, Interval, compute_interval, compute_shares
-from ..prediction import parse_collective
+from ..nccl_prediction import parse_collective
 from .backends import parse_tensor_device
 from .loggp import WIRES, Host
 

@@ -20,7 +20,7 @@ from ...errors import CollsimError, describe_unknown
 from ...units import parse_bytes, parse_count
 from ..machine.machine_words import parse_network
 from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interval, compute_shares
-from ..prediction import parse_collective
+from ..nccl_prediction import parse_collective
 from . import mpich, openmpi
 from .loggp import EXTRA_COPIES, Host, Placement, apply_cache
 from .loggp import compute_round_time as round_time

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...units import ByteSize, Duration
 from ..bayesian_update import update_prediction
 from ..model.relative_error import compute_relative_error
 from .published_runs import MeasuredRun
@@ -29,7 +30,7 @@ def evaluate_measurement_value(run: MeasuredRun) -> pd.DataFrame:
     order = list(dict.fromkeys((run.nbytes[0], run.nbytes[-1], run.nbytes[len(run.nbytes) // 2])))
     rows = []
     for count in range(len(order) + 1):
-        known = {size: took[size] for size in order[:count]}
+        known: dict[ByteSize, Duration] = {size: took[size] for size in order[:count]}
         others = [
             p if not known else update_prediction(p, known, at.__getitem__) for p in plain if p.nbytes not in known
         ]

@@ -24,7 +24,7 @@ from ..machine.machine_words import parse_facts
 from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interval, compute_shares
 from ..model.relative_error import compute_relative_error
 from ..model.releases import NEWEST, OLDEST
-from ..prediction import Prediction, parse_collective, predict
+from ..nccl_prediction import Prediction, parse_collective, predict
 from ..search.constants import ALGORITHMS
 
 if TYPE_CHECKING:

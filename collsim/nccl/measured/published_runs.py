@@ -23,7 +23,7 @@ from ..machine.facts import Facts
 from ..machine.machine_words import parse_facts
 from ..machine.topology_facts import read_facts
 from ..model.links import MEASURED, LinkParameters
-from ..prediction import BUSBW, Prediction, parse_collective, predict
+from ..nccl_prediction import BUSBW, Prediction, parse_collective, predict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ import streamlit as st
 from collsim.errors import CollsimError
 from collsim.markup import escape_text
 from collsim.nccl import Gap, MeasuredRun, load_published_runs
-from collsim.nccl.prediction import BUSBW
+from collsim.nccl.nccl_prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ...scenario.choice import MOST_NODES

@@ -19,7 +19,7 @@ from collsim.nccl import (
     evaluate_measurement_value,
     predict_choices,
 )
-from collsim.nccl.prediction import BUSBW
+from collsim.nccl.nccl_prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ...shell import charts

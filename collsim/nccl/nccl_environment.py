@@ -1,0 +1,155 @@
+"""NCCL's environment variables: their values, and the machine that they leave."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias, TypedDict
+
+from ..errors import CollsimError, Sentence, describe_unknown
+from .machine.facts import PCIE_GBPS, Facts, require_shared_host
+from .search import constants as c
+
+#: On or off, as Python or the environment has it; None or "": not set.
+Flag: TypeAlias = bool | int | str | None
+#: A number, as Python or the environment has it, or a name; None or "": not set.
+Level: TypeAlias = int | str | None
+
+
+class NcclSettings(TypedDict, total=False):
+    """NCCL's environment variables, with the values that NCCL takes (NCCL documentation, Environment Variables)."""
+
+    NCCL_ALGO: str | None
+    NCCL_PROTO: str | None
+    NCCL_P2P_DISABLE: Flag
+    NCCL_P2P_LEVEL: Level
+    NCCL_NET_GDR_LEVEL: Level
+    NCCL_MAX_NCHANNELS: Level
+    NCCL_CROSS_NIC: Level
+    NCCL_NVLS_ENABLE: Flag
+    NCCL_PAT_ENABLE: Flag
+
+
+class NcclOptions(NcclSettings, total=False):
+    """Options of `predict` beside the links: NCCL's environment, who launches the kernels, and NCCL's version."""
+
+    launch: str | None
+    version: str | None
+
+
+class PredictOptions(NcclOptions, total=False):
+    """The same with the number of ranks."""
+
+    ranks: int | str | None
+
+
+def read_text(value: object) -> str:
+    """Read an environment variable as text.
+
+    Args:
+        value: its value; None: not set.
+
+    Returns:
+        The text; "" where it is not set.
+    """
+    return "" if value is None else str(value).strip()
+
+
+def parse_flag(variable: str, value: Flag, *, has_auto: bool = False) -> bool | None:
+    """Read an environment variable that switches something on or off.
+
+    Args:
+        variable: its name, for errors.
+        value: its value.
+        has_auto: whether 2 lets NCCL choose.
+
+    Returns:
+        On or off; None where it is not set, or NCCL chooses.
+
+    Raises:
+        CollsimError: for any other value.
+    """
+    text = read_text(value).lower()
+    if text == "" or (has_auto and text == "2"):
+        return None
+    if text not in ("0", "false", "1", "true"):
+        template = "{variable}={value!r} must be 0 or 1{auto}"
+        auto = Sentence(", or 2 where NCCL is to choose") if has_auto else ""
+        raise CollsimError(template, variable=variable, value=value, auto=auto)
+    return text in ("1", "true")
+
+
+def parse_level(variable: str, value: Level, default: str) -> str:
+    """Read a path type from NCCL's words or its old numbers 0 to 5 (src/graph/paths.cc, ncclGetLevel).
+
+    Args:
+        variable: name of the environment variable, for errors.
+        value: its value.
+        default: the path type where it is not set.
+
+    Returns:
+        One of `constants.PATH_TYPES`, or the default.
+
+    Raises:
+        CollsimError: for any other value.
+    """
+    text = read_text(value)
+    if text == "":
+        return default
+    numbers = {"0": "LOC", "1": "PIX", "2": "PXB", "3": "PHB", "4": "SYS", "5": "SYS"}
+    path_type = numbers.get(text, text.upper())
+    if path_type not in c.PATH_TYPES:
+        names = ("LOC", "NVL", "PIX", "PXB", "PHB", "SYS")
+        raise CollsimError(describe_unknown(Sentence("value of {variable}", variable=variable), value, names))
+    return path_type
+
+
+def parse_p2p_level(settings: NcclSettings) -> str:
+    """Read the worst path type over which GPUs may write to one another.
+
+    Args:
+        settings: NCCL_P2P_DISABLE and NCCL_P2P_LEVEL count.
+
+    Returns:
+        One of `constants.PATH_TYPES`: `LOC` where P2P is off, `SYS` where nothing is set.
+
+    Raises:
+        CollsimError: for values that NCCL does not know.
+    """
+    level = parse_level("NCCL_P2P_LEVEL", settings.get("NCCL_P2P_LEVEL"), "SYS")
+    is_disabled = parse_flag("NCCL_P2P_DISABLE", settings.get("NCCL_P2P_DISABLE"))
+    return "LOC" if is_disabled else level
+
+
+def apply_environment(facts: Facts, p2p_level: str, gdr_level: Level) -> tuple[Facts, tuple[str, ...]]:
+    """Find the machine that is left after NCCL_P2P_* and NCCL_NET_GDR_LEVEL.
+
+    Args:
+        facts: the machine.
+        p2p_level: the worst path type over which GPUs may write to one another.
+        gdr_level: NCCL_NET_GDR_LEVEL.
+
+    Returns:
+        The machine as NCCL may use it, and sentences on what that changes.
+
+    Raises:
+        CollsimError: where GPUs would have to share the memory of several hosts, and for an unknown level.
+    """
+    notes: list[str] = []
+    if facts.wiring not in ("none", "host") and not c.is_type_at_most(_find_needed_level(facts), p2p_level):
+        facts = replace(facts, wiring="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
+        require_shared_host(facts)
+        notes.append("peers are reached through host memory")
+    if facts.staged_between_switches and not c.is_type_at_most("PIX", p2p_level):
+        facts = replace(facts, staged_between_switches=False)
+    level = parse_level("NCCL_NET_GDR_LEVEL", gdr_level, "")
+    if level and facts.nodes > 1:
+        nearest_card = "PHB" if facts.is_pcie_card else "PIX"
+        facts = replace(facts, gdr=c.is_type_at_most(nearest_card, level) and facts.gdr is not False)
+    return facts, tuple(notes)
+
+
+def _find_needed_level(facts: Facts) -> str:
+    """The worst path type that GPUs of a node need to reach one another."""
+    if facts.wiring in ("nvswitch", "mesh", "bridge", "cube", "xgmi"):
+        return "NVL"
+    return "SYS" if facts.crosses_sockets else "PHB"

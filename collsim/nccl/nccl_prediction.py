@@ -1,0 +1,472 @@
+"""What nccl-tests would print for a collective on a machine: the model's time, and what NCCL's tuner believes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from ..errors import CollsimError, Sentence, describe_unknown
+from ..topology import Topology
+from ..topology.assumed import assumptions
+from ..topology.calibrated import Measured
+from ..topology.files.effects import sentences
+from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
+from .bayesian_update import MeasuredTimes, update_prediction
+from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
+from .machine.facts import Facts
+from .machine.network_plugins import find_plugin_settings
+from .machine.topology_facts import GraphSearch, build_graph_search, parse_cross_nic, read_facts
+from .model.calibration_knobs import (
+    describe_poor_fit,
+    find_extrapolations,
+    get_calibration,
+    get_link_parameters,
+    interpolate_residue,
+    select_pinned_settings,
+)
+from .model.links import FABRICS, LinkParameters
+from .model.prediction_interval import (
+    LEVEL,
+    Interval,
+    Point,
+    Shares,
+    classify_machine,
+    compute_interval,
+    compute_shares,
+)
+from .model.releases import Release, describe_release, find_release, parse_version
+from .model.timing import Call, TimeParts, compute_launch_time, compute_time, has_unaligned_blocks
+from .model.tuner import Communicator, TunerChoice, choose_algorithm, parse_allowed_names
+from .nccl_environment import (
+    Flag,
+    Level,
+    NcclSettings,
+    apply_environment,
+    parse_flag,
+    parse_p2p_level,
+    read_text,
+)
+from .search import constants as c
+from .tuner_graphs import build_communicator
+
+#: Collectives of nccl-tests, with the factor from algbw to busbw by number of ranks (nccl-tests doc/PERFORMANCE.md;
+#: sendrecv 1).
+BUSBW: dict[str, Callable[[int], float]] = {
+    "allreduce": lambda n: 2 * (n - 1) / n,
+    "allgather": lambda n: (n - 1) / n,
+    "reduce_scatter": lambda n: (n - 1) / n,
+    "alltoall": lambda n: (n - 1) / n,
+    "broadcast": lambda n: 1.0,
+    "reduce": lambda n: 1.0,
+    "sendrecv": lambda n: 1.0,
+}
+_POINT_TO_POINT = ("alltoall", "sendrecv")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One call, as nccl-tests would print it, and what the time consists of.
+
+    Attributes:
+        collective: collsim's name of it.
+        nbytes: nccl-tests' size, bytes.
+        time: seconds.
+        algbw: B/s, as nccl-tests counts.
+        busbw: B/s, as nccl-tests counts.
+        algorithm: what NCCL chooses; `P2P` for collectives made of sends and receives.
+        protocol: what NCCL chooses.
+        channels: channels of the call.
+        threads: threads of a channel.
+        parts: the parts of the time: launch, steps, bytes, fill; and the tightest link.
+        tuner: what NCCL's own tuner believed when it chose; None for sends and receives, which it does not tune.
+        facts: the machine as the model sees it.
+        notes: what was assumed or left out.
+        graph_search: what NCCL's search finds on its links; None where that is not known or not NCCL's.
+        points: measurements on the machine that moved `time` and narrow its interval (`measured=` of `predict`).
+        prior_time: seconds without them; None where there are none.
+        fabric: what the links between nodes cost in comparison with one switch for all cards.
+        version: of NCCL, 18 for 2.18; None where none was given.
+    """
+
+    collective: str
+    nbytes: int
+    time: float
+    algbw: float
+    busbw: float
+    algorithm: str
+    protocol: str
+    channels: int
+    threads: int
+    parts: TimeParts
+    tuner: TunerChoice | None
+    facts: Facts
+    notes: tuple[str, ...] = field(default_factory=tuple)
+    graph_search: GraphSearch | None = field(default=None, compare=False, repr=False)
+    points: tuple[Point, ...] = ()
+    prior_time: float | None = None
+    fabric: FabricCost = ONE_SWITCH
+    version: int | None = None
+
+    @property
+    def release(self) -> Sentence:
+        """What NCCL's version means for the choice, or which was assumed."""
+        if self.facts.is_amd:
+            return Sentence("RCCL runs here, whose tables are its own; NCCL's versions do not count")
+        return describe_release(self.version)
+
+    @property
+    def kind(self) -> str:
+        """The class of the machine, as `model.prediction_interval` has it."""
+        return classify_machine(self.facts)
+
+    @property
+    def shares(self) -> Shares:
+        """Shares of the time that wait, fill the pipeline, and move bytes."""
+        return compute_shares(self.parts.launch + self.parts.steps, self.parts.fill, self.parts.bytes)
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """Where the measured time lies with some probability, and from how many published systems that is known.
+
+        Args:
+            level: the probability, between 0 and 1.
+
+        Returns:
+            The interval.
+
+        Raises:
+            CollsimError: for a level that is not between 0 and 1.
+        """
+        prior_time = self.time if self.prior_time is None else self.prior_time
+        return compute_interval(self.kind, self.collective, self.shares, prior_time, level, self.points)
+
+    @cached_property
+    def _usual_interval(self) -> Interval:
+        return self.interval()
+
+    @property
+    def low(self) -> float:
+        """Seconds: four in five measurements lie between `low` and `high`."""
+        return self._usual_interval.low
+
+    @property
+    def high(self) -> float:
+        """Seconds: four in five measurements lie between `low` and `high`."""
+        return self._usual_interval.high
+
+    @property
+    def tuner_time(self) -> float | None:
+        """Seconds that NCCL's tuner believes, which knows no contention; None where it has no opinion."""
+        return None if self.tuner is None else self.tuner.time_us * 1e-6
+
+    def scale(self, factor: float) -> Prediction:
+        """Scale the time, by what a calibration found that the model does not explain.
+
+        Args:
+            factor: factor on the time.
+
+        Returns:
+            The same call with the scaled time, parts and rates.
+        """
+        parts = self.parts.scale(factor)
+        return replace(self, time=self.time * factor, parts=parts, algbw=self.algbw / factor, busbw=self.busbw / factor)
+
+    def __str__(self) -> str:
+        believed = "" if self.tuner_time is None else f"; NCCL's tuner believes {format_time(self.tuner_time)}"
+        return (
+            f"{self.collective} of {format_bytes(self.nbytes)} on {self.facts.ranks} {self.facts.gpu}: "
+            f"{format_time(self.time)} ({format_time(self.low)} to {format_time(self.high)}), "
+            f"busbw {format_bandwidth(self.busbw)}, {self.algorithm} {self.protocol}, "
+            f"{self.channels} channels{believed}"
+        )
+
+
+def predict(
+    collective: str,
+    machine: Facts | Topology,
+    nbytes: ByteSize,
+    ranks: int | str | None = None,
+    *,
+    NCCL_ALGO: str | None = None,
+    NCCL_PROTO: str | None = None,
+    NCCL_P2P_DISABLE: Flag = None,
+    NCCL_P2P_LEVEL: Level = None,
+    NCCL_NET_GDR_LEVEL: Level = None,
+    NCCL_MAX_NCHANNELS: Level = None,
+    NCCL_CROSS_NIC: Level = None,
+    NCCL_NVLS_ENABLE: Flag = None,
+    NCCL_PAT_ENABLE: Flag = None,
+    links: LinkParameters | None = None,
+    launch: str | None = None,
+    version: str | None = None,
+    measured: MeasuredTimes | None = None,
+) -> Prediction:
+    """Predict what nccl-tests prints (out of place, float, sum).
+
+    What a machine's file does not say and makes a difference here is in `notes`, with the difference that another value
+    makes, found by predicting again. NCCL's environment variables take their values as NCCL does; None or "": not set.
+
+    Args:
+        collective: allreduce, allgather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
+        machine: `machine("dgx-h100", nodes=2)`, or Facts.
+        nbytes: nccl-tests' size: for allgather and reduce_scatter the whole array.
+        ranks: fewer ranks than GPUs; None: all.
+        NCCL_ALGO: algorithms that NCCL may choose, `"Ring,Tree"`, `"^NVLS"`.
+        NCCL_PROTO: protocols that it may choose, `"Simple"`, `"^LL128"`.
+        NCCL_P2P_DISABLE: 1 stages what GPUs of a node exchange through host memory.
+        NCCL_P2P_LEVEL: the worst path type for P2P, `"NVL"` to `"SYS"`, or 0 to 5.
+        NCCL_NET_GDR_LEVEL: the worst path type for GPUDirect RDMA.
+        NCCL_MAX_NCHANNELS: the most channels.
+        NCCL_CROSS_NIC: 0 to 2; it decides which graphs the search finds, and so what the tuner chooses and over which
+            cards, rails and spines of a Topology's fabric the bytes go.
+        NCCL_NVLS_ENABLE: 0 leaves NVLink SHARP out, 2 lets NCCL choose.
+        NCCL_PAT_ENABLE: 1 lets NCCL choose PAT with several GPUs per node, 0 never, 2 is NCCL's default.
+        links: what links carry; None: what the machine was calibrated to, where it was, else collsim's own figures.
+        launch: who launches the kernels: "one process" for all GPUs of a node, "process per gpu", or "graph", captured
+            before. None: as the machine states it, else a middle is taken. It decides small calls.
+        version: of NCCL, "2.18" or "2.18.5": before 2.28 it had other algorithms, protocols and tables to choose by.
+            None: 2.30. `Prediction.release` says what that means.
+        measured: times of this collective on this machine, {"8B": "13us", "1GiB": "8.1ms"} or a table with columns
+            nbytes and time: one or two move launch, pipeline and rate, and narrow the interval.
+
+    Returns:
+        The prediction.
+
+    Raises:
+        CollsimError: for unknown names and values, and where NCCL_ALGO and NCCL_PROTO leave nothing.
+
+    Example:
+        >>> import collsim as cs
+        >>> prediction = cs.nccl.predict("allreduce", cs.machine("dgx-h100", nodes=2), "1GiB")
+        >>> prediction.algorithm, prediction.protocol
+        ('NVLSTree', 'Simple')
+        >>> prediction.low < prediction.time < prediction.high
+        True
+    """
+    settings: NcclSettings = {
+        "NCCL_ALGO": NCCL_ALGO,
+        "NCCL_PROTO": NCCL_PROTO,
+        "NCCL_P2P_DISABLE": NCCL_P2P_DISABLE,
+        "NCCL_P2P_LEVEL": NCCL_P2P_LEVEL,
+        "NCCL_NET_GDR_LEVEL": NCCL_NET_GDR_LEVEL,
+        "NCCL_MAX_NCHANNELS": NCCL_MAX_NCHANNELS,
+        "NCCL_CROSS_NIC": NCCL_CROSS_NIC,
+        "NCCL_NVLS_ENABLE": NCCL_NVLS_ENABLE,
+        "NCCL_PAT_ENABLE": NCCL_PAT_ENABLE,
+    }
+    request = _Request(collective, ranks, links, launch, parse_version(version), settings)
+    prediction = _predict_call(request, machine, nbytes)
+    if measured is not None:
+        prediction = update_prediction(prediction, measured, lambda size: _predict_call(request, machine, size))
+    if not isinstance(machine, Topology) or not assumptions(machine):
+        return prediction
+    effects = sentences(machine, lambda variant: _predict_call(request, variant, nbytes).time)
+    return replace(prediction, notes=(*prediction.notes, *(english for english, _ in effects)))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """The arguments of `predict`, but for machine, size and measurements; `version` is 18 for 2.18."""
+
+    collective: str
+    ranks: int | str | None
+    links: LinkParameters | None
+    launch: str | None
+    version: int | None
+    settings: NcclSettings
+
+
+def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize) -> Prediction:
+    """`predict` without measurements, and without what the machine's file left open."""
+    settings, collective, size = request.settings, parse_collective(request.collective), parse_bytes(nbytes)
+    facts = read_facts(machine, request.ranks)
+    if request.launch is not None:
+        facts = replace(facts, launch=request.launch)  # type: ignore[arg-type]
+    p2p_level = parse_p2p_level(settings)
+    facts, notes = apply_environment(facts, p2p_level, settings["NCCL_NET_GDR_LEVEL"])
+    graph_search = build_graph_search(facts, p2p_level, parse_cross_nic(settings["NCCL_CROSS_NIC"]))
+    notes += _note_guessed_gpu(facts) + _note_plugin(facts)
+    most_channels = None
+    if read_text(settings["NCCL_MAX_NCHANNELS"]):
+        most_channels = parse_count(settings["NCCL_MAX_NCHANNELS"], "NCCL_MAX_NCHANNELS")
+    pat = parse_flag("NCCL_PAT_ENABLE", settings["NCCL_PAT_ENABLE"], has_auto=True)
+    algorithms, protocols = read_text(settings["NCCL_ALGO"]), read_text(settings["NCCL_PROTO"])
+    # names that NCCL does not know are refused where it chooses nothing, too
+    parse_allowed_names(algorithms, collective, c.ALGORITHMS, "NCCL_ALGO")
+    parse_allowed_names(protocols, collective, c.PROTOCOLS, "NCCL_PROTO")
+    calibration = get_calibration(machine) if request.links is None else None
+    links = get_link_parameters(machine) if request.links is None else request.links
+    comm = build_communicator(facts, most_channels, pat, graph_search)
+    if request.version is not None:
+        comm = replace(comm, release=_find_release(request.version, facts))
+        notes += (str(describe_release(request.version)),)
+    if parse_flag("NCCL_NVLS_ENABLE", settings["NCCL_NVLS_ENABLE"], has_auto=True) is False:
+        comm = replace(comm, nvls=None)
+    choice = _choose(collective, comm, size, algorithms, protocols)
+    if choice is not None and most_channels is not None and choice.algorithm in c.IN_NVSWITCH:
+        notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
+    call = Call(collective, "Ring", "LL", size, facts, comm, links)
+    if isinstance(machine, Topology) and facts.ranks > 1:
+        algorithm = "Ring" if choice is None else choice.algorithm
+        fabric = compute_fabric_cost(collective, algorithm, machine, facts, graph_search)
+        call = replace(call, fabric=fabric)
+        notes += _note_fabric(machine, fabric)
+    notes += _note_crossings(graph_search, facts.nodes, call.fabric)
+    prediction = replace(_time_call(call, choice, notes, graph_search), version=request.version)
+    if calibration is None:
+        return prediction
+    pinned = select_pinned_settings({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
+    return apply_calibration(prediction, calibration, pinned)
+
+
+def _choose(collective: str, comm: Communicator, nbytes: int, algorithms: str, protocols: str) -> TunerChoice | None:
+    """What the tuner chooses; None for sends and receives, which it does not tune, and for one rank."""
+    if comm.ranks == 1 or collective in _POINT_TO_POINT:
+        return None
+    return choose_algorithm(collective, comm, nbytes, algorithms, protocols)
+
+
+def _find_release(version: int, facts: Facts) -> Release | None:
+    """The tuner of a version. Raises CollsimError where it is not NCCL that runs."""
+    if facts.is_amd:
+        raise CollsimError(
+            "version='2.{minor}' is of NCCL, and {gpu} runs RCCL, whose tables are its own; leave the version out",
+            minor=version,
+            gpu=facts.gpu,
+        )
+    return find_release(version)
+
+
+def _note_crossings(graph_search: GraphSearch | None, nodes: int, fabric: FabricCost) -> tuple[str, ...]:
+    """What it costs that rings change the card between nodes."""
+    if graph_search is None:
+        return ()
+    rings = graph_search.rings
+    crossings = rings.count_crossings(nodes)
+    if not crossings:
+        return ()
+    share = f"{crossings} of {nodes * len(rings.channels)} hops of rings between nodes change the card"
+    if fabric == ONE_SWITCH:
+        return (f"{share}, on rails the rail: that way is not slower here",)
+    return (f"{share}; a hop takes {format_time(fabric.hop_delay)} longer inside its nodes than over one switch",)
+
+
+def _note_fabric(machine: Topology, fabric: FabricCost) -> tuple[str, ...]:
+    """What the fabric costs, and the hops that change rail."""
+    name, notes = machine.facts.get("fabric"), []
+    if fabric.slowdown > 1:
+        notes.append(
+            f"fabric {name}: bytes between nodes take {fabric.slowdown:.3g} times as long as over one switch, held up "
+            f"by {fabric.busiest_link}"
+        )
+    if fabric.rail_changes:
+        notes.append(
+            f"fabric {name}: {fabric.rail_changes} of {fabric.hops} hops between nodes leave their rail or unit over "
+            "the spines"
+        )
+    return tuple(notes)
+
+
+def _note_guessed_gpu(facts: Facts) -> tuple[str, ...]:
+    """What was taken for a GPU that no table knows."""
+    if facts.gpu_known:
+        return ()
+    links = f"links of {facts.link_rate / 1e9:g} GB/s" if facts.wiring in FABRICS else "no links of its own"
+    return (
+        f"{facts.gpu} is in no table of GPUs: taken as one with PCIe {facts.pcie} and {links}; the interval is wide",
+    )
+
+
+def _note_plugin(facts: Facts) -> tuple[str, ...]:
+    """What the network's plugin sets, where it does."""
+    settings = find_plugin_settings(facts)
+    if settings is None:
+        return ()
+    values = {"NCCL_ALGO": settings.algorithms, "NCCL_PROTO": settings.protocols}
+    assignments = " and ".join(f"{name}={value}" for name, value in values.items() if value)
+    return (f"the plugin of this network sets {assignments} where you set nothing ({settings.source})",)
+
+
+def _time_call(
+    call: Call, choice: TunerChoice | None, notes: tuple[str, ...], graph_search: GraphSearch | None
+) -> Prediction:
+    """A call of one rank, a transfer from point to point (no choice), or what the tuner chose."""
+    if call.facts.ranks == 1:
+        return _time_one_rank(call, notes)
+    if choice is None:
+        run = ("P2P", "Simple", call.comm.running_channels, c.THREADS["Simple"])
+        call = replace(call, protocol="Simple")
+    else:
+        run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
+        call = replace(call, algorithm=choice.algorithm, protocol=choice.protocol)
+        if has_unaligned_blocks(call.collective, call.protocol, call.nbytes, call.facts.ranks):
+            block = call.nbytes // call.facts.ranks
+            notes += (f"blocks of {block:,} B are no multiple of 16: NCCL copies them more slowly; pad them",)
+    parts = compute_time(call)
+    algbw = call.nbytes / parts.total
+    busbw = algbw * BUSBW[call.collective](call.facts.ranks)
+    return Prediction(
+        call.collective,
+        call.nbytes,
+        parts.total,
+        algbw,
+        busbw,
+        *run,
+        parts,
+        choice,
+        call.facts,
+        notes,
+        graph_search,
+        fabric=call.fabric,
+    )
+
+
+def _time_one_rank(call: Call, notes: tuple[str, ...]) -> Prediction:
+    parts = TimeParts(compute_launch_time(call), 0.0, 0.0, 0.0, "nothing to send")
+    run, algbw = ("Ring", "Simple", 1, c.LEAST_THREADS), call.nbytes / parts.total
+    notes = (*notes, "one rank copies")
+    return Prediction(call.collective, call.nbytes, parts.total, algbw, 0.0, *run, parts, None, call.facts, notes)
+
+
+def apply_calibration(prediction: Prediction, calibration: Measured, settings: Mapping[str, str]) -> Prediction:
+    """Apply what a calibration's knobs leave of a time, by size.
+
+    Args:
+        prediction: with the links of the calibration.
+        calibration: the calibration.
+        settings: NCCL_ALGO and NCCL_PROTO, where they are set.
+
+    Returns:
+        The prediction with its time scaled; notes say what nobody measured.
+    """
+    call, fit_data, facts = (prediction.collective, prediction.nbytes), calibration.fitted_on, prediction.facts
+    extrapolations = find_extrapolations(fit_data, facts, *call, settings)
+    notes = [*prediction.notes, *(f"beyond the calibration: {sentence}" for sentence in extrapolations)]
+    poor = describe_poor_fit(calibration.held_out)
+    if poor is not None:
+        notes.append(f"the calibration: {poor}")
+    factor = interpolate_residue(fit_data, calibration.residues, facts, call, settings)
+    return replace(prediction.scale(factor), notes=tuple(notes))
+
+
+def parse_collective(collective: str) -> str:
+    """Read the name of a collective of nccl-tests.
+
+    Args:
+        collective: `all_reduce_perf`, `AllReduce` and `reducescatter` are understood.
+
+    Returns:
+        collsim's name of it.
+
+    Raises:
+        CollsimError: for any other collective.
+
+    Example:
+        >>> parse_collective("all_reduce_perf")
+        'allreduce'
+    """
+    names = {name.replace("_", ""): name for name in BUSBW}
+    key = str(collective).lower().replace("_", "").replace("-", "").removesuffix("perf")
+    if key not in names:
+        raise CollsimError(describe_unknown("collective of nccl-tests", collective, BUSBW))
+    return names[key]
