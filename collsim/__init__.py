@@ -190,13 +190,15 @@ _views.update(
     picture=_late("viz", "save"),
     save=_late("io", "save"),
     step_animate=_late("viz.training.page", "animate"),
-    step_html=_late("viz.training.page", "shown"),
-    step_page=_late("viz.training.page", "page"),
-    step_picture=_late("viz.pictures.training_plots", "picture"),
+    step_html=_late("viz.training.page", "format_notebook_html"),
+    step_page=_late("viz.training.page", "save_step_page"),
+    step_picture=_late("viz.pictures.training_plots", "write_step_picture"),
     step_plot=_late("viz.pictures.training_plots", "plot"),
 )
-_topology_views.update(draw=_late("viz.pictures.draw", "draw"), html=_late("viz.hosts.figures", "topology"))
-_schedule_views.update(html=_late("viz.hosts.figures", "schedule"))
+_topology_views.update(
+    draw=_late("viz.pictures.draw", "draw_topology"), html=_late("viz.hosts.figures", "format_topology")
+)
+_schedule_views.update(html=_late("viz.hosts.figures", "format_schedule"))
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.cli import app
 from collsim.viz.pictures.film import Film
-from collsim.viz.timeline.document import timeline
+from collsim.viz.timeline.document import build_timeline
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -155,7 +155,7 @@ def test_the_animated_picture_is_what_the_film_writer_makes(lang):
     file = make_film.FILES[lang]
     assert f"](docs/{file.name})" in {"en": README, "zh": CHINESE}[lang]
     assert file.stat().st_size < 1.5e6
-    film = Film.of(timeline(make_film.trace(), inside=False), lang)
+    film = Film.of(build_timeline(make_film.trace(), inside=False), lang)
     with Image.open(file) as kept:
         assert kept.n_frames == make_film.FRAMES
         for number in (0, make_film.FRAMES // 2, make_film.FRAMES - 1):

@@ -15,7 +15,7 @@ from collsim.cli import app
 from collsim.schedule import freeze
 from collsim.teach import break_it, exercise, exercises
 from collsim.teach.breaking import WAYS
-from collsim.viz.timeline.document import timeline
+from collsim.viz.timeline.document import build_timeline
 
 ROOT = Path(__file__).parents[1]
 FROM_NOUGHT = re.compile(r"\bsteps? 0\b|第 ?0 ?步|步骤 ?0\b|第零步|\bstep zero\b", re.IGNORECASE)
@@ -106,7 +106,7 @@ def test_whatever_is_broken_is_told_in_steps_from_one_by_all_that_tell_it(how):
         for lang in ("en", "zh"):
             made = break_it(trace, how, seed, lang)
             assert said(str(made)) == []
-            assert made.trace is None or said(json.dumps(timeline(made.trace), ensure_ascii=False)) == []
+            assert made.trace is None or said(json.dumps(build_timeline(made.trace), ensure_ascii=False)) == []
             first += made.error is not None and getattr(made.error, "step", None) == 0 and "tep 1" in str(made.error)
     assert bool(first) == (
         how in ("lose", "swap")
@@ -116,4 +116,4 @@ def test_whatever_is_broken_is_told_in_steps_from_one_by_all_that_tell_it(how):
 def test_a_run_narrates_from_the_first_step_on():
     trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB")
     assert list(trace.steps["step"]) == list(np.arange(6)), "a column counts as Python does"
-    assert said(json.dumps(timeline(trace), ensure_ascii=False)) == []
+    assert said(json.dumps(build_timeline(trace), ensure_ascii=False)) == []

@@ -25,9 +25,9 @@ from ..lessons.lesson import Telling
 from ..simulate import Trace
 from ..teach.questions.question import Question
 from ..teach.questions.questions import questions
-from ..viz.hosts.page import player_source
-from ..viz.story.document import story_source, story_text
-from ..viz.timeline.document import dumps, timeline
+from ..viz.hosts.page import build_player_source
+from ..viz.story.document import build_story_source, encode_story
+from ..viz.timeline.document import build_timeline, dump_json
 from . import pages
 from .gallery import PLACES, GalleryPlace, shown
 
@@ -108,8 +108,10 @@ def _write(
     for folder in ("assets", "runs", *lang):
         (work / folder).mkdir(parents=True, exist_ok=True)
     here = Path(__file__).parent
-    (work / "assets" / "player.js").write_text(classic(player_source()), encoding="utf-8")
-    (work / "assets" / "story.js").write_text(classic(story_source(), "collsimStory", "createStory"), encoding="utf-8")
+    (work / "assets" / "player.js").write_text(classic(build_player_source()), encoding="utf-8")
+    (work / "assets" / "story.js").write_text(
+        classic(build_story_source(), "collsimStory", "createStory"), encoding="utf-8"
+    )
     for name in ("site.js", "site.css"):
         shutil.copyfile(here / name, work / "assets" / name)
     (work / "index.html").write_text(pages.entrance(), encoding="utf-8")
@@ -145,8 +147,8 @@ def classic(module: str, name: str = "collsimPlayer", made: str = "createPlayer,
 def _write_run(work: Path, key: str, trace: Trace, seed: int, own: Sequence[Question] = ()) -> None:
     """A run, questions of its own and those that are made from it, packed, as a script."""
     asked = [q.record() for q in (*own, *questions(trace, seed, _ASKED))]
-    record = {"timeline": timeline(trace), "questions": asked}
-    packed = base64.b64encode(gzip.compress(dumps(record).encode(), 9, mtime=0)).decode("ascii")
+    record = {"timeline": build_timeline(trace), "questions": asked}
+    packed = base64.b64encode(gzip.compress(dump_json(record).encode(), 9, mtime=0)).decode("ascii")
     (work / "runs" / f"{key}.js").write_text(f'collsimRun("{key}","{packed}");\n', encoding="ascii")
 
 
@@ -161,7 +163,7 @@ def _write_pages(
     _write_lessons(write, lang, entries, lessons)
     _write_gallery(write, lang, entries, places)
     scripts = ("story.js",)
-    told = {"kind": "story", "story": json.loads(story_text())}
+    told = {"kind": "story", "story": json.loads(encode_story())}
     (folder / "story.html").write_text(
         pages.page("story.html", lang, pages.say("story", lang), '<div id="story"></div>', told, version, scripts),
         encoding="utf-8",

@@ -10,7 +10,7 @@ from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import Telling
 from ..markup import escape_text
 from ..teach.language import Text
-from ..viz.hosts.page import document, inline_json
+from ..viz.hosts.page import build_html_document, encode_inline_json
 from ..viz.splits.still import PipelinePicture
 from .texts import TEXTS
 
@@ -68,9 +68,9 @@ def page(
         made=escape_text(say("made", lang, version=version)),
         script=escape_text(say("script", lang)),
         scripts="".join(f'<script src="../assets/{script}"></script>\n' for script in scripts),
-        data=inline_json({"root": "../", "words": words, **data}),
+        data=encode_inline_json({"root": "../", "words": words, **data}),
     )
-    return document(lang, f"{title}, collsim", _POLICY, _HEAD.format(root="../"), shown)
+    return build_html_document(lang, f"{title}, collsim", _POLICY, _HEAD.format(root="../"), shown)
 
 
 def lesson_file(key: str) -> str:

@@ -12,7 +12,7 @@ from ..teach.questions.moodle import moodle_xml
 from ..teach.questions.question import Question
 from ..teach.questions.questions import questions
 from ..teach.questions.worksheet import answer, facts, markdown, plan_text, title
-from ..viz.pictures.worksheet import Item, draw_pdf, machine_bytes, machine_drawing
+from ..viz.pictures.worksheet import Item, create_machine_drawing, draw_pdf, render_machine
 
 #: What a worksheet is written as; `.xml` is one file, with the answers in it.
 SUFFIXES = (".md", ".pdf", ".xml")
@@ -51,7 +51,7 @@ def write_worksheet(
 
 
 def _for_moodle(trace: Trace, sheet: Path, asked: list[Question], seed: int, lang: str) -> tuple[Path, Path]:
-    drawn = machine_bytes(trace.topology, "png", lang)
+    drawn = render_machine(trace.topology, "png", lang)
     pictures = {"machine.png": drawn} if drawn else {}
     category = "collsim/" + title(trace, seed, lang).replace("/", "//")  # a slash in a name is doubled
     text = moodle_xml(asked, category, facts(trace, lang), plan_text(trace.schedule), pictures)
@@ -61,7 +61,7 @@ def _for_moodle(trace: Trace, sheet: Path, asked: list[Question], seed: int, lan
 
 def _as_markdown(trace: Trace, sheet: Path, asked: list[Question], lang: str) -> Write:
     """What writes the sheet and its key; both show the picture, which is drawn now."""
-    picture, drawn = sheet.with_suffix(".svg"), machine_bytes(trace.topology, "svg", lang)
+    picture, drawn = sheet.with_suffix(".svg"), render_machine(trace.topology, "svg", lang)
     if drawn:
         with create_file(picture) as file:
             file.write(drawn)
@@ -77,7 +77,7 @@ def _as_markdown(trace: Trace, sheet: Path, asked: list[Question], lang: str) ->
 def _as_pdf(trace: Trace, _: Path, asked: list[Question], lang: str) -> Write:
     """What writes the sheet and its key."""
     given, plan = facts(trace, lang), plan_text(trace.schedule)
-    drawing = machine_drawing(trace.topology, lang)
+    drawing = create_machine_drawing(trace.topology, lang)
 
     def write(path: Path, heading: str, is_key: bool) -> None:
         data = draw_pdf(heading, given, [_item(q, is_key) for q in asked], plan, drawing)

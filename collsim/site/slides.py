@@ -22,8 +22,8 @@ from ..lessons.lesson import Lesson, Section, Telling
 from ..markup import escape_text
 from ..simulate import Trace
 from ..teach.language import LANGUAGES, Text, language
-from ..viz.hosts.page import document
-from ..viz.pictures.still import machine_figure
+from ..viz.hosts.page import build_html_document
+from ..viz.pictures.still import draw_machine_figure
 from .pages import lanes, say
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -61,7 +61,7 @@ def write_slides(out: Path | str, lessons: Sequence[int] = (), lang: str = "en")
     slides = [slide for number in chosen for slide in _lesson(LESSONS[number], lang)]
     title = LESSONS[chosen[0]].title[k] if len(chosen) == 1 else say("name", lang)
     style = (Path(__file__).parent / "slides.css").read_text(encoding="utf-8")
-    write_text(target, document(lang, title, _POLICY, f"<style>{style}</style>", "\n".join(slides)))
+    write_text(target, build_html_document(lang, title, _POLICY, f"<style>{style}</style>", "\n".join(slides)))
     return SlideDeck(target, len(chosen), len(slides))
 
 
@@ -134,7 +134,7 @@ def _machine(trace: Trace, lang: str) -> Any:
 
 def _run(trace: Trace, lang: str) -> Any:
     try:
-        return machine_figure(trace, lang)
+        return draw_machine_figure(trace, lang)
     except CollsimError:
         return None
 

@@ -22,12 +22,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .hosts.show import Animation, save
-from .timeline.document import decode, encode, timeline
+from .timeline.document import build_timeline, decode, encode
 
 if TYPE_CHECKING:
     from ..simulate import Trace
 
-__all__ = ["Animation", "animate", "decode", "encode", "html", "plots", "save", "timeline"]
+__all__ = ["Animation", "animate", "build_timeline", "decode", "encode", "html", "plots", "save"]
 
 
 def __getattr__(name: str) -> Any:
@@ -53,9 +53,9 @@ def html(trace: Trace) -> str:
     """A run as HTML for a notebook: its figures, and below them the player where the run is not too large to be
     drawn."""
     from ..errors import CollsimError
-    from .hosts.figures import printed
+    from .hosts.figures import format_printed_trace
 
     try:
-        return printed(str(trace)) + animate(trace)._repr_html_()
+        return format_printed_trace(str(trace)) + animate(trace)._repr_html_()
     except CollsimError:
-        return printed(str(trace))
+        return format_printed_trace(str(trace))

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 import collsim as cs
 from collsim.units import format_bytes, format_time
-from collsim.viz.story.document import story_page
+from collsim.viz.story.document import build_story_page
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +27,7 @@ def opened(chromium, tmp_path):
         page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
         page.on("request", lambda r: None if r.url.startswith("file:") else wrong.append(r.url))
         path = tmp_path / f"story-{lang}.html"
-        path.write_text(story_page(lang), encoding="utf-8")
+        path.write_text(build_story_page(lang), encoding="utf-8")
         page.goto(path.as_uri() + anchor)
         page.locator(".st section").first.wait_for()
         return page, wrong

@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 import collsim as cs
 from collsim.teach.breaking import break_it
-from collsim.viz.hosts.page import player_source, standalone_page
-from collsim.viz.timeline.document import encode, timeline
+from collsim.viz.hosts.page import build_player_source, build_standalone_page
+from collsim.viz.timeline.document import build_timeline, encode
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +31,7 @@ def opened(chromium, tmp_path):
         tab = context.new_page()
         tab.on("pageerror", lambda e: errors.append(str(e)))
         page = tmp_path / f"{len(contexts)}.html"
-        page.write_text(html or standalone_page(encode(timeline(trace)), lang), encoding="utf-8")
+        page.write_text(html or build_standalone_page(encode(build_timeline(trace)), lang), encoding="utf-8")
         tab.goto(page.as_uri())
         box = tab.locator(".cs[data-transfers][data-t]")
         box.wait_for(timeout=20_000)
@@ -110,7 +110,7 @@ def test_hovering_a_bar_of_a_rank_names_the_transfer_and_a_link_its_bytes(opened
 
 def test_a_wrong_schedule_opens_where_it_goes_wrong_and_says_why(opened):
     broken = next(b for b in (break_it(ring(4), "repeat", seed) for seed in range(20)) if b.error is not None)
-    made = timeline(broken.trace)["mistake"]
+    made = build_timeline(broken.trace)["mistake"]
     tab, box = opened(broken.trace)
     assert box.get_attribute("data-mistake") == f"{made['rank']},{made['chunk']},{made['step'] + 1}"
     assert box.get_attribute("data-step") == str(made["step"] + 1)
@@ -241,8 +241,8 @@ def test_a_finger_scrubs_and_touches_a_chunk(opened):
 
 def test_a_notebook_widget_plays_reports_and_obeys(opened):
     """What anywidget does with the module: the default export, called without an argument, returns `render`."""
-    module = json.dumps(player_source()).replace("</", "<\\/")
-    data = json.dumps(encode(timeline(ring(4)))).replace("</", "<\\/")
+    module = json.dumps(build_player_source()).replace("</", "<\\/")
+    data = json.dumps(encode(build_timeline(ring(4)))).replace("</", "<\\/")
     html = f"""<!doctype html><body><div id="out"></div><script type="module">
       const {{ default: make, ...named }} = await import(URL.createObjectURL(new Blob([{module}], {{ type: "text/javascript" }})));
       const values = {{ timeline: {data}, lang: "en", theme: null, view: null, t: null, state: {{}} }}, heard = new Map();
@@ -272,8 +272,8 @@ def test_a_notebook_widget_plays_reports_and_obeys(opened):
 
 def test_another_run_under_the_same_mount_begins_at_the_moment_that_comes_with_it(opened):
     """What Streamlit does with the module: the default export, called again with other data."""
-    module = json.dumps(player_source()).replace("</", "<\\/")
-    runs = json.dumps([encode(timeline(ring(n))) for n in (4, 8)]).replace("</", "<\\/")
+    module = json.dumps(build_player_source()).replace("</", "<\\/")
+    runs = json.dumps([encode(build_timeline(ring(n))) for n in (4, 8)]).replace("</", "<\\/")
     html = f"""<!doctype html><body><div id="out"></div><script type="module">
       const {{ default: mount }} = await import(URL.createObjectURL(new Blob([{module}], {{ type: "text/javascript" }})));
       const runs = {runs}, parentElement = document.getElementById("out");

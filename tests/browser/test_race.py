@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 import collsim as cs
-from collsim.viz.route.route import ways
+from collsim.viz.route.route import list_routes
 from collsim.viz.timeline.document import decode
 
 pytestmark = pytest.mark.browser
@@ -82,7 +82,7 @@ def test_a_click_on_two_ranks_chooses_where_the_way_begins_and_ends(page, app_ur
     page.goto(app_url + "/machines")
     page.locator('.wy[data-cards="2"] .cs[data-t]').first.wait_for(timeout=SLOW)
     page.wait_for_timeout(500)
-    drawn = decode(ways([cs.machine("pcie-8gpu", p2p=on) for on in (True, False)], 0, 1, "64MiB")[0].timeline)
+    drawn = decode(list_routes([cs.machine("pcie-8gpu", p2p=on) for on in (True, False)], 0, 1, "64MiB")[0].timeline)
     for rank, title in ((2, "How rank 2 reaches rank 1"), (7, "How rank 2 reaches rank 7")):
         canvas = page.locator(".wy .cs canvas").nth(1)
         canvas.wait_for(timeout=SLOW)

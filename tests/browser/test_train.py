@@ -6,7 +6,7 @@ import re
 import pytest
 
 import collsim as cs
-from collsim.viz.training.document import step_document
+from collsim.viz.training.document import build_step_document
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +30,7 @@ def first():
     """What the page shows first."""
     box = cs.machine("pcie-8gpu", nodes=2)
     trace = cs.training_step("resnet50", box, parallel=cs.ddp(), micro_batch=16, dtype="bfloat16")
-    return {one["name"]: one for one in step_document(trace)["collectives"]}
+    return {one["name"]: one for one in build_step_document(trace)["collectives"]}
 
 
 def test_a_click_on_a_bucket_opens_the_player_inside_it_at_that_moment(page, app_url, first):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.io import load
-from collsim.viz.timeline.document import timeline
+from collsim.viz.timeline.document import build_timeline
 
 FIELDS = ("ranks", "endpoints", "chunks", "slots", "root")
 SIGNED = [0, 1, 2, 3, 4, 5, 7, 8, -1, -2, -4, 63, 1000]
@@ -83,7 +83,7 @@ def play(schedule):
         trace = attempt(lambda engine=engine: cs.simulate(schedule, network, "1MiB", engine=engine))
         if trace is not None:
             attempt(lambda trace=trace: (trace.bound, trace.bottleneck, trace.busbw))
-            attempt(lambda trace=trace: timeline(trace))
+            attempt(lambda trace=trace: build_timeline(trace))
 
 
 @given(documents())

@@ -133,10 +133,10 @@ def test_the_lines_are_there_in_both_languages():
 
 
 def test_the_picture_s_document_has_a_box_for_each_rank_and_step():
-    from collsim.viz.real.document import lab_document
+    from collsim.viz.real.document import build_lab_document
 
     trace = made(np.arange(1, 7) * 1e-3, calibrated=MessageCost(ALPHA, RATE))
-    document = lab_document(trace.predicted, trace)
+    document = build_lab_document(trace.predicted, trace)
     assert [len(boxes) for boxes in document["measured"]["boxes"]] == [6] * 4
     step, start, came, finish, reduces = document["measured"]["boxes"][1][0]
     assert (step, reduces) == (0, 1)
@@ -144,5 +144,5 @@ def test_the_picture_s_document_has_a_box_for_each_rank_and_step():
     assert start < came
     assert document["measured"]["expected"] == pytest.approx([0.0] * 6)
     assert document["predicted"]["ends"][-1] == pytest.approx(trace.predicted.time)
-    assert "measured" not in lab_document(trace.predicted)
+    assert "measured" not in build_lab_document(trace.predicted)
     assert replace(trace).measured is trace.measured

@@ -13,7 +13,7 @@ import collsim as cs
 from collsim.lessons.chapters import SECTIONS
 from collsim.site import build, gallery, pages
 from collsim.site.build import classic
-from collsim.viz.hosts.page import inline_json, player_source
+from collsim.viz.hosts.page import build_player_source, encode_inline_json
 
 
 def test_a_site_has_pages_in_both_languages_and_every_link_leads_somewhere(site):
@@ -83,15 +83,15 @@ def test_one_language_is_enough_and_an_unknown_one_is_refused(tmp_path):
 
 
 def test_the_player_becomes_a_plain_script_that_still_has_all_of_it():
-    text = classic(player_source())
+    text = classic(build_player_source())
     assert not re.search(r"^(export|import)\b", text, re.MULTILINE)
-    assert len(text) > 0.99 * len(player_source())
+    assert len(text) > 0.99 * len(build_player_source())
     with pytest.raises(cs.CollsimError, match="plain script"):
         classic("import x from './y.js'\n")
 
 
 def test_text_cannot_leave_its_script_element():
-    assert "</script" not in inline_json({"name": "</script><script>alert(1)</script>"})
+    assert "</script" not in encode_inline_json({"name": "</script><script>alert(1)</script>"})
 
 
 def test_every_section_of_a_lesson_has_a_page_with_its_own_question_first(site):

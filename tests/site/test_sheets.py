@@ -9,14 +9,14 @@ import collsim as cs
 from collsim.site import write_worksheet
 from collsim.teach.questions.worksheet import plan_text, ring_orders
 from collsim.viz.pictures import worksheet
-from collsim.viz.pictures.still import CHINESE, fonts
-from collsim.viz.pictures.worksheet import Item, draw_pdf, wrapped
+from collsim.viz.pictures.still import CHINESE, find_fonts
+from collsim.viz.pictures.worksheet import Item, draw_pdf, wrap_text
 
 TRACE = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.topology.switch(8), "64MiB")
 
 
 def has_chinese():
-    return bool(set(fonts("zh")) & set(CHINESE))
+    return bool(set(find_fonts("zh")) & set(CHINESE))
 
 
 def test_without_a_chinese_font_the_way_out_is_said(tmp_path, monkeypatch):
@@ -54,8 +54,8 @@ def test_sixty_questions_go_over_several_pages():
 
 
 def test_chinese_breaks_anywhere_and_english_between_words():
-    assert wrapped("一二三四五六", 4) == ["一二", "三四", "五六"]
-    assert wrapped("one two three", 8) == ["one two", "three"]
+    assert wrap_text("一二三四五六", 4) == ["一二", "三四", "五六"]
+    assert wrap_text("one two three", 8) == ["one two", "three"]
 
 
 def test_what_cannot_be_written_is_said_in_a_sentence(tmp_path):

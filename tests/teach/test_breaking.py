@@ -8,7 +8,7 @@ import pytest
 import collsim as cs
 from collsim.teach import break_it
 from collsim.teach.breaking import WAYS
-from collsim.viz.timeline.document import timeline
+from collsim.viz.timeline.document import build_timeline
 
 RING = cs.simulate(
     cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4, bandwidth="25GB/s", alpha="1us"), "64MiB"
@@ -88,7 +88,7 @@ def test_the_place_that_is_told_is_the_place_that_was_broken(name, how):
             continue
         step, receivers = changed(trace.schedule, made.trace.schedule)
         assert (step, made.error.rank in receivers) == (broken, True), made
-        at = timeline(made.trace)["mistake"]
+        at = build_timeline(made.trace)["mistake"]
         assert (at["rank"], at["chunk"]) == (made.error.rank, made.error.chunk)
         assert at["step"] == (broken if broken < made.trace.schedule.steps else None)
         assert f"tep {broken + 1}" in at["text"]["en"], at
@@ -103,7 +103,7 @@ def test_a_lost_send_is_shown_where_it_is_missing_with_any_number_of_channels(ch
         step, chunk, receiver = re.search(
             r"step (\d+) the send of chunk (\d+) from rank \d+ to rank (\d+)", made.what
         ).groups()
-        at = timeline(made.trace)["mistake"]
+        at = build_timeline(made.trace)["mistake"]
         assert (at["step"] + 1, at["chunk"], at["rank"]) == (int(step), int(chunk), int(receiver))
         assert at["transfer"] is None
 

@@ -95,9 +95,9 @@ def test_beyond_a_few_nodes_a_box_stands_for_each():
 
 def test_chinese_words():
     cards = cs.machine("dgx-a100", nodes=2).draw(lang="zh")
-    from collsim.viz.pictures.still import CHINESE, fonts
+    from collsim.viz.pictures.still import CHINESE, find_fonts
 
-    if any(name in CHINESE for name in fonts("zh")):
+    if any(name in CHINESE for name in find_fonts("zh")):
         assert any("节点" in text for text in texts(cards))
 
 
@@ -111,10 +111,10 @@ def test_a_font_that_was_installed_after_matplotlib_wrote_its_list_is_found(monk
     monkeypatch.setattr(font_manager.fontManager, "ttflist", before)
     monkeypatch.setattr(font_manager, "findSystemFonts", lambda: [late.fname, __file__])
     monkeypatch.setattr(still, "CHINESE", (late.name,))
-    still._look_again.cache_clear()
-    assert late.name not in still.fonts("en")
-    assert late.name in still.fonts("zh")
-    still._look_again.cache_clear()
+    still._register_new_fonts.cache_clear()
+    assert late.name not in still.find_fonts("en")
+    assert late.name in still.find_fonts("zh")
+    still._register_new_fonts.cache_clear()
 
 
 def test_another_language_is_refused():

@@ -15,7 +15,7 @@ from collsim.topology import machine
 from collsim.viz import animate
 from collsim.viz.pictures import film, plots
 from collsim.viz.pictures.film import Film
-from collsim.viz.timeline.document import decode, timeline
+from collsim.viz.timeline.document import build_timeline, decode
 
 _MEGABYTE = 1_000_000
 
@@ -88,7 +88,7 @@ def test_mp4_needs_ffmpeg_and_says_so(trace, tmp_path, monkeypatch):
 def test_an_mp4_is_h264_with_every_frame(trace, tmp_path):
     """Six frames at 30 a second are 0.2 s; ffmpeg itself says what it finds in the file."""
     try:
-        ffmpeg = film._ffmpeg()
+        ffmpeg = film._find_ffmpeg()
     except CollsimError as error:
         pytest.skip(str(error))
     path = trace.save(tmp_path / "run.mp4", frames=6)
@@ -99,7 +99,7 @@ def test_an_mp4_is_h264_with_every_frame(trace, tmp_path):
     assert re.findall(r"frame=\s*(\d+)", told)[-1] == "6"
     assert "Duration: 00:00:00.20" in told
     with pytest.raises(CollsimError, match="ffmpeg could not write the film"):
-        film.mp4(trace, tmp_path / "nowhere" / "run.mp4", frames=2)
+        film.write_mp4(trace, tmp_path / "nowhere" / "run.mp4", frames=2)
 
 
 def test_a_notebook_shows_the_player_in_a_frame(trace):
@@ -116,10 +116,10 @@ def test_a_notebook_shows_the_player_in_a_frame(trace):
 def test_a_chunk_is_where_its_bytes_are():
     """Over a switch both hops cost the same: half-way in time is at the switch."""
     topology = cs.topology.switch(4)
-    made = timeline(cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "1MiB"))
-    film = Film.of(made, "en")
+    made = build_timeline(cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "1MiB"))
+    film = Film.from_timeline(made, "en")
     middle = made["transfers"]["t1"][0] / 2
-    x, y = film._where(0, middle * 0.999)
+    x, y = film._locate_transfer(0, middle * 0.999)
     end = made["links"]["path"][made["routes"]["link"][0]][-2:]
     assert (x, y) == pytest.approx(end, abs=0.5)
 

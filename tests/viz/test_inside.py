@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.viz.timeline.document import timeline
+from collsim.viz.timeline.document import build_timeline
 
 
 def made(algorithm, machine, nodes, **options):
     topology = cs.machine(machine, nodes=nodes)
     trace = cs.simulate(cs.schedule(algorithm, topology=topology, **options), topology, "256MiB")
-    return trace, timeline(trace)
+    return trace, build_timeline(trace)
 
 
 MACHINES = [
@@ -72,16 +72,16 @@ def test_nvlink_of_64_ranks_has_a_row_and_a_bar_in_each_node():
 def test_a_node_that_somebody_changed_is_drawn_by_itself():
     topology = cs.machine("dgx-a100", nodes=8).with_link("node3/gpu0", "node3/nvswitch", bandwidth="half")
     trace = cs.simulate(cs.schedule("allreduce_hierarchical", topology=topology), topology, "256MiB")
-    groups = timeline(trace)["inside"]
+    groups = build_timeline(trace)["inside"]
     assert [[one["node"] for one in group["nodes"]] for group in groups] == [[0, 1, 2, 4, 5, 6, 7], [3]]
     slow = groups[1]["nodes"][0]["first"]
-    rates = timeline(trace)["links"]["bandwidth"][slow : slow + len(groups[1]["links"]["src"])]
+    rates = build_timeline(trace)["links"]["bandwidth"][slow : slow + len(groups[1]["links"]["src"])]
     assert rates.count(150e9) == 2, "there and back"
 
 
 def test_pictures_on_paper_are_of_closed_nodes():
     trace, _ = made("allreduce_hierarchical", "dgx-a100", 8)
-    plain = timeline(trace, inside=False)
+    plain = build_timeline(trace, inside=False)
     assert "inside" not in plain
     assert all(plain["links"]["path"])
     assert np.diff(plain["routes"]["start"]).max() == 2  # out of a box, into another

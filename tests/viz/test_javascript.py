@@ -5,31 +5,31 @@ import re
 import pytest
 
 from collsim.viz.hosts import bundle
-from collsim.viz.hosts.bundle import HERE, joined
-from collsim.viz.hosts.page import player_source
-from collsim.viz.race.race import race_source
-from collsim.viz.real.document import lab_source
-from collsim.viz.route.route import ways_source
-from collsim.viz.simple.simple import simple_source
-from collsim.viz.splits.lanes import lanes_source
-from collsim.viz.splits.places import splits_source
-from collsim.viz.story.document import story_source
-from collsim.viz.training.document import rivals_source, step_source
+from collsim.viz.hosts.bundle import HERE, bundle_modules
+from collsim.viz.hosts.page import build_player_source
+from collsim.viz.race.race import build_race_source
+from collsim.viz.real.document import build_lab_source
+from collsim.viz.route.route import build_route_source
+from collsim.viz.simple.simple import build_simple_source
+from collsim.viz.splits.lanes import build_lanes_source
+from collsim.viz.splits.places import build_splits_source
+from collsim.viz.story.document import build_story_source
+from collsim.viz.training.document import build_rivals_source, build_step_source
 
 
 @pytest.mark.parametrize(
     "source",
     [
-        player_source,
-        race_source,
-        ways_source,
-        step_source,
-        rivals_source,
-        simple_source,
-        story_source,
-        lanes_source,
-        splits_source,
-        lab_source,
+        build_player_source,
+        build_race_source,
+        build_route_source,
+        build_step_source,
+        build_rivals_source,
+        build_simple_source,
+        build_story_source,
+        build_lanes_source,
+        build_splits_source,
+        build_lab_source,
     ],
 )
 def test_a_host_gets_one_module_that_imports_nothing(source):
@@ -39,14 +39,17 @@ def test_a_host_gets_one_module_that_imports_nothing(source):
         "a named export may mean something to a host"
     )
     players = (
-        0 if source in (rivals_source, story_source, lanes_source, splits_source, lab_source) else 1
+        0
+        if source
+        in (build_rivals_source, build_story_source, build_lanes_source, build_splits_source, build_lab_source)
+        else 1
     )  # these play no timeline
     assert len(re.findall(r"^function createPlayer\(", text, re.MULTILINE)) == players
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), "nothing is loaded from elsewhere"
 
 
 def test_every_file_of_the_player_is_in_the_module_after_what_it_needs():
-    text = player_source()
+    text = build_player_source()
     heads = [
         path.read_text(encoding="utf-8").splitlines()[0] for path in sorted((HERE / "viz" / "player").rglob("*.js"))
     ]
@@ -73,16 +76,16 @@ def test_what_cannot_be_joined_is_refused(tmp_path, monkeypatch, files, why):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(bundle, "HERE", tmp_path)
-    joined.cache_clear()
+    bundle_modules.cache_clear()
     with pytest.raises(ValueError, match=re.escape(why)):
-        joined("a.js")
-    joined.cache_clear()
+        bundle_modules("a.js")
+    bundle_modules.cache_clear()
 
 
 def test_modules_may_import_each_other_in_a_circle(tmp_path, monkeypatch):
     (tmp_path / "a.js").write_text('import { b } from "./b.js";\n\nexport const a = () => b;\n')
     (tmp_path / "b.js").write_text('import {\n  a,\n} from "./a.js";\n\nexport const b = () => a;\n')
     monkeypatch.setattr(bundle, "HERE", tmp_path)
-    joined.cache_clear()
-    assert joined("a.js") == "const b = () => a;\n\nconst a = () => b;\n"
-    joined.cache_clear()
+    bundle_modules.cache_clear()
+    assert bundle_modules("a.js") == "const b = () => a;\n\nconst a = () => b;\n"
+    bundle_modules.cache_clear()

@@ -13,9 +13,9 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology import machine, machines
 from collsim.topology.fabrics import FABRICS
-from collsim.viz.layout.geometry import Box, beside, both_ways
-from collsim.viz.layout.shapes import layout
-from collsim.viz.pictures.draw import shown_links
+from collsim.viz.layout.geometry import Box, shift_line, split_directions
+from collsim.viz.layout.shapes import lay_out
+from collsim.viz.pictures.draw import select_links
 
 GENERIC = [
     *(
@@ -41,12 +41,12 @@ def machine_of(name, nodes):
 
 def idle(topology):
     """As drawn where nothing uses any link."""
-    return layout(topology, np.zeros(len(topology.links), bool))
+    return lay_out(topology, np.zeros(len(topology.links), bool))
 
 
 def drawn(topology):
     """Everything; what `topology.draw()` shows; what the player shows of a run that uses nothing."""
-    return [layout(topology), layout(topology, shown_links(topology)), idle(topology)]
+    return [lay_out(topology), lay_out(topology, select_links(topology)), idle(topology)]
 
 
 def check(made):
@@ -118,7 +118,7 @@ def near(box, point, slack=14):
 
 @pytest.mark.parametrize("topology", GENERIC, ids=lambda t: t.name)
 def test_generic_networks(topology):
-    check(layout(topology))
+    check(lay_out(topology))
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 3, 4, 5, 16, 33])
@@ -190,7 +190,7 @@ def test_a_machine_of_ones_own_stands_in_its_box_with_as_many_switches_as_gpus_a
         for made in drawn(topology):
             check(made)
             assert made.picture.kind.count("pcie") == switches * nodes
-    made = layout(topology)
+    made = lay_out(topology)
     for d, (kind, node) in enumerate(zip(made.picture.kind, made.picture.node, strict=True)):
         if node >= 0 and kind != "nic" and made.panels:
             panel = next(p.box for p in made.panels if p.node == node)
@@ -215,7 +215,7 @@ def test_without_gpudirect_host_memory_is_in_the_picture_and_nothing_is_hidden()
     for name in ("dgx-h100", "pcie-8gpu", "polaris", "rtx4090-8gpu", "mi300x-8gpu"):
         for nodes in (1, 2, 4):
             topology = machine(name, nodes=nodes, p2p=False, gdr=False)
-            made = layout(topology, shown_links(topology))
+            made = lay_out(topology, select_links(topology))
             check(made)
             check_legible(made)
             assert made.picture.kind.count("memory") == nodes * machines()[name].kinds.count("memory")
@@ -234,7 +234,7 @@ def tops(made, word):
     [("leaf-spine", ["leaf", "spine"]), ("rail", ["leaf", "spine"]), ("fat-tree", ["edge", "aggregation", "core"])],
 )
 def test_a_fabric_stands_on_top_level_by_level_and_its_bands_say_what_they_are(fabric, levels, nodes):
-    made = layout(machine("dgx-h100", nodes=nodes, fabric=fabric))
+    made = lay_out(machine("dgx-h100", nodes=nodes, fabric=fabric))
     rows = [tops(made, word) for word in levels]
     assert all(len(row) == 1 for row in rows)
     heights = [row.pop() for row in rows]
@@ -248,7 +248,7 @@ def test_a_fabric_stands_on_top_level_by_level_and_its_bands_say_what_they_are(f
 
 
 def test_cards_of_four_nodes_are_named_and_counted_through():
-    made = layout(machine("dgx-h100", nodes=4))
+    made = lay_out(machine("dgx-h100", nodes=4))
     cards = [label for label, kind in zip(made.labels, made.picture.kind, strict=True) if kind == "nic"]
     assert cards == [f"NIC {i}" for i in range(32)]
 
@@ -256,15 +256,15 @@ def test_cards_of_four_nodes_are_named_and_counted_through():
 def test_the_bar_of_nvswitches_says_how_many_they_are():
     bars = {"dgx-2": 12, "dgx-a100": 6, "dgx-h100": 4, "hgx-b200": 2, "gb200-nvl72": 18}
     for name, chips in bars.items():
-        made = layout(machine(name))
+        made = lay_out(machine(name))
         assert f"NVSwitch × {chips}" in made.labels
 
 
 def test_a_tpu_cube_is_drawn_as_its_torus_and_a_rack_as_its_trays():
-    cube = layout(machine("tpu-v4-64"))
+    cube = lay_out(machine("tpu-v4-64"))
     assert len({b.y for b in cube.boxes}) == 4
     assert len({b.x for b in cube.boxes}) == 16
-    rack = layout(machine("gb200-nvl72"))
+    rack = lay_out(machine("gb200-nvl72"))
     rows = {b.y for b, kind in zip(rack.boxes, rack.picture.kind, strict=True) if kind == "gpu"}
     assert len(rows) == 2
     bar = rack.boxes[rack.picture.kind.index("nvswitch")]
@@ -272,7 +272,7 @@ def test_a_tpu_cube_is_drawn_as_its_torus_and_a_rack_as_its_trays():
 
 
 def test_256_ranks_under_a_switch_are_as_wide_as_a_stage():
-    assert layout(cs.topology.switch(256)).w <= 1180
+    assert lay_out(cs.topology.switch(256)).w <= 1180
 
 
 def test_any_graph_is_drawn_and_always_the_same():
@@ -280,8 +280,8 @@ def test_any_graph_is_drawn_and_always_the_same():
     nx.set_node_attributes(graph, "gpu", "kind")
     nx.set_edge_attributes(graph, {e: {"bandwidth": 1e9, "alpha": 1e-6} for e in graph.edges})
     topology = cs.Topology.from_networkx(graph)
-    check(layout(topology))
-    assert layout(topology).boxes == layout(topology).boxes
+    check(lay_out(topology))
+    assert lay_out(topology).boxes == lay_out(topology).boxes
 
 
 def test_two_dgx_a100_stand_as_in_the_mock():
@@ -304,14 +304,14 @@ def test_two_dgx_a100_stand_as_in_the_mock():
 @pytest.mark.parametrize("name", ["dgx-a100", "dgx-h100", "dgx-1v", "pcie-8gpu"])
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_gpus_are_large_enough_for_the_last_row(name, nodes):
-    made = layout(machine(name, nodes=nodes))
+    made = lay_out(machine(name, nodes=nodes))
     assert all(b.w >= 30 and b.h >= 30 for b, kind in zip(made.boxes, made.picture.kind, strict=True) if kind == "gpu")
 
 
 def test_active_cables_of_a_ring_over_two_nodes_do_not_cross():
     topology = machine("dgx-a100", nodes=2)
     trace = cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "1MiB")
-    made = layout(topology, trace.link_bytes > 0)
+    made = lay_out(topology, trace.link_bytes > 0)
     busy = {int(made.picture.link_of[i]) for i in np.flatnonzero(trace.link_bytes)}
     pieces = [(i, a, b) for i in busy for a, b in zip(made.lines[i], made.lines[i][1:], strict=False)]
     crossings = [(i, j) for i, a, b in pieces for j, c, d in pieces if i < j and crosses(a, b, c, d)]
@@ -328,8 +328,8 @@ def crosses(a, b, c, d):
 def test_a_single_node_that_stays_inside_shows_no_nics():
     topology = machine("dgx-a100")
     trace = cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, "1MiB")
-    assert "nic" not in layout(topology, trace.link_bytes > 0).picture.kind
-    assert "nic" in layout(topology).picture.kind
+    assert "nic" not in lay_out(topology, trace.link_bytes > 0).picture.kind
+    assert "nic" in lay_out(topology).picture.kind
 
 
 def test_the_hybrid_cube_mesh_is_two_squares():
@@ -340,10 +340,10 @@ def test_the_hybrid_cube_mesh_is_two_squares():
 
 
 def test_both_ways_lie_on_the_right_hand_side_of_travel():
-    out, home = both_ways([(0, 0), (10, 0), (10, 10)], 4)
+    out, home = split_directions([(0, 0), (10, 0), (10, 10)], 4)
     assert out == [(0, 2), (8, 2), (8, 10)]
     assert home == [(12, 10), (12, -2), (0, -2)]
-    assert beside([(0, 0), (5, 0)], 0) == [(0, 0), (5, 0)]
+    assert shift_line([(0, 0), (5, 0)], 0) == [(0, 0), (5, 0)]
 
 
 @pytest.mark.parametrize(
@@ -351,6 +351,6 @@ def test_both_ways_lie_on_the_right_hand_side_of_travel():
 )
 def test_where_things_stand_follows_from_facts_and_not_from_a_name(network):
     renamed = dataclasses.replace(network, name="torus(15)")
-    assert layout(renamed).boxes == layout(network).boxes
+    assert lay_out(renamed).boxes == lay_out(network).boxes
     without = dataclasses.replace(network, facts={})
-    assert layout(without).boxes != layout(network).boxes
+    assert lay_out(without).boxes != lay_out(network).boxes

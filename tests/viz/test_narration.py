@@ -10,10 +10,10 @@ import collsim as cs
 from collsim import registry
 from collsim.errors import CollsimError
 from collsim.topology import machine
-from collsim.viz.sentences.causes import bottleneck
-from collsim.viz.sentences.names import endpoint_name, plural_ranks
+from collsim.viz.sentences.causes import describe_bottleneck
+from collsim.viz.sentences.names import name_endpoint, name_ranks
 from collsim.viz.sentences.narration import narrate
-from collsim.viz.timeline.phases import phases
+from collsim.viz.timeline.phases import list_phases
 
 
 def told(name, topology, nbytes="64MiB", **options):
@@ -82,7 +82,8 @@ def test_a_queue_is_told_with_what_the_cable_itself_needs():
     assert "wait" not in narrate(free)[0][0]
     assert "等" not in narrate(free)[0][1]
     assert (
-        bottleneck(free)["text"]["en"] == "The cable rank 0 → switch, each way: its bytes would need 350 % of the run."
+        describe_bottleneck(free)["text"]["en"]
+        == "The cable rank 0 → switch, each way: its bytes would need 350 % of the run."
     )
 
 
@@ -135,7 +136,7 @@ def test_nothing_to_do():
     ],
 )
 def test_phases(name, options, names):
-    found = phases(cs.schedule(name, ranks=8, **options))
+    found = list_phases(cs.schedule(name, ranks=8, **options))
     assert [p.en for p in found] == names
     assert found[0].first == 0
 
@@ -154,9 +155,9 @@ def _one_sum(n):
 def test_phases_are_called_what_the_algorithm_declares(declared, names):
     made = cs.algorithm("allreduce", name="mine", **declared)(_one_sum)
     try:
-        assert [p.en for p in phases(made(4))] == names
+        assert [p.en for p in list_phases(made(4))] == names
         by_hand = dataclasses.replace(made(4), name="server tree")  # a name says nothing
-        assert [p.en for p in phases(by_hand)] == ["reduce", "broadcast"]
+        assert [p.en for p in list_phases(by_hand)] == ["reduce", "broadcast"]
     finally:
         del registry._REGISTRY["mine"]
 
@@ -164,26 +165,26 @@ def test_phases_are_called_what_the_algorithm_declares(declared, names):
 @pytest.mark.parametrize(("on", "noun"), [("host", "server"), ("switch", "reducing switch")])
 def test_helpers_are_called_what_they_are_declared_to_be_and_not_by_a_name(on, noun):
     helped = dataclasses.replace(cs.schedule("allreduce_nvls", ranks=4), name="mine", helpers_on=on)
-    assert endpoint_name(helped, 4)[0] == f"the {noun}"
-    assert plural_ranks(helped, [0, 4])[0] == f"Ranks 0 and the {noun}"
+    assert name_endpoint(helped, 4)[0] == f"the {noun}"
+    assert name_ranks(helped, [0, 4])[0] == f"Ranks 0 and the {noun}"
 
 
 def test_phases_of_a_composition():
     both = cs.schedule("reduce_scatter_ring", ranks=4) + cs.schedule("allgather_ring", ranks=4)
-    assert [(p.en, p.first, p.last) for p in phases(both)] == [("reduce-scatter", 0, 2), ("allgather", 3, 5)]
+    assert [(p.en, p.first, p.last) for p in list_phases(both)] == [("reduce-scatter", 0, 2), ("allgather", 3, 5)]
 
 
 def test_bottleneck_is_latency_where_bytes_hardly_matter():
     topology = cs.topology.switch(8)
-    found = bottleneck(cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, 8))
+    found = describe_bottleneck(cs.simulate(cs.schedule("allreduce_ring", topology=topology), topology, 8))
     assert found["text"]["en"].startswith("Latency: ")
     assert found["text"]["zh"].startswith("延迟：")
-    assert bottleneck(cs.simulate(cs.schedule("allreduce_ring", ranks=1), topology, 8)) is None
+    assert describe_bottleneck(cs.simulate(cs.schedule("allreduce_ring", ranks=1), topology, 8)) is None
 
 
 def test_bottleneck_of_a_server_names_its_cable():
     topology = cs.topology.switch(8)
-    found = bottleneck(
+    found = describe_bottleneck(
         cs.simulate(cs.schedule("allreduce_parameter_server", topology=topology, server="helper"), topology, "64MiB")
     )
     assert found["short"] == {"en": "The cable server → switch, each way", "zh": "线缆 服务器 → 交换机（双向）"}

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 import collsim as cs
 from collsim import nccl
 from collsim.viz.pictures import nccl_plots as plots
-from collsim.viz.pictures.still import language
+from collsim.viz.pictures.still import choose_language
 
 MACHINE = cs.machine("dgx-a100", nodes=2)
 
@@ -57,7 +57,7 @@ def words_of(ax):
 def test_every_picture_is_in_the_language_asked_for(name, tables):
     draw, english, chinese = DRAWN[name]
     assert english in words_of(draw(tables))
-    assert (chinese if language("zh") == "zh" else english) in words_of(draw(tables, lang="zh"))
+    assert (chinese if choose_language("zh") == "zh" else english) in words_of(draw(tables, lang="zh"))
 
 
 @pytest.mark.parametrize("name", DRAWN)

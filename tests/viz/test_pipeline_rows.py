@@ -10,8 +10,8 @@ from collsim.lessons.chapters import SECTIONS
 from collsim.train import every_schedule, pipeline
 from collsim.train.pipelines import SCHEDULES
 from collsim.viz.pictures import palette
-from collsim.viz.splits.lanes import in_numbers, pipeline_runner
-from collsim.viz.splits.still import pipeline_picture
+from collsim.viz.splits.lanes import build_pipeline_runner, evaluate_formula_text
+from collsim.viz.splits.still import build_pipeline_picture
 
 ROOT = Path(__file__).parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -43,19 +43,19 @@ def said(made, k=0):
 )
 def test_a_formula_is_shown_with_the_numbers_of_its_run(formula, numbers):
     known = {"m": 8, "p": 4, "v": 2, "r": 0, "idle": 4.5, "F": 1.0, "B": 2.0, "I": 1.0, "W": 1.0}
-    assert in_numbers(formula, known) == numbers
+    assert evaluate_formula_text(formula, known) == numbers
 
 
 def test_the_numbers_of_every_formula_are_its_value():
     """What stands behind the equals sign comes to what stands beside it."""
     for name, (pipe, timing) in every_schedule(4, 8, 1.0, 2.0, schedules=tuple(SCHEDULES)).items():
-        for row in pipeline_runner(pipe, timing)["figures"]:
+        for row in build_pipeline_runner(pipe, timing)["figures"]:
             python = row["numbers"].replace("×", "*").replace("÷", "/").replace("½", "0.5")
             assert not python or eval(python) == pytest.approx(row["value"]), name
 
 
 def test_every_pass_is_a_box_as_long_as_it_takes():
-    made = pipeline_picture(pipeline(4, schedule="gpipe"), 8)
+    made = build_pipeline_picture(pipeline(4, schedule="gpipe"), 8)
     assert made.runner["time"] == (8 + 4 - 1) * (1 + 2)  # (m + p - 1)(f + b)
     boxes = [rect for rect in drawn(made) if rect.tag == f"{SVG}rect" and rect.get("stroke-width") == "1"]
     idle = [float(rect.get("width")) for rect in boxes if rect.get("fill").startswith("url(")]
@@ -67,7 +67,7 @@ def test_every_pass_is_a_box_as_long_as_it_takes():
 
 
 def test_the_text_says_what_is_drawn_in_both_languages():
-    made = pipeline_picture(pipeline(2, schedule="1f1b"), 3)
+    made = build_pipeline_picture(pipeline(2, schedule="1f1b"), 3)
     assert said(made) == (
         "1f1b, 2 GPUs, 3 microbatches: 12 forward passes long, 25 % bubble. GPU 0: F0 F1 B0 F2 B1 B2, idle for 3. "
         "GPU 1: F0 B0 F1 B1 F2 B2, idle for 3"
@@ -79,7 +79,7 @@ def test_the_text_says_what_is_drawn_in_both_languages():
 @pytest.mark.parametrize("k", [0, 1])
 def test_a_number_is_no_wider_than_its_box_and_nothing_leaves_the_picture(k, narrow):
     for schedule, ranks, microbatches in (("1f1b", 16, 32), ("interleaved", 4, 8), ("zero-bubble", 4, 8)):
-        svg = drawn(pipeline_picture(pipeline(ranks, schedule=schedule), microbatches), k, narrow=narrow)
+        svg = drawn(build_pipeline_picture(pipeline(ranks, schedule=schedule), microbatches), k, narrow=narrow)
         wide, tall = map(float, svg.get("viewBox").split()[2:])
         before = None
         for part in svg:
@@ -99,8 +99,8 @@ def test_pictures_of_one_clock_have_one_scale_and_each_its_end():
         return min(float(part.get("width")) for part in drawn(made) if part.get("stroke-width") == "1")
 
     slow, quick = pipeline(4, schedule="gpipe"), pipeline(4, schedule="zero-bubble")
-    long = pipeline_picture(slow, 8)
-    short = pipeline_picture(quick, 8, until=long.runner["time"])
+    long = build_pipeline_picture(slow, 8)
+    short = build_pipeline_picture(quick, 8, until=long.runner["time"])
     assert forward(short) == pytest.approx(forward(long) / 2, rel=0.02)  # two thin stages of a GPU
     ends = [float(part.get("x")) for part in drawn(short) if part.get("width") == "2"]
     assert ends == [pytest.approx(64 + (1000 - 64 - 8) * short.runner["time"] / long.runner["time"], abs=0.1)]
@@ -118,7 +118,7 @@ def test_colours_of_pictures_are_those_of_the_player():
 
 
 def test_a_dark_page_has_dark_pictures():
-    made = pipeline_picture(pipeline(2, schedule="gpipe"), 2)
+    made = build_pipeline_picture(pipeline(2, schedule="gpipe"), 2)
     cards = [next(part for part in drawn(made, dark=dark) if part.get("rx")).get("fill") for dark in (False, True)]
     assert cards == ["#FFFFFF", "#161D21"]
 

@@ -3,9 +3,9 @@
 import pytest
 
 import collsim as cs
-from collsim.viz.layout.shapes import layout
-from collsim.viz.timeline.inside import drawn
-from collsim.viz.timeline.rows import rows
+from collsim.viz.layout.shapes import lay_out
+from collsim.viz.timeline.inside import build_drawing
+from collsim.viz.timeline.rows import build_rows
 
 GENERIC = {"bandwidth": "25GB/s", "alpha": "1us"}
 PLACES = {
@@ -23,7 +23,7 @@ ALGORITHMS = ("allreduce_ring", "allreduce_tree", "allreduce_halving_doubling", 
 
 def lines(algorithm, topology):
     trace = cs.simulate(cs.schedule(algorithm, topology=topology), topology, "64MiB")
-    return rows(trace, drawn(layout(topology, trace.link_bytes), trace, inside=True))
+    return build_rows(trace, build_drawing(lay_out(topology, trace.link_bytes), trace, inside=True))
 
 
 @pytest.mark.parametrize("place", PLACES)

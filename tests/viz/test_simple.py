@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.viz.simple.simple import cards, factors, simple_run
-from collsim.viz.timeline.document import timeline
-from collsim.viz.timeline.running import running, same
+from collsim.viz.simple.simple import build_simple_run, count_cards, factor_bytes
+from collsim.viz.timeline.document import build_timeline
+from collsim.viz.timeline.running import makes_same_transfers, trace_source_lines
 from collsim.viz.timeline.textbook import TEXTBOOK
 
 MIB = 2**20
@@ -18,7 +18,7 @@ def ring(channels):
 
 
 def test_each_gpu_sends_twice_fifteen_sixteenths_of_the_buffer():
-    run = simple_run(ring(1))
+    run = build_simple_run(ring(1))
     assert run.sent == 480 * MIB
     assert run.factors == (2, 15, 16, 256 * MIB)
     whole, above, below, nbytes = run.factors
@@ -26,8 +26,8 @@ def test_each_gpu_sends_twice_fifteen_sixteenths_of_the_buffer():
 
 
 def test_all_cards_are_eight_and_one_ring_leaves_through_one():
-    assert [cards(ring(channels)) for channels in (1, 2, 8)] == [1, 2, 8]
-    one, all_ = simple_run(ring(1)), simple_run(ring(8))
+    assert [count_cards(ring(channels)) for channels in (1, 2, 8)] == [1, 2, 8]
+    one, all_ = build_simple_run(ring(1)), build_simple_run(ring(8))
     assert one.time == pytest.approx(30 * (16 * MIB / 25e9 + 3.2e-6))
     assert all_.time == pytest.approx(30 * (2 * MIB / 25e9 + 3.2e-6))
     assert all_.sent == one.sent
@@ -44,12 +44,12 @@ def test_all_cards_are_eight_and_one_ring_leaves_through_one():
     ],
 )
 def test_bytes_are_a_product_only_where_they_are_one(sent, nbytes, ranks, product):
-    assert factors(sent, nbytes, ranks) == product
+    assert factor_bytes(sent, nbytes, ranks) == product
 
 
 def test_where_ranks_send_differently_the_busiest_is_told():
     network = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
-    run = simple_run(cs.simulate(cs.schedule("allreduce_parameter_server", ranks=8), network, "8MiB"))
+    run = build_simple_run(cs.simulate(cs.schedule("allreduce_parameter_server", ranks=8), network, "8MiB"))
     assert run.sent is None
     assert run.most == 7 * 8 * MIB
     assert (run.factors, run.cards) == (None, 0)
@@ -61,27 +61,27 @@ def test_where_ranks_send_differently_the_busiest_is_told():
 @pytest.mark.parametrize("name", TEXTBOOK)
 @pytest.mark.parametrize("n", [2, 3, 8])
 def test_the_textbook_makes_the_same_transfers(name, n):
-    assert same(TEXTBOOK[name], cs.schedule(name, ranks=n))
+    assert makes_same_transfers(TEXTBOOK[name], cs.schedule(name, ranks=n))
 
 
 def test_another_order_of_the_ring_is_not_the_textbooks():
     plan = cs.schedule("allreduce_ring", ranks=8) + cs.schedule("allgather_ring", ranks=8)
-    assert not same(TEXTBOOK["allreduce_ring"], plan)
+    assert not makes_same_transfers(TEXTBOOK["allreduce_ring"], plan)
 
 
 def test_the_line_that_runs_reduces_while_the_schedule_reduces():
-    code = running(ring(1))
+    code = trace_source_lines(ring(1))
     assert code["lines"][0] == "def allreduce_ring(n):"
     lines = [code["lines"][at] for at in code["at"]]
     assert all("yield reduce" in line for line in lines[:15])
     assert all("yield copy" in line for line in lines[15:])
     assert code["note"][8] == "k = 8"
     assert code["note"][15] == "k = 0"
-    assert timeline(ring(1))["code"] == code
+    assert build_timeline(ring(1))["code"] == code
 
 
 def test_with_channels_the_registrys_own_function_is_shown():
-    code = running(ring(8))
+    code = trace_source_lines(ring(8))
     assert "channels" in code["lines"][0]
     assert "repeat(reduce(" in code["lines"][code["at"][0]]
     assert code["note"][8] == "k = 8"
@@ -93,7 +93,7 @@ def test_every_algorithm_has_a_line_for_every_step(name):
     if entry.collective == "sendrecv":
         pytest.skip("one step, no loop")
     run = cs.simulate(cs.schedule(name, ranks=8), cs.topology.switch(8, bandwidth="25GB/s", alpha="1us"), "1MiB")
-    code = running(run)
+    code = trace_source_lines(run)
     if code is None:
         pytest.skip("it returns its steps, or is longer than a screen")
     assert len(code["at"]) == len(code["note"]) == run.schedule.steps

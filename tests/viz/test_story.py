@@ -7,14 +7,14 @@ import pytest
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.units import parse_bandwidth
-from collsim.viz.story.document import ALGORITHMS, BUCKETS, RANKS, story_document, story_page, story_text
+from collsim.viz.story.document import ALGORITHMS, BUCKETS, RANKS, build_story_document, build_story_page, encode_story
 
 MIB = 2**20
 
 
 @pytest.fixture(scope="module")
 def story():
-    return json.loads(story_text())
+    return json.loads(encode_story())
 
 
 def on_the_page(story, name, n, size, bandwidth, alpha, gamma=0.0):
@@ -84,13 +84,13 @@ def test_the_steps_of_training_are_those_of_the_engine(story):
 
 
 def test_the_document_is_made_of_runs_and_not_kept(story):
-    assert json.loads(json.dumps(story_document(), allow_nan=False)) == story
+    assert json.loads(json.dumps(build_story_document(), allow_nan=False)) == story
 
 
 def test_the_page_is_one_file_in_two_languages_and_no_third():
     for lang, title in (("en", "How GPUs agree"), ("zh", "多个 GPU 怎样")):
-        page = story_page(lang)
+        page = build_story_page(lang)
         assert f"<title>{title}" in page
         assert "default-src 'none'" in page.replace("&#x27;", "'")
     with pytest.raises(CollsimError, match="unknown language"):
-        story_page("tlh")
+        build_story_page("tlh")

@@ -10,8 +10,8 @@ import collsim as cs
 from collsim.errors import CollsimError, FormatError
 from collsim.topology import machine
 from collsim.topology.spec import parse_topology
-from collsim.viz.pictures.still import shares
-from collsim.viz.timeline.document import SCHEMA, decode, dumps, encode, sent, timeline
+from collsim.viz.pictures.still import compute_shares
+from collsim.viz.timeline.document import SCHEMA, build_encoded_timeline, build_timeline, decode, dump_json, encode
 
 KINDS = {"gpu", "cpu", "memory", "pcie", "nvswitch", "nic", "switch", "host"}
 
@@ -26,12 +26,12 @@ def is_text(value):
 
 
 def test_boxes_of_whole_nodes_hold_every_rank_once():
-    made = timeline(run("allreduce_ring", machine("dgx-a100", nodes=8), channels=1))
+    made = build_timeline(run("allreduce_ring", machine("dgx-a100", nodes=8), channels=1))
     held = made["devices"]["holds"]
     assert len(held) == len(made["devices"]["kind"])
     assert [ranks for ranks in held if ranks] == [list(range(8 * node, 8 * node + 8)) for node in range(8)]
     assert {kind for kind, ranks in zip(made["devices"]["kind"], held, strict=True) if ranks} == {"host"}
-    assert "holds" not in timeline(run("allreduce_ring", machine("dgx-a100", nodes=2), channels=1))["devices"]
+    assert "holds" not in build_timeline(run("allreduce_ring", machine("dgx-a100", nodes=2), channels=1))["devices"]
 
 
 def columns(table, names):
@@ -43,7 +43,7 @@ def columns(table, names):
 def check(made, trace):
     """Every rule of the contract that a machine can check."""
     assert made["schema"] == SCHEMA
-    json.loads(dumps(made))
+    json.loads(dump_json(made))
     meta, s = made["meta"], trace.schedule
     assert (meta["ranks"], meta["endpoints"], meta["slots"]) == (s.ranks, s.endpoints, s.slots)
     assert is_text(meta["title"])
@@ -114,7 +114,7 @@ def test_contract_holds_for_every_algorithm(name, ranks):
         trace = run(name, cs.topology.switch(ranks))
     except CollsimError as error:
         pytest.skip(str(error))
-    made = timeline(trace)
+    made = build_timeline(trace)
     check(made, trace)
     assert sum(made["figures"]["link_bytes"]) == trace.link_bytes.sum()
 
@@ -141,14 +141,14 @@ def test_contract_holds_for_every_algorithm(name, ranks):
 )
 def test_contract_holds_on_every_kind_of_topology(topology):
     trace = run("allreduce_ring", topology)
-    made = timeline(trace)
+    made = build_timeline(trace)
     check(made, trace)
     assert made["figures"]["bound"] == pytest.approx(trace.bound.time)
 
 
 def test_link_bytes_are_those_of_the_trace_link_by_link():
     trace = run("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB")
-    made = timeline(trace)
+    made = build_timeline(trace)
     names = made["devices"]["name"]
     drawn = {
         (names[a], names[b]): n
@@ -161,7 +161,7 @@ def test_link_bytes_are_those_of_the_trace_link_by_link():
 
 def test_many_nodes_become_boxes_and_no_byte_between_them_is_lost():
     trace = run("allreduce_ring", machine("dgx-a100", nodes=12))
-    made = timeline(trace)
+    made = build_timeline(trace)
     assert made["devices"]["kind"].count("host") == 12
     assert "gpu" not in made["devices"]["kind"]
     between = np.isin([trace.topology.links.kind(i) for i in range(len(trace.topology.links))], ["infiniband"])
@@ -176,7 +176,7 @@ def test_many_nodes_become_boxes_and_no_byte_between_them_is_lost():
 def test_rows_of_the_first_picture():
     """256 MiB ring over two DGX A100: two InfiniBand lines of 99.5 %, PCIe 79 %, NVLink 8.3 % (the arithmetic is in the
     mock's notes)."""
-    made = timeline(run("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=1))
+    made = build_timeline(run("allreduce_ring", machine("dgx-a100", nodes=2), "256MiB", channels=1))
     told = [(row["label"]["en"], row["note"]["en"], row["hot"]) for row in made["rows"]]
     assert told[0] == ("IB node 0 → node 1", "7 → 8", True)
     assert told[1] == ("IB node 1 → node 0", "15 → 0", True)
@@ -191,30 +191,30 @@ def test_rows_of_the_first_picture():
 
 def test_a_reducing_switch_is_no_node():
     """The InfiniBand switch that reduces stands in no node: its links have no node's number, and none below 0."""
-    made = timeline(run("allreduce_sharp", machine("dgx-h100", nodes=2)))
+    made = build_timeline(run("allreduce_sharp", machine("dgx-h100", nodes=2)))
     assert all("-1" not in row["label"]["en"] for row in made["rows"])
     assert any(row["label"]["en"].startswith("InfiniBand") for row in made["rows"])
 
 
 def test_state_of_each_kind_of_collective():
     sw = cs.topology.switch(4)
-    assert timeline(run("allreduce_ring", sw))["state"] == {"held": "all", "root": 0, "goal": 4, "wanted": "all"}
-    assert timeline(run("allgather_ring", sw))["state"] == {"held": "own", "root": 0, "goal": 1, "wanted": "all"}
-    assert timeline(run("reduce_scatter_ring", sw))["state"]["wanted"] == "own"
-    assert timeline(run("broadcast_binomial", sw, root=2))["state"]["root"] == 2
-    peer = timeline(run("alltoall_direct", sw))["state"]
+    assert build_timeline(run("allreduce_ring", sw))["state"] == {"held": "all", "root": 0, "goal": 4, "wanted": "all"}
+    assert build_timeline(run("allgather_ring", sw))["state"] == {"held": "own", "root": 0, "goal": 1, "wanted": "all"}
+    assert build_timeline(run("reduce_scatter_ring", sw))["state"]["wanted"] == "own"
+    assert build_timeline(run("broadcast_binomial", sw, root=2))["state"]["root"] == 2
+    peer = build_timeline(run("alltoall_direct", sw))["state"]
     assert isinstance(peer["wanted"], list)
     assert all(len(cell) == 2 for cell in peer["wanted"])
 
 
 def test_small_timelines_go_as_they_are_and_large_ones_packed():
-    small = timeline(run("allreduce_ring", cs.topology.switch(4)))
+    small = build_timeline(run("allreduce_ring", cs.topology.switch(4)))
     assert encode(small) is small
-    large = timeline(run("allreduce_ring", cs.topology.switch(64)))
+    large = build_timeline(run("allreduce_ring", cs.topology.switch(64)))
     packed = encode(large)
     assert set(packed) == {"schema", "z"}
     assert len(packed["z"]) < 200_000
-    assert decode(packed) == json.loads(dumps(large))
+    assert decode(packed) == json.loads(dump_json(large))
     assert encode(large) == packed, "the same bytes every time"
 
 
@@ -229,12 +229,14 @@ def test_what_is_no_timeline_is_refused(wrong):
 def test_too_many_transfers_say_what_to_choose_instead():
     trace = run("allreduce_ring", cs.topology.ring(512), "1GiB")
     with pytest.raises(CollsimError, match=r"523,264 transfers.*at most 200,000.*fewer than 512 ranks"):
-        timeline(trace)
+        build_timeline(trace)
     assert "<iframe" not in trace._repr_html_(), "a notebook then shows the figures alone"
 
 
 def test_equal_runs_have_equal_ids_and_others_do_not():
-    ids = [timeline(run("allreduce_ring", cs.topology.switch(4), n))["meta"]["id"] for n in ("1MiB", "1MiB", "2MiB")]
+    ids = [
+        build_timeline(run("allreduce_ring", cs.topology.switch(4), n))["meta"]["id"] for n in ("1MiB", "1MiB", "2MiB")
+    ]
     assert ids[0] == ids[1] != ids[2]
 
 
@@ -242,7 +244,7 @@ def test_fewer_ranks_than_the_topology_has():
     topology = machine("dgx-a100", nodes=2)
     schedule = cs.schedule("allreduce_ring", ranks=4)
     trace = cs.simulate(schedule, topology, "1MiB")
-    made = timeline(trace)
+    made = build_timeline(trace)
     check(made, trace)
     assert sorted(e for e in made["devices"]["endpoint"] if e >= 0) == [0, 1, 2, 3]
 
@@ -250,14 +252,14 @@ def test_fewer_ranks_than_the_topology_has():
 def test_the_server_is_on_the_stage_with_its_number():
     topology = machine("dgx-a100", nodes=2)
     trace = cs.simulate(cs.schedule("allreduce_parameter_server", ranks=4, server="helper"), topology, "1MiB")
-    made = timeline(trace)
+    made = build_timeline(trace)
     check(made, trace)
     at = made["devices"]["endpoint"].index(4)
     assert made["devices"]["label"][at] == {"en": "server", "zh": "服务器"}
 
 
 def test_one_rank_has_nothing_to_do_and_still_a_timeline():
-    made = timeline(run("allreduce_ring", cs.topology.switch(1)))
+    made = build_timeline(run("allreduce_ring", cs.topology.switch(1)))
     assert made["transfers"]["t0"] == []
     assert made["bottleneck"] is None
     assert made["rows"] == []
@@ -269,7 +271,7 @@ def test_one_rank_has_nothing_to_do_and_still_a_timeline():
 def test_runs_without_a_barrier(name, options):
     topology = cs.topology.switch(6)
     trace = cs.simulate(cs.schedule(name, topology=topology), topology, "1MiB", engine="event", **options)
-    made = timeline(trace)
+    made = build_timeline(trace)
     check(made, trace)
     assert made["meta"]["engine"] == "event"
     assert made["meta"]["sharing"] == options.get("sharing", "fair")
@@ -281,7 +283,7 @@ def test_store_and_forward_gives_every_hop_its_own_time():
     trace = cs.simulate(
         cs.schedule("allreduce_parameter_server", topology=topology), topology, "1MiB", engine="event", sharing="fifo"
     )
-    made = timeline(trace)
+    made = build_timeline(trace)
     t, hops = made["transfers"], made["hops"]
     assert len(hops["t0"]) == len(hops["t1"]) == 2 * len(t["t0"])
     pushes = [i for i, adds in enumerate(t["reduce"]) if adds]
@@ -309,7 +311,7 @@ def test_cables_show_the_rates_of_the_run_and_what_others_carry(name, sharing):
     trace = cs.simulate(
         cs.schedule(name, topology=topology), topology, "1MiB", engine="event", sharing=sharing, **trouble
     )
-    made = timeline(trace)
+    made = build_timeline(trace)
     links = made["links"]
     rate = dict(zip([made["devices"]["name"][a] for a in links["src"]], links["bandwidth"], strict=True))
     assert rate["gpu1"] == pytest.approx(rate["gpu0"] / 3)
@@ -337,20 +339,20 @@ def test_a_run_launched_later_is_played_from_0_and_judged_from_its_launch():
     others = [(2, 5, "1MB"), (2, 5, "1MB", "1s")]
     s = cs.schedule("allreduce_ring", topology=topology)
     made, now = (
-        timeline(cs.simulate(s, topology, "1MiB", engine="event", **o))
+        build_timeline(cs.simulate(s, topology, "1MiB", engine="event", **o))
         for o in ({"background": others, "begin": "1s"}, {"background": others[:1]})
     )
     assert made["meta"]["time"] == pytest.approx(1 + now["meta"]["time"], abs=1e-9)
     assert min(made["transfers"]["t0"]) == 1
     assert made["figures"]["spent"] == pytest.approx(now["figures"]["time"])
     assert crossed(made) == pytest.approx(made["figures"]["link_bytes"], abs=1)
-    assert shares(made) == pytest.approx(shares(now), rel=1e-6)
+    assert compute_shares(made) == pytest.approx(compute_shares(now), rel=1e-6)
     assert made["rows"] == now["rows"]
 
 
 def test_a_run_stored_and_forwarded_alone_needs_no_rates_beside_its_hops():
     topology = cs.topology.switch(4)
-    made = timeline(
+    made = build_timeline(
         cs.simulate(cs.schedule("allreduce_tree", topology=topology), topology, "1MiB", engine="event", sharing="fifo")
     )
     assert "hops" in made
@@ -369,5 +371,5 @@ def test_a_run_stored_and_forwarded_alone_needs_no_rates_beside_its_hops():
 def test_what_is_sent_from_columns_is_the_timeline(name, options, topology, engine):
     place = parse_topology(topology, cs.topology.NETWORKS)
     trace = cs.simulate(cs.schedule(name, topology=place, **options), place, 1_000_003, engine=engine)
-    made = timeline(trace)
-    assert decode(sent(trace)) == made == json.loads(json.dumps(made))
+    made = build_timeline(trace)
+    assert decode(build_encoded_timeline(trace)) == made == json.loads(json.dumps(made))

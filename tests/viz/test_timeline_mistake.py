@@ -7,8 +7,8 @@ import pytest
 import collsim as cs
 from collsim.errors import ScheduleError
 from collsim.schedule import freeze
-from collsim.viz.timeline.document import dumps, timeline
-from collsim.viz.timeline.mistake import mistake
+from collsim.viz.timeline.document import build_timeline, dump_json
+from collsim.viz.timeline.mistake import find_mistake
 
 REDUCE = [cs.reduce(1, 0, 0), cs.reduce(2, 0, 0)]
 
@@ -48,7 +48,7 @@ def made(collective, steps, ranks=3, **more):
 @pytest.mark.parametrize("case", list(CASES))
 def test_the_wrong_cell_is_named(case):
     collective, steps, cell, step, en, zh = CASES[case]
-    found = mistake(made(collective, steps))
+    found = find_mistake(made(collective, steps))
     assert (found.kind, (found.rank, found.chunk), found.step) == (case, cell, step)
     assert en in found.text[0]
     assert zh in found.text[1]
@@ -61,7 +61,7 @@ def test_a_contribution_that_does_not_belong_is_told_from_one_too_many():
         cs.copy([2, 2], [0, 1], 2),
         cs.copy(2, 1, 2, into=0),
     ]
-    found = mistake(made("allgather", steps))
+    found = find_mistake(made("allgather", steps))
     assert (found.kind, found.rank, found.chunk, found.step) == ("foreign", 1, 0, 3)
     assert (
         "rank 1 holds r2 of chunk 2 in chunk 0; allgather wants r0. It begins in step 4: rank 1 gets the wrong data into chunk 0."
@@ -70,7 +70,7 @@ def test_a_contribution_that_does_not_belong_is_told_from_one_too_many():
 
 
 def test_adding_to_a_cell_that_holds_nothing_asks_for_a_copy():
-    found = mistake(made("broadcast", [cs.reduce(0, 1, 0)], ranks=2))
+    found = find_mistake(made("broadcast", [cs.reduce(0, 1, 0)], ranks=2))
     assert (found.kind, found.rank, found.step) == ("empty", 1, 0)
     assert "must be a copy" in found.text[0]
 
@@ -80,7 +80,7 @@ def test_adding_to_a_cell_that_holds_nothing_asks_for_a_copy():
     [(20, f"up to {2**20} times", f"最多 {2**20} 次"), (64, "more than 2^63 times", "超过 2^63 次")],
 )
 def test_a_value_that_is_doubled_in_every_step_is_counted(times, often, often_zh):
-    found = mistake(made("allreduce", [cs.reduce([0, 1], [1, 0], 0)] * (times + 1), ranks=2))
+    found = find_mistake(made("allreduce", [cs.reduce([0, 1], [1, 0], 0)] * (times + 1), ranks=2))
     assert found.kind == "twice"
     assert f"rank 0 holds r0 and r1 {often} in chunk 0" in found.text[0]
     assert often_zh in found.text[1]
@@ -88,14 +88,14 @@ def test_a_value_that_is_doubled_in_every_step_is_counted(times, often, often_zh
 
 def test_more_than_can_be_counted_is_told_as_such():
     src, dst = np.nonzero(~np.eye(64, dtype=bool))
-    found = mistake(made("allreduce", [cs.reduce(src, dst, 0)] * 400, ranks=64))
+    found = find_mistake(made("allreduce", [cs.reduce(src, dst, 0)] * 400, ranks=64))
     assert (found.kind, found.rank, found.chunk) == ("unclear", 0, 0)
     assert "too many contributions" in found.text[0]
     assert "累加的贡献太多" in found.text[1]
 
 
 def test_many_ranks_are_shortened():
-    assert "r1, r2, r3, r4, r5 and 34 more" in mistake(made("reduce", [], ranks=40, chunks=1)).text[0]
+    assert "r1, r2, r3, r4, r5 and 34 more" in find_mistake(made("reduce", [], ranks=40, chunks=1)).text[0]
 
 
 @pytest.mark.parametrize("how", ["lose", "swap", "oversize", "repeat"])
@@ -104,13 +104,13 @@ def test_every_broken_run_is_played_with_its_mistake_and_the_transfer_that_does_
 
     for seed in range(4):
         broken = break_it(cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB"), how, seed)
-        at = timeline(broken.trace)["mistake"]
+        at = build_timeline(broken.trace)["mistake"]
         if not isinstance(broken.error, ScheduleError):
             assert at is None
             continue
         assert (at["rank"], at["chunk"]) == (broken.error.rank, broken.error.chunk)
-        shown = timeline(broken.trace)
-        dumps(shown)
+        shown = build_timeline(broken.trace)
+        dump_json(shown)
         if at["transfer"] is not None:
             x, i = shown["transfers"], at["transfer"]
             assert x["step"][i] == at["step"]
@@ -119,5 +119,6 @@ def test_every_broken_run_is_played_with_its_mistake_and_the_transfer_that_does_
 
 def test_a_right_schedule_has_no_mistake():
     assert (
-        timeline(cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB"))["mistake"] is None
+        build_timeline(cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4), "1MiB"))["mistake"]
+        is None
     )

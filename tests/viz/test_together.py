@@ -8,7 +8,7 @@ import pytest
 
 import collsim as cs
 from collsim.schedule import copy, freeze
-from collsim.viz.timeline.document import timeline, together
+from collsim.viz.timeline.document import build_timeline, together
 
 RATE = 25e9
 
@@ -47,7 +47,7 @@ def test_the_whole_is_what_its_parts_are(sharing):
 def test_every_cell_of_the_whole_ends_where_its_collective_wants_it():
     """Played by the rules of the player: 4 contributions in every chunk of the ring, the root's own in every chunk of
     the chain."""
-    made = timeline(two_rings())
+    made = build_timeline(two_rings())
     state, t = made["state"], made["transfers"]
     assert state["goal"] == [4] * 4 + [1] * 4
     count = np.zeros((made["meta"]["endpoints"], made["meta"]["slots"]), int)
@@ -64,7 +64,7 @@ def test_every_cell_of_the_whole_ends_where_its_collective_wants_it():
 
 def test_each_collective_has_a_letter_a_name_its_slots_and_its_slow_down():
     both = two_rings(begin=[0, "10us"])
-    groups = timeline(both)["groups"]
+    groups = build_timeline(both)["groups"]
     assert [(g["name"], g["first"], g["slots"]) for g in groups] == [("A", 0, 4), ("B", 4, 4)]
     assert groups[0]["label"]["en"].startswith("allreduce_ring, ranks 0–3, ")
     assert groups[1]["label"]["en"].startswith("broadcast_chain, ranks 3, 2 and 5, ")
@@ -74,13 +74,13 @@ def test_each_collective_has_a_letter_a_name_its_slots_and_its_slow_down():
         assert (g["alone"], g["t1"]) == pytest.approx((alone.time, t.time), abs=1e-11)
         assert f"{factor:.3g} ×" in g["note"]["en"]
     assert groups[1]["t0"] == pytest.approx(10e-6)
-    assert [together.letter(n) for n in (0, 25, 26)] == ["A", "Z", "A1"]
+    assert [together.get_letter(n) for n in (0, 25, 26)] == ["A", "Z", "A1"]
     alone = cs.simulate([both[0].schedule], both.topology, "4MB")
-    assert "as fast as alone" in timeline(alone)["groups"][0]["note"]["en"]
+    assert "as fast as alone" in build_timeline(alone)["groups"][0]["note"]["en"]
 
 
 def test_a_sentence_says_whose_step_it_is_and_where_its_ranks_sit():
-    told = timeline(two_rings())["steps"]["text"]
+    told = build_timeline(two_rings())["steps"]["text"]
     assert any(text.startswith("A: Every rank sends") for text in told["en"])
     assert any(text.startswith("B (its ranks from 0 on: 3, 2, 5): Rank 0 sends") for text in told["en"])
     assert all(text[:1] in "AB" for text in told["zh"])
@@ -90,10 +90,10 @@ def test_a_wrong_schedule_beside_a_right_one_is_pointed_at_in_the_common_numberi
     right = cs.schedule("broadcast_chain", 3)
     wrong = freeze("half", "broadcast", 3, [copy(0, 1, 0)], chunks=1)
     both = cs.simulate([right, wrong], cs.topology.switch(6), "1MB", ranks=[[0, 1, 2], [5, 4, 3]])
-    found = timeline(both)["mistake"]
+    found = build_timeline(both)["mistake"]
     assert (found["rank"], found["chunk"]) == (3, 1)
     assert found["text"]["en"].startswith("B: ")
-    assert timeline(two_rings())["mistake"] is None
+    assert build_timeline(two_rings())["mistake"] is None
 
 
 @pytest.mark.parametrize("suffix", [".html", ".json", ".png", ".gif", ".trace.json"])
@@ -103,7 +103,7 @@ def test_several_at_once_can_be_written_like_one_run(tmp_path, suffix):
     both.save(path)
     assert path.stat().st_size > 1000
     if suffix == ".json":
-        assert json.loads(path.read_text()) == timeline(both.whole) == both.animate().timeline
+        assert json.loads(path.read_text()) == build_timeline(both.whole) == both.animate().timeline
     if suffix == ".html":
         assert "broadcast_chain" in path.read_text()
 

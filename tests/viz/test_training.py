@@ -8,11 +8,11 @@ import pytest
 import collsim as cs
 from collsim.viz.training.document import (
     KINDS,
-    bucket_of_layers,
-    patterns,
-    rivals_source,
-    step_document,
-    step_source,
+    build_rivals_source,
+    build_step_document,
+    build_step_source,
+    describe_patterns,
+    map_layers_to_buckets,
 )
 
 
@@ -37,12 +37,12 @@ def seconds(document, **wanted):
 
 def test_a_document_is_plain_json_of_a_few_kilobytes(trace, hub):
     for one in (trace, hub):
-        assert len(json.dumps(step_document(one), allow_nan=False)) < 60_000
+        assert len(json.dumps(build_step_document(one), allow_nan=False)) < 60_000
 
 
 def test_boxes_of_each_stream_last_as_long_as_its_tasks(trace, hub):
     for one in (trace, hub):
-        document, tasks = step_document(one), one.tasks
+        document, tasks = build_step_document(one), one.tasks
         for lane in range(len(one.step.lanes)):
             here = tasks[[lane in lanes for lanes in tasks["lanes"]]]
             for stream in ("compute", "network"):
@@ -52,19 +52,19 @@ def test_boxes_of_each_stream_last_as_long_as_its_tasks(trace, hub):
 
 def test_backward_boxes_have_the_bucket_whose_gradients_they_make(trace):
     """Two tensors of fc close the first bucket of 1 MiB; conv1 is in the last."""
-    of = bucket_of_layers(trace)
+    of = map_layers_to_buckets(trace)
     names = [layer.name for layer in trace.step.model.layers]
     assert of[names.index("fc")] == 0
     assert of[names.index("conv1")] == 4
     assert sorted(set(of.values())) == [0, 1, 2, 3, 4]
-    boxes = [box for box in step_document(trace)["boxes"] if box["kind"] == "backward"]
+    boxes = [box for box in build_step_document(trace)["boxes"] if box["kind"] == "backward"]
     assert [box["bucket"] for box in boxes] == [0, 1, 2, 3, 4]
-    ready = [c["ready"] for c in step_document(trace)["collectives"] if c["bucket"] >= 0]
+    ready = [c["ready"] for c in build_step_document(trace)["collectives"] if c["bucket"] >= 0]
     assert [box["t1"] for box in boxes] == pytest.approx(ready, rel=1e-9)
 
 
 def test_waits_are_the_exposed_time_and_lie_outside_of_computing(trace):
-    document = step_document(trace)
+    document = build_step_document(trace)
     assert sum(b - a for _, a, b in document["waits"]) == pytest.approx(trace.exposed, rel=1e-9)
     assert sum(c["exposed"] for c in document["collectives"]) == pytest.approx(trace.exposed, rel=1e-9)
     computes = [(box["t0"], box["t1"]) for box in document["boxes"] if box["stream"] == "compute"]
@@ -73,21 +73,21 @@ def test_waits_are_the_exposed_time_and_lie_outside_of_computing(trace):
 
 def test_the_chain_has_no_gap_from_the_start_to_the_end(trace, hub):
     for one in (trace, hub):
-        chain = step_document(one)["chain"]
+        chain = build_step_document(one)["chain"]
         assert chain[0][2] == 0
         assert chain[-1][3] == one.time
         assert all(a[3] == pytest.approx(b[2], abs=1e-12) for a, b in pairwise(chain))
 
 
 def test_buckets_are_those_of_torch_with_their_tensors(trace):
-    rows = [c for c in step_document(trace)["collectives"] if c["bucket"] >= 0]
+    rows = [c for c in build_step_document(trace)["collectives"] if c["bucket"] >= 0]
     assert [c["nbytes"] for c in rows] == cs.ddp().buckets(cs.model("resnet50"))
     assert sum(c["tensors"] for c in rows) == len(cs.model("resnet50").tensors) == 161
 
 
 def test_memory_reaches_the_peak_of_the_trace_in_its_groups(trace, hub):
     for one in (trace, hub):
-        memory = step_document(one)["memory"]
+        memory = build_step_document(one)["memory"]
         totals = [sum(values) for values in zip(*memory["bytes"], strict=True)]
         assert max(totals) == pytest.approx(one.memory.max(), abs=8)
         assert memory["peak"] == one.memory.max()
@@ -95,7 +95,7 @@ def test_memory_reaches_the_peak_of_the_trace_in_its_groups(trace, hub):
 
 
 def test_gpu_0_of_data_parallel_holds_more_and_the_others_are_alike(hub):
-    held = step_document(hub)["held"]
+    held = build_step_document(hub)["held"]
     totals = [sum(row[kind] for kind in KINDS) for row in held]
     assert [row["rank"] for row in held] == [0, 1, 2, 3]
     assert totals[0] > totals[1] == totals[2] == totals[3]
@@ -103,28 +103,28 @@ def test_gpu_0_of_data_parallel_holds_more_and_the_others_are_alike(hub):
 
 
 def test_patterns_say_who_sends_to_whom(hub, trace):
-    found = patterns(hub)
+    found = describe_patterns(hub)
     assert found["scatter inputs"]["pairs"] == [[0, 1], [0, 2], [0, 3]]
     assert found["gather outputs"]["pairs"] == [[1, 0], [2, 0], [3, 0]]
     assert found["broadcast parameters"]["pairs"] == [[0, 1], [1, 2], [2, 3]]  # a chain, as NCCL's
     assert found["reduce gradients"]["adds"]
     assert not found["scatter inputs"]["adds"]
-    ring = patterns(trace)["allreduce bucket"]
+    ring = describe_patterns(trace)["allreduce bucket"]
     assert len(ring["pairs"]) == len({a for a, _ in ring["pairs"]}) == 16
-    assert {c["pattern"] for c in step_document(hub)["collectives"]} == set(found)
+    assert {c["pattern"] for c in build_step_document(hub)["collectives"]} == set(found)
 
 
 def test_a_parameter_server_stands_behind_the_ranks():
     net = cs.topology.switch(4, bandwidth="10GB/s", alpha="1us")
     one = cs.training_step("resnet18", net, parallel=cs.parameter_server(), micro_batch=8, compute="50ms")
-    (found,) = patterns(one).values()
+    (found,) = describe_patterns(one).values()
     assert found["servers"] == 1
     assert [[r, 4] for r in range(4)] == [pair for pair in found["pairs"] if pair[1] == 4]
 
 
 def test_only_the_last_of_several_microbatches_can_be_opened(trace):
     four = trace.what_if(accumulate=4)
-    document = step_document(four)
+    document = build_step_document(four)
     assert [c["name"] for c in document["collectives"]].count("bucket 3") == 1
     assert all(
         box["bucket"] == -1 for box in document["boxes"] if box["kind"] == "backward" and box["micro"] < 3
@@ -132,5 +132,5 @@ def test_only_the_last_of_several_microbatches_can_be_opened(trace):
 
 
 def test_both_modules_are_one_text_each():
-    assert "createStep" in step_source()
-    assert "createRivals" in rivals_source()
+    assert "createStep" in build_step_source()
+    assert "createRivals" in build_rivals_source()

@@ -4,21 +4,21 @@ import pytest
 
 import collsim as cs
 from collsim.errors import TopologyError
-from collsim.viz.route.route import ways
+from collsim.viz.route.route import list_routes
 from collsim.viz.timeline.document import decode
 
 
 @pytest.fixture(scope="module")
 def pair():
-    return ways([cs.machine("pcie-8gpu", p2p=on) for on in (True, False)], 0, 1, "64MiB")
+    return list_routes([cs.machine("pcie-8gpu", p2p=on) for on in (True, False)], 0, 1, "64MiB")
 
 
 def test_with_p2p_the_data_turn_round_in_the_switch_and_without_they_cross_host_memory(pair):
     on, off = pair
     assert [hop["kind"] for hop in on.hops] == ["pcie", "pcie"]
     assert [hop["kind"] for hop in off.hops] == ["pcie", "pcie", "memory", "memory", "pcie", "pcie"]
-    assert on.said[0] == "PIX in nvidia-smi, PIX in NCCL, GPUDirect P2P"
-    assert off.said == (
+    assert on.description[0] == "PIX in nvidia-smi, PIX in NCCL, GPUDirect P2P"
+    assert off.description == (
         "PIX in nvidia-smi, PIX in NCCL, P2P is off: staged through host memory (SHM)",
         "PIX（nvidia-smi），PIX（NCCL），P2P 已关闭：经主机内存中转（SHM）",
     )
@@ -47,11 +47,11 @@ def test_one_transfer_is_not_taken_for_a_collective_that_is_wrong(pair):
 
 
 def test_a_generic_network_has_a_way_without_words():
-    (way,) = ways([cs.topology.ring(4)], 0, 2, "1MiB")
-    assert way.said == ("", "")
+    (way,) = list_routes([cs.topology.ring(4)], 0, 2, "1MiB")
+    assert way.description == ("", "")
     assert len(way.hops) == 2
 
 
 def test_where_there_is_no_way_the_error_says_so():
     with pytest.raises(TopologyError, match="cannot reach"):
-        ways([cs.machine("gb200-nvl72", p2p=False)], 0, 9, "1MiB")
+        list_routes([cs.machine("gb200-nvl72", p2p=False)], 0, 9, "1MiB")

@@ -106,8 +106,8 @@ def of(scope: Scope, base: str) -> str:
 
 def make() -> None:
     """Make the frames; takes a second or two, most of it to load what draws the pages."""
-    from collsim.viz.hosts.page import inline_json
-    from collsim.viz.simple.simple import simple_source
+    from collsim.viz.hosts.page import encode_inline_json
+    from collsim.viz.simple.simple import build_simple_source
 
     from ..scenario.choice import Choice
     from ..scenario.simple import run_name, simple, single, whole
@@ -121,8 +121,14 @@ def make() -> None:
     run = {"id": run_name(choice), "names": names, "runs": runs, "questions": list(shown.questions)}
     for lang in ("en", "zh"):
         data = {**run, "title": _title(choice, shown.ranks, lang), "lang": lang}
-        page = {"font": FONT, "light": logo(False), "dark": logo(True), "module": _module(simple_source()), **pairs}
-        _FRAMES[lang] = _PAGE.format(run=inline_json(data), **page)
+        page = {
+            "font": FONT,
+            "light": logo(False),
+            "dark": logo(True),
+            "module": _module(build_simple_source()),
+            **pairs,
+        }
+        _FRAMES[lang] = _PAGE.format(run=encode_inline_json(data), **page)
 
 
 def _title(choice: Any, ranks: int, lang: Any) -> str:

@@ -12,7 +12,7 @@ from collsim.markup import escape_markdown, escape_text
 from collsim.teach.language import Text
 from collsim.teach.questions.question import Question
 from collsim.viz.splits.still import PipelinePicture
-from collsim.viz.timeline.document import sent
+from collsim.viz.timeline.document import build_encoded_timeline
 
 from ...lessons.chapters import LESSONS, SECTIONS
 from ...lessons.lesson import Lesson
@@ -55,7 +55,7 @@ class Content:
 def kept_lesson(name: str) -> Content:
     """A section of a lesson, computed once for all sessions."""
     one = SECTIONS[name][1].told()
-    drawn = sent(one.trace), one.lanes, one.lanes_after
+    drawn = build_encoded_timeline(one.trace), one.lanes, one.lanes_after
     return Content(one.before, one.question, one.after, one.table, one.view, *drawn)
 
 

@@ -11,7 +11,7 @@ from collsim.errors import CollsimError
 from collsim.train import PipelineTiming, every_schedule
 from collsim.train.pipelines import SCHEDULES
 from collsim.train.pytorch.pipelines import pipelines
-from collsim.viz.splits.lanes import lanes_source, pipeline_runner
+from collsim.viz.splits.lanes import build_lanes_source, build_pipeline_runner
 
 from ..scenario.address import PageAddress, Word
 from ..scenario.choice import count, one_of
@@ -149,7 +149,7 @@ def _lanes(choice: PipelineChoice) -> None:
     runners = []
     for name, (pipe, timing) in found.items():
         note = t(f"pipeline.{name}.note", v=pipe.interleave)
-        runners.append(pipeline_runner(pipe, timing) | {"name": t(f"pipeline.{name}"), "note": note})
+        runners.append(build_pipeline_runner(pipe, timing) | {"name": t(f"pipeline.{name}"), "note": note})
     data = {
         "id": repr(choice),
         "kind": "pipelines",
@@ -161,7 +161,7 @@ def _lanes(choice: PipelineChoice) -> None:
         **look(),
         "t": session().start.get("t"),
     }
-    mount = st.components.v2.component("collsim_lanes", js=lanes_source())
+    mount = st.components.v2.component("collsim_lanes", js=build_lanes_source())
     mount(key="pipelines", data=data)
 
 

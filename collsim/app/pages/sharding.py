@@ -13,8 +13,8 @@ import collsim as cs
 from collsim.errors import CollsimError, Words
 from collsim.train.models import models
 from collsim.units import format_time
-from collsim.viz.sentences.words import decimal_bytes
-from collsim.viz.splits.lanes import form_of, lanes_source, sharding_runner
+from collsim.viz.sentences.words import format_decimal_bytes
+from collsim.viz.splits.lanes import build_lanes_source, build_sharding_runner, get_formulas
 
 from ..jobs.worker import ReportProgress
 from ..scenario import snippets
@@ -106,8 +106,8 @@ def raced(choice: ShardingChoice, report_progress: ReportProgress = quietly) -> 
         if isinstance(made, CollsimError):
             failed.append((name, made.sentence))
             continue
-        runners.append(sharding_runner(name, made))
-        whole = form_of(made).whole
+        runners.append(build_sharding_runner(name, made))
+        whole = get_formulas(made).whole
         torch = torch or (made.script(), made.launch(), made.launch("tcp://"))
     return ShardingRace(tuple(runners), whole, tuple(failed), torch)
 
@@ -158,7 +158,7 @@ def _card(made: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
         **look(),
         "t": session().start.get("t"),
     }
-    mount = st.components.v2.component("collsim_lanes", js=lanes_source())
+    mount = st.components.v2.component("collsim_lanes", js=build_lanes_source())
     mount(key="sharding", data=data)
 
 
@@ -170,10 +170,10 @@ def told(made: ShardingRace) -> str:
     on, off, keep = (runs[name] for name in WAYS)
 
     def size(run: dict[str, Any]) -> str:
-        return decimal_bytes(run["most"]["gathered"])
+        return format_decimal_bytes(run["most"]["gathered"])
 
     def sends(run: dict[str, Any]) -> str:
-        return decimal_bytes(next(row["drawn"] for row in run["figures"] if row["name"] == "sends"))
+        return format_decimal_bytes(next(row["drawn"] for row in run["figures"] if row["name"] == "sends"))
 
     lines = [
         t("sharding.says.prefetch", saves=format_time(off["time"] - on["time"]), of=format_time(off["time"])),

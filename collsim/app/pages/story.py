@@ -6,7 +6,7 @@ import json
 
 import streamlit as st
 
-from collsim.viz.story.document import story_source, story_text
+from collsim.viz.story.document import build_story_source, encode_story
 
 from ..shell.address import leave
 from ..shell.notes import complain
@@ -27,7 +27,7 @@ def draw() -> None:
     leave()
     st.html(_STYLE)
     complain(session().complaints)
-    mount = st.components.v2.component("collsim_story", js=story_source())
+    mount = st.components.v2.component("collsim_story", js=build_story_source())
     links = {name: f"{path}?lang={look()['lang']}" for name, path in (("explore", "./"), ("lessons", "lessons"))}
     with st.container(key=NAME):
-        mount(key="story_page", data={"story": json.loads(story_text()), "links": links, **look()})
+        mount(key="story_page", data={"story": json.loads(encode_story()), "links": links, **look()})

@@ -10,7 +10,7 @@ import numpy as np
 
 import collsim as cs
 from collsim.simulate import Engine, Together
-from collsim.viz.timeline.document import sent
+from collsim.viz.timeline.document import build_encoded_timeline
 
 #: The same once more (two jobs on one machine); an allreduce inside each node, as tensor parallelism has it; one for
 #: each place in a node across all nodes, as data parallelism has it.
@@ -73,7 +73,7 @@ def several(together: Together) -> Several:
     """What the page shows of all at once."""
     runs = zip(together, together.alone, together.slowdown.tolist(), strict=True)
     rows = [(t.schedule.name, t.schedule.ranks, alone.time, t.time, factor) for t, alone, factor in runs]
-    return Several(sent(together), tuple(rows))
+    return Several(build_encoded_timeline(together), tuple(rows))
 
 
 def python(what: str, place: cs.Topology) -> str:

@@ -24,9 +24,9 @@ import collsim as cs
 from collsim.errors import CollsimError, Words
 from collsim.io import Format, formats, load
 from collsim.schedule import Schedule
-from collsim.viz.sentences.causes import bottleneck
+from collsim.viz.sentences.causes import describe_bottleneck
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
-from collsim.viz.timeline.document import sent
+from collsim.viz.timeline.document import build_encoded_timeline
 
 from ..jobs.worker import ReportProgress
 from .choice import MOST_RANKS, Choice, engine_settings
@@ -259,14 +259,14 @@ def played(upload: Upload, choice: Choice, report_progress: ReportProgress = qui
     shown = Outcome(
         place=topology.name,
         figures=figures(trace),
-        bottleneck=bottleneck(trace),
+        bottleneck=describe_bottleneck(trace),
         channels=1,
         alone=None,
         links=links(trace),
         steps=trace.steps,
         endpoints=endpoints(trace),
         claimed=(None, None),
-        timeline=sent(trace) if len(plan) <= MOST_PLAYED else None,
+        timeline=build_encoded_timeline(trace) if len(plan) <= MOST_PLAYED else None,
     )
     return shown, f"{plan.collective}, {plan.label}", mistake_in(plan)
 

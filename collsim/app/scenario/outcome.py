@@ -27,10 +27,10 @@ from collsim.topology.assumed import assumptions
 from collsim.topology.files.effects import sentences
 from collsim.topology.network import usual_channels
 from collsim.topology.spec import parse_topology
-from collsim.viz.sentences.causes import bottleneck
-from collsim.viz.sentences.names import link_name, link_names
+from collsim.viz.sentences.causes import describe_bottleneck
+from collsim.viz.sentences.names import name_link, name_links
 from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
-from collsim.viz.timeline.document import sent
+from collsim.viz.timeline.document import build_encoded_timeline
 
 from ..jobs.worker import ReportProgress
 from ..texts.catalogue import say
@@ -235,9 +235,9 @@ def outcome(choice: Choice, report_progress: ReportProgress = quietly) -> Outcom
     report_progress("run", 0.2)
     alone = figures(_trace(choice, topology, {**used, "channels": 1})) if channels > 1 else None
     report_progress("run", 0.3)
-    neck = bottleneck(trace)
+    neck = describe_bottleneck(trace)
     report_progress("run", 0.8)
-    played = sent(trace) if len(trace.schedule) <= MOST_PLAYED else None
+    played = build_encoded_timeline(trace) if len(trace.schedule) <= MOST_PLAYED else None
     return Outcome(
         place=topology.name,
         figures=figures(trace),
@@ -271,7 +271,7 @@ def _apart(trace: cs.Trace) -> list[tuple[str, str]]:
         return []
     if neck is None:
         return [(str(found), found.chinese)]
-    plain, (en, zh) = trace.topology.link_name(neck.busiest), link_name(trace, neck.busiest)
+    plain, (en, zh) = trace.topology.link_name(neck.busiest), name_link(trace, neck.busiest)
     return [(str(found).replace(plain, en), found.chinese.replace(plain, zh))]
 
 
@@ -302,7 +302,7 @@ def claimed(trace: cs.Trace, algorithm: str, options: dict[str, Any]) -> tuple[f
 
 def links(trace: cs.Trace) -> pd.DataFrame:
     """`Trace.links` with the names of the picture and the sentences: en, zh."""
-    said = link_names(trace)
+    said = name_links(trace)
     return trace.links.assign(en=[en for en, _ in said], zh=[zh for _, zh in said])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from collsim.teach import break_it, questions
 from collsim.teach.questions.question import Question
-from collsim.viz.timeline.document import encode, timeline
+from collsim.viz.timeline.document import build_timeline, encode
 
 from ..jobs.worker import ReportProgress
 from .choice import Choice
@@ -51,7 +51,7 @@ def broken(choice: Choice, way: str, place: int, lang: str, report_progress: Rep
     report_progress("run", 0.0)
     found = break_it(simulate(choice), way, place, lang)
     report_progress("run", 0.6)
-    made = None if found.trace is None else timeline(found.trace)
+    made = None if found.trace is None else build_timeline(found.trace)
     at = made["mistake"] if made else None
     says = at["text"][lang] if at else found.says
     return BrokenRun(found.what, says, encode(made) if made else None, found.error is None)

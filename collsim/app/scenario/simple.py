@@ -7,7 +7,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.teach.questions.moments import moments
-from collsim.viz.simple.simple import SimpleRun, simple_run
+from collsim.viz.simple.simple import SimpleRun, build_simple_run
 from collsim.viz.timeline.document import MOST_TRANSFERS
 
 from ..jobs.worker import ReportProgress
@@ -57,10 +57,10 @@ def simple(choice: Choice, report_progress: ReportProgress = quietly) -> SimpleS
     one = single(choice)
     trace = _played(one)
     report_progress("run", 0.3)
-    all_ = None if one == choice else simple_run(_played(choice))
+    all_ = None if one == choice else build_simple_run(_played(choice))
     report_progress("run", 0.9)
     asked = tuple(moment.record() for moment in moments(trace))
-    return SimpleShown((simple_run(trace), all_), int(trace.nbytes), trace.schedule.ranks, asked)
+    return SimpleShown((build_simple_run(trace), all_), int(trace.nbytes), trace.schedule.ranks, asked)
 
 
 def _played(choice: Choice) -> cs.Trace:

@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.viz.hosts.page import player_source
-from collsim.viz.race.race import Runner, course, race_source
-from collsim.viz.simple.simple import simple_source
+from collsim.viz.hosts.page import build_player_source
+from collsim.viz.race.race import Runner, build_course, build_race_source
+from collsim.viz.simple.simple import build_simple_source
 
 from .session import is_dark, language
 
@@ -29,7 +29,7 @@ def player(timeline: dict[str, Any], run: str, start: Mapping[str, Any], key: st
         start: `t` (s), `view` and open `node` at which it begins, as far as they are given.
         key: of the component, another one on every page.
     """
-    mount = st.components.v2.component("collsim_player", js=player_source())
+    mount = st.components.v2.component("collsim_player", js=build_player_source())
     begins = {name: start.get(name) for name in ("t", "view", "node")}
     mount(key=key, data={"id": run, "timeline": timeline, **look(), **begins})
 
@@ -45,7 +45,7 @@ def simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Callable
         start: `t` (s) at which the run begins, where it is given.
         report: is called with `cards` or `predict`, and on or off, when a reader switches that.
     """
-    mount = st.components.v2.component("collsim_simple", js=simple_source())
+    mount = st.components.v2.component("collsim_simple", js=build_simple_source())
 
     def switched(name: str) -> None:
         report(name, bool(st.session_state["simple_page"][name]))
@@ -60,11 +60,11 @@ def simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Callable
 
 def race(runners: Sequence[tuple[Runner, str, str]], ident: str, key: str, seconds: float | None) -> None:
     """Mount runs side by side on one clock: each with its name and a note, from a moment (s) if one is given."""
-    facts = course([runner for runner, _, _ in runners])
+    facts = build_course([runner for runner, _, _ in runners])
     entries = [
-        {**of, "name": name, "note": note, "why": runner.why[language() == "zh"]}
+        {**of, "name": name, "note": note, "why": runner.reason[language() == "zh"]}
         for of, (runner, name, note) in zip(facts, runners, strict=True)
     ]
-    mount = st.components.v2.component("collsim_race", js=race_source())
+    mount = st.components.v2.component("collsim_race", js=build_race_source())
     data = {"id": ident, "runners": entries, **look()} | ({} if seconds is None else {"t": seconds})
     mount(key=key, data=data)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from collsim.viz.hosts.bundle import joined
+from collsim.viz.hosts.bundle import bundle_modules
 
 from ..scenario.panels import ALL_CARDS, FULL, MODES
 from ..scenario.simple import single, whole
@@ -52,7 +52,9 @@ def switches(pages: list[str]) -> None:
             required=True,
             label_visibility="collapsed",
         )
-        theme = st.components.v2.component("collsim_theme", html=_HTML, css=_CSS, js=joined("app/shell/switches.js"))
+        theme = st.components.v2.component(
+            "collsim_theme", html=_HTML, css=_CSS, js=bundle_modules("app/shell/switches.js")
+        )
         words = {
             "light": t("theme.light"),
             "dark": t("theme.dark"),

@@ -11,7 +11,7 @@ import streamlit as st
 from collsim.sweep.closing import RUN
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.units import format_time
-from collsim.viz.sentences.words import capital
+from collsim.viz.sentences.words import capitalise
 
 from ..jobs.computation import build_job_key
 from ..shell import player
@@ -97,11 +97,11 @@ def _race(shown: Synthesized, ident: str, run: str) -> None:
 def name_of(row: dict[str, Any], run: str = "") -> str:
     """A run as it is called on screen."""
     if row["run"] == SYNTHESIZED:
-        return capital(t("synthesis.name"))
+        return capitalise(t("synthesis.name"))
     label = algorithm_label(row["algorithm"], row["collective"])
     if row["run"] == RUN:
         return run or t("synthesis.run", name=label)
-    return capital(label)
+    return capitalise(label)
 
 
 def _note(row: dict[str, Any]) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 import collsim as cs
 from collsim.sweep.closing import SynthesisRace
 from collsim.sweep.synthesized import SYNTHESIZED
-from collsim.viz.race.race import Runner, runner
-from collsim.viz.sentences.names import link_name
+from collsim.viz.race.race import Runner, build_runner
+from collsim.viz.sentences.names import name_link
 
 from ..jobs.worker import ReportProgress
 from ..scenario.choice import Choice
@@ -93,7 +93,7 @@ def said(race: SynthesisRace) -> tuple[Pair, ...]:
     made = list(map(both, race.says))
     for name, trace in race.runs.items():
         busiest = race.parts[name].busiest
-        plain, named = trace.topology.link_name(busiest), link_name(trace, busiest)
+        plain, named = trace.topology.link_name(busiest), name_link(trace, busiest)
         made = [(en.replace(plain, named[0]), zh.replace(plain, named[1])) for en, zh in made]
     return tuple(made)
 
@@ -107,7 +107,7 @@ def closed(trace: cs.Trace, switches: bool, report_progress: ReportProgress = qu
         runs[SYNTHESIZED] = thinner = _thinner(race.trace)
         pieces = [one.schedule.options["pieces"] for one in (thinner, race.trace)]
         thinned = pieces[0], pieces[1], thinner.time
-    runners = {name: runner(one) for name, one in runs.items() if len(one.schedule) <= MOST_PLAYED}
+    runners = {name: build_runner(one) for name, one in runs.items() if len(one.schedule) <= MOST_PLAYED}
     return Synthesized(both(race.found), said(race), race.rows(), runners, thinned)
 
 

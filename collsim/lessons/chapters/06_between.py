@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...topology import machine
 from ...units import format_time
-from ...viz.sentences.causes import bottleneck
+from ...viz.sentences.causes import describe_bottleneck
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows, times
 
 
@@ -12,7 +12,7 @@ def _facts() -> RunFacts:
     two = machine("dgx-a100", nodes=2)
     one, many = (on("allreduce_ring", two, "256MiB", channels=count) for count in (1, 8))
     staged = on("allreduce_ring", machine("dgx-a100", nodes=2, gdr=False), "256MiB", channels=8)
-    neck = bottleneck(staged)
+    neck = describe_bottleneck(staged)
     assert neck is not None
     return shows(
         one,

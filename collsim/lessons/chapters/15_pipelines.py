@@ -6,7 +6,7 @@ from ...simulate import Trace
 from ...topology import line
 from ...train import PipelineTiming, pipeline
 from ...train.pipelines import SCHEDULES
-from ...viz.splits.still import PipelinePicture, pipeline_picture
+from ...viz.splits.still import PipelinePicture, build_pipeline_picture
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows
 
 _STAGES, _FEW, _MANY = 4, 8, 16
@@ -19,7 +19,7 @@ def _timing(schedule: str, microbatches: int = _FEW) -> PipelineTiming:
 
 def _rows(schedule: str, microbatches: int = _FEW, until: float = 0.0) -> PipelinePicture:
     """The same as rows of boxes."""
-    return pipeline_picture(pipeline(_STAGES, schedule), microbatches, until=until)
+    return build_pipeline_picture(pipeline(_STAGES, schedule), microbatches, until=until)
 
 
 def _chain() -> Trace:

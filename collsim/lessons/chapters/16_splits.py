@@ -9,7 +9,7 @@ from ...simulate import Trace
 from ...topology import machine
 from ...train import Split, StepTrace, model, pipeline, scaling, tensor, training_step, zero
 from ...units import format_bytes, format_time
-from ...viz.splits.still import pipeline_picture
+from ...viz.splits.still import build_pipeline_picture
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _placement() -> RunFacts:
     gather, gpus = _gather(), inside.step.ranks
     return shows(
         gather,
-        lanes=(pipeline_picture(pipeline(_PIPELINE), _BATCH // (gpus // _TENSOR // _PIPELINE)),),
+        lanes=(build_pipeline_picture(pipeline(_PIPELINE), _BATCH // (gpus // _TENSOR // _PIPELINE)),),
         gather=gather,
         model=_MODEL,
         gpus=f"{gpus:,}",

@@ -18,7 +18,7 @@ _TWO = re.compile(r"^(?:export )?(?:const|let) .*[^(\[{=>\s],\n", re.MULTILINE)
 
 
 @functools.cache
-def joined(entry: str) -> str:
+def bundle_modules(entry: str) -> str:
     """The text of one ES module: `entry`, a path below the package, and before it all that it imports; its default
     export alone is left.
 
@@ -26,16 +26,19 @@ def joined(entry: str) -> str:
     declare.
     """
     order: list[Path] = []
-    _follow((HERE / entry).resolve(), order, set())
+    _collect_modules((HERE / entry).resolve(), order, set())
     owner: dict[str, Path] = {}
     parts = []
     for path in order:
         text = _IMPORT.sub("", path.read_text(encoding="utf-8"))
-        if other := re.search(r"^(?:import\b|export (?:\*|\{)).*", text, re.MULTILINE):
-            raise ValueError(f'{path.name}: {other[0]!r} cannot be joined; write import {{ a, b }} from "./c.js";')
-        if two := _TWO.search(text):
+        if unsupported := re.search(r"^(?:import\b|export (?:\*|\{)).*", text, re.MULTILINE):
             raise ValueError(
-                f"{path.name}: {two[0].rstrip()!r} goes on with another name; give each a statement of its own"
+                f'{path.name}: {unsupported[0]!r} cannot be joined; write import {{ a, b }} from "./c.js";'
+            )
+        if several_names := _TWO.search(text):
+            raise ValueError(
+                f"{path.name}: {several_names[0].rstrip()!r} goes on with another name; "
+                "give each a statement of its own"
             )
         for name in _DECLARED.findall(text):
             if name in owner:
@@ -48,12 +51,12 @@ def joined(entry: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _follow(path: Path, order: list[Path], seen: set[Path]) -> None:
+def _collect_modules(path: Path, order: list[Path], seen: set[Path]) -> None:
     """Files in the order in which a browser would run them: what is imported first (modules may import each other in a
     circle)."""
     seen.add(path)
     for _, target in _IMPORT.findall(path.read_text(encoding="utf-8")):
-        other = (path.parent / target).resolve()
-        if other not in seen:
-            _follow(other, order, seen)
+        imported = (path.parent / target).resolve()
+        if imported not in seen:
+            _collect_modules(imported, order, seen)
     order.append(path)

@@ -15,9 +15,15 @@ from typing import Any
 
 from ...errors import CollsimError
 from ...markup import bind_units
-from .bundle import joined
+from .bundle import bundle_modules
 
-__all__ = ["document", "inline_json", "notebook_frame", "player_source", "standalone_page"]
+__all__ = [
+    "build_html_document",
+    "build_notebook_frame",
+    "build_player_source",
+    "build_standalone_page",
+    "encode_inline_json",
+]
 
 LANGUAGES = ("en", "zh")
 THEMES = (None, "light", "dark")
@@ -57,38 +63,38 @@ BODY = """<main id="player"></main>
 LIGHT, DARK = "#F4F6F5", "#0E1316"
 
 
-def player_source() -> str:
+def build_player_source() -> str:
     """Return the player as one ES module, the text that every host loads."""
-    return joined("viz/player/host.js")
+    return bundle_modules("viz/player/host.js")
 
 
-def document(lang: str, title: str, policy: str, head: str, body: str) -> str:
+def build_html_document(lang: str, title: str, policy: str, head: str, body: str) -> str:
     """Return one HTML page, with the content security policy that its caller needs; ``head`` and ``body`` are HTML."""
     code = "zh-CN" if lang == "zh" else "en"
     policy, title = html.escape(policy, quote=True), html.escape(title)
     return DOCUMENT.format(code=code, policy=policy, title=title, head=head, body=body)
 
 
-def inline_json(value: Any) -> str:
+def encode_inline_json(value: Any) -> str:
     """Return JSON that may stand inside a script element: no ``</``, no ``<!--``, no NaN."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return bind_units(text).replace("<", "\\u003c")
 
 
-def _title(timeline: Mapping[str, Any], lang: str) -> str:
+def _build_title(timeline: Mapping[str, Any], lang: str) -> str:
     title = timeline.get("meta", {}).get("title", {}) if isinstance(timeline.get("meta"), Mapping) else {}
     text = title.get(lang) or title.get("en") if isinstance(title, Mapping) else title
     return f"{text}, collsim" if text else "collsim"
 
 
-def _background(theme: str | None) -> str:
+def _build_background_css(theme: str | None) -> str:
     base = "html,body{margin:0;height:100%}main{padding:12px 16px 20px;box-sizing:border-box}"
     if theme is not None:
         return base + f"body{{background:{DARK if theme == 'dark' else LIGHT}}}"
     return base + f"body{{background:{LIGHT}}}@media(prefers-color-scheme:dark){{body{{background:{DARK}}}}}"
 
 
-def standalone_page(
+def build_standalone_page(
     timeline: Mapping[str, Any] | str,
     lang: str = "en",
     theme: str | None = None,
@@ -112,10 +118,12 @@ def standalone_page(
         raise ValueError(f"unknown language {lang!r}; use one of {', '.join(LANGUAGES)}")
     data: Mapping[str, Any] = json.loads(timeline) if isinstance(timeline, str) else timeline
     options = {"lang": lang, "theme": theme, "view": view, "t": t}
-    return offline_page(player_source() + START, data, _title(data, lang), options)
+    return build_offline_page(build_player_source() + START, data, _build_title(data, lang), options)
 
 
-def offline_page(script: str, data: Mapping[str, Any], title: str, options: Mapping[str, Any], style: str = "") -> str:
+def build_offline_page(
+    script: str, data: Mapping[str, Any], title: str, options: Mapping[str, Any], style: str = ""
+) -> str:
     """Return one HTML file in which ``script`` draws ``data`` into the element ``player``, and loads nothing.
 
     Args:
@@ -135,11 +143,11 @@ def offline_page(script: str, data: Mapping[str, Any], title: str, options: Mapp
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; base-uri "
         "'none'; form-action 'none'"
     )
-    body = BODY.format(timeline=inline_json(data), options=inline_json(dict(options)), script=script)
-    return document(lang, title, policy, f"<style>{_background(theme)}{style}</style>", body)
+    body = BODY.format(timeline=encode_inline_json(data), options=encode_inline_json(dict(options)), script=script)
+    return build_html_document(lang, title, policy, f"<style>{_build_background_css(theme)}{style}</style>", body)
 
 
-def notebook_frame(
+def build_notebook_frame(
     timeline: Mapping[str, Any] | str,
     lang: str = "en",
     theme: str | None = None,
@@ -154,16 +162,16 @@ def notebook_frame(
     ``nbconvert --to html`` and works offline.
 
     Args:
-        timeline, lang, theme, view, t: as for `standalone_page`.
+        timeline, lang, theme, view, t: as for `build_standalone_page`.
         height: of the frame in CSS pixels.
 
     Raises:
-        ValueError: as `standalone_page`.
+        ValueError: as `build_standalone_page`.
     """
-    return framed(standalone_page(timeline, lang, theme, view=view, t=t), height)
+    return wrap_in_frame(build_standalone_page(timeline, lang, theme, view=view, t=t), height)
 
 
-def framed(page: str, height: int, title: str = "collsim player") -> str:
+def wrap_in_frame(page: str, height: int, title: str = "collsim player") -> str:
     """Return a page inside a sandboxed ``<iframe srcdoc>``, ``height`` CSS pixels high."""
     return (
         f'<iframe srcdoc="{html.escape(page, quote=True)}" sandbox="allow-scripts allow-downloads" '

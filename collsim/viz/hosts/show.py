@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError, Sentence, require_path
 from ...files import replace_file, require_writable_file
-from ..timeline.document import dumps, encode, sent, timeline
-from .page import notebook_frame, standalone_page
+from ..timeline.document import build_encoded_timeline, build_timeline, dump_json, encode
+from .page import build_notebook_frame, build_standalone_page
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -32,10 +32,10 @@ class Animation:
 
     @cached_property
     def timeline(self) -> dict[str, Any]:
-        return timeline(self.trace)
+        return build_timeline(self.trace)
 
     def _repr_html_(self) -> str:
-        return _sentence(lambda: notebook_frame(encode(self.timeline), self.lang, **self.options))
+        return _convert_errors(lambda: build_notebook_frame(encode(self.timeline), self.lang, **self.options))
 
     def widget(self) -> Any:
         """The player as a live widget: `w.state` says where it stands, `w.t = seconds` seeks, `w.timeline = ...` plays
@@ -43,10 +43,10 @@ class Animation:
 
         Raises CollsimError where anywidget (extra `notebook`) is not installed.
         """
-        from .widget import player_widget
+        from .widget import create_widget_class
 
         options = {key: value for key, value in self.options.items() if key != "height"}
-        return player_widget()(timeline=encode(self.timeline), lang=self.lang, **options)
+        return create_widget_class()(timeline=encode(self.timeline), lang=self.lang, **options)
 
     def save(self, path: Any, **options: Any) -> Path:
         """As `save(trace, path)`, in the language of this animation."""
@@ -61,7 +61,7 @@ def require_language(lang: str) -> None:
         raise CollsimError("unknown language {lang!r}; use 'en' or 'zh'", lang=lang)
 
 
-def _sentence(call: Callable[[], str]) -> str:
+def _convert_errors(call: Callable[[], str]) -> str:
     """A mistake in an option as the one kind of error that doors show."""
     try:
         return call()
@@ -87,21 +87,21 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     target = require_path(path)
     writer = WRITERS.get(target.suffix.lower())
     if writer is None:
-        why = "cannot save to {target!r}: the suffix {suffix!r} is none of {writers}"
-        raise CollsimError(why, target=str(target), suffix=target.suffix, writers=", ".join(WRITERS))
+        message = "cannot save to {target!r}: the suffix {suffix!r} is none of {writers}"
+        raise CollsimError(message, target=str(target), suffix=target.suffix, writers=", ".join(WRITERS))
     require_writable_file(target)
-    known = _options(target.suffix.lower())
+    option_names = _list_options(target.suffix.lower())
     for name in options:
-        if name not in known:
-            why = "{suffix} has no option {name!r}; it has {known}"
-            raise CollsimError(why, suffix=target.suffix, name=name, known=", ".join(known))
+        if name not in option_names:
+            message = "{suffix} has no option {name!r}; it has {known}"
+            raise CollsimError(message, suffix=target.suffix, name=name, known=", ".join(option_names))
     require_language(options.get("lang", "en"))
     with replace_file(target) as temporary:
-        _written(writer, trace, temporary, options)
+        _write_file(writer, trace, temporary, options)
     return target
 
 
-def _options(suffix: str) -> list[str]:
+def _list_options(suffix: str) -> list[str]:
     """Names of the options that the registry of formats lists for a picture of this suffix."""
     from ...io import formats
 
@@ -109,7 +109,7 @@ def _options(suffix: str) -> list[str]:
     return [name for entry in entries for name, _ in entry.options]
 
 
-def _written(writer: Callable[..., None], trace: Trace, path: Path, options: dict[str, Any]) -> None:
+def _write_file(writer: Callable[..., None], trace: Trace, path: Path, options: dict[str, Any]) -> None:
     try:
         writer(trace, path, **options)
     except CollsimError:
@@ -118,31 +118,31 @@ def _written(writer: Callable[..., None], trace: Trace, path: Path, options: dic
         raise CollsimError("cannot save {suffix}: {error}", suffix=path.suffix, error=error) from error
 
 
-def _html(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
-    path.write_text(standalone_page(sent(trace), lang, **options), encoding="utf-8")
+def _write_html(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
+    path.write_text(build_standalone_page(build_encoded_timeline(trace), lang, **options), encoding="utf-8")
 
 
-def _json(trace: Trace, path: Path, lang: str = "en") -> None:
-    path.write_text(dumps(timeline(trace)), encoding="utf-8")
+def _write_json(trace: Trace, path: Path, lang: str = "en") -> None:
+    path.write_text(dump_json(build_timeline(trace)), encoding="utf-8")
 
 
-def _film(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
+def _write_film(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
     from ..pictures import film
 
-    (film.mp4 if path.suffix.lower() == ".mp4" else film.gif)(trace, path, lang, **options)
+    (film.write_mp4 if path.suffix.lower() == ".mp4" else film.write_gif)(trace, path, lang, **options)
 
 
-def _still(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
-    from ..pictures.still import machine_picture
+def _write_still(trace: Trace, path: Path, lang: str = "en", **options: Any) -> None:
+    from ..pictures.still import write_machine_picture
 
-    machine_picture(trace, path, lang, **options)
+    write_machine_picture(trace, path, lang, **options)
 
 
 WRITERS: dict[str, Callable[..., None]] = {
-    ".html": _html,
-    ".json": _json,
-    ".gif": _film,
-    ".mp4": _film,
-    ".png": _still,
-    ".svg": _still,
+    ".html": _write_html,
+    ".json": _write_json,
+    ".gif": _write_film,
+    ".mp4": _write_film,
+    ".png": _write_still,
+    ".svg": _write_still,
 }

@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any
 
 from ...errors import CollsimError
-from .page import player_source
+from .page import build_player_source
 
 
 @cache
-def player_widget() -> Any:
+def create_widget_class() -> Any:
     """The widget class: traits `timeline`, `lang`, `theme`, `view`, `t` (s; set it to seek) and `state` (what the
     player reports).
 
@@ -30,7 +30,7 @@ def player_widget() -> Any:
         """The player; `state` is `{t, step, playing, view, speed, done}` after every pause, seek, end and change of
         view."""
 
-        _esm = player_source()
+        _esm = build_player_source()
         timeline = traitlets.Dict().tag(sync=True)
         lang = traitlets.Enum(["en", "zh"], "en").tag(sync=True)
         theme = traitlets.Enum([None, "light", "dark"], None).tag(sync=True)

@@ -4,56 +4,56 @@ from __future__ import annotations
 
 from typing import Any
 
-from .geometry import Point, centred
+from .geometry import Point, center_box
 from .sheet import NodeDevices, Sheet
 
 
-def cube(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse: bool = False) -> None:
+def draw_cube_mesh(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse: bool = False) -> None:
     """Two squares with diagonals, corner joined to corner: 0 1 | 5 4 above, 3 2 | 6 7 below; PCIe above and below,
     sockets outside."""
 
-    def at(x: float, y: float) -> Point:
+    def scale_point(x: float, y: float) -> Point:
         return (464 - x if reverse else x) * scale, y * scale
 
-    gpus = node.of("gpu")
+    gpus = node.get_devices("gpu")
     size = 44.0 * min(1.3, scale)
     columns, rows = {0: 92, 3: 92, 1: 192, 2: 192, 5: 272, 6: 272, 4: 372, 7: 372}, {0: 252, 1: 252, 5: 252, 4: 252}
     for i, g in enumerate(gpus):
-        sheet.boxes[g] = centred(*at(columns[i], rows.get(i, 372)), size, size * 0.95)
+        sheet.boxes[g] = center_box(*scale_point(columns[i], rows.get(i, 372)), size, size * 0.95)
     edges = {(gpus.index(a), gpus.index(b)): (a, b) for a, b in node.pairs}
     for (i, j), y in {(0, 4): 212.0, (3, 7): 412.0}.items():
         a, b = edges[(i, j)]
         out = -8 * scale if sheet.boxes[a].cx < sheet.boxes[b].cx else 8 * scale
-        x0, x1, y0 = sheet.boxes[a].cx + out, sheet.boxes[b].cx - out, at(0, y)[1]
+        x0, x1, y0 = sheet.boxes[a].cx + out, sheet.boxes[b].cx - out, scale_point(0, y)[1]
         edge = sheet.boxes[a].y if i == 0 else sheet.boxes[a].bottom
-        sheet.cable(a, b, (x0, edge), (x0, y0), (x1, y0), (x1, edge))
-    for p in node.of("pcie"):
-        mine = [gpus.index(g) for g in node.hanging(p, "gpu")]
-        if not mine:
+        sheet.add_cable(a, b, (x0, edge), (x0, y0), (x1, y0), (x1, edge))
+    for p in node.get_devices("pcie"):
+        own_gpus = [gpus.index(g) for g in node.list_attached(p, "gpu")]
+        if not own_gpus:
             continue
-        upper = all(i in rows for i in mine)
-        xs = [sheet.boxes[gpus[i]].cx for i in mine]
-        box = centred(
+        upper = all(i in rows for i in own_gpus)
+        xs = [sheet.boxes[gpus[i]].cx for i in own_gpus]
+        box = center_box(
             (min(xs) + max(xs)) / 2,
-            at(0, 176 if upper else 446)[1],
+            scale_point(0, 176 if upper else 446)[1],
             max(xs) - min(xs) + 26 * scale,
             24 * min(1.3, scale),
         )
         sheet.boxes[p] = box
-        for i in mine:
+        for i in own_gpus:
             gpu = sheet.boxes[gpus[i]]
             x = gpu.cx + 7 * scale
-            sheet.cable(gpus[i], p, (x, gpu.y if upper else gpu.bottom), (x, box.bottom if upper else box.y))
-    _cube_sockets(sheet, node, at, scale)
+            sheet.add_cable(gpus[i], p, (x, gpu.y if upper else gpu.bottom), (x, box.bottom if upper else box.y))
+    _draw_sockets(sheet, node, scale_point, scale)
 
 
-def _cube_sockets(sheet: Sheet, node: NodeDevices, at: Any, scale: float) -> None:
+def _draw_sockets(sheet: Sheet, node: NodeDevices, scale_point: Any, scale: float) -> None:
     """Sockets left and right of the squares, half-way up."""
-    cpus = node.of("cpu")
+    cpus = node.get_devices("cpu")
     for c in cpus:
         near = [sheet.boxes[p].cx for p in node.near[c] if p in sheet.boxes and node.kind[p] == "pcie"]
         is_left = not near or sum(near) / len(near) < 232 * scale
-        box = centred((40 if is_left else 424) * scale, 312 * scale, 42 * min(1.3, scale), 26 * min(1.3, scale))
+        box = center_box((40 if is_left else 424) * scale, 312 * scale, 42 * min(1.3, scale), 26 * min(1.3, scale))
         sheet.boxes[c] = box
         for p in node.near[c]:
             if p not in sheet.boxes or node.kind[p] != "pcie":
@@ -61,29 +61,31 @@ def _cube_sockets(sheet: Sheet, node: NodeDevices, at: Any, scale: float) -> Non
             switch = sheet.boxes[p]
             x = box.cx + (18 if is_left else -18) * scale
             edge = switch.x if is_left else switch.right
-            sheet.cable(p, c, (edge, switch.cy), (x, switch.cy), (x, box.y if switch.cy < box.cy else box.bottom))
+            sheet.add_cable(p, c, (edge, switch.cy), (x, switch.cy), (x, box.y if switch.cy < box.cy else box.bottom))
         for m in node.near[c]:
             if node.kind[m] == "memory":
-                sheet.boxes[m] = centred(
+                sheet.boxes[m] = center_box(
                     box.cx - (11 if is_left else -11) * scale, box.bottom + 32 * scale, 52 * scale, 20 * scale
                 )
-    if len(cpus) == 2 and sheet.joined(cpus[0], cpus[1]):
+    if len(cpus) == 2 and sheet.is_linked(cpus[0], cpus[1]):
         a, b = sorted(cpus, key=lambda c: sheet.boxes[c].cx)
-        x0, x1, y = sheet.boxes[a].cx - 10 * scale, sheet.boxes[b].cx + 10 * scale, at(0, 146)[1]
-        sheet.cable(a, b, (x0, sheet.boxes[a].y), (x0, y), (x1, y), (x1, sheet.boxes[b].y))
+        x0, x1, y = sheet.boxes[a].cx - 10 * scale, sheet.boxes[b].cx + 10 * scale, scale_point(0, 146)[1]
+        sheet.add_cable(a, b, (x0, sheet.boxes[a].y), (x0, y), (x1, y), (x1, sheet.boxes[b].y))
 
 
-def cube_nics(sheet: Sheet, node: NodeDevices, panel: float) -> None:
+def draw_cube_nics(sheet: Sheet, node: NodeDevices, panel: float) -> None:
     """NICs of the upper PCIe switches at the top of the edge, those of the lower ones at its bottom."""
-    nics = [d for d in node.of("nic") if node.home(d) in sheet.boxes]
-    homes = {d: sheet.boxes[h] for d in nics if (h := node.home(d)) is not None}
+    nics = [d for d in node.get_devices("nic") if node.find_home(d) in sheet.boxes]
+    homes = {d: sheet.boxes[h] for d in nics if (h := node.find_home(d)) is not None}
     upper = sorted((d for d in nics if homes[d].cy < 300), key=lambda d: homes[d].cx)
     lower = sorted((d for d in nics if homes[d].cy >= 300), key=lambda d: -homes[d].cx)
     for row, d in enumerate(upper):
         y = 62.0 + 42 * row
-        sheet.boxes[d] = centred(8 + panel, y, 56, 19)
-        sheet.cable(node.home(d) or 0, d, (homes[d].cx, homes[d].y), (homes[d].cx, y), (sheet.boxes[d].x, y))
+        sheet.boxes[d] = center_box(8 + panel, y, 56, 19)
+        sheet.add_cable(node.find_home(d) or 0, d, (homes[d].cx, homes[d].y), (homes[d].cx, y), (sheet.boxes[d].x, y))
     for row, d in enumerate(lower):
         y = 470.0 + 19 * row
-        sheet.boxes[d] = centred(8 + panel, y, 56, 16)
-        sheet.cable(node.home(d) or 0, d, (homes[d].cx, homes[d].bottom), (homes[d].cx, y), (sheet.boxes[d].x, y))
+        sheet.boxes[d] = center_box(8 + panel, y, 56, 16)
+        sheet.add_cable(
+            node.find_home(d) or 0, d, (homes[d].cx, homes[d].bottom), (homes[d].cx, y), (sheet.boxes[d].x, y)
+        )

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from .geometry import Box, centred
-from .sheet import NodeDevices, Sheet, fabric_names
+from .geometry import Box, center_box
+from .sheet import NodeDevices, Sheet, name_fabric
 
 _LEAST = 150.0
 
 
-def between(sheet: Sheet, nodes: list[NodeDevices], left: float, right: float) -> None:
+def place_fabric_between(sheet: Sheet, nodes: list[NodeDevices], left: float, right: float) -> None:
     """The fabric's switches between two nodes: one tall bar, or a stack; those that only one node touches stand on its
     side."""
-    what = sheet.what
-    switches = [d for d in range(len(what)) if what.kind[d] == "switch" and d not in sheet.boxes]
+    picture = sheet.picture
+    switches = [d for d in range(len(picture)) if picture.kind[d] == "switch" and d not in sheet.boxes]
     if not switches:
         return
-    near = what.neighbours()
-    cards = {d: [n for n in near[d] if what.kind[n] == "nic"] for d in switches}
+    near = picture.neighbours()
+    cards = {d: [n for n in near[d] if picture.kind[n] == "nic"] for d in switches}
     columns: dict[float, list[int]] = {}
     for d in switches:
-        sides = {what.node[n] for n in cards[d]}
+        sides = {picture.node[n] for n in cards[d]}
         alone = len(sides) == 1 and len(nodes) > 1 and len(switches) > 1
         x = (left + 52 if 0 in sides else right - 52) if alone else (left + right) / 2
         columns.setdefault(x, []).append(d)
-    low, high = _reach(sheet, cards)
+    low, high = _find_reach(sheet, cards)
     for x, stack in columns.items():
-        _column(sheet, cards, stack, x, (low, high), only=len(columns) == 1)
-    fabric_names(sheet, switches)
+        _place_column(sheet, cards, stack, x, (low, high), only=len(columns) == 1)
+    name_fabric(sheet, switches)
     for d in switches:
         for n in cards[d]:
-            _level_cable(sheet, n, d)
+            _draw_level_cable(sheet, n, d)
 
 
-def _reach(sheet: Sheet, cards: dict[int, list[int]]) -> tuple[float, float]:
+def _find_reach(sheet: Sheet, cards: dict[int, list[int]]) -> tuple[float, float]:
     """From the highest to the lowest card, and at least as much as a name needs."""
     rows = [sheet.boxes[n].cy for below in cards.values() for n in below] or [44.0, 201.5]
     low, high = min(rows) - 16, max(rows) + 20
@@ -44,7 +44,7 @@ def _reach(sheet: Sheet, cards: dict[int, list[int]]) -> tuple[float, float]:
     return low, low + _LEAST
 
 
-def _column(
+def _place_column(
     sheet: Sheet, cards: dict[int, list[int]], stack: list[int], x: float, reach: tuple[float, float], only: bool
 ) -> None:
     """Switches above one another: leaves at the height of their cards, spines below them."""
@@ -52,26 +52,26 @@ def _column(
     stack.sort(key=lambda d: (height.get(d, 1e6), d))
     leaves, spines = [d for d in stack if cards[d]], [d for d in stack if not cards[d]]
     wide = 34.0 if not only else 44.0 if len(leaves) < 2 else 56.0
-    _stack(sheet, leaves or spines, x, *reach, wide, [height[d] for d in leaves] if len(leaves) > 1 else None)
+    _stack_boxes(sheet, leaves or spines, x, *reach, wide, [height[d] for d in leaves] if len(leaves) > 1 else None)
     if leaves and spines:
-        _stack(sheet, spines, x, reach[1] + 14, reach[1] + 14 + 26 * len(spines), 70.0)
+        _stack_boxes(sheet, spines, x, reach[1] + 14, reach[1] + 14 + 26 * len(spines), 70.0)
 
 
-def _level_cable(sheet: Sheet, card: int, switch: int) -> None:
+def _draw_level_cable(sheet: Sheet, card: int, switch: int) -> None:
     """A cable straight across, where the switch is as high as the card."""
     a, b = sheet.boxes[card], sheet.boxes[switch]
     if b.y <= a.cy <= b.bottom:
         ends = (a.right, b.x) if b.cx > a.cx else (a.x, b.right)
-        sheet.cable(card, switch, (ends[0], a.cy), (ends[1], a.cy))
+        sheet.add_cable(card, switch, (ends[0], a.cy), (ends[1], a.cy))
 
 
-def _stack(
+def _stack_boxes(
     sheet: Sheet, devices: list[int], x: float, low: float, high: float, wide: float, rows: list[float] | None = None
 ) -> None:
     """Boxes one below another; each at its own height where `rows` are far enough apart."""
     if rows and len(rows) == len(devices) and min((b - a for a, b in pairwise(rows)), default=0.0) > 13:
         for d, y in zip(devices, rows, strict=True):
-            sheet.boxes[d] = centred(x, y, wide, min(19.0, rows[1] - rows[0] - 3))
+            sheet.boxes[d] = center_box(x, y, wide, min(19.0, rows[1] - rows[0] - 3))
         return
     part = (high - low) / max(1, len(devices))
     for i, d in enumerate(devices):

@@ -35,11 +35,11 @@ class Box:
     def bottom(self) -> float:
         return self.y + self.h
 
-    def mirrored(self, width: float) -> Box:
+    def mirror(self, width: float) -> Box:
         """The same box in a stage of this width seen in a mirror."""
         return Box(width - self.x - self.w, self.y, self.w, self.h)
 
-    def moved(self, dx: float, dy: float) -> Box:
+    def shift(self, dx: float, dy: float) -> Box:
         return Box(self.x + dx, self.y + dy, self.w, self.h)
 
     def overlaps(self, other: Box, slack: float = 0.01) -> bool:
@@ -48,55 +48,55 @@ class Box:
         return across and self.y + slack < other.bottom and other.y + slack < self.bottom
 
 
-def centred(cx: float, cy: float, w: float, h: float) -> Box:
+def center_box(cx: float, cy: float, w: float, h: float) -> Box:
     """The box of this size around a point."""
     return Box(cx - w / 2, cy - h / 2, w, h)
 
 
-def leave(box: Box, towards: Point) -> Point:
+def find_exit(box: Box, towards: Point) -> Point:
     """Where a straight line from the middle of a box to a point crosses the border of the box."""
     dx, dy = towards[0] - box.cx, towards[1] - box.cy
     scale = min(box.w / 2 / abs(dx) if dx else 1e9, box.h / 2 / abs(dy) if dy else 1e9)
     return (box.cx + dx * scale, box.cy + dy * scale)
 
 
-def beside(points: Sequence[Point], by: float) -> list[Point]:
+def shift_line(points: Sequence[Point], distance: float) -> list[Point]:
     """The polyline moved `by` pixels to the right-hand side of its travel; corners stay corners."""
     line = [p for i, p in enumerate(points) if i == 0 or hypot(p[0] - points[i - 1][0], p[1] - points[i - 1][1]) > 1e-9]
-    if len(line) < 2 or by == 0:
+    if len(line) < 2 or distance == 0:
         return list(points)
-    sides = [_right_of(a, b) for a, b in pairwise(line)]
-    moved = [_shift(line[0], sides[0], by)]
+    sides = [_find_right_normal(a, b) for a, b in pairwise(line)]
+    shifted = [_shift(line[0], sides[0], distance)]
     for corner, (before, after) in zip(line[1:-1], pairwise(sides), strict=True):
         cosine = before[0] * after[0] + before[1] * after[1]
         if cosine < -0.9:
-            moved += [_shift(corner, before, by), _shift(corner, after, by)]
+            shifted += [_shift(corner, before, distance), _shift(corner, after, distance)]
         else:
-            moved.append(_shift(corner, (before[0] + after[0], before[1] + after[1]), by / (1 + cosine)))
-    return [*moved, _shift(line[-1], sides[-1], by)]
+            shifted.append(_shift(corner, (before[0] + after[0], before[1] + after[1]), distance / (1 + cosine)))
+    return [*shifted, _shift(line[-1], sides[-1], distance)]
 
 
-def both_ways(points: Sequence[Point], gap: float) -> tuple[list[Point], list[Point]]:
+def split_directions(points: Sequence[Point], gap: float) -> tuple[list[Point], list[Point]]:
     """The two directions of a cable, `gap` pixels apart, each on its right-hand side (left-hand with a negative
     gap)."""
-    return beside(points, gap / 2), beside(list(points)[::-1], gap / 2)
+    return shift_line(points, gap / 2), shift_line(list(points)[::-1], gap / 2)
 
 
-def straight(a: Box, b: Box) -> list[Point]:
+def draw_straight(a: Box, b: Box) -> list[Point]:
     """The straight line between two boxes, border to border."""
-    return [leave(a, (b.cx, b.cy)), leave(b, (a.cx, a.cy))]
+    return [find_exit(a, (b.cx, b.cy)), find_exit(b, (a.cx, a.cy))]
 
 
-def flat(points: Sequence[Point]) -> list[float]:
+def flatten_points(points: Sequence[Point]) -> list[float]:
     """`[x0, y0, x1, y1, ...]`, rounded to hundredths of a pixel."""
     return [round(float(v), 2) for point in points for v in point]
 
 
-def _right_of(a: Point, b: Point) -> Point:
+def _find_right_normal(a: Point, b: Point) -> Point:
     """Unit vector to the right of travel from a to b (y grows downwards)."""
     length = hypot(b[0] - a[0], b[1] - a[1])
     return (-(b[1] - a[1]) / length, (b[0] - a[0]) / length)
 
 
-def _shift(p: Point, side: Point, by: float) -> Point:
-    return (p[0] + side[0] * by, p[1] + side[1] * by)
+def _shift(p: Point, side: Point, distance: float) -> Point:
+    return (p[0] + side[0] * distance, p[1] + side[1] * distance)

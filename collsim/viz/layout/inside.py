@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from ...topology import Topology
 from .geometry import Box
-from .rack import is_rack, rack
-from .reduction import Picture, node_picture, rates
-from .row_of_nodes import side_by_side
+from .rack import draw_rack, is_rack
+from .reduction import Picture, build_node_picture, sum_bandwidths
+from .row_of_nodes import arrange_side_by_side
 from .shapes import StageLayout
-from .sheet import NodeDevices, Sheet, finished, name_insides, panel_of
+from .sheet import NodeDevices, Sheet, build_panel, finish_sheet, name_insides
 
 Ints = npt.NDArray[np.int64]
 _MOST_IN_A_ROW = 16
@@ -65,7 +65,7 @@ class _Alike:
     links: list[Ints]
 
 
-def insides(topology: Topology, carried: npt.NDArray[Any], count: int) -> tuple[list[Insides], Ints]:
+def build_insides(topology: Topology, carried: npt.NDArray[Any], count: int) -> tuple[list[Insides], Ints]:
     """How nodes look from inside, and for each link of the topology its number in the timeline, -1 for those that are
     not drawn there.
 
@@ -74,68 +74,71 @@ def insides(topology: Topology, carried: npt.NDArray[Any], count: int) -> tuple[
         count: links of the picture in which nodes are boxes; theirs come after.
     """
     link_of = np.full(len(topology.links), -1, np.int64)
-    found = []
-    for alike in _alike(topology):
-        what, own_link = _one_picture(topology, alike, carried)
-        made = _arranged(what, topology)
-        if made is None:
+    result = []
+    for alike in _group_alike_nodes(topology):
+        picture, own_link = _build_shared_picture(topology, alike, carried)
+        arranged = _arrange_node(picture, topology)
+        if arranged is None:
             return [], np.full(len(topology.links), -1, np.int64)
-        stage, sheet, node = made
-        number = count + len(what.src) * np.arange(len(alike.nodes))
+        stage, sheet, node = arranged
+        number = count + len(picture.src) * np.arange(len(alike.nodes))
         for first, links in zip(number.tolist(), alike.links, strict=True):
             link_of[links] = np.where(own_link >= 0, first + own_link, -1)
-        count = int(number[-1]) + len(what.src)
-        found.append(_described(topology, alike, carried, stage, sheet, node, own_link, number.tolist()))
-    return found, link_of
+        count = int(number[-1]) + len(picture.src)
+        result.append(_describe_insides(topology, alike, carried, stage, sheet, node, own_link, number.tolist()))
+    return result, link_of
 
 
-def _alike(topology: Topology) -> list[_Alike]:
+def _group_alike_nodes(topology: Topology) -> list[_Alike]:
     """Nodes by what is in them; nodes that somebody changed stand apart."""
     devices, links = topology.devices, topology.links
     node = devices.node
     local = np.zeros(len(devices), np.int64)
     inner = np.where(node[links.src] == node[links.dst], node[links.src], -1)
-    found: dict[tuple[Any, ...], _Alike] = {}
+    groups: dict[tuple[Any, ...], _Alike] = {}
     for k in range(int(node.max(initial=-1)) + 1):
-        mine, own = np.flatnonzero(node == k), np.flatnonzero(inner == k)
-        local[mine] = np.arange(len(mine))
-        names = tuple(str(devices.name[d]).partition("/")[2] for d in mine.tolist())
-        key = (names, *(tuple(column.tolist()) for column in (local[links.src[own]], local[links.dst[own]])))
-        one = found.setdefault((*key, tuple(links.cable[own].tolist())), _Alike([], [], []))
-        one.nodes.append(k)
-        one.devices.append(mine)
-        one.links.append(own)
-    return list(found.values())
+        members, inner_links = np.flatnonzero(node == k), np.flatnonzero(inner == k)
+        local[members] = np.arange(len(members))
+        names = tuple(str(devices.name[d]).partition("/")[2] for d in members.tolist())
+        key = (
+            names,
+            *(tuple(column.tolist()) for column in (local[links.src[inner_links]], local[links.dst[inner_links]])),
+        )
+        group = groups.setdefault((*key, tuple(links.cable[inner_links].tolist())), _Alike([], [], []))
+        group.nodes.append(k)
+        group.devices.append(members)
+        group.links.append(inner_links)
+    return list(groups.values())
 
 
-def _one_picture(topology: Topology, alike: _Alike, carried: npt.NDArray[Any]) -> tuple[Picture, Ints]:
+def _build_shared_picture(topology: Topology, alike: _Alike, carried: npt.NDArray[Any]) -> tuple[Picture, Ints]:
     """The first of them as a picture, with what any of them uses; and for each of its links the one that is drawn."""
     used = np.zeros(len(topology.links), np.int64)
     used[alike.links[0]] = np.sum([carried[links] > 0 for links in alike.links], axis=0)
-    what = node_picture(topology, alike.devices[0], used)
-    return what, what.link_of[alike.links[0]]
+    picture = build_node_picture(topology, alike.devices[0], used)
+    return picture, picture.link_of[alike.links[0]]
 
 
-def _arranged(what: Picture, topology: Topology) -> tuple[StageLayout, Sheet, NodeDevices] | None:
+def _arrange_node(picture: Picture, topology: Topology) -> tuple[StageLayout, Sheet, NodeDevices] | None:
     """One node by itself, its cards on top; None where it is no machine we know."""
-    near = what.neighbours()
-    node = NodeDevices(what.node[0], near, what.kind, list(range(len(what))))
-    node.members.sort(key=lambda d: (node.kind[d] != "gpu", what.endpoint[d] if node.kind[d] == "gpu" else d))
-    gpus = len(node.of("gpu"))
+    near = picture.neighbours()
+    node = NodeDevices(picture.node[0], near, picture.kind, list(range(len(picture))))
+    node.members.sort(key=lambda d: (node.kind[d] != "gpu", picture.endpoint[d] if node.kind[d] == "gpu" else d))
+    gpus = len(node.get_devices("gpu"))
     racked = is_rack([node])
-    if not (gpus or node.of("memory")) or (gpus > _MOST_IN_A_ROW and not racked):
+    if not (gpus or node.get_devices("memory")) or (gpus > _MOST_IN_A_ROW and not racked):
         return None
-    widest = max(1.0, float(what.bandwidth.max(initial=1e9)) / 1e9)
-    sheet = Sheet(what, min(1.1, 19.2 / sqrt(widest)), int(topology.facts.get("nvswitches", 0)))
+    widest = max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)
+    sheet = Sheet(picture, min(1.1, 19.2 / sqrt(widest)), int(topology.facts.get("nvswitches", 0)))
     title = str(topology.facts.get("title", topology.facts.get("machine", "")))
     if racked and gpus > _MOST_IN_A_ROW:
-        rack(sheet, node, title)
+        draw_rack(sheet, node, title)
     else:
-        side_by_side(sheet, [node], title, roomy=_ROOMY)
-    return finished(sheet, None), sheet, node
+        arrange_side_by_side(sheet, [node], title, roomy=_ROOMY)
+    return finish_sheet(sheet, None), sheet, node
 
 
-def _described(
+def _describe_insides(
     topology: Topology,
     alike: _Alike,
     carried: npt.NDArray[Any],
@@ -145,41 +148,48 @@ def _described(
     own_link: Ints,
     first: list[int],
 ) -> Insides:
-    what, drawn = stage.picture, own_link >= 0
-    placed, strip = _under_the_strip(stage, int(topology.devices.node.max()) + 1)
-    on = np.full(len(topology.devices), -1, np.int64)
-    on[topology.endpoint_device[::-1]] = np.arange(len(topology.endpoint_device))[::-1]
-    box_of = what.device_of[alike.devices[0]]
+    picture, drawn = stage.picture, own_link >= 0
+    placed, strip = _move_under_strip(stage, int(topology.devices.node.max()) + 1)
+    endpoint_of = np.full(len(topology.devices), -1, np.int64)
+    endpoint_of[topology.endpoint_device[::-1]] = np.arange(len(topology.endpoint_device))[::-1]
+    box_of = picture.device_of[alike.devices[0]]
     endpoints, labels, panels = [], [], []
-    for k, mine in zip(alike.nodes, alike.devices, strict=True):
-        ends = np.full(len(what), -1, np.int64)
-        for box, end in zip(box_of.tolist(), on[mine].tolist(), strict=True):
+    for k, members in zip(alike.nodes, alike.devices, strict=True):
+        ends = np.full(len(picture), -1, np.int64)
+        for box, end in zip(box_of.tolist(), endpoint_of[members].tolist(), strict=True):
             if box >= 0 and end >= 0 and ends[box] < 0:
                 ends[box] = end
         endpoints.append(ends.tolist())
-        here, own = replace(what, endpoint=ends.tolist()), replace(node, number=k)
-        name_insides(sheet, own)
+        numbered_picture, numbered_node = replace(picture, endpoint=ends.tolist()), replace(node, number=k)
+        name_insides(sheet, numbered_node)
         labels.append([str(e) if 0 <= e < topology.ranks else sheet.names.get(d, "") for d, e in enumerate(ends)])
-        panels.append(panel_of(own, here, placed.panels[0].box, str(topology.facts.get("title", ""))))
+        panels.append(
+            build_panel(numbered_node, numbered_picture, placed.panels[0].box, str(topology.facts.get("title", "")))
+        )
     rate = [
-        rates(topology.links.bandwidth[own][drawn], own_link[drawn], len(what.src), carried[own][drawn])
-        for own in alike.links
+        sum_bandwidths(
+            topology.links.bandwidth[numbered_node][drawn],
+            own_link[drawn],
+            len(picture.src),
+            carried[numbered_node][drawn],
+        )
+        for numbered_node in alike.links
     ]
     return Insides(placed, strip, alike.nodes, labels, panels, endpoints, first, np.array(rate))
 
 
-def _under_the_strip(made: StageLayout, nodes: int) -> tuple[StageLayout, list[Box]]:
+def _move_under_strip(layout: StageLayout, nodes: int) -> tuple[StageLayout, list[Box]]:
     """The node moved below a strip with a box for every node, both as wide as the wider of them."""
     across = min(nodes, _MOST_ACROSS)
-    wide = max(made.w, _WIDE)
+    wide = max(layout.w, _WIDE)
     pitch = (wide - 2 * _EDGE + _GAP) / across
     strip = [
         Box(_EDGE + (i % across) * pitch, _EDGE + (i // across) * (_STRIP + _GAP), pitch - _GAP, _STRIP)
         for i in range(nodes)
     ]
-    dx, dy = (wide - made.w) / 2, ceil(nodes / across) * (_STRIP + _GAP) - _GAP + _BETWEEN + _EDGE
-    made.boxes = [b.moved(dx, dy) for b in made.boxes]
-    made.panels = [replace(p, box=p.box.moved(dx, dy)) for p in made.panels]
-    made.lines = [[(x + dx, y + dy) for x, y in line] for line in made.lines]
-    made.w, made.h = wide, made.h + dy
-    return made, strip
+    dx, dy = (wide - layout.w) / 2, ceil(nodes / across) * (_STRIP + _GAP) - _GAP + _BETWEEN + _EDGE
+    layout.boxes = [b.shift(dx, dy) for b in layout.boxes]
+    layout.panels = [replace(p, box=p.box.shift(dx, dy)) for p in layout.panels]
+    layout.lines = [[(x + dx, y + dy) for x, y in line] for line in layout.lines]
+    layout.w, layout.h = wide, layout.h + dy
+    return layout, strip

@@ -10,7 +10,7 @@ from math import ceil
 from .geometry import Box
 from .reduction import Picture
 from .shapes import Panel
-from .sheet import Sheet, fabric_names
+from .sheet import Sheet, name_fabric
 
 _NAMES = {
     "leaf": ("Leaf", "leaf 交换机"),
@@ -28,58 +28,58 @@ _UPRIGHT = 72.0
 _TITLE = 152.0  # room for a band's name, left of its switches
 
 
-def levels_of(what: Picture, lowest: list[int]) -> list[list[int]]:
+def find_levels(picture: Picture, lowest: list[int]) -> list[list[int]]:
     """Switches by their distance to `lowest` (cards or nodes): leaves, what is above them, and so on; those of one name
     stay together."""
-    near, far, order = what.neighbours(), dict.fromkeys(lowest, 0), list(lowest)
+    near, far, order = picture.neighbours(), dict.fromkeys(lowest, 0), list(lowest)
     for d in order:
         for s in near[d]:
-            if what.kind[s] == "switch" and s not in far:
+            if picture.kind[s] == "switch" and s not in far:
                 far[s] = far[d] + 1
                 order.append(s)
     least: dict[str, int] = {}
     for d in order[len(lowest) :]:
-        least.setdefault(_word(what, d), far[d])
+        least.setdefault(_get_switch_word(picture, d), far[d])
     levels: dict[int, list[int]] = {}
     for d in sorted(order[len(lowest) :]):
-        levels.setdefault(least[_word(what, d)], []).append(d)
+        levels.setdefault(least[_get_switch_word(picture, d)], []).append(d)
     return [levels[height] for height in sorted(levels)]
 
 
-def _word(what: Picture, switch: int) -> str:
+def _get_switch_word(picture: Picture, switch: int) -> str:
     """`leaf` of `fabric/leaf3`."""
-    return what.name[switch].removeprefix("fabric/").rstrip("0123456789")
+    return picture.name[switch].removeprefix("fabric/").rstrip("0123456789")
 
 
-def fabric_on_top(sheet: Sheet, cards: list[int], left: float, right: float) -> None:
+def place_fabric_on_top(sheet: Sheet, cards: list[int], left: float, right: float) -> None:
     """Boxes, bands and cables of the fabric above the cards, whose boxes are there already; y grows upwards from -8 to
     less."""
-    what = sheet.what
-    levels = levels_of(what, cards)
+    picture = sheet.picture
+    levels = find_levels(picture, cards)
     switches = [d for level in levels for d in level]
     if not switches:
         return
-    near, y, below = what.neighbours(), min(sheet.boxes[d].y for d in cards), set(cards)
+    near, y, below = picture.neighbours(), min(sheet.boxes[d].y for d in cards), set(cards)
     y = min(0.0, y)
     for level in levels:
-        level.sort(key=lambda d: (_mean([sheet.boxes[n].cx for n in near[d] if n in below]), d))
-        y = _level(sheet, level, left, right, y, alone=len(switches) == 1)
-        _over_their_own(sheet, level, below)
+        level.sort(key=lambda d: (_compute_mean([sheet.boxes[n].cx for n in near[d] if n in below]), d))
+        y = _place_level(sheet, level, left, right, y, alone=len(switches) == 1)
+        _align_over_members(sheet, level, below)
         below = set(level)
-    fabric_names(sheet, switches)
+    name_fabric(sheet, switches)
     for k, level in enumerate(levels):
-        _climb(sheet, set(cards if k == 0 else levels[k - 1]), set(level))
-        _along(sheet, level)
+        _draw_upward_cables(sheet, set(cards if k == 0 else levels[k - 1]), set(level))
+        _draw_cables_along(sheet, level)
 
 
-def _level(sheet: Sheet, level: list[int], left: float, right: float, y: float, *, alone: bool) -> float:
+def _place_level(sheet: Sheet, level: list[int], left: float, right: float, y: float, *, alone: bool) -> float:
     """Boxes of one level and its band; the y of the band's top."""
-    what = sheet.what
+    picture = sheet.picture
     slot = (right - left) / len(level)
     tall = 40.0 if alone else 26.0 if slot >= _NARROW else _UPRIGHT if slot >= _ILLEGIBLE else 20.0
-    along = {n for d in level for n in what.neighbours()[d]} & set(level)
+    along = {n for d in level for n in picture.neighbours()[d]} & set(level)
     arcs = 8.0 * min(6, len(level) - 1) if len(along) and len(level) > 2 else 0.0
-    gap = 30.0 if alone else max(44.0, min(84.0, 3.0 * sum(len(what.neighbours()[d]) for d in level) ** 0.75))
+    gap = 30.0 if alone else max(44.0, min(84.0, 3.0 * sum(len(picture.neighbours()[d]) for d in level) ** 0.75))
     bottom = y - gap
     inner = 0.0 if alone else 6.0
     top = bottom - inner - tall
@@ -89,50 +89,52 @@ def _level(sheet: Sheet, level: list[int], left: float, right: float, y: float, 
         sheet.boxes[d] = Box(left + (i + 0.5) * slot - wide / 2, top, wide, tall)
     if alone:
         return top
-    word = _word(what, level[0])
+    word = _get_switch_word(picture, level[0])
     en, zh = _NAMES.get(word, (word, word))
     band = Box(left - _TITLE, top - inner - arcs, right - left + _TITLE + 8, tall + 2 * inner + arcs)
     sheet.panels.append(Panel(band, {"en": en, "zh": zh}, {"en": f"× {len(level)}", "zh": f"× {len(level)}"}, -1))
     return band.y
 
 
-def _over_their_own(sheet: Sheet, level: list[int], below: set[int]) -> None:
+def _align_over_members(sheet: Sheet, level: list[int], below: set[int]) -> None:
     """Switches that share nothing below them stand as wide as what is theirs, so that cables go straight up."""
-    near = sheet.what.neighbours()
+    near = sheet.picture.neighbours()
     spans = []
     for d in level:
         boxes = [sheet.boxes[n] for n in near[d] if n in below]
         spans.append((min(b.x for b in boxes), max(b.right for b in boxes)) if boxes else (0.0, -1.0))
-    apart = all(one[1] + 10 < two[0] for one, two in pairwise(spans)) and all(
+    are_separate = all(left_span[1] + 10 < right_span[0] for left_span, right_span in pairwise(spans)) and all(
         high - low > _NARROW for low, high in spans
     )
-    if apart and len(level) > 1:
+    if are_separate and len(level) > 1:
         for d, (low, high) in zip(level, spans, strict=True):
             sheet.boxes[d] = replace(sheet.boxes[d], x=low - 4, w=high - low + 8)
 
 
-def _climb(sheet: Sheet, low: set[int], high: set[int]) -> None:
+def _draw_upward_cables(sheet: Sheet, low: set[int], high: set[int]) -> None:
     """From boxes up to the switches above them: straight up where they can be, else slanting between two short upright
     ends."""
-    near = sheet.what.neighbours()
+    near = sheet.picture.neighbours()
     for d in [*low, *high]:
         ends = [n for n in near[d] if n in (high if d in low else low)]
         if len(ends) > 1:
-            sheet.narrow([(d, n) for n in ends], 0.42 * sheet.boxes[d].w / len(ends))
+            sheet.narrow_cables([(d, n) for n in ends], 0.42 * sheet.boxes[d].w / len(ends))
     for n in low:
         for d in near[n]:
             if d in high:
-                one, two = sheet.boxes[n], sheet.boxes[d]
-                over = min(max(one.cx, two.x + 6), two.right - 6)
-                if one.x < over < one.right and len(high & set(near[n])) == 1:
-                    sheet.cable(n, d, (over, one.y), (over, two.bottom))
+                lower, upper = sheet.boxes[n], sheet.boxes[d]
+                over = min(max(lower.cx, upper.x + 6), upper.right - 6)
+                if lower.x < over < lower.right and len(high & set(near[n])) == 1:
+                    sheet.add_cable(n, d, (over, lower.y), (over, upper.bottom))
                     continue
-                start, end = _port(sheet, n, d, high & set(near[n])), _port(sheet, d, n, low & set(near[d]))
-                stub = sheet.width(n, d) + 4
-                sheet.cable(n, d, (start, one.y), (start, one.y - stub), (end, two.bottom + stub), (end, two.bottom))
+                start, end = _find_port(sheet, n, d, high & set(near[n])), _find_port(sheet, d, n, low & set(near[d]))
+                stub = sheet.get_width(n, d) + 4
+                sheet.add_cable(
+                    n, d, (start, lower.y), (start, lower.y - stub), (end, upper.bottom + stub), (end, upper.bottom)
+                )
 
 
-def _port(sheet: Sheet, device: int, other: int, others: set[int]) -> float:
+def _find_port(sheet: Sheet, device: int, other: int, others: set[int]) -> float:
     """Where on the edge of a box the cable to `other` ends: in the order in which all of them stand, so that they do
     not cross there."""
     box, order = sheet.boxes[device], sorted(others, key=lambda d: (sheet.boxes[d].cx, d))
@@ -140,27 +142,27 @@ def _port(sheet: Sheet, device: int, other: int, others: set[int]) -> float:
     return box.cx + room * ((order.index(other) + 0.5) / len(order) - 0.5)
 
 
-def _along(sheet: Sheet, level: list[int]) -> None:
+def _draw_cables_along(sheet: Sheet, level: list[int]) -> None:
     """Cables between switches of one level: neighbours side to side, others in arcs above."""
-    pairs = [(i, k) for i in range(len(level)) for k in range(i + 1, len(level)) if sheet.joined(level[i], level[k])]
+    pairs = [(i, k) for i in range(len(level)) for k in range(i + 1, len(level)) if sheet.is_linked(level[i], level[k])]
     far = sorted((p for p in pairs if p[1] - p[0] > 1), key=lambda p: p[1] - p[0])
     for i, k in pairs:
-        one, two = sheet.boxes[level[i]], sheet.boxes[level[k]]
+        first, second = sheet.boxes[level[i]], sheet.boxes[level[k]]
         if k == i + 1:
-            sheet.cable(level[i], level[k], (one.right, one.cy), (two.x, two.cy))
+            sheet.add_cable(level[i], level[k], (first.right, first.cy), (second.x, second.cy))
             continue
         lane = far.index((i, k))
-        y = one.y - 5 - 8.0 * min(6, len(level) - 1) * (lane + 0.5) / ceil(len(far))
-        out = one.w * (0.3 + 0.15 * (lane % 3))
-        sheet.cable(
+        y = first.y - 5 - 8.0 * min(6, len(level) - 1) * (lane + 0.5) / ceil(len(far))
+        out = first.w * (0.3 + 0.15 * (lane % 3))
+        sheet.add_cable(
             level[i],
             level[k],
-            (one.cx + out / 2, one.y),
-            (one.cx + out / 2, y),
-            (two.cx - out / 2, y),
-            (two.cx - out / 2, two.y),
+            (first.cx + out / 2, first.y),
+            (first.cx + out / 2, y),
+            (second.cx - out / 2, y),
+            (second.cx - out / 2, second.y),
         )
 
 
-def _mean(values: list[float]) -> float:
+def _compute_mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else 0.0

@@ -9,20 +9,20 @@ import numpy as np
 
 from ...topology import Topology
 from .geometry import Box, Point
-from .levels import fabric_on_top, levels_of
+from .levels import find_levels, place_fabric_on_top
 from .reduction import Picture
 from .shapes import StageLayout
-from .sheet import Sheet, finished
+from .sheet import Sheet, finish_sheet
 
 _IN_A_ROW = 64
 _WITH_NODE = 110.0
 
 
-def arrange_cluster(what: Picture, topology: Topology) -> StageLayout:
+def arrange_cluster(picture: Picture, topology: Topology) -> StageLayout:
     """Boxes of nodes with the ranks in them; above them the switches, level by level."""
-    nodes = [d for d in range(len(what)) if what.kind[d] == "host" and what.endpoint[d] < 0]
+    nodes = [d for d in range(len(picture)) if picture.kind[d] == "host" and picture.endpoint[d] < 0]
     across = len(nodes) if len(nodes) <= _IN_A_ROW else ceil(sqrt(3 * len(nodes)))
-    widest = max((len(level) for level in levels_of(what, nodes)), default=1)
+    widest = max((len(level) for level in find_levels(picture, nodes)), default=1)
     column = max(26.0, min(140.0, 1110 / across), min(26.0, 1110 / widest))
     upright = column < 76 and across == len(nodes)
     several = topology.ranks > len(nodes)
@@ -30,35 +30,37 @@ def arrange_cluster(what: Picture, topology: Topology) -> StageLayout:
         column - (8 if across == len(nodes) else 22),
         90.0 if upright else 112.0 if several and across == len(nodes) else 40.0,
     )
-    sheet = Sheet(what, min(1.1, min(9.0, column / 5) / sqrt(max(1.0, float(what.bandwidth.max(initial=1e9)) / 1e9))))
+    sheet = Sheet(
+        picture, min(1.1, min(9.0, column / 5) / sqrt(max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)))
+    )
     for i, d in enumerate(nodes):
-        row, at = divmod(i, across)
-        sheet.boxes[d] = Box(at * column, row * (tall + 16), wide, tall)
-        sheet.names[d] = _ranks_of(topology, what.node[d], with_node=wide >= _WITH_NODE)
+        row, column_number = divmod(i, across)
+        sheet.boxes[d] = Box(column_number * column, row * (tall + 16), wide, tall)
+        sheet.names[d] = _name_ranks(topology, picture.node[d], with_node=wide >= _WITH_NODE)
     right = max(across * column - (column - wide), 240.0)
-    fabric_on_top(sheet, nodes, 0.0, right)
+    place_fabric_on_top(sheet, nodes, 0.0, right)
     if len(nodes) > across:
-        _beside_columns(sheet, nodes)
-    return finished(sheet, None)
+        _bend_cables_beside_columns(sheet, nodes)
+    return finish_sheet(sheet, None)
 
 
-def _ranks_of(topology: Topology, node: int, *, with_node: bool) -> Any:
+def _name_ranks(topology: Topology, node: int, *, with_node: bool) -> Any:
     """`8–15` for a node with these ranks, its number where they are not in a row; both where there is room."""
-    on = np.flatnonzero(topology.devices.node[topology.endpoint_device[: topology.ranks]] == node)
-    if len(on) and on[-1] - on[0] == len(on) - 1:
-        ranks = f"{on[0]}–{on[-1]}" if len(on) > 1 else f"{on[0]}"
+    ranks_on_node = np.flatnonzero(topology.devices.node[topology.endpoint_device[: topology.ranks]] == node)
+    if len(ranks_on_node) and ranks_on_node[-1] - ranks_on_node[0] == len(ranks_on_node) - 1:
+        ranks = f"{ranks_on_node[0]}–{ranks_on_node[-1]}" if len(ranks_on_node) > 1 else f"{ranks_on_node[0]}"
         return {"en": f"Node {node}: {ranks}", "zh": f"节点 {node}：{ranks}"} if with_node else ranks
     return {"en": f"Node {node}", "zh": f"节点 {node}"}
 
 
-def _beside_columns(sheet: Sheet, nodes: list[int]) -> None:
+def _bend_cables_beside_columns(sheet: Sheet, nodes: list[int]) -> None:
     """In a grid cables leave a node at its side and climb the lane beside its column."""
-    for (low, high), way in list(sheet.bends.items()):
+    for (low, high), corners in list(sheet.bends.items()):
         if low in nodes and high not in nodes:
-            sheet.bends[(low, high)] = _by_the_lane(sheet.boxes[low], sheet.boxes[high], way[-1][1])
+            sheet.bends[(low, high)] = _bend_along_lane(sheet.boxes[low], sheet.boxes[high], corners[-1][1])
 
 
-def _by_the_lane(box: Box, end: Box, y: float) -> list[Point]:
+def _bend_along_lane(box: Box, end: Box, y: float) -> list[Point]:
     """Out of `box`, up its lane, and to `end` at the height y."""
     lane = box.right + 11
     x = min(max(lane, end.x + 4), end.right - 4)

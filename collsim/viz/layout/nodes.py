@@ -12,54 +12,55 @@ from __future__ import annotations
 from math import sqrt
 
 from ...topology import Topology
-from .levels import levels_of
-from .one_node import alone
-from .rack import is_rack, rack
+from .levels import find_levels
+from .one_node import arrange_single_node
+from .rack import draw_rack, is_rack
 from .reduction import Picture
-from .row_of_nodes import side_by_side
+from .row_of_nodes import arrange_side_by_side
 from .shapes import StageLayout
-from .sheet import NodeDevices, Sheet, finished
-from .two_nodes import facing, on_rails
+from .sheet import NodeDevices, Sheet, finish_sheet
+from .two_nodes import arrange_facing, is_on_rails
 
 _MOST_IN_A_ROW = 16
 
 
-def arrange_nodes(what: Picture, topology: Topology) -> StageLayout | None:
+def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
     """Place the insides of one to eight nodes and the fabric between them; None where they are not machines we know."""
-    near = what.neighbours()
+    near = picture.neighbours()
     nodes = [
-        NodeDevices(k, near, what.kind, [d for d in range(len(what)) if what.node[d] == k]) for k in range(what.nodes)
+        NodeDevices(k, near, picture.kind, [d for d in range(len(picture)) if picture.node[d] == k])
+        for k in range(picture.nodes)
     ]
-    most = max(len(n.of("gpu")) for n in nodes)
-    if most and ((most > _MOST_IN_A_ROW and not is_rack(nodes)) or min(len(n.of("gpu")) for n in nodes) == 0):
+    most = max(len(n.get_devices("gpu")) for n in nodes)
+    if most and ((most > _MOST_IN_A_ROW and not is_rack(nodes)) or min(len(n.get_devices("gpu")) for n in nodes) == 0):
         return None
     for n in nodes:
-        rank = {d: what.endpoint[d] if what.endpoint[d] >= 0 else 10**9 + d for d in n.members}
+        rank = {d: picture.endpoint[d] if picture.endpoint[d] >= 0 else 10**9 + d for d in n.members}
         n.members.sort(key=lambda d: (n.kind[d] != "gpu", rank[d] if n.kind[d] == "gpu" else d))
-    widest = max(1.0, float(what.bandwidth.max(initial=1e9)) / 1e9)
-    sheet = Sheet(what, min(1.1, 19.2 / sqrt(widest)), int(topology.facts.get("nvswitches", 0)))
+    widest = max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)
+    sheet = Sheet(picture, min(1.1, 19.2 / sqrt(widest)), int(topology.facts.get("nvswitches", 0)))
     title = str(topology.facts.get("title", topology.facts.get("machine", "")))
     key = None
     if len(nodes) == 1 and most > _MOST_IN_A_ROW:
-        rack(sheet, nodes[0], title)
-    elif not most or (len(nodes) == 2 and _has_levels(what, nodes)):
-        side_by_side(sheet, nodes, title)
-    elif len(nodes) == 1 and not nodes[0].of("nic"):
-        alone(sheet, nodes[0])
+        draw_rack(sheet, nodes[0], title)
+    elif not most or (len(nodes) == 2 and _has_levels(picture, nodes)):
+        arrange_side_by_side(sheet, nodes, title)
+    elif len(nodes) == 1 and not nodes[0].get_devices("nic"):
+        arrange_single_node(sheet, nodes[0])
     elif len(nodes) <= 2:
-        key = facing(sheet, nodes, title)
+        key = arrange_facing(sheet, nodes, title)
     else:
-        side_by_side(sheet, nodes, title)
-    return finished(sheet, key)
+        arrange_side_by_side(sheet, nodes, title)
+    return finish_sheet(sheet, key)
 
 
-def _has_levels(what: Picture, nodes: list[NodeDevices]) -> bool:
+def _has_levels(picture: Picture, nodes: list[NodeDevices]) -> bool:
     """Is the fabric more than what fits between two nodes: one switch, a leaf for every pair of cards, or one switch at
     each node?"""
-    levels = levels_of(what, [d for n in nodes for d in n.of("nic")])
+    levels = find_levels(picture, [d for n in nodes for d in n.get_devices("nic")])
     if not levels or sum(map(len, levels)) == 1:
         return False
-    near = what.neighbours()
-    sides = [{what.node[n] for n in near[d] if what.kind[n] == "nic"} for d in levels[0]]
+    near = picture.neighbours()
+    sides = [{picture.node[n] for n in near[d] if picture.kind[n] == "nic"} for d in levels[0]]
     one_each = len(levels[0]) == 2 and all(len(side) == 1 for side in sides)
-    return len(levels) > 1 or not (one_each or on_rails(nodes, what))
+    return len(levels) > 1 or not (one_each or is_on_rails(nodes, picture))

@@ -67,7 +67,7 @@ class Picture:
         return [sorted(n) for n in near]
 
 
-def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Picture:
+def build_picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Picture:
     """The drawn part of a topology.
 
     Args:
@@ -79,23 +79,23 @@ def picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Pict
     folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > (MOST_RANKS if nodes < 3 else MOST_RANKS_IN_ROW))
     _require_few_boxes(topology, nodes, folded)
     if folded:
-        return _by_node(topology, nodes, carried)
+        return _build_folded_picture(topology, nodes, carried)
     keep = np.ones(len(topology.devices), bool)
     if carried is not None and nodes > 0:
-        keep = _worth_drawing(topology, carried > 0, nodes)
-    keep &= (alias := _one_switch(topology)) == np.arange(len(keep))
+        keep = _select_devices(topology, carried > 0, nodes)
+    keep &= (alias := _merge_switches(topology)) == np.arange(len(keep))
     device_of = np.where(keep, np.cumsum(keep) - 1, -1)[alias]
-    return _merged(topology, device_of.astype(np.int64), topology.shape, carried, np.flatnonzero(keep))
+    return _merge_devices(topology, device_of.astype(np.int64), topology.shape, carried, np.flatnonzero(keep))
 
 
 def _require_few_boxes(topology: Topology, nodes: int, folded: bool) -> None:
     boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
     if boxes > MOST_BOXES:
-        why = "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture"
-        raise CollsimError(why, name=topology.name, boxes=boxes, most=MOST_BOXES)
+        message = "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture"
+        raise CollsimError(message, name=topology.name, boxes=boxes, most=MOST_BOXES)
 
 
-def _one_switch(topology: Topology) -> Ints:
+def _merge_switches(topology: Topology) -> Ints:
     """For each device the one that is drawn for it: cascaded PCIe switches with the GPUs of only one of them are one
     box, and switches that hold cards only are drawn as the switch that they hang on, or as their socket."""
     devices, links = topology.devices, topology.links
@@ -109,7 +109,7 @@ def _one_switch(topology: Topology) -> Ints:
         if a in near:
             near[a].append(b)
     holds = {p: any(kind[d] == "gpu" for d in near[p]) for p in near}
-    for tree in _trees(near):
+    for tree in _find_trees(near):
         with_gpus = [p for p in tree if holds[p]]
         sockets = [d for p in tree for d in near[p] if kind[d] == "cpu"]
         if len(with_gpus) == 1:
@@ -124,9 +124,9 @@ def _one_switch(topology: Topology) -> Ints:
     return alias
 
 
-def _trees(near: dict[int, list[int]]) -> list[list[int]]:
+def _find_trees(near: dict[int, list[int]]) -> list[list[int]]:
     """PCIe switches that are joined to one another."""
-    found, seen = [], set[int]()
+    trees, seen = [], set[int]()
     for start in near:
         if start not in seen:
             tree = [start]
@@ -135,11 +135,11 @@ def _trees(near: dict[int, list[int]]) -> list[list[int]]:
                 new = [d for d in near[p] if d in near and d not in seen]
                 seen.update(new)
                 tree += new
-            found.append(tree)
-    return found
+            trees.append(tree)
+    return trees
 
 
-def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) -> npt.NDArray[np.bool_]:
+def _select_devices(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) -> npt.NDArray[np.bool_]:
     """What nothing touches is left out: host memory, switches beside those in use, all NICs of a single node that stays
     inside, and, where nodes are many and narrow, sockets on which only switches hang."""
     devices, links = topology.devices, topology.links
@@ -148,18 +148,18 @@ def _worth_drawing(topology: Topology, used: npt.NDArray[np.bool_], nodes: int) 
     kind = np.array(DEVICE_KINDS)[devices.kind]
     outside = (kind == "nic") | (kind == "switch")
     bare = (kind == "cpu") & (nodes > 2)
-    held = np.isin(kind[links.src], ("gpu", "nic"))
-    bare[links.dst[held]] = False
+    from_endpoint = np.isin(kind[links.src], ("gpu", "nic"))
+    bare[links.dst[from_endpoint]] = False
     idle = ((kind == "memory") | bare) & ~touched
     if nodes == 1 and not (touched & outside).any():
         idle |= outside
-    idle |= _idle_switches(topology, touched)
+    idle |= _find_idle_switches(topology, touched)
     idle[topology.endpoint_device] = False
     keep: npt.NDArray[np.bool_] = ~idle
     return keep
 
 
-def _idle_switches(topology: Topology, touched: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _find_idle_switches(topology: Topology, touched: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Switches of the fabric that carry nothing while others do, if no NIC hangs on them (spines)."""
     switch, links = topology.devices.kind == DEVICE_KINDS.index("switch"), topology.links
     holds = np.zeros(len(switch), bool)
@@ -168,7 +168,7 @@ def _idle_switches(topology: Topology, touched: npt.NDArray[np.bool_]) -> npt.ND
     return idle
 
 
-def _by_node(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -> Picture:
+def _build_folded_picture(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -> Picture:
     """A box per node; helpers and the fabric's switches stay what they are."""
     node = topology.devices.node
     alone = np.flatnonzero(node < 0)
@@ -176,25 +176,25 @@ def _by_node(topology: Topology, nodes: int, carried: npt.NDArray[Any] | None) -
     if carried is not None:
         touched = np.zeros(len(node), bool)
         touched[topology.links.src[carried > 0]] = touched[topology.links.dst[carried > 0]] = True
-        idle = _idle_switches(topology, touched)
+        idle = _find_idle_switches(topology, touched)
         device_of[idle] = -1
         alone = alone[~idle[alone]]
     device_of[alone] = nodes + np.arange(len(alone))
-    return _merged(topology, device_of, "cluster", carried)
+    return _merge_devices(topology, device_of, "cluster", carried)
 
 
-def node_picture(topology: Topology, members: Ints, carried: npt.NDArray[Any]) -> Picture:
+def build_node_picture(topology: Topology, members: Ints, carried: npt.NDArray[Any]) -> Picture:
     """The inside of one node, whose devices are `members`."""
     inside = np.zeros(len(topology.devices), bool)
     inside[members] = True
-    keep = _worth_drawing(topology, carried > 0, 1 + int(topology.devices.node.max()))
-    keep &= (alias := _one_switch(topology)) == np.arange(len(keep))
+    keep = _select_devices(topology, carried > 0, 1 + int(topology.devices.node.max()))
+    keep &= (alias := _merge_switches(topology)) == np.arange(len(keep))
     keep &= inside
     device_of = np.where(inside, np.where(keep, np.cumsum(keep) - 1, -1)[alias], -1)
-    return _merged(topology, device_of.astype(np.int64), "node", carried, np.flatnonzero(keep))
+    return _merge_devices(topology, device_of.astype(np.int64), "node", carried, np.flatnonzero(keep))
 
 
-def _merged(
+def _merge_devices(
     topology: Topology,
     device_of: Ints,
     shape: str,
@@ -206,13 +206,15 @@ def _merged(
     count = 1 + int(device_of.max(initial=-1))
     if first is None:
         first = np.full(count, -1)
-        kept = np.flatnonzero(device_of >= 0)[::-1]
-        first[device_of[kept]] = kept
+        drawn_devices = np.flatnonzero(device_of >= 0)[::-1]
+        first[device_of[drawn_devices]] = drawn_devices
     whole = (shape == "cluster") & (devices.node[first] >= 0)  # boxes that stand for a node
     a, b = device_of[links.src], device_of[links.dst]
-    drawn, link_of, of = _merged_links(topology, a, b, count)
-    bandwidth = rates(links.bandwidth[drawn], link_of[drawn], len(of), None if carried is None else carried[drawn])
-    cables = [links.cables[c] for c in links.cable[of]]
+    drawn, link_of, lead_links = _merge_links(topology, a, b, count)
+    bandwidth = sum_bandwidths(
+        links.bandwidth[drawn], link_of[drawn], len(lead_links), None if carried is None else carried[drawn]
+    )
+    cables = [links.cables[c] for c in links.cable[lead_links]]
     boxes = list(zip(first, whole, strict=True))
     return Picture(
         shape=shape,
@@ -220,19 +222,19 @@ def _merged(
         name=[f"node{devices.node[f]}" if w else str(devices.name[f]) for f, w in boxes],
         kind=["host" if w else DEVICE_KINDS[devices.kind[f]] for f, w in boxes],
         node=[int(devices.node[f]) for f in first],
-        endpoint=_endpoints(device_of[topology.endpoint_device], whole),
-        src=a[of],
-        dst=b[of],
+        endpoint=_find_endpoints(device_of[topology.endpoint_device], whole),
+        src=a[lead_links],
+        dst=b[lead_links],
         link_kind=[c.kind for c in cables],
         link_label=[c.label for c in cables],
-        alpha=links.alpha[of],
+        alpha=links.alpha[lead_links],
         bandwidth=bandwidth,
         device_of=device_of,
         link_of=link_of,
     )
 
 
-def _endpoints(placed: Ints, whole: npt.NDArray[np.bool_]) -> list[int]:
+def _find_endpoints(placed: Ints, whole: npt.NDArray[np.bool_]) -> list[int]:
     """The lowest endpoint in each box, -1 where there is none or the box stands for a node; `placed`: the box of each
     endpoint, or -1."""
     endpoint = np.full(len(whole), -1)
@@ -242,7 +244,7 @@ def _endpoints(placed: Ints, whole: npt.NDArray[np.bool_]) -> list[int]:
     return [int(e) for e in endpoint]
 
 
-def _merged_links(
+def _merge_links(
     topology: Topology, a: Ints, b: Ints, count: int
 ) -> tuple[npt.NDArray[np.bool_], Ints, npt.NDArray[np.intp]]:
     """Links between the same two boxes by the same cable are one: which are drawn, as which of the picture, and the
@@ -256,7 +258,7 @@ def _merged_links(
     return drawn, link_of, np.flatnonzero(drawn)[np.sort(lead)]
 
 
-def rates(bandwidth: Floats, link: Ints, count: int, carried: npt.NDArray[Any] | None) -> Floats:
+def sum_bandwidths(bandwidth: Floats, link: Ints, count: int, carried: npt.NDArray[Any] | None) -> Floats:
     """Bandwidth of links that stand for several: their sum, or where they carry unequal bytes so much that the share in
     use is that of the busiest of them: a folded thing shows its maximum, never its mean alone."""
     total = np.bincount(link, weights=bandwidth, minlength=count).astype(np.float64)

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...topology import Topology
-from .geometry import Box, Point, both_ways, centred, straight
-from .reduction import Picture, picture
+from .geometry import Box, Point, center_box, draw_straight, split_directions
+from .reduction import Picture, build_picture
 
 Text = dict[str, str]
 Facts = Mapping[str, Any]
@@ -64,13 +64,13 @@ class StageLayout:
     pipe: float = 1.1
     key: Box | None = None
 
-    def panel_of(self, device: int) -> int:
+    def find_panel(self, device: int) -> int:
         """Index of the panel that a device belongs to, or -1."""
         node = self.picture.node[device]
         return next((i for i, p in enumerate(self.panels) if p.node == node and node >= 0), -1)
 
 
-def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> StageLayout:
+def lay_out(topology: Topology, carried: npt.NDArray[Any] | None = None) -> StageLayout:
     """Place everything that is drawn of a topology.
 
     Args:
@@ -80,124 +80,124 @@ def layout(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Stage
     from .many_nodes import arrange_cluster
     from .nodes import arrange_nodes
 
-    what = picture(topology, carried)
-    if what.shape == "cluster":
-        return arrange_cluster(what, topology)
-    if what.nodes > 0 and "dims" in topology.facts:  # a machine whose chips are joined as a torus
-        return arrange(replace(what, shape="torus"), topology.facts)
-    if what.nodes > 0:
-        made = arrange_nodes(what, topology)
-        if made is not None:
-            return made
-    return arrange(what, topology.facts)
+    drawn = build_picture(topology, carried)
+    if drawn.shape == "cluster":
+        return arrange_cluster(drawn, topology)
+    if drawn.nodes > 0 and "dims" in topology.facts:  # a machine whose chips are joined as a torus
+        return arrange(replace(drawn, shape="torus"), topology.facts)
+    if drawn.nodes > 0:
+        stage = arrange_nodes(drawn, topology)
+        if stage is not None:
+            return stage
+    return arrange(drawn, topology.facts)
 
 
 # ---- generic networks
 
 
-def arrange(what: Picture, facts: Facts = NO_FACTS) -> StageLayout:
+def arrange(picture: Picture, facts: Facts = NO_FACTS) -> StageLayout:
     """Place a network that is not made of machines; `facts` as its topology declares them."""
-    place, bends = SHAPES.get(what.shape, _graph)(what, facts)
-    size = _box_size(what, place)
-    boxes = [centred(x, y, *_box(what, d, size)) for d, (x, y) in enumerate(place)]
-    made = StageLayout(what, boxes, [label(what, d) for d in range(len(what))])
-    if what.shape == "switch" and len(what) > 1:
-        _switch_bar(made)
-        _verticals(made)
+    positions, bends = SHAPES.get(picture.shape, _place_graph)(picture, facts)
+    size = _choose_box_size(picture, positions)
+    boxes = [center_box(x, y, *_get_box_size(picture, d, size)) for d, (x, y) in enumerate(positions)]
+    stage = StageLayout(picture, boxes, [label_device(picture, d) for d in range(len(picture))])
+    if picture.shape == "switch" and len(picture) > 1:
+        _stretch_switch(stage)
+        _draw_vertical_links(stage)
     else:
-        _wire(made, bends)
-    return hugged(made)
+        _draw_links(stage, bends)
+    return crop_stage(stage)
 
 
-def label(what: Picture, device: int) -> Any:
+def label_device(picture: Picture, device: int) -> Any:
     """What is written on a device: the rank's number, the server, or what it is."""
-    endpoint, kind, name = what.endpoint[device], what.kind[device], what.name[device]
-    if 0 <= endpoint < what.ranks:
+    endpoint, kind, name = picture.endpoint[device], picture.kind[device], picture.name[device]
+    if 0 <= endpoint < picture.ranks:
         return str(endpoint)
     if endpoint >= 0 and kind not in ("switch", "nvswitch"):
-        several = sum(e >= what.ranks for e in what.endpoint) > 1
-        number = f" {endpoint - what.ranks}" if several else ""
+        several = sum(e >= picture.ranks for e in picture.endpoint) > 1
+        number = f" {endpoint - picture.ranks}" if several else ""
         return {"en": f"server{number}", "zh": f"服务器{number}"}
     if kind == "switch":
         short = name.removeprefix("fabric/")
         word = short.rstrip("0123456789")
-        short = f"{SHORT.get(word, word)} {short[len(word) :]}" if what.kind.count("switch") > 1 else word
+        short = f"{SHORT.get(word, word)} {short[len(word) :]}" if picture.kind.count("switch") > 1 else word
         return {"en": short, "zh": short.replace("switch", "交换机", 1) if short.startswith("switch") else short}
     return name
 
 
-def _box(what: Picture, device: int, size: float) -> tuple[float, float]:
-    if what.endpoint[device] >= what.ranks and size >= 24:
+def _get_box_size(picture: Picture, device: int, size: float) -> tuple[float, float]:
+    if picture.endpoint[device] >= picture.ranks and size >= 24:
         return size * 1.35, size * 0.95
-    if what.kind[device] in ("switch", "nvswitch") and size >= 16:
+    if picture.kind[device] in ("switch", "nvswitch") and size >= 16:
         return size * 1.7, size * 0.7
     return size, size * 0.95
 
 
-def _box_size(what: Picture, place: list[Point]) -> float:
+def _choose_box_size(picture: Picture, positions: list[Point]) -> float:
     """As large as the closest two devices allow, at most 44 px; small squares stand closer together."""
-    points = np.array(place, float)
+    points = np.array(positions, float)
     if len(points) < 2:
         return 44.0
     closest = np.inf
     for first in range(0, len(points), 512):
         part = points[first : first + 512, None] - points[None]
-        apart = np.maximum(np.abs(part[..., 0]), np.abs(part[..., 1]))
-        apart[np.arange(len(part)), first + np.arange(len(part))] = np.inf
-        closest = min(closest, float(apart.min()))
+        distances = np.maximum(np.abs(part[..., 0]), np.abs(part[..., 1]))
+        distances[np.arange(len(part)), first + np.arange(len(part))] = np.inf
+        closest = min(closest, float(distances.min()))
     return float(min(44.0, closest * (0.6 if closest > 14 else 0.8)))
 
 
-def _wire(made: StageLayout, bends: dict[tuple[int, int], list[Point]] | None = None) -> None:
+def _draw_links(stage: StageLayout, bends: dict[tuple[int, int], list[Point]] | None = None) -> None:
     """A polyline for every link: bent where `bends` says so, else straight; the two directions side by side."""
-    what, bends = made.picture, bends or {}
-    links = list(zip(what.src.tolist(), what.dst.tolist(), strict=True))
+    picture, bends = stage.picture, bends or {}
+    links = list(zip(picture.src.tolist(), picture.dst.tolist(), strict=True))
     back = set(links)
-    size = min((min(b.w, b.h) for b in made.boxes), default=44.0)
-    widest = sqrt(max(1e-9, float(what.bandwidth.max(initial=0)) / 1e9))
+    size = min((min(b.w, b.h) for b in stage.boxes), default=44.0)
+    widest = sqrt(max(1e-9, float(picture.bandwidth.max(initial=0)) / 1e9))
     gap = min(11.0, max(2.0, size * 0.25))
-    made.pipe = (gap - min(2.5, gap * 0.3)) / widest
+    stage.pipe = (gap - min(2.5, gap * 0.3)) / widest
     crowd: dict[tuple[int, int], int] = {}
-    made.lines = []
+    stage.lines = []
     for a, b in links:
         nth = crowd[(a, b)] = crowd.get((a, b), -1) + 1
         low, high = min(a, b), max(a, b)
-        line = bends.get((low, high)) or straight(made.boxes[low], made.boxes[high])
-        there, home = both_ways(line, gap * (1 + 2 * nth) if (b, a) in back else 0.0)
-        made.lines.append(there if a == low else home)
+        line = bends.get((low, high)) or draw_straight(stage.boxes[low], stage.boxes[high])
+        there, home = split_directions(line, gap * (1 + 2 * nth) if (b, a) in back else 0.0)
+        stage.lines.append(there if a == low else home)
 
 
-def hugged(made: StageLayout) -> StageLayout:
+def crop_stage(stage: StageLayout) -> StageLayout:
     """Move everything so that the stage is as small as it can be, with a margin."""
-    points = np.array([p for line in made.lines for p in line] or [(0.0, 0.0)])
-    boxes = [*made.boxes, *(p.box for p in made.panels)]
+    points = np.array([p for line in stage.lines for p in line] or [(0.0, 0.0)])
+    boxes = [*stage.boxes, *(p.box for p in stage.panels)]
     left = min(float(points[:, 0].min()), *(b.x for b in boxes)) - MARGIN
     top = min(float(points[:, 1].min()), *(b.y for b in boxes)) - MARGIN
     right = max(float(points[:, 0].max()), *(b.right for b in boxes)) + MARGIN
     bottom = max(float(points[:, 1].max()), *(b.bottom for b in boxes)) + MARGIN
-    made.boxes = [b.moved(-left, -top) for b in made.boxes]
-    made.panels = [replace(p, box=p.box.moved(-left, -top)) for p in made.panels]
-    made.lines = [[(x - left, y - top) for x, y in line] for line in made.lines]
-    made.w, made.h = right - left, bottom - top
-    return made
+    stage.boxes = [b.shift(-left, -top) for b in stage.boxes]
+    stage.panels = [replace(p, box=p.box.shift(-left, -top)) for p in stage.panels]
+    stage.lines = [[(x - left, y - top) for x, y in line] for line in stage.lines]
+    stage.w, stage.h = right - left, bottom - top
+    return stage
 
 
-Placed = tuple[list[Point], dict[tuple[int, int], list[Point]]]
+Placement = tuple[list[Point], dict[tuple[int, int], list[Point]]]
 
 
-def _ring(what: Picture, facts: Facts = NO_FACTS) -> Placed:
+def _place_ring(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """A circle; with many ranks a stadium, which uses a wide screen better. Rank 0 at the top left, clockwise."""
-    return (_small_ring(len(what)) if len(what) <= 8 else _stadium(len(what))), {}
+    return (_place_small_ring(len(picture)) if len(picture) <= 8 else _place_stadium(len(picture))), {}
 
 
-def _small_ring(n: int) -> list[Point]:
+def _place_small_ring(n: int) -> list[Point]:
     radius = max(110.0, n * 118 / (2 * pi)) if n > 2 else 80.0
     turn = 0.5 if n % 4 == 0 else 0.0  # a flat top where that is more legible
     angles = [2 * pi * (r + turn) / n - (pi / 2 if turn == 0 else pi / 2 + 2 * pi / n) for r in range(n)]
     return [(radius * cos(a), radius * sin(a)) for a in angles]
 
 
-def _stadium(n: int) -> list[Point]:
+def _place_stadium(n: int) -> list[Point]:
     """n points, equally far apart, on two half circles joined by straight lines, clockwise from the top left."""
     pitch = max(16.0, min(140.0, 2500 / n))
     around = n * pitch
@@ -205,115 +205,115 @@ def _stadium(n: int) -> list[Point]:
     side = (around - 2 * pi * radius) / 2
     points = []
     for r in range(n):
-        at = r * pitch
-        if at < side:
-            points.append((at - side / 2, -radius))
-        elif at < side + pi * radius:
-            a = (at - side) / radius - pi / 2
+        distance = r * pitch
+        if distance < side:
+            points.append((distance - side / 2, -radius))
+        elif distance < side + pi * radius:
+            a = (distance - side) / radius - pi / 2
             points.append((side / 2 + radius * cos(a), radius * sin(a)))
-        elif at < 2 * side + pi * radius:
-            points.append((side / 2 - (at - side - pi * radius), radius))
+        elif distance < 2 * side + pi * radius:
+            points.append((side / 2 - (distance - side - pi * radius), radius))
         else:
-            a = (at - 2 * side - pi * radius) / radius + pi / 2
+            a = (distance - 2 * side - pi * radius) / radius + pi / 2
             points.append((-side / 2 + radius * cos(a), radius * sin(a)))
     return points
 
 
-def _circle(what: Picture, facts: Facts = NO_FACTS) -> Placed:
-    n = len(what)
+def _place_circle(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
+    n = len(picture)
     radius = max(170.0, min(440.0, n * 44 / (2 * pi)), n * 14 / (2 * pi))
     return [(1.25 * radius * cos(a), radius * sin(a)) for a in (2 * pi * r / n - pi / 2 for r in range(n))], {}
 
 
-def _line(what: Picture, facts: Facts = NO_FACTS) -> Placed:
+def _place_line(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """A row; beyond 12 a snake of rows."""
-    n = len(what)
+    n = len(picture)
     across = n if n <= 12 else min(24, ceil(sqrt(2.5 * n)))
     rows = [divmod(r, across) for r in range(n)]
     return [((c if row % 2 == 0 else across - 1 - c) * 88.0, row * 92.0) for row, c in rows], {}
 
 
-def _star(what: Picture, facts: Facts = NO_FACTS) -> Placed:
+def _place_star(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """The device with most links in the middle, the others round it."""
-    hub = int(np.argmax(np.bincount(what.src, minlength=len(what))))
-    others = [d for d in range(len(what)) if d != hub]
-    around = dict(zip(others, _around(len(others)), strict=True))
-    return [around.get(d, (0.0, 0.0)) for d in range(len(what))], {}
+    hub = int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
+    others = [d for d in range(len(picture)) if d != hub]
+    around = dict(zip(others, _place_around(len(others)), strict=True))
+    return [around.get(d, (0.0, 0.0)) for d in range(len(picture))], {}
 
 
-def _around(count: int) -> list[Point]:
+def _place_around(count: int) -> list[Point]:
     """Places on an ellipse, from the top clockwise."""
     radius = max(130.0, count * 64 / (2 * pi))
     angles = [2 * pi * i / count - pi / 2 for i in range(count)]
     return [(1.3 * radius * cos(a), radius * sin(a)) for a in angles]
 
 
-def _switch(what: Picture, facts: Facts = NO_FACTS) -> Placed:
+def _place_switch(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """Ranks under the switch, helpers in their middle; more than 16 stand in two rows, above it and below."""
     hub = (
-        what.kind.index("switch")
-        if "switch" in what.kind
-        else int(np.argmax(np.bincount(what.src, minlength=len(what))))
+        picture.kind.index("switch")
+        if "switch" in picture.kind
+        else int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
     )
-    ranks = [d for d in range(len(what)) if d != hub and 0 <= what.endpoint[d] < what.ranks]
-    helpers = [d for d in range(len(what)) if d != hub and d not in set(ranks)]
+    ranks = [d for d in range(len(picture)) if d != hub and 0 <= picture.endpoint[d] < picture.ranks]
+    helpers = [d for d in range(len(picture)) if d != hub and d not in set(ranks)]
     rows = (
         [ranks] if len(ranks) + len(helpers) <= 17 else [ranks[: ceil(len(ranks) / 2)], ranks[ceil(len(ranks) / 2) :]]
     )
     rows[0] = rows[0][: len(rows[0]) // 2] + helpers + rows[0][len(rows[0]) // 2 :]
     pitch = 69.0 if len(rows[0]) <= 17 else max(7.0, 1110 / len(rows[0]))
-    place: list[Point] = [(0.0, 0.0)] * len(what)
+    positions: list[Point] = [(0.0, 0.0)] * len(picture)
     for row, y in zip(rows, (0.0, -430.0), strict=False):
         for i, d in enumerate(row):
-            place[d] = ((i - (len(row) - 1) / 2) * pitch, y)
-    place[hub] = (0.0, -215.0)
-    return place, {}
+            positions[d] = ((i - (len(row) - 1) / 2) * pitch, y)
+    positions[hub] = (0.0, -215.0)
+    return positions, {}
 
 
-def _switch_bar(made: StageLayout) -> None:
+def _stretch_switch(stage: StageLayout) -> None:
     """The switch as a bar as wide as the row of ranks, so that every cable is vertical."""
-    what = made.picture
+    picture = stage.picture
     hub = (
-        what.kind.index("switch")
-        if "switch" in what.kind
-        else int(np.argmax(np.bincount(what.src, minlength=len(what))))
+        picture.kind.index("switch")
+        if "switch" in picture.kind
+        else int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
     )
-    others = [b for d, b in enumerate(made.boxes) if d != hub]
+    others = [b for d, b in enumerate(stage.boxes) if d != hub]
     if not others:
         return
     left, right = min(b.x for b in others) - 14, max(b.right for b in others) + 14
-    made.boxes[hub] = Box(left, -215.0 - 42, right - left, 84)
+    stage.boxes[hub] = Box(left, -215.0 - 42, right - left, 84)
 
 
-def _verticals(made: StageLayout) -> None:
+def _draw_vertical_links(stage: StageLayout) -> None:
     """Cables of a switch bar, straight up and down; out of a rank on the right, into it on the left."""
-    what = made.picture
-    hub = max(range(len(what)), key=lambda d: made.boxes[d].w)
-    bar = made.boxes[hub]
-    width = min((b.w for d, b in enumerate(made.boxes) if d != hub), default=44.0)
+    picture = stage.picture
+    hub = max(range(len(picture)), key=lambda d: stage.boxes[d].w)
+    bar = stage.boxes[hub]
+    width = min((b.w for d, b in enumerate(stage.boxes) if d != hub), default=44.0)
     gap = max(3.0, min(15.0, width * 0.36))
-    widest = sqrt(max(1e-9, float(what.bandwidth.max(initial=0)) / 1e9))
-    made.pipe = min(9.0, gap * 0.62) / widest
+    widest = sqrt(max(1e-9, float(picture.bandwidth.max(initial=0)) / 1e9))
+    stage.pipe = min(9.0, gap * 0.62) / widest
     lines = []
-    for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True):
+    for a, b in zip(picture.src.tolist(), picture.dst.tolist(), strict=True):
         out = b == hub
-        box = made.boxes[a if out else b]
+        box = stage.boxes[a if out else b]
         below = box.cy > bar.cy
         x = box.cx + (gap / 2 if out else -gap / 2)
         ends = [(x, box.y if below else box.bottom), (x, bar.bottom if below else bar.y)]
         lines.append(ends if out else ends[::-1])
-    made.lines = lines
+    stage.lines = lines
 
 
-def _tree(what: Picture, facts: Facts = NO_FACTS) -> Placed:
+def _place_tree(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """Root on top (lowest rank, or the switch farthest from the ranks), children below, parents above their middle."""
-    near, root = what.neighbours(), 0
-    if what.shape != "tree" and what.kind[0] == "gpu" and len(near[0]) == 1 and len(what) >= 3:
-        root = max(range(len(what)), key=lambda d: (len(near[d]), -d))
-    return tree_places(near, root), {}
+    near, root = picture.neighbours(), 0
+    if picture.shape != "tree" and picture.kind[0] == "gpu" and len(near[0]) == 1 and len(picture) >= 3:
+        root = max(range(len(picture)), key=lambda d: (len(near[d]), -d))
+    return place_tree(near, root), {}
 
 
-def tree_places(near: list[list[int]], root: int) -> list[Point]:
+def place_tree(near: list[list[int]], root: int) -> list[Point]:
     """A place for every device of a tree; parents above the middle of their children, what is not connected in a row
     below."""
     depth, parent, order = {root: 0}, {root: -1}, [root]
@@ -341,18 +341,18 @@ def tree_places(near: list[list[int]], root: int) -> list[Point]:
             stack += [(d, True), *((c, False) for c in reversed(below))]
     pitch = max(20.0, min(90.0, 1100 / max(1, leaves)))
     deep = max(depth.values())
-    place = [(0.0, 0.0)] * len(near)
+    positions = [(0.0, 0.0)] * len(near)
     for d in order:
-        place[d] = (x[d] * pitch, depth[d] * 100.0)
+        positions[d] = (x[d] * pitch, depth[d] * 100.0)
     for i, d in enumerate(lost):
-        place[d] = (i * pitch, (deep + 1) * 100.0)
-    return place
+        positions[d] = (i * pitch, (deep + 1) * 100.0)
+    return positions
 
 
-def _layered(what: Picture, facts: Facts = NO_FACTS) -> Placed:
+def _place_layers(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """Ranks in the bottom row, switches above them by their distance to the nearest rank."""
-    near = what.neighbours()
-    level = {d: 0 for d in range(len(what)) if what.endpoint[d] >= 0}
+    near = picture.neighbours()
+    level = {d: 0 for d in range(len(picture)) if picture.endpoint[d] >= 0}
     order = list(level)
     for d in order:
         for c in near[d]:
@@ -360,38 +360,38 @@ def _layered(what: Picture, facts: Facts = NO_FACTS) -> Placed:
                 level[c] = level[d] + 1
                 order.append(c)
     rows: dict[int, list[int]] = {}
-    for d in range(len(what)):
+    for d in range(len(picture)):
         rows.setdefault(level.get(d, 0), []).append(d)
     widest = max(len(row) for row in rows.values())
     width = max(360.0, min(1100.0, widest * 62.0), widest * 14.0)
-    place = [(0.0, 0.0)] * len(what)
+    positions = [(0.0, 0.0)] * len(picture)
     for depth, row in rows.items():
         for i, d in enumerate(row):
-            place[d] = ((i + 0.5) / len(row) * width, -depth * 120.0)
-    return place, {}
+            positions[d] = ((i + 0.5) / len(row) * width, -depth * 120.0)
+    return positions, {}
 
 
-def _dims(what: Picture, facts: Facts) -> tuple[int, ...]:
+def _get_dimensions(picture: Picture, facts: Facts) -> tuple[int, ...]:
     dims = tuple(facts.get("dims", ()))
-    return dims if dims and int(np.prod(dims)) == what.ranks else (what.ranks,)
+    return dims if dims and int(np.prod(dims)) == picture.ranks else (picture.ranks,)
 
 
-def _grid(what: Picture, facts: Facts = NO_FACTS) -> Placed:
+def _place_grid(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """Rows and columns, a third dimension as planes side by side; cables that are not between neighbours bend round the
     boxes."""
-    dims = _dims(what, facts)
+    dims = _get_dimensions(picture, facts)
     if len(dims) == 1:
-        return _ring(what) if what.shape == "torus" else _line(what)
+        return _place_ring(picture) if picture.shape == "torus" else _place_line(picture)
     planes = int(np.prod(dims[:-2]))
     wide = planes if planes <= 4 else ceil(sqrt(planes))
     pitch = max(20.0, min(92.0, 1100 / (wide * (dims[-1] + 0.7))))
-    ranks = [_in_planes(r, dims[-1], dims[-2], wide) for r in range(what.ranks)]
-    others = [((d - what.ranks, -1.3), (-1, -1, d)) for d in range(what.ranks, len(what))]
-    place = [(x * pitch, y * pitch) for (x, y), _ in [*ranks, *others]]
-    return place, _long_ways(what, place, [cell for _, cell in [*ranks, *others]], pitch)
+    ranks = [_find_grid_cell(r, dims[-1], dims[-2], wide) for r in range(picture.ranks)]
+    others = [((d - picture.ranks, -1.3), (-1, -1, d)) for d in range(picture.ranks, len(picture))]
+    positions = [(x * pitch, y * pitch) for (x, y), _ in [*ranks, *others]]
+    return positions, _bend_long_cables(picture, positions, [cell for _, cell in [*ranks, *others]], pitch)
 
 
-def _in_planes(rank: int, across: int, down: int, wide: int) -> tuple[Point, tuple[int, int, int]]:
+def _find_grid_cell(rank: int, across: int, down: int, wide: int) -> tuple[Point, tuple[int, int, int]]:
     """Where a rank stands, in cells, and its plane, row and column."""
     plane, rest = divmod(rank, across * down)
     row, column = divmod(rest, across)
@@ -399,15 +399,15 @@ def _in_planes(rank: int, across: int, down: int, wide: int) -> tuple[Point, tup
     return (left * (across + 0.7) + column, top * (down + 0.7) + row), (plane, row, column)
 
 
-def _long_ways(
-    what: Picture, place: list[Point], cell: list[tuple[int, int, int]], pitch: float
+def _bend_long_cables(
+    picture: Picture, positions: list[Point], cell: list[tuple[int, int, int]], pitch: float
 ) -> dict[tuple[int, int], list[Point]]:
     """Bends for the cables of a grid that do not join neighbours: along the gaps between rows and columns."""
     half, aside = pitch * 0.3, pitch * 0.44
     bends = {}
-    for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True):
+    for a, b in zip(picture.src.tolist(), picture.dst.tolist(), strict=True):
         low, high = min(a, b), max(a, b)
-        (x0, y0), (x1, y1) = place[low], place[high]
+        (x0, y0), (x1, y1) = positions[low], positions[high]
         if hypot(x1 - x0, y1 - y0) < pitch * 1.2 or -1 in (cell[low][0], cell[high][0]):
             continue
         if abs(y1 - y0) < 1:
@@ -418,84 +418,84 @@ def _long_ways(
     return bends
 
 
-def _hypercube(what: Picture, facts: Facts = NO_FACTS) -> Placed:
+def _place_hypercube(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """Each bit of the rank is a direction: a square, a cube, two cubes side by side ..."""
     directions = [(120.0, 0.0), (0.0, 150.0), (58.0, -62.0), (330.0, 26.0), (30.0, 310.0), (740.0, 40.0)]
-    while 2 ** len(directions) < what.ranks:
+    while 2 ** len(directions) < picture.ranks:
         x, y = directions[-2]
         directions.append((2.4 * y, 2.3 * x))
-    place = [
+    positions = [
         (
             float(sum(x for i, (x, _) in enumerate(directions) if r >> i & 1)),
             float(sum(y for i, (_, y) in enumerate(directions) if r >> i & 1)),
         )
-        for r in range(what.ranks)
+        for r in range(picture.ranks)
     ]
-    place += [(-130.0, 75.0 + 60.0 * i) for i in range(len(what) - what.ranks)]
-    return place, {}
+    positions += [(-130.0, 75.0 + 60.0 * i) for i in range(len(picture) - picture.ranks)]
+    return positions, {}
 
 
-def _dragonfly(what: Picture, facts: Facts = NO_FACTS) -> Placed:
+def _place_dragonfly(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """Groups round a circle: their switches side by side, the ranks of each switch outside it, global cables across."""
-    hubs = [d for d in range(len(what)) if what.endpoint[d] < 0]
+    hubs = [d for d in range(len(picture)) if picture.endpoint[d] < 0]
     if "switches" not in facts or not hubs:
-        return _graph(what)
+        return _place_graph(picture)
     per, group = facts["hosts"], facts["switches"]
     groups = len(hubs) // group
     inner = max(150.0, len(hubs) * 34 / (2 * pi))
     outer = max(inner + 56, len(hubs) * per * 27 / (2 * pi))
-    place: list[Point] = [(0.0, 0.0)] * len(what)
-    near = what.neighbours()
+    positions: list[Point] = [(0.0, 0.0)] * len(picture)
+    near = picture.neighbours()
     for i, d in enumerate(hubs):
         g, s = divmod(i, group)
         angle = 2 * pi * (g + 0.08 + 0.84 * (s + 0.5) / group) / groups - pi / 2
-        place[d] = (inner * cos(angle), inner * sin(angle))
-        mine = [c for c in near[d] if what.endpoint[c] >= 0]
-        for q, c in enumerate(mine):
-            a = angle + 2 * pi * 0.84 / len(hubs) * ((q + 0.5) / len(mine) - 0.5)
-            place[c] = (outer * cos(a), outer * sin(a))
-    return place, {}
+        positions[d] = (inner * cos(angle), inner * sin(angle))
+        own_ranks = [c for c in near[d] if picture.endpoint[c] >= 0]
+        for q, c in enumerate(own_ranks):
+            a = angle + 2 * pi * 0.84 / len(hubs) * ((q + 0.5) / len(own_ranks) - 0.5)
+            positions[c] = (outer * cos(a), outer * sin(a))
+    return positions, {}
 
 
-def _graph(what: Picture, facts: Facts = NO_FACTS) -> Placed:
+def _place_graph(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """Any network: by layers where ranks hang on switches, else by springs."""
-    if _on_switches(what):
-        return _layered(what)
-    return _circle(what) if len(what) > 300 else (_by_springs(what), {})
+    if _has_ranks_on_switches(picture):
+        return _place_layers(picture)
+    return _place_circle(picture) if len(picture) > 300 else (_place_by_springs(picture), {})
 
 
-def _on_switches(what: Picture) -> bool:
+def _has_ranks_on_switches(picture: Picture) -> bool:
     """Does every rank hang on one or two switches, and on nothing else?"""
-    leaves, near = [d for d in range(len(what)) if what.endpoint[d] >= 0], what.neighbours()
-    hang = (len(near[d]) <= 2 and all(what.endpoint[c] < 0 for c in near[d]) for d in leaves)
-    return len(leaves) < len(what) and all(hang)
+    leaves, near = [d for d in range(len(picture)) if picture.endpoint[d] >= 0], picture.neighbours()
+    hang = (len(near[d]) <= 2 and all(picture.endpoint[c] < 0 for c in near[d]) for d in leaves)
+    return len(leaves) < len(picture) and all(hang)
 
 
-def _by_springs(what: Picture) -> list[Point]:
+def _place_by_springs(picture: Picture) -> list[Point]:
     """networkx's spring layout, from a circle, so always the same."""
     import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(len(what)))
-    graph.add_edges_from((a, b) for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True) if a < b)
+    graph.add_nodes_from(range(len(picture)))
+    graph.add_edges_from((a, b) for a, b in zip(picture.src.tolist(), picture.dst.tolist(), strict=True) if a < b)
     start = nx.circular_layout(graph)
-    found = nx.spring_layout(graph, pos=start, seed=1, iterations=300, k=1.6 / sqrt(max(1, len(what))))
-    points = np.array([found[d] for d in range(len(what))])
-    scale = max(260.0, 74.0 * sqrt(len(what)))
+    position_of = nx.spring_layout(graph, pos=start, seed=1, iterations=300, k=1.6 / sqrt(max(1, len(picture))))
+    points = np.array([position_of[d] for d in range(len(picture))])
+    scale = max(260.0, 74.0 * sqrt(len(picture)))
     whole = (points - points.min(axis=0)) / np.maximum(np.ptp(points, axis=0), 1e-9) * [1.6 * scale, scale]
     return [(float(x), float(y)) for x, y in whole]
 
 
-SHAPES: dict[str, Callable[[Picture, Facts], Placed]] = {
-    "ring": _ring,
-    "line": _line,
-    "star": _star,
-    "switch": _switch,
-    "fully_connected": _circle,
-    "tree": _tree,
-    "torus": _grid,
-    "mesh": _grid,
-    "hypercube": _hypercube,
-    "fat_tree": _layered,
-    "dragonfly": _dragonfly,
+SHAPES: dict[str, Callable[[Picture, Facts], Placement]] = {
+    "ring": _place_ring,
+    "line": _place_line,
+    "star": _place_star,
+    "switch": _place_switch,
+    "fully_connected": _place_circle,
+    "tree": _place_tree,
+    "torus": _place_grid,
+    "mesh": _place_grid,
+    "hypercube": _place_hypercube,
+    "fat_tree": _place_layers,
+    "dragonfly": _place_dragonfly,
 }

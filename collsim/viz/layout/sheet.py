@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
-from .geometry import Box, Point, both_ways, straight
+from .geometry import Box, Point, draw_straight, split_directions
 from .reduction import Picture
-from .shapes import SHORT, Panel, StageLayout, hugged, label
+from .shapes import SHORT, Panel, StageLayout, crop_stage, label_device
 
 #: Hybrid cube mesh of the DGX-1: two squares with their diagonals, joined corner to corner (GPU numbers of one
 #: machine).
@@ -28,28 +28,28 @@ class NodeDevices:
     kind: list[str]
     members: list[int]
 
-    def of(self, *kinds: str) -> list[int]:
+    def get_devices(self, *kinds: str) -> list[int]:
         return [d for d in self.members if self.kind[d] in kinds]
 
-    def home(self, device: int) -> int | None:
+    def find_home(self, device: int) -> int | None:
         """The PCIe switch, else the CPU, that a GPU or NIC hangs on."""
         return next((d for kind in ("pcie", "cpu") for d in self.near[device] if self.kind[d] == kind), None)
 
-    def hanging(self, parent: int, kind: str) -> list[int]:
+    def list_attached(self, parent: int, kind: str) -> list[int]:
         """GPUs, NICs ... whose home is this device."""
-        return [d for d in self.of(kind) if self.home(d) == parent]
+        return [d for d in self.get_devices(kind) if self.find_home(d) == parent]
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """GPUs of this node that are joined directly."""
-        gpus = set(self.of("gpu"))
+        gpus = set(self.get_devices("gpu"))
         return sorted((a, b) for a in gpus for b in self.near[a] if b in gpus and a < b)
 
     @property
     def is_cube(self) -> bool:
-        gpus = self.of("gpu")
-        at = {g: i for i, g in enumerate(gpus)}
-        return len(gpus) == 8 and {(at[a], at[b]) for a, b in self.pairs} == _CUBE
+        gpus = self.get_devices("gpu")
+        number_of_gpu = {g: i for i, g in enumerate(gpus)}
+        return len(gpus) == 8 and {(number_of_gpu[a], number_of_gpu[b]) for a, b in self.pairs} == _CUBE
 
 
 @dataclass(eq=False)
@@ -57,7 +57,7 @@ class Sheet:
     """What is being drawn: a box per device, and for cables that are not straight their corners, from the first device
     to the second."""
 
-    what: Picture
+    picture: Picture
     pipe: float
     chips: int = 0  # NVSwitches of a node, drawn as one bar
     boxes: dict[int, Box] = field(default_factory=dict)
@@ -66,80 +66,80 @@ class Sheet:
     names: dict[int, Any] = field(default_factory=dict)
     panels: list[Panel] = field(default_factory=list)
 
-    def cable(self, a: int, b: int, *corners: Point, left_hand: bool = False) -> None:
+    def add_cable(self, a: int, b: int, *corners: Point, left_hand: bool = False) -> None:
         self.bends[(a, b)] = list(corners)
         if left_hand:
             self.left_hand.add((a, b))
 
-    def joined(self, a: int, b: int) -> bool:
+    def is_linked(self, a: int, b: int) -> bool:
         return b in self._near[a]
 
     def __post_init__(self) -> None:
-        self._near = [set(n) for n in self.what.neighbours()]
+        self._near = [set(n) for n in self.picture.neighbours()]
         self._rate: dict[tuple[int, int], float] = {}
         for a, b, rate in zip(
-            self.what.src.tolist(), self.what.dst.tolist(), self.what.bandwidth.tolist(), strict=True
+            self.picture.src.tolist(), self.picture.dst.tolist(), self.picture.bandwidth.tolist(), strict=True
         ):
             pair = (min(a, b), max(a, b))
             self._rate[pair] = max(rate, self._rate.get(pair, 0.0))
 
-    def narrow(self, pairs: Iterable[tuple[int, int]], room: float) -> None:
+    def narrow_cables(self, pairs: Iterable[tuple[int, int]], room: float) -> None:
         """Make all cables narrower, by one ruler, until one direction of each of these takes no more than `room`
         pixels."""
         widest = max((self._rate.get((min(pair), max(pair)), 0.0) for pair in pairs), default=0.0)
         if widest:
             self.pipe = min(self.pipe, max(room, 1.5) / sqrt(widest / 1e9))
 
-    def width(self, a: int, b: int) -> float:
+    def get_width(self, a: int, b: int) -> float:
         """Pixels of one direction of a cable."""
         return max(1.2, self.pipe * sqrt(self._rate.get((min(a, b), max(a, b)), 0.0) / 1e9))
 
 
-def finished(sheet: Sheet, key: Box | None) -> StageLayout:
+def finish_sheet(sheet: Sheet, key: Box | None) -> StageLayout:
     """A StageLayout of the sheet: lines for every link, both directions side by side, a name on every device."""
-    what = sheet.what
-    spare = [d for d in range(len(what)) if d not in sheet.boxes]
+    picture = sheet.picture
+    unplaced = [d for d in range(len(picture)) if d not in sheet.boxes]
     bottom = max(b.bottom for b in sheet.boxes.values())
-    for i, d in enumerate(spare):
+    for i, d in enumerate(unplaced):
         sheet.boxes[d] = Box(16.0 + 70 * i, bottom + 24, 58, 26)
-    boxes = [sheet.boxes[d] for d in range(len(what))]
-    made = StageLayout(
-        what,
+    boxes = [sheet.boxes[d] for d in range(len(picture))]
+    layout = StageLayout(
+        picture,
         boxes,
-        [sheet.names.get(d, label(what, d)) for d in range(len(what))],
+        [sheet.names.get(d, label_device(picture, d)) for d in range(len(picture))],
         panels=sheet.panels,
         pipe=sheet.pipe,
         key=key,
     )
     crowd: Counter[tuple[int, int]] = Counter()
-    for a, b in zip(what.src.tolist(), what.dst.tolist(), strict=True):
+    for a, b in zip(picture.src.tolist(), picture.dst.tolist(), strict=True):
         nth = crowd[(a, b)]
         crowd[(a, b)] += 1
-        made.lines.append(_line(sheet, a, b, nth))
-    if not made.panels or min(b.y for b in [*boxes, *(p.box for p in made.panels)]) < 0:
-        return hugged(made)
-    made.w = max(p.box.right for p in made.panels) + 8
-    made.w = max(made.w, max(b.right for b in boxes) + 8)
-    made.h = max(max(p.box.bottom for p in made.panels), max(b.bottom for b in boxes)) + 6
-    return made
+        layout.lines.append(_build_line(sheet, a, b, nth))
+    if not layout.panels or min(b.y for b in [*boxes, *(p.box for p in layout.panels)]) < 0:
+        return crop_stage(layout)
+    layout.w = max(p.box.right for p in layout.panels) + 8
+    layout.w = max(layout.w, max(b.right for b in boxes) + 8)
+    layout.h = max(max(p.box.bottom for p in layout.panels), max(b.bottom for b in boxes)) + 6
+    return layout
 
 
-def _line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
+def _build_line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
     """The polyline of the nth link from a to b, on its side of the cable."""
-    there = (a, b) in sheet.bends
-    pair = (a, b) if there or (b, a) in sheet.bends else (min(a, b), max(a, b))
-    if (b, a) in sheet.bends and not there:
+    is_forward = (a, b) in sheet.bends
+    pair = (a, b) if is_forward or (b, a) in sheet.bends else (min(a, b), max(a, b))
+    if (b, a) in sheet.bends and not is_forward:
         pair = (b, a)
-    corners = sheet.bends.get(pair) or straight(sheet.boxes[pair[0]], sheet.boxes[pair[1]])
-    gap = (sheet.width(a, b) + 0.6) * (1 + 2 * nth)
+    corners = sheet.bends.get(pair) or draw_straight(sheet.boxes[pair[0]], sheet.boxes[pair[1]])
+    gap = (sheet.get_width(a, b) + 0.6) * (1 + 2 * nth)
     if pair in sheet.left_hand:
         gap = -gap
-    out, home = both_ways(corners, gap)
+    out, home = split_directions(corners, gap)
     return out if (a, b) == pair else home
 
 
-def panel_of(node: NodeDevices, what: Picture, box: Box, title: str) -> Panel:
-    ranks = [what.endpoint[g] for g in node.of("gpu") if what.endpoint[g] >= 0]
+def build_panel(node: NodeDevices, picture: Picture, box: Box, title: str) -> Panel:
+    ranks = [picture.endpoint[g] for g in node.get_devices("gpu") if picture.endpoint[g] >= 0]
     en, zh = [title] if title else [], [title] if title else []
     if ranks and ranks[-1] - ranks[0] != len(ranks) - 1:
         en.append(f"{len(ranks)} ranks")
@@ -151,44 +151,44 @@ def panel_of(node: NodeDevices, what: Picture, box: Box, title: str) -> Panel:
     return Panel(box, name, {"en": ", ".join(en), "zh": "，".join(zh)}, node.number)
 
 
-def number_of(what: Picture, device: int) -> str:
-    name = what.name[device]
+def extract_number(picture: Picture, device: int) -> str:
+    name = picture.name[device]
     return name[len(name.rstrip("0123456789")) :]
 
 
 def name_insides(sheet: Sheet, node: NodeDevices, small: bool = False) -> None:
     """Short names for what is in a node; NICs are counted through all nodes, as ranks are."""
-    cards = len(node.of("nic"))
-    for i, d in enumerate(node.of("nic")):
+    cards = len(node.get_devices("nic"))
+    for i, d in enumerate(node.get_devices("nic")):
         number = node.number * cards + i
         legible = not small and sheet.boxes[d].h > 10
         sheet.names[d] = f"NIC {number}" if legible else ""
-    wide = all(sheet.boxes[d].w > 100 for d in node.of("pcie"))
-    numbered = all(sheet.boxes[d].w >= _NUMBERED for d in node.of("pcie"))
-    for d in node.of("pcie"):
-        place = number_of(sheet.what, d)
+    wide = all(sheet.boxes[d].w > 100 for d in node.get_devices("pcie"))
+    numbered = all(sheet.boxes[d].w >= _NUMBERED for d in node.get_devices("pcie"))
+    for d in node.get_devices("pcie"):
+        number_text = extract_number(sheet.picture, d)
         sheet.names[d] = (
-            {"en": f"PCIe switch {place}".strip(), "zh": f"PCIe 交换机 {place}".strip()}
+            {"en": f"PCIe switch {number_text}".strip(), "zh": f"PCIe 交换机 {number_text}".strip()}
             if wide
-            else f"PCIe {place}".strip()
+            else f"PCIe {number_text}".strip()
             if numbered
             else "PCIe"
         )
-    for d in node.of("cpu"):
-        sheet.names[d] = f"CPU {number_of(sheet.what, d)}".strip()
-    for d in node.of("memory"):
-        if sheet.what.endpoint[d] < 0:
+    for d in node.get_devices("cpu"):
+        sheet.names[d] = f"CPU {extract_number(sheet.picture, d)}".strip()
+    for d in node.get_devices("memory"):
+        if sheet.picture.endpoint[d] < 0:
             sheet.names[d] = {"en": "memory", "zh": "内存"}
-    for d in node.of("nvswitch"):
+    for d in node.get_devices("nvswitch"):
         sheet.names[d] = f"NVSwitch × {sheet.chips}" if sheet.chips > 1 else "NVSwitch"
 
 
-def fabric_names(sheet: Sheet, switches: Iterable[int]) -> None:
+def name_fabric(sheet: Sheet, switches: Iterable[int]) -> None:
     """`InfiniBand switch` for a single one; `leaf 3`, `spine 0` where there are several."""
-    what, switches = sheet.what, list(switches)
+    picture, switches = sheet.picture, list(switches)
     kinds = {
         k
-        for s, d, k in zip(what.src.tolist(), what.dst.tolist(), what.link_kind, strict=True)
+        for s, d, k in zip(picture.src.tolist(), picture.dst.tolist(), picture.link_kind, strict=True)
         if s in switches or d in switches
     }
     en, zh = ("Ethernet", "以太网") if kinds == {"ethernet"} else ("InfiniBand", "InfiniBand ")
@@ -196,33 +196,37 @@ def fabric_names(sheet: Sheet, switches: Iterable[int]) -> None:
         if len(switches) == 1:
             sheet.names[d] = {"en": f"{en} switch", "zh": f"{zh}交换机"}
         else:
-            short = what.name[d].removeprefix("fabric/")
+            short = picture.name[d].removeprefix("fabric/")
             word = short.rstrip("0123456789")
             sheet.names[d] = f"{SHORT.get(word, word)} {short[len(word) :]}".strip()
 
 
-def down_to_bars(sheet: Sheet, node: NodeDevices) -> None:
+def draw_cables_to_bars(sheet: Sheet, node: NodeDevices) -> None:
     """GPU to NVSwitch: straight down, out of the GPU on the right, into it on the left."""
-    bars = node.of("nvswitch")
-    for g in node.of("gpu"):
+    bars = node.get_devices("nvswitch")
+    for g in node.get_devices("gpu"):
         box = sheet.boxes[g]
         for i, bar in enumerate(bars):
-            if not sheet.joined(g, bar):
+            if not sheet.is_linked(g, bar):
                 continue
-            to = sheet.boxes[bar]
+            bar_box = sheet.boxes[bar]
             start = box.cx if len(bars) == 1 else box.x + (i + 0.5) * box.w / len(bars)
-            down = to.y > box.y
+            down = bar_box.y > box.y
             end = (
                 start
-                if to.x + 8 < start < to.right - 8
-                else to.x + to.w * (node.of("gpu").index(g) + 0.5) / len(node.of("gpu"))
+                if bar_box.x + 8 < start < bar_box.right - 8
+                else bar_box.x + bar_box.w * (node.get_devices("gpu").index(g) + 0.5) / len(node.get_devices("gpu"))
             )
-            sheet.cable(
-                g, bar, (start, box.bottom if down else box.y), (end, to.y if down else to.bottom), left_hand=down
+            sheet.add_cable(
+                g,
+                bar,
+                (start, box.bottom if down else box.y),
+                (end, bar_box.y if down else bar_box.bottom),
+                left_hand=down,
             )
 
 
-def arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False) -> None:
+def draw_arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False) -> None:
     """Cables from GPU to GPU as nested arches below (or above) the row; arches that share a stretch get lanes of their
     own."""
     pairs = sorted(node.pairs, key=lambda p: (abs(sheet.boxes[p[0]].cx - sheet.boxes[p[1]].cx), p))
@@ -230,28 +234,35 @@ def arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False) -> N
     for a, b in pairs:
         ports.setdefault(a, []).append((sheet.boxes[b].cx, (a, b)))
         ports.setdefault(b, []).append((sheet.boxes[a].cx, (a, b)))
-    at: dict[tuple[int, tuple[int, int]], float] = {}
-    for g, mine in ports.items():
+    port_of: dict[tuple[int, tuple[int, int]], float] = {}
+    for g, own_ports in ports.items():
         box = sheet.boxes[g]
-        left = sorted((m for m in mine if m[0] < box.cx), key=lambda m: -m[0])
-        right = sorted((m for m in mine if m[0] >= box.cx), key=lambda m: -m[0])
+        left = sorted((m for m in own_ports if m[0] < box.cx), key=lambda m: -m[0])
+        right = sorted((m for m in own_ports if m[0] >= box.cx), key=lambda m: -m[0])
         order = [*left, *right]  # near ones outside, so that arches of one GPU nest
         for i, (_, pair) in enumerate(order):
-            at[(g, pair)] = box.x + (i + 0.5) * box.w / len(order)
+            port_of[(g, pair)] = box.x + (i + 0.5) * box.w / len(order)
     lanes: list[list[tuple[float, float]]] = []
     lane_of: dict[tuple[int, int], int] = {}
     for pair in pairs:
-        low, high = sorted((at[(pair[0], pair)], at[(pair[1], pair)]))
+        low, high = sorted((port_of[(pair[0], pair)], port_of[(pair[1], pair)]))
         free = (i for i, lane in enumerate(lanes) if all(high + 4 < x or low - 4 > y for x, y in lane))
         lane_of[pair] = next(free, len(lanes))
         if lane_of[pair] == len(lanes):
             lanes.append([])
         lanes[lane_of[pair]].append((low, high))
     if lanes:
-        sheet.narrow(pairs, ((depth - 12) / len(lanes) - 2) / 2)
+        sheet.narrow_cables(pairs, ((depth - 12) / len(lanes) - 2) / 2)
     for pair in pairs:
         a, b = pair
         deep = 12 + (depth - 12) * (lane_of[pair] + 0.5) / max(1, len(lanes))
         edge = [sheet.boxes[d].y if up else sheet.boxes[d].bottom for d in pair]
         y = min(edge) - deep if up else max(edge) + deep
-        sheet.cable(a, b, (at[(a, pair)], edge[0]), (at[(a, pair)], y), (at[(b, pair)], y), (at[(b, pair)], edge[1]))
+        sheet.add_cable(
+            a,
+            b,
+            (port_of[(a, pair)], edge[0]),
+            (port_of[(a, pair)], y),
+            (port_of[(b, pair)], y),
+            (port_of[(b, pair)], edge[1]),
+        )

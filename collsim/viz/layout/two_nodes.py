@@ -2,74 +2,76 @@
 
 from __future__ import annotations
 
-from .cube_mesh import cube, cube_nics
-from .fabric import between
-from .geometry import Box, centred
+from .cube_mesh import draw_cube_mesh, draw_cube_nics
+from .fabric import place_fabric_between
+from .geometry import Box, center_box
 from .reduction import Picture
-from .sheet import NodeDevices, Sheet, arches, down_to_bars, name_insides, panel_of
+from .sheet import NodeDevices, Sheet, build_panel, draw_arches, draw_cables_to_bars, name_insides
 
 
-def facing(sheet: Sheet, nodes: list[NodeDevices], title: str) -> Box | None:
+def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: str) -> Box | None:
     """Node 0 left, node 1 right and mirrored, the fabric between them; returns where the key of cables may stand."""
     is_cube = any(n.is_cube for n in nodes)
-    most = max(len(n.of("gpu")) for n in nodes)
+    most = max(len(n.get_devices("gpu")) for n in nodes)
     pitch = max(34.0, min(106.0, 424.0 / most))
     panel = 454.0 if most <= 8 else 30 + most * pitch
     gap = 210.0 if most <= 12 else 170.0
-    rails = len(nodes) == 2 and on_rails(nodes, sheet.what)
+    rails = len(nodes) == 2 and is_on_rails(nodes, sheet.picture)
     width = 16 + panel * len(nodes) + gap if len(nodes) == 2 else 8 + panel + 150
     deep = 0.0
     for n in nodes:
         mirror = width if n.number == 1 else None
-        own = Sheet(sheet.what, sheet.pipe)
+        node_sheet = Sheet(sheet.picture, sheet.pipe)
         reverse = mirror is not None and not rails
         if n.is_cube:
-            cube(own, n, reverse=mirror is not None)
-            cube_nics(own, n, panel)
+            draw_cube_mesh(node_sheet, n, reverse=mirror is not None)
+            draw_cube_nics(node_sheet, n, panel)
         else:
-            _inside(own, n, pitch, panel, reverse)
-        deep = max(deep, _deep(n))
-        _take(sheet, own, mirror)
+            _arrange_inside(node_sheet, n, pitch, panel, reverse)
+        deep = max(deep, _get_panel_height(n))
+        _add_node_sheet(sheet, node_sheet, mirror)
         name_insides(sheet, n)
     height = 492.0 if is_cube else deep or 340.0
     for n in nodes:
         x = 8.0 if n.number == 0 else width - 8 - panel
-        sheet.panels.append(panel_of(n, sheet.what, Box(x, 8, panel, height), title))
+        sheet.panels.append(build_panel(n, sheet.picture, Box(x, 8, panel, height), title))
     left, right = 8 + panel, width - 8 - panel if len(nodes) == 2 else width - 16
-    between(sheet, nodes, left, right)
-    below = max((sheet.boxes[d].bottom for d in sheet.boxes if sheet.what.kind[d] == "switch"), default=0.0)
+    place_fabric_between(sheet, nodes, left, right)
+    below = max((sheet.boxes[d].bottom for d in sheet.boxes if sheet.picture.kind[d] == "switch"), default=0.0)
     if len(nodes) == 2 and not is_cube and deep and below < 236 and right - left > 190:
         return Box(left + 19, 240, right - left - 44, 216)
     return None
 
 
-def on_rails(nodes: list[NodeDevices], what: Picture) -> bool:
+def is_on_rails(nodes: list[NodeDevices], picture: Picture) -> bool:
     """Does card i of both nodes hang on the same switch, for every i, and not all on one?"""
-    homes = [[next((s for s in n.near[d] if what.kind[s] == "switch"), -1) for d in n.of("nic")] for n in nodes]
+    homes = [
+        [next((s for s in n.near[d] if picture.kind[s] == "switch"), -1) for d in n.get_devices("nic")] for n in nodes
+    ]
     return homes[0] == homes[1] and len(set(homes[0])) == len(homes[0]) > 1
 
 
-def _deep(node: NodeDevices) -> float:
+def _get_panel_height(node: NodeDevices) -> float:
     """Height of a panel with NVLinks below its GPUs; many that join GPUs directly need more of it. 0 where there are
     none."""
-    return 540.0 if len(node.pairs) > 16 else 456.0 if node.of("nvswitch") or node.pairs else 0.0
+    return 540.0 if len(node.pairs) > 16 else 456.0 if node.get_devices("nvswitch") or node.pairs else 0.0
 
 
-def _take(sheet: Sheet, own: Sheet, mirror: float | None) -> None:
+def _add_node_sheet(sheet: Sheet, node_sheet: Sheet, mirror: float | None) -> None:
     """Put the drawing of one node on the sheet, as it is or seen in a mirror (a mirror swaps left-hand and right-hand
     traffic back)."""
-    for d, box in own.boxes.items():
-        sheet.boxes[d] = box if mirror is None else box.mirrored(mirror)
-    for pair, corners in own.bends.items():
+    for d, box in node_sheet.boxes.items():
+        sheet.boxes[d] = box if mirror is None else box.mirror(mirror)
+    for pair, corners in node_sheet.bends.items():
         sheet.bends[pair] = corners if mirror is None else [(mirror - x, y) for x, y in corners]
-    sheet.left_hand |= own.left_hand
-    sheet.pipe = min(sheet.pipe, own.pipe)
+    sheet.left_hand |= node_sheet.left_hand
+    sheet.pipe = min(sheet.pipe, node_sheet.pipe)
 
 
-def _inside(sheet: Sheet, node: NodeDevices, pitch: float, panel: float, reverse: bool) -> None:
+def _arrange_inside(sheet: Sheet, node: NodeDevices, pitch: float, panel: float, reverse: bool) -> None:
     """One node with its NICs at the right edge; `reverse` counts GPUs from the right, for the node that will be
     mirrored."""
-    gpus = node.of("gpu")[::-1] if reverse else node.of("gpu")
+    gpus = node.get_devices("gpu")[::-1] if reverse else node.get_devices("gpu")
     wide = min(42.0, max(30.0, pitch - 11))
     offset = 19 + max(0.0, (panel - 30 - len(gpus) * pitch) / 2)
     for p, g in enumerate(gpus):
@@ -78,86 +80,101 @@ def _inside(sheet: Sheet, node: NodeDevices, pitch: float, panel: float, reverse
     above = _place_cpus(sheet, node, homes, reverse)
     _place_nics(sheet, node, homes, panel, reverse, 19.5 if above else 22.5)
     row = [sheet.boxes[g] for g in gpus]
-    bars = node.of("nvswitch")
+    bars = node.get_devices("nvswitch")
     left, wide_bar = min(b.x for b in row) - 1, max(b.right for b in row) - min(b.x for b in row) + 2
     for i, bar in enumerate(bars):
         part = wide_bar / len(bars)
         sheet.boxes[bar] = Box(left + i * part, 421, part - (8 if i < len(bars) - 1 else 0), 31)
-    down_to_bars(sheet, node)
-    arches(sheet, node, _deep(node) - 338.0)
+    draw_cables_to_bars(sheet, node)
+    draw_arches(sheet, node, _get_panel_height(node) - 338.0)
 
 
 def _place_pcie(sheet: Sheet, node: NodeDevices, gpus: list[int], pitch: float) -> list[int]:
     """PCIe switches over their GPUs, from left to right."""
-    at = {g: i for i, g in enumerate(gpus)}
-    homes = [p for p in node.of("pcie") if node.hanging(p, "gpu")]
-    homes.sort(key=lambda p: min(at[g] for g in node.hanging(p, "gpu")))
+    position_of_gpu = {g: i for i, g in enumerate(gpus)}
+    homes = [p for p in node.get_devices("pcie") if node.list_attached(p, "gpu")]
+    homes.sort(key=lambda p: min(position_of_gpu[g] for g in node.list_attached(p, "gpu")))
     for p in homes:
-        mine = sorted(node.hanging(p, "gpu"), key=lambda g: at[g])
-        centres = [sheet.boxes[g].cx for g in mine]
-        reach = max(46.0, centres[-1] - centres[0] - sheet.boxes[mine[0]].w + 14)  # so far that upright cables meet it
-        wide = reach if len(mine) == 2 else min(42.0, pitch - 8) if len(mine) == 1 else centres[-1] - centres[0] + 26
-        sheet.boxes[p] = centred(sum(centres) / len(centres), 233.5, min(wide, len(mine) * pitch - 6), 25)
-        for q, g in enumerate(mine):
-            x = centres[q] if len(mine) != 2 else sheet.boxes[p].cx + (q - 0.5) * 26
+        own_gpus = sorted(node.list_attached(p, "gpu"), key=lambda g: position_of_gpu[g])
+        centres = [sheet.boxes[g].cx for g in own_gpus]
+        reach = max(
+            46.0, centres[-1] - centres[0] - sheet.boxes[own_gpus[0]].w + 14
+        )  # so far that upright cables meet it
+        wide = (
+            reach
+            if len(own_gpus) == 2
+            else min(42.0, pitch - 8)
+            if len(own_gpus) == 1
+            else centres[-1] - centres[0] + 26
+        )
+        sheet.boxes[p] = center_box(sum(centres) / len(centres), 233.5, min(wide, len(own_gpus) * pitch - 6), 25)
+        for q, g in enumerate(own_gpus):
+            x = centres[q] if len(own_gpus) != 2 else sheet.boxes[p].cx + (q - 0.5) * 26
             x = min(max(x, sheet.boxes[g].x + 5), sheet.boxes[g].right - 5)
-            sheet.cable(g, p, (x, 293), (x, 246))
-    others = [p for p in node.of("pcie") if p not in homes]
+            sheet.add_cable(g, p, (x, 293), (x, 246))
+    others = [p for p in node.get_devices("pcie") if p not in homes]
     for i, p in enumerate(others):
         under = [sheet.boxes[d].cx for d in node.near[p] if d in sheet.boxes]
         x = sum(under) / len(under) if under else 60.0 + 60 * i
-        sheet.boxes[p] = centred(x, 196.0, 46, 20)
+        sheet.boxes[p] = center_box(x, 196.0, 46, 20)
     return homes + others
 
 
 def _place_cpus(sheet: Sheet, node: NodeDevices, homes: list[int], reverse: bool) -> bool:
     """Sockets between their PCIe switches where there is room, else above them (True); memory over each, if it is
     drawn."""
-    cpus = node.of("cpu")
+    cpus = node.get_devices("cpu")
     taken = [sheet.boxes[p] for p in homes]
-    upper = [sheet.boxes[p] for p in node.of("pcie") if not node.hanging(p, "gpu")]
+    upper = [sheet.boxes[p] for p in node.get_devices("pcie") if not node.list_attached(p, "gpu")]
     places: dict[int, Box] = {}
     for i, c in enumerate(cpus[::-1] if reverse else cpus):
         below = [sheet.boxes[d].cx for d in node.near[c] if d in sheet.boxes and node.kind[d] in ("pcie", "gpu")]
         row = [b.cx for b in sheet.boxes.values()]
         x = sum(below) / len(below) if below else min(row) + (i + 0.5) * (max(row) - min(row)) / len(cpus)
-        places[c] = centred(x, 233.5, 42, 25)
+        places[c] = center_box(x, 233.5, 42, 25)
     above = any(places[c].overlaps(b) for c in cpus for b in [*taken, *(places[o] for o in cpus if o != c)])
-    aside = 8 if above and all(len(node.hanging(p, "nic")) == 1 for p in homes) else 0  # between two cables to cards
+    aside = (
+        8 if above and all(len(node.list_attached(p, "nic")) == 1 for p in homes) else 0
+    )  # between two cables to cards
     for c in cpus:
         if above:
-            sheet.boxes[c] = centred(places[c].cx - aside, 158 if upper else 193, 38, 22)
+            sheet.boxes[c] = center_box(places[c].cx - aside, 158 if upper else 193, 38, 22)
         else:
             sheet.boxes[c] = places[c]
         _place_memory(sheet, node, c, (116 if upper else 171) if above else 179, 18 if above else 20)
     if above:
         for p in homes:
-            sheet.boxes[p] = sheet.boxes[p].moved(0, 6)
-            for g in node.hanging(p, "gpu"):
+            sheet.boxes[p] = sheet.boxes[p].shift(0, 6)
+            for g in node.list_attached(p, "gpu"):
                 sheet.bends[(g, p)] = [
                     (sheet.bends[(g, p)][0][0], 293),
                     (sheet.bends[(g, p)][0][0], sheet.boxes[p].bottom),
                 ]
-        _climb(sheet, node, homes)
+        _draw_upward_cables(sheet, node, homes)
     for a in cpus:
         for b in cpus:
-            if a < b and sheet.joined(a, b):
-                _between_sockets(
-                    sheet, *sorted((a, b), key=lambda d: sheet.boxes[d].cx), above=above, upper=bool(upper)
-                )
+            if a < b and sheet.is_linked(a, b):
+                _join_sockets(sheet, *sorted((a, b), key=lambda d: sheet.boxes[d].cx), above=above, upper=bool(upper))
     return above
 
 
-def _between_sockets(sheet: Sheet, first: int, last: int, *, above: bool, upper: bool) -> None:
+def _join_sockets(sheet: Sheet, first: int, last: int, *, above: bool, upper: bool) -> None:
     """Over the sockets where they stand between PCIe switches or over a tree of them, else under them, where no memory
     is."""
-    one, two = sheet.boxes[first], sheet.boxes[last]
+    first_box, last_box = sheet.boxes[first], sheet.boxes[last]
     if above and not upper:
-        sheet.cable(first, last, (one.cx, one.bottom), (one.cx, 213), (two.cx, 213), (two.cx, two.bottom))
+        sheet.add_cable(
+            first,
+            last,
+            (first_box.cx, first_box.bottom),
+            (first_box.cx, 213),
+            (last_box.cx, 213),
+            (last_box.cx, last_box.bottom),
+        )
         return
     y = 174 if above else 212
-    x0, x1 = one.cx + 9, two.cx - (11 if above else 9)
-    sheet.cable(first, last, (x0, one.y), (x0, y), (x1, y), (x1, two.y))
+    x0, x1 = first_box.cx + 9, last_box.cx - (11 if above else 9)
+    sheet.add_cable(first, last, (x0, first_box.y), (x0, y), (x1, y), (x1, last_box.y))
 
 
 def _place_memory(sheet: Sheet, node: NodeDevices, cpu: int, y: float, tall: float) -> None:
@@ -166,39 +183,39 @@ def _place_memory(sheet: Sheet, node: NodeDevices, cpu: int, y: float, tall: flo
     for m in node.near[cpu]:
         if node.kind[m] != "memory" or m not in node.members:
             continue
-        if node.hanging(cpu, "nic"):
+        if node.list_attached(cpu, "nic"):
             gap = 14.0 if box.x > 84 else 4.0  # at the edge there is less room
             wide = min(56.0, box.x - gap - 8)
             x = box.x - gap - wide / 2
-            sheet.boxes[m] = centred(x, y, wide, tall)
-            sheet.cable(cpu, m, (box.x, box.cy), (x, box.cy), (x, y + tall / 2))
+            sheet.boxes[m] = center_box(x, y, wide, tall)
+            sheet.add_cable(cpu, m, (box.x, box.cy), (x, box.cy), (x, y + tall / 2))
         else:
-            sheet.boxes[m] = centred(box.cx, y, min(52.0, box.w + 6), tall)
-            sheet.cable(cpu, m, (box.cx, box.y), (box.cx, y + tall / 2))
+            sheet.boxes[m] = center_box(box.cx, y, min(52.0, box.w + 6), tall)
+            sheet.add_cable(cpu, m, (box.cx, box.y), (box.cx, y + tall / 2))
 
 
-def _climb(sheet: Sheet, node: NodeDevices, homes: list[int]) -> None:
+def _draw_upward_cables(sheet: Sheet, node: NodeDevices, homes: list[int]) -> None:
     """From PCIe switches up to a socket above them: into its side, the farther ones higher."""
-    for c in node.of("cpu"):
+    for c in node.get_devices("cpu"):
         box = sheet.boxes[c]
         for side in (-1, 1):
-            mine = [p for p in homes if sheet.joined(p, c) and (sheet.boxes[p].cx - box.cx) * side > 0]
+            mine = [p for p in homes if sheet.is_linked(p, c) and (sheet.boxes[p].cx - box.cx) * side > 0]
             mine.sort(key=lambda p: -abs(sheet.boxes[p].cx - box.cx))
             for i, p in enumerate(mine):
                 y = box.y + (i + 0.5) * box.h / len(mine)
                 x = sheet.boxes[p].cx + 10
                 edge = box.x if side < 0 else box.right
                 if box.x < x < box.right:
-                    sheet.cable(p, c, (x, sheet.boxes[p].y), (x, box.bottom))
+                    sheet.add_cable(p, c, (x, sheet.boxes[p].y), (x, box.bottom))
                 else:
-                    sheet.cable(p, c, (x, sheet.boxes[p].y), (x, y), (edge, y))
+                    sheet.add_cable(p, c, (x, sheet.boxes[p].y), (x, y), (edge, y))
 
 
 def _place_nics(sheet: Sheet, node: NodeDevices, homes: list[int], panel: float, reverse: bool, step: float) -> None:
     """A column of NICs at the right edge, in the order of what they hang on, so that their cables nest."""
-    nics = node.of("nic")
-    order = {p: i for i, p in enumerate(sorted([*homes, *node.of("cpu")], key=lambda d: sheet.boxes[d].cx))}
-    nics.sort(key=lambda d: (order.get(node.home(d) or 0, 99), -d if reverse else d))
+    nics = node.get_devices("nic")
+    order = {p: i for i, p in enumerate(sorted([*homes, *node.get_devices("cpu")], key=lambda d: sheet.boxes[d].cx))}
+    nics.sort(key=lambda d: (order.get(node.find_home(d) or 0, 99), -d if reverse else d))
     if len(nics) > 8:
         step = min(step, 8 * step / len(nics))
     elif 1 < len(nics) < 8:
@@ -206,18 +223,18 @@ def _place_nics(sheet: Sheet, node: NodeDevices, homes: list[int], panel: float,
     tall = min(19.0, step - 3)
     for row, d in enumerate(nics):
         y = 44 + row * step if len(nics) > 1 else 110.0
-        sheet.boxes[d] = centred(8 + panel, y, 56, tall)
-        home = node.home(d)
+        sheet.boxes[d] = center_box(8 + panel, y, 56, tall)
+        home = node.find_home(d)
         if home is None:
             continue
         box = sheet.boxes[home]
-        mine = [m for m in nics if node.home(m) == home]
+        mine = [m for m in nics if node.find_home(m) == home]
         q, k = mine.index(d), len(mine)
-        if node.kind[home] == "pcie" and not node.hanging(
+        if node.kind[home] == "pcie" and not node.list_attached(
             home, "gpu"
         ):  # a switch of switches: round the sockets above it
             x = panel - 56.0
-            sheet.cable(home, d, (box.right, box.cy), (x, box.cy), (x, y), (sheet.boxes[d].x, y))
+            sheet.add_cable(home, d, (box.right, box.cy), (x, box.cy), (x, y), (sheet.boxes[d].x, y))
             continue
         x = box.cx + (q - (k - 1) / 2) * (26 if k == 2 else min(16, box.w / (k + 1))) - (8 if k == 1 else 0)
-        sheet.cable(home, d, (x, box.y), (x, y), (sheet.boxes[d].x, y))
+        sheet.add_cable(home, d, (x, box.y), (x, y), (sheet.boxes[d].x, y))

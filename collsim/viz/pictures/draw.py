@@ -14,11 +14,11 @@ from ...topology import Topology
 from ...units import format_bandwidth
 from ..layout.geometry import Box
 from ..layout.reduction import MOST_RANKS, MOST_RANKS_IN_ROW
-from ..layout.shapes import StageLayout, layout
+from ..layout.shapes import StageLayout, lay_out
 from ..sentences import words
 from . import palette
-from .figure import own_figure, shown
-from .still import fonts, language, name_box, text_of
+from .figure import create_figure, show_in_notebook
+from .still import choose_language, draw_box_label, find_fonts, get_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,31 +41,31 @@ _KEY = 22.0
 _HEAD = 30.0
 
 
-def draw(topology: Topology, ax: Axes | None = None, lang: str = "en") -> Axes:
+def draw_topology(topology: Topology, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Draw a topology; see `Topology.draw`."""
     if lang not in ("en", "zh"):
         raise CollsimError(describe_unknown("language", lang, ("en", "zh")))
-    lang = language(lang)
-    made = layout(topology, shown_links(topology))
-    family = fonts(lang)
-    entries = _kinds(topology, made, lang)
-    wide, tall = max(made.w, 420.0), _HEAD + made.h + 10 + _KEY * len(entries)
-    ax = _figure(wide, tall) if ax is None else ax
-    scale = _points(ax, wide, tall)
+    lang = choose_language(lang)
+    stage = lay_out(topology, select_links(topology))
+    family = find_fonts(lang)
+    entries = _list_kinds(topology, stage, lang)
+    wide, tall = max(stage.w, 420.0), _HEAD + stage.h + 10 + _KEY * len(entries)
+    ax = _create_axes(wide, tall) if ax is None else ax
+    scale = _get_scale(ax, wide, tall)
     ax.set_xlim(0, wide)
     ax.set_ylim(tall, 0)
     ax.set_aspect("equal")
     ax.axis("off")
-    dx = (wide - made.w) / 2
+    dx = (wide - stage.w) / 2
     ax.text(16, 20, topology.name, fontsize=11 * scale, fontweight="bold", family=family, color=palette.INK)
-    _panels(ax, made, lang, family, scale, dx)
-    _links(ax, made, scale, dx)
-    _devices(ax, made, lang, family, scale, dx)
-    _key(ax, entries, _HEAD + made.h + 10, family, scale)
+    _draw_panels(ax, stage, lang, family, scale, dx)
+    _draw_links(ax, stage, scale, dx)
+    _draw_devices(ax, stage, lang, family, scale, dx)
+    _draw_key(ax, entries, _HEAD + stage.h + 10, family, scale)
     return ax
 
 
-def shown_links(topology: Topology) -> npt.NDArray[np.bool_] | None:
+def select_links(topology: Topology) -> npt.NDArray[np.bool_] | None:
     """Which links are drawn: of three nodes and more, and of a rack, only those that data between ranks cross, for want
     of room; None for all."""
     nodes = 1 + int(topology.devices.node.max(initial=-1))
@@ -79,59 +79,65 @@ def shown_links(topology: Topology) -> npt.NDArray[np.bool_] | None:
     return np.bincount(crossed, minlength=len(topology.links)) > 0
 
 
-def _figure(wide: float, tall: float) -> Axes:
+def _create_axes(wide: float, tall: float) -> Axes:
     """Axes that fill a figure of their own (never pyplot's), which a notebook shows."""
-    figure = shown(own_figure(wide / _PIXELS, tall / _PIXELS), _PIXELS)
-    ax: Axes = shown(figure.add_axes((0, 0, 1, 1)), _PIXELS)
+    figure = show_in_notebook(create_figure(wide / _PIXELS, tall / _PIXELS), _PIXELS)
+    ax: Axes = show_in_notebook(figure.add_axes((0, 0, 1, 1)), _PIXELS)
     return ax
 
 
-def _points(ax: Axes, wide: float, tall: float) -> float:
+def _get_scale(ax: Axes, wide: float, tall: float) -> float:
     """How much smaller than in a figure of its own everything is in these Axes."""
     box = ax.get_position()
     inches = ax.get_figure(root=True).get_size_inches()  # type: ignore[union-attr]
     return float(min(box.width * inches[0] / wide, box.height * inches[1] / tall) * _PIXELS)
 
 
-def _width(made: StageLayout, bandwidth: float) -> float:
+def _get_line_width(stage: StageLayout, bandwidth: float) -> float:
     """Width of one direction of a cable, in points of a figure of its own (72 to the inch); thinner where nodes are
     small."""
-    room = 0.6 if len(made.panels) > 2 else 1.0
-    return max(0.8, made.pipe * room * sqrt(bandwidth / 1e9) * 72 / _PIXELS)
+    room = 0.6 if len(stage.panels) > 2 else 1.0
+    return max(0.8, stage.pipe * room * sqrt(bandwidth / 1e9) * 72 / _PIXELS)
 
 
-def _kinds(topology: Topology, made: StageLayout, lang: str) -> list[tuple[str, str, float]]:
+def _list_kinds(topology: Topology, stage: StageLayout, lang: str) -> list[tuple[str, str, float]]:
     """A line of the key per kind and product: kind, text, width of its widest link."""
-    what, links = made.picture, topology.links
-    found: dict[tuple[str, str], float] = {}
-    for kind, label, rate in zip(what.link_kind, what.link_label, what.bandwidth.tolist(), strict=True):
-        found[kind, label] = max(rate, found.get((kind, label), 0.0))
+    picture, links = stage.picture, topology.links
+    widest: dict[tuple[str, str], float] = {}
+    for kind, label, rate in zip(picture.link_kind, picture.link_label, picture.bandwidth.tolist(), strict=True):
+        widest[kind, label] = max(rate, widest.get((kind, label), 0.0))
     order = {kind: i for i, kind in enumerate(KINDS)}
     entries = []
-    for (kind, label), rate in sorted(found.items(), key=lambda item: (order.get(item[0][0], len(order)), -item[1])):
-        mine = np.array([(c.kind, c.label) == (kind, label) for c in links.cables])[links.cable]
-        entries.append((kind, _said(kind, label, rate, float(links.bandwidth[mine].max()), lang), _width(made, rate)))
+    for (kind, label), rate in sorted(widest.items(), key=lambda item: (order.get(item[0][0], len(order)), -item[1])):
+        is_member = np.array([(c.kind, c.label) == (kind, label) for c in links.cables])[links.cable]
+        entries.append(
+            (
+                kind,
+                _describe_kind(kind, label, rate, float(links.bandwidth[is_member].max()), lang),
+                _get_line_width(stage, rate),
+            )
+        )
     return entries
 
 
-def _said(kind: str, label: str, rate: float, one: float, lang: str) -> str:
+def _describe_kind(kind: str, label: str, rate: float, cable_rate: float, lang: str) -> str:
     """`IB NDR, 50 GB/s each way`; `4 × IB NDR, ...` where a drawn link stands for several."""
     rated = f"{format_bandwidth(rate)} 每个方向" if lang == "zh" else f"{format_bandwidth(rate)} each way"
-    if label == format_bandwidth(one):  # a generic cable is called by its rate
+    if label == format_bandwidth(cable_rate):  # a generic cable is called by its rate
         return rated
-    several = f"{rate / one:.3g} × " if rate > 1.01 * one else ""
-    return f"{several}{label or words.capital(words.kind_name(kind)[lang == 'zh'])}, {rated}"
+    several = f"{rate / cable_rate:.3g} × " if rate > 1.01 * cable_rate else ""
+    return f"{several}{label or words.capitalise(words.name_kind(kind)[lang == 'zh'])}, {rated}"
 
 
-def _colour(kind: str) -> str:
+def _get_colour(kind: str) -> str:
     return KINDS.get(kind, KINDS["cable"])
 
 
-def _panels(ax: Axes, made: StageLayout, lang: str, family: list[str], scale: float, dx: float) -> None:
-    for panel in made.panels:
-        _box(ax, panel.box.moved(dx, _HEAD), palette.SUNK, palette.LINE, 10, 0.7 * scale, 1)
-        note = text_of(panel.note, lang)
-        text = text_of(panel.label, lang) + (f" {note}" if note.startswith("×") else f" · {note}" if note else "")
+def _draw_panels(ax: Axes, stage: StageLayout, lang: str, family: list[str], scale: float, dx: float) -> None:
+    for panel in stage.panels:
+        _draw_box(ax, panel.box.shift(dx, _HEAD), palette.SUNK, palette.LINE, 10, 0.7 * scale, 1)
+        note = get_text(panel.note, lang)
+        text = get_text(panel.label, lang) + (f" {note}" if note.startswith("×") else f" · {note}" if note else "")
         x, y = panel.box.x + 14 + dx, (panel.box.bottom - 11 if panel.foot else panel.box.y + 19) + _HEAD
         ax.text(
             x,
@@ -146,41 +152,43 @@ def _panels(ax: Axes, made: StageLayout, lang: str, family: list[str], scale: fl
         )
 
 
-def _links(ax: Axes, made: StageLayout, scale: float, dx: float) -> None:
+def _draw_links(ax: Axes, stage: StageLayout, scale: float, dx: float) -> None:
     """The widest below, so that a thin cable that crosses them is seen; a light rim tells apart what crosses."""
     from matplotlib.collections import LineCollection
 
-    what = made.picture
-    order = sorted(range(len(made.lines)), key=lambda i: -float(what.bandwidth[i]))
+    picture = stage.picture
+    order = sorted(range(len(stage.lines)), key=lambda i: -float(picture.bandwidth[i]))
     shift = np.array([dx, _HEAD])
     paths, widths, colours = [], [], []
     for i in order:
-        width = _width(made, float(what.bandwidth[i])) * scale
-        paths += [np.array(made.lines[i]) + shift] * 2
+        width = _get_line_width(stage, float(picture.bandwidth[i])) * scale
+        paths += [np.array(stage.lines[i]) + shift] * 2
         widths += [width + 1.4 * scale, width]
-        colours += [palette.SUNK, _colour(what.link_kind[i])]
+        colours += [palette.SUNK, _get_colour(picture.link_kind[i])]
     ax.add_collection(LineCollection(paths, linewidths=widths, colors=colours, zorder=2))
 
 
-def _devices(ax: Axes, made: StageLayout, lang: str, family: list[str], scale: float, dx: float) -> None:
-    what = made.picture
-    for device, box in enumerate(made.boxes):
-        host = what.kind[device] in ("cpu", "memory")
-        rank = what.endpoint[device] >= 0 or what.kind[device] == "gpu"
-        place = box.moved(dx, _HEAD)
-        _box(
+def _draw_devices(ax: Axes, stage: StageLayout, lang: str, family: list[str], scale: float, dx: float) -> None:
+    picture = stage.picture
+    for device, box in enumerate(stage.boxes):
+        host = picture.kind[device] in ("cpu", "memory")
+        rank = picture.endpoint[device] >= 0 or picture.kind[device] == "gpu"
+        device_box = box.shift(dx, _HEAD)
+        _draw_box(
             ax,
-            place,
+            device_box,
             palette.HOST if host else palette.CARD,
             palette.INK if rank else palette.EDGE,
             4,
             (1.2 if rank else 0.8) * scale,
             4,
         )
-        name_box(ax, place, text_of(made.labels[device], lang), family, rank=rank, strong=rank, scale=scale)
+        draw_box_label(
+            ax, device_box, get_text(stage.labels[device], lang), family, rank=rank, strong=rank, scale=scale
+        )
 
 
-def _box(ax: Axes, box: Box, fill: str, edge: str, radius: float, line: float, order: int) -> None:
+def _draw_box(ax: Axes, box: Box, fill: str, edge: str, radius: float, line: float, order: int) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     style = f"round,pad=0,rounding_size={min(radius, box.w / 2, box.h / 2)}"
@@ -190,8 +198,8 @@ def _box(ax: Axes, box: Box, fill: str, edge: str, radius: float, line: float, o
     ax.add_patch(patch)
 
 
-def _key(ax: Axes, entries: list[tuple[str, str, float]], top: float, family: list[str], scale: float) -> None:
+def _draw_key(ax: Axes, entries: list[tuple[str, str, float]], top: float, family: list[str], scale: float) -> None:
     for i, (kind, text, width) in enumerate(entries):
         y = top + (i + 0.5) * _KEY
-        ax.plot([16, 56], [y, y], color=_colour(kind), linewidth=width * scale, solid_capstyle="butt")
+        ax.plot([16, 56], [y, y], color=_get_colour(kind), linewidth=width * scale, solid_capstyle="butt")
         ax.text(66, y, text, fontsize=11 * scale, family=family, color=palette.INK2, va="center")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def own_figure(wide: float, tall: float, **options: Any) -> Figure:
+def create_figure(wide: float, tall: float, **options: Any) -> Figure:
     """An empty figure of so many inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -22,13 +22,13 @@ def own_figure(wide: float, tall: float, **options: Any) -> Figure:
     return figure
 
 
-def shown(what: Any, dpi: float) -> Any:
+def show_in_notebook(artist: Any, dpi: float) -> Any:
     """A figure, or Axes of one, that a notebook shows as the figure; without pyplot it would not know how."""
-    what._repr_png_ = partial(_png, what.get_figure(root=True), dpi)
-    return what
+    artist._repr_png_ = partial(_render_png, artist.get_figure(root=True), dpi)
+    return artist
 
 
-def _png(figure: Figure, dpi: float) -> bytes:
+def _render_png(figure: Figure, dpi: float) -> bytes:
     out = BytesIO()
     figure.savefig(out, format="png", dpi=dpi)
     return out.getvalue()

@@ -22,9 +22,9 @@ import numpy as np
 
 from ...errors import CollsimError, Sentence
 from ..sentences import words
-from ..timeline.document import timeline
+from ..timeline.document import build_timeline
 from . import palette
-from .still import text_of
+from .still import get_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -41,13 +41,13 @@ _MOST_TOKENS = 400
 _FACES = ("NotoSansCJK-Regular.ttc", "LiberationSans-Regular.ttf", "Arial.ttf", "DejaVuSans.ttf")
 
 
-def gif(trace: Trace, path: Path, lang: str = "en", frames: int = 60) -> None:
+def write_gif(trace: Trace, path: Path, lang: str = "en", frames: int = 60) -> None:
     """An animated GIF of about nine seconds that repeats for ever."""
     from PIL.Image import Dither, Quantize
 
     pictures = [
         picture.quantize(colors=64, method=Quantize.FASTOCTREE, dither=Dither.NONE)
-        for picture in _frames(trace, lang, frames)
+        for picture in _render_frames(trace, lang, frames)
     ]
     pause = max(20, int(1000 * _SECONDS / len(pictures)))
     durations = [*([pause] * (len(pictures) - 1)), 1600]
@@ -63,25 +63,25 @@ def gif(trace: Trace, path: Path, lang: str = "en", frames: int = 60) -> None:
     )
 
 
-def _ffmpeg() -> str:
+def _find_ffmpeg() -> str:
     """The program on the path, or the one that the package imageio-ffmpeg brings."""
-    if found := shutil.which("ffmpeg"):
-        return found
+    if program := shutil.which("ffmpeg"):
+        return program
     try:
         from imageio_ffmpeg import get_ffmpeg_exe
 
         return str(get_ffmpeg_exe())
     except (ImportError, RuntimeError) as error:
-        why = Sentence(
+        message = Sentence(
             "writing .mp4 needs the program ffmpeg, which is not installed here (pip install imageio-ffmpeg brings one)"
         )
-        raise CollsimError("{why}; or save as .gif or .html", why=why) from error
+        raise CollsimError("{why}; or save as .gif or .html", why=message) from error
 
 
-def mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
+def write_mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
     """An H.264 film. Raises CollsimError where there is no ffmpeg to write it."""
-    ffmpeg = _ffmpeg()
-    pictures = _frames(trace, lang, frames)
+    ffmpeg = _find_ffmpeg()
+    pictures = _render_frames(trace, lang, frames)
     first = next(pictures).convert("RGB")
     command = [
         ffmpeg,
@@ -108,30 +108,30 @@ def mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
         "+faststart",
         str(path),
     ]
-    with tempfile.TemporaryFile() as said, subprocess.Popen(command, stdin=subprocess.PIPE, stderr=said) as process:
+    with tempfile.TemporaryFile() as errors, subprocess.Popen(command, stdin=subprocess.PIPE, stderr=errors) as process:
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError), process.stdin as film:
             for picture in itertools.chain([first], pictures):
                 film.write(picture.convert("RGB").tobytes())
         if process.wait():
-            said.seek(0)
+            errors.seek(0)
             raise CollsimError(
-                "ffmpeg could not write the film: {said}", said=said.read().decode(errors="replace").strip()[-300:]
+                "ffmpeg could not write the film: {said}", said=errors.read().decode(errors="replace").strip()[-300:]
             )
 
 
-def _frames(trace: Trace, lang: str, frames: int) -> Iterator[Image]:
+def _render_frames(trace: Trace, lang: str, frames: int) -> Iterator[Image]:
     if not 2 <= frames <= 1000:
         raise CollsimError("frames={frames!r} must be 2 to 1000", frames=frames)
-    film = Film.of(timeline(trace, inside=False), lang)
-    return (film.frame(t) for t in np.linspace(0.0, film.time, frames))
+    film = Film.from_timeline(build_timeline(trace, inside=False), lang)
+    return (film.render_frame(t) for t in np.linspace(0.0, film.time, frames))
 
 
 @dataclass(frozen=True, eq=False)
 class Film:
     """A timeline, ready to be drawn at any moment. `scale` is drawn pixels per pixel of the stage."""
 
-    made: dict[str, Any]
+    document: dict[str, Any]
     lang: str
     time: float
     scale: float
@@ -144,140 +144,142 @@ class Film:
     still: dict[int, Image] = field(default_factory=dict)  # what does not move, of the step drawn last
 
     @classmethod
-    def of(cls, made: dict[str, Any], lang: str) -> Film:
-        stage, t = made["stage"], made["transfers"]
+    def from_timeline(cls, document: dict[str, Any], lang: str) -> Film:
+        stage, t = document["stage"], document["transfers"]
         scale = min(1.3, _WIDTH / stage["w"])
         size = (int(max(420.0, stage["w"] * scale)), int(stage["h"] * scale) + _HEAD + _FOOT)
-        font = next((name for name in _FACES if _loads(name)), None)
+        font = next((name for name in _FACES if _can_load_font(name)), None)
         if font != _FACES[0] and lang == "zh":
             lang = "en"
         return cls(
-            made,
+            document,
             lang,
-            float(made["figures"]["time"]),
+            float(document["figures"]["time"]),
             scale * _FINE,
             size,
             np.array(t["t0"]),
             np.array(t["t1"]),
             np.array(t["step"], int),
             font,
-            _first_hops(made),
+            _find_first_hops(document),
         )
 
-    def frame(self, t: float) -> Image:
+    def render_frame(self, t: float) -> Image:
         """The picture at one moment (seconds)."""
         from PIL import Image, ImageDraw
 
-        now = self._step_at(t)
-        if now not in self.still:
+        step = self._find_step(t)
+        if step not in self.still:
             self.still.clear()
-            self.still[now] = Image.new("RGB", (self.size[0] * _FINE, self.size[1] * _FINE), palette.CARD)
-            pen, use = ImageDraw.Draw(self.still[now]), self._use(now)
-            self._panels(pen)
-            self._links(pen, use)
-            self._devices(self.still[now], pen, use)
-        picture = self.still[now].copy()
+            self.still[step] = Image.new("RGB", (self.size[0] * _FINE, self.size[1] * _FINE), palette.CARD)
+            pen, use = ImageDraw.Draw(self.still[step]), self._measure_use(step)
+            self._draw_panels(pen)
+            self._draw_links(pen, use)
+            self._draw_devices(self.still[step], pen, use)
+        picture = self.still[step].copy()
         pen = ImageDraw.Draw(picture)
-        self._tokens(pen, t)
-        self._words(pen, t, now)
+        self._draw_tokens(pen, t)
+        self._draw_texts(pen, t, step)
         return picture.resize(self.size, Image.Resampling.BOX)
 
     # ---- facts
 
-    def _step_at(self, t: float) -> int:
-        starts = self.made["steps"]["t0"]
+    def _find_step(self, t: float) -> int:
+        starts = self.document["steps"]["t0"]
         return max(0, int(np.searchsorted(starts, t + 1e-15, side="right")) - 1) if starts else -1
 
-    def _use(self, step: int) -> dict[int, float]:
+    def _measure_use(self, step: int) -> dict[int, float]:
         """Share of capacity that each link uses in a step."""
-        made = self.made
+        document = self.document
         if step < 0:
             return {}
-        length = made["steps"]["t1"][step] - made["steps"]["t0"][step]
+        length = document["steps"]["t1"][step] - document["steps"]["t0"][step]
         carried: dict[int, float] = {}
-        routes = made["routes"]
+        routes = document["routes"]
         for i in np.flatnonzero(self.step == step).tolist():
-            route = made["transfers"]["route"][i]
+            route = document["transfers"]["route"][i]
             for link in routes["link"][routes["start"][route] : routes["start"][route + 1]]:
-                carried[link] = carried.get(link, 0.0) + made["transfers"]["bytes"][i]
-        rate = made["links"]["bandwidth"]
+                carried[link] = carried.get(link, 0.0) + document["transfers"]["bytes"][i]
+        rate = document["links"]["bandwidth"]
         return {link: b / rate[link] / length if length else 0.0 for link, b in carried.items()}
 
-    def _where(self, i: int, t: float) -> tuple[float, float] | None:
+    def _locate_transfer(self, i: int, t: float) -> tuple[float, float] | None:
         """Where transfer i is at time t, in pixels of the stage."""
-        made, links = self.made, self.made["links"]
-        route = made["transfers"]["route"][i]
-        hops = made["routes"]["link"][made["routes"]["start"][route] : made["routes"]["start"][route + 1]]
+        document, links = self.document, self.document["links"]
+        route = document["transfers"]["route"][i]
+        hops = document["routes"]["link"][document["routes"]["start"][route] : document["routes"]["start"][route + 1]]
         if not hops:
             return None
-        nbytes = made["transfers"]["bytes"][i]
+        nbytes = document["transfers"]["bytes"][i]
         if self.first is not None:
-            return self._waiting(hops, int(self.first[i]), t)
+            return self._locate_on_hop(hops, int(self.first[i]), t)
         need = np.array([links["alpha"][h] + nbytes / links["bandwidth"][h] for h in hops])
         done = (t - self.t0[i]) / (self.t1[i] - self.t0[i]) * need.sum()
         hop = min(int(np.searchsorted(np.cumsum(need), done)), len(hops) - 1)
         part = (done - need[:hop].sum()) / need[hop] if need[hop] else 1.0
-        return self._along(hops[hop], float(part))
+        return self._interpolate_path(hops[hop], float(part))
 
-    def _waiting(self, hops: list[int], first: int, t: float) -> tuple[float, float]:
+    def _locate_on_hop(self, hops: list[int], first: int, t: float) -> tuple[float, float]:
         """The same where each hop has times of its own: between two hops a chunk waits at the end of the one it has
         crossed."""
-        begin, end = (self.made["hops"][k][first : first + len(hops)] for k in ("t0", "t1"))
+        begin, end = (self.document["hops"][k][first : first + len(hops)] for k in ("t0", "t1"))
         hop = max(0, int(np.searchsorted(begin, t, side="right")) - 1)
-        return self._along(hops[hop], (t - begin[hop]) / (end[hop] - begin[hop]) if end[hop] > begin[hop] else 1.0)
+        return self._interpolate_path(
+            hops[hop], (t - begin[hop]) / (end[hop] - begin[hop]) if end[hop] > begin[hop] else 1.0
+        )
 
-    def _along(self, link: int, part: float) -> tuple[float, float]:
+    def _interpolate_path(self, link: int, part: float) -> tuple[float, float]:
         """The point after this part of a link's polyline."""
-        path = np.array(self.made["links"]["path"][link]).reshape(-1, 2)
+        path = np.array(self.document["links"]["path"][link]).reshape(-1, 2)
         along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(path, axis=0).T))])
-        at = min(1.0, max(0.0, part)) * along[-1]
-        return float(np.interp(at, along, path[:, 0])), float(np.interp(at, along, path[:, 1]))
+        position = min(1.0, max(0.0, part)) * along[-1]
+        return float(np.interp(position, along, path[:, 0])), float(np.interp(position, along, path[:, 1]))
 
     # ---- drawing
 
-    def _at(self, x: float, y: float) -> tuple[float, float]:
+    def _to_pixels(self, x: float, y: float) -> tuple[float, float]:
         return x * self.scale, y * self.scale + _HEAD * _FINE
 
-    def _letters(self, size: float) -> FreeTypeFont | Any:
+    def _get_font(self, size: float) -> FreeTypeFont | Any:
         from PIL import ImageFont
 
         pixels = max(6.0, size * _FINE)
         return ImageFont.load_default(pixels) if self.font is None else ImageFont.truetype(self.font, pixels)
 
-    def _panels(self, pen: ImageDraw) -> None:
-        for p in self.made["panels"]:
-            (x, y), (right, bottom) = self._at(p["x"], p["y"]), self._at(p["x"] + p["w"], p["y"] + p["h"])
+    def _draw_panels(self, pen: ImageDraw) -> None:
+        for p in self.document["panels"]:
+            (x, y), (right, bottom) = self._to_pixels(p["x"], p["y"]), self._to_pixels(p["x"] + p["w"], p["y"] + p["h"])
             pen.rounded_rectangle(
                 (x, y, right, bottom), 8 * _FINE, fill=palette.SUNK, outline=palette.LINE, width=_FINE
             )
             pen.text(
                 (x + 10 * _FINE, bottom - 15 * _FINE if p["foot"] else y + 4 * _FINE),
-                text_of(p["label"], self.lang),
+                get_text(p["label"], self.lang),
                 fill=palette.INK2,
-                font=self._letters(10),
+                font=self._get_font(10),
             )
 
-    def _links(self, pen: ImageDraw, use: dict[int, float]) -> None:
-        links = self.made["links"]
+    def _draw_links(self, pen: ImageDraw, use: dict[int, float]) -> None:
+        links = self.document["links"]
         for i in sorted(range(len(links["path"])), key=lambda i: use.get(i, -1.0)):
             path = links["path"][i]
-            points = [self._at(path[q], path[q + 1]) for q in range(0, len(path), 2)]
-            wide = max(1.5, self.made["stage"]["pipe"] * sqrt(links["bandwidth"][i] / 1e9)) * self.scale
+            points = [self._to_pixels(path[q], path[q + 1]) for q in range(0, len(path), 2)]
+            wide = max(1.5, self.document["stage"]["pipe"] * sqrt(links["bandwidth"][i] / 1e9)) * self.scale
             share = use.get(i, 0.0)
             if share <= 0:
                 pen.line(points, fill=palette.IDLE, width=max(1, int(wide)), joint="curve")
                 if wide > 7 * _FINE:
                     pen.line(points, fill=palette.SUNK, width=int(wide - 3 * _FINE), joint="curve")
                 continue
-            name = palette.use(share)
+            name = palette.classify_use(share)
             pen.line(points, fill=palette.TINT[name], width=max(2, int(wide)), joint="curve")
             pen.line(points, fill=palette.USE[name], width=max(2, int(wide * sqrt(min(1.0, share)))), joint="curve")
 
-    def _upright(self, picture: Image, label: str, x: float, y: float, room: float) -> None:
+    def _draw_upright_label(self, picture: Image, label: str, x: float, y: float, room: float) -> None:
         """A label that reads upwards, in a tall box."""
         from PIL import Image, ImageDraw
 
-        font = self._letters(10)
+        font = self._get_font(10)
         wide = int(ImageDraw.Draw(picture).textlength(label, font=font)) + 4
         if wide > room:
             return
@@ -286,13 +288,13 @@ class Film:
         turned = strip.rotate(90, expand=True)
         picture.paste(turned, (int(x - turned.width / 2), int(y - turned.height / 2)))
 
-    def _devices(self, picture: Image, pen: ImageDraw, use: dict[int, float]) -> None:
-        d, links = self.made["devices"], self.made["links"]
+    def _draw_devices(self, picture: Image, pen: ImageDraw, use: dict[int, float]) -> None:
+        d, links = self.document["devices"], self.document["links"]
         live = {e for link in use for e in (links["src"][link], links["dst"][link])}
         for i in range(len(d["kind"])):
             (x, y), (right, bottom) = (
-                self._at(d["x"][i], d["y"][i]),
-                self._at(d["x"][i] + d["w"][i], d["y"][i] + d["h"][i]),
+                self._to_pixels(d["x"][i], d["y"][i]),
+                self._to_pixels(d["x"][i] + d["w"][i], d["y"][i] + d["h"][i]),
             )
             on, rank = i in live, d["endpoint"][i] >= 0
             ink = palette.INK if on else palette.EDGE
@@ -303,13 +305,13 @@ class Film:
                 outline=ink,
                 width=int(1.4 * _FINE) if on else _FINE,
             )
-            label = text_of(d["label"][i], self.lang)
+            label = get_text(d["label"][i], self.lang)
             if not label:
                 continue
             if bottom - y > 1.7 * (right - x):
-                self._upright(picture, label, (x + right) / 2, (y + bottom) / 2, bottom - y)
+                self._draw_upright_label(picture, label, (x + right) / 2, (y + bottom) / 2, bottom - y)
                 continue
-            font = self._letters(min(14.0 if rank else 9.0, (bottom - y) / _FINE * 0.6))
+            font = self._get_font(min(14.0 if rank else 9.0, (bottom - y) / _FINE * 0.6))
             fits = pen.textlength(label, font=font) <= right - x - 2 and (bottom - y) >= 8 * _FINE
             if fits:
                 pen.text(
@@ -320,19 +322,19 @@ class Film:
                     anchor="mm",
                 )
 
-    def _tokens(self, pen: ImageDraw, t: float) -> None:
+    def _draw_tokens(self, pen: ImageDraw, t: float) -> None:
         """Chunks on their way: a square adds on arrival, a circle replaces."""
         moving = np.flatnonzero((self.t0 <= t) & (t < self.t1))
-        shown = moving[:: max(1, len(moving) // _MOST_TOKENS)].tolist()
-        numbers = len(shown) <= 40
+        drawn = moving[:: max(1, len(moving) // _MOST_TOKENS)].tolist()
+        numbers = len(drawn) <= 40
         half = (9.0 if numbers else 4.0) * _FINE
-        font = self._letters(9)
-        transfers = self.made["transfers"]
-        for i in shown:
-            place = self._where(i, t)
-            if place is None:
+        font = self._get_font(9)
+        transfers = self.document["transfers"]
+        for i in drawn:
+            position = self._locate_transfer(i, t)
+            if position is None:
                 continue
-            x, y = self._at(*place)
+            x, y = self._to_pixels(*position)
             box = (x - half, y - half, x + half, y + half)
             adds = transfers["reduce"][i]
             if adds:
@@ -348,20 +350,25 @@ class Film:
                     anchor="mm",
                 )
 
-    def _words(self, pen: ImageDraw, t: float, step: int) -> None:
-        made, wide = self.made, self.size[0] * _FINE
+    def _draw_texts(self, pen: ImageDraw, t: float, step: int) -> None:
+        document, wide = self.document, self.size[0] * _FINE
         pen.text(
-            (12 * _FINE, 9 * _FINE), text_of(made["meta"]["title"], self.lang), fill=palette.INK, font=self._letters(15)
+            (12 * _FINE, 9 * _FINE),
+            get_text(document["meta"]["title"], self.lang),
+            fill=palette.INK,
+            font=self._get_font(15),
         )
         base = (self.size[1] - _FOOT) * _FINE
-        count = len(made["steps"]["t0"])
-        phase = next((text_of(p["label"], self.lang) for p in made["phases"] if p["first"] <= step <= p["last"]), "")
-        said = (
+        count = len(document["steps"]["t0"])
+        phase = next(
+            (get_text(p["label"], self.lang) for p in document["phases"] if p["first"] <= step <= p["last"]), ""
+        )
+        step_text = (
             f"step {step + 1} of {count}, {phase}" if self.lang == "en" else f"第 {step + 1} 步，共 {count} 步，{phase}"
         )
-        clock = f"{words.time(t)} / {words.time(self.time)}"
-        pen.text((12 * _FINE, base + 6 * _FINE), said if count else "", fill=palette.INK, font=self._letters(12))
-        pen.text((wide - 12 * _FINE, base + 6 * _FINE), clock, fill=palette.INK, font=self._letters(12), anchor="ra")
+        clock = f"{words.format_duration(t)} / {words.format_duration(self.time)}"
+        pen.text((12 * _FINE, base + 6 * _FINE), step_text if count else "", fill=palette.INK, font=self._get_font(12))
+        pen.text((wide - 12 * _FINE, base + 6 * _FINE), clock, fill=palette.INK, font=self._get_font(12), anchor="ra")
         y = base + 29 * _FINE
         pen.line((12 * _FINE, y, wide - 12 * _FINE, y), fill=palette.GRID, width=4 * _FINE)
         if self.time:
@@ -370,14 +377,14 @@ class Film:
             )
 
 
-def _first_hops(made: dict[str, Any]) -> Any:
-    if "hops" not in made:
+def _find_first_hops(document: dict[str, Any]) -> Any:
+    if "hops" not in document:
         return None
-    counts = np.diff(made["routes"]["start"])[made["transfers"]["route"]]
+    counts = np.diff(document["routes"]["start"])[document["transfers"]["route"]]
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _loads(name: str) -> bool:
+def _can_load_font(name: str) -> bool:
     from PIL import ImageFont
 
     try:

@@ -30,7 +30,7 @@ class PlotLine:
     y: npt.NDArray[np.float64]
 
 
-def foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
+def select_foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
     """The lines to be named, at most MOST: those that are the best at some place, who is so most often first, then the
     best where the places end. `low`: is less better?"""
     sign = 1.0 if low else -1.0
@@ -50,7 +50,7 @@ def foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
 
 def draw_lines(ax: Axes, lines: Sequence[PlotLine], low: bool, rest: str) -> dict[int, Any]:
     """Draw them; those that are named, by number. `rest` names the others, with `{count}` in it."""
-    named = foremost(lines, low)
+    named = select_foremost(lines, low)
     others = [k for k in range(len(lines)) if k not in named]
     for k in others:
         label = rest.format(count=len(others)) if k == others[0] else None
@@ -75,15 +75,15 @@ def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Any]) -> 
     To be called when scales and limits are set. Names stand outside of the Axes, so their figure must have a layout
     engine that makes room.
     """
-    ends = [(k, *end) for k in drawn if (end := _end(lines[k])) is not None]
-    high = np.array([_part(ax, x, y) for _, x, y in ends])
-    step = _GAP * _POINTS / 72 / _inches(ax)
-    for (k, x, y), at in zip(ends, _apart(high, step).tolist(), strict=True):
+    ends = [(k, *end) for k in drawn if (end := _find_end(lines[k])) is not None]
+    high = np.array([_get_height(ax, x, y) for _, x, y in ends])
+    step = _GAP * _POINTS / 72 / _get_inches(ax)
+    for (k, x, y), height in zip(ends, _spread_heights(high, step).tolist(), strict=True):
         colour = drawn[k].get_color()
         ax.annotate(
             lines[k].name,
             (x, y),
-            (1.03, at),
+            (1.03, height),
             textcoords=ax.transAxes,
             color=colour,
             fontsize=_POINTS,
@@ -100,34 +100,34 @@ def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Any]) -> 
         )
 
 
-def _end(line: PlotLine) -> tuple[float, float] | None:
+def _find_end(line: PlotLine) -> tuple[float, float] | None:
     """The last point that can be drawn."""
     drawn = np.flatnonzero(np.isfinite(line.x) & np.isfinite(line.y))
     return (float(line.x[drawn[-1]]), float(line.y[drawn[-1]])) if len(drawn) else None
 
 
-def _part(ax: Axes, x: float, y: float) -> float:
+def _get_height(ax: Axes, x: float, y: float) -> float:
     """The height of a point as a part of the Axes."""
     return float(ax.transAxes.inverted().transform(ax.transData.transform((x, y)))[1])
 
 
-def _inches(ax: Axes) -> float:
+def _get_inches(ax: Axes) -> float:
     """About how high the Axes are; a layout engine has not yet made room for the words below."""
     return float(ax.get_position().height * ax.figure.get_figheight()) * 0.95  # type: ignore[union-attr]
 
 
-def _apart(high: npt.NDArray[np.float64], step: float) -> npt.NDArray[np.float64]:
+def _spread_heights(high: npt.NDArray[np.float64], step: float) -> npt.NDArray[np.float64]:
     """The same heights, at least a step from one another, in the same order, about where they were and within the Axes
     while there is room."""
     order = np.argsort(high, kind="stable")
     groups: list[tuple[float, int]] = []  # middle and number of names that touch
-    for at in high[order].tolist():
-        groups.append((at, 1))
+    for height in high[order].tolist():
+        groups.append((height, 1))
         while len(groups) > 1 and groups[-1][0] - groups[-2][0] < step * (groups[-1][1] + groups[-2][1]) / 2 - 1e-12:
-            (one, n), (two, m) = groups.pop(), groups.pop()
-            groups.append(((one * n + two * m) / (n + m), n + m))
-    moved = [middle + step * (k - (count - 1) / 2) for middle, count in groups for k in range(count)]
-    ceiling = [1.0 - step * k for k in range(len(moved))][::-1]
-    out = np.empty(len(moved))
-    out[order] = np.minimum(moved, ceiling)
+            (upper, n), (lower, m) = groups.pop(), groups.pop()
+            groups.append(((upper * n + lower * m) / (n + m), n + m))
+    spread = [middle + step * (k - (count - 1) / 2) for middle, count in groups for k in range(count)]
+    ceiling = [1.0 - step * k for k in range(len(spread))][::-1]
+    out = np.empty(len(spread))
+    out[order] = np.minimum(spread, ceiling)
     return out

@@ -15,7 +15,7 @@ from ...errors import CollsimError, Sentence
 from ...units import format_bytes
 from ..sentences import words
 from . import palette
-from .plots import _axes, _cell, _clean, _in
+from .plots import _build_cell, _choose_text, _clean_axes, _get_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,28 +43,35 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang:
     """
     if what not in _SCALES:
         raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
-    _needs(
+    _require_columns(
         table,
         {"nbytes", "time", "predicted", "tuner", "busbw", "predicted_busbw", "tuner_busbw", "ratio"},
         "compare_run",
     )
-    ax = _axes(ax, 7.2, 4.4)
+    ax = _get_axes(ax, 7.2, 4.4)
     ours, believed = ("predicted", "tuner") if what == "time" else ("predicted_busbw", "tuner_busbw")
     line, x, scale = table.sort_values("nbytes"), np.sort(table["nbytes"].to_numpy(float)), _SCALES[what]
     y = line[ours].to_numpy() * scale
-    within = _in(lang, f"within {NEAR:g}×", f"{NEAR:g} 倍以内")
+    within = _choose_text(lang, f"within {NEAR:g}×", f"{NEAR:g} 倍以内")
     ax.fill_between(x, y / NEAR, y * NEAR, color=palette.USE["room"], alpha=0.16, linewidth=0, label=within)
     if line[believed].notna().any():
-        tuner = _in(lang, "what NCCL's tuner believes", "NCCL tuner 的估计")
+        tuner = _choose_text(lang, "what NCCL's tuner believes", "NCCL tuner 的估计")
         ax.plot(x, line[believed].to_numpy() * scale, "--", color=palette.EDGE, linewidth=1.4, label=tuner)
-    ax.plot(x, y, color=palette.USE["room"], linewidth=2.2, label=_in(lang, "predicted", "预测"))
-    ax.plot(x, line[what].to_numpy() * scale, "o", color=palette.INK, markersize=5, label=_in(lang, "measured", "实测"))
-    _size_axis(ax, lang)
+    ax.plot(x, y, color=palette.USE["room"], linewidth=2.2, label=_choose_text(lang, "predicted", "预测"))
+    ax.plot(
+        x,
+        line[what].to_numpy() * scale,
+        "o",
+        color=palette.INK,
+        markersize=5,
+        label=_choose_text(lang, "measured", "实测"),
+    )
+    _format_size_axis(ax, lang)
     ax.set_yscale("log")
-    ax.yaxis.set_major_formatter((lambda v, _: words.time(v)) if what == "time" else (lambda v, _: f"{v:g}"))
-    ax.set_ylabel(_in(lang, "time", "时间") if what == "time" else "busbw, GB/s")
+    ax.yaxis.set_major_formatter((lambda v, _: words.format_duration(v)) if what == "time" else (lambda v, _: f"{v:g}"))
+    ax.set_ylabel(_choose_text(lang, "time", "时间") if what == "time" else "busbw, GB/s")
     ax.legend(frameon=False, fontsize=8)
-    return _clean(ax, "both", lang)
+    return _clean_axes(ax, "both", lang)
 
 
 def predicted_against_measured(
@@ -75,52 +82,56 @@ def predicted_against_measured(
     if what not in _SCALES:
         raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
     ours = "predicted" if what == "time" else "predicted_busbw"
-    _needs(table, {"nbytes", what, ours, "ratio"}, "compare_runs")
-    ax = _axes(ax, 5.6, 5.2)
+    _require_columns(table, {"nbytes", what, ours, "ratio"}, "compare_runs")
+    ax = _get_axes(ax, 5.6, 5.2)
     scale = _SCALES[what]
     x, y = table[what].to_numpy() * scale, table[ours].to_numpy() * scale
     ends = np.array([min(x.min(), y.min()) / 1.5, max(x.max(), y.max()) * 1.5])
     for factor, alpha in ((FAIR, 0.10), (NEAR, 0.28)):
         inside = float(np.mean(np.abs(np.log(table["ratio"])) <= np.log(factor)))
-        label = _in(lang, f"within {factor:g}×: {words.percent(inside)}", f"{factor:g} 倍以内：{words.percent(inside)}")
+        label = _choose_text(
+            lang,
+            f"within {factor:g}×: {words.format_percent(inside)}",
+            f"{factor:g} 倍以内：{words.format_percent(inside)}",
+        )
         ax.fill_between(
             ends, ends / factor, ends * factor, color=palette.USE["room"], alpha=alpha, linewidth=0, label=label
         )
     ax.plot(ends, ends, color=palette.EDGE, linewidth=1)
-    for (low, high, en, zh), color, marker in zip(_bands(), palette.SERIES, "o^s", strict=False):
+    for (low, high, en, zh), color, marker in zip(_list_bands(), palette.SERIES, "o^s", strict=False):
         band = (table["nbytes"] >= low) & (table["nbytes"] < high)
         if band.any():
-            ax.plot(x[band], y[band], marker, color=color, markersize=4, label=_in(lang, en, zh))
+            ax.plot(x[band], y[band], marker, color=color, markersize=4, label=_choose_text(lang, en, zh))
     ax.set_xscale("log")
     ax.set_yscale("log")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter((lambda v, _: words.time(v)) if what == "time" else (lambda v, _: f"{v:g}"))
+        axis.set_major_formatter((lambda v, _: words.format_duration(v)) if what == "time" else (lambda v, _: f"{v:g}"))
     unit = "" if what == "time" else " busbw, GB/s"
     ax.set_xlim(*ends)
     ax.set_ylim(*ends)
-    ax.set_xlabel(_in(lang, f"measured{unit or ' time'}", f"实测{unit or '时间'}"))
-    ax.set_ylabel(_in(lang, f"predicted{unit or ' time'}", f"预测{unit or '时间'}"))
+    ax.set_xlabel(_choose_text(lang, f"measured{unit or ' time'}", f"实测{unit or '时间'}"))
+    ax.set_ylabel(_choose_text(lang, f"predicted{unit or ' time'}", f"预测{unit or '时间'}"))
     ax.legend(frameon=False, fontsize=8, loc="upper left")
-    return _clean(ax, "both", lang)
+    return _clean_axes(ax, "both", lang)
 
 
 def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Predicted over measured time, a row per run and a dot per size, larger for larger sizes. `table` is what
     `nccl.compare_runs` returns."""
-    _needs(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "compare_runs")
+    _require_columns(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "compare_runs")
     runs = list(dict.fromkeys(table["run"]))
     if len(runs) > _MOST_RUNS:
         raise CollsimError(
             "{runs} runs do not fit in one picture; give at most {most}", runs=len(runs), most=_MOST_RUNS
         )
-    ax = _axes(ax, 7.6, 1.3 + 0.24 * len(runs))
+    ax = _get_axes(ax, 7.6, 1.3 + 0.24 * len(runs))
     ax.axvspan(1 / FAIR, FAIR, color=palette.USE["room"], alpha=0.10, linewidth=0)
     ax.axvspan(1 / NEAR, NEAR, color=palette.USE["room"], alpha=0.16, linewidth=0)
     ax.axvline(1, color=palette.EDGE, linewidth=1)
     titles = []
     for row, run in enumerate(runs):
         part = table[table["run"] == run]
-        titles.append(_in(lang, part["title"].iloc[0], part["title_zh"].iloc[0]))
+        titles.append(_choose_text(lang, part["title"].iloc[0], part["title_zh"].iloc[0]))
         grown = 6 + 2.4 * np.clip(np.log2(part["nbytes"].to_numpy(float)) - 6, 0, 26)
         ax.scatter(part["ratio"], np.full(len(part), row), s=grown, color=palette.INK, alpha=0.45, linewidths=0)
         large = part[part["nbytes"] >= 2**24]["ratio"]
@@ -136,8 +147,8 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> 
     ax.set_xticks(ticks, [f"{t:g}×" for t in ticks])
     ax.minorticks_off()
     en = "predicted ÷ measured time\nbar: median from 16 MiB on; larger dots: larger sizes"
-    ax.set_xlabel(_in(lang, en, "预测时间 ÷ 实测时间\n竖线：16 MiB 以上的中位数；点越大，数据量越大"))
-    return _clean(ax, "x", lang)
+    ax.set_xlabel(_choose_text(lang, en, "预测时间 ÷ 实测时间\n竖线：16 MiB 以上的中位数；点越大，数据量越大"))
+    return _clean_axes(ax, "x", lang)
 
 
 def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
@@ -145,15 +156,15 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
 
     `table` is what `nccl.predict_choices` returns.
     """
-    _needs(table, {"nodes", "nbytes", "algorithm", "protocol"}, "predict_choices")
-    ax = _axes(ax, 8.6, 1.6 + 0.46 * table["nodes"].nunique())
+    _require_columns(table, {"nodes", "nbytes", "algorithm", "protocol"}, "predict_choices")
+    ax = _get_axes(ax, 8.6, 1.6 + 0.46 * table["nodes"].nunique())
     sizes, nodes = sorted(table["nbytes"].unique()), sorted(table["nodes"].unique())
-    there = set(table["algorithm"])
-    names = [*(name for name in _HUES if name in there), *sorted(there - set(_HUES))]
+    present = set(table["algorithm"])
+    names = [*(name for name in _HUES if name in present), *sorted(present - set(_HUES))]
     hues = {name: _HUES.get(name, palette.SERIES[5]) for name in names}
     for row in table.to_dict("records"):
         x, y = sizes.index(row["nbytes"]), nodes.index(row["nodes"])
-        ax.add_patch(_cell(x, y, hues[row["algorithm"]]))
+        ax.add_patch(_build_cell(x, y, hues[row["algorithm"]]))
         ax.text(
             x, y, f"{row['algorithm']}\n{row['protocol']}", ha="center", va="center", color=palette.CARD, fontsize=7.5
         )
@@ -164,19 +175,19 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
     every = max(1, -(-len(sizes) // 12))
     ax.set_xticks(range(0, len(sizes), every), [format_bytes(int(s)) for s in sizes[::every]])
     ax.set_yticks(range(len(nodes)), [str(n) for n in nodes])
-    ax.set_xlabel(_in(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
-    ax.set_ylabel(_in(lang, "nodes", "节点数"))
+    ax.set_xlabel(_choose_text(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_ylabel(_choose_text(lang, "nodes", "节点数"))
     ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
-    _clean(ax, "both", lang)
+    _clean_axes(ax, "both", lang)
     ax.grid(visible=False)
     return ax
 
 
-def crossover(found: Crossover, ax: Axes | None = None, lang: str = "en") -> Axes:
+def crossover(result: Crossover, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Ring and tree over size, and the size from which on the ring is faster. `found` is what
     `nccl.compare_ring_and_tree` returns."""
-    ax = _axes(ax, 7.2, 4.4)
-    table = found.table
+    ax = _get_axes(ax, 7.2, 4.4)
+    table = result.table
     x = table["nbytes"].to_numpy(float)
     for name, color, marker in (("ring", palette.USE["room"], "o"), ("tree", palette.DONE, "s")):
         ax.plot(
@@ -186,36 +197,45 @@ def crossover(found: Crossover, ax: Axes | None = None, lang: str = "en") -> Axe
             marker=marker,
             markersize=4,
             linewidth=2,
-            label=_in(lang, f"{name}, predicted", f"{name}，预测"),
+            label=_choose_text(lang, f"{name}, predicted", f"{name}，预测"),
         )
-        believed = _in(lang, f"{name}, NCCL's tuner", f"{name}，NCCL tuner")
+        believed = _choose_text(lang, f"{name}, NCCL's tuner", f"{name}，NCCL tuner")
         ax.plot(x, table[f"{name}_tuner"], "--", color=color, linewidth=1.2, alpha=0.8, label=believed)
-    _size_axis(ax, lang)
+    _format_size_axis(ax, lang)
     ax.set_yscale("log")
-    ax.yaxis.set_major_formatter(lambda v, _: words.time(v))
-    ax.set_ylabel(_in(lang, "time", "时间"))
-    who = (_in(lang, "predicted", "预测"), _in(lang, "NCCL's tuner", "NCCL tuner"))
+    ax.yaxis.set_major_formatter(lambda v, _: words.format_duration(v))
+    ax.set_ylabel(_choose_text(lang, "time", "时间"))
+    who = (_choose_text(lang, "predicted", "预测"), _choose_text(lang, "NCCL's tuner", "NCCL tuner"))
     lines = []
-    for at, style, by, column in ((found.crossing, "-", who[0], ""), (found.tuner_crossing, "--", who[1], "_tuner")):
-        if at is not None:
-            ax.axvline(at, color=palette.INK, linewidth=1.2, linestyle=style)
-            size = format_bytes(_rounded(at))
-            lines.append(_in(lang, f"{by}: the ring is ahead from {size} on", f"{by}：从 {size} 起 ring 更快"))
+    for crossing, style, source, column in (
+        (result.crossing, "-", who[0], ""),
+        (result.tuner_crossing, "--", who[1], "_tuner"),
+    ):
+        if crossing is not None:
+            ax.axvline(crossing, color=palette.INK, linewidth=1.2, linestyle=style)
+            size = format_bytes(_round_bytes(crossing))
+            lines.append(
+                _choose_text(lang, f"{source}: the ring is ahead from {size} on", f"{source}：从 {size} 起 ring 更快")
+            )
         else:
             last = table.iloc[-1]
             if last[f"ring{column}"] <= last[f"tree{column}"]:
-                lines.append(_in(lang, f"{by}: the ring is ahead at every size", f"{by}：ring 始终更快"))
+                lines.append(
+                    _choose_text(lang, f"{source}: the ring is ahead at every size", f"{source}：ring 始终更快")
+                )
             else:
-                lines.append(_in(lang, f"{by}: the ring never overtakes the tree", f"{by}：ring 没有反超 tree"))
+                lines.append(
+                    _choose_text(lang, f"{source}: the ring never overtakes the tree", f"{source}：ring 没有反超 tree")
+                )
     ax.set_title("\n".join(lines), fontsize=10, loc="left")
     ax.legend(frameon=False, fontsize=8)
-    return _clean(ax, "both", lang)
+    return _clean_axes(ax, "both", lang)
 
 
 # ---- parts
 
 
-def _needs(table: Any, columns: set[str], maker: str) -> None:
+def _require_columns(table: Any, columns: set[str], maker: str) -> None:
     missing, what = columns - set(getattr(table, "columns", ())), Sentence("the table has no row")
     if missing:
         what = Sentence("the table has no column {missing}", missing=", ".join(sorted(missing)))
@@ -223,20 +243,20 @@ def _needs(table: Any, columns: set[str], maker: str) -> None:
         raise CollsimError("{what}; give what collsim.nccl.{maker}(...) returns", what=what, maker=maker)
 
 
-def _size_axis(ax: Axes, lang: str) -> None:
+def _format_size_axis(ax: Axes, lang: str) -> None:
     ax.set_xscale("log", base=2)
     ax.xaxis.set_major_formatter(lambda value, _: format_bytes(round(value)) if value >= 1 else "")
-    ax.set_xlabel(_in(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_xlabel(_choose_text(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
 
 
-def _rounded(nbytes: float) -> int:
+def _round_bytes(nbytes: float) -> int:
     """Two significant digits in binary units: a crossing is no more exact than that."""
     unit = 1024 ** max(0, int(np.log2(max(nbytes, 1)) // 10))
     whole: int = round(float(f"{nbytes / unit:.2g}") * unit)
     return whole
 
 
-def _bands() -> tuple[tuple[int, int, str, str], ...]:
+def _list_bands() -> tuple[tuple[int, int, str, str], ...]:
     return (
         (2**24, 2**62, "16 MiB and more", "16 MiB 及以上"),
         (2**16, 2**24, "64 KiB to 16 MiB", "64 KiB 至 16 MiB"),

@@ -17,14 +17,14 @@ from ...analysis.standing import counted, in_order
 from ...errors import CollsimError
 from ...markup import bind_units
 from ...units import format_bytes
-from ..layout.shapes import layout
+from ..layout.shapes import lay_out
 from ..sentences import words
-from ..timeline.inside import drawn
-from ..timeline.rows import rows
+from ..timeline.inside import build_drawing
+from ..timeline.rows import build_rows
 from . import palette
-from .figure import own_figure, shown
+from .figure import create_figure, show_in_notebook
 from .lines import PlotLine, draw_lines, name_ends
-from .still import fonts, language
+from .still import choose_language, find_fonts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,25 +61,25 @@ def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en"
     Of many lines the six foremost (the fastest at some size, then at the largest) have a colour and their name, the
     rest are grey. Names stand at the ends of the lines; in `ax` of a figure without a layout engine, in a legend.
     """
-    return _over_size(frame, "time", _in(lang, "time", "时间"), ax, lang, logarithmic=True)
+    return _plot_over_size(frame, "time", _choose_text(lang, "time", "时间"), ax, lang, logarithmic=True)
 
 
 def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Bus bandwidth (nccl-tests) against message size, a line per algorithm and topology; of many the six foremost are
     named, as in `time_over_size`."""
-    return _over_size(frame, "busbw", "busbw, GB/s", ax, lang, logarithmic=False)
+    return _plot_over_size(frame, "busbw", "busbw, GB/s", ax, lang, logarithmic=False)
 
 
 def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     """A bar per link in use, the busiest on top: the part of the run in which it could not have carried more, and its
     bytes."""
-    ax = _axes(ax, 7.2, 4.2)
+    ax = _get_axes(ax, 7.2, 4.2)
     used = np.flatnonzero(trace.link_bytes > 0)
     share = trace.link_busy / trace.spent if trace.spent else trace.link_busy * 0
     order = used[np.argsort(-share[used], kind="stable")][:_MOST_BARS]
     names, links = trace.topology.devices.name, trace.topology.links
     y = np.arange(len(order))
-    ax.barh(y, 100 * share[order], color=[palette.USE[palette.use(s)] for s in share[order]], height=0.72)
+    ax.barh(y, 100 * share[order], color=[palette.USE[palette.classify_use(s)] for s in share[order]], height=0.72)
     ax.set_yticks(y, [f"{names[links.src[i]]} → {names[links.dst[i]]}" for i in order], fontsize=8)
     for row, link in enumerate(order):
         ax.text(101, row, format_bytes(int(trace.link_bytes[link])), va="center", fontsize=8, color=palette.INK2)
@@ -87,7 +87,7 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     ax.set_xlim(0, 116)
     ax.set_xticks(range(0, 101, 20))
     ax.set_xlabel(
-        _in(
+        _choose_text(
             lang,
             "busy, % of the run (bytes ÷ bandwidth ÷ time, one direction)",
             "忙碌时间占全程的百分比（字节 ÷ 带宽 ÷ 时间，单向）",
@@ -95,43 +95,45 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     )
     more = ""
     if left_out := len(used) - len(order):
-        top = words.percent(float(share[order[-1]]))
-        more = "\n" + _in(lang, f"{left_out} more links, none above {top}", f"另外 {left_out} 条链路，都不超过 {top}")
-    ax.set_title(_title(trace, lang) + more, fontsize=10, loc="left")
-    return _clean(ax, "x", lang)
+        top = words.format_percent(float(share[order[-1]]))
+        more = "\n" + _choose_text(
+            lang, f"{left_out} more links, none above {top}", f"另外 {left_out} 条链路，都不超过 {top}"
+        )
+    ax.set_title(_build_title(trace, lang) + more, fontsize=10, loc="left")
+    return _clean_axes(ax, "x", lang)
 
 
 def volume_over_time(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Bytes that have crossed each class of links so far (one link of it), against time."""
-    ax = _axes(ax, 7.2, 4.2)
-    unit, factor = _time_unit(trace.time)
-    made = drawn(layout(trace.topology, trace.link_bytes), trace, inside=True)
-    for number, row in enumerate(rows(trace, made)):
+    ax = _get_axes(ax, 7.2, 4.2)
+    unit, factor = _choose_time_unit(trace.time)
+    drawing = build_drawing(lay_out(trace.topology, trace.link_bytes), trace, inside=True)
+    for number, row in enumerate(build_rows(trace, drawing)):
         label = f"{row['label'][lang]} ({row['note'][lang]})" if row["note"][lang] else row["label"][lang]
-        at, carried = _carried(trace, np.flatnonzero(np.isin(made.link_of, row["links"])))
+        seconds, carried = _sum_carried_bytes(trace, np.flatnonzero(np.isin(drawing.link_of, row["links"])))
         ax.plot(
-            at * factor,
+            seconds * factor,
             carried / 2**20,
             label=label,
             color=palette.SERIES[number % len(palette.SERIES)],
             linewidth=2.4 if row["hot"] else 1.6,
             linestyle=_DASHES[number % len(_DASHES)],
         )
-    ax.set_xlabel(_in(lang, f"time, {unit}", f"时间，{unit}"))
-    ax.set_ylabel(_in(lang, "bytes so far, busiest link of a class, MiB", "已传字节（每类中最忙的链路），MiB"))
+    ax.set_xlabel(_choose_text(lang, f"time, {unit}", f"时间，{unit}"))
+    ax.set_ylabel(_choose_text(lang, "bytes so far, busiest link of a class, MiB", "已传字节（每类中最忙的链路），MiB"))
     ax.set_ylim(bottom=0)
     ax.set_xlim(0, max(trace.time * factor, 1e-12))
-    ax.set_title(_title(trace, lang), fontsize=10, loc="left")
+    ax.set_title(_build_title(trace, lang), fontsize=10, loc="left")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize=8)
-    return _clean(ax, "y", lang)
+    return _clean_axes(ax, "y", lang)
 
 
 def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     """When each rank sends: a lane per endpoint; reduces in blue, copies in green."""
-    ax = _axes(ax, 8.0, 4.2)
+    ax = _get_axes(ax, 8.0, 4.2)
     s, t = trace.schedule, trace.schedule.transfers
-    unit, factor = _time_unit(trace.time)
+    unit, factor = _choose_time_unit(trace.time)
     if len(t) > _MOST_MARKS:
         raise CollsimError(
             "{label} has {transfers:,} transfers; a Gantt chart of more than {most:,} is a black wall. "
@@ -142,44 +144,48 @@ def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
         )
     lanes = min(s.endpoints, _MOST_LANES)
     for adds, color, name in ((True, palette.USE["room"], "reduce"), (False, palette.DONE, "copy")):
-        mine = (t["reduce"] == adds) & (t["src"] < lanes)
-        start, length = trace.start[mine] * factor, (trace.finish - trace.start)[mine] * factor
+        is_member = (t["reduce"] == adds) & (t["src"] < lanes)
+        start, length = trace.start[is_member] * factor, (trace.finish - trace.start)[is_member] * factor
         ax.barh(
-            t["src"][mine],
+            t["src"][is_member],
             length,
             left=start,
             height=0.7,
             color=color,
             edgecolor=palette.CARD,
             linewidth=0.5,
-            label=name if mine.any() else None,
+            label=name if is_member.any() else None,
         )
     names = [f"rank {e}" if e < s.ranks else f"helper {e - s.ranks}" for e in range(lanes)]
     every = max(1, lanes // 24)
     ax.set_yticks(range(0, lanes, every), names[::every], fontsize=8)
     ax.set_ylim(lanes - 0.4, -0.6)
     hidden = s.endpoints - lanes
-    more = _in(lang, f"; {hidden} more endpoints not shown", f"；另有 {hidden} 个 endpoint 未显示") if hidden else ""
-    ax.set_xlabel(_in(lang, f"time, {unit}", f"时间，{unit}") + more)
-    ax.set_title(_title(trace, lang, (": who sends when", "：谁在何时发送")), fontsize=10, loc="left")
+    more = (
+        _choose_text(lang, f"; {hidden} more endpoints not shown", f"；另有 {hidden} 个 endpoint 未显示")
+        if hidden
+        else ""
+    )
+    ax.set_xlabel(_choose_text(lang, f"time, {unit}", f"时间，{unit}") + more)
+    ax.set_title(_build_title(trace, lang, (": who sends when", "：谁在何时发送")), fontsize=10, loc="left")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper right", bbox_to_anchor=(1, -0.06))
-    return _clean(ax, "x", lang)
+    return _clean_axes(ax, "x", lang)
 
 
 def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """The fastest algorithm over size and number of ranks: a cell each, coloured and numbered. `frame` is what `sweep`
     returns for one collective."""
-    _require(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
+    _require_columns(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
     _require_one_collective(frame)
-    ax = _axes(ax, 7.6, 3.8)
+    ax = _get_axes(ax, 7.6, 3.8)
     best = (
         in_order(frame[frame["time"].notna()], "time", "algorithm").groupby(["ranks", "nbytes"], as_index=False).first()
     )
     sizes, ranks, names = (sorted(best[c].unique()) for c in ("nbytes", "ranks", "algorithm"))
     for row in best.to_dict("records"):
         x, y, number = sizes.index(row["nbytes"]), ranks.index(row["ranks"]), names.index(row["algorithm"])
-        ax.add_patch(_cell(x, y, palette.SERIES[number % len(palette.SERIES)]))
+        ax.add_patch(_build_cell(x, y, palette.SERIES[number % len(palette.SERIES)]))
         ax.text(x, y, str(number + 1), ha="center", va="center", color=palette.CARD, fontsize=9, fontweight="bold")
     for number, name in enumerate(names):
         ax.plot([], [], "s", color=palette.SERIES[number % len(palette.SERIES)], label=f"{number + 1} {name}")
@@ -188,20 +194,20 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
     every = max(1, math.ceil(len(sizes) / 6))
     ax.set_xticks(range(0, len(sizes), every), [format_bytes(s) for s in sizes[::every]])
     ax.set_yticks(range(len(ranks)), [str(r) for r in ranks])
-    ax.set_xlabel(_in(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
-    ax.set_ylabel(_in(lang, "ranks", "rank 数"))
-    ax.set_title(_in(lang, "The fastest algorithm", "最快的算法"), fontsize=10, loc="left")
+    ax.set_xlabel(_choose_text(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_ylabel(_choose_text(lang, "ranks", "rank 数"))
+    ax.set_title(_choose_text(lang, "The fastest algorithm", "最快的算法"), fontsize=10, loc="left")
     if names:
         ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
-    _clean(ax, "both", lang)
+    _clean_axes(ax, "both", lang)
     ax.grid(visible=False)
     return ax
 
 
 def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """What doubling each link would save, the largest on top. `frame` is what `sensitivity` returns."""
-    _require(frame, {"what", "name", "doubled"}, "sensitivity")
-    ax = _axes(ax, 7.2, 0.9 + 0.34 * min(len(frame), _MOST_BARS))
+    _require_columns(frame, {"what", "name", "doubled"}, "sensitivity")
+    ax = _get_axes(ax, 7.2, 0.9 + 0.34 * min(len(frame), _MOST_BARS))
     top = frame.sort_values("doubled", ascending=False, kind="stable").head(_MOST_BARS)
     y = np.arange(len(top))
     colors = [palette.USE["full"] if what == "kind" else palette.USE["room"] for what in top["what"]]
@@ -213,16 +219,23 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Ax
         hatch=["" if what == "kind" else "//" for what in top["what"]],
         edgecolor=palette.CARD,
     )
-    all_of = _in(lang, "all {}", "全部 {}")
+    all_of = _choose_text(lang, "all {}", "全部 {}")
     ax.set_yticks(
         y, [all_of.format(n) if w == "kind" else n for w, n in zip(top["what"], top["name"], strict=True)], fontsize=8
     )
     for row, saved in enumerate(top["doubled"]):
-        ax.text(max(100 * saved, 0) + 1, row, words.percent(float(saved)), va="center", fontsize=8, color=palette.INK2)
+        ax.text(
+            max(100 * saved, 0) + 1,
+            row,
+            words.format_percent(float(saved)),
+            va="center",
+            fontsize=8,
+            color=palette.INK2,
+        )
     ax.invert_yaxis()
     ax.set_xlim(0, max(10.0, 115 * float(top["doubled"].max()) if len(top) else 10.0))
-    ax.set_xlabel(_in(lang, "time saved by twice the bandwidth, %", "带宽加倍可节省的时间，%"))
-    return _clean(ax, "x", lang)
+    ax.set_xlabel(_choose_text(lang, "time saved by twice the bandwidth, %", "带宽加倍可节省的时间，%"))
+    return _clean_axes(ax, "x", lang)
 
 
 def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
@@ -231,17 +244,17 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
 
     `frame` is `best(...).tried`, or a sweep over `chunks`.
     """
-    _require(frame, {"algorithm", "options", "time"}, "best")
+    _require_columns(frame, {"algorithm", "options", "time"}, "best")
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    ax = _axes(ax, 7.2, 4.2)
+    ax = _get_axes(ax, 7.2, 4.2)
     chunked = frame[frame["options"].map(lambda o: "chunks" in o) & frame["time"].notna()]
     chunked = chunked.assign(chunks=chunked["options"].map(lambda o: o["chunks"])).sort_values("chunks")
     for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
         low = min(part.to_dict("records"), key=lambda row: counted(row["time"]))
         color, label = (
             palette.SERIES[number % len(palette.SERIES)],
-            f"{name}, {low['chunks']}: {words.time(low['time'])}",
+            f"{name}, {low['chunks']}: {words.format_duration(low['time'])}",
         )
         ax.plot(
             part["chunks"],
@@ -257,43 +270,43 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     ax.set_yscale("log")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.2, 1.5, 2, 3, 5, 7)))  # the curve rarely spans a power of ten
-    ax.yaxis.set_major_formatter(lambda value, _: words.time(value))
+    ax.yaxis.set_major_formatter(lambda value, _: words.format_duration(value))
     ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.set_xlabel(_in(lang, "chunks", "chunk 数"))
-    ax.set_ylabel(_in(lang, "time", "时间"))
+    ax.set_xlabel(_choose_text(lang, "chunks", "chunk 数"))
+    ax.set_ylabel(_choose_text(lang, "time", "时间"))
     if len(chunked):
         ax.legend(frameon=False, fontsize=8)
-    return _clean(ax, "both", lang)
+    return _clean_axes(ax, "both", lang)
 
 
 def differences(comparison: Comparison, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Bytes over every kind of link in two runs, and the times. `comparison` is what `compare` returns."""
-    ax = _axes(ax, 7.2, 3.6)
+    ax = _get_axes(ax, 7.2, 3.6)
     kinds = comparison.kinds
     y = np.arange(len(kinds))
     for shift, column, color, hatch, trace in (
         (-0.19, "bytes_a", palette.EDGE, "", comparison.a),
         (0.19, "bytes_b", palette.USE["room"], "//", comparison.b),
     ):
-        label = f"{trace.schedule.label}, {trace.topology.name}: {words.time(trace.time)}"
+        label = f"{trace.schedule.label}, {trace.topology.name}: {words.format_duration(trace.time)}"
         ax.barh(
             y + shift, kinds[column] / 2**20, height=0.36, color=color, hatch=hatch, edgecolor=palette.CARD, label=label
         )
     ax.set_yticks(y, list(kinds.index))
     ax.invert_yaxis()
-    ax.set_xlabel(_in(lang, "bytes over all links of a kind, MiB", "每类链路的总字节，MiB"))
+    ax.set_xlabel(_choose_text(lang, "bytes over all links of a kind, MiB", "每类链路的总字节，MiB"))
     ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1))
-    return _clean(ax, "x", lang)
+    return _clean_axes(ax, "x", lang)
 
 
 # ---- parts
 
 
-def _require(frame: pd.DataFrame, columns: set[str], maker: str) -> None:
+def _require_columns(frame: pd.DataFrame, columns: set[str], maker: str) -> None:
     missing = columns - set(frame.columns)
     if missing:
-        why = "the table has no column {missing}; give what collsim.{maker}(...) returns"
-        raise CollsimError(why, missing=", ".join(sorted(missing)), maker=maker)
+        message = "the table has no column {missing}; give what collsim.{maker}(...) returns"
+        raise CollsimError(message, missing=", ".join(sorted(missing)), maker=maker)
 
 
 def _require_one_collective(frame: pd.DataFrame) -> None:
@@ -303,32 +316,32 @@ def _require_one_collective(frame: pd.DataFrame) -> None:
         raise CollsimError(message, collectives=", ".join(names))
 
 
-def _cell(x: int, y: int, color: str) -> Rectangle:
+def _build_cell(x: int, y: int, color: str) -> Rectangle:
     from matplotlib.patches import Rectangle
 
     return Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=color, edgecolor=palette.CARD, linewidth=1.5)
 
 
-def _axes(ax: Axes | None, wide: float, tall: float) -> Axes:
+def _get_axes(ax: Axes | None, wide: float, tall: float) -> Axes:
     """The axes given, or those of a figure of their own (never pyplot's)."""
     if ax is not None:
         return ax
-    figure = shown(own_figure(wide, tall, layout="constrained"), _DPI)
-    made: Axes = shown(figure.add_subplot(), _DPI)
-    return made
+    figure = show_in_notebook(create_figure(wide, tall, layout="constrained"), _DPI)
+    created: Axes = show_in_notebook(figure.add_subplot(), _DPI)
+    return created
 
 
-def _in(lang: str, en: str, zh: str) -> str:
+def _choose_text(lang: str, en: str, zh: str) -> str:
     """The text in the language that was asked for (in English where no font has the characters)."""
-    return zh if lang == "zh" and language(lang) == "zh" else en
+    return zh if lang == "zh" and choose_language(lang) == "zh" else en
 
 
-def _clean(ax: Axes, grid: Literal["both", "x", "y"], lang: str) -> Axes:
+def _clean_axes(ax: Axes, grid: Literal["both", "x", "y"], lang: str) -> Axes:
     if lang == "zh":
         from matplotlib.text import Text
 
         for text in ax.findobj(Text):
-            text.set_fontfamily(fonts(lang))  # type: ignore[attr-defined]
+            text.set_fontfamily(find_fonts(lang))  # type: ignore[attr-defined]
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -339,15 +352,17 @@ def _clean(ax: Axes, grid: Literal["both", "x", "y"], lang: str) -> Axes:
     return ax
 
 
-def _title(trace: Trace, lang: str, more: tuple[str, str] = ("", "")) -> str:
+def _build_title(trace: Trace, lang: str, more: tuple[str, str] = ("", "")) -> str:
     """What ran where, in as many lines as it needs."""
     what, where = trace.schedule.label, trace.topology.name
-    size, took = format_bytes(trace.nbytes), words.time(trace.time)
-    said = _in(lang, f"{what} on {where}, {size}: {took}{more[0]}", f"{what}，{where}，{size}：{took}{more[1]}")
-    return textwrap.fill(bind_units(said), _LONGEST_LINE)
+    size, took = format_bytes(trace.nbytes), words.format_duration(trace.time)
+    title = _choose_text(
+        lang, f"{what} on {where}, {size}: {took}{more[0]}", f"{what}，{where}，{size}：{took}{more[1]}"
+    )
+    return textwrap.fill(bind_units(title), _LONGEST_LINE)
 
 
-def _time_unit(seconds: float) -> tuple[str, float]:
+def _choose_time_unit(seconds: float) -> tuple[str, float]:
     """Unit of an axis, and how many of it are in a second."""
     return next(
         ((unit, factor) for unit, factor, least in (("s", 1.0, 1.0), ("ms", 1e3, 1e-3)) if seconds >= least),
@@ -355,7 +370,7 @@ def _time_unit(seconds: float) -> tuple[str, float]:
     )
 
 
-def _carried(trace: Trace, links: npt.NDArray[np.int64]) -> tuple[Any, Any]:
+def _sum_carried_bytes(trace: Trace, links: npt.NDArray[np.int64]) -> tuple[Any, Any]:
     """(seconds, bytes so far) of the busiest of some links: the integral of its rate."""
     link = int(links[np.argmax(trace.link_bytes[links])])
     usage = trace.usage(link)
@@ -363,42 +378,44 @@ def _carried(trace: Trace, links: npt.NDArray[np.int64]) -> tuple[Any, Any]:
     return np.concatenate([[0.0], usage.time, [trace.time]]), np.concatenate([[0.0], so_far, so_far[-1:]])
 
 
-def _over_size(frame: pd.DataFrame, column: str, label: str, ax: Axes | None, lang: str, *, logarithmic: bool) -> Axes:
-    _require(frame, {"nbytes", "algorithm", column}, "sweep")
-    ax = _axes(ax, 7.2, 4.4)
+def _plot_over_size(
+    frame: pd.DataFrame, column: str, label: str, ax: Axes | None, lang: str, *, logarithmic: bool
+) -> Axes:
+    _require_columns(frame, {"nbytes", "algorithm", column}, "sweep")
+    ax = _get_axes(ax, 7.2, 4.4)
     good = frame[frame[column].notna() & (frame["nbytes"] > 0)]
     by = ["algorithm"] + (["topology"] if "topology" in good.columns and good["topology"].nunique() > 1 else [])
-    lines = _lines_of(good, by, column, 1e-9 if column == "busbw" else 1.0)
-    drawn = draw_lines(ax, lines, logarithmic, _in(lang, "{count} more", "另外 {count} 条"))
+    lines = _build_lines(good, by, column, 1e-9 if column == "busbw" else 1.0)
+    drawn = draw_lines(ax, lines, logarithmic, _choose_text(lang, "{count} more", "另外 {count} 条"))
     ax.set_xscale("log", base=2)
     if logarithmic:
         ax.set_yscale("log")
-        ax.yaxis.set_major_formatter(lambda value, _: words.time(value))
+        ax.yaxis.set_major_formatter(lambda value, _: words.format_duration(value))
     else:
         ax.set_ylim(bottom=0)
     ax.xaxis.set_major_formatter(lambda value, _: format_bytes(round(value)) if value >= 1 else "")
-    ax.set_xlabel(_in(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
+    ax.set_xlabel(_choose_text(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
     ax.set_ylabel(label)
     if ax.get_figure(root=True).get_layout_engine() is not None:  # type: ignore[union-attr]
         name_ends(ax, lines, drawn)
-        _say_the_rest(ax)
+        _count_grey_lines(ax)
     elif lines:
         ax.legend(frameon=False, fontsize=8)
-    return _clean(ax, "both", lang)
+    return _clean_axes(ax, "both", lang)
 
 
-def _say_the_rest(ax: Axes) -> None:
+def _count_grey_lines(ax: Axes) -> None:
     """How many lines are grey, in a legend of its own."""
     grey = [line for line in ax.lines if line.get_color() == palette.IDLE and str(line.get_label())[:1] != "_"]
     if grey:
         ax.legend(handles=grey, frameon=False, fontsize=8, loc="upper left")
 
 
-def _lines_of(good: pd.DataFrame, by: list[str], column: str, factor: float) -> list[PlotLine]:
+def _build_lines(good: pd.DataFrame, by: list[str], column: str, factor: float) -> list[PlotLine]:
     """A line for each algorithm, and topology where there are several."""
-    found = []
+    lines = []
     for name, part in good.groupby(by, sort=False):
         line = part.sort_values("nbytes")
-        said = ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
-        found.append(PlotLine(said, line["nbytes"].to_numpy(float), line[column].to_numpy(float) * factor))
-    return found
+        label = ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+        lines.append(PlotLine(label, line["nbytes"].to_numpy(float), line[column].to_numpy(float) * factor))
+    return lines

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..layout.geometry import Box
 from ..sentences import words
-from ..timeline.document import timeline
+from ..timeline.document import build_timeline
 from . import palette
 
 if TYPE_CHECKING:
@@ -40,23 +40,23 @@ _HEAD = 64.0
 _LETTER = 1.25  # points of a font whose letters are a pixel wide on average
 
 
-def fonts(lang: str = "en") -> list[str]:
+def find_fonts(lang: str = "en") -> list[str]:
     """Families that are installed, for a text in this language."""
-    have = _families()
+    have = _list_families()
     if lang == "zh" and not have & set(CHINESE):
-        _look_again()
-        have = _families()
+        _register_new_fonts()
+        have = _list_families()
     return [name for name in (LATIN + CHINESE if lang == "zh" else LATIN) if name in have] or ["DejaVu Sans"]
 
 
-def _families() -> set[str]:
+def _list_families() -> set[str]:
     from matplotlib import font_manager
 
     return {font.name for font in font_manager.fontManager.ttflist}
 
 
 @cache
-def _look_again() -> None:
+def _register_new_fonts() -> None:
     """Fonts that were installed after matplotlib wrote its list of them, which it does once."""
     from matplotlib import font_manager
 
@@ -67,9 +67,9 @@ def _look_again() -> None:
                 font_manager.fontManager.addfont(path)
 
 
-def language(lang: str) -> str:
+def choose_language(lang: str) -> str:
     """The language in which labels can be written here: English where no font has the characters, and says so."""
-    if lang == "zh" and not any(name in CHINESE for name in fonts("zh")):
+    if lang == "zh" and not any(name in CHINESE for name in find_fonts("zh")):
         warnings.warn(
             "no Chinese font is installed (for example Noto Sans CJK SC); the picture is labelled in English",
             stacklevel=3,
@@ -78,96 +78,108 @@ def language(lang: str) -> str:
     return lang
 
 
-def machine_picture(trace: Trace, path: Path, lang: str = "en", dpi: int = 144) -> None:
+def write_machine_picture(trace: Trace, path: Path, lang: str = "en", dpi: int = 144) -> None:
     """Write the picture as PNG or SVG by the path's suffix; text in an SVG stays text."""
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "collsim"}):
-        figure = machine_figure(trace, lang)
+        figure = draw_machine_figure(trace, lang)
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": "collsim"}
         figure.savefig(path, format=path.suffix[1:].lower(), dpi=dpi, metadata=metadata)
 
 
-def machine_figure(trace: Trace, lang: str = "en") -> Figure:
+def draw_machine_figure(trace: Trace, lang: str = "en") -> Figure:
     """The machine with its title, figures and the table of links that are alike, as a matplotlib Figure."""
     from matplotlib.figure import Figure
 
-    lang = language(lang)
-    made = timeline(trace, inside=False)
-    family = fonts(lang)
-    wide, tall = max(640.0, made["stage"]["w"]), made["stage"]["h"]
-    lines = len(made["rows"])
+    lang = choose_language(lang)
+    document = build_timeline(trace, inside=False)
+    family = find_fonts(lang)
+    wide, tall = max(640.0, document["stage"]["w"]), document["stage"]["h"]
+    lines = len(document["rows"])
     height = _HEAD + tall + 14 + _ROW * (lines + 1) * bool(lines) + 12
     figure = Figure(figsize=(wide / 100, height / 100), facecolor=palette.CARD)
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set_xlim(0, wide)
     ax.set_ylim(height, 0)
     ax.axis("off")
-    left = (wide - made["stage"]["w"]) / 2
-    _head(ax, made, lang, family, wide)
-    _stage(ax, made, lang, family, left, _HEAD)
-    _table(ax, made, lang, family, _HEAD + tall + 14, wide)
+    left = (wide - document["stage"]["w"]) / 2
+    _draw_head(ax, document, lang, family, wide)
+    _draw_stage(ax, document, lang, family, left, _HEAD)
+    _draw_table(ax, document, lang, family, _HEAD + tall + 14, wide)
     return figure
 
 
-def text_of(value: Any, lang: str) -> str:
+def get_text(value: Any, lang: str) -> str:
     """A text of the timeline in one language; plain strings are the same in both."""
     return str(value.get(lang, value.get("en", ""))) if isinstance(value, dict) else str(value)
 
 
-def _head(ax: Axes, made: dict[str, Any], lang: str, family: list[str], wide: float) -> None:
-    figures = made["figures"]
+def _draw_head(ax: Axes, document: dict[str, Any], lang: str, family: list[str], wide: float) -> None:
+    figures = document["figures"]
     ax.text(
-        16, 26, text_of(made["meta"]["title"], lang), fontsize=12, fontweight="bold", family=family, color=palette.INK
+        16,
+        26,
+        get_text(document["meta"]["title"], lang),
+        fontsize=12,
+        fontweight="bold",
+        family=family,
+        color=palette.INK,
     )
     parts = [
-        words.time(figures["time"]),
-        f"algbw {words.rate(figures['algbw'])}",
-        f"busbw {words.rate(figures['busbw'])}",
+        words.format_duration(figures["time"]),
+        f"algbw {words.format_rate(figures['algbw'])}",
+        f"busbw {words.format_rate(figures['busbw'])}",
     ]
-    if made["bottleneck"]:
-        parts.append(text_of(made["bottleneck"]["text"], lang))
-    said = " · ".join(parts)
-    size = max(8.5, min(11.0, _LETTER * (wide - 32) / len(said)))  # as large as it fits
-    ax.text(16, 48, said, fontsize=size, family=family, color=palette.INK2)
+    if document["bottleneck"]:
+        parts.append(get_text(document["bottleneck"]["text"], lang))
+    figures_text = " · ".join(parts)
+    size = max(8.5, min(11.0, _LETTER * (wide - 32) / len(figures_text)))  # as large as it fits
+    ax.text(16, 48, figures_text, fontsize=size, family=family, color=palette.INK2)
 
 
-def shares(made: dict[str, Any]) -> list[float]:
+def compute_shares(document: dict[str, Any]) -> list[float]:
     """Per link of a timeline: the part of the run in which it could not have carried more."""
-    spent = made["figures"]["spent"]
-    rates = made["links"]["bandwidth"]
-    return [b / (rate * spent) if spent else 0.0 for b, rate in zip(made["figures"]["link_bytes"], rates, strict=True)]
+    spent = document["figures"]["spent"]
+    rates = document["links"]["bandwidth"]
+    return [
+        b / (rate * spent) if spent else 0.0 for b, rate in zip(document["figures"]["link_bytes"], rates, strict=True)
+    ]
 
 
-def _stage(ax: Axes, made: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
-    for p in made["panels"]:
-        _panel(ax, p, lang, family, dx, dy)
-    _links(ax, made, dx, dy)
-    used = _used(made)
-    for i in range(len(made["devices"]["kind"])):
-        _device(ax, made["devices"], i, i in used, lang, family, dx, dy)
+def _draw_stage(ax: Axes, document: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
+    for p in document["panels"]:
+        _draw_panel(ax, p, lang, family, dx, dy)
+    _draw_links(ax, document, dx, dy)
+    used = _find_used_devices(document)
+    for i in range(len(document["devices"]["kind"])):
+        _draw_device(ax, document["devices"], i, i in used, lang, family, dx, dy)
 
 
-def _panel(ax: Axes, p: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
+def _draw_panel(ax: Axes, p: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
     """What stands around the devices of a node, with its name."""
-    _box(ax, Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]), palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1)
+    _draw_box(
+        ax, Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]), palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1
+    )
     down = p["h"] - 11 if p["foot"] else 19
     look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "family": family, "color": palette.INK, "zorder": 5}
-    ax.text(p["x"] + 14 + dx, p["y"] + down + dy, text_of(p["label"], lang), **look)
+    ax.text(p["x"] + 14 + dx, p["y"] + down + dy, get_text(p["label"], lang), **look)
 
 
-def _device(ax: Axes, d: dict[str, Any], i: int, on: bool, lang: str, family: list[str], dx: float, dy: float) -> None:
+def _draw_device(
+    ax: Axes, d: dict[str, Any], i: int, is_used: bool, lang: str, family: list[str], dx: float, dy: float
+) -> None:
     """One device; on: does it carry anything?"""
     host = d["kind"][i] in ("cpu", "memory")
-    fill = palette.HOST if host and on else palette.SUNK if host else palette.CARD
-    where = Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i])
-    edge, line = (palette.INK, 1.2) if on else (palette.EDGE, 0.7)
-    _box(ax, where, fill, edge, radius=4, line=line, zorder=4)
+    fill = palette.HOST if host and is_used else palette.SUNK if host else palette.CARD
+    box = Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i])
+    edge, line = (palette.INK, 1.2) if is_used else (palette.EDGE, 0.7)
+    _draw_box(ax, box, fill, edge, radius=4, line=line, zorder=4)
     rank = d["endpoint"][i] >= 0
-    name_box(ax, where, text_of(d["label"][i], lang), family, rank=rank, strong=rank or on)
+    draw_box_label(ax, box, get_text(d["label"][i], lang), family, rank=rank, strong=rank or is_used)
 
 
-def _box(ax: Axes, box: Box, fill: str, edge: str, *, radius: float, line: float, zorder: int) -> None:
+def _draw_box(ax: Axes, box: Box, fill: str, edge: str, *, radius: float, line: float, zorder: int) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     style = f"round,pad=0,rounding_size={min(radius, box.w / 2, box.h / 2)}"
@@ -175,14 +187,14 @@ def _box(ax: Axes, box: Box, fill: str, edge: str, *, radius: float, line: float
     ax.add_patch(FancyBboxPatch((box.x, box.y), box.w, box.h, boxstyle=style, **look))
 
 
-def _used(made: dict[str, Any]) -> set[int]:
+def _find_used_devices(document: dict[str, Any]) -> set[int]:
     """Devices at either end of a link that carries anything."""
-    links = made["links"]
-    busy = [link for link, carried in enumerate(made["figures"]["link_bytes"]) if carried]
+    links = document["links"]
+    busy = [link for link, carried in enumerate(document["figures"]["link_bytes"]) if carried]
     return {links[end][link] for link in busy for end in ("src", "dst")}
 
 
-def name_box(
+def draw_box_label(
     ax: Axes, box: Box, label: str, family: list[str], *, rank: bool, strong: bool, scale: float = 1.0
 ) -> None:
     """The label inside its box, upright in tall ones, left out where it would not be legible. `scale`: of the text, in
@@ -208,18 +220,18 @@ def name_box(
     )
 
 
-def _links(ax: Axes, made: dict[str, Any], dx: float, dy: float) -> None:
+def _draw_links(ax: Axes, document: dict[str, Any], dx: float, dy: float) -> None:
     """Casing as wide as capacity, core as wide as what it carried; a number on the first link of each line of the
     table."""
-    links, part = made["links"], shares(made)
+    links, part = document["links"], compute_shares(document)
     paths = [np.array(p).reshape(-1, 2) + np.array([dx, dy]) for p in links["path"]]
-    width = [max(1.5, made["stage"]["pipe"] * sqrt(rate / 1e9)) * 0.72 for rate in links["bandwidth"]]
+    width = [max(1.5, document["stage"]["pipe"] * sqrt(rate / 1e9)) * 0.72 for rate in links["bandwidth"]]
     idle = [i for i in range(len(paths)) if part[i] == 0]
     busy = [i for i in range(len(paths)) if part[i] > 0]
-    use = {i: palette.use(part[i]) for i in busy}
+    use = {i: palette.classify_use(part[i]) for i in busy}
 
     def draw(chosen: list[int], widths: list[float], colors: Any, zorder: int = 2) -> None:
-        _lines(ax, [paths[i] for i in chosen], widths, colors, zorder)
+        _draw_lines(ax, [paths[i] for i in chosen], widths, colors, zorder)
 
     draw(idle, [width[i] for i in idle], palette.IDLE)
     hollow = [i for i in idle if width[i] > 6]
@@ -228,38 +240,42 @@ def _links(ax: Axes, made: dict[str, Any], dx: float, dy: float) -> None:
     draw(busy, [width[i] for i in busy], [palette.TINT[use[i]] for i in busy])
     core = [max(1.0, width[i] * sqrt(min(1.0, part[i]))) for i in busy]
     draw(busy, core, [palette.USE[use[i]] for i in busy], zorder=3)
-    for number, row in enumerate(made["rows"], start=1):
-        color = palette.USE[palette.use(max(part[i] for i in row["links"]))]
-        _number(ax, number, _middle(paths[row["links"][0]]), color, edgecolor=palette.CARD, linewidth=0.8, zorder=6)
+    for number, row in enumerate(document["rows"], start=1):
+        color = palette.USE[palette.classify_use(max(part[i] for i in row["links"]))]
+        _draw_number(
+            ax, number, _find_middle(paths[row["links"][0]]), color, edgecolor=palette.CARD, linewidth=0.8, zorder=6
+        )
 
 
-def _lines(ax: Axes, paths: list[Any], widths: list[float], colors: Any, zorder: int) -> None:
+def _draw_lines(ax: Axes, paths: list[Any], widths: list[float], colors: Any, zorder: int) -> None:
     from matplotlib.collections import LineCollection
 
     if paths:
         ax.add_collection(LineCollection(paths, linewidths=widths, colors=colors, zorder=zorder))
 
 
-def _number(ax: Axes, number: int, at: tuple[float, float], color: str, *, zorder: float = 3, **edge: Any) -> None:
+def _draw_number(
+    ax: Axes, number: int, point: tuple[float, float], color: str, *, zorder: float = 3, **edge: Any
+) -> None:
     """The number of a line of the table, in a disc."""
     disc = {"boxstyle": "circle,pad=0.25", "facecolor": color, "edgecolor": color, **edge}
     style: dict[str, Any] = {"fontsize": 7, "fontweight": "bold", "color": palette.CARD, "zorder": zorder}
-    ax.text(*at, str(number), ha="center", va="center", bbox=disc, **style)
+    ax.text(*point, str(number), ha="center", va="center", bbox=disc, **style)
 
 
-def _middle(path: Any) -> tuple[float, float]:
+def _find_middle(path: Any) -> tuple[float, float]:
     """The point half-way along a polyline."""
     step = np.hypot(*np.diff(path, axis=0).T)
     half = step.sum() / 2
-    at = np.concatenate([[0.0], np.cumsum(step)])
-    return float(np.interp(half, at, path[:, 0])), float(np.interp(half, at, path[:, 1]))
+    distances = np.concatenate([[0.0], np.cumsum(step)])
+    return float(np.interp(half, distances, path[:, 0])), float(np.interp(half, distances, path[:, 1]))
 
 
-def _table(ax: Axes, made: dict[str, Any], lang: str, family: list[str], top: float, wide: float) -> None:
+def _draw_table(ax: Axes, document: dict[str, Any], lang: str, family: list[str], top: float, wide: float) -> None:
     """A line for each number on the machine: what the links are, the bytes of the busiest of them, how busy it is."""
-    if not made["rows"]:
+    if not document["rows"]:
         return
-    part, link_bytes = shares(made), made["figures"]["link_bytes"]
+    part, link_bytes = compute_shares(document), document["figures"]["link_bytes"]
     right = min(wide - 24, 700.0)
 
     def put(x: float, y: float, text: str, size: float, color: str, bold: bool = False, side: str = "left") -> None:
@@ -269,12 +285,12 @@ def _table(ax: Axes, made: dict[str, Any], lang: str, family: list[str], top: fl
     head = ("bytes, busiest link", "busy") if lang == "en" else ("字节（最忙的一条）", "占用")
     put(right - 90, top + 14, head[0], 10, palette.INK3, side="right")
     put(right, top + 14, head[1], 10, palette.INK3, side="right")
-    for number, row in enumerate(made["rows"], start=1):
+    for number, row in enumerate(document["rows"], start=1):
         y = top + 14 + number * _ROW
         busiest = max(row["links"], key=lambda i: part[i])
-        color = palette.USE[palette.use(part[busiest])]
-        _number(ax, number, (24, y - 4), color)
-        put(42, y, text_of(row["label"], lang), 11, palette.INK, bold=row["hot"])
-        put(300, y, text_of(row["note"], lang), 10, palette.INK3)
-        put(right - 90, y, words.size(link_bytes[busiest]), 11, palette.INK, side="right")
-        put(right, y, words.percent(part[busiest]), 11, color, bold=True, side="right")
+        color = palette.USE[palette.classify_use(part[busiest])]
+        _draw_number(ax, number, (24, y - 4), color)
+        put(42, y, get_text(row["label"], lang), 11, palette.INK, bold=row["hot"])
+        put(300, y, get_text(row["note"], lang), 10, palette.INK3)
+        put(right - 90, y, words.format_size(link_bytes[busiest]), 11, palette.INK, side="right")
+        put(right, y, words.format_percent(part[busiest]), 11, color, bold=True, side="right")

@@ -13,8 +13,8 @@ from ...files import replace_file
 from ...train.scaling import KINDS
 from ...train.workload.step_graph import COMPUTE
 from . import palette
-from .plots import _axes, _clean, _require
-from .still import language
+from .plots import _clean_axes, _get_axes, _require_columns
+from .still import choose_language
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,9 +53,9 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
     A bucket has one colour on the network lane, waits for the network are hatched, the critical chain has a dark edge.
     Computing is light forward and dark backward. `lang` is en or zh.
     """
-    word = 1 if language(lang) == "zh" else 0
+    word = 1 if choose_language(lang) == "zh" else 0
     lanes = trace.step.lanes
-    ax = _axes(ax, 9.0, 1.2 + 1.1 * len(lanes))
+    ax = _get_axes(ax, 9.0, 1.2 + 1.1 * len(lanes))
     critical = set(trace.critical)
     for number, task in enumerate(trace.step.tasks):
         begin, spent = 1e3 * trace.begin[number], 1e3 * (trace.end[number] - trace.begin[number])
@@ -65,28 +65,28 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
             )
             for lane in task.lanes:
                 row = 2 * lane + (task.stream != COMPUTE)
-                ax.barh(row, spent, 0.8, begin, color=_colour(task), **edge)
-    _waits(trace, ax)
+                ax.barh(row, spent, 0.8, begin, color=_get_colour(task), **edge)
+    _draw_waits(trace, ax)
     ax.set_yticks(range(2 * len(lanes)))
-    ax.set_yticklabels([f"{_name(ranks)}, {_WORDS[s][word]}" for ranks in lanes for s in ("compute", "network")])
+    ax.set_yticklabels([f"{_name_lane(ranks)}, {_WORDS[s][word]}" for ranks in lanes for s in ("compute", "network")])
     ax.set_ylim(2 * len(lanes) - 0.4, -0.6)
     ax.set_xlim(0, max(1e3 * trace.time, 1e-9))
     ax.set_xlabel(_WORDS["time"][word])
     ax.set_title(f"{trace.step.model.name}, {trace.step.label}", loc="left")
-    return _clean(ax, "x", lang)
+    return _clean_axes(ax, "x", lang)
 
 
-def _colour(task: Any) -> str:
+def _get_colour(task: Any) -> str:
     if task.is_compute:
         return {"forward": _FORWARD, "backward": _BACKWARD}.get(task.kind, _OTHER)
     return palette.SERIES[task.bucket % len(palette.SERIES)] if task.bucket >= 0 else palette.HOSTINK
 
 
-def _name(ranks: tuple[int, ...]) -> str:
+def _name_lane(ranks: tuple[int, ...]) -> str:
     return f"GPU {ranks[0]}" if len(ranks) == 1 else f"GPU {ranks[0]}–{ranks[-1]}"
 
 
-def _waits(trace: StepTrace, ax: Axes) -> None:
+def _draw_waits(trace: StepTrace, ax: Axes) -> None:
     """Hatch the times in which GPUs communicate and do not compute."""
     for lane, spans in enumerate(trace.waits):
         for begin, end in spans:
@@ -108,17 +108,17 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: st
 
     Raises CollsimError for a kind that is neither.
     """
-    word = 1 if language(lang) == "zh" else 0
-    ax = _axes(ax, 7.0, 4.2)
+    word = 1 if choose_language(lang) == "zh" else 0
+    ax = _get_axes(ax, 7.0, 4.2)
     for number, (kind, table) in enumerate(tables.items()):
         require_word("kind of scaling", kind, KINDS)
-        _require(table, {"gpus", "efficiency_node", "efficiency_gpu"}, "train.scaling")
+        _require_columns(table, {"gpus", "efficiency_node", "efficiency_gpu"}, "train.scaling")
         for column, style in (("efficiency_node", "-"), ("efficiency_gpu", "--")):
-            held = table.dropna(subset=[column])
-            if len(held):
-                said = f"{_SCALING[kind][word]}, {_SCALING[column][word]}"
+            present = table.dropna(subset=[column])
+            if len(present):
+                label = f"{_SCALING[kind][word]}, {_SCALING[column][word]}"
                 look: dict[str, Any] = {"color": palette.SERIES[number], "linestyle": style, "marker": "o"}
-                ax.plot(held["gpus"], 100 * held[column], label=said, **look)
+                ax.plot(present["gpus"], 100 * present[column], label=label, **look)
     counts = sorted({int(n) for table in tables.values() for n in table["gpus"]})
     ax.set_xscale("log", base=2)
     ax.set_xticks(counts, [str(n) for n in counts])
@@ -127,34 +127,34 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: st
     ax.set_xlabel(_SCALING["gpus"][word])
     ax.set_ylabel(f"{_SCALING['efficiency'][word]}, %")
     ax.legend(frameon=False, fontsize=8)
-    return _clean(ax, "both", lang)
+    return _clean_axes(ax, "both", lang)
 
 
 def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Draw a table of `training.losses`: for each trouble the GPU-seconds that all GPUs lose in a step, and beside
     those of a slow GPU what it takes longer itself; where the job stops, a word says so."""
-    word = 1 if language(lang) == "zh" else 0
-    _require(table, {"what", "name", "factor", "own", "lost"}, "train.losses")
-    ax = _axes(ax, 7.5, 0.9 + 0.5 * len(table))
+    word = 1 if choose_language(lang) == "zh" else 0
+    _require_columns(table, {"what", "name", "factor", "own", "lost"}, "train.losses")
+    ax = _get_axes(ax, 7.5, 0.9 + 0.5 * len(table))
     names = []
-    for place, row in enumerate(table.to_dict("records")):
+    for position, row in enumerate(table.to_dict("records")):
         names.append(_LOSSES[row["what"]][word].format(name=row["name"], factor=row["factor"]))
         if math.isnan(row["lost"]):
-            ax.text(0, place, f" {_LOSSES['stops'][word]}", va="center", color=palette.USE["full"])
+            ax.text(0, position, f" {_LOSSES['stops'][word]}", va="center", color=palette.USE["full"])
             continue
-        ax.barh(place - 0.18, row["lost"], 0.36, color=palette.SERIES[0])
+        ax.barh(position - 0.18, row["lost"], 0.36, color=palette.SERIES[0])
         if not math.isnan(row["own"]):
-            ax.barh(place + 0.18, row["own"], 0.36, color=palette.SERIES[1])
+            ax.barh(position + 0.18, row["own"], 0.36, color=palette.SERIES[1])
     for number, kind in enumerate(("lost", "own")):
         ax.barh(0, 0, color=palette.SERIES[number], label=_LOSSES[kind][word])
     ax.set_yticks(range(len(table)), names)
     ax.set_ylim(len(table) - 0.4, -0.6)
     ax.set_xlabel(_LOSSES["seconds"][word])
     ax.legend(frameon=False, fontsize=8)
-    return _clean(ax, "x", lang)
+    return _clean_axes(ax, "x", lang)
 
 
-def picture(trace: StepTrace, path: Path, lang: str = "en") -> Path:
+def write_step_picture(trace: StepTrace, path: Path, lang: str = "en") -> Path:
     """Write the timeline as .png, .svg or .pdf."""
     figure: Any = plot(trace, lang=lang).figure
     with replace_file(path) as temporary:

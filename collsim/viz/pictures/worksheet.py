@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError
-from .still import CHINESE, fonts
+from .still import CHINESE, find_fonts
 
 if TYPE_CHECKING:
     from ...topology import Topology
@@ -34,7 +34,7 @@ class Item:
 
 def draw_pdf(
     heading: str,
-    given: Sequence[str],
+    facts: Sequence[str],
     items: Sequence[Item],
     plan: str = "",
     drawing: Callable[[Any], Any] | None = None,
@@ -50,64 +50,64 @@ def draw_pdf(
     from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
 
-    family = _fonts("".join([heading, *given, *(i.text + i.answer for i in items)]))
-    written = BytesIO()  # matplotlib hides what a file system refuses behind an error of zlib
-    apart = bool(plan or drawing)
-    blocks = list(_blocks(heading, () if apart else given, items))
+    family = _choose_fonts("".join([heading, *facts, *(i.text + i.answer for i in items)]))
+    buffer = BytesIO()  # matplotlib hides what a file system refuses behind an error of zlib
+    has_own_page = bool(plan or drawing)
+    blocks = list(_build_blocks(heading, () if has_own_page else facts, items))
     with (
         mpl.rc_context({"font.family": family, "pdf.fonttype": 42}),
-        PdfPages(written, metadata={"Title": heading, "CreationDate": None}) as out,
+        PdfPages(buffer, metadata={"Title": heading, "CreationDate": None}) as out,
     ):
-        if apart:
-            out.savefig(_given_page(heading, given, plan, drawing))
-        for number, page in enumerate(_pages(blocks), 1 + apart):
+        if has_own_page:
+            out.savefig(_draw_facts_page(heading, facts, plan, drawing))
+        for number, page in enumerate(_break_pages(blocks), 1 + has_own_page):
             figure = Figure(figsize=(_WIDTH, _HEIGHT))
-            _draw(figure, page, number)
+            _draw_page(figure, page, number)
             out.savefig(figure)
-    return written.getvalue()
+    return buffer.getvalue()
 
 
-def _fonts(text: str) -> list[str]:
+def _choose_fonts(text: str) -> list[str]:
     usual = ["DejaVu Sans"]
     if not any("\u4e00" <= c <= "\u9fff" for c in text):
         return usual
-    found = [name for name in fonts("zh") if name in CHINESE]
-    if not found:
-        why = "no font on this machine has Chinese; install one of {fonts}, or write the worksheet as Markdown"
-        raise CollsimError(why, fonts=", ".join(CHINESE))
-    return found + usual
+    chinese_fonts = [name for name in find_fonts("zh") if name in CHINESE]
+    if not chinese_fonts:
+        message = "no font on this machine has Chinese; install one of {fonts}, or write the worksheet as Markdown"
+        raise CollsimError(message, fonts=", ".join(CHINESE))
+    return chinese_fonts + usual
 
 
 Line = tuple[str, float, str]  # text, indent as a part of the width, weight
 
 
-def _blocks(heading: str, given: Sequence[str], items: Sequence[Item]) -> Iterator[list[Line]]:
+def _build_blocks(heading: str, facts: Sequence[str], items: Sequence[Item]) -> Iterator[list[Line]]:
     """Lines that stay together on a page."""
-    yield [*((text, 0.0, "bold") for text in wrapped(heading, _COLUMNS - 10)), ("", 0.0, "normal")]
-    yield [*((text, 0.0, "normal") for fact in given for text in wrapped(fact, _COLUMNS)), ("", 0.0, "normal")]
+    yield [*((text, 0.0, "bold") for text in wrap_text(heading, _COLUMNS - 10)), ("", 0.0, "normal")]
+    yield [*((text, 0.0, "normal") for fact in facts for text in wrap_text(fact, _COLUMNS)), ("", 0.0, "normal")]
     for number, item in enumerate(items, 1):
-        lines: list[Line] = [(text, 0.0, "normal") for text in wrapped(f"{number}.  {item.text}", _COLUMNS)]
+        lines: list[Line] = [(text, 0.0, "normal") for text in wrap_text(f"{number}.  {item.text}", _COLUMNS)]
         lines += [
             (text, 0.04, "normal")
             for k, option in enumerate(item.options)
-            for text in wrapped(f"{chr(65 + k)}.  {option}", _COLUMNS - 6)
+            for text in wrap_text(f"{chr(65 + k)}.  {option}", _COLUMNS - 6)
         ]
         if item.answer:
-            lines += [(text, 0.04, "bold" if first else "normal") for first, text in _answered(item)]
+            lines += [(text, 0.04, "bold" if first else "normal") for first, text in _wrap_answer(item)]
         else:
             lines += [("", 0.0, "normal"), ("_" * 48, 0.04, "normal")]
         yield [*lines, ("", 0.0, "normal")]
 
 
-def _answered(item: Item) -> Iterator[tuple[bool, str]]:
-    for text in wrapped(item.answer, _COLUMNS - 6):
+def _wrap_answer(item: Item) -> Iterator[tuple[bool, str]]:
+    for text in wrap_text(item.answer, _COLUMNS - 6):
         yield True, text
     for reason in item.reasons:
-        for text in wrapped(reason, _COLUMNS - 6):
+        for text in wrap_text(reason, _COLUMNS - 6):
             yield False, text
 
 
-def _pages(blocks: Sequence[list[Line]]) -> Iterator[list[Line]]:
+def _break_pages(blocks: Sequence[list[Line]]) -> Iterator[list[Line]]:
     most = int((_TOP - _BOTTOM) / _LINE)
     page: list[Line] = []
     for block in blocks:
@@ -122,13 +122,13 @@ def _pages(blocks: Sequence[list[Line]]) -> Iterator[list[Line]]:
         yield page
 
 
-def _given_page(heading: str, given: Sequence[str], plan: str, drawing: Callable[[Any], Any] | None) -> Any:
+def _draw_facts_page(heading: str, facts: Sequence[str], plan: str, drawing: Callable[[Any], Any] | None) -> Any:
     """What is given, the schedule as text, and below them the picture of the machine."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(_WIDTH, _HEIGHT))
-    lines: list[Line] = [line for block in list(_blocks(heading, given, ())) for line in block]
-    _draw(figure, lines, 1)
+    lines: list[Line] = [line for block in list(_build_blocks(heading, facts, ())) for line in block]
+    _draw_page(figure, lines, 1)
     row, size = len(lines), _LINE * 0.8
     rows = plan.splitlines()
     wide = max(map(len, rows), default=1)
@@ -142,23 +142,23 @@ def _given_page(heading: str, given: Sequence[str], plan: str, drawing: Callable
     return figure
 
 
-def _draw(figure: object, page: Sequence[Line], number: int) -> None:
+def _draw_page(figure: object, page: Sequence[Line], number: int) -> None:
     for row, (text, indent, weight) in enumerate(page):
         if text:
             x, y = 0.08 + indent, _TOP - row * _LINE
-            figure.text(x, y, _plain(text), fontsize=10, weight=weight, va="top")  # type: ignore[attr-defined]
+            figure.text(x, y, _escape_dollars(text), fontsize=10, weight=weight, va="top")  # type: ignore[attr-defined]
     figure.text(0.92, 0.03, str(number), fontsize=9, ha="right")  # type: ignore[attr-defined]
 
 
-def _plain(text: str) -> str:
+def _escape_dollars(text: str) -> str:
     """A dollar sign begins no formula."""
     return text.replace("$", r"\$")
 
 
-def wrapped(text: str, columns: int) -> list[str]:
+def wrap_text(text: str, columns: int) -> list[str]:
     """Lines of at most so many columns; a Chinese character takes two and a line may break after it."""
     lines, line, used = [], "", 0
-    for word in _words(text):
+    for word in _split_words(text):
         size = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in word)
         if used + size > columns and line.strip():
             lines.append(line.rstrip())
@@ -167,7 +167,7 @@ def wrapped(text: str, columns: int) -> list[str]:
     return [*lines, line.rstrip()] if line.strip() else lines
 
 
-def _words(text: str) -> Iterator[str]:
+def _split_words(text: str) -> Iterator[str]:
     word = ""
     for c in text:
         word += c
@@ -178,12 +178,12 @@ def _words(text: str) -> Iterator[str]:
         yield word
 
 
-def machine_drawing(network: Topology, lang: str) -> Callable[[Any], Any] | None:
+def create_machine_drawing(topology: Topology, lang: str) -> Callable[[Any], Any] | None:
     """A function that draws the machine in given Axes; None where it is too large to be drawn."""
     from matplotlib.figure import Figure
 
     def draw(ax: Any) -> Any:
-        return network.draw(ax=ax, lang=lang)
+        return topology.draw(ax=ax, lang=lang)
 
     try:
         draw(Figure().add_subplot())
@@ -192,14 +192,14 @@ def machine_drawing(network: Topology, lang: str) -> Callable[[Any], Any] | None
     return draw
 
 
-def machine_bytes(network: Topology, form: str, lang: str) -> bytes:
+def render_machine(topology: Topology, form: str, lang: str) -> bytes:
     """The machine's picture; empty where it is too large to be drawn."""
     import matplotlib as mpl
 
     out = BytesIO()
     try:
         with mpl.rc_context({"svg.hashsalt": "collsim"}):  # the same bytes for the same machine
-            figure = network.draw(lang=lang).figure
+            figure = topology.draw(lang=lang).figure
             figure.savefig(out, format=form, dpi=110, metadata={"Date": None} if form == "svg" else None)
     except CollsimError:
         return b""

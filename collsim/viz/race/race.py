@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..hosts.bundle import joined
+from ..hosts.bundle import bundle_modules
 from ..sentences import words
-from ..sentences.causes import bottleneck
-from ..sentences.names import endpoint_name
-from ..timeline.document import sent
+from ..sentences.causes import describe_bottleneck
+from ..sentences.names import name_endpoint
+from ..timeline.document import build_encoded_timeline
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -35,41 +35,47 @@ class Runner:
     time: float
     busbw: float
     busiest: int
-    why: Pair
+    reason: Pair
     timeline: dict[str, Any]
 
 
-def runner(trace: Trace) -> Runner:
+def build_runner(trace: Trace) -> Runner:
     """One run of a race. Raises CollsimError for more transfers than the player shows."""
-    return Runner(trace.time, trace.busbw, int(trace.link_bytes.max(initial=0)), why(trace), sent(trace))
+    return Runner(
+        trace.time,
+        trace.busbw,
+        int(trace.link_bytes.max(initial=0)),
+        explain_time(trace),
+        build_encoded_timeline(trace),
+    )
 
 
-def why(trace: Trace) -> Pair:
+def explain_time(trace: Trace) -> Pair:
     """Why this run takes as long as it does: the bytes that the busiest endpoint sends, and the bottleneck."""
-    if (found := bottleneck(trace)) is None:
+    if (causes := describe_bottleneck(trace)) is None:
         return "Nothing has to move.", "没有数据需要移动。"
-    (en, zh), text, more = _sends(trace), found["text"], found["more"]
+    (en, zh), text, more = _describe_sends(trace), causes["text"], causes["more"]
     return f"{en} {text['en']} {more['en']}".strip(), f"{zh}{text['zh']}{more['zh']}"
 
 
-def _sends(trace: Trace) -> Pair:
+def _describe_sends(trace: Trace) -> Pair:
     """How many buffers leave the busiest endpoint, and whether all ranks send as much."""
-    sent, s = trace.sent_bytes, trace.schedule
+    sent, schedule = trace.sent_bytes, trace.schedule
     top = int(np.argmax(sent))
     buffers = f"{sent[top] / max(1, trace.nbytes):.3g}"
     plural = "buffer" if buffers == "1" else "buffers"
-    if np.allclose(sent[: s.ranks], sent[top]):
+    if np.allclose(sent[: schedule.ranks], sent[top]):
         return f"Every rank sends {buffers} {plural}.", f"每个 rank 发送 {buffers} 份缓冲区。"
     if np.isclose(sent, sent[top]).sum() > 1:
         return f"The busiest ranks send {buffers} {plural}.", f"最忙的 rank 发送 {buffers} 份缓冲区。"
-    en, zh = endpoint_name(s, top)
+    en, zh = name_endpoint(schedule, top)
     return (
-        f"{words.capital(en)} sends {buffers} {plural}, more than any other.",
+        f"{words.capitalise(en)} sends {buffers} {plural}, more than any other.",
         f"{zh} 发送 {buffers} 份缓冲区，多于其他端点。",
     )
 
 
-def course(runners: Sequence[Runner]) -> list[dict[str, Any]]:
+def build_course(runners: Sequence[Runner]) -> list[dict[str, Any]]:
     """What the module gets of each runner beside its names: place (equal times share one), load and whether its busiest
     cable is hot."""
     times = [r.time for r in runners]
@@ -88,6 +94,6 @@ def course(runners: Sequence[Runner]) -> list[dict[str, Any]]:
     ]
 
 
-def race_source() -> str:
+def build_race_source() -> str:
     """One ES module: the race and the player that it mounts."""
-    return joined("viz/race/race.js")
+    return bundle_modules("viz/race/race.js")

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from ...lab.lateness import calibrated_prediction, ends, held_up
 from ...train import DDP
-from ..hosts.bundle import joined
-from ..training.document import bucket_of_layers
+from ..hosts.bundle import bundle_modules
+from ..training.document import map_layers_to_buckets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +24,10 @@ SCHEMA = "collsim.lab/1"
 _PASSES = ("forward", "backward", "dgrad", "wgrad")
 
 
-def lab_document(predicted: Trace, measured: RealTrace | None = None) -> dict[str, Any]:
+def build_lab_document(predicted: Trace, measured: RealTrace | None = None) -> dict[str, Any]:
     """What is drawn: the predicted steps and, where it was measured, what every rank did and how late steps came."""
     schedule, table = predicted.schedule, predicted.schedule.transfers
-    came = predicted.finish - _latency(predicted)
+    arrival = predicted.finish - _get_route_latency(predicted)
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "ranks": schedule.ranks,
@@ -36,46 +36,49 @@ def lab_document(predicted: Trace, measured: RealTrace | None = None) -> dict[st
         "predicted": {
             "time": predicted.time,
             "ends": ends(table["step"], predicted.finish[None], schedule.steps)[0].tolist(),
-            "line": _line(schedule.steps, table, predicted.start, came, predicted.finish),
+            "line": _build_line(schedule.steps, table, predicted.start, arrival, predicted.finish),
         },
     }
     if measured is not None:
-        document["measured"] = _measured(measured)
+        document["measured"] = _describe_measurement(measured)
     return document
 
 
-def _latency(trace: Trace) -> float:
+def _get_route_latency(trace: Trace) -> float:
     """s of every transfer's route: all cross two cables of a switch."""
     return float(2 * trace.topology.links.alpha[0]) if len(trace.topology.links) else 0.0
 
 
-def _line(steps: int, table: Any, start: Floats, came: Floats, finish: Floats) -> list[list[float]]:
+def _build_line(steps: int, table: Any, start: Floats, arrival: Floats, finish: Floats) -> list[list[float]]:
     """A box per step: step, first start, last byte, last arrival, 1 where it reduces."""
-    return [box for rank in _boxes(steps, table, start, came, finish, table["dst"] * 0, 1) for box in rank]
+    return [box for rank in _build_boxes(steps, table, start, arrival, finish, table["dst"] * 0, 1) for box in rank]
 
 
-def _boxes(
-    steps: int, table: Any, start: Floats, came: Floats, finish: Floats, who: Any, count: int
+def _build_boxes(
+    steps: int, table: Any, start: Floats, arrival: Floats, finish: Floats, endpoint: Any, count: int
 ) -> list[list[list[float]]]:
     """For each endpoint a box per step in which anything comes to it."""
-    found: list[list[list[float]]] = [[] for _ in range(count)]
-    key = who.astype(np.int64) * steps + table["step"]
-    for one in np.unique(key):
-        rows = key == one
+    boxes: list[list[list[float]]] = [[] for _ in range(count)]
+    key = endpoint.astype(np.int64) * steps + table["step"]
+    for cell in np.unique(key):
+        rows = key == cell
         reduces = bool(table["reduce"][rows].any())
-        box = [int(one % steps), start[rows].min(), came[rows].max(), finish[rows].max(), int(reduces)]
-        found[int(one // steps)].append([box[0], *(float(x) for x in box[1:4]), box[4]])
-    return found
+        box = [int(cell % steps), start[rows].min(), arrival[rows].max(), finish[rows].max(), int(reduces)]
+        boxes[int(cell // steps)].append([box[0], *(float(x) for x in box[1:4]), box[4]])
+    return boxes
 
 
-def _measured(trace: RealTrace) -> dict[str, Any]:
+def _describe_measurement(trace: RealTrace) -> dict[str, Any]:
     schedule, frame, table = trace.schedule, trace.beside, trace.schedule.transfers
-    given = schedule.steps, table, trace.start, trace.came, trace.finish
+    columns = schedule.steps, table, trace.start, trace.came, trace.finish
     fitted = calibrated_prediction(trace)
     expected = None
     if fitted is not None:
-        both = [ends(table["step"], one.finish[None], schedule.steps)[0] for one in (fitted, trace.predicted)]
-        expected = np.diff(both[0] - both[1], prepend=0.0).tolist()
+        step_ends = [
+            ends(table["step"], trace_of_step.finish[None], schedule.steps)[0]
+            for trace_of_step in (fitted, trace.predicted)
+        ]
+        expected = np.diff(step_ends[0] - step_ends[1], prepend=0.0).tolist()
     return {
         "time": trace.time,
         "times": trace.times.tolist(),
@@ -83,17 +86,17 @@ def _measured(trace: RealTrace) -> dict[str, Any]:
         "best": trace.best,
         "run": trace.measured.median_run + 1,
         "ends": frame["measured"].tolist(),
-        "line": _line(*given),
-        "boxes": _boxes(*given, table["dst"], schedule.endpoints),
+        "line": _build_line(*columns),
+        "boxes": _build_boxes(*columns, table["dst"], schedule.endpoints),
         "late": frame["late"].tolist(),
         "low": frame["low"].tolist(),
         "high": frame["high"].tolist(),
         "expected": expected,
-        "held": [list(one) for one in held_up(trace)],
+        "held": [list(trace_of_step) for trace_of_step in held_up(trace)],
     }
 
 
-def lab_step_document(
+def build_lab_step_document(
     predicted: StepTrace,
     measured: RealStep | None = None,
     sizes: Sequence[tuple[int, float, float | None]] = (),
@@ -101,13 +104,13 @@ def lab_step_document(
 ) -> dict[str, Any]:
     """A step of training: the boxes of the prediction and, where it was measured, of every process; and for each
     bucket size (bytes, predicted s, measured s or None) the time."""
-    numbers, lanes = _numbers(predicted), predicted.step.lanes
+    numbers, lanes = _number_tasks(predicted), predicted.step.lanes
     document: dict[str, Any] = {
         "schema": SCHEMA,
-        "number": _counted(predicted),
+        "number": _choose_number_kind(predicted),
         "predicted": {
             "time": predicted.time,
-            "lanes": [_of_lane(predicted, lane, numbers) for lane in range(len(lanes))],
+            "lanes": [_build_lane_boxes(predicted, lane, numbers) for lane in range(len(lanes))],
             "names": [f"rank {ranks[0]}" if len(lanes) > 1 else "" for ranks in lanes],
         },
         "sizes": [{"nbytes": nbytes, "predicted": p, "measured": m} for nbytes, p, m in sizes],
@@ -118,12 +121,12 @@ def lab_step_document(
         rows = zip(np.fmax(measured.begin[run], first), measured.end[run], strict=True)
         document["measured"] = {
             "time": measured.time,
-            "ranks": [_step_boxes(predicted, begin, end, numbers) for begin, end in rows],
+            "ranks": [_build_step_boxes(predicted, begin, end, numbers) for begin, end in rows],
         }
     return document
 
 
-def _counted(trace: StepTrace) -> str:
+def _choose_number_kind(trace: StepTrace) -> str:
     """What the numbers in boxes count: microbatches where stages share the work, else buckets of gradients, or layers
     where each has collectives of its own."""
     if len(trace.step.lanes) > 1:
@@ -131,40 +134,40 @@ def _counted(trace: StepTrace) -> str:
     return "bucket" if isinstance(trace.request.parallel, DDP) else "layer"
 
 
-def _numbers(trace: StepTrace) -> list[int]:
+def _number_tasks(trace: StepTrace) -> list[int]:
     """For each task its number, -1 for none."""
-    tasks, counted = trace.step.tasks, _counted(trace)
-    if counted == "microbatch":
+    tasks, kind = trace.step.tasks, _choose_number_kind(trace)
+    if kind == "microbatch":
         return [task.microbatch for task in tasks]
-    if counted == "bucket":
-        of = bucket_of_layers(trace)
-        return [of.get(t.layer, -1) if t.kind == "backward" else -1 if t.is_compute else t.bucket for t in tasks]
+    if kind == "bucket":
+        bucket_of = map_layers_to_buckets(trace)
+        return [bucket_of.get(t.layer, -1) if t.kind == "backward" else -1 if t.is_compute else t.bucket for t in tasks]
     layers = {task.name: task.layer for task in tasks if task.layer >= 0}
     return [layers.get(task.name if task.is_compute else task.name.partition(" ")[2], -1) for task in tasks]
 
 
-def _of_lane(trace: StepTrace, lane: int, numbers: list[int]) -> list[list[Any]]:
+def _build_lane_boxes(trace: StepTrace, lane: int, numbers: list[int]) -> list[list[Any]]:
     """The boxes of the ranks of one lane as they are predicted."""
-    here = np.array([lane in task.lanes for task in trace.step.tasks])
-    return _step_boxes(trace, np.where(here, trace.begin, np.nan), trace.end, numbers)
+    is_in_lane = np.array([lane in task.lanes for task in trace.step.tasks])
+    return _build_step_boxes(trace, np.where(is_in_lane, trace.begin, np.nan), trace.end, numbers)
 
 
-def _step_boxes(trace: StepTrace, begin: Floats, end: Floats, numbers: list[int]) -> list[list[Any]]:
+def _build_step_boxes(trace: StepTrace, begin: Floats, end: Floats, numbers: list[int]) -> list[list[Any]]:
     """Of each task that takes time and that a rank takes part in: 1 on the network, its number (-1: none), begin, end,
     and what it is."""
-    found = []
+    boxes = []
     for task, number, a, b in zip(trace.step.tasks, numbers, begin.tolist(), end.tolist(), strict=True):
         if b > a and (task.kind in _PASSES or not task.is_compute):
-            about = f"{task.name}, {task.kind}"
-            found.append([int(not task.is_compute), number, a, b, about])
-    return found
+            description = f"{task.name}, {task.kind}"
+            boxes.append([int(not task.is_compute), number, a, b, description])
+    return boxes
 
 
-def lab_step_source() -> str:
+def build_lab_step_source() -> str:
     """One ES module: a measured step of training below its prediction."""
-    return joined("viz/real/labstep.js")
+    return bundle_modules("viz/real/labstep.js")
 
 
-def lab_source() -> str:
+def build_lab_source() -> str:
     """One ES module: a measurement below its prediction."""
-    return joined("viz/real/lab.js")
+    return bundle_modules("viz/real/lab.js")

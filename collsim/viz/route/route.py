@@ -13,10 +13,10 @@ import numpy.typing as npt
 from ...registry import schedule
 from ...schedule import copy, freeze
 from ...simulate import simulate
-from ..hosts.bundle import joined
+from ..hosts.bundle import bundle_modules
 from ..sentences import words
-from ..sentences.names import device_name
-from ..timeline.document import encode, timeline
+from ..sentences.names import name_device
+from ..timeline.document import build_timeline, encode
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -42,7 +42,7 @@ class RankRoute:
         links: the links crossed; `timeline`, `marks`: for the player.
     """
 
-    said: Pair
+    description: Pair
     hops: list[dict[str, Any]]
     alpha: float
     bandwidth: float
@@ -54,42 +54,42 @@ class RankRoute:
     marks: list[dict[str, Any]]
 
 
-def ways(places: list[Topology], src: int, dst: int, nbytes: Any) -> list[RankRoute]:
+def list_routes(topologies: list[Topology], src: int, dst: int, nbytes: Any) -> list[RankRoute]:
     """The way from rank src to rank dst on each of several variants of one machine, drawn alike.
 
     Raises CollsimError where there is no such rank or no way.
     """
-    lone = [simulate(_one(place, src, dst), place, nbytes) for place in places]
-    rings = [_ring(place, nbytes) for place in places]
-    same = len({len(place.links) for place in places}) == 1
-    touched = np.any([t.link_bytes > 0 for t in [*lone, *rings]], axis=0) if same else None
-    return [_way(trace, ring, src, dst, touched) for trace, ring in zip(lone, rings, strict=True)]
+    traces = [simulate(_build_single_transfer(topology, src, dst), topology, nbytes) for topology in topologies]
+    rings = [_simulate_ring(topology, nbytes) for topology in topologies]
+    have_same_links = len({len(topology.links) for topology in topologies}) == 1
+    touched = np.any([t.link_bytes > 0 for t in [*traces, *rings]], axis=0) if have_same_links else None
+    return [_build_route(trace, ring, src, dst, touched) for trace, ring in zip(traces, rings, strict=True)]
 
 
-def _one(place: Topology, src: int, dst: int) -> Any:
+def _build_single_transfer(topology: Topology, src: int, dst: int) -> Any:
     """A single transfer."""
     return freeze(
-        f"rank {src} to rank {dst}", "sendrecv", place.ranks, [copy(src, dst, chunk=0, into=1)], chunks=1, slots=2
+        f"rank {src} to rank {dst}", "sendrecv", topology.ranks, [copy(src, dst, chunk=0, into=1)], chunks=1, slots=2
     )
 
 
-def _ring(place: Topology, nbytes: Any) -> Trace:
+def _simulate_ring(topology: Topology, nbytes: Any) -> Trace:
     """A ring allreduce over all ranks on as many channels as the machine offers."""
-    channels = 1 if place.orders is None else len(place.orders)
-    return simulate(schedule("allreduce_ring", topology=place, channels=channels), place, nbytes)
+    channels = 1 if topology.orders is None else len(topology.orders)
+    return simulate(schedule("allreduce_ring", topology=topology, channels=channels), topology, nbytes)
 
 
-def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.bool_] | None) -> RankRoute:
-    place = trace.topology
-    route = place.route(src, dst)
-    hops = _hops(trace, ring, route)
+def _build_route(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.bool_] | None) -> RankRoute:
+    topology = trace.topology
+    route = topology.route(src, dst)
+    hops = _describe_hops(trace, ring, route)
     slowest = min(route, key=lambda hop: hop.bandwidth)
-    made = {
-        **timeline(trace, touched, inside=False),
+    document = {
+        **build_timeline(trace, touched, inside=False),
         "mistake": None,
     }  # one transfer is not meant to be a whole collective
     return RankRoute(
-        said=_said(place, src, dst),
+        description=_describe_router(topology, src, dst),
         hops=hops,
         alpha=sum(hop.alpha for hop in route),
         bandwidth=slowest.bandwidth,
@@ -97,20 +97,20 @@ def _way(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDArray[np.
         alone=trace.time,
         ring=ring.time if ring.time else None,
         links=tuple(hop.link for hop in route),
-        timeline=encode(made),
-        marks=_marks(made, [bool(hop["hot"]) for hop in hops]),
+        timeline=encode(document),
+        marks=_number_cables(document, [bool(hop["hot"]) for hop in hops]),
     )
 
 
-def _hops(trace: Trace, ring: Trace, route: Sequence[Hop]) -> list[dict[str, Any]]:
+def _describe_hops(trace: Trace, ring: Trace, route: Sequence[Hop]) -> list[dict[str, Any]]:
     """The hops of a route, and how much of each the ring uses."""
     links = trace.topology.links
     used = ring.link_busy / ring.time if ring.time else np.zeros(len(links))
     top = max((float(used[hop.link]) for hop in route), default=0.0)
     return [
         {
-            "from": device_name(trace, int(links.src[hop.link])),
-            "to": device_name(trace, int(links.dst[hop.link])),
+            "from": name_device(trace, int(links.src[hop.link])),
+            "to": name_device(trace, int(links.dst[hop.link])),
             "cable": hop.label,
             "kind": hop.kind,
             "bandwidth": hop.bandwidth,
@@ -122,9 +122,9 @@ def _hops(trace: Trace, ring: Trace, route: Sequence[Hop]) -> list[dict[str, Any
     ]
 
 
-def _marks(made: dict[str, Any], hot: list[bool]) -> list[dict[str, Any]]:
+def _number_cables(timeline: dict[str, Any], hot: list[bool]) -> list[dict[str, Any]]:
     """A number beside every cable of the only route in the picture; none where nodes are folded into boxes."""
-    links = made["routes"]["link"]
+    links = timeline["routes"]["link"]
     if len(links) != len(hot):
         return []
     marks: dict[int, dict[str, Any]] = {}
@@ -150,17 +150,17 @@ _CHINESE = (
 )
 
 
-def _said(place: Topology, src: int, dst: int) -> Pair:
+def _describe_router(topology: Topology, src: int, dst: int) -> Pair:
     """The router's own words, and as much of them in Chinese as there is."""
-    if place.router is None:
+    if topology.router is None:
         return "", ""
-    said = place.router.words(int(place.endpoint_device[src]), int(place.endpoint_device[dst]))
-    chinese = said
+    english = topology.router.words(int(topology.endpoint_device[src]), int(topology.endpoint_device[dst]))
+    chinese = english
     for en, zh in _CHINESE:
         chinese = chinese.replace(en, zh)
-    return words.capital(said), chinese.replace(", ", "，")
+    return words.capitalise(english), chinese.replace(", ", "，")
 
 
-def ways_source() -> str:
+def build_route_source() -> str:
     """One ES module: the ways and the player that they mount."""
-    return joined("viz/route/route.js")
+    return bundle_modules("viz/route/route.js")

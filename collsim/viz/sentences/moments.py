@@ -40,7 +40,7 @@ class Moment:
 
     number: int
     step: Step
-    held: Counts
+    sent_contributions: Counts
     had: Counts
     has: Counts
     finished: Ints
@@ -51,56 +51,66 @@ class Moment:
     load: Floats
 
 
-def goal(schedule: Schedule) -> int:
+def count_goal(schedule: Schedule) -> int:
     """Contributions of a finished cell."""
     return schedule.ranks if collective(schedule.collective).reduces else 1
 
 
-def moments(trace: Trace) -> Iterator[Moment]:
+def iterate_moments(trace: Trace) -> Iterator[Moment]:
     """The steps of a run, one at a time."""
     schedule, bandwidth = trace.schedule, trace.topology.links.bandwidth
-    full, row = goal(schedule), 0
-    known: dict[bytes, Routes] = {}
-    waits: dict[bytes, tuple[Ints, Ints, Floats]] = {}
-    for number, (step, held, had, has, count) in enumerate(count_contributions(schedule)):
+    full, row = count_goal(schedule), 0
+    route_cache: dict[bytes, Routes] = {}
+    limits: dict[bytes, tuple[Ints, Ints, Floats]] = {}
+    for number, (step, sent_contributions, had, has, count) in enumerate(count_contributions(schedule)):
         rows = slice(row, row + len(step))
         row += len(step)
         nbytes = trace.slot_bytes[step.chunk]
         pairs = step.src.tobytes() + step.dst.tobytes()
-        if (same := pairs + nbytes.tobytes()) not in waits:  # most steps of a schedule repeat another one's
-            waits[same] = _limits(_routes(trace, step, pairs, known), nbytes, bandwidth)
-        limit, crowd, load = waits[same]
+        if (pattern := pairs + nbytes.tobytes()) not in limits:  # most steps of a schedule repeat another one's
+            limits[pattern] = _find_limits(_get_routes(trace, step, pairs, route_cache), nbytes, bandwidth)
+        limit, crowd, load = limits[pattern]
         finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
         yield Moment(
-            number, step, held, had, has, finished, nbytes, trace.finish[rows] - trace.start[rows], limit, crowd, load
+            number,
+            step,
+            sent_contributions,
+            had,
+            has,
+            finished,
+            nbytes,
+            trace.finish[rows] - trace.start[rows],
+            limit,
+            crowd,
+            load,
         )
 
 
-def _routes(trace: Trace, step: Step, key: bytes, known: dict[bytes, Routes]) -> Routes:
-    if key not in known:
-        if len(known) > 64:
-            known.clear()
-        known[key] = trace.topology.routes(trace.place[step.src], trace.place[step.dst])
-    return known[key]
+def _get_routes(trace: Trace, step: Step, key: bytes, route_cache: dict[bytes, Routes]) -> Routes:
+    if key not in route_cache:
+        if len(route_cache) > 64:
+            route_cache.clear()
+        route_cache[key] = trace.topology.routes(trace.place[step.src], trace.place[step.dst])
+    return route_cache[key]
 
 
-def _limits(routes: Routes, nbytes: Ints, bandwidth: Floats) -> tuple[Ints, Ints, Floats]:
+def _find_limits(routes: Routes, nbytes: Ints, bandwidth: Floats) -> tuple[Ints, Ints, Floats]:
     """For each transfer the link of its route that needs longest for what it carries in this step, its transfers, its
     seconds."""
     hops = routes.hops
     limit, crowd, load = np.full(len(hops), -1), np.zeros(len(hops), np.int64), np.zeros(len(hops))
     if not len(routes.link):
         return limit, crowd, load
-    here, at = np.unique(routes.link, return_inverse=True)
-    at = at.ravel()
-    carried = np.bincount(at, weights=np.repeat(nbytes, hops))
-    times = carried / bandwidth[here]
+    links, link_number = np.unique(routes.link, return_inverse=True)
+    link_number = link_number.ravel()
+    carried = np.bincount(link_number, weights=np.repeat(nbytes, hops))
+    times = carried / bandwidth[links]
     owner = np.repeat(np.arange(len(hops)), hops)
     # lexsort puts the slowest link of each transfer last; among equals the slower cable, then the later hop
-    order = np.lexsort((np.arange(len(at)), -bandwidth[here][at], times[at], owner))
+    order = np.lexsort((np.arange(len(link_number)), -bandwidth[links][link_number], times[link_number], owner))
     last = np.append(owner[order][1:] != owner[order][:-1], True)
-    worst = at[order[last]]
+    worst = link_number[order[last]]
     moved = owner[order[last]]
-    pairs = np.bincount(at)
-    limit[moved], crowd[moved], load[moved] = here[worst], pairs[worst], times[worst]
+    pairs = np.bincount(link_number)
+    limit[moved], crowd[moved], load[moved] = links[worst], pairs[worst], times[worst]
     return limit, crowd, load

@@ -29,36 +29,36 @@ DEVICES = {
 _SERVER, _REDUCING = ("server", "服务器"), ("reducing switch", "做归约的交换机")
 
 
-def helper_noun(schedule: Schedule) -> Pair:
+def name_helpers(schedule: Schedule) -> Pair:
     """What the endpoints beyond the ranks of a schedule are: servers, or switches that reduce."""
     return _SERVER if schedule.helpers_on == "host" else _REDUCING
 
 
-def endpoint_name(schedule: Schedule, endpoint: int) -> Pair:
+def name_endpoint(schedule: Schedule, endpoint: int) -> Pair:
     """`rank 3`, `the server`, `server 1`, in English and Chinese."""
     if endpoint < schedule.ranks:
         return f"rank {endpoint}", f"rank {endpoint}"
-    (en, zh), number = helper_noun(schedule), endpoint - schedule.ranks
+    (en, zh), number = name_helpers(schedule), endpoint - schedule.ranks
     return (f"the {en}", zh) if schedule.endpoints - schedule.ranks == 1 else (f"{en} {number}", f"{zh} {number}")
 
 
-def plural_ranks(schedule: Schedule, endpoints: list[int]) -> Pair:
+def name_ranks(schedule: Schedule, endpoints: list[int]) -> Pair:
     """`Ranks 0, 2 and the server`; `12 ranks` where they are too many to name."""
     if len(endpoints) == 1:
         return f"Rank {endpoints[0]}", f"rank {endpoints[0]}"
     if len(endpoints) > 4:
         return f"{len(endpoints)} ranks", f"{len(endpoints)} 个 rank"
-    names = [(str(e), str(e)) if e < schedule.ranks else endpoint_name(schedule, e) for e in endpoints]
-    return f"Ranks {words.listed([en for en, _ in names])}", f"rank {words.listed([zh for _, zh in names], True)}"
+    names = [(str(e), str(e)) if e < schedule.ranks else name_endpoint(schedule, e) for e in endpoints]
+    return f"Ranks {words.join_list([en for en, _ in names])}", f"rank {words.join_list([zh for _, zh in names], True)}"
 
 
-def device_name(trace: Trace, device: int) -> Pair:
+def name_device(trace: Trace, device: int) -> Pair:
     """`rank 3` for a device with a rank on it, `server` for a helper's, else its own short name: `PCIe 2`, `NIC 7`,
     `switch`."""
     topology = trace.topology
-    on = np.flatnonzero(topology.endpoint_device[trace.place] == device)
-    if len(on):
-        en, zh = endpoint_name(trace.schedule, int(on[0]))
+    endpoints = np.flatnonzero(topology.endpoint_device[trace.place] == device)
+    if len(endpoints):
+        en, zh = name_endpoint(trace.schedule, int(endpoints[0]))
         return en.removeprefix("the "), zh
     name = str(topology.devices.name[device])
     match = re.fullmatch(r"(?:node\d+/|fabric/)?([a-z_]+?)(\d*)", name)
@@ -66,38 +66,38 @@ def device_name(trace: Trace, device: int) -> Pair:
         return name, name
     kind, number = match.groups()
     if kind == "nic" and number:
-        number = str(_card_number(trace, device))
+        number = str(_count_card(trace, device))
     en, zh = DEVICES.get(kind, (kind, kind))
     only = kind == "switch" and int((topology.devices.kind == topology.devices.kind[device]).sum()) == 1
     number = f" {number}" if number and not only else ""
     return f"{en}{number}", f"{zh}{number}"
 
 
-def _card_number(trace: Trace, device: int) -> int:
+def _count_card(trace: Trace, device: int) -> int:
     """Cards are counted through all nodes, as ranks are, and as the picture has them."""
     devices = trace.topology.devices
     before = (devices.kind == devices.kind[device]) & (devices.node >= 0)
     return int(before[:device].sum())
 
 
-def link_name(trace: Trace, link: int) -> Pair:
+def name_link(trace: Trace, link: int) -> Pair:
     """`switch → server`; `CPU 1 → PCIe 2, node 0` where there are several nodes."""
     links = trace.topology.links
     src, dst = int(links.src[link]), int(links.dst[link])
-    return _joined(trace, src, dst, device_name(trace, src), device_name(trace, dst))
+    return _join_ends(trace, src, dst, name_device(trace, src), name_device(trace, dst))
 
 
-def link_names(trace: Trace) -> list[Pair]:
-    """`link_name` of every link."""
+def name_links(trace: Trace) -> list[Pair]:
+    """`name_link` of every link."""
     links, called = (
         trace.topology.links,
-        [device_name(trace, device) for device in range(len(trace.topology.devices.kind))],
+        [name_device(trace, device) for device in range(len(trace.topology.devices.kind))],
     )
     ends = zip(links.src.tolist(), links.dst.tolist(), strict=True)
-    return [_joined(trace, src, dst, called[src], called[dst]) for src, dst in ends]
+    return [_join_ends(trace, src, dst, called[src], called[dst]) for src, dst in ends]
 
 
-def _joined(trace: Trace, src: int, dst: int, a: Pair, b: Pair) -> Pair:
+def _join_ends(trace: Trace, src: int, dst: int, a: Pair, b: Pair) -> Pair:
     node = trace.topology.devices.node
     where = max(int(node[src]), int(node[dst]))
     if where < 0 or int(node.max()) == 0:

@@ -16,8 +16,8 @@ from ...collective import collective
 from ...registry import algorithm_of
 from ...verify import Counts
 from . import words
-from .moments import Moment, goal, moments
-from .names import endpoint_name, helper_noun, link_name, plural_ranks
+from .moments import Moment, count_goal, iterate_moments
+from .names import name_endpoint, name_helpers, name_link, name_ranks
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -29,11 +29,11 @@ Mask = npt.NDArray[np.bool_]
 
 def narrate(trace: Trace) -> list[Pair]:
     """For every step what happens, in English and Chinese; an empty list where there is nothing to do."""
-    told: list[Pair] = []
-    known: dict[tuple[Any, ...], Pair] = {}
-    met: dict[bytes, Parties | None] = {}
-    for moment in moments(trace):
-        first = _what(trace, moment, met)
+    sentences: list[Pair] = []
+    time_texts: dict[tuple[Any, ...], Pair] = {}
+    parties_of: dict[bytes, Parties | None] = {}
+    for moment in iterate_moments(trace):
+        first = _describe_moves(trace, moment, parties_of)
         times = (
             moment.step.src.tobytes(),
             moment.step.dst.tobytes(),
@@ -41,14 +41,14 @@ def narrate(trace: Trace) -> list[Pair]:
             int(moment.nbytes.sum()),
             *(round(float(v) * 1e10) for v in (moment.seconds.min(), moment.seconds.max(), moment.load.max())),
         )
-        if times not in known:
-            known[times] = _how_long(trace, moment)
-        second = known[times]
-        told.append((_join(first[0], second[0], " "), _join(first[1], second[1], "")))
-    return told
+        if times not in time_texts:
+            time_texts[times] = _describe_time(trace, moment)
+        second = time_texts[times]
+        sentences.append((_join_parts(first[0], second[0], " "), _join_parts(first[1], second[1], "")))
+    return sentences
 
 
-def _join(a: str, b: str, between: str) -> str:
+def _join_parts(a: str, b: str, between: str) -> str:
     return between.join(part for part in (a, b) if part)
 
 
@@ -63,7 +63,7 @@ class Senders(NamedTuple):
     many: bool
 
 
-def _what(trace: Trace, moment: Moment, met: dict[bytes, Parties | None]) -> Pair:
+def _describe_moves(trace: Trace, moment: Moment, parties_of: dict[bytes, Parties | None]) -> Pair:
     """The first sentence: who sends what to whom, and what the receiver has then; `met`: the parties of other steps."""
     step = moment.step
     reduces, away = step.reduce, step.src != step.dst
@@ -75,59 +75,59 @@ def _what(trace: Trace, moment: Moment, met: dict[bytes, Parties | None]) -> Pai
     parts = []
     for mask, adds in ((reduces & away, True), (~reduces & away, False)):
         if mask.any():
-            parts.append(_clause(trace, moment, mask, adds, met))
+            parts.append(_write_clause(trace, moment, mask, adds, parties_of))
     if any(p is None for p in parts):
-        return _irregular(trace, moment)
-    told = [p for p in parts if p is not None]
-    if len(told) == 1:
-        return told[0]
-    return f"{told[0][0]} {_meanwhile(told[1][0])}", f"{told[0][1]}同时，{told[1][1]}"
+        return _describe_irregular(trace, moment)
+    clauses = [p for p in parts if p is not None]
+    if len(clauses) == 1:
+        return clauses[0]
+    return f"{clauses[0][0]} {_join_meanwhile(clauses[1][0])}", f"{clauses[0][1]}同时，{clauses[1][1]}"
 
 
-def _meanwhile(sentence: str) -> str:
+def _join_meanwhile(sentence: str) -> str:
     lower = sentence if sentence.startswith("InfiniBand") else sentence[:1].lower() + sentence[1:]
     return f"At the same time {lower}"
 
 
-def _irregular(trace: Trace, moment: Moment) -> Pair:
-    pairs = _pairs(trace, moment.step.src, moment.step.dst)
+def _describe_irregular(trace: Trace, moment: Moment) -> Pair:
+    pairs = _number_pairs(trace, moment.step.src, moment.step.dst)
     moved = np.unique(pairs[moment.step.src != moment.step.dst])
     few = len(moved) <= _MOST_LISTED
     entry = algorithm_of(trace.schedule)
-    en, zh = entry.says if entry is not None and not (few and _some_rest(trace, moment)) else ("", "")
+    en, zh = entry.says if entry is not None and not (few and _has_idle_rank(trace, moment)) else ("", "")
     if few:
-        listed = _listed(trace, moment, [pairs == pair for pair in moved])
-        return _join(en, listed[0], " "), _join(zh, listed[1], "")
-    count, total = len(moment.step), words.size(int(moment.nbytes.sum()))
+        listed = _list_transfers(trace, moment, [pairs == pair for pair in moved])
+        return _join_parts(en, listed[0], " "), _join_parts(zh, listed[1], "")
+    count, total = len(moment.step), words.format_size(int(moment.nbytes.sum()))
     many = "transfers carry" if count > 1 else "transfer carries"
-    return _join(en, f"In this step {count:,} {many} {total} in all.", " "), _join(
+    return _join_parts(en, f"In this step {count:,} {many} {total} in all.", " "), _join_parts(
         zh, f"本步共 {count:,} 个传输，合计 {total}。", ""
     )
 
 
-def _pairs(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _number_pairs(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """A number for each pair of endpoints, ordered by sender."""
     return np.asarray(src.astype(np.int64) * trace.schedule.endpoints + dst, np.int64)
 
 
-def _some_rest(trace: Trace, moment: Moment) -> bool:
+def _has_idle_rank(trace: Trace, moment: Moment) -> bool:
     """Whether a rank takes no part in the step, so that the algorithm's own line would say too much."""
     ranks = np.union1d(moment.step.src, moment.step.dst)
     return int((ranks < trace.schedule.ranks).sum()) < trace.schedule.ranks
 
 
-def _listed(trace: Trace, moment: Moment, rows: list[Mask]) -> Pair:
+def _list_transfers(trace: Trace, moment: Moment, rows: list[Mask]) -> Pair:
     """`7 chunks of 8 MiB each go 0 → 1 and one 8 MiB chunk goes 0 → 9`: what few pairs carry that follow no pattern;
     `rows`: the transfers of each pair."""
     parts, parts_zh = [], []
     for mine in rows:
         count = np.array([int(mine.sum())])
-        what, what_zh = _chunks(moment.nbytes[mine], count)
-        ends = [endpoint_name(trace.schedule, int(end[mine][0])) for end in (moment.step.src, moment.step.dst)]
-        way, way_zh = (" → ".join(end[k].removeprefix("rank ") for end in ends) for k in (0, 1))
-        parts.append(f"{what} {'go' if count[0] > 1 else 'goes'} {way}")
-        parts_zh.append(f"{way_zh} 传输{what_zh}")
-    return f"{words.capital(words.listed(parts))}.", words.tidy(f"{'，'.join(parts_zh)}。")
+        what, what_zh = _describe_chunks(moment.nbytes[mine], count)
+        ends = [name_endpoint(trace.schedule, int(end[mine][0])) for end in (moment.step.src, moment.step.dst)]
+        ends_text, ends_text_zh = (" → ".join(end[k].removeprefix("rank ") for end in ends) for k in (0, 1))
+        parts.append(f"{what} {'go' if count[0] > 1 else 'goes'} {ends_text}")
+        parts_zh.append(f"{ends_text_zh} 传输{what_zh}")
+    return f"{words.capitalise(words.join_list(parts))}.", words.tidy_spaces(f"{'，'.join(parts_zh)}。")
 
 
 class Parties(NamedTuple):
@@ -140,88 +140,102 @@ class Parties(NamedTuple):
     whom: Receivers
 
 
-def _parties(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel: npt.NDArray[Any]) -> Parties | None:
+def _find_parties(
+    trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel: npt.NDArray[Any]
+) -> Parties | None:
     """Who sends to whom; None where they follow no pattern."""
     senders, each = np.unique(src, return_counts=True)
-    who = _senders(trace, senders, np.unique(dst))
-    rings = _channel_rings(trace, src, dst, channel)
-    fan = 1 if rings else len(np.unique(dst)) if len(senders) == 1 else _fan_out(trace, src, dst)
+    who = _describe_senders(trace, senders, np.unique(dst))
+    rings = _find_channel_rings(trace, src, dst, channel)
+    fan = 1 if rings else len(np.unique(dst)) if len(senders) == 1 else _count_receivers(trace, src, dst)
     if who is None or (fan > 1 and not _is_even(trace, src, dst)):
         return None
-    whom = _receivers(trace, src, dst, rings)
+    whom = _describe_receivers(trace, src, dst, rings)
     return None if whom is None else Parties(who, each, fan, rings, whom)
 
 
-def _clause(trace: Trace, moment: Moment, mask: Mask, adds: bool, met: dict[bytes, Parties | None]) -> Pair | None:
+def _write_clause(
+    trace: Trace, moment: Moment, mask: Mask, adds: bool, parties_of: dict[bytes, Parties | None]
+) -> Pair | None:
     """One sentence on the reduces, or the copies, of a step; None where they follow no pattern."""
     moved = moment.step.src[mask], moment.step.dst[mask], moment.step.channel[mask]
     key = b"".join(column.tobytes() for column in moved)
-    if key not in met:  # most steps of a schedule have the same
-        met[key] = _parties(trace, *moved)
-    parties = met[key]
+    if key not in parties_of:  # most steps of a schedule have the same
+        parties_of[key] = _find_parties(trace, *moved)
+    parties = parties_of[key]
     if parties is None:
         return None
     who, each, fan, rings, whom = parties
-    chunks = _chunks(moment.nbytes[mask], each // fan)
+    chunks = _describe_chunks(moment.nbytes[mask], each // fan)
     if rings is not None and each.min() == each.max() == trace.schedule.channels:
-        chunks = _chunks(moment.nbytes[mask], each, one_each=", one per channel,")
-    one = _finished(chunks) if moment.held[mask].min() >= goal(trace.schedule) > 1 else chunks
-    holds = _holds(moment.held[mask], goal(trace.schedule), 1 if chunks[0].startswith("one") else 2)
+        chunks = _describe_chunks(moment.nbytes[mask], each, one_each=", one per channel,")
+    object_text = (
+        _mark_finished(chunks) if moment.sent_contributions[mask].min() >= count_goal(trace.schedule) > 1 else chunks
+    )
+    holds = _describe_contributions(
+        moment.sent_contributions[mask], count_goal(trace.schedule), 1 if chunks[0].startswith("one") else 2
+    )
     verb, verb_zh = (
         ("each exchange" if who.many else "exchanges", "交换")
         if whom.exchange
         else ("each send" if who.many else "sends", "发送")
     )
-    after = _after_reduce(trace, moment, mask, whom) if adds else _after_copy(trace, moment, mask, whom)
-    en = f"{who.en} {verb} {one[0]}{holds[0]} {whom.en}{after[0]}."
-    zh = f"{words.spaced(who.zh)}{words.spaced(whom.zh)}{verb_zh}{one[1]}{holds[1]}{after[1]}。"
-    return en, words.tidy(zh)
+    after = (
+        _describe_after_reduce(trace, moment, mask, whom) if adds else _describe_after_copy(trace, moment, mask, whom)
+    )
+    en = f"{who.en} {verb} {object_text[0]}{holds[0]} {whom.en}{after[0]}."
+    zh = f"{words.add_space(who.zh)}{words.add_space(whom.zh)}{verb_zh}{object_text[1]}{holds[1]}{after[1]}。"
+    return en, words.tidy_spaces(zh)
 
 
-def _finished(chunks: Pair) -> Pair:
+def _mark_finished(chunks: Pair) -> Pair:
     """`one finished 16 MiB chunk`."""
     en, zh = chunks
     count, _, rest = en.partition(" ")
     return f"{count} finished {rest}", zh.replace("的 chunk", "的已完成 chunk")
 
 
-def _fan_out(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> int:
+def _count_receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> int:
     """To how many others each sender sends, where it is the same for all; else 1."""
-    pairs = np.unique(_pairs(trace, src, dst))
+    pairs = np.unique(_number_pairs(trace, src, dst))
     each = np.unique(np.unique(pairs // trace.schedule.endpoints, return_counts=True)[1])
     return int(each[0]) if len(each) == 1 else 1
 
 
 def _is_even(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> bool:
     """Whether every sender sends each of its receivers as many chunks as the others."""
-    pairs, count = np.unique(_pairs(trace, src, dst), return_counts=True)
+    pairs, count = np.unique(_number_pairs(trace, src, dst), return_counts=True)
     begins = np.flatnonzero(np.diff(pairs // trace.schedule.endpoints, prepend=-1))
     return bool((np.minimum.reduceat(count, begins) == np.maximum.reduceat(count, begins)).all())
 
 
-def _senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.NDArray[Any]) -> Senders | None:
+def _describe_senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.NDArray[Any]) -> Senders | None:
     n = trace.schedule.ranks
     if len(senders) == 1:
-        en, zh = endpoint_name(trace.schedule, int(senders[0]))
-        return Senders(words.capital(en), zh, False)
+        en, zh = name_endpoint(trace.schedule, int(senders[0]))
+        return Senders(words.capitalise(en), zh, False)
     ranks = senders[senders < n]
     if len(ranks) == n == len(senders):
         return Senders("Every rank", "每个 rank", False)
     if len(senders) == n - 1 == len(ranks) and len(receivers) == 1 and receivers[0] < n:
         return Senders("Each of the other ranks", "其余每个 rank", False)
     if len(ranks) == 0:
-        en, zh = helper_noun(trace.schedule)
+        en, zh = name_helpers(trace.schedule)
         return Senders(f"Every {en}", f"每个{zh}", False) if len(senders) == trace.schedule.endpoints - n else None
-    return Senders(*plural_ranks(trace.schedule, senders.tolist()), True)
+    return Senders(*name_ranks(trace.schedule, senders.tolist()), True)
 
 
-def _chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any], one_each: str = " each") -> Pair:
+def _describe_chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any], one_each: str = " each") -> Pair:
     """`one 16 MiB chunk`, `4 chunks of 2 MiB each`; sizes that differ are given as a range."""
     small, large = int(nbytes.min()), int(nbytes.max())
     few, many = int(each.min()), int(each.max())
     if large == 0:
         return ("an empty chunk", "一个空 chunk") if many == 1 else ("empty chunks", "空 chunk")
-    size = words.size(large) if large - small <= large * 0.005 else words.between(words.size(small), words.size(large))
+    size = (
+        words.format_size(large)
+        if large - small <= large * 0.005
+        else words.format_range(words.format_size(small), words.format_size(large))
+    )
     size_zh = size.replace(" to ", " 至 ")
     if many == 1:
         if " to " not in size:
@@ -243,7 +257,7 @@ class Receivers(NamedTuple):
     which: bool = True  # the words end with the receiver, so that `, which` can follow
 
 
-def _receivers(
+def _describe_receivers(
     trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], rings: Receivers | None = None
 ) -> Receivers | None:
     """Whom some transfers go to, in words; None without a pattern. `rings`: the answer where channels are rings of
@@ -252,10 +266,10 @@ def _receivers(
     targets = np.unique(dst)
     if rings is not None:
         return rings
-    pairs = np.unique(_pairs(trace, src, dst))
+    pairs = np.unique(_number_pairs(trace, src, dst))
     a, b = np.divmod(pairs, schedule.endpoints)
     if len(targets) == 1:
-        en, zh = endpoint_name(schedule, int(targets[0]))
+        en, zh = name_endpoint(schedule, int(targets[0]))
         return Receivers(f"to {en}", f"向 {zh} ", (en, zh))
     if len(np.unique(a)) == 1:
         everyone = len(targets) == n - (int(a[0]) < n)
@@ -266,14 +280,14 @@ def _receivers(
                 ("each of them", "它们"),
                 plural=True,
             )
-        en, zh = plural_ranks(schedule, targets.tolist())
+        en, zh = name_ranks(schedule, targets.tolist())
         return Receivers(f"to {en[:1].lower() + en[1:]}", f"向 {zh} ", ("each of them", "它们"), plural=True)
     if b.max() < n and a.max() < n and len(a) == len(np.unique(a)) == len(targets):
-        return _one_each(a, b, n)
-    return _to_many(trace, a, b)
+        return _describe_single_receivers(a, b, n)
+    return _describe_many_receivers(trace, a, b)
 
 
-def _one_each(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int) -> Receivers:
+def _describe_single_receivers(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int) -> Receivers:
     """Each sender has one receiver of its own: the next rank, a partner at some distance, the next one of a ring."""
     if ((b - a) % n == 1).all():
         return Receivers("to the next rank", "向下一个 rank ", ("the next rank", "对方"))
@@ -286,10 +300,10 @@ def _one_each(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int) -> Receivers:
         zh = "与邻居" if near else f"与相距 {far[0]} 的 rank " if len(far) == 1 else "与伙伴"
         return Receivers(en, zh, ("each", "双方各自"), True)
     if len(a) <= 3:
-        shown = [f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+        pair_texts = [f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
         return Receivers(
-            f"({words.listed(shown)})",
-            f"（{words.listed(shown, True)}）",
+            f"({words.join_list(pair_texts)})",
+            f"（{words.join_list(pair_texts, True)}）",
             ("the receiver" if len(a) == 1 else "each receiver", "接收方"),
             which=False,
         )
@@ -302,27 +316,27 @@ def _one_each(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int) -> Receivers:
             f"向{zh_way}第 {steps} 个 rank",
             ("the receiver", "接收方"),
         )
-    if len(a) == n and _one_ring(a, b):
+    if len(a) == n and _is_one_ring(a, b):
         return Receivers("to the next rank of its ring", "向环中的下一个 rank ", ("the next rank", "对方"))
     return Receivers(
         "to its partner" if len(a) == n else "to one other rank each", "向各自的伙伴 ", ("the receiver", "接收方")
     )
 
 
-def _to_many(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receivers | None:
+def _describe_many_receivers(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receivers | None:
     """Each sender has the same number of receivers: all others, all servers, its children ..."""
     n, endpoints = trace.schedule.ranks, trace.schedule.endpoints
     each = np.unique(np.unique(a, return_counts=True)[1])
     if len(each) != 1:
         return None
     if b.min() >= n and each[0] == endpoints - n:
-        en, zh = helper_noun(trace.schedule)
+        en, zh = name_helpers(trace.schedule)
         return Receivers(f"to every {en}", f"向每个{zh}", (f"every {en}", f"每个{zh}"))
     if b.max() < n and each[0] == n - (a.max() < n):
-        own = a.max() < n
+        is_among_ranks = a.max() < n
         return Receivers(
-            "to each of the other ranks" if own else "to every rank",
-            "向其余每个 rank" if own else "向每个 rank",
+            "to each of the other ranks" if is_among_ranks else "to every rank",
+            "向其余每个 rank" if is_among_ranks else "向每个 rank",
             ("each", "对方"),
         )
     if len(np.unique(b)) < len(b) and each[0] == 1:
@@ -337,37 +351,37 @@ def _to_many(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receiver
     return Receivers(some, some_zh, ("each receiver", "接收方"), plural=bool(each[0] > 1))
 
 
-def _channel_rings(
+def _find_channel_rings(
     trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any], channel: npt.NDArray[Any]
 ) -> Receivers | None:
     """Several channels, each of them a ring of its own order through all ranks."""
-    found = np.unique(channel)
+    channels = np.unique(channel)
     if (
-        len(found) < 2
-        or len(src) != len(found) * trace.schedule.ranks
+        len(channels) < 2
+        or len(src) != len(channels) * trace.schedule.ranks
         or ((dst - src) % trace.schedule.ranks == 1).all()
     ):
         return None
-    if not all(_one_ring(src[channel == c], dst[channel == c]) for c in found):
+    if not all(_is_one_ring(src[channel == c], dst[channel == c]) for c in channels):
         return None
     return Receivers(
         "to the next rank of that channel's ring", "向该 channel 环中的下一个 rank", ("the next rank", "对方")
     )
 
 
-def _one_ring(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
+def _is_one_ring(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
     onward = dict(zip(a.tolist(), b.tolist(), strict=True))
-    at, seen = 0, set()
-    while at in onward and at not in seen:
-        seen.add(at)
-        at = onward[at]
+    rank, seen = 0, set()
+    while rank in onward and rank not in seen:
+        seen.add(rank)
+        rank = onward[rank]
     return len(seen) == len(onward)
 
 
-def _holds(held: Counts, full: int, each: int) -> Pair:
+def _describe_contributions(counts: Counts, full: int, each: int) -> Pair:
     """` that holds 9 of 16 contributions`: nothing to say about finished chunks, where nothing is summed, or where a
     wrong schedule counts somebody twice."""
-    low, high = int(held.min()), int(held.max())
+    low, high = int(counts.min()), int(counts.max())
     if full == 1 or low >= full or high > full:
         return "", ""
     some = f"{low}" if low == high else f"{low} to {high}"
@@ -377,9 +391,9 @@ def _holds(held: Counts, full: int, each: int) -> Pair:
     )
 
 
-def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
+def _describe_after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
     """What the receiver does with it: `, which adds its own and has 10`."""
-    full = goal(trace.schedule)
+    full = count_goal(trace.schedule)
     had, has = moment.had[mask], moment.has[mask]
     zh = f"；{whom.name[1]}"
     start, adds, own, have = (
@@ -393,10 +407,11 @@ def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> 
         return f"{start} {adds} what arrives to {own}", f"{zh}把收到的与自己的相加"
     total = int(has[0])
     many, many_zh = (f"{total}", f"变成 {total} 份") if total < full else (f"all {full}", f"得到全部 {full} 份")
-    arrived = (has - had) // np.maximum(1, moment.held[mask])
+    arrived = (has - had) // np.maximum(1, moment.sent_contributions[mask])
     together = (
         int(arrived[0])
-        if arrived.min() == arrived.max() > 1 and moment.held[mask].min() == moment.held[mask].max()
+        if arrived.min() == arrived.max() > 1
+        and moment.sent_contributions[mask].min() == moment.sent_contributions[mask].max()
         else 0
     )
     if had.max() == 0 and not together:
@@ -414,13 +429,13 @@ def _after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> 
     return f"{start} {adds} {own}{count} and {have} {many}", f"{zh}加上{count_zh}，{many_zh}"
 
 
-def _after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
+def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
     """How far the receivers are: finished chunks of each, or how many ranks have everything."""
     s = trace.schedule
     receivers = np.unique(moment.step.dst[mask])
     receivers = receivers[receivers < s.ranks]
-    full = goal(s)
-    if not len(receivers) or moment.held[mask].min() < full:
+    full = count_goal(s)
+    if not len(receivers) or moment.sent_contributions[mask].min() < full:
         return "", ""
     if collective(s.collective).after == "peer":
         return "", ""
@@ -451,12 +466,12 @@ def _after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pa
 # ---- how long it takes
 
 
-def _how_long(trace: Trace, moment: Moment) -> Pair:
+def _describe_time(trace: Trace, moment: Moment) -> Pair:
     """The second sentence: which kind of link delivers in what time, and which cable many wait for."""
     away = moment.limit >= 0
     if not away.any():
         return "", ""
-    crowd = _crowd(trace, moment)
+    crowd = _describe_crowd(trace, moment)
     if crowd is not None:
         return crowd
     links = trace.topology.links
@@ -464,31 +479,39 @@ def _how_long(trace: Trace, moment: Moment) -> Pair:
     parts: list[Pair] = []
     for kind in sorted(set(kinds.tolist()), key=lambda k: float(moment.seconds[away][kinds == k].max())):
         mine = np.flatnonzero(away)[kinds == kind]
-        parts.append(_delivery(trace, moment, kind, mine, alone=len(set(kinds.tolist())) == 1, first=not parts))
+        parts.append(
+            _describe_delivery(trace, moment, kind, mine, alone=len(set(kinds.tolist())) == 1, first=not parts)
+        )
     en, zh = ", ".join(p[0] for p in parts[:3]), "，".join(p[1] for p in parts[:3])
-    return f"{words.capital(en)}.", words.tidy(f"{zh}。")
+    return f"{words.capitalise(en)}.", words.tidy_spaces(f"{zh}。")
 
 
-def _delivery(trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int64], alone: bool, first: bool) -> Pair:
+def _describe_delivery(
+    trace: Trace, moment: Moment, kind: str, rows: npt.NDArray[np.int64], alone: bool, first: bool
+) -> Pair:
     seconds = moment.seconds[rows]
     low, high = float(seconds.min()), float(seconds.max())
     even = high - low <= 0.02 * high
-    span = words.time(high) if even else words.between(words.time(low), words.time(high))
+    span = (
+        words.format_duration(high)
+        if even
+        else words.format_range(words.format_duration(low), words.format_duration(high))
+    )
     span_zh = span.replace(" to ", " 至 ")
     step = moment.step
     pairs = sorted(set(zip(step.src[rows].tolist(), step.dst[rows].tolist(), strict=True)))
-    shown = [f"{a} → {b}" for a, b in pairs]
-    extra = "" if alone or len(pairs) > 3 else f" ({words.listed(shown)})"
-    extra_zh = "" if alone or len(pairs) > 3 else f"（{words.listed(shown, True)}）"
+    pair_texts = [f"{a} → {b}" for a, b in pairs]
+    extra = "" if alone or len(pairs) > 3 else f" ({words.join_list(pair_texts)})"
+    extra_zh = "" if alone or len(pairs) > 3 else f"（{words.join_list(pair_texts, True)}）"
     if kind == "cable":
         subject = "each arrives" if len(rows) > 1 else "it arrives"
         return f"{subject} after {span}", f"{'各需' if len(rows) > 1 else '需要'} {span_zh}"
-    name, name_zh = words.kind_name(kind)
+    name, name_zh = words.name_kind(kind)
     verb = " delivers" if first else ""
     return f"{name}{extra}{verb} in {span}", f"{name_zh}{extra_zh} 需要 {span_zh}"
 
 
-def _crowd(trace: Trace, moment: Moment) -> Pair | None:
+def _describe_crowd(trace: Trace, moment: Moment) -> Pair | None:
     """Incast and its mirror image: many transfers of different pairs through the one link that ends the step; none
     without contention."""
     if trace.conditions is not None and trace.conditions.sharing == "none":
@@ -503,9 +526,9 @@ def _crowd(trace: Trace, moment: Moment) -> Pair | None:
     if pairs < 3 or moment.load[worst] < 1.5 * alone:
         return None
     others = np.unique(moment.limit[(moment.load > 0.99 * moment.load[worst]) & (moment.crowd >= 3)])
-    total, count = words.size(int(moment.nbytes[on].sum())), int(moment.crowd[worst])
-    takes = words.time(float(moment.load[worst]))
-    en, zh = link_name(trace, link)
+    total, count = words.format_size(int(moment.nbytes[on].sum())), int(moment.crowd[worst])
+    takes = words.format_duration(float(moment.load[worst]))
+    en, zh = name_link(trace, link)
     if len(others) > 1:
         return (
             f"{count} chunks wait for each of {len(others)} cables: {total} through one takes {takes}.",

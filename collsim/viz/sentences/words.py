@@ -24,58 +24,58 @@ KINDS = {
     "cable": ("the cables", "线缆"),
 }
 
-size = format_bytes
-rate = format_bandwidth
-time = format_time
+format_size = format_bytes
+format_rate = format_bandwidth
+format_duration = format_time
 
 
-def decimal_bytes(nbytes: float) -> str:
+def format_decimal_bytes(nbytes: float) -> str:
     """`13.5 GB`: decimal, as vendors count a GPU's memory."""
     of, unit = next((u for u in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")) if nbytes >= 0.9995 * u[0]), (1e3, "kB"))
     return f"{float(f'{nbytes / of:.3g}'):g} {unit}"
 
 
-def kind_name(kind: str) -> tuple[str, str]:
+def name_kind(kind: str) -> tuple[str, str]:
     """What a kind of link is called, in English and Chinese."""
     return KINDS.get(kind, (kind, kind))
 
 
-def every(kind: str) -> tuple[str, str]:
+def name_all_of_kind(kind: str) -> tuple[str, str]:
     """All links of a kind, in English and Chinese: `all PCIe`, `all links between the sockets`."""
-    en, zh = kind_name(kind)
-    return "all " + en.replace("the link ", "links "), tidy(f"所有 {zh}")
+    en, zh = name_kind(kind)
+    return "all " + en.replace("the link ", "links "), tidy_spaces(f"所有 {zh}")
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """`99.5 %`."""
     return f"{100 * share:.3g} %"
 
 
-def between(low: str, high: str) -> str:
+def format_range(low: str, high: str) -> str:
     """`57 to 674 µs`: the unit once where it is the same."""
     number, _, unit = low.partition(" ")
     same = unit == high.partition(" ")[2]
     return f"{number if same else low} to {high}"
 
 
-def listed(items: Sequence[str], zh: bool = False) -> str:
+def join_list(items: Sequence[str], zh: bool = False) -> str:
     """`1, 3 and 5`; `1、3 和 5`."""
     if len(items) < 2:
         return "".join(items)
     return ("、" if zh else ", ").join(items[:-1]) + (" 和 " if zh else " and ") + items[-1]
 
 
-def capital(text: str) -> str:
+def capitalise(text: str) -> str:
     """With a capital letter at its front; names that are written without one (xGMI) stay."""
     return text if text[1:2].isupper() else text[:1].upper() + text[1:]
 
 
-def spaced(zh: str) -> str:
+def add_space(zh: str) -> str:
     """Chinese text followed by a space where it ends in a Latin word."""
     return zh.rstrip() + (" " if zh.rstrip()[-1:].isascii() and zh.strip() else "")
 
 
-def tidy(zh: str) -> str:
+def tidy_spaces(zh: str) -> str:
     """One space between Chinese and Latin text, none beside Chinese punctuation."""
     zh = re.sub(r"([一-鿿]) +(?=[一-鿿])", r"\1", zh)
     zh = re.sub(r"([一-鿿])([A-Za-z0-9])", r"\1 \2", zh)

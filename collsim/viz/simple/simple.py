@@ -10,7 +10,7 @@ import numpy as np
 
 from ...simulate import Trace
 from ...topology.network import DEVICE_KINDS
-from ..hosts.bundle import joined
+from ..hosts.bundle import bundle_modules
 from ..timeline import document
 
 _MOST_PARTS = 4096  # a fraction of more parts than that is no factor to read
@@ -36,33 +36,33 @@ class SimpleRun:
     factors: tuple[int, int, int, int] | None
 
 
-def simple_run(trace: Trace) -> SimpleRun:
+def build_simple_run(trace: Trace) -> SimpleRun:
     """What is shown of a run. Raises CollsimError for more transfers than the player shows."""
     ranks = trace.sent_bytes[: trace.schedule.ranks]
     even = bool(len(ranks)) and bool(np.all(ranks == ranks[0]))
     sent = int(ranks[0]) if even else None
     return SimpleRun(
         time=trace.time,
-        timeline=document.sent(trace),
+        timeline=document.build_encoded_timeline(trace),
         channels=trace.schedule.channels,
-        cards=cards(trace),
+        cards=count_cards(trace),
         sent=sent,
         most=int(ranks.max(initial=0)),
-        factors=None if sent is None else factors(sent, int(trace.nbytes), trace.schedule.ranks),
+        factors=None if sent is None else factor_bytes(sent, int(trace.nbytes), trace.schedule.ranks),
     )
 
 
-def cards(trace: Trace) -> int:
+def count_cards(trace: Trace) -> int:
     """Cards of a node through which bytes leave it; 0 where there is only one node."""
-    place = trace.topology
-    node, kind = place.devices.node, place.devices.kind
+    topology = trace.topology
+    node, kind = topology.devices.node, topology.devices.kind
     nodes = int(node.max(initial=0)) + 1
-    src, dst = place.links.src, place.links.dst
+    src, dst = topology.links.src, topology.links.dst
     leaving = (trace.link_bytes > 0) & (kind[src] == DEVICE_KINDS.index("nic")) & (node[src] != node[dst])
     return 0 if nodes < 2 else round(len(np.unique(src[leaving])) / nodes)
 
 
-def factors(sent: int, nbytes: int, ranks: int) -> tuple[int, int, int, int] | None:
+def factor_bytes(sent: int, nbytes: int, ranks: int) -> tuple[int, int, int, int] | None:
     """Bytes as whole x (n - 1)/n x buffer, with the largest whole number that leaves such a fraction.
 
     480 MiB of a buffer of 256 MiB on 16 ranks are 2 x 15/16 x 256 MiB.
@@ -75,6 +75,6 @@ def factors(sent: int, nbytes: int, ranks: int) -> tuple[int, int, int, int] | N
     return int(share), ranks - 1, ranks, nbytes
 
 
-def simple_source() -> str:
+def build_simple_source() -> str:
     """One ES module: the picture, the question beside it, and the player where the picture is not a ring."""
-    return joined("viz/simple/simple.js")
+    return bundle_modules("viz/simple/simple.js")

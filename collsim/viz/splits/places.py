@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...train.parallel import Split
-from ..hosts.bundle import joined
-from ..sentences.words import kind_name
-from .lanes import PASSES, held_over_time, last_of_each_moment
+from ..hosts.bundle import bundle_modules
+from ..sentences.words import name_kind
+from .lanes import PASSES, list_memory_over_time, take_last_of_moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,25 +22,25 @@ COLUMNS = ("tp", "cp", "ep", "pp", "interleave", "dp", "micro_batch", "time", "m
 #: Seconds that a split's time is made of, by estimate.
 PARTS = ("computing", "layers", "bubble", "data")
 #: Ways of splitting in the order in which they are listed: those inside a layer first.
-WAYS = ("tensor", "context", "expert", "pipeline", "data")
+STRATEGIES = ("tensor", "context", "expert", "pipeline", "data")
 #: Passes of a stage that are drawn at each end of a step; of a longer one the middle is cut.
 MOST_PASSES = 80
 
 
-def splits_source() -> str:
+def build_splits_source() -> str:
     """One ES module: ranks on nodes, bytes, memory, and the map of splits."""
-    return joined("viz/splits/splitmap.js")
+    return bundle_modules("viz/splits/splitmap.js")
 
 
-def split_document(trace: StepTrace, room: float | None = None) -> dict[str, Any]:
+def build_split_document(trace: StepTrace, room: float | None = None) -> dict[str, Any]:
     """Everything that is drawn of the step that is open.
 
     Args:
         room: bytes of a GPU; its own unless given.
     """
     step, split = trace.step, trace.request.parallel
-    made = split if isinstance(split, Split) else Split((split,))
-    grid = made.grid(trace.request.ranks)
+    product = split if isinstance(split, Split) else Split((split,))
+    grid = product.grid(trace.request.ranks)
     sizes = {"tp": grid.tp, "cp": grid.cp, "dp": grid.dp, "pp": grid.pp}
     return {
         "ways": [[way, sizes[way]] for way in grid.order.split("-") if way in sizes],
@@ -48,31 +48,31 @@ def split_document(trace: StepTrace, room: float | None = None) -> dict[str, Any
         "ranks": len(grid.ranks),
         "per": trace.topology.ranks // int(trace.topology.facts.get("nodes", 1)),
         "stages": len(step.lanes),
-        "sends": _sends(trace),
-        "memory": _memory(trace, room),
-        "drawn": _drawn(trace),
+        "sends": _list_sends(trace),
+        "memory": _describe_memory(trace, room),
+        "drawn": _describe_drawn_stages(trace),
         "time": trace.time,
     }
 
 
-def _sends(trace: StepTrace) -> list[list[dict[str, Any]]]:
+def _list_sends(trace: StepTrace) -> list[list[dict[str, Any]]]:
     """Of each stage what one of its GPUs sends: a row for each way of splitting and kind of link."""
-    out: list[list[dict[str, Any]]] = [[] for _ in trace.step.lanes]
+    rows_of_stage: list[list[dict[str, Any]]] = [[] for _ in trace.step.lanes]
     rows: list[Any] = list(trace.crossings().itertuples())
-    for row in sorted(rows, key=lambda row: (row.lane, WAYS.index(row.way), -row.bandwidth)):
+    for row in sorted(rows, key=lambda row: (row.lane, STRATEGIES.index(row.way), -row.bandwidth)):
         sent = {"nbytes": row.nbytes, "bandwidth": row.bandwidth, "time": row.time}
-        out[row.lane].append({"way": row.way, "link": kind_name(row.link), **sent})
-    return out
+        rows_of_stage[row.lane].append({"way": row.way, "link": name_kind(row.link), **sent})
+    return rows_of_stage
 
 
-def _memory(trace: StepTrace, room: float | None) -> dict[str, Any]:
+def _describe_memory(trace: StepTrace, room: float | None) -> dict[str, Any]:
     """What the fullest GPU holds in its fullest moment, its stage, and what a GPU has."""
     fast, lanes = trace.costs.speed, trace.step.lanes
-    held = [trace.memory.peak(ranks[0]) for ranks in lanes]
-    totals = [sum(kinds.values()) for kinds in held]
+    peaks = [trace.memory.peak(ranks[0]) for ranks in lanes]
+    totals = [sum(kinds.values()) for kinds in peaks]
     stage = totals.index(max(totals))
     return {
-        "kinds": [[kind, size] for kind, size in held[stage].items() if size],
+        "kinds": [[kind, size] for kind, size in peaks[stage].items() if size],
         "total": totals[stage],
         "stage": stage,
         "room": room if room is not None else None if fast is None else fast.capacity,
@@ -82,20 +82,20 @@ def _memory(trace: StepTrace, room: float | None) -> dict[str, Any]:
 # ---- the step on the first and the last stage -----------------------------------------------------------------------
 
 
-def _drawn(trace: StepTrace) -> dict[str, Any]:
+def _describe_drawn_stages(trace: StepTrace) -> dict[str, Any]:
     """The step on a GPU of the first stage and on one of the last: its passes (begin, end, microbatch, kind), its
     collectives (begin, end, way), what it holds from each moment on, in the order of `kinds`, and the most of that.
     Between the two moments of `cut` nothing is drawn; None where everything is."""
     ends = sorted({0, len(trace.step.lanes) - 1})
-    passes = {lane: _passes(trace, lane) for lane in ends}
-    cut = cut_out(list(passes.values()), trace.time)
+    passes = {lane: _list_passes(trace, lane) for lane in ends}
+    cut = choose_cut(list(passes.values()), trace.time)
     kinds = list(dict.fromkeys(kind for lane in ends for kind in trace.memory.kinds(lane)))
     rows = [
         {
             "stage": lane,
-            "boxes": _seen(passes[lane], cut),
-            "network": _seen(_collectives(trace, lane), cut),
-            "held": _held(trace, lane, kinds, cut),
+            "boxes": _drop_cut_spans(passes[lane], cut),
+            "network": _drop_cut_spans(_list_collectives(trace, lane), cut),
+            "held": _list_memory_levels(trace, lane, kinds, cut),
             "most": sum(trace.memory.peak(trace.step.lanes[lane][0]).values()),
         }
         for lane in ends
@@ -103,24 +103,24 @@ def _drawn(trace: StepTrace) -> dict[str, Any]:
     return {"cut": cut, "kinds": kinds, "rows": rows}
 
 
-def _passes(trace: StepTrace, lane: int) -> list[list[Any]]:
+def _list_passes(trace: StepTrace, lane: int) -> list[list[Any]]:
     """What a GPU of a lane computes: [begin, end, microbatch, kind], in order."""
     spans = zip(trace.step.tasks, trace.begin.tolist(), trace.end.tolist(), strict=True)
-    own = [(task, a, b) for task, a, b in spans if task.is_compute and lane in task.lanes and b > a]
-    return sorted([a, b, task.microbatch, PASSES[task.kind]] for task, a, b in own)
+    lane_spans = [(task, a, b) for task, a, b in spans if task.is_compute and lane in task.lanes and b > a]
+    return sorted([a, b, task.microbatch, PASSES[task.kind]] for task, a, b in lane_spans)
 
 
-def _collectives(trace: StepTrace, lane: int) -> list[list[Any]]:
+def _list_collectives(trace: StepTrace, lane: int) -> list[list[Any]]:
     """What a GPU of a lane has on the network: [begin, end, way], in order."""
-    out = []
+    spans = []
     for i in trace.step.collectives:
         task, a, b = trace.step.tasks[i], float(trace.begin[i]), float(trace.end[i])
         if lane in task.lanes and b > a:
-            out.append([a, b, task.strategy])
-    return sorted(out)
+            spans.append([a, b, task.strategy])
+    return sorted(spans)
 
 
-def cut_out(rows: Sequence[Sequence[Sequence[Any]]], time: float) -> list[float] | None:
+def choose_cut(rows: Sequence[Sequence[Sequence[Any]]], time: float) -> list[float] | None:
     """The moments between which the middle of a step is cut, where rows have more passes than can be told apart: from
     the end of the first ones on to the begin of the last."""
     if max(len(row) for row in rows) <= 2 * MOST_PASSES:
@@ -130,21 +130,21 @@ def cut_out(rows: Sequence[Sequence[Sequence[Any]]], time: float) -> list[float]
     return [low, high] if high - low > 0.1 * time else None
 
 
-def _seen(spans: list[list[Any]], cut: list[float] | None) -> list[list[Any]]:
+def _drop_cut_spans(spans: list[list[Any]], cut: list[float] | None) -> list[list[Any]]:
     """Those that are not within the cut."""
     return spans if cut is None else [span for span in spans if span[0] < cut[0] or span[1] > cut[1]]
 
 
-def _held(trace: StepTrace, lane: int, kinds: list[str], cut: list[float] | None) -> list[list[float]]:
+def _list_memory_levels(trace: StepTrace, lane: int, kinds: list[str], cut: list[float] | None) -> list[list[float]]:
     """[s, bytes of each kind] from each moment on that is not within the cut, the last of a moment only."""
-    last = last_of_each_moment(held_over_time(trace, lane, kinds))
+    last = take_last_of_moment(list_memory_over_time(trace, lane, kinds))
     if cut is None:
         return last
     before = [row for row in last if row[0] <= cut[1]][-1:]
     return [*(row for row in last if row[0] < cut[0]), *before, *(row for row in last if row[0] > cut[1])]
 
 
-def splits_table(frame: pd.DataFrame) -> dict[str, Any]:
+def build_splits_table(frame: pd.DataFrame) -> dict[str, Any]:
     """A search as columns of plain values, the calls that make its splits, and the parts of their time."""
     out: dict[str, Any] = {name: frame[name].tolist() for name in (*COLUMNS, "recompute", "parallel")}
     out["data"] = frame["data_parallel"].tolist()

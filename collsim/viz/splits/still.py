@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...markup import escape_text
 from ..pictures import palette
 from ..pictures.still import CHINESE, LATIN
-from .lanes import pipeline_runner
+from .lanes import build_pipeline_runner
 
 if TYPE_CHECKING:
     from ...train import Pipeline
@@ -50,7 +50,9 @@ class PipelinePicture:
     """A pipeline's schedule, as data: rows of boxes with the number of their microbatch, and what is idle.
 
     Attributes:
-        schedule: its name. ranks, microbatches: how many. runner: rows and figures, as `pipeline_runner` has them.
+        schedule: its name.
+        ranks, microbatches: how many.
+        runner: rows and figures, as `build_pipeline_runner` has them.
         until: time at the right edge, where several pictures have one clock; its own end unless that is later.
     """
 
@@ -69,10 +71,12 @@ class PipelinePicture:
             f"{self.schedule}，{self.ranks} 个 GPU，{self.microbatches} 个微批：共 {time} 个前向的时间，气泡 {share} %",
         )[k]
 
-    def described(self, k: int) -> str:
+    def describe(self, k: int) -> str:
         """The same and what every GPU runs, in order: `GPU 0: F0 F1 B0 B1, idle for 3`."""
         head, colon = self.title(k), (": ", "：")[k]
-        return (". ", "。")[k].join([head, *(f"GPU {row['label']}{colon}{_in_words(row, k)}" for row in self._rows)])
+        return (". ", "。")[k].join(
+            [head, *(f"GPU {row['label']}{colon}{_describe_passes(row, k)}" for row in self._rows)]
+        )
 
     def svg(self, k: int, *, narrow: bool = False, dark: bool = False) -> str:
         """The picture as an SVG file; `narrow` for a column of text or a phone, `dark` for a dark page."""
@@ -80,13 +84,13 @@ class PipelinePicture:
         scale = (wide - _LEFT - 8) / max(self.until, float(self.runner["time"]))
         lines = self.title(k).split((": ", "：")[k]) if narrow else [self.title(k)]
         top = 8 + _LINE * len(lines)
-        rows = "".join(_row(row, top + i * _ROW, scale, ink) for i, row in enumerate(self._rows))
+        rows = "".join(_draw_row(row, top + i * _ROW, scale, ink) for i, row in enumerate(self._rows))
         kinds = [kind for kind in _PASSES if any(box[3] == kind for row in self._rows for box in row["boxes"])]
         below = top + _ROW * len(self._rows)
-        key, under = _key(kinds, self.runner["stages"] > 1, below + 20, wide, k, ink)
+        key, under = _draw_key(kinds, self.runner["stages"] > 1, below + 20, wide, k, ink)
         tall = under + _FOOT
         head = "".join(
-            _text(12, 20 + _LINE * i, line, ink["ink"], 15 if i == 0 else 13, _BOLD if i == 0 else "")
+            _draw_text(12, 20 + _LINE * i, line, ink["ink"], 15 if i == 0 else 13, _BOLD if i == 0 else "")
             for i, line in enumerate(lines)
         )
         end = _LEFT + float(self.runner["time"]) * scale
@@ -106,64 +110,66 @@ class PipelinePicture:
 
     def _image(self, k: int, narrow: bool, dark: bool) -> str:
         data = base64.b64encode(self.svg(k, narrow=narrow, dark=dark).encode()).decode("ascii")
-        return f'<img alt="{escape(self.described(k))}" src="data:image/svg+xml;base64,{data}">'
+        return f'<img alt="{escape(self.describe(k))}" src="data:image/svg+xml;base64,{data}">'
 
     @property
     def _rows(self) -> list[dict[str, Any]]:
         return list(self.runner["rows"])
 
 
-def pipeline_picture(pipe: Pipeline, microbatches: int, backward: float = 2.0, until: float = 0.0) -> PipelinePicture:
+def build_pipeline_picture(
+    pipe: Pipeline, microbatches: int, backward: float = 2.0, until: float = 0.0
+) -> PipelinePicture:
     """The picture of a pipeline whose backward pass takes `backward` forward passes, with no time from GPU to GPU."""
     timing = pipe.timing(microbatches, forward=1.0, backward=backward)
-    return PipelinePicture(pipe.schedule, pipe.size, microbatches, pipeline_runner(pipe, timing), until)
+    return PipelinePicture(pipe.schedule, pipe.size, microbatches, build_pipeline_runner(pipe, timing), until)
 
 
-def _in_words(row: Mapping[str, Any], k: int) -> str:
+def _describe_passes(row: Mapping[str, Any], k: int) -> str:
     passes = " ".join(f"{kind}{micro}" for _, _, micro, kind, *_ in row["boxes"])
     idle = sum(b - a for a, b in row["idle"])
     return f"{passes}, idle for {idle:g}" if k == 0 else f"{passes}，空闲 {idle:g}"
 
 
-def _row(row: Mapping[str, Any], top: int, scale: float, ink: Mapping[str, str]) -> str:
+def _draw_row(row: Mapping[str, Any], top: int, scale: float, ink: Mapping[str, str]) -> str:
     """One GPU: its name, what is idle hatched, a box for each pass; passes that run as one share the height."""
-    idle = "".join(_box(a, b, top, _ROW - 4, scale, _HATCH, ink["card"]) for a, b in row["idle"])
-    boxes = "".join(_pass(box, top, scale, ink) for box in row["boxes"])
-    name = _text(_LEFT - 8, top + 15, f"GPU {row['label']}", ink["ink2"], 13, 'text-anchor="end"')
+    idle = "".join(_draw_box(a, b, top, _ROW - 4, scale, _HATCH, ink["card"]) for a, b in row["idle"])
+    boxes = "".join(_draw_pass(box, top, scale, ink) for box in row["boxes"])
+    name = _draw_text(_LEFT - 8, top + 15, f"GPU {row['label']}", ink["ink2"], 13, 'text-anchor="end"')
     return f"{name}{idle}{boxes}"
 
 
-def _pass(box: tuple[Any, ...], top: float, scale: float, ink: Mapping[str, str]) -> str:
+def _draw_pass(box: tuple[Any, ...], top: float, scale: float, ink: Mapping[str, str]) -> str:
     a, b, micro, kind, stage, part = box
     *fills, number = _FILLS[kind]
     high = (_ROW - 4) / (2 if part else 1)
     top += high if part == 2 else 0
-    drawn = _box(a, b, top, high, scale, ink[fills[min(stage, 1)]], ink["card"])
+    drawn = _draw_box(a, b, top, high, scale, ink[fills[min(stage, 1)]], ink["card"])
     if (b - a) * scale < _DIGIT * len(micro) + 2 or part:
         return drawn
-    return drawn + _text(_LEFT + (a + b) / 2 * scale, top + 15, micro, ink[number], 13, 'text-anchor="middle"')
+    return drawn + _draw_text(_LEFT + (a + b) / 2 * scale, top + 15, micro, ink[number], 13, 'text-anchor="middle"')
 
 
-def _box(a: float, b: float, top: float, high: float, scale: float, fill: str, edge: str) -> str:
-    at = f'x="{_LEFT + a * scale:.1f}" y="{top:g}" width="{(b - a) * scale:.1f}" height="{high:g}"'
-    return f'<rect {at} fill="{fill}" stroke="{edge}" stroke-width="1"/>'
+def _draw_box(a: float, b: float, top: float, high: float, scale: float, fill: str, edge: str) -> str:
+    position = f'x="{_LEFT + a * scale:.1f}" y="{top:g}" width="{(b - a) * scale:.1f}" height="{high:g}"'
+    return f'<rect {position} fill="{fill}" stroke="{edge}" stroke-width="1"/>'
 
 
-def _text(x: float, y: float, words: str, ink: str, size: int, more: str = "") -> str:
+def _draw_text(x: float, y: float, words: str, ink: str, size: int, more: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:g}" font-size="{size}" fill="{ink}" {more}>{escape_text(words)}</text>'
 
 
-def _key(kinds: list[str], further: bool, y: int, wide: int, k: int, ink: Mapping[str, str]) -> tuple[str, int]:
+def _draw_key(kinds: list[str], further: bool, y: int, wide: int, k: int, ink: Mapping[str, str]) -> tuple[str, int]:
     """What the fills mean, in as many lines as it takes, and where the last of them stands."""
     out, x = "", 12
     signs: list[tuple[str, str]] = [(f"{kind}: {_PASSES[kind][k]}", ink[_FILLS[kind][0]]) for kind in kinds]
     signs += [(_BUBBLE[k], _HATCH), *([(_FURTHER[k], "")] if further else [])]
-    for said, fill in signs:
-        long = 44 + 7 * len(said) * (1 + k)
+    for label, fill in signs:
+        long = 44 + 7 * len(label) * (1 + k)
         if x > 12 and x + long > wide:
             x, y = 12, y + _LINE
         if fill:
             out += f'<rect x="{x}" y="{y - 11}" width="14" height="14" fill="{fill}" stroke="{ink["edge"]}"/>'
-        out += _text(x + (20 if fill else 0), y + 1, said, ink["ink2"], 13)
+        out += _draw_text(x + (20 if fill else 0), y + 1, label, ink["ink2"], 13)
         x += long
     return out, y

@@ -16,11 +16,11 @@ from ...simulate import simulate
 from ...topology import machine
 from ...topology.generic import switch
 from ...train import StepTrace, ddp, training_step
-from ..hosts.bundle import joined
-from ..hosts.page import offline_page
+from ..hosts.bundle import bundle_modules
+from ..hosts.page import build_offline_page
 from ..hosts.show import require_language
-from ..simple.simple import cards
-from ..training.document import boxes
+from ..simple.simple import count_cards
+from ..training.document import build_boxes
 
 RANKS = (2, 4, 8, 16, 32, 64, 128)
 #: Rings that are small enough to be drawn piece by piece.
@@ -38,81 +38,89 @@ MODEL, MACHINE, SAMPLES = "resnet50", "pcie-8gpu", 16
 
 
 @cache
-def story_text() -> str:
-    """`story_document` as JSON, made once in a process."""
-    return json.dumps(story_document(), allow_nan=False, separators=(",", ":"))
+def encode_story() -> str:
+    """`build_story_document` as JSON, made once in a process."""
+    return json.dumps(build_story_document(), allow_nan=False, separators=(",", ":"))
 
 
-def story_document() -> dict[str, Any]:
+def build_story_document() -> dict[str, Any]:
     """Everything that the page needs, as plain numbers."""
     return {
         "ranks": list(RANKS),
-        "costs": {name: _costs(*of) for name, of in ALGORITHMS.items()},
-        "bytes": [_bytes(n) for n in RANKS],
-        "rings": {str(n): _ring(n) for n in DRAWN},
-        "cards": {"nbytes": CARDS_NBYTES, "channels": [_cards(channels) for channels in CHANNELS]},
-        "training": {"model": MODEL, "samples": SAMPLES, "gpus": 8, "steps": [_step(bucket) for bucket in BUCKETS]},
+        "costs": {name: _evaluate_costs(*of) for name, of in ALGORITHMS.items()},
+        "bytes": [_compare_cables(n) for n in RANKS],
+        "rings": {str(n): _list_ring_chunks(n) for n in DRAWN},
+        "cards": {"nbytes": CARDS_NBYTES, "channels": [_time_ring_on_cards(channels) for channels in CHANNELS]},
+        "training": {
+            "model": MODEL,
+            "samples": SAMPLES,
+            "gpus": 8,
+            "steps": [_time_training_step(bucket) for bucket in BUCKETS],
+        },
     }
 
 
-def _costs(name: str, options: Mapping[str, Any]) -> list[dict[str, float]]:
+def _evaluate_costs(name: str, options: Mapping[str, Any]) -> list[dict[str, float]]:
     """The claimed time for each number of ranks, in units of alpha, of S beta and of S gamma."""
     cost = algorithms()[name].cost
     units = {"steps": {"alpha": 1}, "share": {"S": 1, "beta": 1}, "added": {"S": 1, "gamma": 1}}
-    given = {unit: {"S": 0, "alpha": 0, "beta": 0, "gamma": 0, **one, **options} for unit, one in units.items()}
-    return [{unit: float(called(cost, n, terms)) for unit, terms in given.items()} for n in RANKS]
+    terms_of = {unit: {"S": 0, "alpha": 0, "beta": 0, "gamma": 0, **scale, **options} for unit, scale in units.items()}
+    return [{unit: float(called(cost, n, terms)) for unit, terms in terms_of.items()} for n in RANKS]
 
 
-def _bytes(n: int) -> dict[str, float]:
+def _compare_cables(n: int) -> dict[str, float]:
     """What goes over the cable of the server and of another GPU, in gradients, and what twice the bandwidth saves."""
     name, options = ALGORITHMS["server"]
-    plan, place = schedule(name, ranks=n, **options), switch(n, bandwidth="25GB/s", alpha="1us")
-    twice, others = place.with_link("gpu0", "switch0", bandwidth="50GB/s"), place
+    schedule_of_server, topology = schedule(name, ranks=n, **options), switch(n, bandwidth="25GB/s", alpha="1us")
+    with_fast_server, with_fast_workers = topology.with_link("gpu0", "switch0", bandwidth="50GB/s"), topology
     for rank in range(1, n):
-        others = others.with_link(f"gpu{rank}", "switch0", bandwidth="50GB/s")
-    run, own, rest = (simulate(plan, on, CARDS_NBYTES) for on in (place, twice, others))
+        with_fast_workers = with_fast_workers.with_link(f"gpu{rank}", "switch0", bandwidth="50GB/s")
+    run, faster_server, faster_others = (
+        simulate(schedule_of_server, network, CARDS_NBYTES)
+        for network in (topology, with_fast_server, with_fast_workers)
+    )
     return {
         "server": int(run.sent_bytes[0]) / CARDS_NBYTES,
         "other": int(run.sent_bytes[1]) / CARDS_NBYTES,
-        "saves": 1 - own.time / run.time,
-        "rest": 1 - rest.time / run.time,
+        "saves": 1 - faster_server.time / run.time,
+        "rest": 1 - faster_others.time / run.time,
     }
 
 
-def _ring(n: int) -> list[list[int]]:
+def _list_ring_chunks(n: int) -> list[list[int]]:
     """For each step the chunk that each rank sends to the next."""
-    plan = schedule("allreduce_ring", ranks=n)
-    sent = [[0] * n for _ in range(plan.steps)]
-    for row in plan.transfers:
+    ring = schedule("allreduce_ring", ranks=n)
+    sent = [[0] * n for _ in range(ring.steps)]
+    for row in ring.transfers:
         sent[int(row["step"])][int(row["src"])] = int(row["chunk"])
     return sent
 
 
-def _cards(channels: int) -> dict[str, float]:
+def _time_ring_on_cards(channels: int) -> dict[str, float]:
     """The ring over two DGX A100 on so many channels: its time, and the cards through which bytes leave a node."""
-    place = machine("dgx-a100", nodes=2)
-    run = simulate(schedule("allreduce_ring", topology=place, channels=channels), place, CARDS_NBYTES)
-    return {"channels": channels, "time": run.time, "cards": cards(run)}
+    topology = machine("dgx-a100", nodes=2)
+    run = simulate(schedule("allreduce_ring", topology=topology, channels=channels), topology, CARDS_NBYTES)
+    return {"channels": channels, "time": run.time, "cards": count_cards(run)}
 
 
-def _step(bucket: str | None) -> dict[str, Any]:
+def _time_training_step(bucket: str | None) -> dict[str, Any]:
     """A step of DDP with such buckets, and the time without overlap."""
-    way = ddp() if bucket is None else ddp(bucket=bucket)
-    made = training_step(MODEL, MACHINE, parallel=way, micro_batch=SAMPLES, dtype="bfloat16")
+    parallel = ddp() if bucket is None else ddp(bucket=bucket)
+    step_trace = training_step(MODEL, MACHINE, parallel=parallel, micro_batch=SAMPLES, dtype="bfloat16")
     return {
         "bucket": bucket,
-        "buckets": sum(made.step.tasks[i].bucket >= 0 for i in made.step.collectives),
-        "time": made.time,
-        "exposed": made.exposed,
-        "apart": made.what_if(overlap=False).time,
-        "boxes": _boxes(made),
-        "waits": [[float(a), float(b)] for a, b in made.waits[0]],
+        "buckets": sum(step_trace.step.tasks[i].bucket >= 0 for i in step_trace.step.collectives),
+        "time": step_trace.time,
+        "exposed": step_trace.exposed,
+        "apart": step_trace.what_if(overlap=False).time,
+        "boxes": _list_boxes(step_trace),
+        "waits": [[float(a), float(b)] for a, b in step_trace.waits[0]],
     }
 
 
-def _boxes(made: StepTrace) -> list[list[Any]]:
+def _list_boxes(step_trace: StepTrace) -> list[list[Any]]:
     """Stream, kind, bucket, begin and end of every box of the first lane."""
-    return [[b["stream"], b["kind"], b["bucket"], b["t0"], b["t1"]] for b in boxes(made) if b["lane"] == 0]
+    return [[b["stream"], b["kind"], b["bucket"], b["t0"], b["t1"]] for b in build_boxes(step_trace) if b["lane"] == 0]
 
 
 # ---- the module, and the page as a file ------------------------------------------------------------------------------
@@ -127,13 +135,15 @@ globalThis.story = createStory(document.getElementById("player"), {
 """
 
 
-def story_source() -> str:
+def build_story_source() -> str:
     """One ES module: the story, with all that it draws."""
-    return joined("viz/story/story.js")
+    return bundle_modules("viz/story/story.js")
 
 
-def story_page(lang: str = "en", theme: str | None = None) -> str:
+def build_story_page(lang: str = "en", theme: str | None = None) -> str:
     """The story as one HTML file that loads nothing. Raises CollsimError for an unknown language or theme."""
     require_language(lang)
     title = ("How GPUs agree on a sum, collsim", "多个 GPU 怎样求同一个和，collsim")[lang == "zh"]
-    return offline_page(story_source() + _START, json.loads(story_text()), title, {"lang": lang, "theme": theme})
+    return build_offline_page(
+        build_story_source() + _START, json.loads(encode_story()), title, {"lang": lang, "theme": theme}
+    )

@@ -17,7 +17,7 @@ const MOVING = new Set(["server", "hot-link", "ring", "training"]);
 
 /**
  * Mount the story into `host`. Data: {story, lang, theme, links: {explore, lessons}}, `story` as
- * `collsim.viz.story.document.story_document` has it. Its state stands in the root: data-chapter, data-values.
+ * `collsim.viz.story.document.build_story_document` has it. Its state stands in the root: data-chapter, data-values.
  */
 export function createStory(host, data) {
   const root = el("div", { className: "st", role: "group" }),

@@ -1,5 +1,5 @@
 """A Trace as one strict JSON object, all that a player needs (docs/timeline.md)."""
 
-from .document import decode, encode, timeline
+from .document import build_timeline, decode, encode
 
-__all__ = ["decode", "encode", "timeline"]
+__all__ = ["build_timeline", "decode", "encode"]

@@ -19,60 +19,60 @@ Links = Sequence[int]
 _FEW = 4  # so many ranks or nodes are listed
 
 
-def told_apart(trace: Trace, labels: Sequence[Pair], links: Sequence[Links]) -> list[Pair]:
+def distinguish_labels(trace: Trace, labels: Sequence[Pair], links: Sequence[Links]) -> list[Pair]:
     """The labels, those that several classes share each with what tells it from the others; all differ."""
-    made = list(labels)
+    result = list(labels)
     for label in dict.fromkeys(labels):
-        twins = [i for i, one in enumerate(labels) if one == label]
+        twins = [i for i, other in enumerate(labels) if other == label]
         if len(twins) > 1:
-            for i, (en, zh) in zip(twins, _differences(trace, [links[i] for i in twins]), strict=True):
-                whole = en.startswith(label[0])  # NVLink 2 ×1
-                made[i] = (en, zh) if whole else (f"{label[0]}, {en}", words.tidy(f"{label[1]}，{zh}"))
-    return made
+            for i, (en, zh) in zip(twins, _find_differences(trace, [links[i] for i in twins]), strict=True):
+                is_product = en.startswith(label[0])  # NVLink 2 ×1
+                result[i] = (en, zh) if is_product else (f"{label[0]}, {en}", words.tidy_spaces(f"{label[1]}，{zh}"))
+    return result
 
 
-def _differences(trace: Trace, classes: list[Links]) -> list[Pair]:
+def _find_differences(trace: Trace, classes: list[Links]) -> list[Pair]:
     """The first way to describe these classes in which no two are the same."""
-    for way in _WAYS:
-        said = [way(trace, links) for links in classes]
-        found = [one for one in said if one is not None]
-        if len(found) == len(said) == len(set(said)):
-            return found
+    for describe in _DESCRIPTIONS:
+        texts = [describe(trace, links) for links in classes]
+        known_texts = [text for text in texts if text is not None]
+        if len(known_texts) == len(texts) == len(set(texts)):
+            return known_texts
     return [(f"class {i + 1}", f"第 {i + 1} 类") for i in range(len(classes))]
 
 
-def _product(trace: Trace, links: Links) -> Pair | None:
+def _describe_product(trace: Trace, links: Links) -> Pair | None:
     """`NVLink 2 ×2`, where all are of one product."""
     table = trace.topology.links
     names = {table.cables[table.cable[i]].label for i in links}
     return (name := names.pop(), name) if len(names) == 1 else None
 
 
-def _ends(trace: Trace, links: Links) -> Pair | None:
+def _describe_ends(trace: Trace, links: Links) -> Pair | None:
     """`GPU → NVSwitch`, where all lead from one kind of device, or level of switches, to one other."""
     table = trace.topology.links
-    ends = {(_device(trace, int(table.src[i])), _device(trace, int(table.dst[i]))) for i in links}
+    ends = {(_name_device(trace, int(table.src[i])), _name_device(trace, int(table.dst[i]))) for i in links}
     if len(ends) != 1:
         return None
     a, b = ends.pop()
     return (f"{a[0]} → {b[0]}", f"{a[1]} → {b[1]}") if a != b else None
 
 
-def _levels(trace: Trace, links: Links) -> Pair | None:
+def _describe_levels(trace: Trace, links: Links) -> Pair | None:
     """`core and aggregation`, where all join two kinds of device, in either direction."""
     table = trace.topology.links
-    ends = {frozenset(_device(trace, int(d)) for d in (table.src[i], table.dst[i])) for i in links}
-    return _joined(sorted(ends.pop())) if len(ends) == 1 else None
+    ends = {frozenset(_name_device(trace, int(d)) for d in (table.src[i], table.dst[i])) for i in links}
+    return _join_names(sorted(ends.pop())) if len(ends) == 1 else None
 
 
-def _joined(names: list[Pair]) -> Pair:
+def _join_names(names: list[Pair]) -> Pair:
     """Two kinds of device, or one that is joined to its like."""
     if len(names) == 1:
         return f"{names[0][0]} to {names[0][0]}", f"{names[0][1]}之间"
     return f"{names[0][0]} and {names[1][0]}", f"{names[0][1]} 与 {names[1][1]}"
 
 
-def _device(trace: Trace, device: int) -> Pair:
+def _name_device(trace: Trace, device: int) -> Pair:
     devices = trace.topology.devices
     if (kind := DEVICE_KINDS[devices.kind[device]]) == "switch":  # by its level: edge, aggregation, core, leaf, spine
         word = str(devices.name[device]).removeprefix("fabric/").rstrip("0123456789")
@@ -80,18 +80,18 @@ def _device(trace: Trace, device: int) -> Pair:
     return DEVICES.get(kind, (kind.upper(), kind.upper()))
 
 
-def _ranks(trace: Trace, links: Links) -> list[tuple[int, int]]:
+def _find_ranks(trace: Trace, links: Links) -> list[tuple[int, int]]:
     """The ranks at the two ends of each link, -1 where there is none."""
     topology = trace.topology
     rank = np.full(len(topology.devices), -1, np.int64)
-    for own in range(trace.schedule.ranks - 1, -1, -1):
-        rank[topology.endpoint_device[trace.place[own]]] = own
+    for number in range(trace.schedule.ranks - 1, -1, -1):
+        rank[topology.endpoint_device[trace.place[number]]] = number
     return [(int(rank[topology.links.src[i]]), int(rank[topology.links.dst[i]])) for i in links]
 
 
-def _parity(trace: Trace, links: Links) -> Pair | None:
+def _describe_parity(trace: Trace, links: Links) -> Pair | None:
     """`even to odd`; `even ranks` where one end is no rank."""
-    ends = _ranks(trace, links)
+    ends = _find_ranks(trace, links)
     sides = [{r % 2 for r in side} if min(side) >= 0 else None for side in zip(*ends, strict=True)]
     known = [side for side in sides if side is not None]
     if not known or any(len(side) != 1 for side in known):
@@ -102,47 +102,55 @@ def _parity(trace: Trace, links: Links) -> Pair | None:
     return f"{names[0][0]} to {names[1][0]}", f"{names[0][1]}到{names[1][1]}"
 
 
-def _distance(trace: Trace, links: Links) -> Pair | None:
+def _describe_distance(trace: Trace, links: Links) -> Pair | None:
     """`ranks 8 or 56 apart`, between ranks."""
-    ends = _ranks(trace, links)
+    ends = _find_ranks(trace, links)
     far = sorted({abs(a - b) for a, b in ends})
     if min(map(min, ends)) < 0 or len(far) > 2:
         return None
     return f"ranks {' or '.join(map(str, far))} apart", f"相距 {' 或 '.join(map(str, far))} 的 rank"
 
 
-def _listed(trace: Trace, links: Links) -> Pair | None:
+def _describe_ranks(trace: Trace, links: Links) -> Pair | None:
     """`of ranks 0 and 4`, `of ranks 8 to 15`."""
-    found = sorted({r for pair in _ranks(trace, links) for r in pair if r >= 0})
-    return _numbers("rank", "rank", found)
+    ranks = sorted({r for pair in _find_ranks(trace, links) for r in pair if r >= 0})
+    return _format_numbers("rank", "rank", ranks)
 
 
-def _nodes(trace: Trace, links: Links) -> Pair | None:
+def _describe_nodes(trace: Trace, links: Links) -> Pair | None:
     """`of node 3`."""
     node, table = trace.topology.devices.node, trace.topology.links
-    found = sorted({int(n) for i in links for n in (node[table.src[i]], node[table.dst[i]]) if n >= 0})
-    return _numbers("node", "节点", found)
+    nodes = sorted({int(n) for i in links for n in (node[table.src[i]], node[table.dst[i]]) if n >= 0})
+    return _format_numbers("node", "节点", nodes)
 
 
-def _numbers(word: str, word_zh: str, found: list[int]) -> Pair | None:
-    if not found:
+def _format_numbers(word: str, word_zh: str, numbers: list[int]) -> Pair | None:
+    if not numbers:
         return None
-    plural = "s" * (len(found) > 1)
-    if found[-1] - found[0] == len(found) - 1 and len(found) > 2:
-        return f"of {word}s {found[0]} to {found[-1]}", f"{word_zh} {found[0]}–{found[-1]}"
-    if len(found) > _FEW:
+    plural = "s" * (len(numbers) > 1)
+    if numbers[-1] - numbers[0] == len(numbers) - 1 and len(numbers) > 2:
+        return f"of {word}s {numbers[0]} to {numbers[-1]}", f"{word_zh} {numbers[0]}–{numbers[-1]}"
+    if len(numbers) > _FEW:
         return None
-    texts = [str(n) for n in found]
-    return f"of {word}{plural} {words.listed(texts)}", f"{word_zh} {words.listed(texts, True)}"
+    texts = [str(n) for n in numbers]
+    return f"of {word}{plural} {words.join_list(texts)}", f"{word_zh} {words.join_list(texts, True)}"
 
 
-def _busy(trace: Trace, links: Links) -> Pair | None:
+def _describe_use(trace: Trace, links: Links) -> Pair | None:
     """`busy 48 %`: always known, and what the classes were made by."""
-    share = words.percent(float(max(trace.link_busy[i] for i in links)) / trace.spent)
+    share = words.format_percent(float(max(trace.link_busy[i] for i in links)) / trace.spent)
     return f"busy {share}", f"占用 {share}"
 
 
-_WAYS: tuple[Callable[[Trace, Links], Pair | None], ...] = (
-    *(_product, _ends, _levels, _parity, _distance, _nodes, _listed),
-    _busy,
+_DESCRIPTIONS: tuple[Callable[[Trace, Links], Pair | None], ...] = (
+    *(
+        _describe_product,
+        _describe_ends,
+        _describe_levels,
+        _describe_parity,
+        _describe_distance,
+        _describe_nodes,
+        _describe_ranks,
+    ),
+    _describe_use,
 )

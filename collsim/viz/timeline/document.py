@@ -7,7 +7,7 @@ A schedule that does not do what its collective promises is played like any othe
 along as `mistake = {"kind", "rank", "chunk", "step", "transfer", "text": {"en", "zh"}}` (null where the schedule is
 right; see `mistake.Mistake`): `rank` and `chunk` are the endpoint and slot of the cell, `step` counts from 0,
 `transfer` is the id in `transfers` of the one that does it, null for one that is not there. The player opens at that
-moment, outlines the cell in every view and says `text`. Hosts pass nothing for it: `timeline(trace)` runs `verify` on
+moment, outlines the cell in every view and says `text`. Hosts pass nothing for it: `build_timeline(trace)` runs `verify` on
 the schedule itself.
 """
 
@@ -27,19 +27,19 @@ import numpy.typing as npt
 from ...collective import NOTHING, collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
 from ...simulate.together import Together, Whole
-from ..layout.geometry import flat
-from ..layout.shapes import StageLayout, layout
+from ..layout.geometry import flatten_points
+from ..layout.shapes import StageLayout, lay_out
 from ..sentences import words
-from ..sentences.causes import bottleneck
-from ..sentences.names import endpoint_name
+from ..sentences.causes import describe_bottleneck
+from ..sentences.names import name_endpoint
 from ..sentences.narration import narrate
 from . import together
-from .inside import Drawn, drawn, held_ranks, inside_of
-from .logical import logical
-from .mistake import mistake
-from .phases import Phase, phases
-from .rows import key, rows
-from .running import running
+from .inside import Drawing, build_drawing, describe_insides, list_ranks_in_devices
+from .logical import build_logical_view
+from .mistake import find_mistake
+from .phases import Phase, list_phases
+from .rows import build_rows, list_link_kinds
+from .running import trace_source_lines
 
 if TYPE_CHECKING:
     from ...simulate import Trace
@@ -52,7 +52,7 @@ _TEXT_RANKS, _TEXT_STEPS = 33, 64
 _MOST_HOPPING, _MOST_FLOWS = 50_000, 100_000
 
 
-def timeline(
+def build_timeline(
     trace: Trace | Together, also: npt.NDArray[np.bool_] | None = None, *, inside: bool = True
 ) -> dict[str, Any]:
     """Everything that a player shows of a run, or of several collectives at once.
@@ -64,127 +64,131 @@ def timeline(
 
     Raises CollsimError for a run of more than 200,000 transfers, and says what to look at instead.
     """
-    made: dict[str, Any] = _listed(_whole(trace, also, inside))
-    return made
+    document: dict[str, Any] = _convert_arrays(_build_columns(trace, also, inside))
+    return document
 
 
-def sent(trace: Trace | Together) -> dict[str, Any]:
-    """`encode(timeline(trace))`, without ever making lists of the columns where they are long."""
-    made: dict[str, Any] = _listed(encode(_whole(trace, None, inside=True)))
-    return made
+def build_encoded_timeline(trace: Trace | Together) -> dict[str, Any]:
+    """`encode(build_timeline(trace))`, without ever making lists of the columns where they are long."""
+    document: dict[str, Any] = _convert_arrays(encode(_build_columns(trace, None, inside=True)))
+    return document
 
 
-def _whole(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: bool) -> dict[str, Any]:
+def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: bool) -> dict[str, Any]:
     """The timeline with arrays for its long columns."""
     trace = trace.whole if isinstance(trace, Together) else trace
     s = trace.schedule
     if len(s) > MOST_TRANSFERS:
-        raise _too_many(trace)
-    made = drawn(_layout(trace, also), trace, inside)
-    routes, route = _routes(trace, made)
-    flows = _flows(trace, made, routes, route)
+        raise _refuse_transfers(trace)
+    drawing = build_drawing(_lay_out_stage(trace, also), trace, inside)
+    routes, route = _list_routes(trace, drawing)
+    flows = _list_flows(trace, drawing, routes, route)
     order = np.argsort(trace.start, kind="stable")
     several = trace if isinstance(trace, Whole) else None
-    bands = phases(s) if several is None else together.bands(several)
-    lines = rows(trace, made)
-    whole: dict[str, Any] = {
+    bands = list_phases(s) if several is None else together.build_bands(several)
+    lines = build_rows(trace, drawing)
+    document: dict[str, Any] = {
         "schema": SCHEMA,
-        "meta": _meta(trace),
-        "stage": _stage(made.stage),
-        "panels": _panels(made.stage),
-        "devices": _devices(trace, made),
-        "links": _links(made, lines),
+        "meta": _describe_run(trace),
+        "stage": _describe_stage(drawing.stage),
+        "panels": _describe_panels(drawing.stage),
+        "devices": _describe_devices(trace, drawing),
+        "links": _describe_links(drawing, lines),
         "rows": lines,
-        "key": [entry for entry in key(trace) if entry["kind"] in made.kinds],
+        "key": [entry for entry in list_link_kinds(trace) if entry["kind"] in drawing.kinds],
         "routes": routes,
-        "transfers": _transfers(trace, route, order),
-        "steps": _steps(trace, bands),
-        "phases": [p.entry() for p in bands],
-        "logical": logical(s, _across(trace)),
-        "state": _state(trace) if several is None else together.state(several),
-        "figures": _figures(trace, made),
-        "bottleneck": _bottleneck(trace, made),
-        "mistake": _mistake(trace, order),
-        "text": _text(trace),
+        "transfers": _list_transfers(trace, route, order),
+        "steps": _describe_steps(trace, bands),
+        "phases": [p.to_document() for p in bands],
+        "logical": build_logical_view(s, _count_ranks_across(trace)),
+        "state": _describe_state(trace) if several is None else together.describe_state(several),
+        "figures": _describe_figures(trace, drawing),
+        "bottleneck": _describe_bottleneck(trace, drawing),
+        "mistake": _describe_mistake(trace, order),
+        "text": _draw_text_diagram(trace),
     }
-    several_said = None if several is None else together.groups(several)
+    group_documents = None if several is None else together.describe_groups(several)
     optional = {
-        "hops": _hops(trace, made, order),
+        "hops": _time_hops(trace, drawing, order),
         "flows": flows,
-        "groups": several_said,
-        "inside": inside_of(trace, made) if made.insides else None,
-        "code": running(trace) if several is None else None,
+        "groups": group_documents,
+        "inside": describe_insides(trace, drawing) if drawing.insides else None,
+        "code": trace_source_lines(trace) if several is None else None,
     }
-    return whole | {name: value for name, value in optional.items() if value is not None}
+    return document | {name: value for name, value in optional.items() if value is not None}
 
 
-def encode(made: dict[str, Any]) -> dict[str, Any]:
+def encode(document: dict[str, Any]) -> dict[str, Any]:
     """The timeline as a host sends it: itself, or `{"schema", "z"}` with base64 of gzipped JSON where it is large."""
-    if len(text := _text_of(made)) <= _LARGE:
-        return made
+    if len(text := _encode_document(document)) <= _LARGE:
+        return document
     packed = gzip.compress(text.encode(), compresslevel=6, mtime=0)
-    return {"schema": made["schema"], "z": base64.b64encode(packed).decode("ascii")}
+    return {"schema": document["schema"], "z": base64.b64encode(packed).decode("ascii")}
 
 
-def decode(sent: dict[str, Any] | str) -> dict[str, Any]:
+def decode(encoded: dict[str, Any] | str) -> dict[str, Any]:
     """The timeline from what `encode` or `dumps` made. Raises FormatError for anything else."""
     try:
-        made: Any = json.loads(sent) if isinstance(sent, str) else sent
-        if isinstance(made, dict) and "z" in made:
-            made = json.loads(gzip.decompress(base64.b64decode(made["z"])))
+        document: Any = json.loads(encoded) if isinstance(encoded, str) else encoded
+        if isinstance(document, dict) and "z" in document:
+            document = json.loads(gzip.decompress(base64.b64decode(document["z"])))
     except (ValueError, OSError, EOFError) as error:
         raise FormatError("this is not a timeline: {error}", error=error) from error
-    version = str(made.get("schema", "none")) if isinstance(made, dict) else "none"
+    version = str(document.get("schema", "none")) if isinstance(document, dict) else "none"
     if version.split("/")[0] + "/" + version.split("/")[-1].split(".")[0] != SCHEMA:
         raise FormatError(
             "timeline has schema {version!r}; this collsim reads {schema!r}", version=version, schema=SCHEMA
         )
-    assert isinstance(made, dict)
-    return made
+    assert isinstance(document, dict)
+    return document
 
 
-def dumps(made: dict[str, Any]) -> str:
+def dump_json(document: dict[str, Any]) -> str:
     """Strict JSON: no NaN, no infinity, nothing that is not JSON."""
-    return _plain(_listed(made))
+    return _encode_json(_convert_arrays(document))
 
 
-_plain = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
+_encode_json = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
 
 
 # ---- columns to text
 
 
-def _listed(made: Any) -> Any:
+def _convert_arrays(value: Any) -> Any:
     """The same with a list of plain numbers for each column of an array."""
-    if isinstance(made, dict):
-        return {name: _listed(of) for name, of in made.items()}
-    return made.tolist() if isinstance(made, np.ndarray) else made
+    if isinstance(value, dict):
+        return {name: _convert_arrays(entry) for name, entry in value.items()}
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _text_of(made: Any) -> str:
+def _encode_document(value: Any) -> str:
     """JSON of a document whose columns may be arrays."""
-    if isinstance(made, dict):
-        return "{" + ",".join(f"{_plain(str(name))}:{_text_of(of)}" for name, of in made.items()) + "}"
-    return _column(made) if isinstance(made, np.ndarray) else _plain(made)
+    if isinstance(value, dict):
+        return (
+            "{"
+            + ",".join(f"{_encode_json(str(name))}:{_encode_document(entry)}" for name, entry in value.items())
+            + "}"
+        )
+    return _encode_column(value) if isinstance(value, np.ndarray) else _encode_json(value)
 
 
-def _column(numbers: npt.NDArray[Any]) -> str:
+def _encode_column(numbers: npt.NDArray[Any]) -> str:
     """A column as a JSON array. Long ones mostly have few values, each many times: those are written once each, all as
     wide as the widest, and put in a row by number; JSON allows the spaces."""
     if len(numbers) >= _LONG:
-        values, at = np.unique(numbers, return_inverse=True)
+        values, index = np.unique(numbers, return_inverse=True)
         if _REPEATED * len(values) <= len(numbers):
-            written = [_plain(value) for value in values.tolist()]
+            written = [_encode_json(value) for value in values.tolist()]
             width = max(map(len, written))
-            row = np.array([f"{one:>{width}}," for one in written], dtype=np.bytes_)[at.ravel()]
+            row = np.array([f"{text:>{width}}," for text in written], dtype=np.bytes_)[index.ravel()]
             return f"[{row.tobytes()[:-1].decode()}]"
-    return _plain(numbers.tolist())
+    return _encode_json(numbers.tolist())
 
 
 # ---- parts
 
 
-def _too_many(trace: Trace) -> CollsimError:
+def _refuse_transfers(trace: Trace) -> CollsimError:
     s = trace.schedule
     extra = [
         f"{name}={value}"
@@ -203,39 +207,39 @@ def _too_many(trace: Trace) -> CollsimError:
     )
 
 
-def _layout(trace: Trace, also: npt.NDArray[np.bool_] | None) -> StageLayout:
+def _lay_out_stage(trace: Trace, also: npt.NDArray[np.bool_] | None) -> StageLayout:
     carried = trace.link_bytes + trace.other_bytes
-    return layout(trace.topology, carried if also is None else np.where(also, np.maximum(carried, 1), carried))
+    return lay_out(trace.topology, carried if also is None else np.where(also, np.maximum(carried, 1), carried))
 
 
-def _seconds(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _round_seconds(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.round(values, 12)
 
 
-def _steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
-    said = together.narrated(trace) if isinstance(trace, Whole) else narrate(trace)
+def _describe_steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
+    sentences = together.narrate_together(trace) if isinstance(trace, Whole) else narrate(trace)
     return {
-        "t0": _seconds(trace.timing.step_start),
-        "t1": _seconds(trace.timing.step_end),
-        "text": {"en": [en for en, _ in said], "zh": [zh for _, zh in said]},
-        "phase": _phase_of_steps(bands),
+        "t0": _round_seconds(trace.timing.step_start),
+        "t1": _round_seconds(trace.timing.step_end),
+        "text": {"en": [en for en, _ in sentences], "zh": [zh for _, zh in sentences]},
+        "phase": _number_phases(bands),
     }
 
 
-def _bottleneck(trace: Trace, made: Drawn) -> dict[str, Any] | None:
-    found = bottleneck(trace)
+def _describe_bottleneck(trace: Trace, drawing: Drawing) -> dict[str, Any] | None:
+    causes = describe_bottleneck(trace)
     links = trace.bottleneck.links if trace.bottleneck else ()
-    return None if found is None else {**found, "links": _drawn(made, links)}
+    return None if causes is None else {**causes, "links": _map_links(drawing, links)}
 
 
-def _meta(trace: Trace) -> dict[str, Any]:
+def _describe_run(trace: Trace) -> dict[str, Any]:
     s = trace.schedule
-    text = f"{s.name}, {words.size(trace.nbytes)}, "
+    text = f"{s.name}, {words.format_size(trace.nbytes)}, "
     en, zh = f"{text}{s.ranks} ranks on {trace.topology.name}", f"{text}{s.ranks} 个 rank，{trace.topology.name}"
     if isinstance(trace, Whole):
-        en, zh = together.title(trace)
+        en, zh = together.build_title(trace)
     return {
-        "id": _identity(trace),
+        "id": _hash_run(trace),
         "title": {"en": en, "zh": zh},
         "collective": s.collective,
         "algorithm": s.name,
@@ -250,19 +254,19 @@ def _meta(trace: Trace) -> dict[str, Any]:
         "engine": trace.engine,
         "sharing": "fair" if trace.conditions is None else trace.conditions.sharing,
         "time": round(trace.time, 12),
-        "version": _version(),
+        "version": _get_version(),
     }
 
 
 @lru_cache(maxsize=1)
-def _version() -> str:
+def _get_version() -> str:
     try:
         return metadata.version("collsim")
     except metadata.PackageNotFoundError:
         return "unknown"
 
 
-def _identity(trace: Trace) -> str:
+def _hash_run(trace: Trace) -> str:
     """A hash of what was run and what came out: equal runs have equal ids."""
     s, links = trace.schedule, trace.topology.links
     digest = hashlib.sha256(
@@ -276,51 +280,51 @@ def _identity(trace: Trace) -> str:
     return digest.hexdigest()[:16]
 
 
-def _stage(made: StageLayout) -> dict[str, Any]:
-    stage: dict[str, Any] = {"w": round(made.w, 1), "h": round(made.h, 1), "pipe": round(made.pipe, 5)}
-    if made.key is not None:
-        stage["key"] = {"x": made.key.x, "y": made.key.y, "w": made.key.w, "h": made.key.h}
+def _describe_stage(layout: StageLayout) -> dict[str, Any]:
+    stage: dict[str, Any] = {"w": round(layout.w, 1), "h": round(layout.h, 1), "pipe": round(layout.pipe, 5)}
+    if layout.key is not None:
+        stage["key"] = {"x": layout.key.x, "y": layout.key.y, "w": layout.key.w, "h": layout.key.h}
     return stage
 
 
-def _panels(made: StageLayout) -> list[dict[str, Any]]:
+def _describe_panels(layout: StageLayout) -> list[dict[str, Any]]:
     return [
         {"x": p.box.x, "y": p.box.y, "w": p.box.w, "h": p.box.h, "label": p.label, "note": p.note, "foot": p.foot}
-        for p in made.panels
+        for p in layout.panels
     ]
 
 
-def _devices(trace: Trace, whole: Drawn) -> dict[str, Any]:
-    made = whole.stage
-    what = made.picture
-    ours = {int(there): here for here, there in enumerate(trace.place)}  # the ranks that the schedule uses
-    endpoints = [ours.get(e, -1) if e >= 0 else -1 for e in what.endpoint]
-    columns: dict[str, Any] = {k: [round(float(getattr(b, k)), 2) for b in made.boxes] for k in ("x", "y", "w", "h")}
+def _describe_devices(trace: Trace, drawing: Drawing) -> dict[str, Any]:
+    layout = drawing.stage
+    what = layout.picture
+    rank_of = {int(there): here for here, there in enumerate(trace.place)}  # the ranks that the schedule uses
+    endpoints = [rank_of.get(e, -1) if e >= 0 else -1 for e in what.endpoint]
+    columns: dict[str, Any] = {k: [round(float(getattr(b, k)), 2) for b in layout.boxes] for k in ("x", "y", "w", "h")}
     if what.shape == "cluster":
-        columns["holds"] = held_ranks(trace, made)
-        columns["bars"] = whole.bars(trace)
+        columns["holds"] = list_ranks_in_devices(trace, layout)
+        columns["bars"] = drawing.build_bars(trace)
     return {
         "name": what.name,
-        "label": _labels(trace, made, endpoints),
+        "label": _label_devices(trace, layout, endpoints),
         "kind": what.kind,
-        "panel": [made.panel_of(d) for d in range(len(what))],
+        "panel": [layout.find_panel(d) for d in range(len(what))],
         "endpoint": endpoints,
         **columns,
     }
 
 
-def _labels(trace: Trace, made: StageLayout, endpoints: list[int]) -> list[Any]:
-    labels = list(made.labels)
+def _label_devices(trace: Trace, layout: StageLayout, endpoints: list[int]) -> list[Any]:
+    labels = list(layout.labels)
     for d, endpoint in enumerate(endpoints):
         if endpoint >= trace.schedule.ranks:
-            en, zh = endpoint_name(trace.schedule, endpoint)
+            en, zh = name_endpoint(trace.schedule, endpoint)
             labels[d] = {"en": en.removeprefix("the "), "zh": zh}
     return labels
 
 
-def _links(made: Drawn, lines: list[dict[str, Any]]) -> dict[str, Any]:
-    what = made.stage.picture
-    row = [-1] * made.links
+def _describe_links(drawing: Drawing, lines: list[dict[str, Any]]) -> dict[str, Any]:
+    what = drawing.stage.picture
+    row = [-1] * drawing.links
     for number, entry in enumerate(lines):
         for link in entry["links"]:
             row[link] = number
@@ -331,14 +335,14 @@ def _links(made: Drawn, lines: list[dict[str, Any]]) -> dict[str, Any]:
         "label": list(what.link_label),
         "alpha": what.alpha.tolist(),
         "bandwidth": what.bandwidth.tolist(),
-        "path": [flat(line) for line in made.stage.lines],
+        "path": [flatten_points(line) for line in drawing.stage.lines],
     }
-    for name, more in made.links_inside().items():
+    for name, more in drawing.list_inside_links().items():
         columns[name] += more
     return {**columns, "row": row}
 
 
-def _routes(trace: Trace, made: Drawn) -> tuple[dict[str, Any], npt.NDArray[np.int64]]:
+def _list_routes(trace: Trace, drawing: Drawing) -> tuple[dict[str, Any], npt.NDArray[np.int64]]:
     """The routes in use, each once, as links of the picture; and the route of every transfer."""
     t = trace.schedule.transfers
     pair = t["src"].astype(np.int64) * trace.schedule.endpoints + t["dst"]
@@ -346,14 +350,16 @@ def _routes(trace: Trace, made: Drawn) -> tuple[dict[str, Any], npt.NDArray[np.i
     src, dst = np.divmod(pairs, trace.schedule.endpoints)
     if not len(pairs):
         return {"start": [0], "link": []}, route.astype(np.int64)
-    found = trace.topology.routes(trace.place[src], trace.place[dst])
-    links = made.link_of[found.link]
-    owner = np.repeat(np.arange(len(pairs)), found.hops)[links >= 0]
+    paths = trace.topology.routes(trace.place[src], trace.place[dst])
+    links = drawing.link_of[paths.link]
+    owner = np.repeat(np.arange(len(pairs)), paths.hops)[links >= 0]
     start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(pairs)))])
     return {"start": start.tolist(), "link": links[links >= 0].tolist()}, route.ravel().astype(np.int64)
 
 
-def _flows(trace: Trace, made: Drawn, routes: dict[str, Any], route: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+def _list_flows(
+    trace: Trace, drawing: Drawing, routes: dict[str, Any], route: npt.NDArray[np.int64]
+) -> dict[str, Any] | None:
     """What crosses cables at which rates, others' bytes too, where the engine has stretches of its own for that (no
     barriers).
 
@@ -362,13 +368,13 @@ def _flows(trace: Trace, made: Drawn, routes: dict[str, Any], route: npt.NDArray
     s = trace.schedule
     if trace.engine != "event" or trace.timing.flows is None or not 0 < len(s) <= _MOST_HOPPING:
         return None
-    own = trace.segments
-    stored = bool((own.link >= 0).any())
+    segments = trace.segments
+    stored = bool((segments.link >= 0).any())
     others = [other.crossing() for other in trace.others if other.crossing is not None]
-    if (stored and not others) or sum(len(f.row) for f in (own, *others)) > _MOST_FLOWS:
+    if (stored and not others) or sum(len(f.row) for f in (segments, *others)) > _MOST_FLOWS:
         return None  # store and forward has the times of every hop already
-    link_of = made.link_of
-    parts = [own, *others] if stored else others
+    link_of = drawing.link_of
+    parts = [segments, *others] if stored else others
     single = np.full(len(link_of) + 1, -1, np.int64)  # a link beyond the topology's is an injection limit
     for link in np.unique(np.concatenate([f.link for f in parts])) if parts else []:
         if link < len(link_of) and link_of[link] >= 0:
@@ -376,7 +382,7 @@ def _flows(trace: Trace, made: Drawn, routes: dict[str, Any], route: npt.NDArray
             routes["link"].append(int(link_of[link]))
             routes["start"].append(len(routes["link"]))
     columns = [(single[np.minimum(f.link, len(link_of))], f) for f in parts] + (
-        [] if stored else [(route[own.row], own)]
+        [] if stored else [(route[segments.row], segments)]
     )
     number = np.concatenate([n for n, _ in columns])
     begin, end, rate = (np.concatenate([getattr(f, name) for _, f in columns]) for name in ("begin", "end", "rate"))
@@ -385,24 +391,24 @@ def _flows(trace: Trace, made: Drawn, routes: dict[str, Any], route: npt.NDArray
     moved = rate[keep] * (end - begin)[keep]
     return {
         "route": number[keep],
-        "t0": _seconds(begin[keep]),
-        "t1": _seconds(end[keep]),
+        "t0": _round_seconds(begin[keep]),
+        "t1": _round_seconds(end[keep]),
         "bytes": np.round(moved, 3),
     }
 
 
-def _transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> dict[str, Any]:
+def _list_transfers(trace: Trace, route: npt.NDArray[np.int64], order: npt.NDArray[np.int64]) -> dict[str, Any]:
     t = trace.schedule.transfers
     columns: dict[str, Any] = {
         name: t[name][order].astype(int) for name in ("step", "src", "dst", "chunk", "into", "reduce", "channel")
     }
     columns["bytes"] = trace.slot_bytes[t["chunk"]][order]
-    columns["t0"], columns["t1"] = _seconds(trace.start[order]), _seconds(trace.finish[order])
+    columns["t0"], columns["t1"] = _round_seconds(trace.start[order]), _round_seconds(trace.finish[order])
     columns["route"] = route[order]
     return columns
 
 
-def _hops(trace: Trace, made: Drawn, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+def _time_hops(trace: Trace, drawing: Drawing, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
     """When each hop of each transfer begins and ends, where the engine has times of its own for them (store and
     forward)."""
     t = trace.schedule.transfers
@@ -420,19 +426,19 @@ def _hops(trace: Trace, made: Drawn, order: npt.NDArray[np.int64]) -> dict[str, 
     width = len(trace.topology.links)
     hop, flow = owner * width + routes.link, flows.row * width + flows.link
     by_hop = np.argsort(hop, kind="stable")
-    known = (flows.link >= 0) & (flows.link < width) & np.isin(flow, hop)
-    at = by_hop[np.searchsorted(hop[by_hop], flow[known])]
-    t0[at], t1[at] = np.inf, -np.inf
-    np.minimum.at(t0, at, flows.begin[known])
-    np.maximum.at(t1, at, flows.end[known])
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    sequence = np.argsort(place[owner], kind="stable")
-    sequence = sequence[made.link_of[routes.link[sequence]] >= 0]
-    return {"t0": _seconds(t0[sequence]), "t1": _seconds(t1[sequence])}
+    is_known = (flows.link >= 0) & (flows.link < width) & np.isin(flow, hop)
+    hop_of_flow = by_hop[np.searchsorted(hop[by_hop], flow[is_known])]
+    t0[hop_of_flow], t1[hop_of_flow] = np.inf, -np.inf
+    np.minimum.at(t0, hop_of_flow, flows.begin[is_known])
+    np.maximum.at(t1, hop_of_flow, flows.end[is_known])
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
+    sequence = np.argsort(position[owner], kind="stable")
+    sequence = sequence[drawing.link_of[routes.link[sequence]] >= 0]
+    return {"t0": _round_seconds(t0[sequence]), "t1": _round_seconds(t1[sequence])}
 
 
-def _across(trace: Trace) -> int:
+def _count_ranks_across(trace: Trace) -> int:
     """Ranks that stand side by side: those of a node, or of a torus's last dimension; 0 where there is no such
     thing."""
     topology = trace.topology
@@ -442,29 +448,29 @@ def _across(trace: Trace) -> int:
     return topology.ranks // nodes if nodes > 1 and topology.ranks == trace.schedule.ranks else 0
 
 
-def _phase_of_steps(bands: list[Phase]) -> list[int]:
+def _number_phases(bands: list[Phase]) -> list[int]:
     return [number for number, p in enumerate(bands) for _ in range(p.first, p.last + 1)]
 
 
-def _state(trace: Trace) -> dict[str, Any]:
+def _describe_state(trace: Trace) -> dict[str, Any]:
     """Who holds what at the start, and what a finished cell is."""
     s = trace.schedule
     kind = collective(s.collective)
     whole = s.slots == s.chunks  # the short forms speak of every slot; scratch needs a list
-    held: Any = kind.before
-    if held not in ("all", "own", "root") or (held != "own" and not whole):
-        held = np.argwhere(kind.held(s.ranks, s.chunks, s.root)[:, : s.slots]).tolist()
+    initial: Any = kind.before
+    if initial not in ("all", "own", "root") or (initial != "own" and not whole):
+        initial = np.argwhere(kind.held(s.ranks, s.chunks, s.root)[:, : s.slots]).tolist()
     wanted: Any = kind.after
     if wanted not in ("all", "own", "root") or (wanted != "own" and not whole):
         wanted = np.argwhere(kind.wanted(s.ranks, s.chunks, s.root)[0] != NOTHING).tolist()
-    return {"held": held, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
+    return {"held": initial, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
 
 
-def _figures(trace: Trace, made: Drawn) -> dict[str, Any]:
-    link_of = made.link_of
-    drawn = link_of >= 0
-    carried = (trace.link_bytes + trace.other_bytes)[drawn]
-    link_bytes = np.bincount(link_of[drawn], weights=carried, minlength=made.links)
+def _describe_figures(trace: Trace, drawing: Drawing) -> dict[str, Any]:
+    link_of = drawing.link_of
+    is_drawn = link_of >= 0
+    carried = (trace.link_bytes + trace.other_bytes)[is_drawn]
+    link_bytes = np.bincount(link_of[is_drawn], weights=carried, minlength=drawing.links)
     return {
         "time": trace.time,
         "spent": trace.spent,
@@ -475,28 +481,28 @@ def _figures(trace: Trace, made: Drawn) -> dict[str, Any]:
     }
 
 
-def _mistake(trace: Trace, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
+def _describe_mistake(trace: Trace, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
     """The first wrong cell of the schedule, its transfer as an id of the timeline."""
-    found = together.first_mistake(trace) if isinstance(trace, Whole) else mistake(trace.schedule)
-    if found is None:
+    first_mistake = together.find_first_mistake(trace) if isinstance(trace, Whole) else find_mistake(trace.schedule)
+    if first_mistake is None:
         return None
-    transfer = None if found.row is None else int(np.flatnonzero(order == found.row)[0])
+    transfer = None if first_mistake.row is None else int(np.flatnonzero(order == first_mistake.row)[0])
     return {
-        "kind": found.kind,
-        "rank": found.rank,
-        "chunk": found.chunk,
-        "step": found.step,
+        "kind": first_mistake.kind,
+        "rank": first_mistake.rank,
+        "chunk": first_mistake.chunk,
+        "step": first_mistake.step,
         "transfer": transfer,
-        "text": {"en": found.text[0], "zh": found.text[1]},
+        "text": {"en": first_mistake.text[0], "zh": first_mistake.text[1]},
     }
 
 
-def _drawn(made: Drawn, links: tuple[int, ...]) -> list[int]:
+def _map_links(drawing: Drawing, links: tuple[int, ...]) -> list[int]:
     """Picture ids of links of the topology."""
-    return sorted({int(made.link_of[link]) for link in links} - {-1})
+    return sorted({int(drawing.link_of[link]) for link in links} - {-1})
 
 
-def _text(trace: Trace) -> dict[str, Any] | None:
+def _draw_text_diagram(trace: Trace) -> dict[str, Any] | None:
     s = trace.schedule
     if s.endpoints > _TEXT_RANKS or s.steps > _TEXT_STEPS or len(s) > 20_000:
         return None

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from ..layout.geometry import flat
-from ..layout.inside import Insides, insides
+from ..layout.geometry import flatten_points
+from ..layout.inside import Insides, build_insides
 from ..layout.shapes import StageLayout
 from ..sentences import words
 
@@ -22,7 +22,7 @@ _BARS = (("nvlink", "xgmi", "pcie", "upi", "memory"), ("infiniband", "ethernet")
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class Drawing:
     """A stage, and the insides of its nodes. Links are numbered through: those of the stage, then those inside.
 
     Attributes:
@@ -37,65 +37,67 @@ class Drawn:
     @property
     def kinds(self) -> set[str]:
         """Kinds of link that are drawn."""
-        return {k for made in (self.stage, *(one.stage for one in self.insides)) for k in made.picture.link_kind}
+        return {
+            k for stage in (self.stage, *(inside.stage for inside in self.insides)) for k in stage.picture.link_kind
+        }
 
-    def links_inside(self) -> dict[str, list[Any]]:
+    def list_inside_links(self) -> dict[str, list[Any]]:
         """The links inside nodes, as columns of the timeline: without ends and ways, which the open node has."""
         columns: dict[str, list[Any]] = {k: [] for k in ("src", "dst", "kind", "label", "alpha", "bandwidth", "path")}
-        for one in self.insides:
-            what = one.stage.picture
-            for k in range(len(one.nodes)):
+        for inside in self.insides:
+            what = inside.stage.picture
+            for k in range(len(inside.nodes)):
                 columns["src"] += [-1] * len(what.src)
                 columns["dst"] += [-1] * len(what.src)
                 columns["kind"] += what.link_kind
                 columns["label"] += what.link_label
                 columns["alpha"] += what.alpha.tolist()
-                columns["bandwidth"] += one.bandwidth[k].tolist()
+                columns["bandwidth"] += inside.bandwidth[k].tolist()
                 columns["path"] += [[]] * len(what.src)
         return columns
 
-    def bars(self, trace: Trace) -> list[list[dict[str, Any]]]:
+    def build_bars(self, trace: Trace) -> list[list[dict[str, Any]]]:
         """For each box of the stage that stands for a node: what joins the ranks in it, and what leaves it, with the
         links of each."""
-        found: list[list[dict[str, Any]]] = [[] for _ in self.stage.boxes]
+        bars: list[list[dict[str, Any]]] = [[] for _ in self.stage.boxes]
         if not self.insides:
-            return found
+            return bars
         links, node = trace.topology.links, trace.topology.devices.node
         kinds = np.array([c.kind for c in links.cables])[links.cable]
-        for box in range(len(found)):
+        for box in range(len(bars)):
             if self.stage.picture.kind[box] != "host":
                 continue
             k = self.stage.picture.node[box]
             a, b = node[links.src] == k, node[links.dst] == k
-            for own, wanted in ((a & b, _BARS[0]), (a ^ b, _BARS[1])):
-                here = set(kinds[own].tolist())
-                kind = next((one for one in wanted if one in here), None)
+            for is_member, wanted in ((a & b, _BARS[0]), (a ^ b, _BARS[1])):
+                kinds_here = set(kinds[is_member].tolist())
+                kind = next((candidate for candidate in wanted if candidate in kinds_here), None)
                 if kind is not None:
-                    ids = sorted(set(self.link_of[own & (kinds == kind)].tolist()) - {-1})
-                    en, zh = ("IB", "IB") if kind == "infiniband" else words.kind_name(kind)
-                    found[box].append({"label": {"en": words.capital(en), "zh": zh}, "links": ids})
-        return found
+                    ids = sorted(set(self.link_of[is_member & (kinds == kind)].tolist()) - {-1})
+                    en, zh = ("IB", "IB") if kind == "infiniband" else words.name_kind(kind)
+                    bars[box].append({"label": {"en": words.capitalise(en), "zh": zh}, "links": ids})
+        return bars
 
 
-def drawn(made: StageLayout, trace: Trace, inside: bool) -> Drawn:
+def build_drawing(stage: StageLayout, trace: Trace, inside: bool) -> Drawing:
     """The stage with the insides of its nodes, where it has boxes for them."""
-    count = len(made.picture.src)
-    plain = Drawn(made, [], made.picture.link_of, count)
-    if not inside or made.picture.shape != "cluster" or not len(trace.schedule) or _hops(trace) > MOST_HOPS:
+    count = len(stage.picture.src)
+    plain = Drawing(stage, [], stage.picture.link_of, count)
+    if not inside or stage.picture.shape != "cluster" or not len(trace.schedule) or _count_hops(trace) > MOST_HOPS:
         return plain
-    found, own = insides(trace.topology, trace.link_bytes + trace.other_bytes, count)
-    if not found:
+    nodes_inside, inside_link = build_insides(trace.topology, trace.link_bytes + trace.other_bytes, count)
+    if not nodes_inside:
         return plain
-    last = found[-1]
-    return Drawn(
-        made,
-        found,
-        np.where(made.picture.link_of >= 0, made.picture.link_of, own),
+    last = nodes_inside[-1]
+    return Drawing(
+        stage,
+        nodes_inside,
+        np.where(stage.picture.link_of >= 0, stage.picture.link_of, inside_link),
         last.first[-1] + len(last.stage.picture.src),
     )
 
 
-def _hops(trace: Trace) -> int:
+def _count_hops(trace: Trace) -> int:
     """Hops of all routes in use, each once."""
     t = trace.schedule.transfers
     pairs = np.unique(t["src"].astype(np.int64) * trace.schedule.endpoints + t["dst"])
@@ -106,40 +108,42 @@ def _hops(trace: Trace) -> int:
         return MOST_HOPS + 1
 
 
-def held_ranks(trace: Trace, made: StageLayout) -> list[list[int]]:
+def list_ranks_in_devices(trace: Trace, layout: StageLayout) -> list[list[int]]:
     """For each device the ranks of the schedule that sit in it, where it stands for a whole node."""
-    held: list[list[int]] = [[] for _ in made.boxes]
+    ranks_of: list[list[int]] = [[] for _ in layout.boxes]
     ranks = trace.place[: trace.schedule.ranks]
-    devices = made.picture.device_of[trace.topology.endpoint_device[ranks]]
+    devices = layout.picture.device_of[trace.topology.endpoint_device[ranks]]
     for rank, device in enumerate(devices.tolist()):
-        if made.picture.endpoint[device] < 0:
-            held[device].append(rank)
-    return held
+        if layout.picture.endpoint[device] < 0:
+            ranks_of[device].append(rank)
+    return ranks_of
 
 
-def inside_of(trace: Trace, made: Drawn) -> list[dict[str, Any]]:
+def describe_insides(trace: Trace, drawing: Drawing) -> list[dict[str, Any]]:
     """How nodes are drawn that are opened: one entry for all that are alike."""
-    ours = {int(there): here for here, there in enumerate(trace.place)}
-    boxes = [d for d, kind in enumerate(made.stage.picture.kind) if kind == "host"]
-    box_of = {made.stage.picture.node[d]: d for d in boxes}
-    return [_entry(one, ours, boxes, box_of) for one in made.insides]
+    rank_of = {int(there): here for here, there in enumerate(trace.place)}
+    boxes = [d for d, kind in enumerate(drawing.stage.picture.kind) if kind == "host"]
+    box_of = {drawing.stage.picture.node[d]: d for d in boxes}
+    return [_describe_inside(nodes, rank_of, boxes, box_of) for nodes in drawing.insides]
 
 
-def _entry(one: Insides, ours: dict[int, int], boxes: list[int], box_of: dict[int, int]) -> dict[str, Any]:
-    what, stage, panel = one.stage.picture, one.stage, one.stage.panels[0]
+def _describe_inside(
+    inside: Insides, rank_of: dict[int, int], boxes: list[int], box_of: dict[int, int]
+) -> dict[str, Any]:
+    what, stage, panel = inside.stage.picture, inside.stage, inside.stage.panels[0]
     nodes = [
         {
             "node": k,
             "device": box_of[k],
             "first": first,
-            "label": made.label,
-            "note": made.note,
+            "label": node_panel.label,
+            "note": node_panel.note,
             "foot": panel.foot,
             "labels": labels,
-            "endpoint": [ours.get(e, -1) if e >= 0 else -1 for e in ends],
+            "endpoint": [rank_of.get(e, -1) if e >= 0 else -1 for e in ends],
         }
-        for k, first, made, labels, ends in zip(
-            one.nodes, one.first, one.panels, one.labels, one.endpoints, strict=True
+        for k, first, node_panel, labels, ends in zip(
+            inside.nodes, inside.first, inside.panels, inside.labels, inside.endpoints, strict=True
         )
     ]
     return {
@@ -147,7 +151,7 @@ def _entry(one: Insides, ours: dict[int, int], boxes: list[int], box_of: dict[in
         "panel": {k: round(getattr(panel.box, k), 2) for k in ("x", "y", "w", "h")},
         "strip": {
             "device": boxes,
-            **{k: [round(getattr(box, k), 2) for box in one.strip] for k in ("x", "y", "w", "h")},
+            **{k: [round(getattr(box, k), 2) for box in inside.strip] for k in ("x", "y", "w", "h")},
         },
         "devices": {
             "name": what.name,
@@ -157,7 +161,7 @@ def _entry(one: Insides, ours: dict[int, int], boxes: list[int], box_of: dict[in
         "links": {
             "src": what.src.tolist(),
             "dst": what.dst.tolist(),
-            "path": [flat(line) for line in stage.lines],
+            "path": [flatten_points(line) for line in stage.lines],
         },
         "nodes": nodes,
     }

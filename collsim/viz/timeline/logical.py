@@ -12,24 +12,24 @@ from ...schedule import Schedule
 _MOST_EDGES = 5000
 
 
-def logical(schedule: Schedule, across: int = 0) -> dict[str, Any]:
+def build_logical_view(schedule: Schedule, across: int = 0) -> dict[str, Any]:
     """Endpoints in a unit square and the pairs that ever talk, as in the timeline's `logical`.
 
     `across`: ranks in a row where they stand in a grid: those of a node, or of a torus's last dimension.
     """
     n = schedule.endpoints
-    first = _pairs(schedule, channel=0)
-    every = first if schedule.channels == 1 else _pairs(schedule)
-    kind, place = _arranged(first, n, schedule.root, across)
+    first_channel = _list_pairs(schedule, channel=0)
+    all_pairs = first_channel if schedule.channels == 1 else _list_pairs(schedule)
+    kind, positions = _arrange_endpoints(first_channel, n, schedule.root, across)
     return {
-        "x": [round(x, 4) for x, _ in place],
-        "y": [round(y, 4) for _, y in place],
+        "x": [round(x, 4) for x, _ in positions],
+        "y": [round(y, 4) for _, y in positions],
         "kind": kind,
-        "edges": [list(pair) for pair in sorted(every)[:_MOST_EDGES]],
+        "edges": [list(pair) for pair in sorted(all_pairs)[:_MOST_EDGES]],
     }
 
 
-def _pairs(schedule: Schedule, channel: int | None = None) -> set[tuple[int, int]]:
+def _list_pairs(schedule: Schedule, channel: int | None = None) -> set[tuple[int, int]]:
     """Unordered pairs of endpoints with a transfer between them."""
     keys: list[np.ndarray[Any, Any]] = []
     for p in schedule.patterns:
@@ -42,24 +42,26 @@ def _pairs(schedule: Schedule, channel: int | None = None) -> set[tuple[int, int
     return set(zip(low.tolist(), high.tolist(), strict=True))
 
 
-def _arranged(pairs: set[tuple[int, int]], n: int, root: int, across: int = 0) -> tuple[str, list[tuple[float, float]]]:
+def _arrange_endpoints(
+    pairs: set[tuple[int, int]], n: int, root: int, across: int = 0
+) -> tuple[str, list[tuple[float, float]]]:
     near: list[list[int]] = [[] for _ in range(n)]
     for a, b in sorted(pairs):
         near[a].append(b)
         near[b].append(a)
-    if (order := _cycle(near, n)) is not None:
-        return "ring", _on_snake(order, across) or _on_circle(order, n)
+    if (order := _find_ring_order(near, n)) is not None:
+        return "ring", _place_on_snake(order, across) or _place_on_circle(order, n)
     hub = max(range(n), key=lambda e: (len(near[e]), -e))
     if n > 2 and len(pairs) == n - 1 == len(near[hub]):
-        return "star", _round_hub(hub, n)
-    if len(pairs) == n - 1 and (levels := _levels(near, root if near[root] else hub)) is not None:
+        return "star", _place_round_hub(hub, n)
+    if len(pairs) == n - 1 and (levels := _place_in_levels(near, root if near[root] else hub)) is not None:
         return "tree", levels
     if 2 * len(pairs) > n and n <= 32:
-        return "grid", _on_circle(list(range(n)), n)
-    return "grid", _on_grid(n, across)
+        return "grid", _place_on_circle(list(range(n)), n)
+    return "grid", _place_on_grid(n, across)
 
 
-def _cycle(near: list[list[int]], n: int) -> list[int] | None:
+def _find_ring_order(near: list[list[int]], n: int) -> list[int] | None:
     """The order round the ring if the pairs are one ring through all endpoints (two endpoints count as one)."""
     if n < 3:
         return list(range(n)) if n == 2 and near[0] else None
@@ -74,7 +76,7 @@ def _cycle(near: list[list[int]], n: int) -> list[int] | None:
     return order
 
 
-def _on_circle(order: list[int], n: int) -> list[tuple[float, float]]:
+def _place_on_circle(order: list[int], n: int) -> list[tuple[float, float]]:
     """Clockwise; four stand in the corners, two side by side."""
     turn, reach = {2: -0.25, 4: -0.125}.get(n, 0.0), 0.5 * sqrt(2) if n == 4 else 0.5
     angle = {e: 2 * pi * (i / n + turn) for i, e in enumerate(order)}
@@ -86,7 +88,7 @@ _MOST_ON_CIRCLE = 32
 _WIDE = 2.3  # a row of ranks by a column of them, on the stage
 
 
-def _on_snake(order: list[int], base: int) -> list[tuple[float, float]]:
+def _place_on_snake(order: list[int], base: int) -> list[tuple[float, float]]:
     """A ring of many: row by row there and back, and up along the left side; rows of whole nodes (`base` ranks).
 
     Empty where they are few, or where no even number of full rows has them all.
@@ -94,30 +96,30 @@ def _on_snake(order: list[int], base: int) -> list[tuple[float, float]]:
     n, base = len(order), max(1, base)
     if n <= _MOST_ON_CIRCLE:
         return []
-    found = [k for k in range(base, n, base) if n % k == 0 and n // k % 2 == 0]
-    if not found:
+    row_lengths = [k for k in range(base, n, base) if n % k == 0 and n // k % 2 == 0]
+    if not row_lengths:
         return []
-    across = min(found, key=lambda k: abs(k / (n // k) - _WIDE))
+    across = min(row_lengths, key=lambda k: abs(k / (n // k) - _WIDE))
     rows = n // across
-    place = [(0.0, 0.0)] * n
+    positions = [(0.0, 0.0)] * n
     for i, e in enumerate(order):
         row, column = divmod(i, across)
         column = across - 1 - column if row % 2 else column
         inner = 0 < row < rows - 1  # room for the way back up
-        place[e] = ((column + inner) / across, row / (rows - 1))
-    return place
+        positions[e] = ((column + inner) / across, row / (rows - 1))
+    return positions
 
 
-def _round_hub(hub: int, n: int) -> list[tuple[float, float]]:
+def _place_round_hub(hub: int, n: int) -> list[tuple[float, float]]:
     others = [e for e in range(n) if e != hub]
     turn = {e: 2 * pi * i / len(others) for i, e in enumerate(others)}
     around = {e: (0.5 + 0.5 * sin(a), 0.5 - 0.5 * cos(a)) for e, a in turn.items()}
     return [around.get(e, (0.5, 0.5)) for e in range(n)]
 
 
-def _levels(near: list[list[int]], root: int) -> list[tuple[float, float]] | None:
+def _place_in_levels(near: list[list[int]], root: int) -> list[tuple[float, float]] | None:
     """A tree from its root downwards, parents above the middle of their children; None where it is not one piece."""
-    from ..layout.shapes import tree_places
+    from ..layout.shapes import place_tree
 
     seen, order = {root}, [root]
     for e in order:
@@ -127,13 +129,13 @@ def _levels(near: list[list[int]], root: int) -> list[tuple[float, float]] | Non
                 order.append(c)
     if len(order) < len(near):
         return None
-    place = tree_places(near, root)
-    x, y = [p[0] for p in place], [p[1] for p in place]
+    positions = place_tree(near, root)
+    x, y = [p[0] for p in positions], [p[1] for p in positions]
     wide, deep = max(x) - min(x) or 1.0, max(y) - min(y) or 1.0
-    return [((a - min(x)) / wide, (b - min(y)) / deep) for a, b in place]
+    return [((a - min(x)) / wide, (b - min(y)) / deep) for a, b in positions]
 
 
-def _on_grid(n: int, across: int = 0) -> list[tuple[float, float]]:
+def _place_on_grid(n: int, across: int = 0) -> list[tuple[float, float]]:
     across = across if 1 < across < n else ceil(sqrt(2 * n))
     down = ceil(n / across)
     return [((e % across + 0.5) / across, (e // across + 0.5) / max(1, down)) for e in range(n)]

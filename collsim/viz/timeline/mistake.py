@@ -16,7 +16,7 @@ from ...replay import starting
 from ...verify import MANY, Terms, contributions, verify, wanted_terms
 from ...verify.origin import Origin
 from ..sentences import words
-from ..sentences.names import endpoint_name
+from ..sentences.names import name_endpoint
 
 if TYPE_CHECKING:
     from ...schedule import Schedule
@@ -48,7 +48,7 @@ class Mistake(NamedTuple):
     text: Pair
 
 
-def mistake(schedule: Schedule) -> Mistake | None:
+def find_mistake(schedule: Schedule) -> Mistake | None:
     """Where a schedule goes wrong first, or None where `verify` finds nothing. Raises ScheduleError for one that names
     no cell."""
     try:
@@ -59,63 +59,65 @@ def mistake(schedule: Schedule) -> Mistake | None:
         rank, chunk = error.rank, error.chunk
         if error.cell is not None and error.cell[0] is not None and error.cell[1] is not None:
             rank, chunk = error.cell[0], error.cell[1]
-        shown = _empty(schedule, rank, chunk) or _wrong(schedule, rank, chunk)
-        return shown if error.origin is None else _begun(schedule, shown, error.origin)
+        visible = _find_empty_read(schedule, rank, chunk) or _describe_wrong_cell(schedule, rank, chunk)
+        return visible if error.origin is None else _move_to_origin(schedule, visible, error.origin)
     return None
 
 
-def _begun(schedule: Schedule, shown: Mistake, begin: Origin) -> Mistake:
+def _move_to_origin(schedule: Schedule, visible: Mistake, begin: Origin) -> Mistake:
     """What shows, told with the place where it begins."""
     where = begin.sentence(schedule)
-    text = f"{shown.text[0]} {where}", f"{shown.text[1]}{where.text('zh')}"
-    return Mistake(shown.kind, begin.rank, begin.chunk, None if begin.ends else begin.step, begin.row, _tidy(text))
+    text = f"{visible.text[0]} {where}", f"{visible.text[1]}{where.text('zh')}"
+    return Mistake(
+        visible.kind, begin.rank, begin.chunk, None if begin.ends else begin.step, begin.row, _tidy_texts(text)
+    )
 
 
-def _row(schedule: Schedule, step: int, endpoint: int, slot: int, sends: bool) -> int | None:
+def _find_transfer(schedule: Schedule, step: int, endpoint: int, slot: int, sends: bool) -> int | None:
     """The last transfer of a step that reads (sends) or writes a cell."""
     t = schedule.transfers
-    who, what = (t["src"], t["chunk"]) if sends else (t["dst"], t["into"])
-    found = np.flatnonzero((t["step"] == step) & (who == endpoint) & (what == slot))
-    return int(found[-1]) if len(found) else None
+    endpoints, slots = (t["src"], t["chunk"]) if sends else (t["dst"], t["into"])
+    matches = np.flatnonzero((t["step"] == step) & (endpoints == endpoint) & (slots == slot))
+    return int(matches[-1]) if len(matches) else None
 
 
-def _empty(schedule: Schedule, endpoint: int, slot: int) -> Mistake | None:
+def _find_empty_read(schedule: Schedule, endpoint: int, slot: int) -> Mistake | None:
     """A send of a cell that holds nothing, or an addition to one: the run stops being meaningful there."""
-    held = starting(schedule)
+    has_data = starting(schedule)
     for step, s in enumerate(schedule.each_step()):
         reads = (s.src == endpoint) & (s.chunk == slot)
         adds = s.reduce & (s.dst == endpoint) & (s.into == slot) & (endpoint < schedule.ranks)
-        if held[endpoint, slot]:
+        if has_data[endpoint, slot]:
             return None
         if reads.any() or adds.any():
-            return _empty_at(schedule, step, endpoint, slot)
-        held[s.dst, s.into] = True
+            return _describe_empty_read(schedule, step, endpoint, slot)
+        has_data[s.dst, s.into] = True
     return None
 
 
-def _empty_at(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistake | None:
-    row = _row(schedule, step, endpoint, slot, sends=True)
-    who, who_zh = endpoint_name(schedule, endpoint)
+def _describe_empty_read(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistake | None:
+    row = _find_transfer(schedule, step, endpoint, slot, sends=True)
+    who, who_zh = name_endpoint(schedule, endpoint)
     if row is not None:
-        other, other_zh = endpoint_name(schedule, int(schedule.transfers["dst"][row]))
+        other, other_zh = name_endpoint(schedule, int(schedule.transfers["dst"][row]))
         text = (
             f"In step {step + 1} {who} sends chunk {slot} to {other}, but holds nothing in it yet.",
             f"第 {step + 1} 步，{who_zh} 向 {other_zh} 发送 chunk {slot}，但自己还没有它的数据。",
         )
-        return Mistake("empty", endpoint, slot, step, row, _tidy(text))
-    row = _row(schedule, step, endpoint, slot, sends=False)
+        return Mistake("empty", endpoint, slot, step, row, _tidy_texts(text))
+    row = _find_transfer(schedule, step, endpoint, slot, sends=False)
     if row is None or not schedule.transfers["reduce"][row] or endpoint >= schedule.ranks:
         return None  # a plain first arrival: what is wrong with it is in its contributions
-    other, other_zh = endpoint_name(schedule, int(schedule.transfers["src"][row]))
+    other, other_zh = name_endpoint(schedule, int(schedule.transfers["src"][row]))
     text = (
         f"In step {step + 1} {other} reduces into chunk {slot} of {who}, which holds nothing yet; the first one "
         "must be a copy.",
         f"第 {step + 1} 步，{other_zh} 要加到 {who_zh} 的 chunk {slot} 上，但那里还没有数据；第一次应为 copy。",
     )
-    return Mistake("empty", endpoint, slot, step, row, _tidy(text))
+    return Mistake("empty", endpoint, slot, step, row, _tidy_texts(text))
 
 
-def _wrong(schedule: Schedule, rank: int, slot: int) -> Mistake:
+def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
     """What the cell holds in the end against what the collective wants there."""
     want = wanted_terms(schedule, rank, slot)
     try:
@@ -130,32 +132,32 @@ def _wrong(schedule: Schedule, rank: int, slot: int) -> Mistake:
     else:
         kind = "missing" if final else "nothing"
     never = ("No step writes it.", "没有任何一步写入它。") if len(history) == 1 else None  # and so nothing is there
-    what, has = _difference(kind, final, want, slot), endpoint_name(schedule, rank)
-    wants, wants_zh = ("each rank once", "每个 rank 恰好一次") if len(want) > 1 else _names(want, slot)
+    what, has = _describe_difference(kind, final, want, slot), name_endpoint(schedule, rank)
+    wants, wants_zh = ("each rank once", "每个 rank 恰好一次") if len(want) > 1 else _list_contributions(want, slot)
     text = (
         f"After the last step {has[0]} {what[0]} chunk {slot}; {schedule.collective} wants {wants}.",
         f"最后一步之后，{has[1]} 的 chunk {slot} {what[1]}；{schedule.collective} 要求{wants_zh}。",
     )
     if never and not final:
         text = f"{text[0]} {never[0]}", f"{text[1]}{never[1]}"
-    return Mistake(kind, rank, slot, None, None, _tidy(text))
+    return Mistake(kind, rank, slot, None, None, _tidy_texts(text))
 
 
-def _difference(kind: str, final: Terms, want: Terms, slot: int) -> Pair:
+def _describe_difference(kind: str, final: Terms, want: Terms, slot: int) -> Pair:
     if kind == "twice":
         counts = {contribution: final[contribution] for contribution in want if final.get(contribution, 0) > 1}
-        names, often = _names(counts, slot), _often(max(counts.values()))
+        names, often = _list_contributions(counts, slot), _format_times(max(counts.values()))
         return f"holds {names[0]} {often[0]} in", f"把 {names[1]} 加了{often[1]}"
     if kind == "foreign":
-        names = _names(final.keys() - want.keys(), slot)
+        names = _list_contributions(final.keys() - want.keys(), slot)
         return f"holds {names[0]} in", f"里有 {names[1]}"
     if kind == "missing":
-        names = _names(want.keys() - final.keys(), slot)
+        names = _list_contributions(want.keys() - final.keys(), slot)
         return f"lacks {names[0]} in", f"缺少 {names[1]}"
     return "holds nothing in", "是空的"
 
 
-def _often(times: int) -> Pair:
+def _format_times(times: int) -> Pair:
     if times == 2:
         return "twice", "两次"
     if times >= MANY:
@@ -163,16 +165,16 @@ def _often(times: int) -> Pair:
     return f"up to {times} times", f"最多 {times} 次"
 
 
-def _names(contributions: Iterable[tuple[int, int]], slot: int) -> Pair:
+def _list_contributions(contributions: Iterable[tuple[int, int]], slot: int) -> Pair:
     """`r1, r2 and 3 more`; a contribution to another chunk is `r1 of chunk 5`."""
-    found = sorted(contributions)
-    shown = found if len(found) <= _MOST_NAMES else found[: _MOST_NAMES - 1]
-    en = [f"r{r}" + (f" of chunk {c}" if c != slot else "") for r, c in shown]
-    zh = [f"r{r}" + (f"（chunk {c}）" if c != slot else "") for r, c in shown]
-    rest = len(found) - len(shown)
+    ordered = sorted(contributions)
+    listed = ordered if len(ordered) <= _MOST_NAMES else ordered[: _MOST_NAMES - 1]
+    en = [f"r{r}" + (f" of chunk {c}" if c != slot else "") for r, c in listed]
+    zh = [f"r{r}" + (f"（chunk {c}）" if c != slot else "") for r, c in listed]
+    rest = len(ordered) - len(listed)
     more, more_zh = ([f"{rest} more"], [f"另外 {rest} 个"]) if rest else ([], [])
-    return words.listed([*en, *more]), words.listed([*zh, *more_zh], zh=True)
+    return words.join_list([*en, *more]), words.join_list([*zh, *more_zh], zh=True)
 
 
-def _tidy(text: Pair) -> Pair:
-    return text[0], words.tidy(text[1])
+def _tidy_texts(text: Pair) -> Pair:
+    return text[0], words.tidy_spaces(text[1])

@@ -12,7 +12,7 @@ from ...collective import collective
 from ...registry import algorithm_of
 from ...schedule import Schedule
 from ...verify import count_contributions
-from ..sentences.moments import goal
+from ..sentences.moments import count_goal
 
 ADDS, COPIES, BOTH = "adds", "copies", "both"
 _MOST_BANDS = 6
@@ -28,7 +28,7 @@ class Phase:
     last: int
     reduce: bool
 
-    def entry(self) -> dict[str, Any]:
+    def to_document(self) -> dict[str, Any]:
         return {
             "label": {"en": self.en, "zh": self.zh},
             "first": self.first,
@@ -37,25 +37,25 @@ class Phase:
         }
 
 
-def phases(schedule: Schedule) -> list[Phase]:
+def list_phases(schedule: Schedule) -> list[Phase]:
     """The bands of the scrubber."""
-    bands = _bands(schedule)
+    bands = _find_bands(schedule)
     if len(bands) > _MOST_BANDS:
         bands = [(BOTH, 0, schedule.steps - 1)]
     kind = collective(schedule.collective)
-    named = []
-    splits = _split_style(schedule, bands) if kind.reduces and len(bands) > 1 else ("", "")
+    phases = []
+    splits = _name_split(schedule, bands) if kind.reduces and len(bands) > 1 else ("", "")
     plain = schedule.collective.split("+")[-1].replace("_", "-")
     for what, first, last in bands:
         if len(bands) == 1 or not kind.reduces:
             name = plain
         else:
             name = {ADDS: splits[0], COPIES: splits[1], BOTH: f"{splits[0]} + {splits[1]}"}[what]
-        named.append(Phase(name, name.replace(" + ", " 与 "), first, last, what != COPIES))
-    return named
+        phases.append(Phase(name, name.replace(" + ", " 与 "), first, last, what != COPIES))
+    return phases
 
 
-def _bands(schedule: Schedule) -> list[tuple[str, int, int]]:
+def _find_bands(schedule: Schedule) -> list[tuple[str, int, int]]:
     """Runs of steps that all add, all copy, or do both."""
     bands: list[tuple[str, int, int]] = []
     number = 0
@@ -69,14 +69,14 @@ def _bands(schedule: Schedule) -> list[tuple[str, int, int]]:
     return bands
 
 
-def _split_style(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
+def _name_split(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
     """What the part that adds and the part that copies are called."""
     entry = algorithm_of(schedule)
     declared = None if entry is None else entry.phases
-    return declared or _split_by_flags(schedule, bands)
+    return declared or _name_split_by_sums(schedule, bands)
 
 
-def _split_by_flags(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
+def _name_split_by_sums(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
     """`reduce-scatter, allgather`, `reduce, broadcast` or `push, pull`: by where the sums are when they are
     finished."""
     kind = collective(schedule.collective)
@@ -85,19 +85,19 @@ def _split_by_flags(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tu
         return "push", "pull"
     if any(what == BOTH for what, _, _ in bands):
         return "reduce", "broadcast"
-    full, end = goal(schedule), bands[0][2]
+    full, end = count_goal(schedule), bands[0][2]
     for number, (_, _, _, _, count) in enumerate(count_contributions(schedule)):
         if number == end:
             finished = (count[:, : schedule.chunks] >= full).sum(axis=1)
             if finished.max() == schedule.chunks and schedule.ranks > 2:
-                if _fan_in(schedule) and schedule.endpoints == schedule.ranks:
+                if _has_fan_in(schedule) and schedule.endpoints == schedule.ranks:
                     return ("push", "pull")
                 return ("reduce", "broadcast")
             break
     return "reduce-scatter", after
 
 
-def _fan_in(schedule: Schedule) -> bool:
+def _has_fan_in(schedule: Schedule) -> bool:
     """Does somebody receive from all others in one step?"""
     for p in schedule.patterns:
         pairs = np.unique(p.dst[p.reduce].astype(np.int64) * schedule.endpoints + p.src[p.reduce])

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from ...topology.network import DEVICE_KINDS
 from ..sentences import words
-from ..sentences.names import link_name
-from .apart import told_apart
+from ..sentences.names import name_link
+from .apart import distinguish_labels
 
 if TYPE_CHECKING:
     from ...simulate import Trace
-    from .inside import Drawn
+    from .inside import Drawing
 
 MOST_ROWS = 8
 _ALIKE = 0.03  # links of one kind whose use differs by less are one line
@@ -24,7 +24,7 @@ _NETWORK = ("infiniband", "ethernet")
 Pair = tuple[str, str]
 
 
-def key(trace: Trace) -> list[dict[str, Any]]:
+def list_link_kinds(trace: Trace) -> list[dict[str, Any]]:
     """One entry per kind of link in use, the most used first: kind, product name, bandwidth (B/s, one direction)."""
     links = trace.topology.links
     best: dict[str, tuple[float, dict[str, Any]]] = {}
@@ -50,36 +50,36 @@ class Group:
     share: float
 
 
-def rows(trace: Trace, made: Drawn) -> list[dict[str, Any]]:
+def build_rows(trace: Trace, drawing: Drawing) -> list[dict[str, Any]]:
     """Classes of links that are alike, the most used first; what does not fit goes into a last line that says so."""
     if not trace.spent:
         return []
     hot = set(trace.bottleneck.links) if trace.bottleneck is not None else set()
-    groups = _groups(trace)
-    shown = groups if len(groups) <= MOST_ROWS else groups[: MOST_ROWS - 1]
-    taken: set[int] = set()
-    said = [_named(trace, g, [o for o in shown if o is not g]) for g in shown]
-    labels = told_apart(trace, [label for label, _ in said], [g.links for g in shown])
-    lines = [
-        _line(made, g, (label, note), bool(hot & set(g.links)), taken)
-        for g, label, (_, note) in zip(shown, labels, said, strict=True)
+    groups = _group_links(trace)
+    listed_groups = groups if len(groups) <= MOST_ROWS else groups[: MOST_ROWS - 1]
+    used_ids: set[int] = set()
+    names = [_name_group(trace, g, [o for o in listed_groups if o is not g]) for g in listed_groups]
+    labels = distinguish_labels(trace, [label for label, _ in names], [g.links for g in listed_groups])
+    table = [
+        _build_row(drawing, g, (label, note), bool(hot & set(g.links)), used_ids)
+        for g, label, (_, note) in zip(listed_groups, labels, names, strict=True)
     ]
-    rest = groups[len(shown) :]
+    rest = groups[len(listed_groups) :]
     if rest:
-        count, top = sum(len(g.links) for g in rest), words.percent(max(g.share for g in rest))
+        count, top = sum(len(g.links) for g in rest), words.format_percent(max(g.share for g in rest))
         en, zh = (f"{count} more links", f"none above {top}"), (f"另外 {count} 条链路", f"都不超过 {top}")
-        drawn = _drawn(made, tuple(link for g in rest for link in g.links), taken)
-        lines.append(
-            {"label": {"en": en[0], "zh": zh[0]}, "note": {"en": en[1], "zh": zh[1]}, "links": drawn, "hot": False}
+        link_ids = _map_links(drawing, tuple(link for g in rest for link in g.links), used_ids)
+        table.append(
+            {"label": {"en": en[0], "zh": zh[0]}, "note": {"en": en[1], "zh": zh[1]}, "links": link_ids, "hot": False}
         )
-    return [line for line in lines if line["links"]]
+    return [line for line in table if line["links"]]
 
 
-def _groups(trace: Trace) -> list[Group]:
+def _group_links(trace: Trace) -> list[Group]:
     used = np.flatnonzero(trace.link_busy > 0)
     links = trace.topology.links
     share = trace.link_busy / trace.spent
-    between = _node_pairs(trace)
+    between = _find_node_pairs(trace)
     classes: dict[tuple[str, tuple[int, int] | None], list[int]] = {}
     for link in used.tolist():
         kind = links.kind(link)
@@ -88,30 +88,32 @@ def _groups(trace: Trace) -> list[Group]:
     for (kind, nodes), members in classes.items():
         members.sort(key=lambda i: (-share[i], i))
         begin = 0
-        for at in range(1, len(members) + 1):
-            if at == len(members) or share[members[at]] < share[members[begin]] * (1 - _ALIKE):
-                groups.append(Group(kind, nodes, tuple(sorted(members[begin:at])), float(share[members[begin]])))
-                begin = at
+        for end in range(1, len(members) + 1):
+            if end == len(members) or share[members[end]] < share[members[begin]] * (1 - _ALIKE):
+                groups.append(Group(kind, nodes, tuple(sorted(members[begin:end])), float(share[members[begin]])))
+                begin = end
     return sorted(groups, key=lambda g: (-round(g.share, 4), g.nodes or (-1, -1), g.links))
 
 
-def _node_pairs(trace: Trace) -> dict[int, tuple[int, int]]:
+def _find_node_pairs(trace: Trace) -> dict[int, tuple[int, int]]:
     """For links between nodes whose traffic is all from one node to one other: those two."""
     nodes = int(trace.topology.devices.node.max(initial=-1)) + 1
     if not 2 <= nodes <= _FEW_NODES:
         return {}
-    src, dst = _pairs(trace)
+    src, dst = _list_pairs(trace)
     routes = trace.topology.routes(trace.place[src], trace.place[dst])
     node = trace.topology.devices.node[trace.topology.endpoint_device[trace.place]]
     a = np.repeat(node[src], routes.hops)
     b = np.repeat(node[dst], routes.hops)
-    found: dict[int, tuple[int, int] | None] = {}
+    pair_of_link: dict[int, tuple[int, int] | None] = {}
     for link, pair in zip(routes.link.tolist(), zip(a.tolist(), b.tolist(), strict=True), strict=True):
-        found[link] = pair if found.get(link, pair) == pair else None
-    return {link: pair for link, pair in found.items() if pair is not None and pair[0] != pair[1] and min(pair) >= 0}
+        pair_of_link[link] = pair if pair_of_link.get(link, pair) == pair else None
+    return {
+        link: pair for link, pair in pair_of_link.items() if pair is not None and pair[0] != pair[1] and min(pair) >= 0
+    }
 
 
-def _pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _list_pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Every (src, dst) that ever has a transfer, once."""
     n = trace.schedule.endpoints
     parts = [np.unique(p.src.astype(np.int64) * n + p.dst) for p in trace.schedule.patterns]
@@ -119,15 +121,17 @@ def _pairs(trace: Trace) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     return src, dst
 
 
-def _line(made: Drawn, group: Group, said: tuple[Pair, Pair], hot: bool, taken: set[int]) -> dict[str, Any]:
-    (en, zh), (note, note_zh) = said
-    drawn = _drawn(made, group.links, taken)
-    return {"label": {"en": en, "zh": zh}, "note": {"en": note, "zh": note_zh}, "links": drawn, "hot": hot}
+def _build_row(
+    drawing: Drawing, group: Group, texts: tuple[Pair, Pair], hot: bool, used_ids: set[int]
+) -> dict[str, Any]:
+    (en, zh), (note, note_zh) = texts
+    link_ids = _map_links(drawing, group.links, used_ids)
+    return {"label": {"en": en, "zh": zh}, "note": {"en": note, "zh": note_zh}, "links": link_ids, "hot": hot}
 
 
-def _named(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, Pair]:
+def _name_group(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, Pair]:
     """Label and note of a line."""
-    name, name_zh = words.kind_name(group.kind)
+    name, name_zh = words.name_kind(group.kind)
     count = len(group.links)
     twin = any(o.kind == group.kind and o.nodes == group.nodes for o in others)
     alike = "" if twin or count == 1 else ", all alike"
@@ -135,61 +139,61 @@ def _named(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, Pair]
     if group.nodes is not None:
         short = "IB" if group.kind == "infiniband" else name
         a, b = group.nodes
-        who = _who(trace, group) or (f"{count} link{'s' * (count > 1)}", f"{count} 条")
-        return (f"{short} node {a} → node {b}", f"{'IB' if short == 'IB' else name_zh} 节点 {a} → 节点 {b}"), who
+        pairs = _name_pairs(trace, group) or (f"{count} link{'s' * (count > 1)}", f"{count} 条")
+        return (f"{short} node {a} → node {b}", f"{'IB' if short == 'IB' else name_zh} 节点 {a} → 节点 {b}"), pairs
     if count <= 2:
-        label = link_name(trace, group.links[0])
+        label = name_link(trace, group.links[0])
         joins = {frozenset((int(trace.topology.links.src[i]), int(trace.topology.links.dst[i]))) for i in group.links}
         if count == 1:
             return label, (name if group.kind != "cable" else "", name_zh if group.kind != "cable" else "")
         if len(joins) == 1:
             return label, ("both directions", "双向")
-        other = link_name(trace, group.links[1])
+        other = name_link(trace, group.links[1])
         return label, (f"and {other[0]}", f"和 {other[1]}")
-    if group.kind == "pcie" and _all_reach_a_nic(trace, group):
+    if group.kind == "pcie" and _has_only_nic_routes(trace, group):
         return ("PCIe to the NICs", "连到网卡的 PCIe"), note
-    if group.kind == "pcie" and twin and (ends := _pcie_ends(trace, group)) is not None:
+    if group.kind == "pcie" and twin and (ends := _name_pcie_ends(trace, group)) is not None:
         return ends, note
-    return ("Cables", "线缆") if group.kind == "cable" else (words.capital(name), name_zh), note
+    return ("Cables", "线缆") if group.kind == "cable" else (words.capitalise(name), name_zh), note
 
 
-def _pcie_ends(trace: Trace, group: Group) -> Pair | None:
+def _name_pcie_ends(trace: Trace, group: Group) -> Pair | None:
     """PCIe links that all end in a GPU, or all in a socket."""
     links, kinds = trace.topology.links, trace.topology.devices.kind
-    which = list(group.links)
+    members = list(group.links)
     for kind, name in (
         ("gpu", ("PCIe to the GPUs", "连到 GPU 的 PCIe")),
         ("cpu", ("PCIe to the sockets", "连到 CPU 的 PCIe")),
     ):
         code = DEVICE_KINDS.index(kind)
-        if bool(((kinds[links.src[which]] == code) | (kinds[links.dst[which]] == code)).all()):
+        if bool(((kinds[links.src[members]] == code) | (kinds[links.dst[members]] == code)).all()):
             return name
     return None
 
 
-def _who(trace: Trace, group: Group) -> Pair | None:
+def _name_pairs(trace: Trace, group: Group) -> Pair | None:
     """`7 → 8` where one or two pairs of ranks use the links of a line."""
-    src, dst = _pairs(trace)
+    src, dst = _list_pairs(trace)
     routes = trace.topology.routes(trace.place[src], trace.place[dst])
     owner = np.repeat(np.arange(len(src)), routes.hops)[np.isin(routes.link, group.links)]
     pairs = np.unique(owner)
     if not 1 <= len(pairs) <= 2:
         return None
-    shown = [f"{src[p]} → {dst[p]}" for p in pairs]
-    return words.listed(shown), words.listed(shown, True)
+    texts = [f"{src[p]} → {dst[p]}" for p in pairs]
+    return words.join_list(texts), words.join_list(texts, True)
 
 
-def _all_reach_a_nic(trace: Trace, group: Group) -> bool:
+def _has_only_nic_routes(trace: Trace, group: Group) -> bool:
     """Do all routes over these links leave the node?"""
-    src, dst = _pairs(trace)
+    src, dst = _list_pairs(trace)
     routes = trace.topology.routes(trace.place[src], trace.place[dst])
     node = trace.topology.devices.node[trace.topology.endpoint_device[trace.place]]
     inside = np.repeat(node[src] == node[dst], routes.hops)
     return not bool(inside[np.isin(routes.link, group.links)].any())
 
 
-def _drawn(made: Drawn, links: tuple[int, ...], taken: set[int]) -> list[int]:
+def _map_links(drawing: Drawing, links: tuple[int, ...], used_ids: set[int]) -> list[int]:
     """Picture ids of links, each in one line only (where links were merged, the busiest line has them)."""
-    ids = sorted({int(made.link_of[link]) for link in links} - {-1} - taken)
-    taken.update(ids)
+    ids = sorted({int(drawing.link_of[link]) for link in links} - {-1} - used_ids)
+    used_ids.update(ids)
     return ids

@@ -1,7 +1,7 @@
 """Algorithms as a textbook writes them: one line a step, for the line that runs while a schedule plays.
 
 The registry's own functions write many steps in one pattern, which is fast and hard to read. What stands here is shown
-in their place only where it makes the same transfers (`running.same`).
+in their place only where it makes the same transfers (`running.makes_same_transfers`).
 """
 
 from __future__ import annotations
@@ -45,6 +45,6 @@ def allreduce_parameter_server(n: int) -> Iterator[Step]:
 
 
 TEXTBOOK = {
-    made.__name__: made
-    for made in (allreduce_ring, reduce_scatter_ring, allgather_ring, broadcast_chain, allreduce_parameter_server)
+    function.__name__: function
+    for function in (allreduce_ring, reduce_scatter_ring, allgather_ring, broadcast_chain, allreduce_parameter_server)
 }

@@ -16,7 +16,7 @@ from ...train.parallel.buckets import rebuilt
 from ...train.timing import common, length
 from ...train.workload.collective_model import CollectiveModel
 from ...train.workload.step_graph import COMPUTE, NETWORK
-from ..hosts.bundle import joined
+from ..hosts.bundle import bundle_modules
 
 if TYPE_CHECKING:
     from ...schedule import Schedule
@@ -38,7 +38,7 @@ _MOST_MOMENTS = 240
 _TOUCH = 1e-9  # of the step's time: what is nearer touches
 
 
-def step_document(trace: StepTrace) -> dict[str, Any]:
+def build_step_document(trace: StepTrace) -> dict[str, Any]:
     """Everything that is drawn of a step: plain numbers, texts and lists."""
     return {
         "schema": SCHEMA,
@@ -46,40 +46,40 @@ def step_document(trace: StepTrace) -> dict[str, Any]:
         "ranks": trace.step.ranks,
         "micro_batch": trace.step.micro_batch,
         "lanes": [{"first": int(ranks[0]), "count": len(ranks)} for ranks in trace.step.lanes],
-        "boxes": boxes(trace),
+        "boxes": build_boxes(trace),
         "waits": [[lane, float(a), float(b)] for lane, spans in enumerate(trace.waits) for a, b in spans],
-        "chain": chain(trace),
-        "collectives": collectives(trace),
-        "memory": memory(trace),
-        "held": held(trace),
+        "chain": build_critical_chain(trace),
+        "collectives": describe_collectives(trace),
+        "memory": describe_memory(trace),
+        "held": list_peak_memory(trace),
     }
 
 
 # ---- boxes ----------------------------------------------------------------------------------------------------------
 
 
-def boxes(trace: StepTrace) -> list[dict[str, Any]]:
+def build_boxes(trace: StepTrace) -> list[dict[str, Any]]:
     """One for each run of tasks that belong together, lane by lane: kind, bucket (-1 for none), micro, t0, t1, and for
     computing the names of its first and last layer."""
-    of_layer = bucket_of_layers(trace)
+    of_layer = map_layers_to_buckets(trace)
     synchronised = {task.microbatch for task in trace.step.tasks if task.bucket >= 0}
-    out: list[dict[str, Any]] = []
+    boxes: list[dict[str, Any]] = []
     for lane in range(len(trace.step.lanes)):
         last: dict[str, dict[str, Any]] = {}
         for number, task in enumerate(trace.step.tasks):
             if lane in task.lanes and trace.end[number] > trace.begin[number]:
-                made = _box(trace, number, lane, of_layer if task.microbatch in synchronised else {})
-                before = last.get(task.stream)
-                if before is not None and _joins(before, made, _TOUCH * trace.time):
-                    before["t1"] = made["t1"]
-                    before["last"] = made["last"] if task.kind != "copy" else before["last"]
+                box = _build_box(trace, number, lane, of_layer if task.microbatch in synchronised else {})
+                previous = last.get(task.stream)
+                if previous is not None and _can_merge(previous, box, _TOUCH * trace.time):
+                    previous["t1"] = box["t1"]
+                    previous["last"] = box["last"] if task.kind != "copy" else previous["last"]
                 else:
-                    last[task.stream] = made
-                    out.append(made)
-    return out
+                    last[task.stream] = box
+                    boxes.append(box)
+    return boxes
 
 
-def _box(trace: StepTrace, number: int, lane: int, of_layer: dict[int, int]) -> dict[str, Any]:
+def _build_box(trace: StepTrace, number: int, lane: int, of_layer: dict[int, int]) -> dict[str, Any]:
     task = trace.step.tasks[number]
     kind, bucket = task.kind, task.bucket
     if task.kind == "backward":
@@ -100,27 +100,27 @@ def _box(trace: StepTrace, number: int, lane: int, of_layer: dict[int, int]) -> 
     }
 
 
-def _joins(a: dict[str, Any], b: dict[str, Any], near: float) -> bool:
+def _can_merge(a: dict[str, Any], b: dict[str, Any], near: float) -> bool:
     alike = all(a[key] == b[key] for key in ("kind", "bucket", "micro"))
     return alike and a["stream"] == COMPUTE and b["t0"] - a["t1"] <= near
 
 
-def bucket_of_layers(trace: StepTrace) -> dict[int, int]:
+def map_layers_to_buckets(trace: StepTrace) -> dict[int, int]:
     """The bucket that each layer's gradients go into, the earliest of several; a layer without any goes with the one
     behind it in the backward pass."""
     model = trace.step.model
-    layout = _layout(trace)
+    layout = _get_bucket_layout(trace)
     bucket_of = {tensor: number for number, bucket in enumerate(layout) for tensor in bucket}
-    out: dict[int, int] = {}
-    first, now = 0, len(layout) - 1
+    bucket_of_layer: dict[int, int] = {}
+    first, current = 0, len(layout) - 1
     for number, layer in enumerate(model.layers if layout else ()):
-        here = [bucket_of[tensor] for tensor in range(first, first + len(layer.tensors)) if tensor in bucket_of]
+        buckets = [bucket_of[tensor] for tensor in range(first, first + len(layer.tensors)) if tensor in bucket_of]
         first += len(layer.tensors)
-        out[number] = now = min(here, default=now)
-    return out
+        bucket_of_layer[number] = current = min(buckets, default=current)
+    return bucket_of_layer
 
 
-def _layout(trace: StepTrace) -> list[list[int]]:
+def _get_bucket_layout(trace: StepTrace) -> list[list[int]]:
     """Tensors of each bucket."""
     parallel = trace.request.parallel
     if isinstance(parallel, DDP):
@@ -131,36 +131,36 @@ def _layout(trace: StepTrace) -> list[list[int]]:
 # ---- collectives ----------------------------------------------------------------------------------------------------
 
 
-def collectives(trace: StepTrace) -> list[dict[str, Any]]:
+def describe_collectives(trace: StepTrace) -> list[dict[str, Any]]:
     """A row for each collective of the last microbatch that is on the network of the GPUs: its task, name, kind, bytes,
     when it was ready, began and ended, and the seconds of it in which GPUs wait."""
-    layout, layers = _layout(trace), _layer_names(trace)
-    return [_collective(trace, number, task, layout, layers) for number, task in _last(trace)]
+    layout, layers = _get_bucket_layout(trace), _list_layer_names(trace)
+    return [_describe_collective(trace, number, task, layout, layers) for number, task in _find_last_collectives(trace)]
 
 
-def _last(trace: StepTrace) -> Iterator[tuple[int, StepTask]]:
+def _find_last_collectives(trace: StepTrace) -> Iterator[tuple[int, StepTask]]:
     """The collectives that are listed: of each name that of the last microbatch."""
-    found = {
+    number_of = {
         trace.step.tasks[number].name: number
         for number in trace.step.collectives
         if trace.step.tasks[number].stream == NETWORK
     }
-    for number in sorted(found.values()):
+    for number in sorted(number_of.values()):
         yield number, trace.step.tasks[number]
 
 
-def _collective(
+def _describe_collective(
     trace: StepTrace, number: int, task: StepTask, layout: Sequence[Sequence[int]], layers: Sequence[str]
 ) -> dict[str, Any]:
     begin, end = float(trace.begin[number]), float(trace.end[number])
     ready = max((float(trace.end[a]) for a in task.dependencies), default=begin)
     tensors = layout[task.bucket] if 0 <= task.bucket < len(layout) else ()
-    named = [layers[tensor] for tensor in tensors]
+    layer_names = [layers[tensor] for tensor in tensors]
     return {
         "task": number,
         "name": task.name,
         "kind": task.kind,
-        "pattern": pattern_of(task.kind, task.name),
+        "pattern": name_pattern(task.kind, task.name),
         "bucket": task.bucket,
         "nbytes": int(task.nbytes),
         "ready": min(ready, begin),
@@ -168,49 +168,49 @@ def _collective(
         "end": end,
         "exposed": float(length(common(trace.waits[task.lanes[0]], [(begin, end)]))),
         "tensors": len(tensors),
-        "from": named[-1] if named else "",
-        "to": named[0] if named else "",
+        "from": layer_names[-1] if layer_names else "",
+        "to": layer_names[0] if layer_names else "",
     }
 
 
-def _layer_names(trace: StepTrace) -> list[str]:
+def _list_layer_names(trace: StepTrace) -> list[str]:
     """The name of each tensor's layer."""
     return [layer.name for layer in trace.step.model.layers for _ in layer.tensors]
 
 
-def chain(trace: StepTrace) -> list[list[Any]]:
+def build_critical_chain(trace: StepTrace) -> list[list[Any]]:
     """The critical chain as spans that touch: [lane, stream, begin, end]."""
-    out: list[list[Any]] = []
+    spans: list[list[Any]] = []
     for number in trace.critical:
         task, a, b = trace.step.tasks[number], float(trace.begin[number]), float(trace.end[number])
         if b <= a:
             continue
-        lane = task.lanes[0] if len(task.lanes) == 1 or not out else out[-1][0]
-        if out and out[-1][:2] == [lane, task.stream]:
-            out[-1][3] = b
+        lane = task.lanes[0] if len(task.lanes) == 1 or not spans else spans[-1][0]
+        if spans and spans[-1][:2] == [lane, task.stream]:
+            spans[-1][3] = b
         else:
-            out.append([lane, task.stream, a, b])
-    return out
+            spans.append([lane, task.stream, a, b])
+    return spans
 
 
-def patterns(trace: StepTrace) -> dict[str, dict[str, Any]]:
+def describe_patterns(trace: StepTrace) -> dict[str, dict[str, Any]]:
     """Who sends to whom in each kind of collective of the step, by kind and what it moves: pairs of places in the group
     (a server comes behind the ranks), whether it adds up, and the group."""
     network = CollectiveModel(trace.topology, trace.request.collectives, trace.request.algorithm)
-    out: dict[str, dict[str, Any]] = {}
-    for _, task in _last(trace):
-        key = pattern_of(task.kind, task.name)
-        if key not in out:
-            out[key] = _pattern(network.build_schedule(trace.step.get_ranks(task), task))
-    return out
+    pattern_by_name: dict[str, dict[str, Any]] = {}
+    for _, task in _find_last_collectives(trace):
+        key = name_pattern(task.kind, task.name)
+        if key not in pattern_by_name:
+            pattern_by_name[key] = _describe_pattern(network.build_schedule(trace.step.get_ranks(task), task))
+    return pattern_by_name
 
 
-def pattern_of(kind: str, name: str) -> str:
+def name_pattern(kind: str, name: str) -> str:
     """Collectives that look alike: `reduce gradients` of `gradients 3`."""
     return f"{kind} {name.rstrip('0123456789 ')}"
 
 
-def _pattern(plan: Schedule) -> dict[str, Any]:
+def _describe_pattern(plan: Schedule) -> dict[str, Any]:
     pairs: set[tuple[int, int]] = set()
     adds = False
     for step in plan.each_step():
@@ -229,46 +229,46 @@ def _pattern(plan: Schedule) -> dict[str, Any]:
 # ---- memory ---------------------------------------------------------------------------------------------------------
 
 
-def memory(trace: StepTrace) -> dict[str, Any]:
+def describe_memory(trace: StepTrace) -> dict[str, Any]:
     """What the fullest lane's GPUs hold over time, in groups: `t` and a list of bytes for each of `kinds`."""
     totals = [sum(trace.memory.peak(ranks[0]).values()) for ranks in trace.step.lanes]
     lane = totals.index(max(totals))
-    moments, held_ = trace.memory.over_time(lane)
-    sums = _grouped(held_, trace.memory.kinds(lane))
-    kept = _corners(sums.sum(axis=1))
+    moments, nbytes = trace.memory.over_time(lane)
+    sums = _sum_by_group(nbytes, trace.memory.kinds(lane))
+    chosen = _choose_moments(sums.sum(axis=1))
     return {
         "lane": lane,
         "kinds": list(KINDS),
-        "t": moments[kept].tolist(),
-        "bytes": [sums[kept, k].tolist() for k in range(len(KINDS))],
+        "t": moments[chosen].tolist(),
+        "bytes": [sums[chosen, k].tolist() for k in range(len(KINDS))],
         "peak": int(max(totals)),
     }
 
 
-def _grouped(held_: np.ndarray[Any, Any], kinds: Sequence[str]) -> np.ndarray[Any, Any]:
+def _sum_by_group(nbytes: np.ndarray[Any, Any], kinds: Sequence[str]) -> np.ndarray[Any, Any]:
     """(moments, kinds) bytes as (moments, groups)."""
-    sums = np.zeros((len(held_), len(KINDS)))
+    sums = np.zeros((len(nbytes), len(KINDS)))
     for column, kind in enumerate(kinds):
-        sums[:, KINDS.index(GROUPS.get(kind, "other"))] += held_[:, column]
+        sums[:, KINDS.index(GROUPS.get(kind, "other"))] += nbytes[:, column]
     return sums
 
 
-def _corners(total: np.ndarray[Any, Any]) -> list[int]:
+def _choose_moments(total: np.ndarray[Any, Any]) -> list[int]:
     """Moments that are drawn: evenly many of them, with the first, the last and the fullest."""
     every = max(1, -(-len(total) // _MOST_MOMENTS))
     return sorted({*range(0, len(total), every), len(total) - 1, int(np.argmax(total))})
 
 
-def held(trace: StepTrace) -> list[dict[str, Any]]:
+def list_peak_memory(trace: StepTrace) -> list[dict[str, Any]]:
     """For each GPU, in the order of ranks, what it holds in its fullest moment, in groups."""
-    out = []
+    rows = []
     for lane, ranks in enumerate(trace.step.lanes):
-        groups = _in_groups(trace.memory.peak(ranks[0]))
-        out += [{"rank": int(rank), "lane": lane, **groups} for rank in ranks]
-    return sorted(out, key=lambda row: row["rank"])
+        groups = _group_peak(trace.memory.peak(ranks[0]))
+        rows += [{"rank": int(rank), "lane": lane, **groups} for rank in ranks]
+    return sorted(rows, key=lambda row: row["rank"])
 
 
-def _in_groups(peak: Mapping[str, int]) -> dict[str, int]:
+def _group_peak(peak: Mapping[str, int]) -> dict[str, int]:
     """Bytes of each group of what a GPU holds."""
     groups = dict.fromkeys(KINDS, 0)
     for kind, nbytes in peak.items():
@@ -279,11 +279,11 @@ def _in_groups(peak: Mapping[str, int]) -> dict[str, int]:
 # ---- the modules ----------------------------------------------------------------------------------------------------
 
 
-def step_source() -> str:
+def build_step_source() -> str:
     """One ES module: the card of a step, with the player that opens in it."""
-    return joined("viz/training/step.js")
+    return bundle_modules("viz/training/step.js")
 
 
-def rivals_source() -> str:
+def build_rivals_source() -> str:
     """One ES module: several steps on one clock."""
-    return joined("viz/training/rivals.js")
+    return bundle_modules("viz/training/rivals.js")

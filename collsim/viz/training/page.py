@@ -13,11 +13,11 @@ from ...errors import CollsimError, require_path
 from ...files import create_file
 from ...simulate import simulate
 from ...train.run import network_of
-from ..hosts.figures import printed
-from ..hosts.page import framed, offline_page
+from ..hosts.figures import format_printed_trace
+from ..hosts.page import build_offline_page, wrap_in_frame
 from ..hosts.show import require_language
-from ..timeline.document import sent
-from .document import step_document, step_source
+from ..timeline.document import build_encoded_timeline
+from .document import build_step_document, build_step_source
 
 if TYPE_CHECKING:
     from ...train import StepTrace
@@ -58,15 +58,15 @@ class StepAnimation:
         require_language(self.lang)
         for name in self.options:
             if name not in ("theme", "t", "height"):
-                why = "animate of a step has no option {name!r}; it has lang, theme, t and height"
-                raise CollsimError(why, name=name)
+                message = "animate of a step has no option {name!r}; it has lang, theme, t and height"
+                raise CollsimError(message, name=name)
 
     @cached_property
     def data(self) -> dict[str, Any]:
         """What the page draws: the step, which collective is open, and the players inside, by name."""
-        step = step_document(self.trace)
+        step = build_step_document(self.trace)
         rows = sorted(step["collectives"], key=lambda row: (-(row["bucket"] >= 0), -row["exposed"], -row["end"]))
-        return {"step": step, "open": rows[0]["name"] if rows else "", "inside": _players(self.trace, rows)}
+        return {"step": step, "open": rows[0]["name"] if rows else "", "inside": _build_players(self.trace, rows)}
 
     @property
     def page(self) -> str:
@@ -74,50 +74,50 @@ class StepAnimation:
         trace = self.trace
         title = f"{trace.step.model.name}, {trace.step.label}, collsim"
         options = {"lang": self.lang, "theme": self.options.get("theme"), "t": self.options.get("t")}
-        return offline_page(step_source() + _START, self.data, title, options, _STYLE)
+        return build_offline_page(build_step_source() + _START, self.data, title, options, _STYLE)
 
     def _repr_html_(self) -> str:
-        return framed(self.page, int(self.options.get("height", 900)), "collsim training step")
+        return wrap_in_frame(self.page, int(self.options.get("height", 900)), "collsim training step")
 
     def save(self, path: Any) -> Path:
         """Write `x.html`. Raises CollsimError for another suffix."""
-        place = require_path(path)
-        if place.suffix.lower() != ".html":
-            why = "{name!r}: an animation of a step is written as .html; StepTrace.save knows more"
-            raise CollsimError(why, name=place.name)
-        with create_file(place) as file:
+        target = require_path(path)
+        if target.suffix.lower() != ".html":
+            message = "{name!r}: an animation of a step is written as .html; StepTrace.save knows more"
+            raise CollsimError(message, name=target.name)
+        with create_file(target) as file:
             file.write(self.page.encode())
-        return place
+        return target
 
     def __repr__(self) -> str:
         return f"<StepAnimation of {self.trace!r}>"
 
 
-def _players(trace: StepTrace, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _build_players(trace: StepTrace, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The timelines of the collectives that matter most; equal ones are run once."""
-    known: dict[Any, Any] = {}
-    out, left = {}, MOST_TRANSFERS
+    player_of: dict[Any, Any] = {}
+    players, transfers_left = {}, MOST_TRANSFERS
     for row in rows:
         task = trace.step.tasks[row["task"]]
         group = trace.step.get_ranks(task)
         key = group, task.kind, task.nbytes, task.algorithm, task.options
-        if key not in known:
+        if key not in player_of:
             plan = network_of(trace.request).build_schedule(group, task)
-            if len(known) >= MOST_OPENED or not 0 < len(plan) <= left:
+            if len(player_of) >= MOST_OPENED or not 0 < len(plan) <= transfers_left:
                 continue
-            left -= len(plan)
-            known[key] = _player(trace, plan, task.nbytes, group)
-        out[row["name"]] = {"name": row["name"], **known[key]}
-    return out
+            transfers_left -= len(plan)
+            player_of[key] = _build_player(trace, plan, task.nbytes, group)
+        players[row["name"]] = {"name": row["name"], **player_of[key]}
+    return players
 
 
-def _player(trace: StepTrace, plan: Any, nbytes: int, group: tuple[int, ...]) -> dict[str, Any]:
-    ran = simulate(plan, trace.topology, nbytes, engine="event", ranks=list(group))
-    said = {"label": plan.label, "steps": plan.steps, "seconds": ran.time}
+def _build_player(trace: StepTrace, plan: Any, nbytes: int, group: tuple[int, ...]) -> dict[str, Any]:
+    trace_inside = simulate(plan, trace.topology, nbytes, engine="event", ranks=list(group))
+    summary = {"label": plan.label, "steps": plan.steps, "seconds": trace_inside.time}
     try:
-        return {**said, "timeline": sent(ran)}
+        return {**summary, "timeline": build_encoded_timeline(trace_inside)}
     except CollsimError as error:
-        return {**said, "timeline": None, "trouble": str(error)}
+        return {**summary, "timeline": None, "trouble": str(error)}
 
 
 def animate(trace: StepTrace, lang: str = "en", **options: Any) -> StepAnimation:
@@ -130,14 +130,14 @@ def animate(trace: StepTrace, lang: str = "en", **options: Any) -> StepAnimation
     return StepAnimation(trace, lang, options)
 
 
-def page(trace: StepTrace, path: Path, lang: str = "en", **options: Any) -> Path:
+def save_step_page(trace: StepTrace, path: Path, lang: str = "en", **options: Any) -> Path:
     """Write the step as one offline file."""
     return StepAnimation(trace, lang, options).save(path)
 
 
-def shown(trace: StepTrace) -> str:
+def format_notebook_html(trace: StepTrace) -> str:
     """For a notebook: the figures, and below them the timeline to be played where it can be drawn."""
     try:
-        return printed(str(trace)) + animate(trace)._repr_html_()
+        return format_printed_trace(str(trace)) + animate(trace)._repr_html_()
     except CollsimError:
-        return printed(str(trace))
+        return format_printed_trace(str(trace))

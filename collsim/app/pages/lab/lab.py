@@ -12,7 +12,7 @@ import streamlit as st
 from collsim.lab import MOST_RANKS
 from collsim.registry import find
 from collsim.units import format_time, parse_time
-from collsim.viz.real.document import lab_source, lab_step_source
+from collsim.viz.real.document import build_lab_source, build_lab_step_source
 
 from ...server import is_local_session
 from ...shell import codebox
@@ -59,7 +59,7 @@ def draw() -> None:
 
 def _mount(shown: LabShown, of: LabChoice) -> None:
     """The picture: of a collective, or of a step of training."""
-    name, source = ("lab_step", lab_step_source) if of.sheet == "step" else ("lab", lab_source)
+    name, source = ("lab_step", build_lab_step_source) if of.sheet == "step" else ("lab", build_lab_source)
     mount = st.components.v2.component(f"collsim_{name}", js=source())
     ident = repr((of, st.session_state.get(_TURN) if "median" in shown.figures else 0))
     mount(key=name, data={"id": ident, "document": shown.document, **look()})

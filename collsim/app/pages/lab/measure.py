@@ -10,7 +10,7 @@ from collsim.lab.lateness import calibrated_prediction, sentences
 from collsim.lab.prediction import MessageCost, predict
 from collsim.lab.run import check
 from collsim.units import parse_bandwidth, parse_bytes, parse_time
-from collsim.viz.real.document import lab_document
+from collsim.viz.real.document import build_lab_document
 
 from ...jobs.worker import ReportProgress
 from .asked import LIMIT, LabChoice
@@ -42,7 +42,7 @@ def predicted(choice: LabChoice, report_progress: ReportProgress = lambda stage,
     plan = _plan(choice)
     alpha, rate = parse_time(choice.alpha), parse_bandwidth(choice.bandwidth)
     trace = predict(plan, parse_bytes(choice.nbytes), "float32", alpha, rate, **choice.wrong)
-    return LabShown(lab_document(trace), {"predicted": trace.time}, processes=plan.endpoints)
+    return LabShown(build_lab_document(trace), {"predicted": trace.time}, processes=plan.endpoints)
 
 
 def expected_prediction(choice: LabChoice) -> float:
@@ -74,7 +74,7 @@ def measured(choice: LabChoice, turn: int, report_progress: ReportProgress = lam
     if trace.calibrated is not None:
         figures |= {"alpha": trace.calibrated.alpha, "bandwidth": trace.calibrated.bandwidth}
     counted = trace.schedule.endpoints, trace.measured.cores, trace.measured.checked
-    return LabShown(lab_document(trace.predicted, trace), figures, sentences(trace), *counted)
+    return LabShown(build_lab_document(trace.predicted, trace), figures, sentences(trace), *counted)
 
 
 def expected(choice: LabChoice, turn: int) -> float:

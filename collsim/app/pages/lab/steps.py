@@ -11,7 +11,7 @@ from collsim.lab.real_step import sentences
 from collsim.lab.step import equal_layers, predicted_step
 from collsim.train import Parallel, StepTrace
 from collsim.units import format_bytes, parse_bytes, parse_time
-from collsim.viz.real.document import lab_step_document
+from collsim.viz.real.document import build_lab_step_document
 
 from ...jobs.worker import ReportProgress
 from .asked import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
@@ -83,7 +83,7 @@ def _document(choice: LabChoice, found: dict[int, StepTrace], ran: dict[int, Rea
         if choice.split == "ddp"
     ]
     chosen = bucket_bytes(choice, choice.layers)
-    return lab_step_document(found[choice.layers], ran.get(choice.layers), sizes, chosen)
+    return build_lab_step_document(found[choice.layers], ran.get(choice.layers), sizes, chosen)
 
 
 def expected_prediction(choice: LabChoice) -> float:

@@ -12,7 +12,7 @@ from collsim.errors import CollsimError
 from collsim.markup import escape_markdown, escape_text
 from collsim.topology.fabrics import FABRICS
 from collsim.units import format_bandwidth, format_time
-from collsim.viz.route.route import RankRoute, ways_source
+from collsim.viz.route.route import RankRoute, build_route_source
 
 from ...scenario.choice import MOST_NODES, Choice
 from ...scenario.custom_machine import OWN
@@ -178,7 +178,7 @@ def _cards(shown: Look, of: Pair) -> None:
         **{name: t(f"machines.{name}") for name in ("play", "pause")},
         **player.look(),
     }
-    mount = st.components.v2.component("collsim_ways", js=ways_source())
+    mount = st.components.v2.component("collsim_ways", js=build_route_source())
     mount(key="ways", data=data, on_pick_change=_picked)
     note(t("machines.note"))
 
@@ -203,7 +203,7 @@ def _card(way: RankRoute, heading: str) -> dict[str, Any]:
     memory = sum(hop["kind"] == "memory" for hop in way.hops)
     return {
         "title": heading,
-        "word": way.said[chinese],
+        "word": way.description[chinese],
         "says": t("machines.says" if len(way.hops) > 1 else "machines.says.one", **words),
         "rows": [_row(number, hop, chinese) for number, hop in enumerate(way.hops, 1)],
         "foot": t("machines.memory", count=memory) if memory else t("machines.direct"),

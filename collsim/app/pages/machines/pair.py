@@ -9,7 +9,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence, Words
-from collsim.viz.route.route import RankRoute, ways
+from collsim.viz.route.route import RankRoute, list_routes
 
 from ...scenario import custom_machine
 from ...scenario.address import Complaint, PageAddress, Word
@@ -148,7 +148,7 @@ def look(pair: Pair) -> Look:
     try:
         found = (None, None) if pair.a == pair.b else _both(places, pair)
     except CollsimError as error:
-        found, why[1] = (ways([first], pair.a, pair.b, pair.nbytes)[0], None), error.sentence
+        found, why[1] = (list_routes([first], pair.a, pair.b, pair.nbytes)[0], None), error.sentence
     same = all(found) and found[0].links == found[1].links if found[0] and found[1] else False
     notes = tuple(first.facts.get("notes", ()))
     return Look(first.name, first.ranks, notes, found, (why[0], why[1]), bool(same), _spare(first, found[0]))
@@ -169,7 +169,7 @@ def _spare(place: cs.Topology, way: RankRoute | None) -> str:
 
 def _both(places: list[cs.Topology | None], pair: Pair) -> tuple[RankRoute | None, RankRoute | None]:
     there = [place for place in places if place is not None]
-    found = ways(there, pair.a, pair.b, pair.nbytes)
+    found = list_routes(there, pair.a, pair.b, pair.nbytes)
     return found[0], found[1] if len(found) > 1 else None
 
 

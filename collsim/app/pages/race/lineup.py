@@ -12,7 +12,7 @@ from collsim.analysis.differences import require_one_collective
 from collsim.analysis.standing import counted
 from collsim.errors import CollsimError, Sentence
 from collsim.faults import require_right
-from collsim.viz.race.race import Runner, runner
+from collsim.viz.race.race import Runner, build_runner
 
 from ...jobs.worker import ReportProgress
 from ...scenario import custom_machine
@@ -256,7 +256,9 @@ def run(choice: Choice) -> Runner:
     """One runner. Raises CollsimError for what cannot be, Refused for what is too much to be raced."""
     topology, plan = _planned(choice)
     require_right(plan)
-    return runner(cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice)))
+    return build_runner(
+        cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice))
+    )
 
 
 def _planned(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:

@@ -15,7 +15,7 @@ from collsim.train.parallel import Split
 from collsim.train.parallel.spoken import spoken
 from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import parse_bytes
-from collsim.viz.splits.places import split_document, splits_table
+from collsim.viz.splits.places import build_split_document, build_splits_table
 
 from ...jobs.worker import ReportProgress
 from ...scenario.address import PageAddress, Word
@@ -111,7 +111,7 @@ def shown(choice: SplitChoice, report_progress: ReportProgress = quietly) -> Spl
     report_progress("run", 0.7)
     waits = waited_for(trace) if trace.exposed else ("", "")
     room = float(parse_bytes(choice.memory, "memory")) if choice.memory else None
-    return SplitShown(trace.row(), waits, split_document(trace, room), _torch(trace), trouble)
+    return SplitShown(trace.row(), waits, build_split_document(trace, room), _torch(trace), trouble)
 
 
 def opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def searched(
         every=True,
         progress=lambda done, most: report_progress("run", 0.9 * done / most) if done % 50 == 0 else None,
     )
-    return splits_table(frame)
+    return build_splits_table(frame)
 
 
 def expected_search(model: str, machine: str, nodes: int, batch: int, memory: str) -> float:

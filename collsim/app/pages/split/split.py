@@ -11,8 +11,8 @@ import streamlit as st
 import collsim as cs
 from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes
-from collsim.viz.sentences.words import decimal_bytes
-from collsim.viz.splits.places import splits_source
+from collsim.viz.sentences.words import format_decimal_bytes
+from collsim.viz.splits.places import build_splits_source
 
 from ...scenario.mistakes import sentence
 from ...scenario.snippets import quoted
@@ -111,14 +111,14 @@ def _headline(made: SplitShown) -> None:
     shares = {name: f"{share} %" for name, share in parts.items()}
     waits = made.waits[language() == "zh"]
     waits = f"{waits[:1].upper()}{waits[1:]}{t('split.end')}" if waits else ""
-    of = t("split.of", room=decimal_bytes(memory["room"])) if memory["room"] else ""
+    of = t("split.of", room=format_decimal_bytes(memory["room"])) if memory["room"] else ""
     headline(
         quantity_figure(
             small(t("train.time")), format_time(row["time"]), t("split.samples", count=f"{row['batch']:,}")
         ),
         figure(small("MFU"), f"{100 * row['mfu']:.1f} ", "%", t("split.mfu")),
         figure(small(t("split.bubble")), f"{parts['bubble']} ", "%", t("split.bubble.note")),
-        quantity_figure(small(t("train.memory")), decimal_bytes(memory["total"]), of),
+        quantity_figure(small(t("train.memory")), format_decimal_bytes(memory["total"]), of),
         verdict(
             t("split.head", **shares), *filter(None, (waits, t("split.rest", **shares))), name=small(t("train.why"))
         ),
@@ -138,7 +138,7 @@ def _card(
         "now": now,
         **look(),
     }
-    mount = st.components.v2.component("collsim_split", js=splits_source())
+    mount = st.components.v2.component("collsim_split", js=build_splits_source())
     mount(key="split", data=data, on_act_change=_acted)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from collsim.units import format_time
-from collsim.viz.sentences.words import kind_name
+from collsim.viz.sentences.words import name_kind
 
 from ...scenario.mistakes import sentence
 from ...shell import charts
@@ -132,7 +132,7 @@ def _said(row: dict[Any, Any]) -> str:
     if row["what"] == "slow":
         return t("train.loss.slow", name=row["name"], factor=f"{row['factor']:g}")
     kind, _, ends = row["name"].partition(", ")
-    called = t("train.loss.link") if kind == "cable" else kind_name(kind)[0 if language() == "en" else 1]
+    called = t("train.loss.link") if kind == "cable" else name_kind(kind)[0 if language() == "en" else 1]
     return t("train.loss.cable", kind=called, ends=ends)
 
 

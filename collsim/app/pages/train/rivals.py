@@ -13,7 +13,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.train import StepTrace
 from collsim.train.explain import sentences
-from collsim.viz.training.document import patterns, step_document
+from collsim.viz.training.document import build_step_document, describe_patterns
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_place, quietly
@@ -87,6 +87,6 @@ def _raced(name: str, trace: StepTrace) -> RacedStep:
         max(trace.sent_bytes.values(), default=0),
         trace.memory.max(),
         sentences(trace)["network"],
-        step_document(trace),
-        patterns(trace),
+        build_step_document(trace),
+        describe_patterns(trace),
     )

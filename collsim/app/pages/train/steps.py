@@ -14,8 +14,8 @@ from collsim.schedule import Schedule
 from collsim.train import DDP, StepTrace
 from collsim.train.explain import reason, sentences
 from collsim.train.parallel import buckets
-from collsim.viz.timeline.document import sent
-from collsim.viz.training.document import step_document
+from collsim.viz.timeline.document import build_encoded_timeline
+from collsim.viz.training.document import build_step_document
 
 from ...jobs.worker import ReportProgress
 from ...scenario.choice import networks, own_options, to_query
@@ -146,13 +146,13 @@ def shown(choice: TrainingChoice, report_progress: ReportProgress = quietly) -> 
     report_progress("run", 0.2)
     changes = tuple(replace(one, on=one.name in choice.changes) for one in _changes(without))
     report_progress("run", 0.5)
-    document = step_document(now)
+    document = build_step_document(now)
     return StepShown(
         place=now.topology.name,
         figures=now.row(),
         said=sentences(now),
         document=document,
-        ghost=[[box["t0"], box["t1"]] for box in step_document(plain)["boxes"] if box["stream"] == "network"]
+        ghost=[[box["t0"], box["t1"]] for box in build_step_document(plain)["boxes"] if box["stream"] == "network"]
         if now is not plain
         else [],
         changes=changes,
@@ -237,7 +237,7 @@ def opened(choice: TrainingChoice, task: int, report_progress: ReportProgress = 
     ran = cs.simulate(plan, topology, one.nbytes, engine="event", ranks=list(now.step.get_ranks(one)))
     report_progress("run", 0.5)
     try:
-        drawn, trouble = sent(ran), None
+        drawn, trouble = build_encoded_timeline(ran), None
     except CollsimError as error:
         drawn, trouble = None, error
     return CollectiveOpened(

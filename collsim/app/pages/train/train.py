@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from collsim.units import format_bytes, format_time
-from collsim.viz.training.document import rivals_source, step_source
+from collsim.viz.training.document import build_rivals_source, build_step_source
 
 from ...scenario.address import size_word
 from ...scenario.mistakes import sentence
@@ -136,7 +136,7 @@ def _card(made: StepShown, drawn: TrainingChoice, choice: TrainingChoice) -> Non
     if chosen is not None:
         found = latest(steps.opened, drawn, chosen["task"], expected=steps.expected_opened, compiled=True, only=True)
         opened = found[0] if found is not None else None
-    mount = st.components.v2.component("collsim_step", js=step_source())
+    mount = st.components.v2.component("collsim_step", js=build_step_source())
     data = {
         "id": repr(drawn),
         "step": made.document,
@@ -214,7 +214,7 @@ def _race(choice: TrainingChoice, top: Any) -> None:
         mistake(*(t("train.failed", name=names[way], why=sentence(why, language())) for way, why in made.failed))
     if not made.runners:
         return
-    mount = st.components.v2.component("collsim_rivals", js=rivals_source())
+    mount = st.components.v2.component("collsim_rivals", js=build_rivals_source())
     runners = [{**asdict(one), "name": names[one.way], "why": one.why[language() == "zh"]} for one in made.runners]
     data = {"id": repr(drawn), "runners": runners, "place": made.place, **look(), "t": session().start.get("t")}
     mount(key="rivals", data=data)

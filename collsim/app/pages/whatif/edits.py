@@ -12,10 +12,10 @@ import pandas as pd
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.simulate import Together
-from collsim.viz.race.race import Runner, runner
-from collsim.viz.sentences.causes import busiest_cable
-from collsim.viz.sentences.names import device_name, link_name
-from collsim.viz.sentences.words import kind_name
+from collsim.viz.race.race import Runner, build_runner
+from collsim.viz.sentences.causes import describe_busiest_cable
+from collsim.viz.sentences.names import name_device, name_link
+from collsim.viz.sentences.words import name_kind
 
 from ...jobs.worker import ReportProgress
 from ...scenario import snippets
@@ -256,7 +256,7 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = quietly
     report_progress("run", 0.1)
     times = _times(choice, edit, second.schedule, other, trouble, report_progress) if edit.jitter else ()
     ring = np.arange(place.ranks)
-    before, after = runner(first), runner(second)
+    before, after = build_runner(first), build_runner(second)
     report_progress("run", 0.7)
     table = _sensitivity(second)
     return Change(
@@ -271,7 +271,7 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = quietly
             other.crossings(ring, (ring + 1) % len(ring)),
             len(ring),
         ),
-        verdict=("", "") if table.empty else busiest_cable(second, table),
+        verdict=("", "") if table.empty else describe_busiest_cable(second, table),
         times=times,
         several=None if together is None else several(together),
     )
@@ -338,7 +338,7 @@ def _links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
     names: dict[str, tuple[str, str]] = {}
     for trace in traces:
         used = np.flatnonzero(trace.link_bytes)
-        names |= {trace.topology.link_name(int(i)): link_name(trace, int(i)) for i in used}
+        names |= {trace.topology.link_name(int(i)): name_link(trace, int(i)) for i in used}
     shown = table[moved]
     shown = shown.assign(size=shown["bytes"].abs(), turn=shown["share"].abs())
     shown = shown.sort_values(["size", "turn"], ascending=False, kind="stable").drop(columns=["size", "turn"])
@@ -356,9 +356,9 @@ def _sensitivity(trace: cs.Trace) -> pd.DataFrame:
 
 def _tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
     """What doubling saves, with names for people."""
-    by_name = {trace.topology.link_name(int(i)): link_name(trace, int(i)) for i in np.flatnonzero(trace.link_bytes)}
+    by_name = {trace.topology.link_name(int(i)): name_link(trace, int(i)) for i in np.flatnonzero(trace.link_bytes)}
     said = [
-        kind_name(n) if what == "kind" else by_name.get(n, (n, n))
+        name_kind(n) if what == "kind" else by_name.get(n, (n, n))
         for what, n in zip(table["what"], table["name"], strict=True)
     ]
     return table.assign(en=[en for en, _ in said], zh=[zh for _, zh in said], doubled=table["doubled"].clip(lower=0))
@@ -448,7 +448,7 @@ def cables(choice: Choice) -> dict[str, tuple[str, str]]:
         if ends not in seen:
             seen.add(ends)
             a, b = sorted(ends)
-            one, two = device_name(trace, a), device_name(trace, b)
+            one, two = name_device(trace, a), name_device(trace, b)
             node = max(int(place.devices.node[a]), int(place.devices.node[b]))
             where = (
                 (f", node {node}", f"，节点 {node}")

@@ -14,7 +14,7 @@ import streamlit as st
 
 from collsim.sweep.synthesized import can_be
 from collsim.units import format_bandwidth, format_time
-from collsim.viz.sentences.words import every, kind_name
+from collsim.viz.sentences.words import name_all_of_kind, name_kind
 
 from ...scenario import companions, snippets
 from ...scenario.address import Complaint, shortened
@@ -204,7 +204,7 @@ def _parts(choice: Choice, edit: Edit) -> dict[str, _Control]:
     offered = dict.fromkeys(["", *cables, edit.cable])
     ranks = dict.fromkeys([edits.NOBODY, *range(edits.ranks(choice)), edit.straggler])
     return {
-        "kind": _Control(["", *edits.kinds(choice)], _or_none(lambda kind: kind_name(kind)[chinese])),
+        "kind": _Control(["", *edits.kinds(choice)], _or_none(lambda kind: name_kind(kind)[chinese])),
         "factor": _Control(list(edits.FACTORS), _said, lambda edit: bool(edit.kind)),
         "cable": _Control(list(offered), _or_none(lambda name: cables.get(name, (name, name))[chinese])),
         "do": _Control(list(edits.CABLE), _said, lambda edit: bool(edit.cable)),
@@ -356,7 +356,7 @@ def _tornado(shown: Change) -> None:
     if saved.empty:
         return
     names = [
-        every(k)[language() == "zh"] if w == "kind" else n
+        name_all_of_kind(k)[language() == "zh"] if w == "kind" else n
         for w, k, n in zip(saved["what"], saved["name"], saved[language()], strict=True)
     ]
     frame = pd.DataFrame({"name": names, "saved": saved["doubled"], "what": saved["what"]})

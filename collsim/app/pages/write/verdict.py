@@ -8,7 +8,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.viz.timeline.document import sent
+from collsim.viz.timeline.document import build_encoded_timeline
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import quietly
@@ -56,4 +56,4 @@ def verdict(draft: Draft, report_progress: ReportProgress = quietly) -> Verdict:
         "sent": busiest,
         "share": busiest / max(1, trace.nbytes),
     }
-    return Verdict(tried, figures, sent(trace))
+    return Verdict(tried, figures, build_encoded_timeline(trace))

@@ -16,7 +16,7 @@ from collsim.sandbox.allowlist import STEPS
 from collsim.schedule import Schedule
 from collsim.teach.exercises.failure import history
 from collsim.units import format_bytes, format_time
-from collsim.viz.hosts.page import player_source
+from collsim.viz.hosts.page import build_player_source
 
 from ...scenario.choice import played_collectives
 from ...scenario.mistakes import sentence
@@ -215,7 +215,7 @@ def _player(draft: Draft, sent: dict[str, Any] | None) -> None:
     ).hexdigest()[:12]
     data: dict[str, Any] = {"id": name, "timeline": sent, "lang": language(), "theme": "dark" if is_dark() else "light"}
     data["view"] = "physical" if draft.place in drafts.MACHINES else "logical"
-    mount = st.components.v2.component("collsim_player", js=player_source())
+    mount = st.components.v2.component("collsim_player", js=build_player_source())
     mount(key="player_write", data=data)
 
 
