@@ -7,8 +7,8 @@ A schedule that does not do what its collective promises is played like any othe
 along as `mistake = {"kind", "rank", "chunk", "step", "transfer", "text": {"en", "zh"}}` (null where the schedule is
 right; see `mistake.Mistake`): `rank` and `chunk` are the endpoint and slot of the cell, `step` counts from 0,
 `transfer` is the id in `transfers` of the one that does it, null for one that is not there. The player opens at that
-moment, outlines the cell in every view and says `text`. Hosts pass nothing for it: `build_timeline(trace)` runs `verify` on
-the schedule itself.
+moment, outlines the cell in every view and says `text`. Hosts pass nothing for it: `build_timeline(trace)` runs
+`verify` on the schedule itself.
 """
 
 from __future__ import annotations
