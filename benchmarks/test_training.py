@@ -19,7 +19,7 @@ def test_resnet50_on_two_dgx_a100(benchmark):
 
     run()
     trace = benchmark.pedantic(run, rounds=5)
-    assert list(trace.tasks.query("kind == 'allreduce'").nbytes) == cs.ddp().buckets(cs.model("resnet50"))
+    assert list(trace.tasks.query("kind == 'allreduce'").nbytes) == cs.ddp().list_bucket_bytes(cs.model("resnet50"))
 
 
 def test_the_same_on_one_shared_network(benchmark):

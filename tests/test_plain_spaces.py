@@ -106,7 +106,7 @@ def shown_objects():
         "what if": step.what_if(network=2),
         "script": step.script(),
         "strategy": cs.train.fsdp(),
-        "steps together": cs.train.steps_together(halves),
+        "steps together": cs.train.time_concurrent_steps(halves),
         "flows": cs.simulate_flows(plain, [0, 2], [1, 1], "1MiB"),
         "questions": list(cs.teach.questions(trace)),
         "questions about a step": list(cs.teach.questions(step)),

@@ -19,8 +19,8 @@ INSIDE = {
     "read_nccl_tests": "cs.load",
     "read_nccl_tests_json": "cs.load",
     "read_osu": "cs.load",
-    "crossings": "StepTrace.crossings",
-    "split_frame": "cs.best_parallel",
+    "count_crossing_bytes": "StepTrace.count_crossing_bytes",
+    "build_frame": "cs.best_parallel",
     "compare_ways": "cs.compare",
     "fastest": "cs.compare",
     "ranked": "cs.compare",
@@ -77,7 +77,7 @@ def both_steps():
         cs.training_step("resnet18", cs.machine("dgx-a100"), parallel=cs.ddp(), batch=32, ranks=ranks, network="shared")
         for ranks in (range(4), range(4, 8))
     ]
-    return cs.train.steps_together(halves).to_frame()
+    return cs.train.time_concurrent_steps(halves).to_frame()
 
 
 def graded(folder):
@@ -109,14 +109,14 @@ FRAMES = {
     "cs.analysis.cheapest": lambda _: cs.analysis.cheapest({"a": 1.0}, {"a": SWITCH}, "allreduce", "1MiB", within="1s"),
     "StepTrace.tasks": lambda _: step().tasks,
     "TrainingStep.to_frame": lambda _: step().step.to_frame(),
-    "StepTrace.crossings": lambda _: step().crossings(),
+    "StepTrace.count_crossing_bytes": lambda _: step().count_crossing_bytes(),
     "Memory.to_frame": lambda _: step().memory.to_frame(),
     "StepComparison.frame": lambda _: cs.compare(step(), step().what_if(bucket="1MiB")).frame,
     "StepComparison.parts": lambda _: cs.compare(step(), step().what_if(bucket="1MiB")).parts,
-    "StepsTogether.to_frame": lambda _: both_steps(),
+    "ConcurrentSteps.to_frame": lambda _: both_steps(),
     "cs.best_parallel": lambda _: cs.best_parallel("gpt2", cs.machine("dgx-a100"), batch=32, top=1),
-    "cs.train.scaling": lambda _: cs.train.scaling("resnet18", "dgx-a100", parallel=cs.ddp(), nodes=[1, 2], batch=64),
-    "cs.train.losses": lambda _: cs.train.losses(step()),
+    "cs.train.measure_scaling": lambda _: cs.train.measure_scaling("resnet18", "dgx-a100", parallel=cs.ddp(), nodes=[1, 2], batch=64),
+    "cs.train.time_faults": lambda _: cs.train.time_faults(step()),
     "Model.to_frame": lambda _: cs.model("resnet18").to_frame(),
     "cs.load of an nccl-tests log": lambda _: cs.load(ROOT / "examples" / "all_reduce_perf.txt"),
     "Calibration.residuals": lambda _: cs.calibrate(ROOT / "examples" / "all_reduce_perf.txt", cs.machine("dgx-a100")).residuals,

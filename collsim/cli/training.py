@@ -77,9 +77,9 @@ class Splitting:
             if value is not None and key != "parallel":
                 raise CollsimError("--{key}: write it inside --parallel {name!r}", key=key.replace("_", "-"),
                                    name=self.parallel)  # fmt: skip
-        from collsim.train.parallel.spoken import spoken
+        from collsim.train.parallel.strategy_parser import parse_strategy
 
-        return spoken(self.parallel)
+        return parse_strategy(self.parallel)
 
 
 @dataclass(frozen=True)
@@ -141,9 +141,9 @@ def train(
     as_json: Json = False,
 ) -> None:
     """One step of training: how long, what of it waits for the network, memory, and why."""
-    from collsim.train.explain import changed_from
-    from collsim.train.export import record
-    from collsim.train.run import STEADY
+    from collsim.train.step_explanation import describe_change
+    from collsim.train.step_export import build_record
+    from collsim.train.step_request import STEADY_STEP
 
     known = model_of(model)
     trace = cs.training_step(
@@ -151,7 +151,7 @@ def train(
         place.network(),
         parallel=splitting.way(),
         ranks=ranks,
-        step=1 if first_step else STEADY,
+        step=1 if first_step else STEADY_STEP,
         **asked.given(),
     )
     changes = {word: trace.what_if(**_change(word)) for word in what_if or ()}
@@ -159,16 +159,16 @@ def train(
         trace.save(out)
     if pytorch:
         print(trace.script(), end="")
-        print_note(f"start it:\n{trace.launch()}\n{_BACKENDS}")
+        print_note(f"start it:\n{trace.launch_lines()}\n{_BACKENDS}")
         return
     if as_json:
-        more = {"what_if": {word: record(other) for word, other in changes.items()}} if changes else {}
-        print_json(record(trace) | more)
+        more = {"what_if": {word: build_record(other) for word, other in changes.items()}} if changes else {}
+        print_json(build_record(trace) | more)
         return
     print(trace)
     print(trace.explain(lang))
     for word, other in changes.items():
-        print(f"{word}: {changed_from(other, lang)}")
+        print(f"{word}: {describe_change(other, lang)}")
     show(_collectives(trace), "collectives")
 
 
@@ -306,7 +306,7 @@ def train_accuracy(
     """What training_step says of a table of measured steps, beside what was measured."""
     import pandas
 
-    from collsim.train.accuracy import train_accuracy as answered
+    from collsim.train.measured_steps import predict_measured_steps as answered
 
     written = answered(table, out)
     if as_json:
@@ -327,12 +327,12 @@ def train_pipeline(
     as_json: Json = False,
 ) -> None:
     """Schedules of a pipeline: how long, how much of it is bubble, and how many microbatches GPUs hold."""
-    from collsim.train import every_schedule
+    from collsim.train import time_schedules
     from collsim.train.pipelines import SCHEDULES
 
     known = [require_word("schedule of a pipeline", name, SCHEDULES) for name in schedule or SCHEDULES]
     seconds = [_value(text) for text in (forward, backward, hop)]
-    made = every_schedule(stages, microbatches, *seconds, interleave=interleave, schedules=known)
+    made = time_schedules(stages, microbatches, *seconds, interleave=interleave, schedules=known)
     refused = [one for one in made.values() if isinstance(one, CollsimError)]
     if len(refused) == len(made):  # none of them can be, and the first says why
         raise refused[0]

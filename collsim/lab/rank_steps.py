@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import CollsimError
 from ..schedule import Schedule
-from ..train import Parallel, StepTrace, TrainingStep
+from ..train import ParallelStrategy, StepTrace, TrainingStep
 from ..train.workload.collective_model import CollectiveModel
 from ..train.workload.step_graph import StepTask
 from ..units import format_bytes
@@ -159,10 +159,10 @@ def require_messages(step: TrainingStep) -> None:
                     raise CollsimError(why, says=step.label, name=task.name, other=other.name)
 
 
-def _type_of(parallel: Parallel, task: StepTask) -> np.dtype[Any]:
+def _type_of(parallel: ParallelStrategy, task: StepTask) -> np.dtype[Any]:
     """Of the numbers that a collective carries: gradients in the type that was named for them, all else in float32;
     bytes where it is no whole number of them."""
-    data = getattr(parallel, "data", None) or parallel
+    data = getattr(parallel, "data_strategy", None) or parallel
     name = getattr(data, "hook", None) or getattr(data, "reduce_dtype", None)
     named = name is not None and task.kind in _REDUCES
     kind = dtype_of(_HOOKS.get(str(name), str(name)) if named else "float32")

@@ -68,7 +68,7 @@ class RealStep(RepeatedRuns):
         began: Floats = np.fmin.reduce(sent)
         none = np.isnan(began)
         began[none] = np.fmin.reduce(ready)[none]
-        return replace(self.predicted, begin=began, end=np.fmax.reduce(ended), notes=(), was=None)
+        return replace(self.predicted, begin=began, end=np.fmax.reduce(ended), notes=(), previous=None)
 
     @cached_property
     def beside(self) -> pd.DataFrame:

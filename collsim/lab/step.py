@@ -10,7 +10,7 @@ import numpy as np
 from ..bar import open_progress
 from ..errors import CollsimError, format_value
 from ..topology import Topology
-from ..train import Parallel, StepTrace, ddp, training_step
+from ..train import ParallelStrategy, StepTrace, ddp, training_step
 from ..train.workload.model import Layer, Model
 from ..units import format_bytes, parse_bandwidth, parse_bytes, parse_count, parse_time
 from .launch import led
@@ -30,7 +30,7 @@ def training_step_for_real(
     model: Model | str,
     ranks: int = 4,
     *,
-    parallel: Parallel | None = None,
+    parallel: ParallelStrategy | None = None,
     batch: int | None = None,
     compute: Any = _COMPUTE,
     alpha: Any = ALPHA,
@@ -103,7 +103,7 @@ def equal_layers(count: int | str, nbytes: Any, activations: Any = 0) -> Model:
 def predicted_step(
     model: Model | str,
     ranks: int,
-    parallel: Parallel,
+    parallel: ParallelStrategy,
     compute: Any,
     alpha: Any = ALPHA,
     bandwidth: Any = BANDWIDTH,
@@ -115,7 +115,7 @@ def predicted_step(
     """What `training_step` says of a step on the network that the ranks imitate, where collectives that are under way
     at the same time share cables. Raises CollsimError."""
     if not getattr(parallel, "synchronous", True):
-        raise CollsimError("{says}: workers that wait for nobody are not run for real", says=parallel.says)
+        raise CollsimError("{says}: workers that wait for nobody are not run for real", says=parallel.label)
     return training_step(
         model,
         _network(ranks, alpha, bandwidth),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..train import Model, StepTrace
-    from ..train.differences import StepComparison
+    from ..train.step_differences import StepComparison
 
 #: Columns of the table of algorithms.
 COLUMNS = ("nbytes", "algorithm", "channels", "chunks", "time", "algbw", "busbw", "bound", "gap", "tried", "error")
@@ -141,7 +141,7 @@ def _two(a: Any, b: Any) -> Comparison | StepComparison:
     if isinstance(a, Trace) and isinstance(b, Trace):
         return compare_runs(a, b)
     from ..train import StepTrace
-    from ..train.differences import compare_steps
+    from ..train.step_differences import compare_steps
 
     return compare_steps(a, b) if isinstance(a, StepTrace) or isinstance(b, StepTrace) else compare_runs(a, b)
 

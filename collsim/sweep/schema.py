@@ -84,11 +84,11 @@ def _topology() -> Schema:
 
 def _parallel() -> Schema:
     """A name, a name with the options that this way of splitting has, or a product as Python writes it."""
-    from ..train.parallel import WAYS
+    from ..train.parallel import STRATEGIES
 
-    alone = _words(name for name, make in WAYS.items() if not _needed(make))
-    product = {"type": "string", "pattern": rf"\b({'|'.join(sorted(WAYS))})\s*\("}
-    return {"anyOf": [alone, product, *(_way(name, make) for name, make in WAYS.items())]}
+    alone = _words(name for name, make in STRATEGIES.items() if not _needed(make))
+    product = {"type": "string", "pattern": rf"\b({'|'.join(sorted(STRATEGIES))})\s*\("}
+    return {"anyOf": [alone, product, *(_way(name, make) for name, make in STRATEGIES.items())]}
 
 
 def _needed(make: Any) -> list[str]:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from ..topology import Topology
     from ..train import Model
-    from ..train.run import Request
-    from ..train.search import Candidate
+    from ..train.split_search import Candidate
+    from ..train.step_request import StepRequest
 
 #: What is kept of an estimate.
-_FIGURES = ("time", "memory", "computing", "layers", "bubble", "data")
+_FIGURES = ("time", "memory", "computing", "layer_collectives", "bubble", "data_collectives")
 _COUNTED = "splits", "done", "in all"
 #: Splits of a piece: what is alike in several is worked out once in a piece.
 _PIECE = 256
@@ -51,8 +51,9 @@ def best_parallel(
 
     Columns: parallel (the call), tp, cp, ep, pp, interleave, dp, data_parallel, micro_batch, recompute, time (s: of the
     `top` best as `training_step` says, of the others estimated; `timed` says which), estimate (s), memory (bytes on the
-    fullest GPU, estimated), fits, pareto (none takes less time and less memory), its parts computing, layers, bubble
-    and data (s, estimated), reason (why it is worse than the best), and split, the value that `training_step` takes.
+    fullest GPU, estimated), fits, pareto (none takes less time and less memory), its parts computing,
+    layer_collectives, bubble and data_collectives (s, estimated), reason (why it is worse than the best), and
+    split, the value that `training_step` takes.
 
     Args:
         batch: samples of the step. memory: bytes of a GPU; the GPU's own unless given. top: rows to return; 0 for all.
@@ -63,25 +64,33 @@ def best_parallel(
 
     Raises CollsimError where nothing is legal or nothing fits, with the nearest.
     """
-    from ..train.search import best_first, every_legal, room_of, row_of, search_request, sizes, split_frame
+    from ..train.split_search import (
+        build_frame,
+        build_row,
+        build_search_request,
+        get_memory_limit,
+        list_legal_splits,
+        parse_sizes,
+        rank_rows,
+    )
 
     if executor is not None and not callable(getattr(executor, "submit", None)):
         wanted = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
         raise CollsimError(wanted, executor=executor)
     require_progress(progress, *_COUNTED[1:])
-    contexts, experts = sizes("context_sizes", context_sizes), sizes("expert_sizes", expert_sizes)
+    contexts, experts = parse_sizes("context_sizes", context_sizes), parse_sizes("expert_sizes", expert_sizes)
     first = {"model": model, "machine": machine, "batch": batch, "dtype": dtype, "optimizer": optimizer}
-    request = search_request(first, compute)
-    room, count = room_of(request, memory), parse_count(top, "top", least=0)
-    listed = every_legal(request, contexts, experts)
+    request = build_search_request(first, compute)
+    room, count = get_memory_limit(request, memory), parse_count(top, "top", least=0)
+    listed = list_legal_splits(request, contexts, experts)
     store = Store(out)
     try:
         kept = _Kept(store, request, executor)
         with open_progress(progress, *_COUNTED) as tell:
             found = kept.estimates(listed, tell)
-        rows = [row_of(request, one, figures) for one, figures in zip(listed, found, strict=True)]
-        rows = best_first(rows, request, room, count, kept.seconds)
-        whole = split_frame(rows, None)
+        rows = [build_row(request, one, figures) for one, figures in zip(listed, found, strict=True)]
+        rows = rank_rows(rows, request, room, count, kept.seconds)
+        whole = build_frame(rows, None)
         store.finish(whole.drop(columns="split"))
     finally:
         store.close()
@@ -91,7 +100,7 @@ def best_parallel(
 class _Kept:
     """Figures of splits that a store has, or that are worked out and put there."""
 
-    def __init__(self, store: Store, request: Request, executor: futures.Executor | None):
+    def __init__(self, store: Store, request: StepRequest, executor: futures.Executor | None):
         self.store, self.request, self.executor = store, request, executor
         about = [model_version((*_MODEL, "train")), fingerprint(request.topology), repr(request.model.layers)]
         self.about = [*about, request.batch, request.dtype, request.optimizer, repr(request.compute)]
@@ -140,15 +149,15 @@ class _Kept:
                 future.cancel()
 
 
-def _estimated(request: Request, listed: Sequence[Candidate]) -> list[dict[str, float]]:
+def _estimated(request: StepRequest, listed: Sequence[Candidate]) -> list[dict[str, float]]:
     """A piece of the search; runs in a worker."""
-    from ..train.search import estimates
+    from ..train.split_search import estimate_candidates
 
-    return estimates(request, listed)
+    return estimate_candidates(request, listed)
 
 
-def _timed(request: Request, one: Candidate) -> float:
+def _timed(request: StepRequest, one: Candidate) -> float:
     """A split's step; runs in a worker."""
-    from ..train.search import timed
+    from ..train.split_search import time_candidate
 
-    return timed(request, one)
+    return time_candidate(request, one)

@@ -20,7 +20,7 @@ from .networks import fingerprint, networks
 from .scenario import _MODEL, _each_option, _listed, _pair, _pairs, key_of, model_version, require_filter
 
 if TYPE_CHECKING:
-    from ..train import Model, Parallel
+    from ..train import Model, ParallelStrategy
 
 #: What `training_step` takes beside model, machine and parallel, and may be several; the others are one value.
 SEVERAL = (
@@ -41,11 +41,11 @@ class StepWork:
     """
 
     topology: Topology
-    cases: tuple[tuple[Model, Parallel, dict[str, Any]], ...]
+    cases: tuple[tuple[Model, ParallelStrategy, dict[str, Any]], ...]
     keys: tuple[str, ...]
     inputs: tuple[dict[str, Any], ...] = field(repr=False, default=())
 
-    def figures(self, model: Model, parallel: Parallel, options: Mapping[str, Any]) -> dict[str, Any]:
+    def figures(self, model: Model, parallel: ParallelStrategy, options: Mapping[str, Any]) -> dict[str, Any]:
         """The figures of one scenario. Raises CollsimError for what cannot be run."""
         from ..train import training_step
 
@@ -98,7 +98,7 @@ def steps(
         print_, found = fingerprint(network), []
         for one, way, *values in product(chosen, ways, *several.values()):
             given = dict(zip(several, values, strict=True))
-            row = {"model": one.name, "topology": network.name, "parallel": way.says, **given}
+            row = {"model": one.name, "topology": network.name, "parallel": way.label, **given}
             if isinstance(given.get("ranks"), Sized):
                 row["ranks"] = len(given["ranks"])
             if where is None or where(dict(row)):
@@ -131,22 +131,22 @@ def models(given: Any) -> list[Model]:
     return found
 
 
-def splits(given: Any) -> list[Parallel]:
+def splits(given: Any) -> list[ParallelStrategy]:
     """Ways of splitting: values, names, products as text, or `(name, {option: value or list})` pairs. Raises
     CollsimError."""
-    from ..train import Parallel, spoken
-    from ..train.parallel import WAYS
+    from ..train import ParallelStrategy, parse_strategy
+    from ..train.parallel import STRATEGIES
 
-    found: list[Parallel] = []
+    found: list[ParallelStrategy] = []
     for item in _pairs("ddp" if given is None else given):
-        if isinstance(item, Parallel):
+        if isinstance(item, ParallelStrategy):
             found.append(item)
             continue
         if isinstance(item, str) and "(" in item:
-            found.append(spoken(item))
+            found.append(parse_strategy(item))
             continue
         name, options = _pair("parallel", item, str)
-        make: Any = WAYS[require_word("way of splitting", name, WAYS)]
+        make: Any = STRATEGIES[require_word("way of splitting", name, STRATEGIES)]
         for one in _each_option(options):
             known = inspect.signature(make).parameters
             for key in one:

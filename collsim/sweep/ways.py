@@ -44,7 +44,7 @@ def compare_ways(model: Any, topology: Topology, ways: Any, options: Mapping[str
     for several in asked:
         rows.append(_best(frame.iloc[at : at + len(several)]))
         at += len(several)
-    return _table(rows, [one.says for one in every])
+    return _table(rows, [one.label for one in every])
 
 
 def _best(tried: pd.DataFrame) -> dict[str, Any]:

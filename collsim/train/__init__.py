@@ -5,16 +5,17 @@ A `Model` is a table of layers. A way of splitting (`ddp()`, `data_parallel()`, 
 a machine and returns a `StepTrace`.
 """
 
-from .compute import Speed, gpus, read_profile, speed
+from .compute import GpuSpeed, get_gpu_speed, list_gpus, read_profile
+from .concurrent_steps import ConcurrentSteps, time_concurrent_steps
 from .memory import Memory
-from .models import model, models
+from .model_families import model, models
 from .parallel import (
     DDP,
     FSDP,
     ContextParallel,
     DataParallel,
     ExpertParallel,
-    Parallel,
+    ParallelStrategy,
     ParameterServer,
     Pipeline,
     Split,
@@ -23,21 +24,20 @@ from .parallel import (
     context,
     data_parallel,
     ddp,
-    every_schedule,
     expert,
     fsdp,
     parameter_server,
     pipeline,
     tensor,
+    time_schedules,
     zero,
 )
-from .parallel.spoken import spoken
-from .parallel.strategy import state_bytes
+from .parallel.strategy import count_state_bytes
+from .parallel.strategy_parser import parse_strategy
 from .pipelines import PipelineTiming
-from .run import training_step
-from .scaling import losses, scaling
-from .together import StepsTogether, steps_together
-from .trace import StepTrace
+from .scaling_study import measure_scaling, time_faults
+from .step_request import training_step
+from .step_trace import StepTrace
 from .workload.model import Layer, Model
 from .workload.step_graph import StepTask, TrainingStep
 from .workload.transformer import count_activation_bytes, count_first_stage_bytes, transformer
@@ -45,45 +45,45 @@ from .workload.transformer import count_activation_bytes, count_first_stage_byte
 __all__ = [
     "DDP",
     "FSDP",
+    "ConcurrentSteps",
     "ContextParallel",
     "DataParallel",
     "ExpertParallel",
+    "GpuSpeed",
     "Layer",
     "Memory",
     "Model",
-    "Parallel",
+    "ParallelStrategy",
     "ParameterServer",
     "Pipeline",
     "PipelineTiming",
-    "Speed",
     "Split",
     "StepTask",
     "StepTrace",
-    "StepsTogether",
     "TensorParallel",
     "TrainingStep",
     "Zero",
     "context",
     "count_activation_bytes",
     "count_first_stage_bytes",
+    "count_state_bytes",
     "data_parallel",
     "ddp",
-    "every_schedule",
     "expert",
     "fsdp",
-    "gpus",
-    "losses",
+    "get_gpu_speed",
+    "list_gpus",
+    "measure_scaling",
     "model",
     "models",
     "parameter_server",
+    "parse_strategy",
     "pipeline",
     "read_profile",
-    "scaling",
-    "speed",
-    "spoken",
-    "state_bytes",
-    "steps_together",
     "tensor",
+    "time_concurrent_steps",
+    "time_faults",
+    "time_schedules",
     "training_step",
     "transformer",
     "zero",

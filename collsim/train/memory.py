@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 #: What GPUs hold, by its kind, in words.
-KINDS = {
+MEMORY_KINDS = {
     kind.key: kind
     for kind in (
         Sentence("parameters"),
@@ -50,7 +50,7 @@ class Memory:
     begin: Floats
     end: Floats
 
-    def kinds(self, lane: int = 0) -> list[str]:
+    def list_kinds(self, lane: int = 0) -> list[str]:
         """What a lane's GPUs hold, by name."""
         return list(dict.fromkeys([*self.step.resident_bytes[lane], *(kind for kind, *_ in self._alive[lane])]))
 
@@ -62,10 +62,10 @@ class Memory:
             out[lane].append(tuple(rest))  # type: ignore[arg-type]
         return out
 
-    def over_time(self, lane: int = 0) -> tuple[Floats, Floats]:
+    def trace_bytes(self, lane: int = 0) -> tuple[Floats, Floats]:
         """Moments in s, and (moments, kinds) bytes from each of them on. A task's memory is there when it begins; what
         lives until its end is gone when the next begins."""
-        kinds, held = self.kinds(lane), self.step.resident_bytes[lane]
+        kinds, held = self.list_kinds(lane), self.step.resident_bytes[lane]
         changes: list[tuple[float, float, str, float]] = [(0.0, -1.0, kind, float(size)) for kind, size in held.items()]
         for kind, size, first, last in self._alive[lane]:
             changes += [(self.begin[first], first, kind, size), (self.end[last], last + 0.5, kind, -size)]
@@ -78,9 +78,9 @@ class Memory:
     def _peaks(self) -> list[dict[str, int]]:
         out = []
         for lane in range(len(self.step.lanes)):
-            _, held = self.over_time(lane)
+            _, held = self.trace_bytes(lane)
             top = held[int(np.argmax(held.sum(axis=1)))] if len(held) else []
-            out.append({kind: round(size) for kind, size in zip(self.kinds(lane), top, strict=True)})
+            out.append({kind: round(size) for kind, size in zip(self.list_kinds(lane), top, strict=True)})
         return out
 
     def peak(self, rank: int | None = None) -> dict[str, int]:
@@ -104,8 +104,8 @@ class Memory:
 
         parts = []
         for lane, ranks in enumerate(self.step.lanes):
-            at, held = self.over_time(lane)
-            frame = pd.DataFrame(held, columns=self.kinds(lane))
+            at, held = self.trace_bytes(lane)
+            frame = pd.DataFrame(held, columns=self.list_kinds(lane))
             frame.insert(0, "time", at)
             frame.insert(0, "gpus", len(ranks))
             frame.insert(0, "lane", lane)

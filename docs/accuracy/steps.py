@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from collsim.errors import CollsimError
-from collsim.train.accuracy import call_of
+from collsim.train.measured_steps import parse_row
 
 #: What a source is called, what its name in the measurements begins with, and which of its rows: each, or every sixth.
 SOURCES = (
@@ -60,8 +60,8 @@ def chosen(rows: Iterable[Mapping[str, str]]) -> dict[str, list[Mapping[str, str
 def error(row: Mapping[str, str]) -> float | None:
     """Predicted over measured time, less one; None for a row that is no call."""
     try:
-        step = call_of(row)
-        return step.predicted() / step.seconds - 1
+        step = parse_row(row)
+        return step.predict() / step.seconds - 1
     except CollsimError:
         return None
 
@@ -101,7 +101,7 @@ def by_model(pairs: Iterable[tuple[Mapping[str, str], float]]) -> str:
     """Rows and median error of each model of a source, the smallest error first."""
     listed: dict[str, list[float]] = {}
     for row, e in pairs:
-        listed.setdefault(call_of(row).call["model"].name, []).append(e)
+        listed.setdefault(parse_row(row).call["model"].name, []).append(e)
     near = sorted(listed.items(), key=lambda item: _median(item[1]))
     return ", ".join(f"{name} ({len(off)}) {_median(off):.1%}".replace("%", " %") for name, off in near)
 
@@ -138,10 +138,10 @@ def cost_of_choice(times: Iterable[tuple[float, float]]) -> float:
 def times_of(row: Mapping[str, str], wait: float | None = None) -> tuple[float, float]:
     """Predicted and measured seconds of a split; `wait`: s that a pass loses at each collective that it waits for, the
     GPU's own unless given."""
-    call = call_of(row)
+    call = parse_row(row)
     if wait is not None:
-        call = replace(call, call={**call.call, "compute": replace(call.call["compute"], wait=wait)})
-    return call.predicted(), call.seconds
+        call = replace(call, call={**call.call, "compute": replace(call.call["compute"], wait_time=wait)})
+    return call.predict(), call.seconds
 
 
 def choice(group: Iterable[Mapping[str, str]], wait: float | None = None) -> float:

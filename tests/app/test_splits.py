@@ -15,7 +15,7 @@ from collsim.app.pages.split import searched
 from collsim.app.pages.split import split as page
 from collsim.app.shell import results
 from collsim.cli import app as commands
-from collsim.train.explain import waited_for
+from collsim.train.step_explanation import describe_waits
 from collsim.viz.splits import places
 
 
@@ -47,11 +47,11 @@ def test_a_pipeline_on_the_page_is_the_one_of_python_and_of_the_command_line(que
     assert found.exit_code == 0, found.output
     rows = {row["schedule"]: row for row in json.loads(found.stdout)}
     for run in sent(at, "collsim_lanes")["runners"]:
-        way = cs.train.every_schedule(
+        way = cs.train.time_schedules(
             choice.stages, choice.microbatches, 1, float(choice.ratio), float(choice.hop), schedules=[run["way"]]
         )[run["way"]]
         assert run["time"] == way[1].time == rows[run["way"]]["time"]
-        assert [row["held"] for row in run["rows"]] == way[1].held.tolist() == rows[run["way"]]["held"]
+        assert [row["held"] for row in run["rows"]] == way[1].peak_activations.tolist() == rows[run["way"]]["held"]
 
 
 def test_the_page_draws_the_textbook_pipelines():
@@ -122,7 +122,7 @@ def test_the_split_that_is_open_is_training_step_and_the_table_is_best_parallel(
     at = opened("split", **SMALL)
     assert messages(at) == []
     data, t = sent(at, "collsim_split"), searched.step(choice)
-    said = waited_for(t)[0]
+    said = describe_waits(t)[0]
     written = html.unescape(" ".join(e.proto.body for e in at.get("html"))).replace("\N{NO-BREAK SPACE}", " ")
     assert f"{said[:1].upper()}{said[1:]}." in written, "the headline says what GPUs wait for"
     assert data["step"]["time"] == t.time
@@ -171,7 +171,7 @@ def test_lanes_of_the_document_are_the_stages_that_the_map_counts(split):
     choice = searched.ADDRESS.read({**SMALL, "split": split, "micro": "1"})[0]
     trace = searched.step(choice)
     document = searched.shown(choice).document
-    frame = trace.crossings()
+    frame = trace.count_crossing_bytes()
     at = [way for way, _ in document["ways"]].index("pp")
     below = 1
     for _, size in document["ways"][:at]:

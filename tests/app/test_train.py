@@ -99,8 +99,8 @@ def test_the_page_prints_the_pytorch_script_and_the_lines_that_start_it(language
     trace = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), micro_batch=8, dtype="bfloat16")
     shown = [code.value for code in at.code]
     assert [code for code in shown if "DistributedDataParallel" in code and compile(code, "page", "exec")]
-    assert trace.launch() in shown
-    assert trace.launch("tcp://") in shown
+    assert trace.launch_lines() in shown
+    assert trace.launch_lines("tcp://") in shown
     assert any("torch.cuda.nccl.version()" in code for code in shown)
 
 
@@ -360,7 +360,7 @@ def test_every_text_of_the_page_is_asked_for():
         "train_bucket.help",
         *(f"train.{kind}." for kind in ("show", "way", "on", "timing", "file")),
     )
-    families += ("train.scaling.weak", "train.scaling.strong")
+    families += ("train.measure_scaling.weak", "train.measure_scaling.strong")
     unused = [key for key in TEXTS if f'"{key}"' not in source and not key.startswith(families)]
     assert unused == []
 
@@ -404,8 +404,11 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
     choice = TrainingChoice(model="resnet18", place="dgx-a100", nodes=1, samples=8)
     now = steps.run(steps.bare(choice))
     asked = now.request
-    for kind, held in (("weak", TEXTS["train.scaling.weak"][0]), ("strong", TEXTS["train.scaling.strong"][0])):
-        table = cs.train.scaling(
+    for kind, held in (
+        ("weak", TEXTS["train.measure_scaling.weak"][0]),
+        ("strong", TEXTS["train.measure_scaling.strong"][0]),
+    ):
+        table = cs.train.measure_scaling(
             "resnet18", "dgx-a100", parallel=cs.ddp(), nodes=growth.NODES, batch=64, kind=kind, dtype=asked.dtype,
             optimizer=asked.optimizer, interference=asked.interference, compute=asked.compute,
         )  # fmt: skip
@@ -414,7 +417,7 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
         for shown in ("node", "gpu"):
             shares = [f"{100 * share:.1f} %" for share in table[f"efficiency_{shown}"]]
             assert [text if text != "–" else "nan %" for text in mine[shown]] == shares
-    lost = cs.train.losses(now)
+    lost = cs.train.time_faults(now)
     assert troubles["lost"].tolist() == [format_time(seconds) for seconds in lost["lost"]]
     assert troubles["own"].tolist()[-1] == "–", "a cable computes nothing"
     above = json.loads(at.get("vega_lite_chart")[1].proto.spec)["layer"]
@@ -434,7 +437,7 @@ def test_a_cable_has_the_name_of_its_kind_and_no_loss_is_called_so(lang, monkeyp
     table = at.dataframe[1].value
     (row,) = [k for k, name in enumerate(table["name"]) if "InfiniBand" in name]
     choice = TrainingChoice(model="resnet18", place="pcie-8gpu", nodes=2, samples=8)
-    lost = cs.train.losses(steps.run(steps.bare(choice)))
+    lost = cs.train.time_faults(steps.run(steps.bare(choice)))
     assert lost["lost"].tolist()[row] == 0
     assert table["lost"].tolist()[row] == TEXTS["train.loss.none"][lang]
     assert not any("infiniband" in name or "pcie," in name for name in table["name"])
@@ -444,7 +447,7 @@ def test_a_network_without_nodes_has_no_curve_but_losses(monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     at = fine(opened(model="resnet18", network="switch", ranks="4", samples="8", show="scaling", lang="zh"))
     assert len(at.get("vega_lite_chart")) == 1
-    assert any(TEXTS["train.scaling.one"][1] in e.proto.body for e in at.get("html"))
+    assert any(TEXTS["train.measure_scaling.one"][1] in e.proto.body for e in at.get("html"))
     assert TEXTS["train.loss.stops"][1] in at.dataframe[0].value["time"].tolist()
     (why,) = [e.proto.body for e in at.get("html") if "：作业停止。" in e.proto.body]
     assert "rank 0" in why

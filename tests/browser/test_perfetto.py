@@ -102,6 +102,6 @@ def test_the_trace_processor_reads_a_step_of_training(perfetto):
     assert found["wrong"] == []
     assert found["slices"] == sum(len(task.lanes) for task in lasting), "a slice of each task on each of its lanes"
     assert found["unfinished"] == 0
-    assert found["counters"] == len({(lane, kind) for lane in (0, 1) for kind in step.memory.kinds(lane)})
+    assert found["counters"] == len({(lane, kind) for lane in (0, 1) for kind in step.memory.list_kinds(lane)})
     assert {"GPU 0", "GPUs 1 to 7 (7 alike)"} <= set(found["processes"])
     assert found["length"] == pytest.approx(step.time * 1e9, rel=1e-3), "nanoseconds"

@@ -26,9 +26,9 @@ def test_figures_are_those_of_the_api():
     told_ = found("--nodes", "2", "--batch", "1024", "--bucket", "5MiB")
     assert told_["time"] == t.time
     assert told_["exposed"] == t.exposed
-    assert [task["nbytes"] for task in told_["tasks"] if task["kind"] == "allreduce"] == cs.ddp(bucket="5MiB").buckets(
-        cs.model("resnet18")
-    )
+    assert [task["nbytes"] for task in told_["tasks"] if task["kind"] == "allreduce"] == cs.ddp(
+        bucket="5MiB"
+    ).list_bucket_bytes(cs.model("resnet18"))
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,8 @@ def test_the_fastest_number_of_replicas_is_one_for_each_node():
     found = {count: e.check(count) for count in (1, 2, 4, 8, 16)}
     assert [count for count, one in found.items() if one] == [8]
     over = {
-        count: one.trace.crossings().set_index("link").nbytes.get("infiniband", 0.0) for count, one in found.items()
+        count: one.trace.count_crossing_bytes().set_index("link").nbytes.get("infiniband", 0.0)
+        for count, one in found.items()
     }
     assert min(over, key=over.get) == 8
     assert found[8].trace.time == min(one.trace.time for one in found.values())

@@ -8,7 +8,7 @@ import pytest
 from accuracy import steps
 
 import collsim as cs
-from collsim.train.accuracy import call_of, train_accuracy
+from collsim.train.measured_steps import parse_row, predict_measured_steps
 
 ROW = {
     "model": "GPT",
@@ -33,22 +33,22 @@ ROW = {
 
 
 def test_a_row_is_a_call():
-    found = call_of(ROW)
+    found = parse_row(ROW)
     data = cs.ddp(view=True, overlap=False, hook="fp16")
     assert found.call["parallel"] == cs.tensor(2, sequence=True) * cs.pipeline(2, interleave=3) * data
     assert found.call["recompute"] == "selective"
     assert (found.call["dtype"], found.call["compute"].gpu) == ("float16", "A100")
     assert (found.call["batch"], found.call["micro_batch"], found.seconds) == (32, 2, 0.5)
-    assert found.predicted() == cs.training_step(**found.call).time
+    assert found.predict() == cs.training_step(**found.call).time
 
 
 def test_units_become_seconds_of_a_step():
     """32 · 1024 tokens; three passes of the model, four with full recomputation where it is counted."""
-    assert call_of({**ROW, "value": "1000", "unit": "tokens/s/GPU"}).seconds == 32 * 1024 / (1000 * 8)
+    assert parse_row({**ROW, "value": "1000", "unit": "tokens/s/GPU"}).seconds == 32 * 1024 / (1000 * 8)
     flops = cs.train.transformer(1024, 12, 16, seq=1024, vocab=51200).flops * 32
     for mode, times in (("1F1B", 3), ("1F1B, full recompute", 4)):
         row = {**ROW, "mode": mode, "value": "100", "unit": "TFLOP/s/GPU (hardware, recompute counted)"}
-        assert call_of(row).seconds == pytest.approx(times * flops / (100e12 * 8))
+        assert parse_row(row).seconds == pytest.approx(times * flops / (100e12 * 8))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_units_become_seconds_of_a_step():
 )
 def test_words_of_the_mode_say_how_replicas_keep_together(mode, parallel):
     row = {**ROW, "gpus": "16", "nodes": "2", "tp": "1", "pp": "1", "mode": mode, "precision": "bf16"}
-    assert call_of(row).call["parallel"] == parallel
+    assert parse_row(row).call["parallel"] == parallel
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,12 @@ def test_words_of_the_mode_say_how_replicas_keep_together(mode, parallel):
 def test_megatrons_gradients_are_in_float16_and_reduced_at_the_end_where_the_model_is(mode, way):
     """megatron/training/arguments.py: only bfloat16 makes it reduce them in float32; overlap is asked for."""
     row = {**ROW, "tp": "1", "pp": "1", "mode": mode}
-    found = call_of(row).call
+    found = parse_row(row).call
     assert found["parallel"] == way
     step = cs.training_step(**found).step
     last = max(i for i, task in enumerate(step.tasks) if task.kind == "backward")
     reduced = [(i, task.nbytes) for i, task in enumerate(step.tasks) if task.kind == "allreduce"]
-    if "hook='fp16'" in way.says:
+    if "hook='fp16'" in way.label:
         assert all(i > last for i, _ in reduced)
         assert sum(nbytes for _, nbytes in reduced) == 2 * found["model"].parameters
 
@@ -101,9 +101,9 @@ def test_megatrons_gradients_are_in_float16_and_reduced_at_the_end_where_the_mod
 )
 def test_words_of_the_mode_say_what_tensor_parallelism_cuts(mode, sequence, scatter):
     """PyTorch's, with FSDP ("2D"), cuts norms along the sequence; where nothing does, stages send a part of each GPU."""
-    parallel = call_of({**ROW, "mode": mode}).call["parallel"]
-    assert parallel.part(type(cs.tensor(2))).sequence is sequence
-    assert parallel.pipe.scatter is scatter
+    parallel = parse_row({**ROW, "mode": mode}).call["parallel"]
+    assert parallel.find_part(type(cs.tensor(2))).sequence is sequence
+    assert parallel.pipeline.scatter is scatter
 
 
 @pytest.mark.parametrize(
@@ -116,30 +116,30 @@ def test_words_of_the_mode_say_what_tensor_parallelism_cuts(mode, sequence, scat
     ],
 )
 def test_selective_means_half_of_the_blocks_in_pytorch_and_attention_in_megatron(mode, recompute):
-    assert call_of({**ROW, "tp": "1", "pp": "1", "mode": mode}).call["recompute"] == recompute
+    assert parse_row({**ROW, "tp": "1", "pp": "1", "mode": mode}).call["recompute"] == recompute
 
 
 def test_a_gpu_that_is_said_to_have_less_power_has_a_slower_clock_and_the_memory_of_its_kind():
     """700 to 500 W: the third root of 5/7; HBM2e of 2.4 TB/s in those of 96 GB."""
-    usual, less = (call_of({**ROW, "gpu_type": name}).call["compute"] for name in ("H100 80GB", "H100 96GB (500 W)"))
-    assert less.share / usual.share == pytest.approx((5 / 7) ** (1 / 3))
+    usual, less = (parse_row({**ROW, "gpu_type": name}).call["compute"] for name in ("H100 80GB", "H100 96GB (500 W)"))
+    assert less.peak_share / usual.peak_share == pytest.approx((5 / 7) ** (1 / 3))
     assert (usual.memory_rate, less.memory_rate, less.memory_share) == (3.35e12, 2.4e12, usual.memory_share)
 
 
 def test_products_in_8_bits_pay_for_their_casts_and_reach_less_of_their_peak():
     """1,280 of 1,979 Tflop/s against 720 of 989.5; half as much again is moved."""
-    wide, narrow = (call_of({**ROW, "gpu_type": "H100", "precision": p}).call["compute"] for p in ("bf16", "float8"))
-    assert narrow.rate("gemm") / wide.rate("gemm") == pytest.approx(2 * (1280 / 1979) / (720 / 989.5))
-    assert narrow.rate("attention") == wide.rate("attention")
-    assert narrow.seconds(0, 1e9, 0) == pytest.approx(1.5 * wide.seconds(0, 1e9, 0))
-    assert narrow.seconds(0, 1e9, 0, "norm") == wide.seconds(0, 1e9, 0, "norm")
+    wide, narrow = (parse_row({**ROW, "gpu_type": "H100", "precision": p}).call["compute"] for p in ("bf16", "float8"))
+    assert narrow.get_flop_rate("gemm") / wide.get_flop_rate("gemm") == pytest.approx(2 * (1280 / 1979) / (720 / 989.5))
+    assert narrow.get_flop_rate("attention") == wide.get_flop_rate("attention")
+    assert narrow.estimate_seconds(0, 1e9, 0) == pytest.approx(1.5 * wide.estimate_seconds(0, 1e9, 0))
+    assert narrow.estimate_seconds(0, 1e9, 0, "norm") == wide.estimate_seconds(0, 1e9, 0, "norm")
 
 
 def test_a_scale_a_row_saves_half_of_what_one_a_tensor_saves():
     """5,760, 6,418 and 7,186 tokens/s in 16 bits, with a scale a row, and with one a tensor: of 34.4 µs a token 17.8
     are saved."""
     wide, tensor, row = (
-        1 / call_of({**ROW, "gpu_type": "H100", "precision": p}).call["compute"].rate("gemm")
+        1 / parse_row({**ROW, "gpu_type": "H100", "precision": p}).call["compute"].get_flop_rate("gemm")
         for p in ("bf16", "float8 tensorwise", "float8 rowwise")
     )
     assert (wide - row) / (wide - tensor) == pytest.approx(17.8 / 34.4, abs=0.002)
@@ -148,16 +148,16 @@ def test_a_scale_a_row_saves_half_of_what_one_a_tensor_saves():
 def test_4_bits_are_six_times_as_fast_as_16_on_blackwell_ultra_and_four_times_before():
     """15 of 2.5 Pflop/s, dense; before 10 of 2.5. Of both 0.889 as much is reached as in 16 bits."""
     for name, times in (("GB300", 15 / 2.5), ("GB200", 10 / 2.5)):
-        wide, narrow = (call_of({**ROW, "gpu_type": name, "precision": p}).call["compute"] for p in ("bf16", "NVFP4"))
+        wide, narrow = (parse_row({**ROW, "gpu_type": name, "precision": p}).call["compute"] for p in ("bf16", "NVFP4"))
         assert narrow.peak / wide.peak == pytest.approx(times * 0.889, rel=1e-3)
-        assert narrow.attention == wide.peak
+        assert narrow.attention_peak == wide.peak
 
 
 def test_vtrains_own_model_on_one_node_has_words_as_they_are():
     """50,257 are no multiple of 8; on 64 nodes, and elsewhere, 51,200."""
     mode = "Megatron-DeepSpeed, 1F1B, full recompute (use_checkpoint true in its config)"
     heads = [
-        call_of({**ROW, "mode": text, "gpus": str(8 * nodes), "nodes": str(nodes)}).call["model"].layers[-1]
+        parse_row({**ROW, "mode": text, "gpus": str(8 * nodes), "nodes": str(nodes)}).call["model"].layers[-1]
         for text, nodes in ((mode, 1), (mode, 64), ("1F1B", 1))
     ]
     assert [(head.flops / (2 * 1024 * 1024), head.width) for head in heads] == [(50257, 50257), (51200, 0), (51200, 0)]
@@ -177,44 +177,44 @@ MIXED = {**ROW, "hidden": "", "layers": "", "heads": "", "seq": "4096", "tp": "1
     ],
 )
 def test_models_of_measurements_are_those_of_the_catalogue(said, name):
-    assert call_of({**MIXED, "model": said}).call["model"] == cs.model(name, seq=4096)
+    assert parse_row({**MIXED, "model": said}).call["model"] == cs.model(name, seq=4096)
 
 
 def test_deepseek_predicts_a_second_token_unless_the_row_says_it_does_not():
-    assert call_of({**MIXED, "model": "DeepSeekV3"}).call["model"] == cs.model("deepseek-v3", seq=4096, second=True)
+    assert parse_row({**MIXED, "model": "DeepSeekV3"}).call["model"] == cs.model("deepseek-v3", seq=4096, second=True)
 
 
 def test_megatrons_experts_are_shared_by_the_gpus_that_share_a_layer_too():
     """32 GPUs share the experts of 2 that share a layer: 16 blocks of those 2."""
     row = {**MIXED, "model": "Qwen3_235B_a22B", "gpus": "64", "tp": "2", "mode": "FSDP=0 CP=1 VP=1 EP=32 GA=32"}
-    assert call_of(row).call["parallel"] == cs.tensor(2, sequence=True) * cs.expert(16) * cs.ddp(view=True)
+    assert parse_row(row).call["parallel"] == cs.tensor(2, sequence=True) * cs.expert(16) * cs.ddp(view=True)
 
 
 def test_megatron_on_hopper_has_the_attention_of_cudnn():
     row = {**ROW, "model": "LLAMA3_8B", "gpu_type": "H100", "tp": "1", "pp": "1", "precision": "bf16"}
-    plain = call_of(row).call["compute"]
-    assert call_of({**row, "mode": "FSDP=0 CP=1 VP=n/a EP=1 GA=8"}).call["compute"] == plain.with_cudnn() != plain
+    plain = parse_row(row).call["compute"]
+    assert parse_row({**row, "mode": "FSDP=0 CP=1 VP=n/a EP=1 GA=8"}).call["compute"] == plain.with_cudnn() != plain
 
 
 def test_equal_calls_are_predicted_once(monkeypatch):
-    from collsim.train import accuracy
+    from collsim.train import measured_steps
 
     asked = []
-    monkeypatch.setattr(accuracy, "training_step", lambda **call: asked.append(call) or SimpleNamespace(time=2.0))
+    monkeypatch.setattr(measured_steps, "training_step", lambda **call: asked.append(call) or SimpleNamespace(time=2.0))
     row = {**ROW, "batch": "96"}
-    assert [call_of({**row, "value": v}).predicted() for v in ("0.5", "0.7", "0.9")] == [2.0] * 3
-    accuracy._seconds_of.cache_clear()
+    assert [parse_row({**row, "value": v}).predict() for v in ("0.5", "0.7", "0.9")] == [2.0] * 3
+    measured_steps._seconds_of.cache_clear()
     assert len(asked) == 1
 
 
 def test_mpt_has_the_attention_of_triton():
     row = {**ROW, "model": "MPT-1b", "gpu_type": "A100", "precision": "bf16"}
-    assert call_of(row).call["compute"] == call_of({**row, "model": "GPT"}).call["compute"].with_triton()
+    assert parse_row(row).call["compute"] == parse_row({**row, "model": "GPT"}).call["compute"].with_triton()
 
 
 def test_the_network_is_as_fast_as_the_row_says():
     row = {**ROW, "gpus": "16", "nodes": "2", "nic_per_node_GBps": "100"}
-    assert cs.nccl.read_facts(call_of(row).call["machine"]).nic_rate == 12.5e9
+    assert cs.nccl.read_facts(parse_row(row).call["machine"]).nic_rate == 12.5e9
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_the_network_is_as_fast_as_the_row_says():
 )
 def test_a_row_that_is_no_call_says_why(changes, says):
     with pytest.raises(cs.CollsimError, match=says):
-        call_of({**ROW, **changes})
+        parse_row({**ROW, **changes})
 
 
 def test_a_table_gains_its_columns_and_keeps_its_rows(tmp_path):
@@ -248,11 +248,11 @@ def test_a_table_gains_its_columns_and_keeps_its_rows(tmp_path):
         writer = csv.DictWriter(file, list(ROW))
         writer.writeheader()
         writer.writerows([ROW, {**ROW, "gpu_type": "Abacus"}])
-    out = train_accuracy(place, tmp_path / "out.csv")
+    out = predict_measured_steps(place, tmp_path / "out.csv")
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["gpu_type"] for row in rows] == ["A100 80GB", "Abacus"]
-    assert float(rows[0]["predicted_s"]) == call_of(ROW).predicted()
+    assert float(rows[0]["predicted_s"]) == parse_row(ROW).predict()
     assert float(rows[0]["measured_s"]) == 0.5
     assert rows[1]["predicted_s"] == ""
     assert "Abacus" in rows[1]["unread"]
@@ -266,21 +266,21 @@ def table(place, *rows):
 
 def test_what_a_spreadsheet_would_run_is_written_as_a_text_and_numbers_stay_numbers(tmp_path):
     names, cells = [*ROW, "=column", "note", "offset"], [*ROW.values(), "@x", "=1+1", "-3.5e1"]
-    out = train_accuracy(table(tmp_path / "in.csv", names, cells), tmp_path / "out.csv")
+    out = predict_measured_steps(table(tmp_path / "in.csv", names, cells), tmp_path / "out.csv")
     with out.open(newline="") as file:
         (written,) = csv.DictReader(file)
     assert (written["'=column"], written["note"], written["offset"]) == ("'@x", "'=1+1", "-3.5e1")
     assert float(written["predicted_s"]) > 0
-    again = train_accuracy(out, tmp_path / "again.csv")  # neither columns nor apostrophes come twice
+    again = predict_measured_steps(out, tmp_path / "again.csv")  # neither columns nor apostrophes come twice
     assert again.read_text() == out.read_text()
 
 
 def test_a_row_with_more_or_fewer_cells_than_the_header_is_a_sentence(tmp_path):
     longer = table(tmp_path / "in.csv", ROW, [*ROW.values(), "7"])
     with pytest.raises(cs.FormatError, match=r"in.csv, line 2: 19 values; the header has 18"):
-        train_accuracy(longer, tmp_path / "out.csv")
+        predict_measured_steps(longer, tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
-    out = train_accuracy(table(tmp_path / "in.csv", ROW, ["GPT"]), tmp_path / "out.csv")
+    out = predict_measured_steps(table(tmp_path / "in.csv", ROW, ["GPT"]), tmp_path / "out.csv")
     assert "gpus='': a step needs" in out.read_text().splitlines()[1]
 
 
@@ -289,7 +289,7 @@ def test_a_cell_stays_whole_whatever_ends_a_line_elsewhere(name, tmp_path):
     place = tmp_path / "in.csv"
     with place.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([ROW, {**ROW, "model": name}.values()])
-    out = train_accuracy(place, tmp_path / "out.csv")
+    out = predict_measured_steps(place, tmp_path / "out.csv")
     with out.open(newline="", encoding="utf-8") as file:
         (row,) = csv.DictReader(file)
     assert row["model"].lstrip("'") == name
@@ -305,24 +305,24 @@ def test_a_cell_stays_whole_whatever_ends_a_line_elsewhere(name, tmp_path):
 )
 def test_what_would_be_lost_is_refused_with_its_line(rows, says, tmp_path):
     with pytest.raises(cs.FormatError, match=says):
-        train_accuracy(table(tmp_path / "in.csv", *rows), tmp_path / "out.csv")
+        predict_measured_steps(table(tmp_path / "in.csv", *rows), tmp_path / "out.csv")
 
 
 def test_what_is_no_file_is_not_replaced_by_one(tmp_path):
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     with pytest.raises(cs.FormatError, match="device or a pipe"):
-        train_accuracy(table(tmp_path / "in.csv", ROW, ROW.values()), pipe)
+        predict_measured_steps(table(tmp_path / "in.csv", ROW, ROW.values()), pipe)
     assert pipe.is_fifo()
     with pytest.raises(cs.CollsimError, match="out=5 is not a path"):
-        train_accuracy(tmp_path / "in.csv", 5)
+        predict_measured_steps(tmp_path / "in.csv", 5)
 
 
 def test_a_file_that_is_no_such_table_is_refused(tmp_path):
     place = tmp_path / "steps.csv"
     place.write_text("model,gpus\na,1\n")
     with pytest.raises(cs.FormatError, match="no column 'batch'"):
-        train_accuracy(place, tmp_path / "out.csv")
+        predict_measured_steps(place, tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -339,7 +339,7 @@ def test_every_sixth_row_of_the_largest_source_counts_and_what_is_no_call_has_no
     found = steps.chosen(rows)["vTrain, one node, every sixth row"]
     assert [row["value"] for row in found] == ["0", "6", "12"]
     assert steps.error({**ROW, "gpu_type": "Abacus"}) is None
-    assert steps.error(ROW) == pytest.approx(call_of(ROW).predicted() / 0.5 - 1)
+    assert steps.error(ROW) == pytest.approx(parse_row(ROW).predict() / 0.5 - 1)
 
 
 def test_a_choice_costs_what_the_split_that_seems_fastest_takes_more_than_the_fastest():
@@ -362,7 +362,7 @@ def test_splits_are_compared_where_model_batch_and_gpus_are_the_same():
 @pytest.mark.parametrize("word", ["", " a ", "'a", "a\r\nb", "１６"])
 def test_columns_without_a_name_stay_with_what_is_in_them(tmp_path, word):
     names, cells = [*ROW, "", "note", ""], [*ROW.values(), word, "x", "y"]
-    out = train_accuracy(table(tmp_path / "in.csv", names, cells, [], cells), tmp_path / "out.csv")
+    out = predict_measured_steps(table(tmp_path / "in.csv", names, cells, [], cells), tmp_path / "out.csv")
     with out.open(newline="") as file:
         header, *rows = csv.reader(file)
     assert header == [*names, "predicted_s", "measured_s", "unread"]
@@ -370,5 +370,5 @@ def test_columns_without_a_name_stay_with_what_is_in_them(tmp_path, word):
 
 
 def test_a_table_without_rows_keeps_its_columns(tmp_path):
-    out = train_accuracy(table(tmp_path / "in.csv", [*ROW, "note"]), tmp_path / "out.csv")
+    out = predict_measured_steps(table(tmp_path / "in.csv", [*ROW, "note"]), tmp_path / "out.csv")
     assert out.read_text().split() == [",".join([*ROW, "note", "predicted_s", "measured_s", "unread"])]

@@ -134,7 +134,7 @@ def test_computing_says_its_operations_and_its_bytes_and_allreduces_theirs(tmp_p
     assert sum(n.get("num_ops", 0) for n in own) * 16 == pytest.approx(trace.step.flops, rel=1e-9)
     assert all(n["is_cpu_op"] == 0 for n in own)
     reduces = [n["comm_size"] for n in own if n["type"] == COLLECTIVE and n["comm_type"] == 0]
-    assert reduces == cs.ddp().buckets(cs.model("resnet18"))
+    assert reduces == cs.ddp().list_bucket_bytes(cs.model("resnet18"))
 
 
 @pytest.mark.parametrize("parallel", [cs.ddp(), cs.data_parallel(), cs.parameter_server(2)])
@@ -263,7 +263,7 @@ class AstraSim:
         cs.tensor(2, sequence=True) * cs.pipeline(2, interleave=2) * cs.zero(1),
         cs.tensor(2) * cs.pipeline(4, schedule="zbv") * cs.ddp(),
     ],
-    ids=lambda way: way.says,
+    ids=lambda way: way.label,
 )
 def test_where_a_gpu_has_one_collective_at_a_time_as_in_astra_sim_none_waits_for_another_for_ever(parallel, tmp_path):
     model = cs.train.transformer(256, 8, 4, seq=64)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import collsim as cs
-from collsim.train import gpus, read_profile, speed
+from collsim.train import get_gpu_speed, list_gpus, read_profile
 
 RESNET = cs.model("resnet50")
 BOX = cs.machine("dgx-1v")
@@ -60,7 +60,7 @@ def test_passes_may_be_given_by_themselves():
 
 def test_a_gpu_can_be_named_where_the_network_has_none():
     named = cs.training_step(RESNET, SWITCH, parallel=cs.ddp(), micro_batch=8, compute="A100")
-    assert named.costs.speed == speed("A100")
+    assert named.costs.speed == get_gpu_speed("A100")
     with pytest.raises(cs.CollsimError, match="does not say which GPU"):
         cs.training_step(RESNET, SWITCH, parallel=cs.ddp(), micro_batch=8)
 
@@ -85,10 +85,10 @@ def test_impossible_seconds_get_a_sentence(compute):
 
 
 def test_every_gpu_of_the_catalogue_has_a_source_and_every_machine_with_gpus_a_speed():
-    assert all(gpus().values())
+    assert all(list_gpus().values())
     for name, machine in cs.machines().items():
         if machine.gpu and not machine.gpu.startswith("TPU"):
-            assert machine.gpu in gpus(), name
+            assert machine.gpu in list_gpus(), name
     peaks = {
         "A100": 312,
         "H100": 989,
@@ -96,7 +96,7 @@ def test_every_gpu_of_the_catalogue_has_a_source_and_every_machine_with_gpus_a_s
         "B200": 2250,
         "MI300X": 1300,
     }  # torchtitan tools/utils.py, dense bf16
-    assert {gpu: speed(gpu, "bfloat16").peak / 1e12 for gpu in peaks} == peaks
+    assert {gpu: get_gpu_speed(gpu, "bfloat16").peak / 1e12 for gpu in peaks} == peaks
 
 
 def test_a_slower_gpu_is_slower_and_16_bits_are_faster():
@@ -241,7 +241,7 @@ def test_what_is_no_json_is_refused(tmp_path, text):
 
 def seconds_a_token(words, dtype="bfloat16"):
     """Of three passes of GPT-2's head on an A100."""
-    return speed("A100", dtype).seconds(6 * 768 * 50257 * 1e6, 0, 0, "gemm", words) / 1e6
+    return get_gpu_speed("A100", dtype).estimate_seconds(6 * 768 * 50257 * 1e6, 0, 0, "gemm", words) / 1e6
 
 
 def test_words_that_are_no_multiple_of_8_cost_as_much_as_published():
@@ -293,12 +293,12 @@ def test_a_pass_loses_time_at_each_collective_that_it_waits_for(model, parallel,
     """Two allreduces a block and pass (Shoeybi et al. 2019, figure 4), with sequence parallelism a reduce-scatter each,
     and an allgather at which GPUs are in step (Korthikanti et al. 2022); what is computed again sends again. Experts:
     two alltoalls."""
-    usual, own = speed("A100", "float16"), {"batch": 2, "dtype": "float16", "ranks": 2, "recompute": recompute}
+    usual, own = get_gpu_speed("A100", "float16"), {"batch": 2, "dtype": "float16", "ranks": 2, "recompute": recompute}
     slow, ideal = (
         cs.training_step(model, "dgx-a100", parallel=parallel, compute=fast, interference=0.0, **own)
-        for fast in (usual, replace(usual, wait=0.0))
+        for fast in (usual, replace(usual, wait_time=0.0))
     )
-    assert slow.time - ideal.time == pytest.approx(waits * usual.wait, abs=1e-12)
+    assert slow.time - ideal.time == pytest.approx(waits * usual.wait_time, abs=1e-12)
     sent = [t for t in slow.step.tasks if t.stream in ("tensor", "expert") and t.kind != "allgather"]
     assert sum(task.repeats for task in sent) == waits
     assert all("loses 120 µs at each collective" in note for note in slow.notes[1:])
@@ -326,7 +326,7 @@ def test_seconds_that_were_measured_have_their_waiting_in_them():
 def reached(fast, tokens, back):
     """Tflop/s as papers on FlashAttention count them: half of the scores, 2.5 forward passes in a backward one."""
     whole = 4.0 * tokens**2 * 2048 * (2 if back else 1)
-    spent = whole / fast.rate("flash", tokens, back)
+    spent = whole / fast.get_flop_rate("flash", tokens, back)
     return whole / 2 * (1.25 if back else 1) / spent / 1e12
 
 
@@ -336,7 +336,7 @@ def reached(fast, tokens, back):
 def test_flash_attention_on_h100_is_as_fast_as_published(tokens, forward, back):
     """Shah et al. 2024 (arXiv 2407.08608), figures 5 and 6, heads of 128: forward causal, backward not, which is 370/335
     times as fast forward."""
-    fast = speed("H100", "bfloat16")
+    fast = get_gpu_speed("H100", "bfloat16")
     assert reached(fast, tokens, False) == pytest.approx(forward, rel=0.04)
     assert reached(fast, tokens, True) == pytest.approx(back * 335 / 370, rel=0.05)
 
@@ -346,16 +346,16 @@ def test_flash_attention_on_h100_is_as_fast_as_published(tokens, forward, back):
 )
 def test_cudnns_attention_on_h100_is_as_fast_as_published(tokens, forward, back):
     """The same figures: 539 causal of 595 not causal forward. On A100 nothing changes."""
-    fast = speed("H100", "bfloat16").with_cudnn()
+    fast = get_gpu_speed("H100", "bfloat16").with_cudnn()
     assert reached(fast, tokens, False) == pytest.approx(forward, rel=0.04)
     assert reached(fast, tokens, True) == pytest.approx(back * 539 / 595, rel=0.04)
-    assert speed("A100", "float16").with_cudnn() == speed("A100", "float16")
+    assert get_gpu_speed("A100", "float16").with_cudnn() == get_gpu_speed("A100", "float16")
 
 
 @pytest.mark.parametrize(("tokens", "forward", "back"), [(1024, 84.3, 48.7), (4096, 112.9, 71.7), (16384, 122.2, 80.6)])
 def test_tritons_attention_on_a100_is_as_fast_as_published(tokens, forward, back):
     """triton-lang/triton #1917, heads of 64, causal, before."""
-    fast = speed("A100", "float16").with_triton()
+    fast = get_gpu_speed("A100", "float16").with_triton()
     assert reached(fast, tokens, False) == pytest.approx(forward, rel=0.04)
     assert reached(fast, tokens, True) == pytest.approx(back, rel=0.04)
 
@@ -363,7 +363,13 @@ def test_tritons_attention_on_a100_is_as_fast_as_published(tokens, forward, back
 def test_a_backward_pass_of_flash_attention_computes_the_scores_again():
     """Two products forward, five backward (Dao 2023): with equal rates 2.5 times as long; a block as one box takes what
     its layers take."""
-    fast = replace(speed("A100", "float16"), flash=(0.5, 0.5), flash_half=(300, 300), op=0.0, host=0.0)
+    fast = replace(
+        get_gpu_speed("A100", "float16"),
+        flash_shares=(0.5, 0.5),
+        flash_half_tokens=(300, 300),
+        op_time=0.0,
+        launch_time=0.0,
+    )
     model = cs.train.transformer(1024, 2, 16, seq=1024, flash=True)
     steps = [
         cs.training_step(model, cs.topology.switch(n), parallel=way, batch=n, dtype="float16", compute=fast)
@@ -385,9 +391,9 @@ def test_a_backward_pass_of_flash_attention_computes_the_scores_again():
 
 def test_with_less_power_the_clock_falls_by_the_third_root_and_memory_stays():
     """An eighth of the power, half of the clock; more power than usual gains nothing."""
-    usual = speed("H100", "bfloat16")
-    less = usual.limited(700 / 8, 700)
+    usual = get_gpu_speed("H100", "bfloat16")
+    less = usual.with_power_limit(700 / 8, 700)
     for kind, width in (("gemm", 0), ("flash", 4096), ("attention", 0)):
-        assert less.rate(kind, width) == pytest.approx(usual.rate(kind, width) / 2)
-    assert less.seconds(0, 1e9, 0) == usual.seconds(0, 1e9, 0)
-    assert usual.limited(1400, 700) == usual
+        assert less.get_flop_rate(kind, width) == pytest.approx(usual.get_flop_rate(kind, width) / 2)
+    assert less.estimate_seconds(0, 1e9, 0) == usual.estimate_seconds(0, 1e9, 0)
+    assert usual.with_power_limit(1400, 700) == usual

@@ -22,10 +22,10 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.says)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.label)
 def test_all_rows_together_are_all_that_gpus_send(way):
     t = step(way)
-    frame = t.crossings()
+    frame = t.count_crossing_bytes()
     gpus = [len(ranks) for ranks in t.step.lanes]
     total = sum(row.nbytes * gpus[row.lane] for row in frame.itertuples())
     assert total == pytest.approx(sum(t.sent_bytes.values()), rel=1e-6)
@@ -33,24 +33,24 @@ def test_all_rows_together_are_all_that_gpus_send(way):
 
 def test_tensor_groups_of_a_node_stay_on_nvlink_and_stages_cross_infiniband():
     """32 sequences of 1 on two stages of eight GPUs: each GPU of the first sends 32 activations of 512 x 1024 x 2 B."""
-    frame = step(cs.tensor(8) * cs.pipeline(2)).crossings().set_index(["lane", "way"])
+    frame = step(cs.tensor(8) * cs.pipeline(2)).count_crossing_bytes().set_index(["lane", "way"])
     assert frame.loc[(0, "tensor"), "link"] == "nvlink"
     assert frame.loc[(0, "pipeline"), "link"] == "infiniband"
     assert frame.loc[(0, "pipeline"), "nbytes"] == 32 * 512 * 1024 * 2
 
 
 def test_stages_inside_a_node_send_over_nvlink():
-    way = (cs.pipeline(2) * cs.zero(1)).placed("pp-tp-cp-ep-dp")
-    frame = step(way).crossings()
+    way = (cs.pipeline(2) * cs.zero(1)).with_rank_order("pp-tp-cp-ep-dp")
+    frame = step(way).count_crossing_bytes()
     assert set(frame[frame.way == "pipeline"].link) == {"nvlink"}
     assert "infiniband" in set(frame[frame.way == "data"].link)
 
 
 def test_a_split_is_read_from_the_text_that_it_says():
     ways = [cs.ddp(bucket=1234567), cs.ddp(bucket="1.5MiB", first=1000), cs.zero(2, bucket=7), cs.pipeline(4, "zbv")]
-    for way in [*WAYS, *ways, (cs.tensor(2) * cs.ddp()).placed("pp-dp-ep-cp-tp")]:
-        assert cs.train.spoken(way.says) == way
-    assert cs.train.spoken("cs.tensor(8)*cs.ddp()").says == "tensor(8) * ddp()"
+    for way in [*WAYS, *ways, (cs.tensor(2) * cs.ddp()).with_rank_order("pp-dp-ep-cp-tp")]:
+        assert cs.train.parse_strategy(way.label) == way
+    assert cs.train.parse_strategy("cs.tensor(8)*cs.ddp()").label == "tensor(8) * ddp()"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_split_is_read_from_the_text_that_it_says():
         "tensor(8)(1)",
         "",
         "ddp().tensor(8)",
-        "tensor(2).placed('pp-dp-ep-cp-tp')",
+        "tensor(2).with_rank_order('pp-dp-ep-cp-tp')",
         " * ".join(["ddp()"] * 3000),
         "-" * 5000 + "1",
         "(" * 300 + "ddp()" + ")" * 300,
@@ -77,7 +77,7 @@ def test_a_split_is_read_from_the_text_that_it_says():
 )
 def test_what_is_no_way_of_splitting_is_a_sentence(text):
     with pytest.raises(cs.CollsimError, match="way of splitting"):
-        cs.train.spoken(text)
+        cs.train.parse_strategy(text)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_is_no_way_of_splitting_is_a_sentence(text):
 )
 def test_a_value_that_cannot_be_is_named_in_a_product_too(text, says):
     with pytest.raises(cs.CollsimError, match=says):
-        cs.train.spoken(text)
+        cs.train.parse_strategy(text)
 
 
 @pytest.mark.parametrize("options", [{}, {"prefetch": False}, {"reshard_after_forward": False}, {"accumulate": 2},
@@ -107,9 +107,9 @@ def test_formulas_of_fsdp_are_what_its_steps_send_and_gather(options):
 
 def megatron(way, model="llama2-7b", recompute="none", **more):
     """Options of the command line, each with what follows it."""
-    from collsim.train.parallel.megatron import command
+    from collsim.train.parallel.megatron_command import build_megatron_command
 
-    words = command(way, cs.model(model), 1536, 1, recompute, **more).replace("\\\n", "").split()
+    words = build_megatron_command(way, cs.model(model), 1536, 1, recompute, **more).replace("\\\n", "").split()
     found, last = {}, ""
     for word in words:
         last = word if word.startswith("--") else last
@@ -174,9 +174,9 @@ def test_megatron_reduces_gradients_as_the_step_does():
 def test_what_megatron_has_not_is_refused():
     with pytest.raises(cs.CollsimError, match="1F1B and interleaved"):
         megatron(cs.pipeline(4, "zbv") * cs.ddp())
-    assert "--use-tp-pp-dp-mapping" in megatron((cs.pipeline(4) * cs.ddp()).placed("tp-cp-ep-pp-dp"))
+    assert "--use-tp-pp-dp-mapping" in megatron((cs.pipeline(4) * cs.ddp()).with_rank_order("tp-cp-ep-pp-dp"))
     with pytest.raises(cs.CollsimError, match="no order 'dp-tp-cp-ep-pp'"):
-        megatron((cs.tensor(4) * cs.ddp()).placed("dp-tp-cp-ep-pp"))
+        megatron((cs.tensor(4) * cs.ddp()).with_rank_order("dp-tp-cp-ep-pp"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ BOX = cs.machine("dgx-a100")
 
 def sent(trace, kinds, rank=0):
     """Bytes that a rank sends in collectives of some kinds, of parameters and gradients only."""
-    from collsim.train.timing.footprints import sent_by
+    from collsim.train.timing.link_footprints import count_sent_bytes
     from collsim.train.workload.collective_model import CollectiveModel
 
     network = CollectiveModel(trace.topology)
@@ -24,7 +24,7 @@ def sent(trace, kinds, rank=0):
             and task.name != "gradients of outputs"
         ):
             group = trace.step.get_ranks(task)
-            total += sent_by(network.build_schedule(group, task), task.nbytes)[group.index(rank)]
+            total += count_sent_bytes(network.build_schedule(group, task), task.nbytes)[group.index(rank)]
     return total
 
 

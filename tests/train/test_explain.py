@@ -3,8 +3,8 @@
 import pytest
 
 import collsim as cs
-from collsim.train.explain import reason, sentences
-from collsim.train.waiting import waited
+from collsim.train.network_waits import list_network_waits
+from collsim.train.step_explanation import explain_change, write_sentences
 
 NET = cs.topology.switch(8, bandwidth="2GB/s", alpha="1us")
 
@@ -15,11 +15,11 @@ def trace():
 
 
 def test_the_sentences_together_are_the_explanation(trace):
-    said = sentences(trace.what_if(network=2))
+    said = write_sentences(trace.what_if(network=2))
     assert list(said) == ["change", "network", "overlap", "memory"]
     for at, (lang, comma) in enumerate((("en", " "), ("zh", ""))):
         assert comma.join(pair[at] for pair in said.values()) == trace.what_if(network=2).explain(lang)
-    assert "change" not in sentences(trace)
+    assert "change" not in write_sentences(trace)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_the_sentences_together_are_the_explanation(trace):
 )
 def test_the_reason_of_a_change_holds_the_part_before_and_now(trace, change, en, zh):
     new = trace.what_if(**change)
-    said = reason(new)
+    said = explain_change(new)
     assert en in said[0]
     assert zh in said[1]
     name = "computing" if "compute" in change else "exposed"
@@ -43,8 +43,8 @@ def test_the_reason_of_a_change_holds_the_part_before_and_now(trace, change, en,
 
 
 def test_a_change_that_changes_nothing_says_so(trace):
-    assert reason(trace) == reason(trace.what_if(bucket=None))
-    assert "No part of the step changes" in reason(trace)[0]
+    assert explain_change(trace) == explain_change(trace.what_if(bucket=None))
+    assert "No part of the step changes" in explain_change(trace)[0]
 
 
 def test_the_same_faster_network_is_asked_for_twice_and_made_once(trace):
@@ -70,14 +70,14 @@ def test_a_product_says_for_which_of_its_ways_gpus_wait_most(split, en, zh):
     net = cs.topology.switch(8, bandwidth="2GB/s", alpha="1us")
     model = cs.train.transformer(256, 8, 8, seq=128, vocab=256, tied=False)
     step = cs.training_step(model, net, parallel=split, batch=8, micro_batch=1, compute="8ms", dtype="float16")
-    said = sentences(step)["network"]
+    said = write_sentences(step)["network"]
     assert en in said[0]
     assert zh in said[1]
-    found = waited(step)
+    found = list_network_waits(step)
     assert sum(w.seconds for w in found) > 0.999999 * step.exposed, "two may be under way at the same time"
-    largest = max({w.way for w in found}, key=lambda way: sum(w.seconds for w in found if w.way == way))
+    largest = max({w.strategy for w in found}, key=lambda way: sum(w.seconds for w in found if w.strategy == way))
     if not said[0].count("all of that"):
-        assert cs.format_time(sum(w.seconds for w in found if w.way == largest)) in said[0]
+        assert cs.format_time(sum(w.seconds for w in found if w.strategy == largest)) in said[0]
 
 
 def test_where_the_network_is_hidden_nobody_waits_for_it():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.train import Layer
-from collsim.train.memory import KINDS
+from collsim.train.memory import MEMORY_KINDS
 
 NET = cs.topology.switch(2, bandwidth="25GB/s", alpha="1us")
 SIZES = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**5), st.integers(0, 10**4)), min_size=1, max_size=8)
@@ -62,9 +62,9 @@ def test_what_gpus_hold_has_its_words_in_both_languages():
     ways = [cs.ddp(hook="fp16", overlap=False), cs.ddp(view=False), cs.data_parallel(), cs.parameter_server(on="rank")]
     ways += [cs.fsdp(no_sync=True, accumulate=2), cs.zero(1), cs.tensor(2) * cs.pipeline(2) * cs.zero(2)]
     steps = [cs.training_step(small, box, parallel=way, micro_batch=2, memory="80GB") for way in ways]
-    found = {kind for t in steps for lane in range(len(t.step.lanes)) for kind in t.memory.kinds(lane)}
-    assert found == KINDS.keys()
-    assert all(re.search("[一-鿿]", words.text("zh")) for words in KINDS.values())
+    found = {kind for t in steps for lane in range(len(t.step.lanes)) for kind in t.memory.list_kinds(lane)}
+    assert found == MEMORY_KINDS.keys()
+    assert all(re.search("[一-鿿]", words.text("zh")) for words in MEMORY_KINDS.values())
     with pytest.raises(cs.CollsimError) as said:
         cs.training_step("llama3-8b", box, parallel=cs.ddp(), micro_batch=1)
     listed = re.search("（(.*)）；", said.value.text("zh")).group(1).split("、")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
-from collsim.train import Layer, Model, count_activation_bytes, count_first_stage_bytes, state_bytes
+from collsim.train import Layer, Model, count_activation_bytes, count_first_stage_bytes, count_state_bytes
 
 TORCH = Path(__file__).parent / "torch"
 GRAD_ORDER = json.loads((TORCH / "grad_order.json").read_text())
@@ -152,9 +152,9 @@ def test_the_first_stage_holds_what_figure_1_of_korthikanti_shows(h, layers, hea
 
 
 def test_weights_and_adam_take_18_bytes_a_parameter_and_6_plus_12_over_dp_when_sharded():
-    assert state_bytes(1000) == 18_000
-    assert state_bytes(1000, shards=4) == 1000 * (6 + 12 / 4)
-    assert state_bytes(1000, "float32") == 16_000
+    assert count_state_bytes(1000) == 18_000
+    assert count_state_bytes(1000, shards=4) == 1000 * (6 + 12 / 4)
+    assert count_state_bytes(1000, "float32") == 16_000
 
 
 def test_grouped_query_attention_and_gates_change_only_their_own_matrices():

@@ -9,8 +9,8 @@ import pytest
 from accuracy import steps
 
 from collsim.errors import CollsimError
-from collsim.train import speed
-from collsim.train.accuracy import call_of
+from collsim.train import get_gpu_speed
+from collsim.train.measured_steps import parse_row
 
 DOCS = Path(__file__).parents[2] / "docs"
 MEASURED = Path(os.environ.get("COLLSIM_TRAINING", Path(__file__).parents[3] / "shared/data/training/measured.csv"))
@@ -104,7 +104,9 @@ def test_the_page_says_what_other_waits_at_collectives_would_give():
     taken = [
         cell for cell in re.search(r"^\| µs lost \|(.*)\|$", text, re.MULTILINE).group(1).split("|") if "taken" in cell
     ]
-    assert [float(NUMBER.search(cell).group()) * 1e-6 for cell in taken] == pytest.approx([speed("A100").wait])
+    assert [float(NUMBER.search(cell).group()) * 1e-6 for cell in taken] == pytest.approx(
+        [get_gpu_speed("A100").wait_time]
+    )
     at = waits.index(NUMBER.search(taken[0]).group()) + 1
     assert near[at] == splits()[0][2]
     assert f"On all 660 rows of one node our mean is {off[at].replace('%', ' %')}" in text
@@ -169,6 +171,6 @@ def test_both_languages_say_as_many_rows_follow():
 
 def is_call(row):
     try:
-        return call_of(row) is not None
+        return parse_row(row) is not None
     except CollsimError:
         return False

@@ -12,7 +12,7 @@ from collections import Counter
 import pytest
 
 import collsim as cs
-from collsim.train.pytorch.pipelines import pipelines
+from collsim.train.pytorch.pipeline_scripts import write_pipeline_script
 from collsim.train.workload.decoder_shape import read_decoder_shape
 
 BOX = cs.machine("dgx-a100")
@@ -47,7 +47,7 @@ WAYS = {
     "three": (
         8,
         LLAMA,
-        (cs.tensor(2) * cs.pipeline(2, "dualpipe-v") * cs.ddp()).placed("dp-tp-cp-ep-pp"),
+        (cs.tensor(2) * cs.pipeline(2, "dualpipe-v") * cs.ddp()).with_rank_order("dp-tp-cp-ep-pp"),
         {"batch": 8},
     ),
 }
@@ -79,9 +79,9 @@ def test_the_mesh_has_as_many_processes_as_the_step_and_each_way_its_size(way):
         assert names == ("pp", "tp", "dp")
     if way == "hybrid":
         assert (names, sizes) == (("replicate", "shard"), (2, 2))
-    text = [line for line in code.splitlines() if not line.startswith("    print(") and parallel.says not in line]
+    text = [line for line in code.splitlines() if not line.startswith("    print(") and parallel.label not in line]
     assert max(map(len, text)) <= 120
-    assert parallel.says in code
+    assert parallel.label in code
 
 
 def test_what_keeps_replicas_together_says_what_the_step_says():
@@ -108,7 +108,7 @@ def test_a_pipeline_has_the_schedule_the_stages_and_the_microbatches_of_the_step
     parallel = WAYS[way][2]
     trace = step(*WAYS[way])
     code = trace.script()
-    pipe = parallel.pipe if hasattr(parallel, "pipe") else parallel
+    pipe = parallel.pipeline if hasattr(parallel, "pipeline") else parallel
     found = {
         "gpipe": "ScheduleGPipe",
         "1f1b": "Schedule1F1B",
@@ -302,14 +302,14 @@ def test_a_script_says_what_torch_does_otherwise(way, options, why):
     code = step(4, LLAMA, way, options).script()
     assert ("Not as in collsim's step" in code) == (why is not None)
     assert why is None or re.search(why, code)
-    if "zero(3" in way.says:
+    if "zero(3" in way.label:
         assert calls(code, "set_modules_to_backward_prefetch")
 
 
 def test_processes_run_several_schedules_of_one_pipeline(tmp_path):
-    made = cs.train.every_schedule(2, 4)
+    made = cs.train.time_schedules(2, 4)
     path = tmp_path / "pipelines.py"
-    path.write_text(pipelines([pipe for pipe, _ in made.values()], 4))
+    path.write_text(write_pipeline_script([pipe for pipe, _ in made.values()], 4))
     said = run(path, 2)
     assert re.findall(r"^(Schedule\w+): [\d.]+ ms", said, re.MULTILINE) == [
         "ScheduleGPipe",

@@ -59,7 +59,7 @@ def test_data_parallel_is_one_process_and_needs_no_group():
     code = t.script()
     assert len(calls(code, "DataParallel")) == 1
     assert not calls(code, "init_process_group")
-    assert t.launch() == "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 python step.py"
+    assert t.launch_lines() == "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 python step.py"
 
 
 def test_a_module_with_the_same_tensors_is_in_the_script():
@@ -97,18 +97,18 @@ def test_a_name_that_came_from_somebody_else_is_text_in_a_script_and_no_code(nam
 
 def test_torchrun_is_started_once_on_a_node_and_tcp_once_for_a_process():
     t = step(cs.ddp())
-    assert t.launch() == (
+    assert t.launch_lines() == (
         "torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500 --nproc-per-node 8 step.py"
     )
-    lines = [line for line in t.launch("tcp://").splitlines() if line.startswith("python")]
+    lines = [line for line in t.launch_lines("tcp://").splitlines() if line.startswith("python")]
     assert [re.findall(r"--local-rank (\d+) --rank (\d+)", line)[0] for line in lines] == [
         (str(r % 8), str(r)) for r in range(16)
     ]
     assert all("--init tcp://FIRST_NODE:29500 --world-size 16" in line for line in lines)
     one = step(cs.ddp(), cs.machine("dgx-a100"), ranks=4)
-    assert one.launch() == "torchrun --standalone --nproc-per-node 4 step.py"
+    assert one.launch_lines() == "torchrun --standalone --nproc-per-node 4 step.py"
     with pytest.raises(cs.CollsimError, match="tcp://"):
-        t.launch("file://")
+        t.launch_lines("file://")
 
 
 def test_what_pytorch_has_no_module_for_is_refused(tmp_path):

@@ -11,8 +11,8 @@ GPT = cs.train.transformer(1024, 4, 16, seq=512)
 
 def test_weak_scaling_keeps_the_work_of_a_gpu_and_strong_that_of_the_step():
     asked = {"parallel": cs.ddp(), "nodes": (1, 2, 4), "batch": 64, "dtype": "bfloat16"}
-    weak = cs.train.scaling(GPT, "dgx-a100", **asked)
-    strong = cs.train.scaling(GPT, "dgx-a100", kind="strong", **asked)
+    weak = cs.train.measure_scaling(GPT, "dgx-a100", **asked)
+    strong = cs.train.measure_scaling(GPT, "dgx-a100", kind="strong", **asked)
     assert weak.batch.tolist() == [64, 128, 256]
     assert strong.batch.tolist() == [64, 64, 64]
     for frame in (weak, strong):
@@ -24,21 +24,21 @@ def test_weak_scaling_keeps_the_work_of_a_gpu_and_strong_that_of_the_step():
 
 
 def test_one_gpu_is_the_step_of_one_gpu_and_none_where_the_model_does_not_fit_on_one():
-    frame = cs.train.scaling(GPT, "dgx-a100", parallel=cs.ddp(), nodes=(1,), batch=64, dtype="bfloat16")
+    frame = cs.train.measure_scaling(GPT, "dgx-a100", parallel=cs.ddp(), nodes=(1,), batch=64, dtype="bfloat16")
     box = cs.machine("dgx-a100")
     alone = cs.training_step(GPT, box, parallel=cs.ddp(), micro_batch=8, ranks=[0], dtype="bfloat16")
     own = frame.samples_per_second[0] / 8
     assert frame.efficiency_gpu[0] == pytest.approx(own / alone.samples_per_second)
-    big = cs.train.scaling("llama2-7b", "dgx-a100", parallel=cs.fsdp(), nodes=(1,), batch=8, dtype="bfloat16")
+    big = cs.train.measure_scaling("llama2-7b", "dgx-a100", parallel=cs.fsdp(), nodes=(1,), batch=8, dtype="bfloat16")
     assert math.isnan(big.efficiency_gpu[0])
 
 
 def test_a_number_of_nodes_that_cannot_be_is_a_row_with_its_reason():
-    frame = cs.train.scaling(GPT, "dgx-a100", parallel=cs.ddp(), nodes=(1, 3), batch=64, kind="strong")
+    frame = cs.train.measure_scaling(GPT, "dgx-a100", parallel=cs.ddp(), nodes=(1, 3), batch=64, kind="strong")
     assert "cannot be shared evenly" in frame.error[1]
     assert math.isnan(frame.time[1])
     with pytest.raises(cs.CollsimError, match="kind of scaling"):
-        cs.train.scaling(GPT, "dgx-a100", parallel=cs.ddp(), batch=64, kind="both")
+        cs.train.measure_scaling(GPT, "dgx-a100", parallel=cs.ddp(), batch=64, kind="both")
 
 
 def test_one_slow_gpu_makes_all_wait_for_what_it_takes_longer():
@@ -77,7 +77,7 @@ def test_a_straggler_that_cannot_be_is_a_sentence(slow):
 def test_all_gpus_lose_what_one_slow_one_takes_longer():
     box = cs.machine("dgx-a100", nodes=2)
     t = cs.training_step(GPT, box, parallel=cs.ddp(), batch=128, dtype="bfloat16", interference=0)
-    table = cs.train.losses(t, slow=(1.5, 2.0))
+    table = cs.train.time_faults(t, slow=(1.5, 2.0))
     slow = table[table.what == "slow"]
     assert slow.factor.tolist() == [1.5, 2.0]
     for row in slow.itertuples():
@@ -92,7 +92,7 @@ def test_all_gpus_lose_what_one_slow_one_takes_longer():
 def test_a_cable_without_another_way_stops_the_job_and_one_with_a_spare_costs_time():
     box = cs.machine("dgx-a100", nodes=2)
     t = cs.training_step(GPT, box, parallel=cs.ddp(), batch=128, dtype="bfloat16")
-    table = cs.train.losses(t, slow=())
+    table = cs.train.time_faults(t, slow=())
     kinds = [name.split(",")[0] for name in table.name]
     assert len(kinds) == len(set(kinds))
     assert {"nvlink", "infiniband"} <= set(kinds)
@@ -109,16 +109,16 @@ def test_a_cable_without_another_way_stops_the_job_and_one_with_a_spare_costs_ti
     star = cs.training_step(
         GPT, cs.topology.switch(4, bandwidth="25GB/s"), parallel=cs.ddp(), batch=32, dtype="bfloat16", compute="A100"
     )
-    (only,) = cs.train.losses(star, slow=()).itertuples()
+    (only,) = cs.train.time_faults(star, slow=()).itertuples()
     assert math.isnan(only.lost)  # a rank's one cable to the switch
     alone = cs.training_step(GPT, cs.machine("dgx-a100"), parallel=cs.ddp(), micro_batch=8, ranks=[0])
-    assert cs.train.losses(alone, slow=()).empty
+    assert cs.train.time_faults(alone, slow=()).empty
 
 
 def test_a_place_may_be_made_by_a_function_of_its_nodes():
     asked = {"parallel": cs.ddp(), "nodes": (1, 2), "batch": 64, "dtype": "bfloat16"}
-    made = cs.train.scaling(GPT, lambda nodes: cs.machine("dgx-a100", nodes=nodes), **asked)
-    assert made.equals(cs.train.scaling(GPT, "dgx-a100", **asked))
+    made = cs.train.measure_scaling(GPT, lambda nodes: cs.machine("dgx-a100", nodes=nodes), **asked)
+    assert made.equals(cs.train.measure_scaling(GPT, "dgx-a100", **asked))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_place_may_be_made_by_a_function_of_its_nodes():
 def test_a_place_or_a_list_that_is_none_is_a_sentence(asked, says):
     given = {"machine": "dgx-a100", "parallel": cs.ddp(), "nodes": [1], "batch": 64, "dtype": "bfloat16", **asked}
     with pytest.raises(cs.CollsimError, match=says):
-        cs.train.scaling(GPT, given.pop("machine"), **given)
+        cs.train.measure_scaling(GPT, given.pop("machine"), **given)
 
 
 @pytest.mark.parametrize(
@@ -142,15 +142,15 @@ def test_a_place_or_a_list_that_is_none_is_a_sentence(asked, says):
 def test_a_straggler_that_is_no_number_is_a_sentence(slow, says):
     t = cs.training_step(GPT, cs.machine("dgx-a100"), parallel=cs.ddp(), batch=64, dtype="bfloat16")
     with pytest.raises(cs.CollsimError, match=says):
-        cs.train.losses(t, slow=slow)
+        cs.train.time_faults(t, slow=slow)
 
 
 def test_why_the_first_row_cannot_be_is_said_in_both_languages():
     with pytest.raises(cs.CollsimError, match="the next that is") as said:
-        cs.train.scaling("gpt2", "dgx-a100", parallel=cs.ddp(), nodes=(1, 2), batch=1, micro_batch=1)
+        cs.train.measure_scaling("gpt2", "dgx-a100", parallel=cs.ddp(), nodes=(1, 2), batch=1, micro_batch=1)
     assert "下一个" in said.value.text("zh")
 
 
 def test_losses_are_those_of_a_step():
     with pytest.raises(cs.CollsimError, match="wants a StepTrace"):
-        cs.train.losses(5)
+        cs.train.time_faults(5)

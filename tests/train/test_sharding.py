@@ -23,31 +23,33 @@ def kinds(trace):
 @pytest.mark.parametrize(("stage", "gigabytes"), [(1, 31.40625), (2, 16.640625), (3, 1.875)])
 def test_states_of_the_paper(stage, gigabytes):
     """7.5 billion parameters on 64 GPUs, 120 GB without (Rajbhandari et al. 2020, figure 1)."""
-    assert cs.zero(stage).state_bytes(7_500_000_000, 64) == gigabytes * 1e9
-    assert cs.zero(stage).state_bytes(7_500_000_000, 1) == 120e9
+    assert cs.zero(stage).count_state_bytes(7_500_000_000, 64) == gigabytes * 1e9
+    assert cs.zero(stage).count_state_bytes(7_500_000_000, 1) == 120e9
 
 
 @pytest.mark.parametrize(("stage", "times"), [(1, 2), (2, 2), (3, 3)])
 def test_bytes_of_the_paper(stage, times):
     """2Ψ, and 3Ψ in stage 3 (section 7), times (n − 1)/n; two bytes an element."""
-    assert cs.zero(stage).sent_bytes(1_000_000, 8) == times * 2_000_000 * 7 / 8
-    assert cs.zero(stage).sent_bytes(1_000_000, 8, dtype="float32") == times * 4_000_000 * 7 / 8
+    assert cs.zero(stage).count_sent_bytes(1_000_000, 8) == times * 2_000_000 * 7 / 8
+    assert cs.zero(stage).count_sent_bytes(1_000_000, 8, dtype="float32") == times * 4_000_000 * 7 / 8
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.dtype("float16"), "float16", "bfloat16"])
 def test_numbers_and_types_may_be_those_of_numpy(dtype):
-    assert cs.zero(np.int64(3)).sent_bytes(np.int64(100), np.int32(4), dtype) == 3 * 200 * 3 / 4
+    assert cs.zero(np.int64(3)).count_sent_bytes(np.int64(100), np.int32(4), dtype) == 3 * 200 * 3 / 4
     assert cs.zero(np.int64(3)) == cs.zero(3.0) == cs.zero(3)
     assert (
-        cs.fsdp(reduce_dtype=dtype).says
-        == cs.fsdp(reduce_dtype=np.dtype(dtype).name if dtype != "bfloat16" else dtype).says
+        cs.fsdp(reduce_dtype=dtype).label
+        == cs.fsdp(reduce_dtype=np.dtype(dtype).name if dtype != "bfloat16" else dtype).label
     )
 
 
 @pytest.mark.parametrize("stage", [1, 2])
 def test_a_step_sends_what_zero_says(stage):
     sent = step(cs.zero(stage)).sent_bytes[0]
-    assert sent == pytest.approx(cs.zero(stage).sent_bytes(LLAMA.parameters, 8), rel=1e-4)  # blocks end on elements
+    assert sent == pytest.approx(
+        cs.zero(stage).count_sent_bytes(LLAMA.parameters, 8), rel=1e-4
+    )  # blocks end on elements
 
 
 def test_fsdp_gathers_blocks_twice_and_the_root_once():
@@ -96,7 +98,9 @@ def test_prefetch_gathers_a_block_while_one_computes_and_holds_one_more():
     assert ahead.time < not_ahead.time
     assert not_ahead.overlapped < ahead.overlapped
     size = 2 * sum(layer.parameters for layer in block)
-    gathered = [t.memory.over_time(0)[1][:, t.memory.kinds().index("gathered")].max() for t in (ahead, not_ahead)]
+    gathered = [
+        t.memory.trace_bytes(0)[1][:, t.memory.list_kinds().index("gathered")].max() for t in (ahead, not_ahead)
+    ]
     assert gathered[0] - gathered[1] == size
 
 
@@ -135,12 +139,12 @@ def test_a_bucket_of_zero_is_launched_before_it_exceeds_its_cap():
         (lambda: cs.zero(1, reduce_dtype="x"), "dtype"),
         (lambda: cs.zero(np.array([1, 2])), "stage 1 shares"),
         (lambda: cs.zero("1"), "stage 1 shares"),
-        (lambda: cs.zero(1).sent_bytes(1000, 8, dtype=None), "unknown dtype None"),
-        (lambda: cs.zero(1).state_bytes(1000, 8, optimizer="lion"), "unknown optimizer 'lion'"),
-        (lambda: cs.zero(1).state_bytes(1000, 8, optimizer=["adam"]), "unknown optimizer"),
-        (lambda: cs.train.state_bytes(1000, optimizer="lion"), "unknown optimizer"),
-        (lambda: cs.train.state_bytes(1000, shards=0), "shards=0 is too small"),
-        (lambda: cs.train.state_bytes(-5), "parameters=-5 is too small"),
+        (lambda: cs.zero(1).count_sent_bytes(1000, 8, dtype=None), "unknown dtype None"),
+        (lambda: cs.zero(1).count_state_bytes(1000, 8, optimizer="lion"), "unknown optimizer 'lion'"),
+        (lambda: cs.zero(1).count_state_bytes(1000, 8, optimizer=["adam"]), "unknown optimizer"),
+        (lambda: cs.train.count_state_bytes(1000, optimizer="lion"), "unknown optimizer"),
+        (lambda: cs.train.count_state_bytes(1000, shards=0), "shards=0 is too small"),
+        (lambda: cs.train.count_state_bytes(-5), "parameters=-5 is too small"),
         (lambda: step(cs.zero(1, bucket=1)), "tasks in a step of training"),
         (lambda: step(cs.fsdp(accumulate=10**9)), "tasks in a step of training"),
         (lambda: step(cs.ddp(accumulate=10**9)), "tasks in a step of training"),

@@ -6,8 +6,8 @@ import pytest
 
 import collsim as cs
 from collsim.train import Layer
-from collsim.train.timing.meeting import Meeting
-from collsim.train.timing.shared import _Shared
+from collsim.train.timing.link_contention import LinkContention
+from collsim.train.timing.shared_timing import _SharedRun
 
 MACHINES = [
     cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"),
@@ -67,11 +67,11 @@ def test_two_jobs_that_share_cards_slow_each_other_and_the_link_is_named():
     one, two = (
         cs.training_step("resnet18", p4d, parallel=cs.ddp(), micro_batch=4, ranks=range(k, 16, 2)) for k in (0, 1)
     )
-    both = cs.train.steps_together([one, two])
+    both = cs.train.time_concurrent_steps([one, two])
     assert (both.slowdown > 1.02).all()
     assert both[0].time > one.time
-    assert both.link is not None
-    name = p4d.link_name(both.link)
+    assert both.shared_link is not None
+    name = p4d.link_name(both.shared_link)
     assert "nic" in name
     assert name in both.explain()
     assert name in both.explain("zh")
@@ -84,9 +84,9 @@ def test_two_jobs_on_nodes_of_their_own_do_not_meet():
         cs.training_step("resnet18", a100, parallel=cs.ddp(), micro_batch=32, ranks=range(8 * k, 8 * k + 8))
         for k in (0, 1)
     ]
-    both = cs.train.steps_together(jobs)
+    both = cs.train.time_concurrent_steps(jobs)
     assert both.slowdown == pytest.approx([1, 1], rel=1e-9)
-    assert both.link is None
+    assert both.shared_link is None
     assert "share no link" in both.explain()
 
 
@@ -114,7 +114,7 @@ def test_what_cannot_run_together_gets_a_sentence():
     other = cs.training_step("resnet18", "dgx-1v", parallel=cs.ddp(), micro_batch=8)
     for steps in ([t], [t, t], [t, other], [t, "ddp"], t, None, 5):
         with pytest.raises(cs.CollsimError):
-            cs.train.steps_together(steps)
+            cs.train.time_concurrent_steps(steps)
     with pytest.raises(cs.CollsimError, match="asynchronous"):
         cs.training_step(
             "resnet18", a100, parallel=cs.parameter_server(synchronous=False), micro_batch=8, network="shared"
@@ -145,14 +145,14 @@ def random_product(seed):
 @pytest.mark.parametrize("block", range(2))
 def test_what_meets_nothing_takes_as_long_as_when_it_is_written_out(block, monkeypatch):
     """24 random products of ways, each run again with every collective on the event engine."""
-    every = Meeting.always
+    every = LinkContention.find_permanent
     met = 0
     for seed in range(12 * block, 12 * block + 12):
         model, box, asked = random_product(seed)
         few = cs.training_step(model, box, network="shared", **asked)
-        monkeypatch.setattr(Meeting, "always", lambda self, background: set(self.places))
+        monkeypatch.setattr(LinkContention, "find_permanent", lambda self, background: set(self.collectives))
         whole = cs.training_step(model, box, network="shared", **asked)
-        monkeypatch.setattr(Meeting, "always", every)
+        monkeypatch.setattr(LinkContention, "find_permanent", every)
         assert few.begin == pytest.approx(whole.begin, rel=1e-9, abs=1e-12), (seed, box.name, asked)
         assert few.end == pytest.approx(whole.end, rel=1e-9, abs=1e-12), (seed, box.name, asked)
         met += few.time > 1.0001 * cs.training_step(model, box, **asked).time
@@ -163,8 +163,10 @@ def test_a_shared_step_of_a_thousand_gpus_writes_out_the_few_that_meet(monkeypat
     """GPT-3 over 1,024 GPUs has 12,084 collectives of 64 GPUs each; only gradients at the end meet the last of what
     the pipeline sends."""
     written = []
-    write = _Shared.write
-    monkeypatch.setattr(_Shared, "write", lambda self, places: written.append(write(self, places) or len(self.written)))
+    write = _SharedRun.expand
+    monkeypatch.setattr(
+        _SharedRun, "expand", lambda self, places: written.append(write(self, places) or len(self.expanded))
+    )
     split = cs.tensor(8) * cs.pipeline(16) * cs.ddp()
     asked = {"parallel": split, "batch": 1536, "micro_batch": 1, "dtype": "bfloat16", "recompute": "full"}
     shared = cs.training_step("gpt3-175b", cs.machine("dgx-a100", nodes=128), network="shared", **asked)

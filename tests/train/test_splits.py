@@ -7,7 +7,7 @@ import pytest
 
 import collsim as cs
 from collsim.train import Layer, Model
-from collsim.train.parallel.placement import Grid
+from collsim.train.parallel.rank_groups import RankGrid
 from collsim.train.workload.transformer import count_activation_bytes
 
 SCHEDULES = ["gpipe", "1f1b", "interleaved", "zero-bubble", "zbv", "dualpipe-v"]
@@ -37,10 +37,10 @@ def test_a_step_of_a_pipeline_takes_what_its_schedule_takes(schedule):
     layers = tuple(Layer(f"h.{i}.x", (1000,), activations=10 / way.interleave) for i in range(stages))
     seconds = [(1 / way.interleave, 2 / way.interleave)] * stages
     step = cs.training_step(Model("m", layers), FREE, parallel=way, batch=8, compute=seconds, optimizer="none")
-    timing = way.timing(8)
+    timing = way.time_passes(8)
     assert step.time == pytest.approx(timing.time, rel=1e-12)
     assert step.bubble == pytest.approx(timing.idle.mean(), rel=1e-9)
-    assert step.memory.peak()["activations"] == pytest.approx(40 * timing.held.max(), abs=1)
+    assert step.memory.peak()["activations"] == pytest.approx(40 * timing.peak_activations.max(), abs=1)
 
 
 def test_one_microbatch_is_a_model_split_by_layers():
@@ -108,7 +108,7 @@ def test_tensor_parallelism_sends_four_allreduces_a_layer(sequence):
 )
 def test_the_first_stage_holds_what_korthikanti_measured(shape, micro, batch, split, gib):
     """Figure 1 of arXiv 2205.05198, no recomputation, as stored in calculon's validation: GiB of activations."""
-    ranks = 8 * (split.part(type(cs.pipeline(2))).size if hasattr(split, "part") else 1)
+    ranks = 8 * (split.find_part(type(cs.pipeline(2))).size if hasattr(split, "find_part") else 1)
     step = cs.training_step(blocks(*shape), **asked(split, ranks, batch=batch, micro_batch=micro))
     assert step.memory.peak()["activations"] == gib * 2**30
 
@@ -173,20 +173,27 @@ def test_the_ring_of_keys_hides_behind_attention_until_a_hop_takes_longer():
 
 def test_groups_are_those_of_megatron():
     """16 GPUs, tp 2, pp 4 (Megatron-LM, parallel_state.py, the example in initialize_model_parallel)."""
-    grid = Grid(tuple(range(16)), tp=2, dp=2, pp=4)
-    assert grid.along("tp")[:2] == ((0, 1), (2, 3))
-    assert grid.along("dp")[:4] == ((0, 2), (1, 3), (4, 6), (5, 7))
-    assert grid.along("pp") == ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15))
-    other = Grid(tuple(range(8)), tp=2, dp=2, pp=2, order="tp-cp-ep-pp-dp")
-    assert other.along("pp") == ((0, 2), (1, 3), (4, 6), (5, 7))
+    grid = RankGrid(tuple(range(16)), tp=2, dp=2, pp=4)
+    assert grid.list_groups("tp")[:2] == ((0, 1), (2, 3))
+    assert grid.list_groups("dp")[:4] == ((0, 2), (1, 3), (4, 6), (5, 7))
+    assert grid.list_groups("pp") == ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15))
+    other = RankGrid(tuple(range(8)), tp=2, dp=2, pp=2, order="tp-cp-ep-pp-dp")
+    assert other.list_groups("pp") == ((0, 2), (1, 3), (4, 6), (5, 7))
 
 
 def test_every_rank_is_in_one_group_along_each_way():
-    grid = Grid(tuple(range(48)), tp=2, cp=2, dp=4, pp=3, expert=4)
-    for groups in (grid.along("tp"), grid.along("cp"), grid.along("cp", "dp"), grid.experts, grid.twins, grid.stages):
+    grid = RankGrid(tuple(range(48)), tp=2, cp=2, dp=4, pp=3, ep=4)
+    for groups in (
+        grid.list_groups("tp"),
+        grid.list_groups("cp"),
+        grid.list_groups("cp", "dp"),
+        grid.expert_groups,
+        grid.expert_replica_groups,
+        grid.stage_groups,
+    ):
         assert sorted(rank for group in groups for rank in group) == list(range(48))
-    assert {len(group) for group in grid.experts} == {4}
-    assert {len(group) for group in grid.twins} == {2}
+    assert {len(group) for group in grid.expert_groups} == {4}
+    assert {len(group) for group in grid.expert_replica_groups} == {2}
 
 
 # ---- products -------------------------------------------------------------------------------------------------------
@@ -194,7 +201,7 @@ def test_every_rank_is_in_one_group_along_each_way():
 
 def test_parts_compose_in_any_order_and_say_what_they_are():
     one = cs.tensor(8) * cs.pipeline(4) * cs.ddp()
-    assert one.says == "tensor(8) * pipeline(4) * ddp()"
+    assert one.label == "tensor(8) * pipeline(4) * ddp()"
     assert (cs.tensor(8) * (cs.pipeline(4) * cs.ddp())) == one
 
 
@@ -204,7 +211,7 @@ def test_parts_compose_in_any_order_and_say_what_they_are():
         (lambda: cs.tensor(2) * cs.tensor(4), "one part of a kind"),
         (lambda: cs.zero(1) * cs.fsdp(), "one part of a kind"),
         (lambda: cs.tensor(2) * cs.data_parallel(), "no part of a product"),
-        (lambda: (cs.tensor(2) * cs.ddp()).placed("tp-dp"), "once each"),
+        (lambda: (cs.tensor(2) * cs.ddp()).with_rank_order("tp-dp"), "once each"),
         (lambda: cs.training_step("gpt2", FREE, parallel=cs.tensor(2), batch=4), r"\* ddp\(\)"),
         (lambda: cs.training_step("gpt2", FREE, parallel=cs.tensor(3), batch=4), "does not divide 4"),
         (lambda: cs.training_step("resnet18", FREE, parallel=cs.tensor(4), batch=4), "how it is cut"),

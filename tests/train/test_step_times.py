@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.train import Layer
-from collsim.train import trace as trace_module
-from collsim.train.timing import common, joined, without
+from collsim.train import step_trace as trace_module
+from collsim.train.timing import intersect_spans, merge_spans, subtract_spans
 
 RESNET = cs.model("resnet50")
 FREE = {layer.name: (0, 0) for layer in RESNET.layers}  # computing takes no time
@@ -143,7 +143,7 @@ def test_interference_makes_computing_longer_by_as_much_as_it_overlaps():
             model, two_ranks(100e6, 15e-3), parallel=cs.ddp(), batch=2, compute=compute, interference=i
         )
         overlapped = t.communication * t.overlapped
-        assert t.slowed == pytest.approx(i * overlapped, rel=1e-9)
+        assert t.interference_time == pytest.approx(i * overlapped, rel=1e-9)
         # backward runs 15 ms at 1 − i and the rest at full speed, three times; then the last allreduce
         assert t.time == pytest.approx(40e-3 + 20e-3 + 3 * (20e-3 + 15e-3 * i) + 15e-3, rel=1e-9)
     off = cs.training_step(model, two_ranks(100e6, 15e-3), parallel=cs.ddp(overlap=False), batch=2, compute=compute)
@@ -155,12 +155,12 @@ def test_a_faster_network_is_never_slower_and_a_view_saves_the_copies():
     assert t.what_if(network=2).time <= t.time
     assert t.what_if(view=True).time < t.time
     assert t.what_if(view=True).memory.max() < t.memory.max()
-    assert t.what_if(network=2).was is t
+    assert t.what_if(network=2).previous is t
 
 
 def test_the_critical_chain_reaches_from_the_start_to_the_end_without_a_gap():
     t = cs.training_step(RESNET, cs.machine("dgx-1v", nodes=2), parallel=cs.ddp(), batch=16 * 32)
-    chain = list(t.critical)
+    chain = list(t.critical_path)
     assert t.begin[chain[0]] == 0
     assert t.end[chain[-1]] == t.time
     assert all(t.begin[b] == pytest.approx(t.end[a], abs=1e-12) for a, b in pairwise(chain))
@@ -174,7 +174,7 @@ def test_utilisation_is_the_flops_of_three_passes_over_what_the_gpus_could_do():
     assert t.hfu == t.mfu
     assert t.tokens_per_second == pytest.approx(64 * 1024 / t.time)
     images = cs.training_step(RESNET, "dgx-a100", parallel=cs.ddp(), batch=8 * 8)
-    assert images.peak == 156e12  # torch computes convolutions of float32 in TF32
+    assert images.peak_flops == 156e12  # torch computes convolutions of float32 in TF32
     assert math.isnan(images.tokens_per_second)
 
 
@@ -300,15 +300,15 @@ def test_spans_in_both_and_in_one_alone_are_those_counted_moment_by_moment():
     for _ in range(300):
         a, b = random.random((2, 40)) < random.random((2, 1))
         one, other, both, alone = (
-            joined([(float(i), i + 1.0) for i in np.flatnonzero(seconds)]) for seconds in (a, b, a & b, a & ~b)
+            merge_spans([(float(i), i + 1.0) for i in np.flatnonzero(seconds)]) for seconds in (a, b, a & b, a & ~b)
         )
-        assert joined(common(one, other)) == both
-        assert joined(without(one, other)) == alone
+        assert merge_spans(intersect_spans(one, other)) == both
+        assert merge_spans(subtract_spans(one, other)) == alone
 
 
 def test_sentences_of_a_step_of_thousands_of_tasks_do_not_ask_when_gpus_wait_for_each_of_them(monkeypatch):
     asked = []
-    monkeypatch.setattr(trace_module, "without", lambda *spans: asked.append(1) or without(*spans))
+    monkeypatch.setattr(trace_module, "subtract_spans", lambda *spans: asked.append(1) or subtract_spans(*spans))
     step = cs.training_step("llama2-7b", "dgx-a100", parallel=cs.tensor(4) * cs.pipeline(2), batch=4)
     step.explain()
     assert 0 < len(asked) <= len(step.step.lanes)

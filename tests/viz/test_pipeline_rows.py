@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from collsim.lessons.chapters import SECTIONS
-from collsim.train import every_schedule, pipeline
+from collsim.train import pipeline, time_schedules
 from collsim.train.pipelines import SCHEDULES
 from collsim.viz.pictures import palette
 from collsim.viz.splits.lanes import build_pipeline_runner, evaluate_formula_text
@@ -48,7 +48,7 @@ def test_a_formula_is_shown_with_the_numbers_of_its_run(formula, numbers):
 
 def test_the_numbers_of_every_formula_are_its_value():
     """What stands behind the equals sign comes to what stands beside it."""
-    for name, (pipe, timing) in every_schedule(4, 8, 1.0, 2.0, schedules=tuple(SCHEDULES)).items():
+    for name, (pipe, timing) in time_schedules(4, 8, 1.0, 2.0, schedules=tuple(SCHEDULES)).items():
         for row in build_pipeline_runner(pipe, timing)["figures"]:
             python = row["numbers"].replace("×", "*").replace("÷", "/").replace("½", "0.5")
             assert not python or eval(python) == pytest.approx(row["value"]), name

@@ -81,7 +81,7 @@ def test_the_chain_has_no_gap_from_the_start_to_the_end(trace, hub):
 
 def test_buckets_are_those_of_torch_with_their_tensors(trace):
     rows = [c for c in build_step_document(trace)["collectives"] if c["bucket"] >= 0]
-    assert [c["nbytes"] for c in rows] == cs.ddp().buckets(cs.model("resnet50"))
+    assert [c["nbytes"] for c in rows] == cs.ddp().list_bucket_bytes(cs.model("resnet50"))
     assert sum(c["tensors"] for c in rows) == len(cs.model("resnet50").tensors) == 161
 
 

@@ -11,7 +11,7 @@ ASKED = {"parallel": cs.ddp(), "nodes": (1, 2), "batch": 64, "dtype": "bfloat16"
 
 
 def test_scaling_has_a_curve_for_each_kind_and_each_efficiency():
-    tables = {kind: cs.train.scaling("resnet18", "dgx-a100", kind=kind, **ASKED) for kind in ("weak", "strong")}
+    tables = {kind: cs.train.measure_scaling("resnet18", "dgx-a100", kind=kind, **ASKED) for kind in ("weak", "strong")}
     ax = training_plots.scaling(tables)
     lines = [(line.get_linestyle(), line.get_xdata().tolist(), line.get_ydata().tolist()) for line in ax.lines]
     assert lines == [
@@ -32,7 +32,7 @@ def test_scaling_has_a_curve_for_each_kind_and_each_efficiency():
 def test_losses_have_a_bar_for_all_gpus_and_one_for_the_slow_one_and_a_word_where_the_job_stops():
     net = cs.topology.switch(4, bandwidth="10GB/s", alpha="1us")
     t = cs.training_step("resnet18", net, parallel=cs.ddp(), micro_batch=8, compute="50ms")
-    table = cs.train.losses(t, slow=(1.5,))
+    table = cs.train.time_faults(t, slow=(1.5,))
     ax = training_plots.losses(table)
     widths = [bar.get_width() for bar in ax.patches if bar.get_width()]
     assert widths == pytest.approx([table.lost[0], table.own[0]])

@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from collsim.errors import CollsimError
-from collsim.train import PipelineTiming, every_schedule
+from collsim.train import PipelineTiming, time_schedules
 from collsim.train.pipelines import SCHEDULES
-from collsim.train.pytorch.pipelines import pipelines
+from collsim.train.pytorch.pipeline_scripts import write_pipeline_script
 from collsim.viz.splits.lanes import build_lanes_source, build_pipeline_runner
 
 from ..scenario.address import PageAddress, Word
@@ -134,7 +134,7 @@ def timed(choice: PipelineChoice) -> dict[str, Any]:
     """Each schedule that was chosen: its pipeline and timing, or why it cannot be."""
     hop, ratio = float(choice.hop), float(choice.ratio)
     rest: dict[str, Any] = {"interleave": choice.interleave, "schedules": choice.schedules}
-    return every_schedule(choice.stages, choice.microbatches, 1.0, ratio, hop, **rest)
+    return time_schedules(choice.stages, choice.microbatches, 1.0, ratio, hop, **rest)
 
 
 def _lanes(choice: PipelineChoice) -> None:
@@ -174,7 +174,7 @@ def told(timings: dict[str, PipelineTiming], choice: PipelineChoice) -> str:
     lines = []
     a, b = timings.get("gpipe"), timings.get("1f1b")
     if a is not None and b is not None:
-        held = {"a": f"{b.held[0]:g}", "b": f"{a.held[0]:g}", "share": share(a)}
+        held = {"a": f"{b.peak_activations[0]:g}", "b": f"{a.peak_activations[0]:g}", "share": share(a)}
         key = "pipeline.says.memory" if abs(a.time - b.time) < 1e-9 * a.time else "pipeline.says.hops"
         lines.append(t(key, **held, more=f"{b.time - a.time:.3g}"))
     if (thin := timings.get("interleaved")) is not None and choice.interleave > 1:
@@ -182,7 +182,7 @@ def told(timings: dict[str, PipelineTiming], choice: PipelineChoice) -> str:
     if (zero := timings.get("zero-bubble")) is not None:
         lines.append(t("pipeline.says.zero", share=share(zero)))
     if a is not None:
-        twice = every_schedule(
+        twice = time_schedules(
             choice.stages, 2 * choice.microbatches, 1.0, float(choice.ratio), float(choice.hop), schedules=("gpipe",)
         )["gpipe"]
         assert not isinstance(twice, CollsimError)
@@ -197,7 +197,7 @@ def script(choice: PipelineChoice) -> str:
     """Python that prints time, bubble and what ranks hold of each schedule."""
     lines = ["import collsim as cs", ""]
     lines.append(
-        f"made = cs.train.every_schedule({choice.stages}, {choice.microbatches}, forward=1, "
+        f"made = cs.train.time_schedules({choice.stages}, {choice.microbatches}, forward=1, "
         f"backward={float(choice.ratio):g}, hop={float(choice.hop):g}, interleave={choice.interleave}, "
         f"schedules={list(choice.schedules)!r})"
     )
@@ -215,7 +215,7 @@ def command(choice: PipelineChoice) -> str:
 def torch(choice: PipelineChoice) -> str:
     """The same schedules in torch.distributed.pipelining, those that can be; "" for none."""
     made = [one for one in timed(choice).values() if not isinstance(one, CollsimError)]
-    return pipelines([pipe for pipe, _ in made], choice.microbatches) if made else ""
+    return write_pipeline_script([pipe for pipe, _ in made], choice.microbatches) if made else ""
 
 
 def megatron(choice: PipelineChoice) -> str:

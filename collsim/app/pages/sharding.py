@@ -11,7 +11,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError, Words
-from collsim.train.models import models
+from collsim.train.model_families import models
 from collsim.units import format_time
 from collsim.viz.sentences.words import format_decimal_bytes
 from collsim.viz.splits.lanes import build_lanes_source, build_sharding_runner, get_formulas
@@ -107,7 +107,7 @@ def raced(choice: ShardingChoice, report_progress: ReportProgress = quietly) -> 
             failed.append((name, made.sentence))
             continue
         runners.append(build_sharding_runner(name, made))
-        whole = get_formulas(made).whole
+        whole = get_formulas(made).weight_bytes
         torch = torch or (made.script(), made.launch(), made.launch("tcp://"))
     return ShardingRace(tuple(runners), whole, tuple(failed), torch)
 
@@ -203,7 +203,7 @@ def command(choice: ShardingChoice) -> str:
 
 def megatron(choice: ShardingChoice) -> str:
     """The command line of Megatron-LM that shards so. Raises CollsimError for what it has not."""
-    from collsim.train.parallel.megatron import command as line
+    from collsim.train.parallel.megatron_command import build_megatron_command as line
 
     place = build_place(choice)
     nodes = int(place.facts.get("nodes", 1))

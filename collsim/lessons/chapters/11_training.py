@@ -20,7 +20,7 @@ def _step(**options: object) -> StepTrace:
 def _facts() -> RunFacts:
     usual, small, middle, late = _step(), _step(bucket=_SMALL), _step(bucket=_MIDDLE), _step(overlap=False)
     first = usual.what_if(first_step=True)
-    sizes = ddp().buckets(model("resnet50"))
+    sizes = ddp().list_bucket_bytes(model("resnet50"))
     return shows(
         on("allreduce_ring", one_switch(), f"{sizes[0]}B"),
         ring=on("allreduce_ring", one_switch(), f"{sizes[0]}B"),
@@ -32,7 +32,7 @@ def _facts() -> RunFacts:
         exposed=format_time(usual.exposed),
         hidden=f"{100 * usual.overlapped:.3g}",
         small=format_time(small.time),
-        many=len(ddp(bucket=_SMALL).buckets(model("resnet50"))),
+        many=len(ddp(bucket=_SMALL).list_bucket_bytes(model("resnet50"))),
         small_cap=format_bytes(parse_bytes(_SMALL)),
         middle=format_time(middle.time),
         middle_cap=format_bytes(parse_bytes(_MIDDLE)),

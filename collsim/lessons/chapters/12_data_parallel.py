@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...topology import machine
-from ...train import Parallel, StepTrace, data_parallel, ddp, training_step
+from ...train import ParallelStrategy, StepTrace, data_parallel, ddp, training_step
 from ...units import format_bytes, format_time
 from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows, times
 
 
-def _step(way: Parallel) -> StepTrace:
+def _step(way: ParallelStrategy) -> StepTrace:
     return training_step("resnet50", machine("dgx-1v"), parallel=way, micro_batch=32)
 
 

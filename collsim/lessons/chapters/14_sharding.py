@@ -6,7 +6,7 @@ from functools import cache
 
 from ...simulate import Trace
 from ...topology import machine
-from ...train import Parallel, StepTrace, fsdp, model, training_step, zero
+from ...train import ParallelStrategy, StepTrace, fsdp, model, training_step, zero
 from ...units import format_bytes, format_time
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows
 
@@ -14,13 +14,13 @@ _MODEL, _TYPE, _NODES = "llama2-7b", "bfloat16", 4
 
 
 @cache
-def _step(parallel: Parallel) -> StepTrace:
+def _step(parallel: ParallelStrategy) -> StepTrace:
     """On one DGX A100, a sample on each GPU."""
     return training_step(_MODEL, machine("dgx-a100"), parallel=parallel, micro_batch=1, dtype=_TYPE)
 
 
 @cache
-def _slow_network(parallel: Parallel) -> StepTrace:
+def _slow_network(parallel: ParallelStrategy) -> StepTrace:
     """On several, whose InfiniBand has an eighth of its bandwidth."""
     boxes = machine("dgx-a100", nodes=_NODES).scaled(kind="infiniband", by=1 / 8)
     return training_step(_MODEL, boxes, parallel=parallel, micro_batch=1, dtype=_TYPE, recompute="full")
@@ -57,13 +57,13 @@ def _bytes() -> RunFacts:
         gather=gather,
         model=_MODEL,
         gpus=gpus,
-        each=f"{zero(1).state_bytes(count, 1) / count:g}",
-        alone=format_bytes(zero(1).state_bytes(count, 1)),
-        shared=format_bytes(zero(3).state_bytes(count, gpus)),
+        each=f"{zero(1).count_state_bytes(count, 1) / count:g}",
+        alone=format_bytes(zero(1).count_state_bytes(count, 1)),
+        shared=format_bytes(zero(3).count_state_bytes(count, gpus)),
         sent=format_bytes(_sent(steps[-1])),
         allreduce=format_bytes(_sent(steps[0])),
         more=f"{_sent(steps[-1]) / _sent(steps[0]):.3g}",
-        most=f"{zero(3).sent_bytes(count, gpus) / zero(1).sent_bytes(count, gpus):g}",
+        most=f"{zero(3).count_sent_bytes(count, gpus) / zero(1).count_sent_bytes(count, gpus):g}",
     )
 
 

@@ -14,7 +14,7 @@ _STAGES, _FEW, _MANY = 4, 8, 16
 
 def _timing(schedule: str, microbatches: int = _FEW) -> PipelineTiming:
     """A backward pass takes as long as two forward passes; nothing to pay from GPU to GPU."""
-    return pipeline(_STAGES, schedule).timing(microbatches, forward=1, backward=2)
+    return pipeline(_STAGES, schedule).time_passes(microbatches, forward=1, backward=2)
 
 
 def _rows(schedule: str, microbatches: int = _FEW, until: float = 0.0) -> PipelinePicture:
@@ -55,7 +55,9 @@ def _bubbles() -> RunFacts:
 
 def _orders() -> RunFacts:
     made = {name: _timing(name) for name in SCHEDULES}
-    rows = tuple((name, f"{t.time:g}", f"{_percent(t.bubble)} %", f"{t.held.max():g}") for name, t in made.items())
+    rows = tuple(
+        (name, f"{t.time:g}", f"{_percent(t.bubble)} %", f"{t.peak_activations.max():g}") for name, t in made.items()
+    )
     all_first, in_turn = made["gpipe"], made["1f1b"]
     return shows(
         _chain(),
@@ -68,9 +70,9 @@ def _orders() -> RunFacts:
         same=f"{in_turn.time:g}",
         bubble=_percent(all_first.bubble),
         thin=_percent(made["interleaved"].bubble),
-        held=f"{all_first.held[0]:g}",
-        less=f"{in_turn.held[0]:g}",
-        each=", ".join(f"{held:g}" for held in in_turn.held),
+        held=f"{all_first.peak_activations[0]:g}",
+        less=f"{in_turn.peak_activations[0]:g}",
+        each=", ".join(f"{held:g}" for held in in_turn.peak_activations),
     )
 
 

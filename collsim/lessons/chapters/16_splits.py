@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...simulate import Trace
 from ...topology import machine
-from ...train import Split, StepTrace, model, pipeline, scaling, tensor, training_step, zero
+from ...train import Split, StepTrace, measure_scaling, model, pipeline, tensor, training_step, zero
 from ...units import format_bytes, format_time
 from ...viz.splits.still import build_pipeline_picture
 from ..lesson import Lesson, RunFacts, Section, choice, on, shows
@@ -49,7 +49,7 @@ def _rate(rows: pd.DataFrame) -> float:
 
 def _placement() -> RunFacts:
     inside, across = _step(_INSIDE), _step(_ACROSS)
-    near, far = inside.crossings(), across.crossings()
+    near, far = inside.count_crossing_bytes(), across.count_crossing_bytes()
     gather, gpus = _gather(), inside.step.ranks
     return shows(
         gather,
@@ -57,7 +57,7 @@ def _placement() -> RunFacts:
         gather=gather,
         model=_MODEL,
         gpus=f"{gpus:,}",
-        states=format_bytes(zero(1).state_bytes(model(_MODEL).parameters, 1)),
+        states=format_bytes(zero(1).count_state_bytes(model(_MODEL).parameters, 1)),
         most=format_bytes(inside.memory.max()),
         tensor=_TENSOR,
         stages=_PIPELINE,
@@ -118,7 +118,7 @@ def _scaled() -> pd.DataFrame:
         "kind": "strong",
         "dtype": "bfloat16",
     }
-    return scaling(_SMALLER, "dgx-a100", parallel=split, **given)
+    return measure_scaling(_SMALLER, "dgx-a100", parallel=split, **given)
 
 
 _PLACEMENT = Section(

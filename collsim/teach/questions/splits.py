@@ -37,7 +37,7 @@ def _sharded(run: AskedStep) -> FSDP | None:
 
 def _stages(run: AskedStep) -> Pipeline | None:
     split = _split(run)
-    return split.pipe if split is not None and split.pipe.size > 1 else None
+    return split.pipeline if split is not None and split.pipeline.size > 1 else None
 
 
 def _percent(share: float) -> Text:
@@ -145,7 +145,7 @@ def held(run: AskedStep, random: Random) -> Question | None:
     if (pipe := _stages(run)) is None:
         return None
     micros = run.trace.request.accumulate
-    most = pipe.timing(micros).held
+    most = pipe.time_passes(micros).peak_activations
     ask = (
         f"{pipe.size} stages, {micros} microbatches, schedule {pipe.schedule}: of how many microbatches does GPU 0 "
         f"hold activations at most?",
@@ -173,7 +173,7 @@ def sends_most(run: AskedStep, random: Random) -> Question | None:
     """For which way of splitting a GPU of the first stage sends most."""
     if _split(run) is None:
         return None
-    rows = run.trace.crossings()
+    rows = run.trace.count_crossing_bytes()
     sent = rows[rows["lane"] == 0].groupby("way")["nbytes"].sum().sort_values(ascending=False)
     if len(sent) < 2 or any(way not in _WAYS for way in sent.index):
         return None

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...errors import CollsimError
 from ...train import DDP, DataParallel, StepTrace
-from ...train.memory import KINDS
-from ...train.timing import common, length
+from ...train.memory import MEMORY_KINDS
+from ...train.timing import intersect_spans, measure_spans
 from ...units import format_bytes, format_time
 from ..language import Text
 from .kinds import Random, _choice
@@ -72,7 +72,7 @@ def buckets(run: AskedStep, random: Random) -> Question | None:
     parallel, model = run.trace.request.parallel, run.trace.step.model
     if not isinstance(parallel, DDP) or (small := run.changed(bucket=_SMALL)) is None:
         return None
-    count = len(small.request.parallel.buckets(model))  # type: ignore[attr-defined]
+    count = len(small.request.parallel.list_bucket_bytes(model))  # type: ignore[attr-defined]
     even = math.ceil(model.nbytes / _SMALL)
     size = format_bytes(model.nbytes)
     ask = (
@@ -102,8 +102,8 @@ def waited_for(run: AskedStep, random: Random) -> Question | None:
     if not run.ddp or len(run.buckets) < 2:
         return None
     trace = run.trace
-    waits = trace.waits[0]
-    beside = [length(common(waits, [(trace.begin[i], trace.end[i])])) for i in run.buckets]
+    waits = trace.exposed_spans[0]
+    beside = [measure_spans(intersect_spans(waits, [(trace.begin[i], trace.end[i])])) for i in run.buckets]
     most = int(np.argmax(beside))
     if beside[most] <= 0.001 * trace.time:
         return None
@@ -289,7 +289,7 @@ def fullest(run: AskedStep, random: Random) -> Question | None:
         return None
 
     def text(kind: str) -> Text:
-        return kind, KINDS[kind].text("zh")
+        return kind, MEMORY_KINDS[kind].text("zh")
 
     ask = (
         f"The fullest GPU holds {format_bytes(sum(held.values()))}. What is most of that?",

@@ -1,7 +1,15 @@
 """How long a GPU computes: from a catalogue of GPUs and few constants, or from what was measured."""
 
-from .costs import Costs, costs
-from .profile import Profile, read_profile
-from .speeds import Speed, gpus, speed
+from .compute_costs import ComputeCosts, estimate_compute_costs
+from .gpu_speeds import GpuSpeed, get_gpu_speed, list_gpus
+from .torch_profile import TorchProfile, read_profile
 
-__all__ = ["Costs", "Profile", "Speed", "costs", "gpus", "read_profile", "speed"]
+__all__ = [
+    "ComputeCosts",
+    "GpuSpeed",
+    "TorchProfile",
+    "estimate_compute_costs",
+    "get_gpu_speed",
+    "list_gpus",
+    "read_profile",
+]

@@ -1,25 +1,25 @@
 """Ways to split a training step over GPUs. Each is a value that knows how to write the TrainingStep of a model."""
 
-from .data_parallel import DataParallel, data_parallel
-from .ddp import DDP, ddp
+from .data_parallel_strategy import DataParallel, data_parallel
+from .ddp_strategy import DDP, ddp
 from .model_parallel import (
     ContextParallel,
     ExpertParallel,
     Pipeline,
     TensorParallel,
     context,
-    every_schedule,
     expert,
     pipeline,
     tensor,
+    time_schedules,
 )
-from .parameter_server import ParameterServer, parameter_server
+from .parameter_server_strategy import ParameterServer, parameter_server
 from .sharding import FSDP, Zero, fsdp, zero
 from .split import Split
-from .strategy import Parallel, Workload
+from .strategy import ParallelStrategy, Workload
 
 #: The functions that make a way of splitting, by name: what files and command lines call.
-WAYS = {
+STRATEGIES = {
     "ddp": ddp,
     "data_parallel": data_parallel,
     "parameter_server": parameter_server,
@@ -34,11 +34,11 @@ WAYS = {
 __all__ = [
     "DDP",
     "FSDP",
-    "WAYS",
+    "STRATEGIES",
     "ContextParallel",
     "DataParallel",
     "ExpertParallel",
-    "Parallel",
+    "ParallelStrategy",
     "ParameterServer",
     "Pipeline",
     "Split",
@@ -48,11 +48,11 @@ __all__ = [
     "context",
     "data_parallel",
     "ddp",
-    "every_schedule",
     "expert",
     "fsdp",
     "parameter_server",
     "pipeline",
     "tensor",
+    "time_schedules",
     "zero",
 ]

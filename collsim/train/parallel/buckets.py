@@ -11,14 +11,17 @@ from collections.abc import Sequence
 
 from ..workload.model import Model
 
-FIRST, CAP = 2**20, 25 * 2**20  # bytes: the first bucket's cap and that of the others, unless the user gives one
-PIECE = (
+FIRST_BUCKET_BYTES, BUCKET_BYTES = (
+    2**20,
+    25 * 2**20,
+)  # bytes: the first bucket's cap and that of the others, unless the user gives one
+BROADCAST_PIECE_BYTES = (
     250 * 2**20
 )  # bytes of a piece in which DDP broadcasts buffers (torch/nn/parallel/distributed.py, broadcast_bucket_size)
 _ENDLESS = 2**63
 
 
-def assigned(sizes: Sequence[int], kinds: Sequence[str], caps: Sequence[int]) -> list[list[int]]:
+def assign_buckets(sizes: Sequence[int], kinds: Sequence[str], caps: Sequence[int]) -> list[list[int]]:
     """Tensors in the order given, put into buckets: one closes as soon as it holds at least its cap; each kind (dtype)
     has buckets, and caps in turn, of its own. What is left over at the end follows, in the order in which kinds first
     came."""
@@ -36,20 +39,20 @@ def assigned(sizes: Sequence[int], kinds: Sequence[str], caps: Sequence[int]) ->
     return done + list(open_.values())
 
 
-def rebuilt(model: Model, first: int, cap: int) -> list[list[int]]:
+def rebuild_buckets(model: Model, first: int, cap: int) -> list[list[int]]:
     """Buckets from the order in which gradients become ready. Numbers of tensors, in order of launch."""
     order = model.gradient_order
     sizes, kinds = zip(*(model.tensors[i] for i in order), strict=True) if order else ((), ())
-    return [[order[i] for i in bucket] for bucket in assigned(sizes, kinds, (first, cap))]
+    return [[order[i] for i in bucket] for bucket in assign_buckets(sizes, kinds, (first, cap))]
 
 
-def before_rebuilding(model: Model, first: int, cap: int) -> list[list[int]]:
+def build_initial_buckets(model: Model, first: int, cap: int) -> list[list[int]]:
     """Buckets as DDP is built with `find_unused_parameters`: filled in the order of registration and launched
     backwards, so that the one with the first cap comes last."""
     sizes, kinds = zip(*model.tensors, strict=True) if model.tensors else ((), ())
-    return sorted(assigned(sizes, kinds, (first, cap)), key=min)[::-1]
+    return sorted(assign_buckets(sizes, kinds, (first, cap)), key=min)[::-1]
 
 
-def all_in_one(model: Model) -> list[list[int]]:
+def build_single_bucket(model: Model) -> list[list[int]]:
     """One bucket (for each dtype), as DDP is built without `find_unused_parameters`."""
-    return before_rebuilding(model, _ENDLESS, _ENDLESS)
+    return build_initial_buckets(model, _ENDLESS, _ENDLESS)

@@ -10,28 +10,36 @@ from typing import Any
 from ...errors import CollsimError, Sentence, require_list, require_word
 from ...limits import MOST_TASKS, require_few
 from ...units import parse_count, parse_time
-from ..pipelines import SCHEDULES, Order, PipelineTiming, form, order, stage_ranks, timed
+from ..pipelines import (
+    SCHEDULES,
+    PassOrder,
+    PipelineTiming,
+    assign_stages,
+    build_orders,
+    evaluate_formulas,
+    time_passes,
+)
 from ..workload.step_graph import TrainingStep
-from .strategy import Parallel, Workload
+from .strategy import ParallelStrategy, Workload
 
 #: Stages that a rank holds where a schedule says it.
 _STAGES = {"gpipe": 1, "1f1b": 1, "zbv": 2, "dualpipe-v": 2}
 
 
-class _Part(Parallel):
+class _Part(ParallelStrategy):
     """Alone it is a Split of one part."""
 
-    def replicas(self, ranks: int) -> int:
+    def count_replicas(self, ranks: int) -> int:
         """Replicas of the model on so many GPUs."""
         from .split import Split
 
-        return Split((self,)).replicas(ranks)
+        return Split((self,)).count_replicas(ranks)
 
-    def write(self, asked: Workload) -> TrainingStep:
+    def build_step(self, asked: Workload) -> TrainingStep:
         """The step."""
         from .split import Split
 
-        return Split((self,)).write(asked)
+        return Split((self,)).build_step(asked)
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class TensorParallel(_Part):
     sequence: bool = False
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         """The call."""
         return f"tensor({self.size}{', sequence=True' * self.sequence})"
 
@@ -54,7 +62,7 @@ class ContextParallel(_Part):
     size: int = 1
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         """The call."""
         return f"context({self.size})"
 
@@ -66,7 +74,7 @@ class ExpertParallel(_Part):
     size: int = 1
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         """The call."""
         return f"expert({self.size})"
 
@@ -81,23 +89,23 @@ class Pipeline(_Part):
     scatter: bool = False
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         """The call."""
         usual = _STAGES.get(self.schedule)
         rest = f", interleave={self.interleave}" if self.interleave != usual else ""
         rest += ", scatter=True" if self.scatter else ""
         return f"pipeline({self.size}{f', schedule={self.schedule!r}' if self.schedule != '1f1b' else ''}{rest})"
 
-    def orders(self, microbatches: int) -> list[Order]:
+    def build_orders(self, microbatches: int) -> list[PassOrder]:
         """What every rank runs, in order. Raises CollsimError for numbers that the schedule cannot take."""
-        return order(self.schedule, self.size, parse_count(microbatches, "microbatches"), self.interleave)
+        return build_orders(self.schedule, self.size, parse_count(microbatches, "microbatches"), self.interleave)
 
     @property
     def stage_ranks(self) -> list[int]:
         """The rank that holds each stage of the model."""
-        return stage_ranks(self.schedule, self.size, self.interleave)
+        return assign_stages(self.schedule, self.size, self.interleave)
 
-    def timing(
+    def time_passes(
         self, microbatches: int, forward: Any = 1.0, backward: Any = 2.0, hop: Any = 0.0, weight: Any = None
     ) -> PipelineTiming:
         """When its passes run.
@@ -116,9 +124,9 @@ class Pipeline(_Part):
             why = "weight={weight!r} is a part of backward={backward!r}, and longer than it"
             raise CollsimError(why, weight=weight, backward=backward)
         seconds = {"F": f / v, "B": b / v, "I": (b - w) / v, "W": w / v}
-        made = timed(self.orders(m), self.stage_ranks, seconds, h)
+        made = time_passes(self.build_orders(m), self.stage_ranks, seconds, h)
         whole = {kind: v * took for kind, took in seconds.items()}
-        return made if h else replace(made, form=form(self.schedule, self.size, m, v, whole))
+        return made if h else replace(made, formulas=evaluate_formulas(self.schedule, self.size, m, v, whole))
 
 
 def tensor(t: int, sequence: bool = False) -> TensorParallel:
@@ -152,7 +160,7 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
             al. 2021, section 4.1; Megatron-LM until 2022; DeepSpeed, deepspeed/runtime/pipe/engine.py,
             is_pipe_partitioned). With sequence parallelism each has a part anyway.
 
-    `pipeline(p, ...).timing(microbatches, forward=, backward=, hop=)` says when passes run by themselves. With one
+    `pipeline(p, ...).time_passes(microbatches, forward=, backward=, hop=)` says when passes run by themselves. With one
     microbatch it is a model split by layers, in which one GPU works at a time. Raises CollsimError for unknown
     schedules, and for stages that a schedule does not have.
     """
@@ -176,7 +184,7 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
     return Pipeline(size, schedule, many, scatter)
 
 
-def every_schedule(
+def time_schedules(
     p: int,
     microbatches: int,
     forward: Any = 1.0,
@@ -193,7 +201,7 @@ def every_schedule(
     for name in schedules:
         try:
             pipe = pipeline(p, name, None if name in _STAGES else interleave)
-            out[name] = pipe, pipe.timing(microbatches, forward, backward, hop)
+            out[name] = pipe, pipe.time_passes(microbatches, forward, backward, hop)
         except CollsimError as error:
             out[name] = error
     return out

@@ -15,14 +15,14 @@ from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError
 from ...units import parse_count
 from ..workload.step_graph import TrainingStep
-from .strategy import Parallel, Workload, optimizer_bytes
+from .strategy import ParallelStrategy, Workload, get_optimizer_bytes
 
 #: Elements of a bucket that ZeRO does not exceed (deepspeed/runtime/zero/config.py, reduce_bucket_size and
 #: allgather_bucket_size).
-BUCKET = 500_000_000
+ZERO_BUCKET_ELEMENTS = 500_000_000
 
 
-def said(value: Any, name: str, first: tuple[Any, ...] = ()) -> str:
+def format_call(value: Any, name: str, first: tuple[Any, ...] = ()) -> str:
     """The call that makes a way of splitting: what differs from its defaults."""
     usual = {f.name: f.default for f in fields(value)}
     given = [f"{k}={v!r}" for k, v in vars(value).items() if v != usual[k] and k not in ("stage", "parts")]
@@ -30,51 +30,51 @@ def said(value: Any, name: str, first: tuple[Any, ...] = ()) -> str:
 
 
 @dataclass(frozen=True)
-class Zero(Parallel):
+class Zero(ParallelStrategy):
     """ZeRO; `zero(...)` makes one, and says what the options are."""
 
     stage: int = 3
-    bucket: int = BUCKET
+    bucket: int = ZERO_BUCKET_ELEMENTS
     overlap: bool = True
     reduce_dtype: str | None = None
     accumulate: int | None = None
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         """The call."""
-        return said(self, "zero", (self.stage,))
+        return format_call(self, "zero", (self.stage,))
 
     @property
     def keeps_weights(self) -> bool:
         """Are gathered weights kept for the backward pass?"""
         return self.stage < 3
 
-    def sent_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16") -> float:
+    def count_sent_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16") -> float:
         """Bytes that a rank sends in a step: gradients are reduce-scattered and weights gathered once, in stage 3
         twice (Rajbhandari et al. 2020, section 7): 2 and 3 · (n − 1)/n · bytes, by rings."""
         n, size = parse_count(ranks, "ranks"), parse_count(params, "params") * find_itemsize(dtype)
         return (3 if self.stage == 3 else 2) * size * (n - 1) / n
 
-    def state_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16", optimizer: str = "adam") -> float:
+    def count_state_bytes(self, params: Any, ranks: Any, dtype: str = "bfloat16", optimizer: str = "adam") -> float:
         """Bytes of weights, gradients and optimizer on a rank (Rajbhandari et al. 2020, figure 1): in 16 bits with Adam
         2 + 2 + 12 a parameter, of which stage 1 shares the 12, stage 2 gradients too, stage 3 all."""
         n, count = parse_count(ranks, "ranks"), parse_count(params, "params")
         item = find_itemsize(dtype)
-        rest = optimizer_bytes(optimizer) + (4 if item < 4 else 0)
+        rest = get_optimizer_bytes(optimizer) + (4 if item < 4 else 0)
         shared = rest + (item if self.stage > 1 else 0) + (item if self.stage > 2 else 0)
         return count * (2 * item + rest - shared + shared / n)
 
-    def write(self, asked: Workload) -> TrainingStep:
+    def build_step(self, asked: Workload) -> TrainingStep:
         """The step."""
         from .split import Split
 
-        return Split((self,)).write(asked)
+        return Split((self,)).build_step(asked)
 
 
 def zero(
     stage: int,
     *,
-    bucket: Any = BUCKET,
+    bucket: Any = ZERO_BUCKET_ELEMENTS,
     overlap: bool = True,
     reduce_dtype: str | None = None,
     accumulate: int | None = None,
@@ -97,7 +97,7 @@ def zero(
 
 
 @dataclass(frozen=True)
-class FSDP(Parallel):
+class FSDP(ParallelStrategy):
     """Fully sharded data parallelism; `fsdp(...)` makes one, and says what the options are."""
 
     reshard_after_forward: bool = True
@@ -108,20 +108,20 @@ class FSDP(Parallel):
     accumulate: int | None = None
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         """The call."""
-        return said(self, "fsdp")
+        return format_call(self, "fsdp")
 
     @property
     def keeps_weights(self) -> bool:
         """Are gathered weights kept for the backward pass?"""
         return not self.reshard_after_forward
 
-    def write(self, asked: Workload) -> TrainingStep:
+    def build_step(self, asked: Workload) -> TrainingStep:
         """The step."""
         from .split import Split
 
-        return Split((self,)).write(asked)
+        return Split((self,)).build_step(asked)
 
 
 def fsdp(

@@ -10,144 +10,146 @@ from ...dtypes import find_itemsize
 from ...errors import CollsimError, Sentence
 from ..workload.model import Model
 from ..workload.step_graph import TrainingStep
-from .ddp import DDP
+from .ddp_strategy import DDP
 from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
-from .placement import ORDER, Grid, require_order
+from .rank_groups import RANK_ORDER, RankGrid, require_order
+from .sharded_units import LayerPartition, ModelUnit, build_units, count_tied_elements
 from .sharding import FSDP, Zero
-from .strategy import Parallel, Workload
-from .units import LayerCut, Unit, copied, units
+from .strategy import ParallelStrategy, Workload
 
-_Kind = TypeVar("_Kind", bound=Parallel)
+_Kind = TypeVar("_Kind", bound=ParallelStrategy)
 #: Parts of a product; those but DDP are one by themselves, too.
-PARTS = Zero, FSDP, TensorParallel, ContextParallel, ExpertParallel, Pipeline
+PART_TYPES = Zero, FSDP, TensorParallel, ContextParallel, ExpertParallel, Pipeline
 
 
 @dataclass(frozen=True)
-class Split(Parallel):
+class Split(ParallelStrategy):
     """Ways of splitting that were multiplied.
 
     Attributes:
         parts: at most one of each kind. order: which way varies fastest over the ranks, as in Megatron-LM.
     """
 
-    parts: tuple[Parallel, ...] = ()
-    order: str = ORDER
+    parts: tuple[ParallelStrategy, ...] = ()
+    rank_order: str = RANK_ORDER
 
     @property
-    def says(self) -> str:
+    def label(self) -> str:
         """The product, and the order of its ranks where that is not the usual one."""
-        product = " * ".join(part.says for part in self.parts)
-        return product if self.order == ORDER else f"({product}).placed({self.order!r})"
+        product = " * ".join(part.label for part in self.parts)
+        return product if self.rank_order == RANK_ORDER else f"({product}).with_rank_order({self.rank_order!r})"
 
-    def part(self, kind: type[_Kind]) -> _Kind | None:
+    def find_part(self, kind: type[_Kind]) -> _Kind | None:
         """The part of a kind."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
 
     @property
-    def data(self) -> DDP | Zero | FSDP | None:
+    def data_strategy(self) -> DDP | Zero | FSDP | None:
         """How replicas keep together."""
-        return self.part(DDP) or self.part(Zero) or self.part(FSDP)
+        return self.find_part(DDP) or self.find_part(Zero) or self.find_part(FSDP)
 
     @property
-    def pipe(self) -> Pipeline:
+    def pipeline(self) -> Pipeline:
         """The pipeline; of one stage where there is none."""
-        return self.part(Pipeline) or Pipeline()
+        return self.find_part(Pipeline) or Pipeline()
 
     @property
     def accumulate(self) -> int | None:  # type: ignore[override]
         """Microbatches, where data parallelism says so."""
-        return None if self.data is None else self.data.accumulate
+        return None if self.data_strategy is None else self.data_strategy.accumulate
 
-    def size(self, kind: type[TensorParallel] | type[ContextParallel] | type[ExpertParallel] | type[Pipeline]) -> int:
+    def get_size(
+        self, kind: type[TensorParallel] | type[ContextParallel] | type[ExpertParallel] | type[Pipeline]
+    ) -> int:
         """GPUs along one way."""
-        part = self.part(kind)
+        part = self.find_part(kind)
         return 1 if part is None else part.size
 
     @property
     def sizes(self) -> dict[str, int]:
         """How many GPUs along each way, data parallelism aside, and stages of a GPU."""
         kinds: dict[str, Any] = {"tp": TensorParallel, "cp": ContextParallel, "ep": ExpertParallel, "pp": Pipeline}
-        return {**{name: self.size(kind) for name, kind in kinds.items()}, "interleave": self.pipe.interleave}
+        return {**{name: self.get_size(kind) for name, kind in kinds.items()}, "interleave": self.pipeline.interleave}
 
     @property
-    def together(self) -> int:
+    def replica_size(self) -> int:
         """GPUs that share one replica of the model."""
-        return self.size(TensorParallel) * self.size(ContextParallel) * self.size(Pipeline)
+        return self.get_size(TensorParallel) * self.get_size(ContextParallel) * self.get_size(Pipeline)
 
-    def placed(self, order: str) -> Split:
+    def with_rank_order(self, order: str) -> Split:
         """The same with ranks counted in another order, `"tp-cp-ep-dp-pp"` in Megatron-LM: the first varies fastest."""
-        return replace(self, order=require_order(order))
+        return replace(self, rank_order=require_order(order))
 
-    def replicas(self, ranks: int) -> int:
+    def count_replicas(self, ranks: int) -> int:
         """Replicas of the model on so many GPUs. Raises CollsimError for numbers that cannot be split so."""
-        if ranks % self.together:
+        if ranks % self.replica_size:
             why = "{says} takes {together} GPUs a replica, which does not divide {ranks}; use a multiple of it"
-            raise CollsimError(why, says=self.says, together=self.together, ranks=ranks)
-        dp, e = ranks // self.together, self.size(ExpertParallel)
-        if dp > 1 and self.data is None:
+            raise CollsimError(why, says=self.label, together=self.replica_size, ranks=ranks)
+        dp, e = ranks // self.replica_size, self.get_size(ExpertParallel)
+        if dp > 1 and self.data_strategy is None:
             why = "{says} is one replica on {together} of {ranks} GPUs; say how {dp} keep together: * ddp()"
-            raise CollsimError(why, says=self.says, together=self.together, ranks=ranks, dp=dp)
-        shared = dp * self.size(ContextParallel)
+            raise CollsimError(why, says=self.label, together=self.replica_size, ranks=ranks, dp=dp)
+        shared = dp * self.get_size(ContextParallel)
         if shared % e:
             why = "expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}"
             raise CollsimError(why, e=e, shared=shared)
-        if isinstance(self.data, FSDP) and shared % self.data.replicate:
+        if isinstance(self.data_strategy, FSDP) and shared % self.data_strategy.replicate:
             why = "fsdp(replicate={replicate}): {shared} data parallel ranks have no such replicas"
-            raise CollsimError(why, replicate=self.data.replicate, shared=shared)
+            raise CollsimError(why, replicate=self.data_strategy.replicate, shared=shared)
         return dp
 
-    def grid(self, ranks: tuple[int, ...]) -> Grid:
+    def build_grid(self, ranks: tuple[int, ...]) -> RankGrid:
         """Where ranks stand."""
-        t, c, p, e = (self.size(kind) for kind in (TensorParallel, ContextParallel, Pipeline, ExpertParallel))
-        return Grid(ranks, t, c, self.replicas(len(ranks)), p, e, self.order)
+        t, c, p, e = (self.get_size(kind) for kind in (TensorParallel, ContextParallel, Pipeline, ExpertParallel))
+        return RankGrid(ranks, t, c, self.count_replicas(len(ranks)), p, e, self.rank_order)
 
-    def cut(self, asked: Workload) -> LayerCut:
+    def build_partition(self, asked: Workload) -> LayerPartition:
         """How layers are shared. Raises CollsimError for what a model's layers cannot be cut into."""
-        part = self.part(TensorParallel) or TensorParallel()
-        t, c, e = part.size, self.size(ContextParallel), self.size(ExpertParallel)
+        part = self.find_part(TensorParallel) or TensorParallel()
+        t, c, e = part.size, self.get_size(ContextParallel), self.get_size(ExpertParallel)
         _require_cuts(asked.model, t, c, e)
         item = find_itemsize(asked.dtype)
-        return LayerCut(t, c, e, part.sequence and t > 1, item, asked.micro_batch, asked.recompute)
+        return LayerPartition(t, c, e, part.sequence and t > 1, item, asked.micro_batch, asked.recompute)
 
-    def stages(self, asked: Workload) -> list[tuple[Unit, ...]]:
+    def build_stages(self, asked: Workload) -> list[tuple[ModelUnit, ...]]:
         """The units of each stage of the model. Raises CollsimError for more stages than units."""
-        listed, pipe = list(units(asked.model, self.cut(asked))), self.pipe
+        listed, pipe = list(build_units(asked.model, self.build_partition(asked))), self.pipeline
         ranks = pipe.stage_ranks
-        if ranks[-1] != ranks[0] and (tied := copied(asked.model)):
-            listed[-1] = replace(listed[-1], tied=tied)
-        return [tuple(part) for part in divided(listed, len(ranks), self.says)]
+        if ranks[-1] != ranks[0] and (tied := count_tied_elements(asked.model)):
+            listed[-1] = replace(listed[-1], tied_elements=tied)
+        return [tuple(part) for part in divide_units(listed, len(ranks), self.label)]
 
-    def torch_buckets(self, asked: Workload) -> bool:
+    def has_torch_buckets(self, asked: Workload) -> bool:
         """Nothing but DDP, which then has torch's own buckets: gradients in them beside those that tensors have."""
         return len(self.parts) == 1 and isinstance(self.parts[0], DDP) and asked.recompute == "none"
 
-    def write(self, asked: Workload) -> TrainingStep:
+    def build_step(self, asked: Workload) -> TrainingStep:
         """The step; GPUs of a stage share a lane."""
-        from .writing import SplitWriting
+        from .split_builder import SplitBuilder
 
-        if self.torch_buckets(asked):
-            return self.parts[0].write(asked)
-        return SplitWriting(self, asked).step()
+        if self.has_torch_buckets(asked):
+            return self.parts[0].build_step(asked)
+        return SplitBuilder(self, asked).build_step()
 
 
-def composed(one: Parallel, other: Parallel) -> Split:
+def compose_strategies(one: ParallelStrategy, other: ParallelStrategy) -> Split:
     """Both at once. Raises CollsimError for ways that do not compose, and for two of a kind."""
-    parts: list[Parallel] = []
-    order = ORDER
+    parts: list[ParallelStrategy] = []
+    order = RANK_ORDER
     for value in (one, other):
         if isinstance(value, Split):
             parts += value.parts
-            order = value.order if value.order != ORDER else order
-        elif isinstance(value, (DDP, *PARTS)):
+            order = value.rank_order if value.rank_order != RANK_ORDER else order
+        elif isinstance(value, (DDP, *PART_TYPES)):
             parts.append(value)
         else:
-            said = value.says if isinstance(value, Parallel) else repr(value)
+            said = value.label if isinstance(value, ParallelStrategy) else repr(value)
             why = "{said} is no part of a product; tensor, context, expert, pipeline, ddp, zero, fsdp are"
             raise CollsimError(why, said=said)
     kinds = ["data" if isinstance(part, DDP | Zero | FSDP) else type(part).__name__ for part in parts]
     for kind in kinds:
         if kinds.count(kind) > 1:
-            twice = " and ".join(part.says for part, k in zip(parts, kinds, strict=True) if k == kind)
+            twice = " and ".join(part.label for part, k in zip(parts, kinds, strict=True) if k == kind)
             raise CollsimError("{twice}: a product has one part of a kind", twice=twice)
     return Split(tuple(parts), order)
 
@@ -172,11 +174,11 @@ def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
         raise CollsimError(why, e=e, name=model.name, has=has)
 
 
-def divided(listed: Sequence[Unit], stages: int, says: str) -> list[list[Unit]]:
+def divide_units(listed: Sequence[ModelUnit], stages: int, says: str) -> list[list[ModelUnit]]:
     """Units in so many stages. Equal blocks as Megatron-LM has them: as many in each, with what is before and behind
     them on the first and the last stage; where that does not come out even, both ends count as a block, and the first
     stages have one more (torchtitan, distributed/pipeline_parallel.py). Other models: even FLOPs."""
-    blocks = [i for i, unit in enumerate(listed) if unit.block]
+    blocks = [i for i, unit in enumerate(listed) if unit.is_block]
     if stages == 1:
         return [list(listed)]
     if len(listed) < stages:
@@ -202,10 +204,10 @@ def divided(listed: Sequence[Unit], stages: int, says: str) -> list[list[Unit]]:
     return out
 
 
-def _by_flops(listed: Sequence[Unit], stages: int) -> list[list[Unit]]:
+def _by_flops(listed: Sequence[ModelUnit], stages: int) -> list[list[ModelUnit]]:
     """A stage ends as soon as it has its share of what is left, and none is empty."""
-    costs = [sum(work.flops for work in unit.passed) for unit in listed]
-    out: list[list[Unit]] = []
+    costs = [sum(work.flops for work in unit.forward_work) for unit in listed]
+    out: list[list[ModelUnit]] = []
     at = 0
     for left in range(stages, 0, -1):
         share, taken, end = sum(costs[at:]) / left, 0.0, at

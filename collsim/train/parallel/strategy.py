@@ -19,7 +19,7 @@ from ..workload.step_graph import StepBuilder, TaskOptions, TrainingStep
 OPTIMIZERS = {"adam": (8, 28), "momentum": (4, 20), "sgd": (0, 12), "none": (0, 0)}
 
 
-def optimizer_bytes(optimizer: Any) -> int:
+def get_optimizer_bytes(optimizer: Any) -> int:
     """Bytes per parameter that an optimizer holds. Raises CollsimError for unknown ones."""
     return OPTIMIZERS[require_word("optimizer", optimizer, OPTIMIZERS)][0]
 
@@ -44,37 +44,37 @@ class Workload:
     accumulate: int
     dtype: str
     optimizer: str
-    step: int
+    step_number: int
     recompute: str = "none"
 
 
-class Parallel(ABC):
+class ParallelStrategy(ABC):
     """A way of splitting a step over GPUs; a value: equal where its options are."""
 
     accumulate: int | None = None
 
-    def replicas(self, ranks: int) -> int:
+    def count_replicas(self, ranks: int) -> int:
         """Replicas of the model on so many GPUs, which take samples of their own. Raises CollsimError for numbers that
         cannot be split so."""
         return ranks
 
-    def __mul__(self, other: Parallel) -> Parallel:
+    def __mul__(self, other: ParallelStrategy) -> ParallelStrategy:
         """Both at once: `tensor(8) * pipeline(4) * ddp()`."""
-        from .split import composed
+        from .split import compose_strategies
 
-        return composed(self, other)
+        return compose_strategies(self, other)
 
     @abstractmethod
-    def write(self, asked: Workload) -> TrainingStep:
+    def build_step(self, workload: Workload) -> TrainingStep:
         """The TrainingStep of a model. Raises CollsimError for what cannot be split so."""
 
     @property
     @abstractmethod
-    def says(self) -> str:
+    def label(self) -> str:
         """How it splits, in words: its call."""
 
 
-def require_equal(what: str, *values: object) -> None:
+def require_same(what: str, *values: object) -> None:
     """Refuse two names of one option that say different things."""
     given = [v for v in values if v is not None and v is not False]
     if len({repr(v) for v in given}) > 1:
@@ -91,7 +91,7 @@ def _work(layer: Layer, samples: int, item: int, times: int) -> TaskOptions:
     return {"flops": layer.flops * samples * times, "memory_bytes": moved, "ops": layer.ops * times}
 
 
-def forward(
+def add_forward(
     out: StepBuilder, asked: Workload, lane: int, micro: int, after: tuple[int, ...] = (), threads: int = 1
 ) -> list[int]:
     """The forward pass of one microbatch: a task per layer; their numbers. `threads` under one lock of Python launch in
@@ -106,7 +106,7 @@ def forward(
     return numbers
 
 
-def backward(
+def add_backward(
     out: StepBuilder,
     asked: Workload,
     lane: int,
@@ -131,20 +131,22 @@ def backward(
     return numbers
 
 
-def update(out: StepBuilder, asked: Workload, lane: int, after: tuple[int, ...] = (), name: str = "optimizer") -> int:
+def add_optimizer(
+    out: StepBuilder, asked: Workload, lane: int, after: tuple[int, ...] = (), name: str = "optimizer"
+) -> int:
     """The optimizer's step over all parameters."""
     moved = (OPTIMIZERS[asked.optimizer][1] + (2 if find_itemsize(asked.dtype) < 4 else 0)) * asked.model.parameters
     return out.add_task(name, "optimizer", (lane,), dependencies=after, memory_bytes=float(moved), ops=1)
 
 
-def keep_gradients(out: StepBuilder, asked: Workload, lane: int, backwards: list[int], last: int) -> None:
+def add_gradient_allocations(out: StepBuilder, asked: Workload, lane: int, backwards: list[int], last: int) -> None:
     """Gradients from the (first) backward task of their layer on, until the optimizer has used them."""
     for i, number in enumerate(backwards):
         layer = asked.model.layers[len(backwards) - 1 - i]
         out.add_allocation(lane, "gradients", layer.nbytes, number, last)
 
 
-def states(asked: Workload, *, optimizer: bool = True) -> dict[str, int]:
+def count_resident_bytes(asked: Workload, *, optimizer: bool = True) -> dict[str, int]:
     """Bytes that a GPU holds of the model all the time. Computing in 16 bits takes a copy of the weights in 16 bits
     beside those in float32, which gradients and the optimizer stay in: with Adam 18 bytes per parameter, gradients
     included (Megatron-LM, megatron/training/theoretical_memory_usage.py; torch.autocast caches such a copy too)."""
@@ -158,12 +160,12 @@ def states(asked: Workload, *, optimizer: bool = True) -> dict[str, int]:
     return held
 
 
-def state_bytes(parameters: Any, dtype: Any = "bfloat16", optimizer: str = "adam", shards: Any = 1) -> float:
+def count_state_bytes(parameters: Any, dtype: Any = "bfloat16", optimizer: str = "adam", shards: Any = 1) -> float:
     """Bytes of weights, gradients and optimizer of so many parameters on one GPU: 18 each with Adam in 16 bits, 16 in
     float32; with the optimizer's part (and the weights in float32, where there are two kinds) spread over `shards`
     ranks 6 + 12/shards (Megatron-LM, megatron/training/theoretical_memory_usage.py). Raises CollsimError for numbers
     below 1, and unknown types and optimizers."""
     small = find_itemsize(dtype) < 4
     resident = 2 + 4 if small else 4 + 4
-    shared = (4 if small else 0) + optimizer_bytes(optimizer)
+    shared = (4 if small else 0) + get_optimizer_bytes(optimizer)
     return parse_count(parameters, "parameters") * (resident + shared / parse_count(shards, "shards"))

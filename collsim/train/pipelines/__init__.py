@@ -1,18 +1,18 @@
 """Pipelines: in which order each rank runs its forward and backward passes, and when."""
 
-from .clock import PipelineTiming, timed
-from .forms import PipelineForm, form
-from .orders import SCHEDULES, Action, Order, order, rank_order, stage_ranks
+from .pass_orders import SCHEDULES, Action, PassOrder, assign_stages, build_orders, build_rank_order
+from .pass_timing import PipelineTiming, time_passes
+from .pipeline_formulas import PipelineFormulas, evaluate_formulas
 
 __all__ = [
     "SCHEDULES",
     "Action",
-    "Order",
-    "PipelineForm",
+    "PassOrder",
+    "PipelineFormulas",
     "PipelineTiming",
-    "form",
-    "order",
-    "rank_order",
-    "stage_ranks",
-    "timed",
+    "assign_stages",
+    "build_orders",
+    "build_rank_order",
+    "evaluate_formulas",
+    "time_passes",
 ]

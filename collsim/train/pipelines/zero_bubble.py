@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from .orders import BACKWARD, FORWARD, INPUT, WEIGHT, Action, Order
+from .pass_orders import BACKWARD, FORWARD, INPUT, WEIGHT, Action, PassOrder
 
 
 class _Ends:
@@ -17,7 +17,7 @@ class _Ends:
     def __init__(self, ranks: int, rank: int):
         self.stages = rank, 2 * ranks - 1 - rank
         self.count = {(kind, end): 0 for kind in (FORWARD, INPUT, WEIGHT) for end in (0, 1)}
-        self.out: Order = []
+        self.out: PassOrder = []
 
     def next(self, kind: str, end: int) -> Action:
         """The next pass of a kind; a whole backward pass counts as both of its halves."""
@@ -33,7 +33,7 @@ class _Ends:
         self.out += [(self.next(kind, end),) for kind, end in kinds]
 
 
-def zbv(ranks: int, rank: int, micros: int) -> Order:
+def build_zbv_order(ranks: int, rank: int, micros: int) -> PassOrder:
     """A rank's order; as torch, for at least 2·ranks − 1 microbatches, of which those that are too many are left
     out."""
     many, ends = max(2 * ranks - 1, micros), _Ends(ranks, rank)
@@ -56,10 +56,10 @@ def zbv(ranks: int, rank: int, micros: int) -> Order:
     for end in (1, 0):
         while count[WEIGHT, end] < count[INPUT, end]:
             ends.run((WEIGHT, end))
-    return [entry for entry in ends.out if entry[0].micro < micros]
+    return [entry for entry in ends.out if entry[0].microbatch < micros]
 
 
-def dualpipe_v(ranks: int, rank: int, micros: int) -> Order:
+def build_dualpipe_order(ranks: int, rank: int, micros: int) -> PassOrder:
     """A rank's order: eight phases, named as in dualpipev.py; micros is at least 2·ranks."""
     ends, later = _Ends(ranks, rank), deque[Action]()
 

@@ -1,7 +1,16 @@
 """When the tasks of a step run: each collective by itself, or all of them on the links that they share."""
 
-from .alone import alone
-from .shared import Part, SharedPart, shared
-from .spans import common, joined, length, without
+from .isolated_timing import time_alone
+from .shared_timing import RunningStep, SharedTiming, time_shared
+from .time_spans import intersect_spans, measure_spans, merge_spans, subtract_spans
 
-__all__ = ["Part", "SharedPart", "alone", "common", "joined", "length", "shared", "without"]
+__all__ = [
+    "RunningStep",
+    "SharedTiming",
+    "intersect_spans",
+    "measure_spans",
+    "merge_spans",
+    "subtract_spans",
+    "time_alone",
+    "time_shared",
+]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import require_word
 from ...files import replace_file
-from ...train.scaling import KINDS
+from ...train.scaling_study import SCALING_KINDS
 from ...train.workload.step_graph import COMPUTE
 from . import palette
 from .plots import _clean_axes, _get_axes, _require_columns
@@ -56,7 +56,7 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
     word = 1 if choose_language(lang) == "zh" else 0
     lanes = trace.step.lanes
     ax = _get_axes(ax, 9.0, 1.2 + 1.1 * len(lanes))
-    critical = set(trace.critical)
+    critical = set(trace.critical_path)
     for number, task in enumerate(trace.step.tasks):
         begin, spent = 1e3 * trace.begin[number], 1e3 * (trace.end[number] - trace.begin[number])
         if spent > 0:
@@ -88,7 +88,7 @@ def _name_lane(ranks: tuple[int, ...]) -> str:
 
 def _draw_waits(trace: StepTrace, ax: Axes) -> None:
     """Hatch the times in which GPUs communicate and do not compute."""
-    for lane, spans in enumerate(trace.waits):
+    for lane, spans in enumerate(trace.exposed_spans):
         for begin, end in spans:
             ax.barh(
                 2 * lane,
@@ -111,8 +111,8 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: st
     word = 1 if choose_language(lang) == "zh" else 0
     ax = _get_axes(ax, 7.0, 4.2)
     for number, (kind, table) in enumerate(tables.items()):
-        require_word("kind of scaling", kind, KINDS)
-        _require_columns(table, {"gpus", "efficiency_node", "efficiency_gpu"}, "train.scaling")
+        require_word("kind of scaling", kind, SCALING_KINDS)
+        _require_columns(table, {"gpus", "efficiency_node", "efficiency_gpu"}, "train.measure_scaling")
         for column, style in (("efficiency_node", "-"), ("efficiency_gpu", "--")):
             present = table.dropna(subset=[column])
             if len(present):
@@ -134,7 +134,7 @@ def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axe
     """Draw a table of `training.losses`: for each trouble the GPU-seconds that all GPUs lose in a step, and beside
     those of a slow GPU what it takes longer itself; where the job stops, a word says so."""
     word = 1 if choose_language(lang) == "zh" else 0
-    _require_columns(table, {"what", "name", "factor", "own", "lost"}, "train.losses")
+    _require_columns(table, {"what", "name", "factor", "own", "lost"}, "train.time_faults")
     ax = _get_axes(ax, 7.5, 0.9 + 0.5 * len(table))
     names = []
     for position, row in enumerate(table.to_dict("records")):

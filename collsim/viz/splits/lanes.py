@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...train.parallel.levels import GatheredForm, gathered_form
-from ...train.timing import joined, length, without
+from ...train.parallel.fsdp_formulas import FsdpFormulas, evaluate_fsdp_formulas
+from ...train.timing import measure_spans, merge_spans, subtract_spans
 from ...train.workload.step_graph import COMPUTE
 from ..hosts.bundle import bundle_modules as joined_source
 
@@ -29,7 +29,7 @@ def build_lanes_source() -> str:
 
 def find_gaps(spans: Iterable[tuple[float, float]], end: float) -> list[list[float]]:
     """What is left of a time up to `end` without these spans."""
-    remaining = without([(0.0, end)], joined(list(spans)))
+    remaining = subtract_spans([(0.0, end)], merge_spans(list(spans)))
     return [[float(a), float(b)] for a, b in remaining if b - a > _NEAR * end]
 
 
@@ -39,7 +39,7 @@ def find_gaps(spans: Iterable[tuple[float, float]], end: float) -> list[list[flo
 def build_pipeline_runner(pipe: Pipeline, timing: PipelineTiming) -> dict[str, Any]:
     """A pipeline: for each rank its passes, when it is idle, and the microbatches that it holds."""
     ranks = range(pipe.size)
-    most = max(1.0, float(max(timing.held)))
+    most = max(1.0, float(max(timing.peak_activations)))
     rows = [_describe_rank(pipe, timing, rank) for rank in ranks]
     return {
         "way": pipe.schedule,
@@ -54,20 +54,20 @@ def build_pipeline_runner(pipe: Pipeline, timing: PipelineTiming) -> dict[str, A
 
 def _compare_pipeline_formulas(pipe: Pipeline, timing: PipelineTiming) -> list[dict[str, Any]] | None:
     """What formulas say beside what was drawn, of GPU 0; None where no formula holds."""
-    form = timing.form
+    form = timing.formulas
     if form is None:
         return None
-    passes, micros = "passes", len({action.micro for action, *_ in timing.passes})
+    passes, micros = "passes", len({action.microbatch for action, *_ in timing.passes})
     values = {"m": micros, "p": pipe.size, "v": pipe.interleave, "r": 0, "idle": form.idle, **form.seconds}
     values["B"] = form.seconds["I"] + form.seconds["W"]
     rows = [
-        {"name": "time", "form": form.time_is, "value": form.time, "drawn": timing.time, "unit": passes},
-        {"name": "idle", "form": form.idle_is, "value": form.idle, "drawn": float(timing.idle[0]), "unit": passes},
+        {"name": "time", "form": form.time_formula, "value": form.time, "drawn": timing.time, "unit": passes},
+        {"name": "idle", "form": form.idle_formula, "value": form.idle, "drawn": float(timing.idle[0]), "unit": passes},
         {
             "name": "held",
-            "form": form.held_is,
-            "value": form.held[0],
-            "drawn": float(timing.held[0]),
+            "form": form.activations_formula,
+            "value": form.peak_activations[0],
+            "drawn": float(timing.peak_activations[0]),
             "unit": "microbatches",
         },
     ]
@@ -112,7 +112,7 @@ def _describe_rank(pipe: Pipeline, timing: PipelineTiming, rank: int) -> dict[st
         [
             a,
             b,
-            str(action.micro),
+            str(action.microbatch),
             action.kind,
             _find_local_stage(pipe, action.stage),
             _find_part(together[a, b], action),
@@ -123,8 +123,8 @@ def _describe_rank(pipe: Pipeline, timing: PipelineTiming, rank: int) -> dict[st
         "label": str(rank),
         "boxes": boxes,
         "idle": find_gaps([(a, b) for _, a, b in passes], timing.time),
-        "level": [[moment, count] for moment, count in timing.holding(rank)],
-        "held": float(timing.held[rank]),
+        "level": [[moment, count] for moment, count in timing.list_activations(rank)],
+        "held": float(timing.peak_activations[rank]),
     }
 
 
@@ -156,7 +156,7 @@ def build_sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
         (compute if task.stream == COMPUTE else network).append(entry)
     level, most = _find_levels(trace)
     spans = [(a, b) for a, b, *_ in compute]
-    busy = length(joined([(a, b) for a, b, *_ in network]))
+    busy = measure_spans(merge_spans([(a, b) for a, b, *_ in network]))
     return {
         "way": way,
         "time": trace.time,
@@ -193,8 +193,8 @@ def _find_levels(trace: StepTrace) -> tuple[list[list[float]], dict[str, float]]
 
 def list_memory_over_time(trace: StepTrace, lane: int, kinds: Sequence[str]) -> list[list[float]]:
     """[s, bytes of each kind] of a GPU of a lane, at each change; a moment may have several."""
-    moments, nbytes = trace.memory.over_time(lane)
-    present_kinds = trace.memory.kinds(lane)
+    moments, nbytes = trace.memory.trace_bytes(lane)
+    present_kinds = trace.memory.list_kinds(lane)
     columns = [nbytes[:, present_kinds.index(kind)] if kind in present_kinds else 0.0 * moments for kind in kinds]
     return [list(row) for row in zip(moments.tolist(), *(column.tolist() for column in columns), strict=True)]
 
@@ -216,16 +216,16 @@ def _compare_sharding_formulas(trace: StepTrace, busy: float, level: list[list[f
     sent = max(trace.sent_bytes.values())
     most = max(gathered for _, gathered, _ in level)
     rows += [
-        {"name": "sends", "form": form.sent_is, "value": form.sent, "drawn": float(sent), "unit": "B"},
-        {"name": "gathered", "form": form.gathered_is, "value": form.gathered, "drawn": most, "unit": "B"},
+        {"name": "sends", "form": form.sent_formula, "value": form.sent_bytes, "drawn": float(sent), "unit": "B"},
+        {"name": "gathered", "form": form.gathered_formula, "value": form.gathered_bytes, "drawn": most, "unit": "B"},
     ]
     both = max(gathered + whole for _, gathered, whole in level)
     return [*rows, {"name": "both", "form": "", "value": both, "unit": "B"}]
 
 
-def get_formulas(trace: StepTrace) -> GatheredForm:
+def get_formulas(trace: StepTrace) -> FsdpFormulas:
     """The formulas for a step whose request is a product of FSDP alone."""
     request = trace.request
     parallel: Any = request.parallel
-    data: FSDP = parallel.data
-    return gathered_form(data, request.model, len(request.ranks), request.dtype, request.accumulate)
+    data: FSDP = parallel.data_strategy
+    return evaluate_fsdp_formulas(data, request.model, len(request.ranks), request.dtype, request.accumulate)

@@ -40,11 +40,11 @@ def build_split_document(trace: StepTrace, room: float | None = None) -> dict[st
     """
     step, split = trace.step, trace.request.parallel
     product = split if isinstance(split, Split) else Split((split,))
-    grid = product.grid(trace.request.ranks)
+    grid = product.build_grid(trace.request.ranks)
     sizes = {"tp": grid.tp, "cp": grid.cp, "dp": grid.dp, "pp": grid.pp}
     return {
         "ways": [[way, sizes[way]] for way in grid.order.split("-") if way in sizes],
-        "expert": grid.expert,
+        "expert": grid.ep,
         "ranks": len(grid.ranks),
         "per": trace.topology.ranks // int(trace.topology.facts.get("nodes", 1)),
         "stages": len(step.lanes),
@@ -58,7 +58,7 @@ def build_split_document(trace: StepTrace, room: float | None = None) -> dict[st
 def _list_sends(trace: StepTrace) -> list[list[dict[str, Any]]]:
     """Of each stage what one of its GPUs sends: a row for each way of splitting and kind of link."""
     rows_of_stage: list[list[dict[str, Any]]] = [[] for _ in trace.step.lanes]
-    rows: list[Any] = list(trace.crossings().itertuples())
+    rows: list[Any] = list(trace.count_crossing_bytes().itertuples())
     for row in sorted(rows, key=lambda row: (row.lane, STRATEGIES.index(row.way), -row.bandwidth)):
         sent = {"nbytes": row.nbytes, "bandwidth": row.bandwidth, "time": row.time}
         rows_of_stage[row.lane].append({"way": row.way, "link": name_kind(row.link), **sent})
@@ -89,7 +89,7 @@ def _describe_drawn_stages(trace: StepTrace) -> dict[str, Any]:
     ends = sorted({0, len(trace.step.lanes) - 1})
     passes = {lane: _list_passes(trace, lane) for lane in ends}
     cut = choose_cut(list(passes.values()), trace.time)
-    kinds = list(dict.fromkeys(kind for lane in ends for kind in trace.memory.kinds(lane)))
+    kinds = list(dict.fromkeys(kind for lane in ends for kind in trace.memory.list_kinds(lane)))
     rows = [
         {
             "stage": lane,

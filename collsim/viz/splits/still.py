@@ -121,7 +121,7 @@ def build_pipeline_picture(
     pipe: Pipeline, microbatches: int, backward: float = 2.0, until: float = 0.0
 ) -> PipelinePicture:
     """The picture of a pipeline whose backward pass takes `backward` forward passes, with no time from GPU to GPU."""
-    timing = pipe.timing(microbatches, forward=1.0, backward=backward)
+    timing = pipe.time_passes(microbatches, forward=1.0, backward=backward)
     return PipelinePicture(pipe.schedule, pipe.size, microbatches, build_pipeline_runner(pipe, timing), until)
 
 

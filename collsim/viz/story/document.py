@@ -114,7 +114,7 @@ def _time_training_step(bucket: str | None) -> dict[str, Any]:
         "exposed": step_trace.exposed,
         "apart": step_trace.what_if(overlap=False).time,
         "boxes": _list_boxes(step_trace),
-        "waits": [[float(a), float(b)] for a, b in step_trace.waits[0]],
+        "waits": [[float(a), float(b)] for a, b in step_trace.exposed_spans[0]],
     }
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...train import DDP, ParameterServer
-from ...train.parallel.buckets import rebuilt
-from ...train.timing import common, length
+from ...train.parallel.buckets import rebuild_buckets
+from ...train.timing import intersect_spans, measure_spans
 from ...train.workload.collective_model import CollectiveModel
 from ...train.workload.step_graph import COMPUTE, NETWORK
 from ..hosts.bundle import bundle_modules
@@ -47,7 +47,7 @@ def build_step_document(trace: StepTrace) -> dict[str, Any]:
         "micro_batch": trace.step.micro_batch,
         "lanes": [{"first": int(ranks[0]), "count": len(ranks)} for ranks in trace.step.lanes],
         "boxes": build_boxes(trace),
-        "waits": [[lane, float(a), float(b)] for lane, spans in enumerate(trace.waits) for a, b in spans],
+        "waits": [[lane, float(a), float(b)] for lane, spans in enumerate(trace.exposed_spans) for a, b in spans],
         "chain": build_critical_chain(trace),
         "collectives": describe_collectives(trace),
         "memory": describe_memory(trace),
@@ -124,8 +124,12 @@ def _get_bucket_layout(trace: StepTrace) -> list[list[int]]:
     """Tensors of each bucket."""
     parallel = trace.request.parallel
     if isinstance(parallel, DDP):
-        return parallel.layout(trace.step.model, trace.request.step)
-    return rebuilt(trace.step.model, parallel.bucket, parallel.bucket) if isinstance(parallel, ParameterServer) else []
+        return parallel.assign_tensors(trace.step.model, trace.request.step)
+    return (
+        rebuild_buckets(trace.step.model, parallel.bucket, parallel.bucket)
+        if isinstance(parallel, ParameterServer)
+        else []
+    )
 
 
 # ---- collectives ----------------------------------------------------------------------------------------------------
@@ -166,7 +170,7 @@ def _describe_collective(
         "ready": min(ready, begin),
         "begin": begin,
         "end": end,
-        "exposed": float(length(common(trace.waits[task.lanes[0]], [(begin, end)]))),
+        "exposed": float(measure_spans(intersect_spans(trace.exposed_spans[task.lanes[0]], [(begin, end)]))),
         "tensors": len(tensors),
         "from": layer_names[-1] if layer_names else "",
         "to": layer_names[0] if layer_names else "",
@@ -181,7 +185,7 @@ def _list_layer_names(trace: StepTrace) -> list[str]:
 def build_critical_chain(trace: StepTrace) -> list[list[Any]]:
     """The critical chain as spans that touch: [lane, stream, begin, end]."""
     spans: list[list[Any]] = []
-    for number in trace.critical:
+    for number in trace.critical_path:
         task, a, b = trace.step.tasks[number], float(trace.begin[number]), float(trace.end[number])
         if b <= a:
             continue
@@ -233,8 +237,8 @@ def describe_memory(trace: StepTrace) -> dict[str, Any]:
     """What the fullest lane's GPUs hold over time, in groups: `t` and a list of bytes for each of `kinds`."""
     totals = [sum(trace.memory.peak(ranks[0]).values()) for ranks in trace.step.lanes]
     lane = totals.index(max(totals))
-    moments, nbytes = trace.memory.over_time(lane)
-    sums = _sum_by_group(nbytes, trace.memory.kinds(lane))
+    moments, nbytes = trace.memory.trace_bytes(lane)
+    sums = _sum_by_group(nbytes, trace.memory.list_kinds(lane))
     chosen = _choose_moments(sums.sum(axis=1))
     return {
         "lane": lane,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CollsimError, require_path
 from ...files import create_file
 from ...simulate import simulate
-from ...train.run import network_of
+from ...train.step_request import get_collective_model
 from ..hosts.figures import format_printed_trace
 from ..hosts.page import build_offline_page, wrap_in_frame
 from ..hosts.show import require_language
@@ -102,7 +102,7 @@ def _build_players(trace: StepTrace, rows: list[dict[str, Any]]) -> dict[str, An
         group = trace.step.get_ranks(task)
         key = group, task.kind, task.nbytes, task.algorithm, task.options
         if key not in player_of:
-            plan = network_of(trace.request).build_schedule(group, task)
+            plan = get_collective_model(trace.request).build_schedule(group, task)
             if len(player_of) >= MOST_OPENED or not 0 < len(plan) <= transfers_left:
                 continue
             transfers_left -= len(plan)

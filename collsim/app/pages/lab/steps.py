@@ -9,7 +9,7 @@ from collsim.errors import CollsimError
 from collsim.lab import RealStep
 from collsim.lab.real_step import sentences
 from collsim.lab.step import equal_layers, predicted_step
-from collsim.train import Parallel, StepTrace
+from collsim.train import ParallelStrategy, StepTrace
 from collsim.units import format_bytes, parse_bytes, parse_time
 from collsim.viz.real.document import build_lab_step_document
 
@@ -46,7 +46,7 @@ def given(choice: LabChoice, layers: int) -> dict[str, Any]:
     }
 
 
-def way_of(choice: LabChoice, layers: int) -> Parallel:
+def way_of(choice: LabChoice, layers: int) -> ParallelStrategy:
     """How the step is split."""
     if choice.split == "ddp":
         return cs.ddp(bucket_bytes(choice, layers), view=True)

@@ -9,10 +9,10 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError, Words
 from collsim.train import StepTrace
-from collsim.train.explain import waited_for
-from collsim.train.models import models
+from collsim.train.model_families import models
 from collsim.train.parallel import Split
-from collsim.train.parallel.spoken import spoken
+from collsim.train.parallel.strategy_parser import parse_strategy
+from collsim.train.step_explanation import describe_waits
 from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import parse_bytes
 from collsim.viz.splits.places import build_split_document, build_splits_table
@@ -53,7 +53,7 @@ def list_models() -> list[str]:
 
 
 def _split(text: str) -> str:
-    return spoken(text).says
+    return parse_strategy(text).label
 
 
 def _memory(text: str) -> str:
@@ -78,8 +78,13 @@ ADDRESS = PageAddress(
 
 def request(choice: SplitChoice) -> dict[str, Any]:
     """Keywords of `training_step` for the split that is open."""
-    return {"parallel": spoken(choice.split), "batch": choice.batch, "micro_batch": choice.micro, "dtype": "bfloat16",
-            "recompute": choice.recompute}  # fmt: skip
+    return {
+        "parallel": parse_strategy(choice.split),
+        "batch": choice.batch,
+        "micro_batch": choice.micro,
+        "dtype": "bfloat16",
+        "recompute": choice.recompute,
+    }
 
 
 def step(choice: SplitChoice) -> StepTrace:
@@ -109,22 +114,22 @@ def shown(choice: SplitChoice, report_progress: ReportProgress = quietly) -> Spl
     except CollsimError as error:
         trace, trouble = step(replace(choice, memory=ENDLESS)), error.sentence
     report_progress("run", 0.7)
-    waits = waited_for(trace) if trace.exposed else ("", "")
+    waits = describe_waits(trace) if trace.exposed else ("", "")
     room = float(parse_bytes(choice.memory, "memory")) if choice.memory else None
     return SplitShown(trace.row(), waits, build_split_document(trace, room), _torch(trace), trouble)
 
 
 def opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, Any]:
     """The step that is open, as a row of the table beside it; its time and memory are those of its run."""
-    way = spoken(choice.split)
+    way = parse_strategy(choice.split)
     split = way if isinstance(way, Split) else Split((way,))
     sizes = dict(step.document["ways"])
     return {
         **{name: sizes[name] for name in ("tp", "cp", "pp", "dp")},
         "ep": step.document["expert"],
-        "interleave": split.pipe.interleave,
+        "interleave": split.pipeline.interleave,
         "micro_batch": choice.micro,
-        "data": "" if split.data is None else split.data.says,
+        "data": "" if split.data_strategy is None else split.data_strategy.label,
         "recompute": choice.recompute,
         "time": step.document["time"],
         "memory": step.document["memory"]["total"],
@@ -134,15 +139,15 @@ def opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, Any]:
 
 def _torch(trace: StepTrace) -> tuple[str, str, str] | CollsimError:
     try:
-        return trace.script(), trace.launch(), trace.launch("tcp://")
+        return trace.script(), trace.launch_lines(), trace.launch_lines("tcp://")
     except CollsimError as error:
         return error
 
 
 def expected(choice: SplitChoice) -> float:
     """Seconds that `shown` should take: as many tasks as there are passes."""
-    way = spoken(choice.split)
-    pipe = way.pipe if isinstance(way, Split) else cs.train.Pipeline()
+    way = parse_strategy(choice.split)
+    pipe = way.pipeline if isinstance(way, Split) else cs.train.Pipeline()
     return 0.5 + 6e-4 * choice.batch / max(1, choice.nodes) * pipe.interleave * pipe.size / 4
 
 

@@ -169,10 +169,10 @@ def script(choice: SplitChoice) -> str:
     return (
         "import collsim as cs\n\n"
         f"m = cs.machine({choice.machine!r}, nodes={choice.nodes})\n"
-        f"way = cs.train.spoken({choice.split!r})\n"
+        f"way = cs.train.parse_strategy({choice.split!r})\n"
         f"t = cs.training_step({choice.model!r}, m, parallel=way, batch={choice.batch}, micro_batch={choice.micro},\n"
         f"                     dtype='bfloat16', recompute={choice.recompute!r}{memory})\n"
-        "print(t)\nprint(t.crossings())\n"
+        "print(t)\nprint(t.count_crossing_bytes())\n"
         f"print(cs.best_parallel({choice.model!r}, m, batch={choice.batch}{memory}, top={searched.TOP}))\n"
     )
 
@@ -189,7 +189,7 @@ def command(choice: SplitChoice) -> str:
 
 def megatron(choice: SplitChoice) -> str:
     """The command line of Megatron-LM that splits so. Raises CollsimError for what it has not."""
-    from collsim.train.parallel.megatron import command as line
+    from collsim.train.parallel.megatron_command import build_megatron_command as line
 
     gpus = cs.machine(choice.machine).ranks
     return line(choice.split, cs.model(choice.model), choice.batch, choice.micro, choice.recompute, choice.nodes, gpus)

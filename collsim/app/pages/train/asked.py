@@ -8,11 +8,11 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.train.compute.costs import with_interference
-from collsim.train.compute.speeds import DTYPES, gpus
-from collsim.train.models import models
+from collsim.train.compute.compute_costs import resolve_interference
+from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
+from collsim.train.model_families import models
 from collsim.train.parallel.strategy import OPTIMIZERS
-from collsim.train.run import NETWORKS
+from collsim.train.step_request import NETWORKS
 
 from ...scenario.address import Complaint, PageAddress, Word
 from ...scenario.choice import (
@@ -124,7 +124,7 @@ def _interference(text: str) -> str:
         share: Any = float(text)
     except ValueError:
         share = text
-    with_interference(None, share)
+    resolve_interference(None, share)
     return text
 
 
@@ -148,7 +148,7 @@ _WORDS = (
     Word("samples", count("samples", MOST_SAMPLES)),
     _name("dtype", lambda: DTYPES),
     _name("optimizer", lambda: OPTIMIZERS),
-    _name("gpu", gpus),
+    _name("gpu", list_gpus),
     *(WORDS[name] for name in ("own", "machine", "network", *MACHINE_WORDS, "ranks", "shape", "bandwidth", "alpha")),
     _name("parallel", lambda: WAYS, "way"),
     Word("bucket", read_bucket, instead="25MiB"),

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.train.compute.speeds import DTYPES, gpus
-from collsim.train.models import models
+from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
+from collsim.train.model_families import models
 from collsim.train.parallel.strategy import OPTIMIZERS
-from collsim.train.run import NETWORKS
+from collsim.train.step_request import NETWORKS
 
 from ...scenario.choice import dropped, filed
 from ...shell.address import remember, remembered
@@ -118,7 +118,7 @@ def _network(choice: TrainingChoice) -> TrainingChoice:
         choice.interference,
         help=t("train.interference.help"),
     )
-    speeds = {"": t("train.gpu.own"), **_same(gpus())}
+    speeds = {"": t("train.gpu.own"), **_same(list_gpus())}
     gpu = choose("train_gpu", t("train.gpu"), speeds, choice.gpu)
     return replace(choice, timing=timing, interference=slower, gpu=gpu)
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.train import StepTrace, losses, scaling
-from collsim.train.scaling import KINDS
+from collsim.train import StepTrace, measure_scaling, time_faults
+from collsim.train.scaling_study import SCALING_KINDS
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_place, quietly
@@ -58,20 +58,20 @@ def grown(choice: TrainingChoice, report_progress: ReportProgress = quietly) -> 
     report_progress("run", 0.1)
     kinds: dict[str, pd.DataFrame] = {}
     trouble: CollsimError | None = None
-    for number, kind in enumerate(KINDS if has_nodes(choice) else ()):
+    for number, kind in enumerate(SCALING_KINDS if has_nodes(choice) else ()):
         try:
             kinds[kind] = _scaled(choice, now, kind)
         except CollsimError as error:
             trouble = error
         report_progress("run", 0.3 + 0.2 * number)
-    return GrownStep(now.topology.name, kinds, trouble, now.time, now.step.ranks, losses(now))
+    return GrownStep(now.topology.name, kinds, trouble, now.time, now.step.ranks, time_faults(now))
 
 
 def _scaled(choice: TrainingChoice, now: StepTrace, kind: str) -> pd.DataFrame:
     """On 1 to 16 nodes; the batch of the first row has what the page asks of a GPU."""
     asked = now.request
     one = build_place(replace(choice, nodes=1))
-    return scaling(
+    return measure_scaling(
         now.step.model,
         lambda nodes: build_place(replace(choice, nodes=nodes)),
         parallel=asked.parallel,

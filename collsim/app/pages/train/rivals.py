@@ -12,7 +12,7 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.train import StepTrace
-from collsim.train.explain import sentences
+from collsim.train.step_explanation import write_sentences
 from collsim.viz.training.document import build_step_document, describe_patterns
 
 from ...jobs.worker import ReportProgress
@@ -86,7 +86,7 @@ def _raced(name: str, trace: StepTrace) -> RacedStep:
         trace.bubble,
         max(trace.sent_bytes.values(), default=0),
         trace.memory.max(),
-        sentences(trace)["network"],
+        write_sentences(trace)["network"],
         build_step_document(trace),
         describe_patterns(trace),
     )

@@ -12,8 +12,8 @@ from collsim.errors import CollsimError
 from collsim.registry import find
 from collsim.schedule import Schedule
 from collsim.train import DDP, StepTrace
-from collsim.train.explain import reason, sentences
 from collsim.train.parallel import buckets
+from collsim.train.step_explanation import explain_change, write_sentences
 from collsim.viz.timeline.document import build_encoded_timeline
 from collsim.viz.training.document import build_step_document
 
@@ -150,7 +150,7 @@ def shown(choice: TrainingChoice, report_progress: ReportProgress = quietly) -> 
     return StepShown(
         place=now.topology.name,
         figures=now.row(),
-        said=sentences(now),
+        said=write_sentences(now),
         document=document,
         ghost=[[box["t0"], box["t1"]] for box in build_step_document(plain)["boxes"] if box["stream"] == "network"]
         if now is not plain
@@ -165,7 +165,7 @@ def shown(choice: TrainingChoice, report_progress: ReportProgress = quietly) -> 
 def _torch(now: StepTrace) -> tuple[str, str, str] | CollsimError:
     """The step in PyTorch, or why there is no script."""
     try:
-        return now.script(), now.launch(), now.launch("tcp://")
+        return now.script(), now.launch_lines(), now.launch_lines("tcp://")
     except CollsimError as error:
         return error
 
@@ -173,7 +173,7 @@ def _torch(now: StepTrace) -> tuple[str, str, str] | CollsimError:
 def _bucket_bytes(choice: TrainingChoice) -> int:
     if choice.way == "data_parallel":
         return 0
-    return int(cs.units.parse_bytes(choice.bucket, "bucket")) if choice.bucket else buckets.CAP
+    return int(cs.units.parse_bytes(choice.bucket, "bucket")) if choice.bucket else buckets.BUCKET_BYTES
 
 
 @lru_cache(maxsize=16)
@@ -187,7 +187,7 @@ def _changed(plain: StepTrace, name: str) -> ChangedStep:
         new = plain.what_if(**CHANGES[name])
     except CollsimError as error:
         return ChangedStep(name, False, plain.time, plain.time, ("", ""), error)
-    return ChangedStep(name, False, plain.time, new.time * plain.step.samples / new.step.samples, reason(new))
+    return ChangedStep(name, False, plain.time, new.time * plain.step.samples / new.step.samples, explain_change(new))
 
 
 def _curve(now: StepTrace, choice: TrainingChoice, report_progress: ReportProgress) -> tuple[tuple[int, float], ...]:
@@ -209,8 +209,8 @@ def _layout(now: StepTrace, cap: int) -> tuple[int, ...]:
     """Tensors in each bucket of so many bytes."""
     p = now.request.parallel
     if isinstance(p, DDP):
-        return tuple(map(len, replace(p, bucket=cap).layout(now.step.model, now.request.step)))
-    return tuple(map(len, buckets.rebuilt(now.step.model, cap, cap)))
+        return tuple(map(len, replace(p, bucket=cap).assign_tensors(now.step.model, now.request.step)))
+    return tuple(map(len, buckets.rebuild_buckets(now.step.model, cap, cap)))
 
 
 # ---- one collective of it ------------------------------------------------------------------------------------------

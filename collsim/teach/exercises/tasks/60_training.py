@@ -10,7 +10,7 @@ from typing import Any
 
 from ....errors import CollsimError
 from ....topology import Topology, machine, switch
-from ....train import Parallel, StepTrace, data_parallel, ddp, training_step
+from ....train import ParallelStrategy, StepTrace, data_parallel, ddp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
 from ...language import Text
 from .setting import SettingTask, at_edge
@@ -31,7 +31,7 @@ def _server() -> Topology:
     return machine("dgx-1v")
 
 
-def _step(model: str, topology: Topology, parallel: Parallel, samples: int) -> StepTrace:
+def _step(model: str, topology: Topology, parallel: ParallelStrategy, samples: int) -> StepTrace:
     gpu = "A100" if topology is _network() else None
     return training_step(model, topology, parallel=parallel, micro_batch=samples, compute=gpu)
 

@@ -22,7 +22,7 @@ _MICROBATCHES = 32
 
 @cache
 def _timing(schedule: str, microbatches: int) -> PipelineTiming:
-    return pipeline(_STAGES, schedule).timing(microbatches, forward=1, backward=2)
+    return pipeline(_STAGES, schedule).time_passes(microbatches, forward=1, backward=2)
 
 
 def _percent(share: float) -> str:
@@ -49,8 +49,8 @@ def _microbatches(value: Any) -> tuple[bool, Text, PipelineTiming]:
 def _order(value: Any) -> tuple[bool, Text, PipelineTiming]:
     name = require_word("schedule of a pipeline", value, SCHEDULES)
     timing = _timing(name, _MICROBATCHES)
-    share, held = _percent(timing.bubble), f"{timing.held.max():g}"
-    fits, small = timing.held.max() <= _STAGES, timing.bubble < _SMALLER
+    share, held = _percent(timing.bubble), f"{timing.peak_activations.max():g}"
+    fits, small = timing.peak_activations.max() <= _STAGES, timing.bubble < _SMALLER
     why = (
         f"The bubble is {share} of the step{'' if small else ', which is too much'}; a GPU holds up to {held} "
         f"microbatches{'' if fits else ', which is too many'}.",
@@ -104,10 +104,10 @@ TASKS = (
                 "把反向切成两半的调度，可以用没有人等的那一半填补等待。",
             ),
             (
-                "for name, (pipe, t) in cs.train.every_schedule(8, 32, forward=1, backward=2).items(): print(name, "
-                "t.bubble, t.held.max())",
-                "for name, (pipe, t) in cs.train.every_schedule(8, 32, forward=1, backward=2).items(): print(name, "
-                "t.bubble, t.held.max())",
+                "for name, (pipe, t) in cs.train.time_schedules(8, 32, forward=1, backward=2).items(): print(name, "
+                "t.bubble, t.peak_activations.max())",
+                "for name, (pipe, t) in cs.train.time_schedules(8, 32, forward=1, backward=2).items(): print(name, "
+                "t.bubble, t.peak_activations.max())",
             ),
         ),
         judge=_order,

@@ -1,0 +1,223 @@
+"""Seconds of the compute tasks of a step: modelled, or what was measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CollsimError, describe_unknown
+from ...topology import Topology
+from ...units import parse_time
+from ..workload.model import Model
+from ..workload.step_graph import StepTask, TrainingStep
+from .gpu_speeds import GpuSpeed, get_gpu_speed, list_gpus
+from .torch_profile import TorchProfile, read_profile
+
+Floats = npt.NDArray[np.float64]
+PASSES = ("forward", "backward", "optimizer")
+#: What counts as each of them: a backward pass may come in halves.
+_KINDS = {"forward": ("forward",), "backward": ("backward", "dgrad", "wgrad"), "optimizer": ("optimizer",)}
+
+
+@dataclass(frozen=True, eq=False)
+class ComputeCosts:
+    """Seconds of each task of a step with nothing beside it (0 for collectives); the GPU they are for, where that is
+    known; where they come from, in words; s in them of each collective that a pass waits for, 0 where there is none
+    or where they were measured; and whether a microbatch was measured as a whole, whatever is computed in it."""
+
+    seconds: Floats
+    speed: GpuSpeed | None
+    label: str
+    wait_time: float = 0.0
+    has_measured_passes: bool = False
+
+
+def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Any = None) -> ComputeCosts:
+    """What computing takes.
+
+    Args:
+        compute: None: the catalogue's figures for the machine's GPU; a GPU's name (`"A100"`), or a Speed; a time (a
+            number in s, `"97ms"`): measured seconds of forward, backward and optimizer of one microbatch on one GPU,
+            shared over layers as the model has it; the same by pass: {"forward": "40ms", "backward": "80ms"}, also
+            "optimizer"; a list with an entry per layer, or {layer: entry}, in which an entry is (forward, backward) or
+            the forward alone, with half of its backward; the path of a PyTorch profiler's trace, or a Profile. Layers
+            that a mapping leaves out are modelled, and so is the optimizer.
+
+    Raises CollsimError for unknown layers and GPUs, and where nothing says how fast the GPU is.
+    """
+    fast = find_gpu_speed(topology, step.dtype, compute)
+    compute = _as_measured(compute, step.model)
+    modelled = _modelled(step, fast)
+    if compute is None or isinstance(compute, GpuSpeed):
+        if fast is None:
+            why = "{name} does not say which GPU it has; give compute='A100', or measured seconds: '97ms'"
+            raise CollsimError(why, name=topology.name)
+        boxes = {
+            id(task.layer_work): task.layer_work for task in step.tasks
+        }.values()  # equal ones share one tuple of work
+        waited = any(work.wait_count for box in boxes for work in box)
+        return ComputeCosts(modelled, fast, f"{fast.gpu}, {fast.dtype}", fast.wait_time * waited)
+    if isinstance(compute, float):
+        return ComputeCosts(
+            _scaled(step, modelled, fast, PASSES, compute),
+            fast,
+            f"{compute:.6g} s, as measured",
+            has_measured_passes=True,
+        )
+    if isinstance(compute, dict) and not set(compute) - set(PASSES):
+        seconds = modelled
+        for kind, (spent, _) in compute.items():
+            seconds = _scaled(step, seconds, fast, (kind,), spent)
+        return ComputeCosts(seconds, fast, "seconds of passes, as measured", has_measured_passes=True)
+    given = (
+        dict(zip([layer.name for layer in step.model.layers], compute, strict=True))
+        if isinstance(compute, list)
+        else compute
+    )
+    return ComputeCosts(_by_layer(step, modelled, fast, given), fast, "seconds of layers, as measured")
+
+
+def find_gpu_speed(topology: Topology, dtype: str, compute: Any = None) -> GpuSpeed | None:
+    """The GPU that computes, for a type; None where nothing says which."""
+    if isinstance(compute, GpuSpeed):
+        return compute
+    if isinstance(compute, str) and compute in list_gpus():
+        return get_gpu_speed(compute, dtype)
+    asked = topology.facts.get("asked")
+    name = getattr(asked[0], "gpu", "") if asked else ""
+    return get_gpu_speed(name, dtype) if name in list_gpus() else None
+
+
+def _as_measured(compute: Any, model: Model) -> Any:
+    """None, a Speed, a float, a list or a mapping of pairs."""
+    if compute is None or isinstance(compute, GpuSpeed) or (isinstance(compute, str) and compute in list_gpus()):
+        return None
+    if isinstance(compute, os.PathLike) or (isinstance(compute, str) and compute.endswith((".json", ".json.gz"))):
+        compute = read_profile(compute, [layer.name for layer in model.layers])
+    if isinstance(compute, TorchProfile):
+        if len(compute.layer_seconds) == len(model.layers):
+            return {k: (v, 2 * v) for k, v in compute.layer_seconds.items()}
+        return compute.seconds
+    if isinstance(compute, Mapping):
+        return {str(k): _pair(str(k), v) for k, v in compute.items()}
+    if isinstance(compute, Sequence) and not isinstance(compute, str):
+        if len(compute) != len(model.layers):
+            why = "compute has {entries} entries for the {layers} layers of {name}; give one each"
+            raise CollsimError(why, entries=len(compute), layers=len(model.layers), name=model.name)
+        return [_pair(layer.name, value) for layer, value in zip(model.layers, compute, strict=True)]
+    if isinstance(compute, str) and compute[:1].isalpha():
+        raise CollsimError(
+            "compute: {unknown}, or give a time such as '97ms'", unknown=describe_unknown("GPU", compute, list_gpus())
+        )
+    return parse_time(compute, "compute")
+
+
+def _pair(name: str, value: Any) -> tuple[float, float]:
+    """Forward and backward in s."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if len(value) != 2:
+            why = "compute[{name!r}]={value!r} must be (forward, backward), or the forward alone"
+            raise CollsimError(why, name=name, value=value)
+        return parse_time(value[0], f"compute[{name!r}]"), parse_time(value[1], f"compute[{name!r}]")
+    forward = parse_time(value, f"compute[{name!r}]")
+    return forward, 2 * forward
+
+
+def _modelled(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
+    """Seconds by the catalogue; 0 where there is none."""
+    if fast is None:
+        return np.zeros(len(step.tasks))
+    layers, known = step.model.layers, dict[int, float]()
+
+    def seconds(task: StepTask) -> float:
+        if task.layer_work:  # equal boxes share one tuple of work, which lives as long as the step
+            if id(task.layer_work) not in known:
+                known[id(task.layer_work)] = sum(
+                    fast.estimate_layer_seconds(w, layers[w.layer]) for w in task.layer_work
+                )
+            return known[id(task.layer_work)]
+        of = (layers[task.layer].kind, layers[task.layer].width) if task.layer >= 0 else (task.kind, 0)
+        return fast.estimate_seconds(task.flops, task.memory_bytes, task.ops, *of, task.kind != "forward")
+
+    return np.array([seconds(task) for task in step.tasks])
+
+
+def _scaled(step: TrainingStep, modelled: Floats, fast: GpuSpeed | None, kinds: Sequence[str], total: float) -> Floats:
+    """All tasks of some kinds by one factor, so that those of one microbatch on one GPU take `total`; others stay."""
+    counted = [own for kind in kinds for own in _KINDS[kind]]
+    turned = np.array([t.kind in counted for t in step.tasks])
+    lane = step.tasks[next(i for i, t in enumerate(step.tasks) if t.kind == "forward")].lanes
+    here = [
+        t.microbatch == 0 and (step.is_pipelined or t.lanes == lane) for t in step.tasks
+    ]  # of a pipeline all its stages
+    own = [i for i, mine in enumerate(here) if turned[i] and mine]
+    shape = modelled if fast is not None else np.array([t.flops for t in step.tasks])
+    whole = float(shape[own].sum())
+    if not whole:  # a model without figures: every task takes as long
+        shape, whole = turned.astype(float), float(max(1, len(own)))
+    return np.where(turned, shape * (total / whole), modelled)
+
+
+def _by_layer(
+    step: TrainingStep, modelled: Floats, fast: GpuSpeed | None, given: Mapping[str, tuple[float, float]]
+) -> Floats:
+    names = [layer.name for layer in step.model.layers]
+    for name in given:
+        if name not in (*names, "optimizer"):
+            raise CollsimError("compute: {unknown}", unknown=describe_unknown("layer", name, (*names, "optimizer")))
+    missing = [name for name in names if name not in given]
+    if missing and fast is None:
+        why = "compute leaves out layer {missing!r} ({count} in all), and the GPU is not known; give all"
+        raise CollsimError(why, missing=missing[0], count=len(missing))
+    seconds = modelled.copy()
+    for i, task in enumerate(step.tasks):
+        if task.layer_work:
+            seconds[i] = _of_box(step, task, fast, given, names)
+            continue
+        found = given.get("optimizer" if task.kind == "optimizer" else task.name if task.layer >= 0 else "")
+        if found is not None:
+            seconds[i] = found[task.kind == "backward"]
+    return seconds
+
+
+def _of_box(
+    step: TrainingStep,
+    task: StepTask,
+    fast: GpuSpeed | None,
+    given: Mapping[str, tuple[float, float]],
+    names: list[str],
+) -> float:
+    """Of a box of several layers: of each what it takes on one GPU by itself, by its part of the layer's FLOPs (all of
+    it where it has none); half of a backward pass is half of its time, a forward pass within one is that."""
+    total, halves = 0.0, {"forward": 0.0, "backward": 2.0, "dgrad": 1.0, "wgrad": 1.0}[task.kind]
+    seen: dict[int, int] = {}
+    for w in task.layer_work:
+        seen[w.layer] = seen.get(w.layer, 0) + 1
+    first: set[int] = set()
+    for w in task.layer_work:
+        layer = step.model.layers[w.layer]
+        again = task.kind == "forward" or (seen[w.layer] > 1 and w.layer not in first)  # computed again comes first
+        first.add(w.layer)
+        if names[w.layer] not in given:
+            assert fast is not None
+            total += fast.estimate_layer_seconds(w, layer)
+            continue
+        forward, backward = given[names[w.layer]]
+        whole = layer.flops * step.micro_batch * (1.0 if again else halves)
+        total += (w.flops / whole if whole else 1.0) * (forward if again else backward * halves / 2)
+    return total
+
+
+def resolve_interference(fast: GpuSpeed | None, interference: Any) -> float:
+    """The share of its speed that a GPU loses while it communicates: as given, else the GPU's own, else 0."""
+    if interference is None:
+        return fast.interference if fast is not None else 0.0
+    if isinstance(interference, bool) or not isinstance(interference, int | float) or not 0 <= interference <= 1:
+        why = "interference={interference!r} must be from 0 (overlap is free) to 1 (overlap gains nothing)"
+        raise CollsimError(why, interference=interference)
+    return float(interference)

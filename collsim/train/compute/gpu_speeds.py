@@ -1,0 +1,241 @@
+"""Speeds of GPUs: their data sheets, and five constants that say how much of it a training step gets.
+
+A task takes flops / (peak · share) + bytes / (memory rate · memory share): arithmetic and memory traffic of one kernel
+do overlap, those of the many kernels of a step mostly not (Calculon, calculon-ai/calculon, processor.py, adds them for
+A100 too). It cannot be faster than the host launches its operations, one after another. Copies of gradients into
+buckets are launched by torch's C++ code, tensor after tensor, with a constant of their own. Peaks are dense, without
+structured sparsity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ...errors import CollsimError, describe_unknown
+
+if TYPE_CHECKING:
+    from ..workload.model import Layer
+    from ..workload.step_graph import LayerWork
+
+DTYPES = ("float32", "float16", "bfloat16")
+#: Calculon's systems/a100_80g.json books 15 % of the multiprocessors for communication over NVLink; NCCL's kernels are
+#: the same elsewhere.
+INTERFERENCE = 0.15
+#: Chosen on published steps of GPT on A100 (vTrain, MICRO 2024, every eighth row of data/ground_truth_single.csv, and
+#: ground_truth_multi.csv; Korthikanti et al. 2022, table 5; Narayanan et al. 2021, table 1; Megatron, fp16):
+#: docs/training.md says how near they come. What the host needs for an operation is what a block takes in vTrain's rows
+#: that has next to nothing to compute (hidden 1,024, one sample, no TP): 2.998 ms for 78 of them.
+_SHARE, _MEMORY_SHARE, _HOST, _OP = 0.82, 0.73, 3.84e-5, 4e-6
+#: s that a pass loses at each collective that it waits for, beside what that takes: hosts of its GPUs are not in step,
+#: and streams wait for each other. Chosen on vTrain's rows on one node: from 117 us on the best split is found in nine
+#: of ten of their groups, with any of the constants above that were tried; the times alone come nearest with 80 us.
+_WAIT = 1.2e-4
+#: FlashAttention-2, causal, heads of 128, forward and backward: share of a GPU's peak, each counting half of the scores
+#: and a backward pass 2.5 forward ones (it computes the scores again). Dao 2023 (arXiv 2307.08691): at most 73 % and
+#: 63 % on A100, not causal; Shah et al. 2024 (arXiv 2407.08608, figures 5 and 6) on H100: 335 causal of 370 not causal.
+_FLASH = (0.66, 0.57)
+#: On H100, whose own matrix instructions it does not use: 335 and 0.905 · 322 Tflop/s at 16,384 tokens (figures 5, 6).
+_FLASH_H100 = (0.35, 0.31)
+#: Sequences with which it reaches half of that, forward and backward (the same figures: 191 Tflop/s at 512 tokens, 298
+#: at 2,048; 214 and 291).
+_FLASH_HALF = (330, 300)
+#: FlashAttention as Triton had it in July 2023, against these shares and with its own sequences: 84 Tflop/s at 1,024
+#: tokens and 122 at 16,384, backward 49 and 81, on A100, causal, heads of 64 (triton-lang/triton #1917, "before").
+_TRITON, _TRITON_HALF = (0.61, 0.47), (500, 740)
+#: cuDNN on H100 (the same figures): causal forward 484 Tflop/s at 2,048 tokens and 539 at 16,384, backward 0.906 · 465
+#: and 516; half of that at so many tokens.
+_CUDNN, _CUDNN_HALF = (0.55, 0.485), (290, 340)
+#: GPUs whose own matrix instructions it uses, and FlashAttention-2 does not.
+_HOPPER = "H100", "H200", "H800"
+#: Elements of 16 bits in the 16 bytes that a row of a matrix should be a multiple of (NVIDIA, Matrix Multiplication
+#: Background User's Guide, section 2.2).
+_ALIGNED = 8
+#: Times as long that products take whose rows are not, in eager PyTorch: such words triple the time of a head (Netflix
+#: Technology Blog 2026-02-13, Scaling LLM Post-Training at Netflix). torch.compile pads some of them: 2.2 times remain
+#: of GPT-2's on A100 (112,046 tokens/s with 50,257 words, 127,345 with 50,304: rasbt/LLMs-from-scratch,
+#: ch05/10_llm-training-speed, steps 8 and 9).
+_UNALIGNED = 3.0
+#: Fitted to what DDP adds on one GPU to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md).
+_KERNEL = 8e-6
+
+
+@dataclass(frozen=True)
+class GpuSpeed:
+    """A GPU, for one type.
+
+    Attributes:
+        gpu, dtype: what it is. peak: FLOP/s of matrix products. convolution: of convolutions, where torch lets them use
+            another unit.
+        memory_rate: B/s of its memory. capacity: bytes of it.
+        share, memory_share: of peak and rate that kernels reach. host: s in which the host launches one operation.
+        kernel: s that each kernel of a copy takes by itself. op: s that every other operation takes beside that.
+        wait: s that a pass loses at each collective that it waits for, beside what that takes.
+        attention: FLOP/s of attention's products, where another unit does them than the rest (which may be in 8 bits).
+        flash: shares of that which FlashAttention reaches, forward and backward. flash_half: tokens of a sequence with
+            which it reaches half of them.
+        unaligned: times as long that products in 16 bits take whose columns are no multiple of 8.
+        casts: bytes of memory more for a byte that a product in 8 bits moves: its operands are read in 16 bits, and
+            written in 8.
+        winograd: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
+        interference: share of its speed that a GPU loses while it also communicates.
+        source: of the data sheet's figures; the constants are explained in docs/training.md.
+    """
+
+    gpu: str
+    dtype: str
+    peak: float
+    memory_rate: float
+    capacity: float
+    peak_share: float = _SHARE
+    memory_share: float = _MEMORY_SHARE
+    launch_time: float = _HOST
+    copy_kernel_time: float = _KERNEL
+    interference: float = INTERFERENCE
+    convolution_peak: float | None = None
+    winograd_factor: float = 1.0
+    source: str = ""
+    op_time: float = 0.0
+    wait_time: float = _WAIT
+    attention_peak: float | None = None
+    flash_shares: tuple[float, float] = _FLASH
+    flash_half_tokens: tuple[float, float] = _FLASH_HALF
+    unaligned_factor: float = _UNALIGNED
+    cast_traffic: float = 0.0
+
+    def estimate_seconds(
+        self,
+        flops: float,
+        memory_bytes: float,
+        ops: float,
+        kind: str = "gemm",
+        width: int = 0,
+        is_backward: bool = False,
+    ) -> float:
+        """Seconds of one task; `back`: of a backward pass. A grouped convolution whose groups are narrower than a
+        warp's 32 lanes leaves the rest of them idle (a rule of thumb: nothing measured stands behind it)."""
+        if kind in ("gemm", "moe"):
+            memory_bytes *= 1 + self.cast_traffic
+        gpu = flops / self.get_flop_rate(kind, width, is_backward) + memory_bytes / (
+            self.memory_rate * self.memory_share
+        )
+        return (
+            gpu + ops * self.copy_kernel_time
+            if kind == "copy"
+            else max(gpu + ops * self.op_time, ops * self.launch_time)
+        )
+
+    def estimate_layer_seconds(self, work: LayerWork, layer: Layer) -> float:
+        """Seconds of what a box does of a layer, with what is lost at the collectives that it waits for."""
+        spent = self.estimate_seconds(work.flops, work.memory_bytes, work.ops, layer.kind, work.width, work.is_backward)
+        return spent + work.wait_count * self.wait_time
+
+    def get_flop_rate(self, kind: str = "gemm", width: int = 0, is_backward: bool = False) -> float:
+        """FLOP/s of a layer's kind, counted as the layer counts them: all of the scores, a backward pass twice."""
+        if kind == "flash":
+            full = (self.attention_peak or self.peak) * self.flash_shares[is_backward] * (0.8 if is_backward else 1.0)
+            return 2 * full / (1 + self.flash_half_tokens[is_backward] / width)
+        if kind == "convolution":
+            filled = min(1.0, width / 32) if width else 1.0
+            return (self.convolution_peak or self.peak) * self.winograd_factor * self.peak_share * filled
+        slower = self.unaligned_factor if kind == "gemm" and width % _ALIGNED and self.dtype != "float32" else 1.0
+        return ((self.attention_peak or self.peak) if kind == "attention" else self.peak) * self.peak_share / slower
+
+    def with_power_limit(self, watts: float, usual: float) -> GpuSpeed:
+        """The same GPU held to less power than its usual one. Power goes with the clock and the square of the voltage,
+        which goes with the clock (dynamic power of CMOS): so the clock goes with the third root of power. Memory's
+        does not."""
+        slower = min(1.0, watts / usual) ** (1 / 3)
+        return replace(
+            self,
+            peak_share=self.peak_share * slower,
+            flash_shares=(self.flash_shares[0] * slower, self.flash_shares[1] * slower),
+        )
+
+    def with_triton(self) -> GpuSpeed:
+        """The same GPU, where Triton's kernel of 2023 does flash attention."""
+        forward, back = (own * part for own, part in zip(self.flash_shares, _TRITON, strict=True))
+        return replace(self, flash_shares=(forward, back), flash_half_tokens=_TRITON_HALF)
+
+    def with_cudnn(self) -> GpuSpeed:
+        """The same GPU, where cuDNN does flash attention; on other GPUs than Hopper no figures tell it apart."""
+        return replace(self, flash_shares=_CUDNN, flash_half_tokens=_CUDNN_HALF) if self.gpu in _HOPPER else self
+
+
+@dataclass(frozen=True)
+class _Gpu:
+    """Tflop/s of float32, of float32 convolutions on matrix units (TF32; 0: none) and of 16 bits; TB/s and GB of
+    memory; own constants."""
+
+    fp32: float
+    tf32: float
+    half: float
+    memory: float
+    capacity: float
+    source: str
+    constants: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: Of V100: fitted to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md, 1 to 16 GPUs,
+#: float32).
+_V100 = {"peak_share": 0.9, "memory_share": 0.8, "interference": 1.0, "launch_time": 4e-5, "op_time": 0.0}
+#: Of H100: chosen on every third published step of MPT on it (mosaicml/llm-foundry, scripts/train/benchmarking,
+#: bfloat16); under load its clock is below the one that the data sheet's peak is given for.
+_H100 = {"peak_share": 0.6, "flash_shares": _FLASH_H100}
+_V100_WINOGRAD = 1.25
+_GPUS = {
+    "P100": _Gpu(10.6, 0, 21.2, 0.732, 16, "NVIDIA Tesla P100 data sheet (SXM2)", {"unaligned_factor": 1.0}),
+    "V100": _Gpu(15.7, 0, 125, 0.9, 32, "NVIDIA V100 data sheet (SXM2, 32 GB)", _V100),
+    "A100": _Gpu(19.5, 156, 312, 2.039, 80, "NVIDIA A100 data sheet (SXM, 80 GB)"),
+    "A100 PCIe": _Gpu(19.5, 156, 312, 1.935, 80, "NVIDIA A100 data sheet (PCIe, 80 GB)"),
+    "A40": _Gpu(37.4, 74.8, 149.7, 0.696, 48, "NVIDIA A40 data sheet"),
+    "RTX 3090": _Gpu(35.6, 35.6, 71, 0.936, 24, "NVIDIA GA102 white paper, table 3 (fp16 with fp32 accumulate)"),
+    "RTX A6000": _Gpu(38.7, 77.4, 154.8, 0.768, 48, "NVIDIA RTX A6000 data sheet; GA102 white paper"),
+    "RTX 4090": _Gpu(82.6, 82.6, 165.2, 1.008, 24, "NVIDIA Ada white paper, table 2 (fp16 with fp32 accumulate)"),
+    "H100": _Gpu(67, 495, 989, 3.35, 80, "NVIDIA H100 data sheet (SXM); torchtitan tools/utils.py for bf16", _H100),
+    "H200": _Gpu(67, 495, 989, 4.8, 141, "NVIDIA H200 data sheet (SXM); torchtitan tools/utils.py for bf16", _H100),
+    "H800": _Gpu(67, 495, 989, 3.35, 80, "as H100 SXM: NVLink is what is less", _H100),
+    "B200": _Gpu(75, 1100, 2250, 8.0, 180, "NVIDIA HGX B200 data sheet, per GPU; torchtitan tools/utils.py for bf16"),
+    "MI300X": _Gpu(163.4, 653.7, 1300, 5.3, 192, "AMD Instinct MI300X data sheet; torchtitan tools/utils.py for bf16"),
+}
+
+
+@cache
+def list_gpus() -> MappingProxyType[str, str]:
+    """GPUs of the catalogue, each with the source of its figures."""
+    return MappingProxyType({name: gpu.source for name, gpu in _GPUS.items()})
+
+
+def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
+    """The speed of a GPU. Raises CollsimError for unknown GPUs (with the nearest) and types."""
+    if dtype not in DTYPES:
+        raise CollsimError(describe_unknown("dtype of a training step", dtype, DTYPES))
+    if gpu not in _GPUS:
+        raise CollsimError(describe_unknown("GPU", gpu, _GPUS))
+    g = _GPUS[gpu]
+    small = dtype != "float32"
+    peak = (g.half if small else g.fp32) * 1e12
+    matrix = g.tf32 * 1e12 if g.tf32 and not small else None
+    own = {
+        "peak_share": _SHARE,
+        "memory_share": _MEMORY_SHARE,
+        "copy_kernel_time": _KERNEL,
+        "op_time": _OP,
+        "interference": INTERFERENCE,
+        **g.constants,
+    }
+    gain = _V100_WINOGRAD if gpu == "V100" and not small else 1.0
+    return GpuSpeed(
+        gpu,
+        dtype,
+        peak,
+        g.memory * 1e12,
+        g.capacity * 1e9,
+        convolution_peak=matrix,
+        winograd_factor=gain,
+        source=g.source,
+        **own,
+    )

@@ -1,0 +1,116 @@
+"""What a PyTorch profiler's trace says of a step's computing.
+
+`torch.profiler.profile(...).export_chrome_trace("trace.json")` writes Chrome trace events; times are in microseconds
+(pytorch/kineto, libkineto/src/output_json.cpp). Used are: `ProfilerStep#n` (one span a step), events of category
+`kernel`, and spans of category `gpu_user_annotation` named as a layer (torch.profiler.record_function around its
+forward).
+"""
+
+from __future__ import annotations
+
+import statistics
+from bisect import bisect_right
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import Sentence, format_value
+from ...files import MOST_ELEMENTS, read_json, refuse
+
+_MOST_SECONDS = 1e6
+#: Begin and end in s; whether it is one of NCCL's.
+_Kernel = tuple[float, float, bool]
+
+
+@dataclass(frozen=True)
+class TorchProfile:
+    """Read from a profiler's trace.
+
+    Attributes:
+        seconds: median over steps in which any kernel other than NCCL's ran. steps: how many were seen.
+        communication: median seconds a step of NCCL's kernels.
+        layers: median forward seconds of layers that were annotated by their names.
+    """
+
+    seconds: float
+    steps: int
+    communication: float
+    layer_seconds: dict[str, float] = field(default_factory=dict)
+
+
+def read_profile(path: Any, names: Collection[str] = ()) -> TorchProfile:
+    """Read a trace of PyTorch's profiler (.json or .json.gz).
+
+    Args:
+        names: of layers to look for.
+
+    Raises FormatError that names the event for anything that is no such trace, or has no kernels in its steps.
+    """
+    data = read_json(path)
+    events = data.get("traceEvents") if isinstance(data, dict) else data
+    if not isinstance(events, list):
+        refuse(path, "", "has no list traceEvents; torch.profiler's export_chrome_trace writes one")
+    if len(events) > MOST_ELEMENTS:
+        refuse(path, "", "has {events:,} events; {most:,} is the most", events=len(events), most=MOST_ELEMENTS)
+    found = [_span(path, i, e) for i, e in enumerate(events) if isinstance(e, dict) and e.get("ph") == "X"]
+    steps = sorted(
+        (a, b) for name, kind, a, b in found if name.startswith("ProfilerStep#") and kind == "user_annotation"
+    )
+    kernels = [(a, b, name.lower().startswith("nccl")) for name, kind, a, b in found if kind == "kernel"]
+    if not kernels:
+        refuse(path, "", "has no event of category kernel; was the profiler told to record activities of CUDA?")
+    steps = steps or [(min(a for a, _, _ in kernels), max(b for _, b, _ in kernels))]
+    inside = _by_step(steps, kernels)
+    work = [_covered([(a, b) for a, b, nccl in own if not nccl]) for own in inside]
+    talk = [_covered([(a, b) for a, b, nccl in own if nccl]) for own in inside]
+    if not (seconds := statistics.median(work)):
+        why = "of its {steps} steps most have no kernel but NCCL's; record the activities of CUDA in steps that compute"
+        refuse(path, "", why, steps=len(steps))
+    layers: dict[str, list[float]] = {}
+    for name, kind, a, b in found:
+        if kind == "gpu_user_annotation" and name in names:
+            layers.setdefault(name, []).append(b - a)
+    medians = {name: statistics.median(v) for name, v in layers.items()}
+    return TorchProfile(seconds, len(steps), statistics.median(talk), medians)
+
+
+def _by_step(steps: list[tuple[float, float]], kernels: list[_Kernel]) -> list[list[_Kernel]]:
+    """The kernels of each step: those that begin in it, and in none that began later."""
+    begins, inside = [begin for begin, _ in steps], [list[_Kernel]() for _ in steps]
+    for kernel in kernels:
+        number = bisect_right(begins, kernel[0]) - 1
+        if number >= 0 and kernel[0] < steps[number][1]:
+            inside[number].append(kernel)
+    return inside
+
+
+def _span(path: Any, number: int, event: dict[str, Any]) -> tuple[str, str, float, float]:
+    """Name, category, begin and end in s."""
+    ts, dur = event.get("ts"), event.get("dur", 0)
+    for value in (ts, dur):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
+            refuse(
+                path,
+                Sentence("event {number}", number=number),
+                "ts={ts}, dur={dur}: wants numbers of microseconds",
+                ts=format_value(ts),
+                dur=format_value(dur),
+            )
+    if not 0 <= dur * 1e-6 < _MOST_SECONDS:  # type: ignore[operator]
+        refuse(
+            path,
+            Sentence("event {number}", number=number),
+            "dur={dur!r} microseconds is no time that a kernel takes",
+            dur=dur,
+        )
+    begin = float(ts) * 1e-6  # type: ignore[arg-type]
+    return str(event.get("name", "")), str(event.get("cat", "")), begin, begin + float(dur) * 1e-6
+
+
+def _covered(spans: list[tuple[float, float]]) -> float:
+    """Seconds in which at least one of the spans runs."""
+    total, until = 0.0, float("-inf")
+    for a, b in sorted(spans):
+        total += max(0.0, b - max(a, until))
+        until = max(until, b)
+    return total

@@ -1,0 +1,149 @@
+"""Several steps of training at the same time on one network: what they cost each other, and over which link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CollsimError, require_word
+from ..topology import Topology
+from ..units import format_time
+from .step_request import get_collective_model
+from .step_trace import StepTrace
+from .timing import RunningStep, time_shared
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConcurrentSteps:
+    """Steps that ran at the same time; a sequence of their StepTraces, in the order given.
+
+    Attributes:
+        topology: what all of them ran on. traces: as they ran together. alone: as each runs with nothing beside it.
+    """
+
+    topology: Topology
+    traces: tuple[StepTrace, ...]
+    alone: tuple[StepTrace, ...]
+
+    def __len__(self) -> int:
+        return len(self.traces)
+
+    def __getitem__(self, i: int) -> StepTrace:
+        return self.traces[i]
+
+    def __iter__(self) -> Iterator[StepTrace]:
+        return iter(self.traces)
+
+    @property
+    def time(self) -> float:
+        """Seconds until the last step has ended."""
+        return max(trace.time for trace in self.traces)
+
+    @property
+    def slowdown(self) -> npt.NDArray[np.float64]:
+        """(steps,) how many times longer each takes than alone."""
+        return np.array([a.time / b.time for a, b in zip(self.traces, self.alone, strict=True)])
+
+    @cached_property
+    def shared_link(self) -> int | None:
+        """The busiest of the links that more than one step uses; None where they share none."""
+        links = self.topology.links
+        carried = np.array([_carried(trace)[: len(links)] for trace in self.traces])
+        seconds = np.where((carried > 0).sum(axis=0) > 1, carried.sum(axis=0) / links.bandwidth, 0.0)
+        return int(np.argmax(seconds)) if seconds.any() else None
+
+    def explain(self, lang: str = "en") -> str:
+        """How much longer each step takes, over which link they meet, and what twice as fast links of its kind would
+        change; en or zh."""
+        word = ("en", "zh").index(require_word("lang", lang, ("en", "zh")))
+        said = [
+            f"{t.step.model.name} {format_time(a.time)} → {format_time(t.time)} (× {s:.3g})"
+            for t, a, s in zip(self.traces, self.alone, self.slowdown, strict=True)
+        ]
+        listed = ("; ", "；")[word].join(said)
+        if self.shared_link is None:
+            return (f"{listed}. They share no link.", f"{listed}。它们不共用任何链路。")[word]
+        links = self.topology.links
+        cable, name = links.cables[links.cable[self.shared_link]], self.topology.link_name(self.shared_link)
+        wider = self._with(self.topology.scaled(kind=cable.kind, by=2))
+        now = ", ".join(f"× {s:.3g}" for s in wider.slowdown)
+        return (
+            f"{listed}. They meet on {name} ({cable.label}), the busiest link that they share; {cable.kind} twice "
+            f"as fast would make that {now}.",
+            f"{listed}。它们在 {name}（{cable.label}）上相遇，这是共用链路中最忙的；{cable.kind} 快一倍时为 {now}。",
+        )[word]
+
+    def _with(self, topology: Topology) -> ConcurrentSteps:
+        """The same steps with other links."""
+        return time_concurrent_steps([trace.what_if(machine=topology) for trace in self.alone])
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per step: the figures of its StepTrace, with alone (s) and slowdown."""
+        import pandas as pd
+
+        frame = pd.DataFrame([trace.row() for trace in self.traces])
+        frame["alone"], frame["slowdown"] = [trace.time for trace in self.alone], self.slowdown
+        return frame
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{t.step.model.name} × {s:.3g}" for t, s in zip(self.traces, self.slowdown, strict=True))
+        return f"<StepsTogether on {self.topology.name}: {parts}>"
+
+
+def _carried(trace: StepTrace) -> npt.NDArray[np.int64]:
+    return np.zeros(0, np.int64) if trace.link_bytes is None else trace.link_bytes
+
+
+def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
+    """Run steps at the same time, all from 0 s: their collectives share links.
+
+    Args:
+        traces: of `training_step`, all on one topology, each on GPUs of its own (`ranks=`).
+
+    Raises CollsimError for fewer than two, other topologies, and GPUs that two of them use.
+    """
+    traces = tuple(traces) if isinstance(traces, Iterable) else (traces,)
+    if len(traces) < 2 or not all(isinstance(trace, StepTrace) for trace in traces):
+        why = "steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one"
+        raise CollsimError(why, traces=traces)
+    first = traces[0].topology
+    taken: set[int] = set()
+    for trace in traces:
+        if not _same(trace.topology, first):
+            why = "steps run on one network: {name} is another than {first_name}"
+            raise CollsimError(why, name=trace.topology.name, first_name=first.name)
+        own = {rank for lane in trace.step.lanes for rank in lane}
+        if both := sorted(taken & own):
+            why = "GPU {gpu} is used by two of the steps; give each GPUs of its own: ranks=[...]"
+            raise CollsimError(why, gpu=both[0])
+        taken |= own
+    alone = tuple(t if t.request.network == "shared" else t.what_if(network="shared") for t in traces)
+    parts = [RunningStep(t.step, _seconds(t), t.interference) for t in alone]
+    ran = time_shared(parts, get_collective_model(traces[0].request), None)
+    made: list[Any] = [
+        replace(t, begin=r.begin, end=r.end, link_bytes=r.link_bytes, previous=None)
+        for t, r in zip(alone, ran, strict=True)
+    ]
+    return ConcurrentSteps(first, tuple(made), tuple(replace(t, previous=None) for t in alone))
+
+
+def _same(one: Topology, other: Topology) -> bool:
+    return one is other or (
+        one.name == other.name
+        and len(one.links) == len(other.links)
+        and np.array_equal(one.links.bandwidth, other.links.bandwidth)
+        and np.array_equal(one.endpoint_device, other.endpoint_device)
+    )
+
+
+def _seconds(trace: StepTrace) -> npt.NDArray[np.float64]:
+    """Seconds of each task by itself."""
+    return trace.costs.seconds + get_collective_model(trace.request).time_collectives(trace.step)

@@ -1,0 +1,149 @@
+"""Bytes that ranks send in a step, by the schedules of its collectives; by way of splitting and by kind of link."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .step_request import get_collective_model
+from .timing.link_footprints import count_pair_bytes, count_sent_bytes
+from .workload.collective_model import CollectiveModel
+from .workload.step_graph import StepTask, TrainingStep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..topology import Topology
+    from .step_request import StepRequest
+    from .step_trace import StepTrace
+
+
+Longs = npt.NDArray[np.int64]
+
+
+def count_rank_bytes(step: TrainingStep, topology: Topology, request: StepRequest) -> dict[int, int]:
+    """Bytes that each rank of the topology sends; a parameter server on a host of its own is no rank."""
+    network, out = (
+        CollectiveModel(topology, request.collectives, request.algorithm),
+        {rank: 0 for lane in step.lanes for rank in lane},
+    )
+    often: dict[Any, tuple[StepTask, int]] = {}
+    for i in step.collectives:
+        task = step.tasks[i]
+        key = (
+            id(task.groups) if task.groups else step.get_ranks(task),
+            task.kind,
+            task.nbytes,
+            task.algorithm,
+            task.options,
+        )
+        often[key] = task, task.repeats + (often[key][1] if key in often else 0)
+    for task, times in often.values():
+        for group in step.get_groups(task):
+            for rank, nbytes in zip(
+                group, count_sent_bytes(network.build_schedule(group, task), task.nbytes), strict=False
+            ):
+                out[rank] += times * nbytes
+    return out
+
+
+# ---- which links they cross ----------------------------------------------------------------------------------------
+
+
+def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
+    """Bytes that a GPU of each lane sends in a step: a row for each lane, way and kind of link, with the mean over the
+    lane's GPUs (`nbytes`), the nominal bytes per second of such a link (`bandwidth`), and the seconds that the way's
+    collectives take alone (`time`).
+
+    The kind is that of the narrowest link between sender and receiver.
+    """
+    import pandas as pd
+
+    step, reader = trace.step, _Reading(trace)
+    lane_of = {rank: lane for lane, ranks in enumerate(step.lanes) for rank in ranks}
+    found: dict[tuple[int, str, str], float] = {}
+    seconds: dict[tuple[int, str], float] = {}
+    took = trace.end - trace.begin
+    often: dict[Any, tuple[StepTask, int]] = {}
+    for i in step.collectives:
+        task = step.tasks[i]
+        key = id(task.groups) if task.groups else step.get_ranks(task), task.stream, task.kind, task.nbytes
+        often[key] = task, task.repeats + (often[key][1] if key in often else 0)
+        for lane in task.lanes:
+            seconds[lane, task.strategy] = seconds.get((lane, task.strategy), 0.0) + float(took[i])
+    for task, times in often.values():
+        for group in step.get_groups(task):
+            for place, kind, nbytes in reader.of(group, task):
+                key_ = lane_of.get(group[place], -1), task.strategy, kind
+                found[key_] = found.get(key_, 0.0) + times * nbytes
+    rows = [
+        {
+            "lane": lane,
+            "way": way,
+            "link": kind,
+            "nbytes": nbytes / len(step.lanes[lane]),
+            "bandwidth": reader.bandwidth[kind],
+            "time": seconds[lane, way],
+        }
+        for (lane, way, kind), nbytes in sorted(found.items())
+        if lane >= 0
+    ]
+    return pd.DataFrame(rows, columns=["lane", "way", "link", "nbytes", "bandwidth", "time"])
+
+
+class _Reading:
+    """Bytes that the places of a group send over each kind of link; groups that lie alike on their nodes are read
+    once."""
+
+    def __init__(self, trace: StepTrace):
+        self.topology: Topology = trace.topology
+        self.network = get_collective_model(trace.request)
+        self.per = self.topology.ranks // int(self.topology.facts.get("nodes", 1))
+        self.known: dict[Any, list[tuple[int, str, float]]] = {}
+        self.bandwidth: dict[str, float] = {}
+
+    def of(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
+        """(place in the group, kind of link, bytes)."""
+        first = group[0] // self.per * self.per
+        key = tuple(rank - first for rank in group), task.kind, task.nbytes, task.algorithm, task.options
+        if key not in self.known:
+            self.known[key] = self._read(group, task)
+        return self.known[key]
+
+    def _read(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
+        src, dst, nbytes = count_pair_bytes(self.network.build_schedule(group, task), task.nbytes)
+        ranks, many = np.array(group), len(group)
+        here = (src < many) & (dst < many)
+        listed = list(zip(src[here].tolist(), self._kinds(ranks[src[here]], ranks[dst[here]]), nbytes[here].tolist(),
+                          strict=True))  # fmt: skip
+        away = (src < many) & (dst >= many)  # to a switch that adds up, or to a server
+        listed += [
+            (int(place), self._leaving(group[place], task), float(size))
+            for place, size in zip(src[away], nbytes[away], strict=True)
+        ]
+        out: dict[tuple[int, str], float] = {}
+        for place, kind, size in listed:
+            out[place, kind] = out.get((place, kind), 0.0) + size
+        return [(place, kind, size) for (place, kind), size in out.items()]
+
+    def _leaving(self, rank: int, task: StepTask) -> str:
+        """The widest link of a GPU, over which it reaches the switch of its node; a server is a kind of its own."""
+        links = self.topology.links
+        own = np.flatnonzero(links.src == self.topology.endpoint_device[rank])
+        kind = "server" if task.algorithm else links.kind(int(own[np.argmax(links.bandwidth[own])]))
+        self.bandwidth.setdefault(kind, float(links.bandwidth[own].max()))
+        return kind
+
+    def _kinds(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[str]:
+        """The kind of the narrowest link of each way."""
+        routes, links = self.topology.routes(src, dst), self.topology.links
+        kinds = []
+        for pair in range(len(src)):
+            way = routes[pair]
+            narrow = int(way[np.argmin(links.bandwidth[way])])
+            kind = links.kind(narrow)
+            self.bandwidth[kind] = max(self.bandwidth.get(kind, 0.0), float(links.bandwidth[narrow]))
+            kinds.append(kind)
+        return kinds

@@ -1,0 +1,454 @@
+"""A table of measured training steps, and what `training_step` says of each: how a row becomes a call.
+
+Columns that are read: model, hidden, layers, heads, seq, batch, micro_batch, precision, gpus, gpu_type, nodes,
+nic_per_node_GBps, tp, pp, mode, value, unit. `docs/training.md` says what each of them becomes. No constant belongs
+to a source of measurements.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache, reduce
+from operator import mul
+from pathlib import Path
+from typing import Any
+
+from ..errors import CollsimError, Sentence, require_path
+from ..files import create_file, guard_cell, locate_csv_line, open_csv, read_csv_columns, refuse, unguard_cell
+from ..topology import Topology, machine
+from .compute.gpu_speeds import GpuSpeed, get_gpu_speed
+from .model_families import model as model_named
+from .parallel import ParallelStrategy, context, ddp, expert, fsdp, pipeline, tensor
+from .step_request import parse_request, training_step
+from .workload.model import Model
+from .workload.transformer import transformer
+
+REQUIRED_COLUMNS = ("model", "batch", "gpus", "gpu_type", "mode", "value", "unit")
+_ANSWERS = ("predicted_s", "measured_s", "unread")
+#: What a GPU's name begins with: a machine, the GPU whose figures count, its own peak in 16 bits, memory and memory
+#: rate where they differ (NVIDIA GB200 and GB300 NVL72 data sheets, per GPU, dense; H100 96GB: HBM2e of 2.4 TB/s,
+#: pytorch/torchtitan docs/performance.md).
+_GPUS: tuple[tuple[str, str, str, dict[str, float]], ...] = (
+    ("a100_40", "dgx-a100", "A100", {"capacity": 40e9, "memory_rate": 1.555e12}),
+    ("a100", "dgx-a100", "A100", {}),
+    ("h100 96gb", "dgx-h100", "H100", {"capacity": 96e9, "memory_rate": 2.4e12}),
+    ("h100", "dgx-h100", "H100", {}),
+    ("h200", "hgx-h200", "H200", {}),
+    ("gb200", "gb200-nvl72", "B200", {"peak": 2.5e15, "capacity": 186e9}),
+    ("gb300", "gb200-nvl72", "B200", {"peak": 2.5e15, "capacity": 279e9}),
+    ("b200", "hgx-b200", "B200", {}),
+    ("b300", "hgx-b200", "B200", {"capacity": 270e9}),
+    ("v100", "dgx-1v", "V100", {}),
+)
+#: Times the peak in 16 bits: 8 bits, and 4 bits where a GPU has them (data sheets, dense).
+_TIMES = {"fp8": 2.0, "mxfp8": 2.0, "float8": 2.0, "nvfp4": 4.0}
+#: Blackwell Ultra: 15 Pflop/s in 4 bits, dense (NVIDIA developer blog, "Inside NVIDIA Blackwell Ultra", 2025), and 2.5
+#: in 16 bits (GB300 NVL72 data sheet).
+_ULTRA, _ULTRA_NARROW = ("gb300", "b300"), 15.0 / 2.5
+#: Of the time that 8 bits with one scale a tensor save, a scale a row saves this share: Llama 3 8B on eight H100 made
+#: 5,760 tokens/s in bfloat16, 6,418 with a scale a row, 7,186 with one a tensor (pytorch/torchtitan, commit 7a04053).
+_ROWWISE = (1 / 5760 - 1 / 6418) / (1 / 5760 - 1 / 7186)
+#: Share of such a peak that products reach, against the share in 16 bits: on H100 1,280 of 1,979 Tflop/s, and 720 of
+#: 989.5 (SemiAnalysis, "MI300X vs H100 vs H200 Benchmark Part 1: Training", December 2024).
+_NARROW = (1280 / 1979) / (720 / 989.5)
+#: Operands are about half of what a product moves. They are read in 16 bits and written in 8, then read in 8: 4 bytes
+#: in place of 2, so that half as much again is moved.
+_CASTS = 0.5
+#: W that a GPU usually has (NVIDIA data sheets), where rows say that it had less.
+_WATTS = {"H100": 700.0, "H200": 700.0, "A100": 400.0}
+#: Models by their published name, where a row does not say how wide they are.
+_NAMES = {
+    r"llama ?-?2-?7b": "llama2-7b",
+    r"llama ?-?2-?13b": "llama2-13b",
+    r"llama ?-?2-?70b": "llama2-70b",
+    r"llama ?_?3(\.1)?[ _]8b": "llama3-8b",
+    r"llama ?_?3(\.1)?[ _]70b": "llama3-70b",
+    r"llama ?_?3(\.1)?[ _]405b": "llama3-405b",
+    r"qwen3[ _-]30b": "qwen3-30b-a3b",
+    r"qwen3[ _-]235b": "qwen3-235b-a22b",
+    r"gpt[ _-]oss[ _-]20b": "gpt-oss-20b",
+    r"gpt[ _-]oss[ _-]120b": "gpt-oss-120b",
+    r"deepseek[ _-]?v3\b": "deepseek-v3",
+    r"kimi[ _-]?k2": "kimi-k2",
+}
+#: Models with layers that no step has, and which.
+_OTHERS = {
+    r"nemotron[ _-]?(3|h)": Sentence("state space layers (Mamba)"),
+    r"qwen3[ _-]next": Sentence("linear attention"),
+    r"deepseek[ _-]?v4": Sentence("sparse attention"),
+}
+
+
+@dataclass(frozen=True)
+class MeasuredStep:
+    """A row as a call.
+
+    Attributes:
+        call: what `training_step` is given. seconds: of a step, as measured. accumulated: how many times a microbatch
+            is.
+    """
+
+    call: Mapping[str, Any]
+    seconds: float
+
+    def predict(self) -> float:
+        """Seconds, as `training_step` says; of equal calls it is asked once."""
+        return _seconds_of(tuple(self.call.items()))
+
+
+@lru_cache(maxsize=256)
+def _seconds_of(call: tuple[tuple[str, Any], ...]) -> float:
+    return training_step(**dict(call)).time
+
+
+def predict_measured_steps(path: Any, out: Any) -> Path:
+    """Write a table of measured steps again with columns predicted_s, measured_s and unread (why a row is no call; its
+    times are empty). Raises FormatError for a file that is no such table."""
+    header, rows = _table(path)
+    place = require_path(out, "out")
+    with create_file(place) as file:
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow([guard_cell(name) for name in (*header, *_ANSWERS)])
+        for cells in rows:
+            writer.writerow([_cell(value) for value in (*cells, *_answers(dict(zip(header, cells, strict=True))))])
+        file.write(text.getvalue().encode())
+    return place
+
+
+def _cell(value: Any) -> Any:
+    """As `guard_cell`; a number of the table is a text here, and stays as it is."""
+    try:
+        float(value)
+    except ValueError:
+        return guard_cell(value)
+    return value
+
+
+def _table(path: Any) -> tuple[list[str], list[list[str]]]:
+    """Columns and rows, whatever their names are, without answers that are there already."""
+    reader = open_csv(path)
+    rows: list[list[str]] = []
+    try:
+        columns = [unguard_cell(name) for name in read_csv_columns(path, reader)]
+        kept = [i for i, name in enumerate(columns) if name not in _ANSWERS]
+        for cells in filter(None, reader.reader):  # blank lines are no rows
+            if len(cells) > len(columns):
+                why = "{cells} values; the header has {columns}"
+                refuse(path, locate_csv_line(reader), why, cells=len(cells), columns=len(columns))
+            cells += [""] * (len(columns) - len(cells))
+            rows.append([unguard_cell(cells[i]) for i in kept])
+    except csv.Error as error:
+        refuse(path, locate_csv_line(reader), "is no CSV ({error})", error=error)
+    if missing := next((name for name in REQUIRED_COLUMNS if name not in columns), None):
+        refuse(
+            path,
+            "line 1",
+            "has no column {missing!r}; wants {needed}",
+            missing=missing,
+            needed=", ".join(REQUIRED_COLUMNS),
+        )
+    return [columns[i] for i in kept], rows
+
+
+def _answers(row: dict[str, str]) -> tuple[Any, Any, str]:
+    """Seconds as predicted and as measured, and why there are none."""
+    try:
+        found = parse_row(row)
+        return found.predict(), found.seconds, ""
+    except CollsimError as error:
+        return "", "", str(error)
+
+
+# ---- a row as a call ------------------------------------------------------------------------------------------------
+
+
+def parse_row(row: Mapping[str, str]) -> MeasuredStep:
+    """What `training_step` is given for a row. Raises CollsimError for rows that it cannot say anything of."""
+    gpus = _count(row, "gpus")
+    _require_unit(row["unit"])
+    prefix, name, gpu, own = _gpu(row["gpu_type"])
+    known = _model(row)
+    box, ranks = _machine(name, gpus, _whole(row, "nodes") or 0, _nic(row))
+    fast, dtype = _speed(gpu, own, row.get("precision", ""), prefix in _ULTRA)
+    fast = _as_run(fast, row)
+    parallel, recompute = _parallel(row, gpus, box)
+    batch = _count(row, "batch")
+    call = {
+        "model": known,
+        "machine": box,
+        "ranks": ranks,
+        "parallel": parallel,
+        "batch": batch,
+        "micro_batch": _whole(row, "micro_batch"),
+        "dtype": dtype,
+        "compute": fast,
+        "recompute": recompute,
+        "memory": 2**60,  # it ran
+    }
+    return MeasuredStep(call, _seconds(row, known, batch, gpus, call))
+
+
+def _number(row: Mapping[str, str], name: str) -> float | None:
+    """A number of a row; None where it is not published."""
+    text = (row.get(name) or "").strip()
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        raise CollsimError("{name}={text!r} is no number", name=name, text=text) from None
+    return value if value is None or math.isfinite(value) else None
+
+
+def _whole(row: Mapping[str, str], name: str) -> int | None:
+    """A whole number of at least 1; None where it is not published."""
+    return _count(row, name) if (row.get(name) or "").strip() else None
+
+
+def _count(row: Mapping[str, str], name: str) -> int:
+    value = _number(row, name)
+    if value is None or value < 1 or value != int(value):
+        why = "{name}={value!r}: a step needs a whole number of at least 1"
+        raise CollsimError(why, name=name, value=row.get(name))
+    return int(value)
+
+
+def _nic(row: Mapping[str, str]) -> float | None:
+    """GB/s of a node's NICs; None where that is not published."""
+    value = _number(row, "nic_per_node_GBps")
+    if value is not None and value <= 0:
+        raise CollsimError("{name}={value!r} must be more than 0", name="nic_per_node_GBps", value=value)
+    return value
+
+
+def _gpu(text: str) -> tuple[str, str, str, dict[str, float]]:
+    low = text.lower()
+    for entry in _GPUS:
+        if low.startswith(entry[0]):
+            return entry
+    raise CollsimError("gpu_type={text!r} is no GPU that the catalogue has a machine of", text=text)
+
+
+def _model(row: Mapping[str, str]) -> Model:
+    """By its published name, else a GPT of the width that the row says."""
+    name, seq = row["model"].lower(), _whole(row, "seq")
+    for pattern, other in _OTHERS.items():
+        if re.search(pattern, name):
+            why = "model={model!r} has {layers}, which a step does not know"
+            raise CollsimError(why, model=row["model"], layers=other)
+    for pattern, known in _NAMES.items():
+        if re.search(pattern, name):
+            second = known == "deepseek-v3" and "w/o mtp" not in name
+            return _known(known, seq, second)
+    if "resnet" in name and "," not in name:
+        return model_named(name.replace("-", ""))
+    h, layers, heads = (_whole(row, column) for column in ("hidden", "layers", "heads"))
+    if h is None or layers is None or heads is None or seq is None:
+        why = "model={model!r} is not in the catalogue, and its row does not say how wide it is"
+        raise CollsimError(why, model=row["model"])
+    known = next((word for word in ("mpt", "llama") if word in name), "")
+    known = "vtrain" if _on_one_node(row["mode"], _whole(row, "nodes") or 1) else known
+    return _wide(known, h, layers, heads, seq)
+
+
+@cache
+def _known(name: str, seq: int | None, second: bool) -> Model:
+    return model_named(name, **({"seq": seq} if seq else {}), **({"second": True} if second else {}))
+
+
+@cache
+def _wide(known: str, h: int, layers: int, heads: int, seq: int) -> Model:
+    """GPT as Megatron-LM has it; as vTrain has it (src/config.py: 50,257 words; src/model/gpt_modeling.py); MPT
+    (llm-foundry scripts/train/yamls/pretrain: 50,368 words, no vectors beside
+    matrices, no table of positions, flash attention); Llama 2 34B (Touvron et al. 2023: 8 heads of keys)."""
+    if known == "vtrain":
+        return transformer(h, layers, heads, seq=seq, vocab=50257, padded=False)
+    if known == "mpt":
+        return transformer(h, layers, heads, seq=seq, vocab=50368, bias=False, positions=False, flash=True)
+    if known == "llama":
+        more = {"vocab": 32000, "ffn": 22016, "kv_heads": 8, "gated": True, "bias": False, "tied": False}
+        return transformer(h, layers, heads, seq=seq, positions=False, flash=True, **more)  # type: ignore[arg-type]
+    return transformer(h, layers, heads, seq=seq, vocab=51200)
+
+
+@cache
+def _machine(name: str, gpus: int, nodes: int, nic: float | None) -> tuple[Topology, tuple[int, ...]]:
+    """The machine, with as fast a network as the row says, and the GPUs that take part: the first of each node."""
+    per = machine(name).ranks
+    many = max(nodes if name != "gb200-nvl72" else 0, -(-gpus // per))
+    box = machine(name, nodes=many)
+    if many > 1 and nic is not None:
+        kinds = {cable.kind for cable in box.links.cables}
+        own = sum(get_nic_rates(name))
+        kind = "infiniband" if "infiniband" in kinds else "ethernet"
+        box = box.scaled(kind=kind, by=nic * 1e9 / own)
+    if gpus % many:
+        raise CollsimError("{gpus} GPUs are not spread evenly over {many} nodes", gpus=gpus, many=many)
+    each = gpus // many
+    return box, tuple(node * per + i for node in range(many) for i in range(each))
+
+
+@cache
+def get_nic_rates(name: str) -> tuple[float, ...]:
+    """B/s of the NICs of a node, one direction."""
+    from ..nccl import read_facts
+
+    facts = read_facts(machine(name, nodes=2))
+    return (facts.nic_rate,) * int(facts.nics)
+
+
+@cache
+def _priced(gpu: str, own: tuple[tuple[str, float], ...], times: float, dtype: str, rowwise: bool = False) -> GpuSpeed:
+    found = replace(get_gpu_speed(gpu, dtype), **dict(own))  # type: ignore[arg-type]
+    faster = times * _NARROW
+    if rowwise:
+        faster = 1 / (1 - _ROWWISE * (1 - 1 / faster))
+    narrow = {"peak": found.peak * faster, "cast_traffic": _CASTS} if times > 1 else {}
+    return replace(found, attention_peak=found.peak, **narrow)  # type: ignore[arg-type]
+
+
+def _speed(gpu: str, own: dict[str, float], precision: str, ultra: bool) -> tuple[GpuSpeed, str]:
+    """The GPU's speed, and the type that all but matrix products are in."""
+    low = precision.lower()
+    if low.startswith("fp32"):
+        return _priced(gpu, (), 1.0, "float32"), "float32"
+    times = next((times for word, times in _TIMES.items() if low.removeprefix("amp_").startswith(word)), 1.0)
+    times = _ULTRA_NARROW if ultra and times == _TIMES["nvfp4"] else times
+    dtype = "float16" if low.startswith("fp16") else "bfloat16"
+    return _priced(gpu, tuple(own.items()), times, dtype, "rowwise" in low), dtype
+
+
+def _as_run(fast: GpuSpeed, row: Mapping[str, str]) -> GpuSpeed:
+    """The GPU with the power that the row says ("(500 W)"), and with the attention of its model and framework: MPT's
+    biases need Triton's kernel (llm-foundry scripts/train/benchmarking/submit_benchmarks.py, attn_impl); Megatron's
+    comes from Transformer Engine, which takes cuDNN's on Hopper (NVIDIA/NeMo docs, memory_optimizations.rst)."""
+    watts = _found(r"\((\d+) W\)", row["gpu_type"])
+    if watts and fast.gpu in _WATTS:
+        fast = fast.with_power_limit(watts, _WATTS[fast.gpu])
+    if row["model"].lower().startswith("mpt"):
+        return fast.with_triton()
+    return fast.with_cudnn() if _MEGATRON in row["mode"] else fast
+
+
+def _found(pattern: str, text: str) -> int | None:
+    match = re.search(pattern, text)
+    return int(match.group(1)) if match else None
+
+
+def _parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[ParallelStrategy, str]:
+    """How the step is split, and what is computed again, by the words of the row's mode."""
+    mode = row["mode"]
+    if mode.startswith("LoRA"):
+        why = "mode={mode!r}: LoRA leaves most weights as they are, and a step computes gradients of all"
+        raise CollsimError(why, mode=mode)
+    t, p = _whole(row, "tp") or 1, _whole(row, "pp") or 1
+    c = _found(r"CP[ =](\d+)", mode) or 1
+    e = max(
+        1, (_found(r"EP=(\d+)", mode) or 1) // t
+    )  # Megatron's counts GPUs that share a layer, which share no expert
+    dp = gpus // (t * p * c)
+    parts: list[ParallelStrategy] = []
+    if t > 1:
+        parts.append(tensor(t, sequence=_cuts_sequence(mode)))
+    if c > 1:
+        parts.append(context(c))
+    if e > 1:
+        parts.append(expert(e))
+    if p > 1:
+        v = _found(r"interleave (\d+)", mode) or _found(r"VP=(\d+)", mode) or (2 if "Interleaved" in mode else 1)
+        parts.append(pipeline(p, interleave=v, scatter=t > 1 and not _cuts_sequence(mode)))
+    if dp * c > 1 or not parts:
+        data = _data(row, p, box)
+        if data == _MEGATRON_FP16 and not parts:
+            parts.append(tensor(1))  # a product's gradients are in their buckets: nothing is copied or cast
+        parts.append(data)
+    whole = reduce(mul, parts)
+    return whole, _recomputed(mode, box)
+
+
+#: FSDP by name, or PyTorch's word for it with tensor parallelism (torch DeviceMesh's tutorial: "2D").
+_FSDP = r"FSDP(?!=)|FSDP=[1-9]|\b2D\b"
+
+
+#: What Megatron-Bridge's rows have in their mode, and no other framework's: stages of a GPU.
+_MEGATRON = "VP="
+
+
+def _cuts_sequence(mode: str) -> bool:
+    """Where it is said; in Megatron-Bridge, and in PyTorch's tensor parallelism with FSDP (torchtitan docs: norms and
+    dropout along the sequence) always."""
+    said = "sequence parallelism" in mode and "no sequence" not in mode
+    return said or _MEGATRON in mode or bool(re.search(_FSDP, mode))
+
+
+#: How Megatron-LM, in float16, keeps replicas together unless told otherwise: gradients in 16 bits, all at the end
+#: (megatron/training/arguments.py: accumulate_allreduce_grads_in_fp32 is for bfloat16, overlap_grad_reduce is off).
+_MEGATRON_FP16 = ddp(view=True, overlap=False, hook="fp16")
+
+
+def _data(row: Mapping[str, str], p: int, box: Topology) -> ParallelStrategy:
+    mode = row["mode"]
+    if "HSDP" in mode:
+        return fsdp(replicate=int(box.facts.get("nodes", 1)))
+    if "SHARD_GRAD_OP" in mode:
+        return fsdp(False)
+    if re.search(_FSDP, mode):
+        return fsdp(p == 1)
+    if row.get("precision", "").lower().startswith("fp16") and re.search(r"Megatron|1F1B|recompute", mode):
+        return _MEGATRON_FP16
+    if any(word in mode for word in ("Megatron", _MEGATRON)):
+        return ddp(view=True)  # gradients are in one buffer (megatron/core/distributed/distributed_data_parallel.py)
+    if "bucket_cap_mb=1" in mode and "bucket_cap_mb=1 " not in mode and not mode.endswith("=25"):
+        return ddp(bucket="1MiB")
+    return ddp()
+
+
+def _on_one_node(mode: str, nodes: int) -> bool:
+    """Rows of vTrain on one node, whose times fit its own model of GPT and not all that its configurations say."""
+    return nodes == 1 and "use_checkpoint true in its config" in mode
+
+
+def _recomputed(mode: str, box: Topology) -> str:
+    """Megatron-DeepSpeed's runs on one node say that they recompute, and take as long as runs that do not. PyTorch's
+    selective checkpointing (FSDP) computes half of what is in blocks again, not what Megatron-LM's does: torchtitan
+    every second product, or block; foundation-model-stack/fms-fsdp docs/configurations.md every k-th block."""
+    low = mode.lower()
+    if _on_one_node(mode, int(box.facts.get("nodes", 1))):
+        return "none"
+    if "full recompute" in low or "full ac" in low or "checkpointing=true" in low:
+        return "full"
+    if "selective" not in low and "sac" not in low:
+        return "none"
+    return "alternate" if re.search(_FSDP + "|HSDP", mode) else "selective"
+
+
+def _seconds(row: Mapping[str, str], known: Model, batch: int, gpus: int, call: Mapping[str, Any]) -> float:
+    """Seconds of a step, whatever was published of it."""
+    value, unit = _number(row, "value"), row["unit"]
+    if value is None or value <= 0:
+        raise CollsimError("value={value!r} is no figure of a step", value=row["value"])
+    if unit == "s/iteration":
+        return value
+    if unit == "tokens/s/GPU" and known.tokens:
+        return batch * known.tokens / (value * gpus)
+    if unit.startswith("TFLOP/s/GPU"):
+        request = parse_request({**_usual(), **call})
+        times = 4 if "recompute counted" in unit and request.recompute == "full" else 3
+        return times * known.flops * batch / (value * 1e12 * gpus)
+    raise CollsimError("unit={unit!r}: {name} has no tokens", unit=unit, name=known.name)
+
+
+def _require_unit(unit: str) -> None:
+    """Refuse efficiencies, bytes and gains, which are no time of a step."""
+    if unit not in ("s/iteration", "tokens/s/GPU") and not unit.startswith("TFLOP/s/GPU"):
+        raise CollsimError("unit={unit!r}: wants s/iteration, tokens/s/GPU or TFLOP/s/GPU", unit=unit)
+
+
+def _usual() -> dict[str, Any]:
+    import inspect
+
+    return {name: p.default for name, p in inspect.signature(training_step).parameters.items()}

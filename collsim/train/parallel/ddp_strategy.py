@@ -1,0 +1,294 @@
+"""DistributedDataParallel, as PyTorch does it: buckets of gradients, launched in order while the backward pass goes on.
+
+Sources: torch/csrc/distributed/c10d/reducer.cpp and torch/nn/parallel/distributed.py, torch 2.13. A bucket is launched
+when it and all before it are ready; gradients are copied into it and divided in one pass, and back again after the
+allreduce, unless they are views of it; the optimizer waits for all. Buffers are broadcast before a forward pass that
+follows a synchronised one, and the forward pass waits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ...errors import CollsimError, require_word
+from ...units import parse_bytes, parse_count
+from ..workload.model import Model
+from ..workload.step_graph import StepBuilder, TrainingStep
+from .buckets import (
+    BROADCAST_PIECE_BYTES,
+    BUCKET_BYTES,
+    FIRST_BUCKET_BYTES,
+    assign_buckets,
+    build_initial_buckets,
+    build_single_bucket,
+    rebuild_buckets,
+)
+from .strategy import (
+    ParallelStrategy,
+    Workload,
+    add_backward,
+    add_forward,
+    add_gradient_allocations,
+    add_optimizer,
+    count_resident_bytes,
+    require_same,
+)
+
+HOOK_ITEM_BYTES = {
+    "fp16": 2,
+    "bf16": 2,
+}  # bytes of an element on the wire (torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py)
+
+
+@dataclass(frozen=True)
+class DDP(ParallelStrategy):
+    """PyTorch's DistributedDataParallel; `ddp(...)` makes one, and says what the options are."""
+
+    bucket: int | None = None
+    first: int | None = None
+    hook: str | None = None
+    view: bool = False
+    find_unused: bool = False
+    static_graph: bool = False
+    accumulate: int | None = None
+    no_sync: bool = True
+    overlap: bool = True
+    broadcast_buffers: bool = True
+
+    @property
+    def caps(self) -> tuple[int, int]:
+        """Bytes that close the first bucket, and the others. A cap that was given rules the first too (since PyTorch
+        #121640)."""
+        cap = BUCKET_BYTES if self.bucket is None else self.bucket
+        return (self.first if self.first is not None else FIRST_BUCKET_BYTES if self.bucket is None else cap), cap
+
+    @property
+    def label(self) -> str:
+        """The call."""
+        usual = DDP()
+        said = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(usual, f.name)}
+        return f"ddp({', '.join(f'{k}={_said(k, v)}' for k, v in said.items())})"
+
+    def assign_tensors(self, model: Model, step: int = 2) -> list[list[int]]:
+        """Numbers of the tensors in each bucket, in the order of launch, in a step of the run (counted from 1, of those
+        that synchronise). Buckets are rebuilt after the first step, with `static_graph` after the second, with
+        `find_unused` never."""
+        parse_count(step, "step")
+        if step >= (3 if self.static_graph else 2) and (self.static_graph or not self.find_unused):
+            return rebuild_buckets(model, *self.caps)
+        return build_initial_buckets(model, *self.caps) if self.find_unused else build_single_bucket(model)
+
+    def list_bucket_bytes(self, model: Model, step: int = 2) -> list[int]:
+        """Bytes of each bucket of gradients in the order of launch; step 1 is the first of a run. With a hook half goes
+        over the wire."""
+        if not isinstance(model, Model):
+            raise CollsimError("buckets wants a Model, got {model!r}; make one with model('resnet50')", model=model)
+        return [sum(model.tensors[i][0] for i in bucket) for bucket in self.assign_tensors(model, step)]
+
+    def build_step(self, asked: Workload) -> TrainingStep:
+        """The step: for each microbatch forward and backward, allreduces beside the backward that synchronises, then
+        the optimizer."""
+        return _Writing(self, asked).step()
+
+
+_UNITS = ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)
+
+
+def _said(name: str, value: Any) -> str:
+    """A size in the largest unit of which it is a whole number."""
+    for unit, factor in _UNITS if name in ("bucket", "first") else ():
+        if value % factor == 0:
+            return repr(f"{value // factor}{unit}")
+    return repr(value)
+
+
+def ddp(
+    bucket: Any = None,
+    first: Any = None,
+    hook: str | None = None,
+    view: bool = False,
+    find_unused: bool = False,
+    *,
+    static_graph: bool = False,
+    accumulate: int | None = None,
+    no_sync: bool = True,
+    overlap: bool = True,
+    broadcast_buffers: bool = True,
+    bucket_cap_mb: float | None = None,
+    find_unused_parameters: bool = False,
+    gradient_as_bucket_view: bool = False,
+) -> DDP:
+    """DistributedDataParallel as PyTorch 2.13 does it.
+
+    Args:
+        bucket: bytes that close a bucket, `"25MiB"` unless given; torch's own word, bucket_cap_mb, counts in MiB.
+        first: bytes that close the first bucket: 1 MiB, or `bucket` where that is given.
+        hook: `"fp16"` or `"bf16"`: half the bytes on the wire.
+        view: gradients are views of the buckets (torch: gradient_as_bucket_view): no copies, and less memory.
+        find_unused: look for unused parameters (torch: find_unused_parameters): buckets are never rebuilt, a map is
+            reduced too.
+        static_graph: buckets are rebuilt one step later.
+        accumulate: microbatches of a step. no_sync: only the last of them synchronises; False: all do.
+        overlap: False waits with all allreduces until the backward pass has ended.
+        broadcast_buffers: rank 0's buffers (BatchNorm's statistics) go to all before a forward pass.
+
+    Raises CollsimError for a bucket of less than a byte, and unknown hooks.
+    """
+    require_same("the size of buckets", bucket, None if bucket_cap_mb is None else f"{bucket_cap_mb} MiB")
+    cap = _cap("bucket", bucket) if bucket_cap_mb is None else _cap("bucket_cap_mb", _mebibytes(bucket_cap_mb))
+    if hook is not None:
+        require_word("hook of ddp", hook, HOOK_ITEM_BYTES)
+    flags = {"view": view, "find_unused": find_unused, "static_graph": static_graph}
+    flags |= {"no_sync": no_sync, "overlap": overlap, "broadcast_buffers": broadcast_buffers}
+    torchs = {"find_unused_parameters": find_unused_parameters, "gradient_as_bucket_view": gradient_as_bucket_view}
+    for name, value in (flags | torchs).items():
+        if not isinstance(value, bool):
+            raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
+    flags |= {"view": view or gradient_as_bucket_view, "find_unused": find_unused or find_unused_parameters}
+    many = None if accumulate is None else parse_count(accumulate, "accumulate")
+    return DDP(cap, _cap("first", first), hook, accumulate=many, **flags)
+
+
+def _mebibytes(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not 0 < value < 2**40:
+        why = "bucket_cap_mb={value!r} must be a number of MiB above 0; torch's default is 25"
+        raise CollsimError(why, value=value)
+    return int(value * 2**20)
+
+
+def _cap(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    size = parse_bytes(value, name)
+    if size < 1:
+        raise CollsimError(
+            "{name}={value!r}: a bucket of 0 bytes holds nothing; the smallest, {name}=1, puts every tensor in its own",
+            name=name,
+            value=value,
+        )
+    return size
+
+
+class _Writing:
+    """One step of DDP under construction. All GPUs do the same, so they share lane 0."""
+
+    def __init__(self, parallel: DDP, asked: Workload):
+        self.parallel, self.asked, self.out = parallel, asked, StepBuilder()
+        self.layout = parallel.assign_tensors(asked.model, asked.step_number)
+        self.sizes = [sum(asked.model.tensors[i][0] for i in bucket) for bucket in self.layout]
+        self.launched: list[int] = []
+
+    def step(self) -> TrainingStep:
+        asked, p = self.asked, self.parallel
+        first: list[int] = []
+        for micro in range(asked.accumulate):
+            sync = micro == asked.accumulate - 1 or not p.no_sync
+            waits = self.buffers(micro) if micro == 0 or not p.no_sync else ()
+            passed = add_forward(self.out, asked, 0, micro, waits)
+            numbers = self.synchronised(micro, passed) if sync else add_backward(self.out, asked, 0, micro, passed)
+            first = first or numbers
+        last = add_optimizer(self.out, asked, 0)
+        held = count_resident_bytes(asked)
+        held["buckets"] = asked.model.nbytes
+        if not p.view:  # else gradients are views of the buckets
+            add_gradient_allocations(self.out, asked, 0, first, last)
+        if p.hook:
+            self.out.add_allocation(0, "compressed", max(map(self.wire, self.sizes), default=0), first[-1], last)
+        tasks, alive = tuple(self.out.tasks), tuple(self.out.allocations)
+        return TrainingStep(
+            asked.model, p.label, (asked.ranks,), tasks, asked.batch, asked.micro_batch, asked.dtype, (held,), alive
+        )
+
+    def wire(self, nbytes: int) -> int:
+        """Bytes of a bucket on the network."""
+        hook = self.parallel.hook
+        return nbytes if hook is None else nbytes * HOOK_ITEM_BYTES[hook] // 4
+
+    def buffers(self, micro: int) -> tuple[int, ...]:
+        """The broadcast of buffers in pieces, before the forward pass; its tasks."""
+        sizes = [4 * n for layer in self.asked.model.layers for n in layer.buffers]
+        if not self.parallel.broadcast_buffers or not sizes:
+            return ()
+        waits = (len(self.out.tasks) - 1,) if self.out.tasks else ()
+        pieces = assign_buckets(sizes, ["float32"] * len(sizes), (BROADCAST_PIECE_BYTES,))
+        return tuple(
+            self.out.add_task(
+                "buffers", "broadcast", (0,), dependencies=waits, microbatch=micro, nbytes=sum(sizes[i] for i in p)
+            )
+            for p in pieces
+        )
+
+    def synchronised(self, micro: int, passed: list[int]) -> list[int]:
+        """The backward pass with its allreduces, and all that is done until the optimizer may start."""
+        of = _layer_of(self.asked.model)
+        last = [min((of[i] for i in bucket), default=0) for bucket in self.layout]  # whose gradients come last
+        self.launched = []
+
+        def ready(layer: int, _: int) -> None:
+            while len(self.launched) < len(last) and last[len(self.launched)] >= layer:
+                self.launch(micro)
+
+        numbers = add_backward(self.out, self.asked, 0, micro, passed, ready if self.parallel.overlap else None)
+        while len(self.launched) < len(last):
+            self.launch(micro)
+        waits = tuple(self.launched)
+        if self.parallel.find_unused and not self.parallel.static_graph:
+            tensors = len(self.asked.model.tensors)
+            waits += (
+                self.out.add_task(
+                    "unused map",
+                    "allreduce",
+                    (0,),
+                    dependencies=(len(self.out.tasks) - 1,),
+                    microbatch=micro,
+                    nbytes=4 * tensors,
+                ),
+            )
+        self.finish(micro, waits)
+        return numbers
+
+    def launch(self, micro: int) -> None:
+        """The next bucket: gradients are copied into it (and divided), then its allreduce is launched."""
+        number = len(self.launched)
+        self.copied(number, micro, f"into bucket {number}", ())
+        last = next(i for i in range(len(self.out.tasks) - 1, -1, -1) if self.out.tasks[i].is_compute)
+        size = self.wire(self.sizes[number])
+        task = self.out.add_task(
+            f"bucket {number}", "allreduce", (0,), dependencies=(last,), microbatch=micro, bucket=number, nbytes=size
+        )
+        self.launched.append(task)
+
+    def finish(self, micro: int, waits: tuple[int, ...]) -> None:
+        """After the backward pass: each bucket is waited for and copied back; then what else was launched."""
+        for number, task in enumerate(self.launched):
+            self.copied(number, micro, f"out of bucket {number}", (task,))
+        self.out.add_task("wait", "copy", (0,), dependencies=waits, microbatch=micro)
+
+    def copied(self, number: int, micro: int, name: str, after: tuple[int, ...]) -> None:
+        """One way between gradients and a bucket: a kernel for each tensor, unless they are views; a hook's cast beside
+        it."""
+        p, size, into = self.parallel, self.sizes[number], not after
+        moved, ops = (0, 0) if p.view else (2 * size, len(self.layout[number]))
+        if p.hook:
+            moved, ops = moved + size + self.wire(size), ops + 1
+        elif p.view and into:
+            moved, ops = 2 * size, 1  # divided where it is
+        if ops:
+            self.out.add_task(
+                name,
+                "copy",
+                (0,),
+                dependencies=after,
+                microbatch=micro,
+                bucket=number,
+                memory_bytes=float(moved),
+                ops=ops,
+            )
+
+
+def _layer_of(model: Model) -> list[int]:
+    """The layer of each tensor."""
+    return [number for number, layer in enumerate(model.layers) for _ in layer.tensors]

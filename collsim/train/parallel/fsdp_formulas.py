@@ -1,0 +1,52 @@
+"""What a GPU sends and holds under FSDP by formula, to hold beside what a step of it does.
+
+Sources: Rajbhandari et al. 2020 (arXiv 1910.02054), section 7: two gathers and a reduction of (n − 1)/n of all bytes;
+torch 2.13, _fsdp_param_group.py: at most two blocks are gathered at a time, and the root stays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...dtypes import find_itemsize
+from ..workload.model import Model
+from .sharded_units import LayerPartition, build_units
+from .sharding import FSDP
+
+
+class FsdpFormulas(NamedTuple):
+    """Formulas of FSDP, and what they give.
+
+    Attributes:
+        sent: bytes that a GPU sends in a step. gathered: most bytes of gathered weights. whole: bytes of all weights.
+            sent_is, gathered_is: the formulas; P all parameters, r those of the root, b of a block.
+    """
+
+    sent_bytes: float
+    gathered_bytes: float
+    weight_bytes: float
+    sent_formula: str
+    gathered_formula: str
+
+
+def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, accumulate: int = 1) -> FsdpFormulas:
+    """The formulas for a model on so many GPUs, nothing else split; `accumulate` microbatches."""
+    item, shards, copies = find_itemsize(dtype), ranks // data.replicate, data.replicate
+    wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else item
+    listed = build_units(model, LayerPartition())
+    blocks = sorted((unit.parameters for unit in listed if unit.is_block), reverse=True)
+    root = sum(unit.parameters for unit in listed if not unit.is_block)
+    gathers = accumulate * (2 if data.reshard_after_forward else 1)
+    reduces = 1 if data.no_sync else accumulate
+    moved = item * (gathers * sum(blocks) + accumulate * root) + wire * reduces * (sum(blocks) + root)
+    sent = moved * (shards - 1) / shards
+    sent += 2 * wire * reduces * (copies - 1) / copies * (sum(blocks) + root) / shards
+    alive = 1 + data.prefetch if data.reshard_after_forward else len(blocks)
+    held = item * (sum(blocks[:alive]) + root)
+    often = {1: ""}
+    parts = f"{often.get(gathers, gathers)}(P − r) + {often.get(accumulate, accumulate)}r"
+    said = f"{shards - 1}/{shards} × ({parts} + {often.get(reduces, reduces)}P) × {item} B"
+    if copies > 1:
+        said += f" + 2 ({copies} − 1)/{copies} × P/{shards} × {wire} B"
+    words = ("(2b + r)" if data.prefetch else "(b + r)") if data.reshard_after_forward else "P"
+    return FsdpFormulas(sent, held, item * (sum(blocks) + root), said, f"{words} × {item} B")

@@ -1,0 +1,188 @@
+"""Fully sharded data parallelism in a step: blocks are gathered before they compute, and given back behind.
+
+Source: torch 2.13, torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py. Gathers have a stream of their own; the
+next block's is issued while this one computes, and no earlier than the one before has been copied out, so that at most
+two are under way. Of reduce-scatters one input is kept: gradients of a block are copied in when the one before is
+done. What is no block is the root: gathered first, it stays until its backward pass has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...dtypes import find_itemsize
+from ..workload.step_graph import NETWORK
+from .rank_groups import Groups
+from .replica_sync import ReplicaSync
+from .sharded_units import ModelUnit
+from .sharding import FSDP
+
+if TYPE_CHECKING:
+    from .split_builder import SplitBuilder
+
+ROOT = -1
+
+
+class FsdpSync(ReplicaSync):
+    """FSDP's collectives and memory. A block is known by the number of its first layer, the root of a lane as ROOT."""
+
+    def __init__(self, writing: SplitBuilder, data: FSDP):
+        super().__init__(writing)
+        self.strategy = data
+        self.shards = self.replica_count // data.replicate
+        self.wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else self.item_bytes
+        self.sharded = [_blocks(groups, self.shards) for groups in self.dense_groups]
+        self.replicated = [_strides(groups, self.shards) for groups in self.dense_groups]
+        self.alive: dict[tuple[int, int], int] = {}
+        self.reduced: dict[int, int] = {}
+        self.waits: dict[int, list[int]] = {}
+        self.pending: dict[int, list[tuple[ModelUnit, int]]] = {}
+        self.since: dict[int, int] = {}  # of units whose gradients add up over microbatches, with which task that began
+
+    def is_built_by_unit(self, kind: str, micro: int) -> bool:
+        """Always: gathers run beside computing."""
+        return self.shards > 1
+
+    def count_gradient_bytes(self, elements: int) -> int:
+        """In the type of the computation, unless another was named."""
+        return elements * self.wire
+
+    def count_kept_gradient_bytes(self, unit: ModelUnit) -> float:
+        """A GPU's shard, in float32."""
+        return 4.0 * unit.parameters / self.shards
+
+    # ---- gathers ----------------------------------------------------------------------------------------------------
+
+    def prepare_unit(self, lane: int, stage: int, i: int, kind: str, micro: int) -> tuple[int, ...]:
+        """Gather the root, this block if nobody has, and the next one."""
+        units, behind = self.builder.stages[stage], self.builder.latest_tasks[lane]
+        now = () if behind is None else (behind,)
+        self.gather(lane, ROOT, now)
+        unit = units[i]
+        if unit.is_block:
+            self.gather(lane, unit.first, now)
+        if self.strategy.prefetch and (later := self.find_next_block(units, i, kind)) is not None:
+            self.gather(lane, later.first, now)
+        return tuple(self.alive[key] for key in ((lane, ROOT), (lane, unit.first)) if key in self.alive)
+
+    def find_next_block(self, units: Sequence[ModelUnit], i: int, kind: str) -> ModelUnit | None:
+        """The next block of the pass."""
+        rest = units[i + 1 :] if kind == "F" else units[:i][::-1]
+        return next((unit for unit in rest if unit.is_block), None)
+
+    def count_elements(self, lane: int, key: int) -> int:
+        """Parameters of a block, or of the root of a lane."""
+        return sum(unit.parameters for unit in self.list_units(lane) if (unit.first if unit.is_block else ROOT) == key)
+
+    def gather(self, lane: int, key: int, after: tuple[int, ...]) -> None:
+        """The allgather of a block, unless it is there."""
+        size = self.count_elements(lane, key) * self.item_bytes
+        if (lane, key) in self.alive or not size:
+            return
+        name = "root" if key == ROOT else next(u.name for u in self.list_units(lane) if u.first == key)
+        task = self.builder.add_collective(
+            lane, "gather", "allgather", f"gather {name}", self.sharded[lane], size, after
+        )
+        self.alive[lane, key] = task
+
+    def finish_unit(self, lane: int, stage: int, i: int, kind: str, micro: int) -> None:
+        """Give a block back, if it is not needed again; the root behind the last backward pass."""
+        unit, last = self.builder.stages[stage][i], self.builder.latest_tasks[lane]
+        assert last is not None
+        if unit.is_block and (self.strategy.reshard_after_forward if kind == "F" else self.is_last_use(kind, micro)):
+            self.free_block(lane, unit.first, last)
+        if kind in ("B", "W") and i == 0 and self.is_last_use(kind, micro) and self.is_lowest(lane, stage):
+            self.free_block(lane, ROOT, last)
+
+    def is_last_use(self, kind: str, micro: int) -> bool:
+        """Does a block's backward pass end its use: between microbatches of a pipeline it stays, unless resharded."""
+        return kind != "I" and (
+            self.strategy.reshard_after_forward or self.is_last(micro) or len(self.builder.lanes) == 1
+        )
+
+    def is_lowest(self, lane: int, stage: int) -> bool:
+        """Is it the lane's stage whose backward pass comes last?"""
+        return self.builder.stage_ranks.index(lane) == stage
+
+    def free_block(self, lane: int, key: int, last: int) -> None:
+        """A block's memory is free behind a task."""
+        task = self.alive.pop((lane, key), None)
+        if task is not None:
+            self.builder.step_builder.add_allocation(
+                lane, "gathered", self.count_elements(lane, key) * self.item_bytes, task, last
+            )
+
+    # ---- gradients --------------------------------------------------------------------------------------------------
+
+    def add_gradients(self, lane: int, units: Sequence[ModelUnit], micro: int, begun: int) -> None:
+        """A block's gradients are reduced; those of the root are, when all of them are there. What is not reduced yet
+        stays whole."""
+        alone = self.shards == 1 and self.strategy.replicate == 1
+        if self.strategy.no_sync and not self.is_last(micro) and not alone:
+            for unit in units:
+                self.since.setdefault(unit.first, begun)
+            return
+        super().add_gradients(lane, units, micro, begun)
+        if alone:
+            return
+        for unit in units:
+            if unit.is_block:
+                self.reduce(lane, unit.name, [(unit, begun)], micro)
+            else:
+                self.pending.setdefault(lane, []).append((unit, begun))
+        if units and units[0] is self.builder.stages[self.builder.stage_ranks.index(lane)][0] and lane in self.pending:
+            self.reduce(lane, "root", self.pending.pop(lane), micro)
+
+    def reduce(self, lane: int, name: str, units: list[tuple[ModelUnit, int]], micro: int) -> None:
+        """Copy in, reduce-scatter; over replicas an allreduce of the shard."""
+        elements = sum(unit.parameters for unit, _ in units)
+        if not elements:
+            return
+        w, size = self.builder, self.count_gradient_bytes(elements)
+        behind = self.reduced.get(lane)
+        last = w.latest_tasks[lane]
+        assert last is not None
+        after = (last,) if behind is None else (last, behind)
+        moved = float(elements * (self.item_bytes + self.wire))
+        copied = w.step_builder.add_task(
+            f"into {name}", "copy", (lane,), dependencies=after, microbatch=micro, memory_bytes=moved, ops=1
+        )
+        w.latest_tasks[lane] = done = copied
+        if self.shards > 1:
+            rest: dict[str, Any] = {"bucket": len(self.waits.get(lane, []))}
+            groups = self.sharded[lane]
+            done = w.add_collective(
+                lane, NETWORK, "reduce_scatter", f"reduce {name}", groups, size, (copied,), micro, **rest
+            )
+            self.reduced[lane] = done
+        if self.strategy.replicate > 1:
+            part, groups = -(-size // self.shards), self.replicated[lane]
+            done = w.add_collective(lane, "replicate", "allreduce", f"replicate {name}", groups, part, (done,), micro)
+        self.waits.setdefault(lane, []).append(done)
+        for unit, begun in units:
+            size, since = (self.wire, self.since[unit.first]) if unit.first in self.since else (self.item_bytes, begun)
+            w.step_builder.add_allocation(lane, "whole gradients", float(size * unit.parameters), since, done)
+
+    def finish_lane(self, lane: int) -> tuple[int, ...]:
+        """All reductions; what is still gathered goes."""
+        last = self.builder.latest_tasks[lane]
+        assert last is not None
+        for _, key in [key for key in self.alive if key[0] == lane]:
+            self.free_block(lane, key, last)
+        return tuple(self.waits.get(lane, []))
+
+    def count_resident_bytes(self, lane: int) -> dict[str, int]:
+        """Shards in float32, and what the optimizer holds of them."""
+        held = super().count_resident_bytes(lane)
+        return {"parameters": 4 * self.count_updated_parameters(lane), "optimizer": held["optimizer"]}
+
+
+def _blocks(groups: Groups, size: int) -> Groups:
+    """Groups cut into blocks of so many ranks."""
+    return tuple(group[i : i + size] for group in groups for i in range(0, len(group), size))
+
+
+def _strides(groups: Groups, size: int) -> Groups:
+    """Ranks that hold the same shard."""
+    return tuple(group[i::size] for group in groups for i in range(size))

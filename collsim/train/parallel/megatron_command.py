@@ -1,0 +1,201 @@
+"""The command line of Megatron-LM that splits a step so.
+
+Source: Megatron-LM, megatron/training/arguments.py (commit 000c4ac): names, what is on unless told otherwise,
+and what `validate_args` refuses; megatron/core/distributed/README.md: FSDP.
+"""
+
+from __future__ import annotations
+
+from ...errors import CollsimError, join_words
+from ..workload.decoder_shape import DecoderShape, read_decoder_shape
+from ..workload.model import Model
+from .ddp_strategy import DDP
+from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
+from .rank_groups import RANK_ORDER
+from .sharding import FSDP, ZERO_BUCKET_ELEMENTS, Zero
+from .split import PART_TYPES, Split
+from .strategy import ParallelStrategy
+from .strategy_parser import parse_strategy
+
+#: Orders of ranks that it knows, with the option that chooses them.
+_ORDERS = {RANK_ORDER: "", "tp-cp-ep-pp-dp": "--use-tp-pp-dp-mapping"}
+
+
+def build_megatron_command(
+    parallel: ParallelStrategy | str,
+    model: Model,
+    batch: int,
+    micro_batch: int,
+    recompute: str = "none",
+    nodes: int = 1,
+    gpus: int = 8,
+) -> str:
+    """`torchrun pretrain_gpt.py` with its options, a line for each kind of them; in bfloat16, on data that it makes up.
+
+    Args:
+        nodes, gpus: how many nodes, and GPUs of each.
+
+    Raises CollsimError for a text that is no way of splitting, and for what Megatron-LM has not.
+    """
+    way = parse_strategy(parallel) if isinstance(parallel, str) else parallel
+    split = way if isinstance(way, Split) else Split((way,))
+    sizes = read_decoder_shape(model)
+    _require(way, split, model, sizes)
+    far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500" if nodes > 1 else "--standalone"
+    shared = split.get_size(TensorParallel) > 1 or split.get_size(ContextParallel) > 1
+    alone = "CUDA_DEVICE_MAX_CONNECTIONS=1 " if shared and not _fully_sharded(split) else ""
+    lines = [f"{alone}torchrun {far} --nproc-per-node {gpus} pretrain_gpt.py"]
+    lines += _model(sizes) if sizes is not None else ["$MODEL_ARGS"]
+    lines += ["--mock-data --tokenizer-type NullTokenizer --train-iters 20 --lr 1e-4 --bf16"]
+    lines += [f"--micro-batch-size {micro_batch} --global-batch-size {batch}"]
+    lines += [*_layers(split), *_pipeline(split), *_data(split, sizes)]
+    stages = split.pipeline.size * split.pipeline.interleave
+    lines += [_recomputed(recompute, sizes.blocks // stages if sizes is not None else 0), _order(split)]
+    return " \\\n".join(filter(None, lines))
+
+
+def _require(way: ParallelStrategy, split: Split, model: Model, sizes: DecoderShape | None) -> None:
+    """Refuse what none of its options says, and what `validate_args`, its layers and its configuration refuse."""
+    for part in split.parts:
+        if not isinstance(part, (DDP, *PART_TYPES)):
+            raise CollsimError("Megatron-LM has no option for {part}", part=part.label)
+        if option := _unsaid(part):
+            raise CollsimError("Megatron-LM has no option for {part}", part=f"{option} in {part.label}")
+    if not model.tokens or model.layers[-1].name != "head":
+        raise CollsimError("pretrain_gpt.py of Megatron-LM trains decoders, and {name} is none", name=model.name)
+    _pipeline(split)  # its schedule, before what its stages are of
+    t, c = split.find_part(TensorParallel), split.get_size(ContextParallel)
+    if t is not None and t.size > 1 and not t.sequence and split.get_size(ExpertParallel) > 1:
+        why = "Megatron-LM has experts beside {part} only with sequence=True"
+        raise CollsimError(why, part=t.label)
+    counts = [("seq", model.tokens, 2 * c if c > 1 else 1)]
+    if sizes is not None:
+        stages = split.pipeline.size * split.pipeline.interleave
+        counts += [("layers", sizes.blocks, stages), ("heads", sizes.heads, 1 if t is None else t.size)]
+    for what, many, by in counts:
+        if many % by:
+            why = "Megatron-LM wants a multiple of {by} for {what}={many} with {says}"
+            raise CollsimError(why, by=by, what=what, many=many, says=split.label)
+
+
+def _unsaid(part: ParallelStrategy) -> str | None:
+    """An option of a part for which it has none: of DDP's buckets the first, FSDP that gathers only when it must (torch
+    and its own module gather ahead), types of gradients other than its two."""
+    reduced = getattr(part, "reduce_dtype", None)
+    unsaid: dict[str, bool] = {f"reduce_dtype={reduced!r}": reduced not in (None, "bfloat16", "float32")}
+    if isinstance(part, DDP):
+        unsaid |= {f"hook={part.hook!r}": part.hook == "fp16", "first": part.first is not None}
+        unsaid |= {"find_unused=True": part.find_unused, "static_graph=True": part.static_graph}
+        unsaid |= {"no_sync=False": not part.no_sync}
+    elif isinstance(part, FSDP):
+        unsaid |= {"prefetch=False": not part.prefetch, "no_sync=True": part.no_sync}
+    elif isinstance(part, Zero) and part.stage > 1:
+        unsaid |= {"overlap=False": not part.overlap, "bucket": part.bucket != ZERO_BUCKET_ELEMENTS}
+    elif isinstance(part, Pipeline):
+        unsaid |= {"scatter=True": part.scatter}
+    return next((option for option, said in unsaid.items() if said), None)
+
+
+def _fully_sharded(split: Split) -> bool:
+    """Sharded by a module of its own: stage 2 and above, which its distributed optimizer is not."""
+    data = split.data_strategy
+    return isinstance(data, FSDP) or (isinstance(data, Zero) and data.stage > 1)
+
+
+def _model(sizes: DecoderShape) -> list[str]:
+    """The sizes of a decoder."""
+    lines = [f"--num-layers {sizes.blocks} --hidden-size {sizes.h} --ffn-hidden-size {sizes.ffn}"]
+    heads = f"--num-attention-heads {sizes.heads}"
+    heads += f" --group-query-attention --num-query-groups {sizes.kv_heads}" * (sizes.kv_heads < sizes.heads)
+    heads += f" --kv-channels {sizes.head_dim}" * (sizes.head_dim * sizes.heads != sizes.h)
+    longest = sizes.positions or sizes.seq
+    lines += [heads, f"--seq-length {sizes.seq} --max-position-embeddings {longest} --vocab-size {sizes.vocab}"]
+    more = ["--swiglu"] * sizes.gated + ["--disable-bias-linear --normalization RMSNorm"] * (not sizes.bias)
+    more += ["--position-embedding-type rope"] * (not sizes.positions)
+    more += ["--untie-embeddings-and-output-weights"] * (not sizes.tied)
+    more += ["--attention-dropout 0 --hidden-dropout 0 --attention-backend flash"] * sizes.flash
+    return [*lines, " ".join(more)]
+
+
+def _layers(split: Split) -> list[str]:
+    """GPUs that share layers, sequences and experts."""
+    lines = []
+    tensor, context, expert = (
+        split.find_part(TensorParallel),
+        split.get_size(ContextParallel),
+        split.get_size(ExpertParallel),
+    )
+    if tensor is not None and tensor.size > 1:
+        lines.append(f"--tensor-model-parallel-size {tensor.size}" + " --sequence-parallel" * tensor.sequence)
+    if context > 1:
+        lines.append(f"--context-parallel-size {context}")
+    if expert > 1:  # each is cut over TP too, unless told otherwise
+        lines.append(f"--expert-model-parallel-size {expert}")
+    return lines
+
+
+def _pipeline(split: Split) -> list[str]:
+    pipe: Pipeline = split.pipeline
+    if pipe.size == 1:
+        return []
+    if pipe.schedule not in ("1f1b", "interleaved"):
+        raise CollsimError("Megatron-LM has no {part}: its pipelines are 1F1B and interleaved", part=pipe.label)
+    thin = f" --num-virtual-stages-per-pipeline-rank {pipe.interleave}" if pipe.interleave > 1 else ""
+    return [f"--pipeline-model-parallel-size {pipe.size}{thin}"]
+
+
+def _data(split: Split, sizes: DecoderShape | None) -> list[str]:
+    """How replicas keep together. Its gradients are reduced in float32 unless told otherwise."""
+    data = split.data_strategy
+    if data is None:
+        return []
+    if isinstance(data, DDP):
+        size = f" --ddp-bucket-size {data.bucket // 4}" if data.bucket and data.overlap else ""  # it counts elements
+        small = " --grad-reduce-in-bf16" if data.hook else ""
+        return [f"--overlap-grad-reduce{size}{small}" if data.overlap else small.strip()]
+    small = "" if data.reduce_dtype == "float32" else " --grad-reduce-in-bf16"
+    if isinstance(data, Zero) and data.stage == 1:
+        beside = " --overlap-grad-reduce --overlap-param-gather" if data.overlap else ""
+        beside += f" --ddp-bucket-size {data.bucket}" if data.overlap and data.bucket != ZERO_BUCKET_ELEMENTS else ""
+        return [f"--use-distributed-optimizer{beside}{small}"]
+    if isinstance(data, FSDP) and data.replicate == 1 and _torch_shards(split, sizes):
+        keeps = "" if data.reshard_after_forward else " --torch-fsdp2-no-reshard-after-forward"
+        return [f"--use-torch-fsdp2 --no-gradient-accumulation-fusion --ckpt-format torch_dist{keeps}{small}"]
+    return [_megatron_shards(data) + small]
+
+
+def _torch_shards(split: Split, sizes: DecoderShape | None) -> bool:
+    """Does it take torch's FSDP2? Not with a pipeline, experts, or a head that shares the embedding's matrix."""
+    return split.pipeline.size == 1 and split.get_size(ExpertParallel) == 1 and sizes is not None and not sizes.tied
+
+
+def _megatron_shards(data: Zero | FSDP) -> str:
+    """Its own module, Megatron-FSDP."""
+    what = "optim_grads" if data.keeps_weights else "optim_grads_params"
+    copies = data.replicate if isinstance(data, FSDP) else 1
+    more = f" --num-distributed-optimizer-instances {copies}" if copies > 1 else ""
+    return (
+        f"--use-megatron-fsdp --data-parallel-sharding-strategy {what} --use-distributed-optimizer{more} "
+        "--overlap-grad-reduce --overlap-param-gather --no-gradient-accumulation-fusion --ckpt-format fsdp_dtensor"
+    )
+
+
+def _recomputed(recompute: str, blocks: int) -> str:
+    """What is computed again; `blocks` of a stage, 0 where they are not known."""
+    if recompute == "full":
+        return "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"
+    if recompute == "selective":
+        return "--recompute-granularity selective"
+    if recompute == "alternate":  # it has no such choice: half of a stage's blocks, one behind another
+        half = str(-(-blocks // 2)) if blocks else "$HALF_OF_A_STAGE"
+        return f"--recompute-granularity full --recompute-method block --recompute-num-layers {half}"
+    return ""
+
+
+def _order(split: Split) -> str:
+    if split.rank_order not in _ORDERS:
+        known = join_words(list(_ORDERS), "{first} and {then}")
+        raise CollsimError(
+            "Megatron-LM has no order {order!r} of ranks; it has {known}", order=split.rank_order, known=known
+        )
+    return _ORDERS[split.rank_order]

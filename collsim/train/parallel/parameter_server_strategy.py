@@ -1,0 +1,150 @@
+"""A parameter server: workers push gradients and pull weights; one server, or several with a shard of the weights each.
+
+Sources: Li et al. 2014 (OSDI), sections 3 and 5; Jiang et al. 2020 (OSDI; BytePS). Gradients go in the groups that
+`ddp` would make of them, while the backward pass goes on. What servers spend on the update is not modelled.
+Asynchronous workers do not wait for one another: in the long run a step lasts as long as the slower of a worker
+(compute, push, pull) and the servers (all workers' pushes and pulls).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import CollsimError, require_word
+from ...units import parse_bytes, parse_count
+from ..workload.step_graph import SERVERS, StepBuilder, TaskOptions, TrainingStep
+from .buckets import BUCKET_BYTES, rebuild_buckets
+from .strategy import (
+    OPTIMIZERS,
+    ParallelStrategy,
+    Workload,
+    add_backward,
+    add_forward,
+    add_gradient_allocations,
+    count_resident_bytes,
+)
+
+SERVER_PLACEMENTS = ("host", "rank")
+
+
+@dataclass(frozen=True)
+class ParameterServer(ParallelStrategy):
+    """Push and pull; `parameter_server(...)` makes one."""
+
+    servers: int = 1
+    synchronous: bool = True
+    on: str = "host"
+    bucket: int = BUCKET_BYTES
+    accumulate: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The call."""
+        usual, own = ParameterServer(), vars(self)
+        return f"parameter_server({', '.join(f'{k}={v!r}' for k, v in own.items() if v != getattr(usual, k))})"
+
+    @property
+    def algorithm(self) -> tuple[str, tuple[tuple[str, Any], ...]]:
+        """The schedule of a push with its pull, and its options."""
+        server = ("server", "helper" if self.on == "host" else "rank")
+        if self.servers == 1:
+            return "allreduce_parameter_server", (server,)
+        return "allreduce_sharded_parameter_server", (server, ("servers", self.servers))
+
+    def build_step(self, asked: Workload) -> TrainingStep:
+        """The step. All workers do the same, so they share lane 0. Raises CollsimError for more servers on ranks than
+        ranks."""
+        if self.on == "rank" and self.servers > len(asked.ranks):
+            why = "parameter_server: {servers} servers on {ranks} ranks; use fewer, or on='host'"
+            raise CollsimError(why, servers=self.servers, ranks=len(asked.ranks))
+        if not self.synchronous and self.on == "rank":
+            raise CollsimError("parameter_server: asynchronous workers need servers of their own; use on='host'")
+        out = StepBuilder()
+        first: list[int] = []
+        pulled: tuple[int, ...] = ()
+        for micro in range(asked.accumulate):
+            passed = add_forward(out, asked, 0, micro, pulled)
+            sends = _Pushes(self, asked, out, micro) if micro == asked.accumulate - 1 else None
+            numbers = add_backward(out, asked, 0, micro, passed, sends.ready if sends else None)
+            first = first or numbers
+            pulled = tuple(sends.pushed) if sends else ()
+        last = out.add_task("wait", "copy", (0,), dependencies=pulled)
+        add_gradient_allocations(out, asked, 0, first, last)
+        if not self.synchronous:
+            name, options = self.algorithm
+            more: TaskOptions = {
+                "nbytes": asked.model.nbytes,
+                "algorithm": name,
+                "options": options,
+                "stream": SERVERS,
+            }
+            out.add_task("servers, for all workers", "allreduce", (0,), **more)
+        held = count_resident_bytes(asked, optimizer=False)
+        if self.on == "rank":  # the busiest: a rank with a shard, and what all workers sent to it
+            held["shard"] = -(-asked.model.nbytes // self.servers)
+            held["optimizer"] = -(-OPTIMIZERS[asked.optimizer][0] * asked.model.parameters // self.servers)
+        stale = 0 if self.synchronous else len(asked.ranks) - 1
+        what = asked.batch, asked.micro_batch, asked.dtype, (held,), tuple(out.allocations), stale
+        return TrainingStep(asked.model, self.label, (asked.ranks,), tuple(out.tasks), *what)
+
+
+class _Pushes:
+    """Groups of gradients that are pushed, and whose weights are pulled, as soon as they and all before them are
+    ready."""
+
+    def __init__(self, parallel: ParameterServer, asked: Workload, out: StepBuilder, micro: int):
+        self.parallel, self.asked, self.out, self.micro = parallel, asked, out, micro
+        self.layout = rebuild_buckets(asked.model, parallel.bucket, parallel.bucket)
+        self.left = len(asked.model.tensors)
+        self.pushed: list[int] = []
+
+    def ready(self, layer: int, task: int) -> None:
+        """Gradients of a layer are there."""
+        model = self.asked.model
+        self.left -= len(model.layers[layer].tensors)
+        while len(self.pushed) < len(self.layout) and min(self.layout[len(self.pushed)]) >= self.left:
+            number = len(self.pushed)
+            size = sum(model.tensors[i][0] for i in self.layout[number])
+            name, options = self.parallel.algorithm
+            ranks = () if self.parallel.synchronous else self.asked.ranks[:1]
+            more: TaskOptions = {
+                "nbytes": size,
+                "algorithm": name,
+                "options": options,
+                "ranks": ranks,
+                "microbatch": self.micro,
+                "dependencies": (task,),
+                "bucket": number,
+            }
+            self.pushed.append(self.out.add_task(f"group {number}", "allreduce", (0,), **more))
+
+
+def parameter_server(
+    servers: int = 1,
+    *,
+    synchronous: bool = True,
+    on: str = "host",
+    bucket: Any = BUCKET_BYTES,
+    accumulate: int | None = None,
+) -> ParameterServer:
+    """Workers push gradients to servers and pull weights.
+
+    Args:
+        servers: how many; more than one hold a shard of the weights each.
+        synchronous: all wait for all; False: each goes on with the weights that are there, which are stale by as many
+            updates as there are other workers.
+        on: `"host"` (endpoints of their own: host memory of a machine) or `"rank"` (GPUs that work too).
+        bucket: bytes of gradients that are pushed together, `"25MiB"` unless given. accumulate: microbatches of a step.
+
+    Raises CollsimError for counts below 1 and unknown places.
+    """
+    require_word("on of parameter_server", on, SERVER_PLACEMENTS)
+    if not isinstance(synchronous, bool):
+        raise CollsimError("synchronous={synchronous!r} must be True or False", synchronous=synchronous)
+    size = parse_bytes(bucket, "bucket")
+    if size < 1:
+        why = "bucket={bucket!r}: a group of 0 bytes holds nothing; the smallest is bucket=1"
+        raise CollsimError(why, bucket=bucket)
+    many = None if accumulate is None else parse_count(accumulate, "accumulate")
+    return ParameterServer(parse_count(servers, "servers"), synchronous, on, size, many)

@@ -1,0 +1,136 @@
+"""Which ranks make a group, where GPUs are numbered along several ways of splitting.
+
+Source: Megatron-LM, megatron/core/parallel_state.py, RankGenerator: the first of the order varies fastest; experts cut
+the ranks of context and data parallelism together, in blocks of `ep`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from ...errors import CollsimError
+
+RANK_ORDER = "tp-cp-ep-dp-pp"
+Groups = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class RankGrid:
+    """Ranks along tp, cp, dp and pp.
+
+    Attributes:
+        ranks: of the topology, in the order in which they are counted. tp, cp, dp, pp: how many along each way.
+            expert: ranks that share experts. order: which way varies fastest.
+    """
+
+    ranks: tuple[int, ...]
+    tp: int = 1
+    cp: int = 1
+    dp: int = 1
+    pp: int = 1
+    ep: int = 1
+    order: str = RANK_ORDER
+
+    @property
+    def _ways(self) -> list[str]:
+        return [way for way in self.order.split("-") if way != "ep"]
+
+    @property
+    def _cube(self) -> np.ndarray:
+        """Ranks with an axis for each way, the slowest first."""
+        return np.array(self.ranks).reshape([getattr(self, way) for way in reversed(self._ways)])
+
+    def list_groups(self, *ways: str) -> Groups:
+        """Groups of ranks that differ in these ways only, in the order of their first ranks."""
+        names = list(reversed(self._ways))
+        kept = [i for i, way in enumerate(names) if way not in ways]
+        moved = np.transpose(self._cube, kept + [i for i, way in enumerate(names) if way in ways])
+        rows = moved.reshape(-1, math.prod(getattr(self, way) for way in ways))
+        position = {rank: i for i, rank in enumerate(self.ranks)}
+        listed = sorted((tuple(map(int, row)) for row in rows), key=lambda row: position[row[0]])
+        return tuple(listed)
+
+    @property
+    def expert_groups(self) -> Groups:
+        """Groups that share experts: blocks of so many ranks of context and data parallelism."""
+        e = self.ep
+        return tuple(group[i : i + e] for group in self.list_groups("cp", "dp") for i in range(0, len(group), e))
+
+    @property
+    def expert_replica_groups(self) -> Groups:
+        """Groups that hold the same experts."""
+        e = self.ep
+        return tuple(group[i::e] for group in self.list_groups("cp", "dp") for i in range(e))
+
+    @property
+    def stage_groups(self) -> Groups:
+        """The ranks of each stage of the pipeline."""
+        cube = np.moveaxis(self._cube, list(reversed(self._ways)).index("pp"), 0)
+        position = {rank: i for i, rank in enumerate(self.ranks)}
+        return tuple(tuple(sorted(map(int, stage.ravel()), key=position.__getitem__)) for stage in cube)
+
+
+class GroupPlacement:
+    """Groups of a grid by the stage of the pipeline (lane) that they are on."""
+
+    def __init__(self, grid: RankGrid):
+        self.grid, self.lanes = grid, grid.stage_groups
+        self._pairs: dict[tuple[int, int], Groups] = {}
+
+    @cached_property
+    def lane_by_rank(self) -> dict[int, int]:
+        """The lane of each rank."""
+        return {rank: lane for lane, ranks in enumerate(self.lanes) for rank in ranks}
+
+    def split_by_lane(self, groups: Groups) -> list[Groups]:
+        """Groups of each lane."""
+        out: list[list[tuple[int, ...]]] = [[] for _ in self.lanes]
+        for group in groups:
+            out[self.lane_by_rank[group[0]]].append(group)
+        return [tuple(listed) for listed in out]
+
+    @cached_property
+    def stream_groups(self) -> dict[str, list[Groups]]:
+        """Groups that share layers, sequences and experts, by the stream of their collectives."""
+        grid = self.grid
+        found = {"tensor": grid.list_groups("tp"), "context": grid.list_groups("cp"), "expert": grid.expert_groups}
+        return {stream: self.split_by_lane(groups) for stream, groups in found.items()}
+
+    @cached_property
+    def dense_groups(self) -> list[Groups]:
+        """Groups that hold the same weights."""
+        return self.split_by_lane(self.grid.list_groups("cp", "dp"))
+
+    @cached_property
+    def routed_groups(self) -> list[Groups]:
+        """Groups that hold the same experts."""
+        return self.split_by_lane(self.grid.expert_replica_groups)
+
+    @cached_property
+    def pipelines(self) -> Groups:
+        """The ranks of each pipeline, by stage."""
+        return tuple(zip(*self.lanes, strict=True))
+
+    def pair_lanes(self, source: int, target: int) -> Groups:
+        """Ranks of two lanes that send to one another."""
+        if (source, target) not in self._pairs:
+            self._pairs[source, target] = tuple((pipe[source], pipe[target]) for pipe in self.pipelines)
+        return self._pairs[source, target]
+
+
+@lru_cache(maxsize=128)
+def get_placement(grid: RankGrid) -> GroupPlacement:
+    """The groups of a grid, kept for the next step on it."""
+    return GroupPlacement(grid)
+
+
+def require_order(order: str) -> str:
+    """An order that names tp, cp, ep, dp and pp once each. Raises CollsimError."""
+    if not isinstance(order, str) or sorted(order.split("-")) != sorted(RANK_ORDER.split("-")):
+        why = "order={order!r} must name tp, cp, ep, dp and pp once each, as {usual!r}"
+        raise CollsimError(why, order=order, usual=RANK_ORDER)
+    return order

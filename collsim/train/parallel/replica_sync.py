@@ -1,0 +1,236 @@
+"""How the replicas of a Split keep together: gradients that are reduced, weights that are gathered, and what GPUs hold
+of both.
+
+Of DDP: gradients are views of the buckets, and those of a block are complete together (Megatron-LM keeps them in one
+buffer); of ZeRO and FSDP see `sharding`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...dtypes import find_itemsize
+from ..workload.step_graph import NETWORK, require_tasks
+from .ddp_strategy import DDP, HOOK_ITEM_BYTES
+from .rank_groups import Groups
+from .sharded_units import ModelUnit
+from .sharding import FSDP, Zero
+from .strategy import OPTIMIZERS
+
+if TYPE_CHECKING:
+    from .split_builder import SplitBuilder
+
+
+class ReplicaSync:
+    """No replicas: nothing is sent; and what all ways have in common."""
+
+    def __init__(self, writing: SplitBuilder):
+        self.builder, self.workload, self.item_bytes = writing, writing.workload, find_itemsize(writing.workload.dtype)
+        self.dense_groups, self.routed_groups = writing.placement.dense_groups, writing.placement.routed_groups
+        self.shards = 1
+        self.seen: set[int] = set()
+        self.first: dict[int, list[tuple[float, int]]] = {}
+
+    @property
+    def replica_count(self) -> int:
+        """Ranks that hold the same weights."""
+        return len(self.dense_groups[0][0])
+
+    def list_units(self, lane: int) -> list[ModelUnit]:
+        """Units of the stages on a lane."""
+        w = self.builder
+        return [unit for s, stage in enumerate(w.stages) if w.stage_ranks[s] == lane for unit in stage]
+
+    def count_parameters(self, lane: int) -> int:
+        """Elements of all parameters on a GPU of a lane, before they are sharded over replicas."""
+        return sum(unit.parameters for unit in self.list_units(lane))
+
+    def count_updated_parameters(self, lane: int) -> int:
+        """Elements that a GPU's optimizer updates."""
+        return -(-self.count_parameters(lane) // self.shards)
+
+    def count_gradient_bytes(self, elements: int) -> int:
+        """Bytes of so many gradients on the wire."""
+        return 4 * elements
+
+    def is_built_by_unit(self, kind: str, micro: int) -> bool:
+        """Is a pass written unit by unit?"""
+        return False
+
+    def prepare_unit(self, lane: int, stage: int, i: int, kind: str, micro: int) -> tuple[int, ...]:
+        """What the pass of a unit waits for."""
+        return ()
+
+    def finish_unit(self, lane: int, stage: int, i: int, kind: str, micro: int) -> None:
+        """The pass of a unit has been written."""
+
+    def add_gradients(self, lane: int, units: Sequence[ModelUnit], micro: int, begun: int) -> None:
+        """Gradients of units are there: they stay until the optimizer has used them."""
+        for unit in units:
+            if unit.first not in self.seen:
+                self.seen.add(unit.first)
+                self.first.setdefault(lane, []).append((self.count_kept_gradient_bytes(unit), begun))
+
+    def count_kept_gradient_bytes(self, unit: ModelUnit) -> float:
+        """Bytes of a unit's gradients that a GPU keeps until the optimizer."""
+        return 4.0 * unit.parameters
+
+    def finish_lane(self, lane: int) -> tuple[int, ...]:
+        """What is left is launched; what the optimizer waits for."""
+        return ()
+
+    def finish_update(self, lane: int, optimizer: int) -> None:
+        """The optimizer has run."""
+        for nbytes, begun in self.first.pop(lane, []):
+            self.builder.step_builder.add_allocation(lane, "gradients", nbytes, begun, optimizer)
+
+    def count_resident_bytes(self, lane: int) -> dict[str, int]:
+        """Bytes that a GPU of a lane holds all the time: with Adam in 16 bits 6 a parameter, and 12 over the shards,
+        less the gradients' 4 (Megatron-LM, megatron/training/theoretical_memory_usage.py)."""
+        count, own = self.count_parameters(lane), self.count_updated_parameters(lane)
+        small = self.item_bytes < 4
+        return {
+            "parameters": count * self.item_bytes + 4 * own * small,
+            "optimizer": OPTIMIZERS[self.workload.optimizer][0] * own,
+        }
+
+    def is_last(self, micro: int) -> bool:
+        """The last microbatch."""
+        return micro == self.workload.accumulate - 1
+
+
+class BucketedSync(ReplicaSync):
+    """Gradients are reduced in buckets; the optimizer waits for all."""
+
+    kind = "allreduce"
+
+    def __init__(self, writing: SplitBuilder, data: DDP | Zero):
+        super().__init__(writing)
+        self.strategy: Any = data
+        self.waiting: dict[int, list[int]] = {}
+        self.launched: dict[int, list[int]] = {}
+
+    def is_built_by_unit(self, kind: str, micro: int) -> bool:
+        """Buckets are launched beside the backward pass that synchronises."""
+        return kind in ("B", "W") and self.replica_count > 1 and self.strategy.overlap and self.synchronises(micro)
+
+    def synchronises(self, micro: int) -> bool:
+        """Are gradients reduced after this microbatch?"""
+        return self.is_last(micro) or not self.strategy.no_sync
+
+    def count_gradient_bytes(self, elements: int) -> int:
+        """Bytes on the wire: half with a hook."""
+        return elements * (4 if self.strategy.hook is None else HOOK_ITEM_BYTES[self.strategy.hook])
+
+    def is_full(self, held: int, more: int) -> bool:
+        """Is a bucket launched before it takes more?"""
+        return bool(held >= self.strategy.caps[1])
+
+    def add_gradients(self, lane: int, units: Sequence[ModelUnit], micro: int, begun: int) -> None:
+        """Into the bucket; a full one is launched."""
+        super().add_gradients(lane, units, micro, begun)
+        if self.replica_count == 1 or not self.synchronises(micro):
+            return
+        for unit in reversed(units):
+            self.fill_bucket(lane, unit, micro)
+
+    def fill_bucket(self, lane: int, unit: ModelUnit, micro: int) -> None:
+        """DDP: a bucket closes as soon as it holds its cap."""
+        bucket = self.waiting.setdefault(lane, [0, 0])
+        bucket[0] += unit.dense_parameters
+        bucket[1] += unit.expert_parameters
+        if self.strategy.overlap and self.is_full(4 * sum(bucket), 0):
+            self.launch(lane, micro)
+
+    def launch(self, lane: int, micro: int) -> None:
+        """Reduce what is in the bucket: experts' gradients over those who hold the same."""
+        done, w = self.launched.setdefault(lane, []), self.builder
+        behind = w.latest_tasks[lane]
+        assert behind is not None
+        for elements, groups in zip(
+            self.waiting.pop(lane, [0, 0]), (self.dense_groups, self.routed_groups), strict=True
+        ):
+            if elements and len(groups[lane][0]) > 1:
+                name, size = f"bucket {len(done)}", self.count_gradient_bytes(elements)
+                rest: dict[str, Any] = {"bucket": len(done)}
+                done.append(
+                    w.add_collective(lane, NETWORK, self.kind, name, groups[lane], size, (behind,), micro, **rest)
+                )
+
+    def finish_lane(self, lane: int) -> tuple[int, ...]:
+        """The last bucket."""
+        self.launch(lane, self.workload.accumulate - 1)
+        return tuple(self.launched[lane][-1:]) if self.launched[lane] else ()
+
+
+class ZeroSync(BucketedSync):
+    """ZeRO 1 and 2: gradients are reduce-scattered, and weights gathered behind the optimizer."""
+
+    kind = "reduce_scatter"
+
+    def __init__(self, writing: SplitBuilder, data: Zero):
+        super().__init__(writing, data)
+        self.shards = self.replica_count
+        self.wire = find_itemsize(data.reduce_dtype) if data.reduce_dtype else self.item_bytes
+
+    def synchronises(self, micro: int) -> bool:
+        """Stage 1 reduces once a step; stage 2 keeps no more than its part."""
+        return self.is_last(micro) or self.strategy.stage == 2
+
+    def count_gradient_bytes(self, elements: int) -> int:
+        """In the type of the computation, unless another was named."""
+        return elements * self.wire
+
+    def fill_bucket(self, lane: int, unit: ModelUnit, micro: int) -> None:
+        """DeepSpeed: a bucket is launched before it would hold too much."""
+        bucket = self.waiting.setdefault(lane, [0, 0])
+        if self.strategy.overlap and sum(bucket) and sum(bucket) + unit.parameters > self.strategy.bucket:
+            self.launch(lane, micro)
+            bucket = self.waiting.setdefault(lane, [0, 0])
+        bucket[0] += unit.dense_parameters
+        bucket[1] += unit.expert_parameters
+
+    def count_kept_gradient_bytes(self, unit: ModelUnit) -> float:
+        """All of them, in stage 2 its part."""
+        return self.wire * unit.parameters / (self.shards if self.strategy.stage == 2 else 1)
+
+    def finish_update(self, lane: int, optimizer: int) -> None:
+        """Weights are gathered, in pieces of at most a bucket."""
+        super().finish_update(lane, optimizer)
+        if self.replica_count == 1:
+            return
+        after = optimizer
+        for count, groups in ((sum_units(self.list_units(lane), what), g) for what, g in self.kinds):
+            require_tasks(pieces := -(-count // self.strategy.bucket))
+            for i in range(pieces if len(groups[lane][0]) > 1 else 0):
+                size = self.item_bytes * (min(count, (i + 1) * self.strategy.bucket) - i * self.strategy.bucket)
+                after = self.builder.add_collective(
+                    lane, "gather", "allgather", "weights", groups[lane], size, (after,)
+                )
+
+    @property
+    def kinds(self) -> tuple[tuple[str, list[Groups]], ...]:
+        """Both kinds of parameters, and the groups that share them."""
+        return ("dense_parameters", self.dense_groups), ("expert_parameters", self.routed_groups)
+
+
+def sum_units(units: Sequence[ModelUnit], what: str) -> int:
+    """Elements of a kind in units."""
+    return sum(getattr(unit, what) for unit in units)
+
+
+def create_replica_sync(writing: SplitBuilder) -> ReplicaSync:
+    """How a split's replicas keep together."""
+    from .fsdp_sync import FsdpSync
+
+    data = writing.split.data_strategy
+    if data is None:
+        return ReplicaSync(writing)
+    if isinstance(data, DDP):
+        return BucketedSync(writing, data)
+    if isinstance(data, FSDP) or data.stage == 3:
+        return FsdpSync(
+            writing, data if isinstance(data, FSDP) else FSDP(prefetch=data.overlap, reduce_dtype=data.reduce_dtype)
+        )
+    return ZeroSync(writing, data)

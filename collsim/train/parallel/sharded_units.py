@@ -1,0 +1,298 @@
+"""What one GPU holds and does of a model's layers when several share them.
+
+Tensor parallelism: Shoeybi et al. 2019 (arXiv 1909.08053), Megatron-LM megatron/core/tensor_parallel/mappings.py:
+behind every layer that is cut by rows an allreduce in the forward pass, and as large a one in the backward pass of the
+layers cut by columns before it. With sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198, section 4.2.2)
+each of them is an allgather and a reduce-scatter of the same bytes; the second allgather of a layer's input in the
+backward pass runs beside a product there and is left out. Activations: table 2 of the same paper. Experts: two
+alltoalls of the tokens there and back. Context parallelism: keys and values go around a ring (Liu et al. 2023, arXiv
+2310.01889).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from ..workload.model import Layer, Model
+from ..workload.step_graph import LayerWork
+
+
+@dataclass(frozen=True)
+class LayerPartition:
+    """How layers are shared, and what for.
+
+    Attributes:
+        tensor, context, expert: how many GPUs share a layer, a sequence, a layer's experts. sequence: norms and dropout
+            are cut along the sequence.
+        item: bytes of an element. micro: samples of a microbatch. recompute: none, selective, alternate or full.
+    """
+
+    tensor: int = 1
+    context: int = 1
+    expert: int = 1
+    sequence: bool = False
+    item_bytes: int = 4
+    micro_batch: int = 1
+    recompute: str = "none"
+
+
+class CollectiveCall(NamedTuple):
+    """A collective of a pass: the stream it is on, its kind, nccl-tests' size, how often."""
+
+    stream: str
+    kind: str
+    nbytes: int
+    repeats: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class ModelUnit:
+    """Layers that are gathered, recomputed and cut off a pipeline together: a block of a transformer, or one layer.
+
+    Attributes:
+        name, layers: the model's, first the number of the first. block: one of many alike. cut: how they are shared.
+        tied: elements of another layer's matrix that it has a copy of.
+    """
+
+    name: str
+    first: int
+    layers: tuple[Layer, ...]
+    is_block: bool
+    partition: LayerPartition
+    tied_elements: int = 0
+
+    @cached_property
+    def dense_parameters(self) -> int:
+        """Elements of its parameters on a GPU, experts' aside."""
+        return sum(count_layer_parameters(layer, self.partition) for layer in self.layers if not layer.experts) + -(
+            -self.tied_elements // self.partition.tensor
+        )
+
+    @cached_property
+    def expert_parameters(self) -> int:
+        """Elements of its experts' parameters on a GPU."""
+        return sum(count_layer_parameters(layer, self.partition) for layer in self.layers if layer.experts)
+
+    @property
+    def parameters(self) -> int:
+        """Elements of its parameters on a GPU."""
+        return self.dense_parameters + self.expert_parameters
+
+    @cached_property
+    def activation_bytes(self) -> float:
+        """Bytes of activations that it keeps for the backward pass of a microbatch, with nothing recomputed in
+        full."""
+        return sum(count_layer_activation_bytes(layer, self.partition) for layer in self.layers)
+
+    @property
+    def resident_bytes(self) -> float:
+        """Bytes of activations that it keeps from the forward to the backward pass."""
+        return self.input_bytes if self.is_recomputed else self.activation_bytes
+
+    @property
+    def recomputed_bytes(self) -> float:
+        """Bytes of activations that are there beside its input while it is computed again."""
+        return max(0.0, self.activation_bytes - self.input_bytes) if self.is_recomputed else 0.0
+
+    @property
+    def is_recomputed(self) -> bool:
+        """Computed again as a whole in the backward pass."""
+        return self.is_block and self.partition.recompute == "full"
+
+    @property
+    def input_bytes(self) -> float:
+        """Bytes of its input: of a block as large as its output."""
+        return self.output_elements * self.partition.item_bytes
+
+    @property
+    def output_elements(self) -> float:
+        """Elements that a GPU hands on for a microbatch."""
+        c = self.partition
+        return self.layers[-1].outputs * c.micro_batch / c.context / (c.tensor if c.sequence else 1)
+
+    @property
+    def recomputed_flops(self) -> float:
+        """Floating point operations that a GPU computes a second time for a microbatch."""
+        if self.is_recomputed:
+            return sum(work.flops for work in self.forward_work)
+        return (
+            sum(work.flops for work in self.attention_work)
+            if self.is_block and self.partition.recompute == "selective"
+            else 0.0
+        )
+
+    @cached_property
+    def forward_work(self) -> tuple[LayerWork, ...]:
+        """What a forward pass computes."""
+        return tuple(build_layer_work(self.first + i, layer, self.partition) for i, layer in enumerate(self.layers))
+
+    @cached_property
+    def attention_work(self) -> tuple[LayerWork, ...]:
+        """Of that what reads all of a sequence."""
+        return tuple(
+            work for work, layer in zip(self.forward_work, self.layers, strict=True) if layer.partition == "heads"
+        )
+
+    def list_work(self, kind: str) -> tuple[LayerWork, ...]:
+        """What a pass computes: F, B, or the halves of B (I gives the gradient of the input, W that of the
+        weights)."""
+        if kind == "F":
+            return self.forward_work
+        if kind == "W":
+            return tuple(work._replace(is_backward=True, wait_count=0) for work in self.forward_work)
+        times = 2 if kind == "B" else 1
+        out = tuple(
+            w._replace(
+                flops=w.flops * times,
+                memory_bytes=w.memory_bytes * times,
+                ops=w.ops * times,
+                is_backward=True,
+                wait_count=count_waits(layer, self.partition, back=True),
+            )
+            for w, layer in zip(self.forward_work, self.layers, strict=True)
+        )
+        if self.is_recomputed:
+            return self.forward_work + out
+        return self.attention_work + out if self.is_block and self.partition.recompute == "selective" else out
+
+    def list_collectives(self, kind: str) -> tuple[CollectiveCall, ...]:
+        """Collectives of a pass over tensor and expert parallel groups; what is computed again sends again."""
+        if kind == "W":
+            return ()
+        there = tuple(message for layer in self.layers for message in list_layer_collectives(layer, self.partition))
+        if kind == "F":
+            return there
+        back = tuple(
+            message for layer in self.layers for message in list_layer_collectives(layer, self.partition, back=True)
+        )
+        return there + back if self.is_recomputed else back
+
+    @cached_property
+    def kv_bytes(self) -> int:
+        """Bytes of keys and values that one hop of the ring of context parallelism carries in a forward pass."""
+        c = self.partition
+        total = sum(layer.kv_size for layer in self.layers) * c.micro_batch * c.item_bytes
+        return round(total / c.context / c.tensor) if c.context > 1 else 0
+
+
+@lru_cache(maxsize=256)
+def build_units(model: Model, cut: LayerPartition) -> tuple[ModelUnit, ...]:
+    """A model's layers in units: those whose names agree up to a number (`h.3.mlp.up`, `h.3.norm1`), and all others
+    by themselves."""
+    out: list[ModelUnit] = []
+    last = ""
+    for i, layer in enumerate(model.layers):
+        if layer.block and layer.block == last:
+            before = out.pop()
+            out.append(ModelUnit(before.name, before.first, (*before.layers, layer), True, cut))
+        else:
+            out.append(ModelUnit(layer.block or layer.name, i, (layer,), bool(layer.block), cut))
+        last = layer.block
+    return tuple(_in_turn(out)) if cut.recompute == "alternate" else tuple(out)
+
+
+def _in_turn(listed: Sequence[ModelUnit]) -> Iterator[ModelUnit]:
+    """The same, every second block computed again as a whole, the first one too, and the others not at all."""
+    blocks = 0
+    for unit in listed:
+        yield replace(
+            unit, partition=replace(unit.partition, recompute="none" if blocks % 2 or not unit.is_block else "full")
+        )
+        blocks += unit.is_block
+
+
+def count_tied_elements(model: Model) -> int:
+    """Elements of the matrix that the head shares with the first layer; 0 where it has its own."""
+    first, head = model.layers[0], model.layers[-1]
+    return first.tensors[0] if head.partition == "vocab" and not head.tensors and first.tensors else 0
+
+
+# ---- of one layer ---------------------------------------------------------------------------------------------------
+
+
+def count_layer_parameters(layer: Layer, cut: LayerPartition) -> int:
+    """Elements of a layer's parameters on a GPU: cut by columns all of them, by rows and words the first tensor."""
+    t = cut.tensor * (cut.expert if layer.experts else 1)
+    if layer.partition == "column":
+        return sum(-(-n // t) for n in layer.tensors)
+    if layer.partition in ("row", "vocab") and layer.tensors:
+        rest = layer.tensors[1:] if not layer.experts else tuple(-(-n // cut.expert) for n in layer.tensors[1:])
+        return -(-layer.tensors[0] // t) + sum(rest)
+    return layer.parameters
+
+
+def count_layer_activation_bytes(layer: Layer, cut: LayerPartition) -> float:
+    """Bytes of activations that a GPU keeps of a layer for a microbatch."""
+    elements, masks, t = layer.activations, layer.mask_bytes, cut.tensor
+    if cut.recompute == "selective" and layer.partition == "heads":
+        elements, masks = min(elements, layer.outputs + layer.kv_size), 0.0
+    split = t if layer.partition in ("row", "heads") else 1
+    hidden = t if layer.partition == "heads" or (layer.partition == "vocab" and layer.kind != "embedding") else 1
+    if cut.sequence:
+        split = hidden = t
+    return (elements * cut.item_bytes / split + masks / hidden) * cut.micro_batch / cut.context
+
+
+def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWork:
+    """What a GPU computes of a layer in a forward pass of a microbatch."""
+    t, samples = cut.tensor, cut.micro_batch / cut.context
+    whole = {"column": layer.activations, "vocab": layer.activations, "row": layer.outputs, "heads": 0.0}.get(
+        layer.partition, layer.traffic
+    )
+    if layer.kind == "embedding":
+        whole = layer.traffic
+    if not layer.partition and cut.sequence:
+        whole = 0.0
+    whole = min(whole, layer.traffic)
+    moved = (whole + (layer.traffic - whole) / t) * samples
+    share = t if layer.partition else 1
+    nbytes, width = (
+        (moved + count_layer_parameters(layer, cut)) * cut.item_bytes,
+        layer.width // (t if layer.partition == "vocab" else 1),
+    )
+    return LayerWork(
+        number, layer.flops * samples / share, nbytes, layer.ops, width=width, wait_count=count_waits(layer, cut)
+    )
+
+
+def list_layer_collectives(layer: Layer, cut: LayerPartition, back: bool = False) -> list[CollectiveCall]:
+    """Collectives of a layer in a forward or backward pass of a microbatch."""
+    out = []
+    tokens = cut.micro_batch / cut.context * cut.item_bytes
+    size = round(layer.outputs * tokens)
+    if cut.expert > 1 and layer.experts and layer.partition == "row":
+        share = cut.tensor if cut.sequence else 1
+        out.append(CollectiveCall("expert", "alltoall", round(layer.outputs * layer.top_k * tokens / share), 2))
+    if cut.tensor > 1 and layer.partition == "row":
+        kinds = ("allgather", "reduce_scatter") if cut.sequence else ("allreduce",)
+        out += [CollectiveCall("tensor", kind, size) for kind in kinds]
+    if cut.tensor > 1 and layer.partition == "vocab":
+        out += _of_words(layer, cut, back, size, round(layer.activations * tokens))
+    return out
+
+
+def count_waits(layer: Layer, cut: LayerPartition, back: bool = False) -> int:
+    """At how many collectives of a layer a pass waits for all of its GPUs. The allgather of sequence parallelism is the
+    other half of an allreduce: they are in step there, and a layer takes 3 % less with it (Korthikanti et al. 2022,
+    table 4)."""
+    return sum(message.repeats for message in list_layer_collectives(layer, cut, back) if message.kind != "allgather")
+
+
+def _of_words(layer: Layer, cut: LayerPartition, back: bool, handed: int, taken: int) -> list[CollectiveCall]:
+    """An embedding sums what it hands on, a head the gradient of what it takes."""
+    first = layer.kind == "embedding"
+    size = handed if first else taken
+    if cut.sequence:
+        return [CollectiveCall("tensor", "reduce_scatter" if first != back else "allgather", size)]
+    return [CollectiveCall("tensor", "allreduce", size)] if first != back else []
+
+
+def merge_collectives(messages: Sequence[CollectiveCall]) -> tuple[CollectiveCall, ...]:
+    """Equal collectives as one that comes so often."""
+    times: dict[tuple[str, str, int], int] = {}
+    for stream, kind, nbytes, many in messages:
+        times[stream, kind, nbytes] = times.get((stream, kind, nbytes), 0) + many
+    return tuple(CollectiveCall(*key, many) for key, many in times.items())

@@ -1,0 +1,339 @@
+"""The TrainingStep of a Split: stages of a pipeline are lanes; passes, and collectives over tensor, context and expert
+parallel groups, in the order in which the pipeline's schedule issues them.
+
+A pass is one box for all layers of a stage, followed by its collectives, each as often as it comes: they do not run
+beside computing anyway. Where gradients or weights move beside a pass (sharded or bucketed data parallelism), it is a
+box for each unit of the model. A ring of context parallelism runs beside all blocks of attention but the last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..pipelines.pass_orders import FORWARD, INPUT, WEIGHT, Action
+from ..pipelines.pass_timing import iterate_passes
+from ..workload.step_graph import LayerWork, StepBuilder, TaskOptions, TrainingStep, require_tasks
+from .rank_groups import Groups, get_placement
+from .replica_sync import ReplicaSync, create_replica_sync
+from .sharded_units import CollectiveCall, ModelUnit, count_tied_elements, merge_collectives
+from .strategy import OPTIMIZERS, Workload
+
+if TYPE_CHECKING:
+    from .split import Split
+
+_KINDS = {"F": "forward", "B": "backward", "I": "dgrad", "W": "wgrad"}
+
+
+class ComputedWork(NamedTuple):
+    """What one task computes: layer by layer, and in all."""
+
+    layer_work: tuple[LayerWork, ...]
+    flops: float
+    memory_bytes: float
+    ops: float
+
+
+def sum_work(works: Iterable[LayerWork]) -> ComputedWork:
+    """Works with their sums."""
+    listed = tuple(works)
+    return ComputedWork(listed, *(math.fsum(work[i] for work in listed) for i in (1, 2, 3)))
+
+
+@dataclass(frozen=True, eq=False)
+class PassTasks:
+    """A pass through units, as tasks: what is computed before, beside and behind the ring of context parallelism, its
+    hops, and the collectives at the end."""
+
+    plain_work: ComputedWork
+    overlapped_work: ComputedWork
+    final_work: ComputedWork
+    ring_hops: tuple[CollectiveCall, ...]
+    collectives: tuple[CollectiveCall, ...]
+
+
+def build_pass(units: Sequence[ModelUnit], kind: str) -> PassTasks:
+    """The tasks of a pass through units."""
+    works = [(work, unit) for unit in units for work in unit.list_work(kind)]
+    messages = merge_collectives([message for unit in units for message in unit.list_collectives(kind)])
+    c = units[0].partition.context if units else 1
+    if c == 1 or kind == WEIGHT or not any(unit.kv_bytes for unit in units):
+        return PassTasks(sum_work(work for work, _ in works), sum_work(()), sum_work(()), (), messages)
+    ring = {work.layer for unit in units for work in unit.attention_work}
+    plain = sum_work(work for work, _ in works if work.layer not in ring)
+    parts = [work for work, _ in works if work.layer in ring]
+    behind, beside = (
+        sum_work(w._replace(flops=w.flops * s, memory_bytes=w.memory_bytes * s) for w in parts)
+        for s in (1 / c, (c - 1) / c)
+    )
+    hops = [
+        CollectiveCall("context", "sendrecv", size, c - 1)
+        for unit in units
+        if unit.kv_bytes
+        for size in _hops(unit, kind)
+    ]
+    return PassTasks(plain, beside, behind, merge_collectives(hops), messages)
+
+
+def _hops(unit: ModelUnit, kind: str) -> list[int]:
+    """Bytes of a hop: keys and values; in the backward pass their gradients too, and again what is computed again."""
+    if kind == FORWARD:
+        return [unit.kv_bytes]
+    return [2 * unit.kv_bytes] + [unit.kv_bytes] * unit.is_recomputed
+
+
+class SplitBuilder:
+    """One step of a Split under construction."""
+
+    def __init__(self, split: Split, asked: Workload):
+        self.split, self.workload, self.step_builder = split, asked, StepBuilder()
+        self.placement, self.stages = get_placement(split.build_grid(asked.ranks)), split.build_stages(asked)
+        self.stage_ranks, self.lanes = split.pipeline.stage_ranks, self.placement.lanes
+        self.latest_tasks: list[int | None] = [None] * len(self.lanes)
+        self.results: dict[tuple[bool, int, int], tuple[int, int | None]] = {}
+        self.passes: dict[tuple[int, str], PassTasks] = {}
+        self.replica_sync: ReplicaSync = create_replica_sync(self)
+
+    # ---- the step ---------------------------------------------------------------------------------------------------
+
+    def build_step(self) -> TrainingStep:
+        """The finished step."""
+        asked, last = self.workload, len(self.stages) - 1
+        boxes = sum(len(stage) if self.replica_sync.is_built_by_unit("B", 0) else 1 for stage in self.stages)
+        require_tasks(2 * asked.accumulate * boxes)
+        for rank, entry, read in iterate_passes(self.split.pipeline.build_orders(asked.accumulate), last):
+            self.add_entry(rank, entry, read)
+        self.finish_step()
+        held = tuple(self.replica_sync.count_resident_bytes(lane) for lane in range(len(self.lanes)))
+        again = asked.accumulate * sum(
+            unit.recomputed_flops * len(self.lanes[self.stage_ranks[s]])
+            for s, stage in enumerate(self.stages)
+            for unit in stage
+        )
+        return TrainingStep(
+            asked.model,
+            self.split.label,
+            self.lanes,
+            tuple(self.step_builder.tasks),
+            asked.batch,
+            asked.micro_batch,
+            asked.dtype,
+            held,
+            tuple(self.step_builder.allocations),
+            recomputed_flops=again,
+            is_pipelined=len(self.lanes) > 1,
+        )
+
+    def add_entry(self, lane: int, entry: tuple[Action, ...], read: list[tuple[bool, int, int]]) -> None:
+        """Passes that a rank runs as one, behind what they read; then what the next stages read is sent."""
+        waits = tuple(self.add_receive(result, lane) for result in read)
+        for action in entry:
+            self.add_pass(lane, action, waits)
+            waits = ()
+        for action in entry:
+            if action.kind != WEIGHT:
+                self.add_send(lane, action)
+
+    def add_receive(self, result: tuple[bool, int, int], lane: int) -> int:
+        """The task behind which a result is on a lane: what was sent in parts is gathered."""
+        task, sent = self.results[result]
+        if self.stage_ranks[result[1]] == lane or sent is None:
+            return task
+        parts = self.part_count
+        if parts == 1:
+            return sent
+        behind = self.latest_tasks[lane]
+        whole = CollectiveCall("tensor", "allgather", self.step_builder.tasks[sent].nbytes * parts)
+        return self.add_call(lane, whole, result[2], (sent,) if behind is None else (sent, behind))
+
+    @property
+    def part_count(self) -> int:
+        """In how many parts GPUs that share a layer send its result."""
+        cut = next(stage[0].partition for stage in self.stages if stage)
+        return cut.tensor if self.split.pipeline.scatter and not cut.sequence else 1
+
+    def add_send(self, lane: int, action: Action) -> None:
+        """Send what the pass gives to the rank of the stage that reads it."""
+        forward, stage = action.kind == FORWARD, action.stage
+        to, sent, done = stage + (1 if forward else -1), None, self.latest_tasks[lane]
+        assert done is not None
+        if 0 <= to < len(self.stages) and (target := self.stage_ranks[to]) != lane:
+            unit = self.stages[stage if forward else to][-1:]
+            size = round(unit[0].input_bytes / self.part_count) if unit else 0
+            pairs, name = self.placement.pair_lanes(lane, target), "activations" if forward else "gradients"
+            stream = f"pipeline {lane}-{target}{'' if forward else ' back'}"
+            rest: TaskOptions = {
+                "stream": stream,
+                "dependencies": (done,),
+                "microbatch": action.microbatch,
+                "nbytes": size,
+            }
+            rest |= {"ranks": pairs[0], "groups": pairs}
+            sent = self.step_builder.add_task(name, "send", (lane, target), **rest)
+        self.results[forward, stage, action.microbatch] = done, sent
+
+    # ---- passes -----------------------------------------------------------------------------------------------------
+
+    def add_pass(self, lane: int, action: Action, waits: tuple[int, ...]) -> None:
+        """One pass through a stage: as one box, or unit by unit."""
+        kind, stage, micro = action
+        units, first = self.stages[stage], len(self.step_builder.tasks)
+        if not self.replica_sync.is_built_by_unit(kind, micro):
+            name = f"stage {stage}" if len(self.stages) > 1 else self.workload.model.name
+            begun = self.add_pass_tasks(lane, name, (stage, kind), units, kind, micro, waits)
+            self.add_activations(lane, action, units, begun)
+            if kind in ("B", "W"):
+                self.replica_sync.add_gradients(lane, units, micro, begun)
+            return
+        numbers = range(len(units)) if kind == FORWARD else range(len(units) - 1, -1, -1)
+        for i in numbers:
+            unit = units[i]
+            before = self.replica_sync.prepare_unit(lane, stage, i, kind, micro)
+            begun = self.add_pass_tasks(
+                lane, unit.name, (stage, f"{kind} {i}"), (unit,), kind, micro, (*waits, *before)
+            )
+            self.add_activations(lane, action, (unit,), begun)
+            self.replica_sync.finish_unit(lane, stage, i, kind, micro)
+            if kind in ("B", "W"):
+                self.replica_sync.add_gradients(lane, (unit,), micro, begun)
+            waits = ()
+        assert len(self.step_builder.tasks) > first or not units
+
+    def add_pass_tasks(
+        self,
+        lane: int,
+        name: str,
+        key: tuple[int, str],
+        units: Sequence[ModelUnit],
+        kind: str,
+        micro: int,
+        waits: tuple[int, ...],
+    ) -> int:
+        """The tasks of a pass through units; the number of the first. Each waits for the one before."""
+        if key not in self.passes:
+            self.passes[key] = build_pass(units, kind)
+        what, layer = self.passes[key], units[0].first if len(units) == 1 and len(units[0].layers) == 1 else -1
+        behind = self.latest_tasks[lane]
+        waits = waits if behind is None else (*waits, behind)
+        begun = last = self.add_compute(name, kind, lane, what.plain_work, micro, layer, waits)
+        if what.ring_hops:
+            ring = [self.add_call(lane, message, micro, (last,)) for message in what.ring_hops]
+            last = self.add_compute(f"{name}, attention", kind, lane, what.overlapped_work, micro, layer, (last,))
+            last = self.add_compute(f"{name}, attention", kind, lane, what.final_work, micro, layer, (last, *ring))
+        for message in what.collectives:
+            last = self.add_call(lane, message, micro, (last,))
+        self.latest_tasks[lane] = last
+        return begun
+
+    def add_compute(
+        self, name: str, kind: str, lane: int, what: ComputedWork, micro: int, layer: int, after: tuple[int, ...]
+    ) -> int:
+        """One box."""
+        rest: TaskOptions = {"dependencies": after, "layer": layer, "microbatch": micro, "layer_work": what.layer_work}
+        rest |= {"flops": what.flops, "memory_bytes": what.memory_bytes, "ops": what.ops}
+        return self.step_builder.add_task(name, _KINDS[kind], (lane,), **rest)
+
+    def add_call(self, lane: int, message: CollectiveCall, micro: int, after: tuple[int, ...]) -> int:
+        """A collective of the lane's groups."""
+        stream, kind, nbytes, times = message
+        return self.add_collective(
+            lane, stream, kind, stream, self.placement.stream_groups[stream][lane], nbytes, after, micro, times=times
+        )
+
+    def add_collective(
+        self,
+        lane: int,
+        stream: str,
+        kind: str,
+        name: str,
+        groups: Groups,
+        nbytes: int,
+        after: tuple[int, ...],
+        micro: int = 0,
+        *,
+        times: int = 1,
+        bucket: int = -1,
+    ) -> int:
+        """A collective that all groups of a lane run at the same time."""
+        rest: TaskOptions = {
+            "dependencies": after,
+            "microbatch": micro,
+            "nbytes": nbytes,
+            "repeats": times,
+            "bucket": bucket,
+            "stream": stream,
+            "ranks": groups[0],
+            "groups": groups,
+        }
+        return self.step_builder.add_task(name, kind, (lane,), **rest)
+
+    # ---- memory -----------------------------------------------------------------------------------------------------
+
+    def add_activations(self, lane: int, action: Action, units: Sequence[ModelUnit], begun: int) -> None:
+        """Activations live from the begin of a forward pass to the end of the backward pass."""
+        kind, micro = action.kind, action.microbatch
+        if kind == FORWARD:
+            self.activation_starts.update(((micro, unit.first), begun) for unit in units)
+            return
+        end = self.latest_tasks[lane]
+        assert end is not None
+        if kind != WEIGHT:
+            self.step_builder.add_allocation(
+                lane, "activations", max((u.recomputed_bytes for u in units), default=0), begun, end
+            )
+        if kind != INPUT:
+            since: dict[int, float] = {}
+            for unit in units:
+                first = self.activation_starts.pop((micro, unit.first))
+                since[first] = since.get(first, 0.0) + unit.resident_bytes
+            for first, nbytes in since.items():
+                self.step_builder.add_allocation(lane, "activations", nbytes, first, end)
+
+    @cached_property
+    def activation_starts(self) -> dict[tuple[int, int], int]:
+        """Of (microbatch, first layer of a unit) whose activations are kept, the task with which that began."""
+        return {}
+
+    # ---- the end ----------------------------------------------------------------------------------------------------
+
+    def finish_step(self) -> None:
+        """Gradients are whole, then the optimizer runs on every lane."""
+        waits = [self.replica_sync.finish_lane(lane) for lane in range(len(self.lanes))]
+        self.add_tied_gradients(waits)
+        for lane, listed in enumerate(waits):
+            behind = self.latest_tasks[lane]
+            after = (*listed, *(() if behind is None else (behind,)))
+            moved = OPTIMIZERS[self.workload.optimizer][1] + (2 if self.stages[0][0].partition.item_bytes < 4 else 0)
+            own = self.replica_sync.count_updated_parameters(lane)
+            number = self.step_builder.add_task(
+                "optimizer", "optimizer", (lane,), dependencies=after, memory_bytes=float(moved * own), ops=1
+            )
+            self.replica_sync.finish_update(lane, number)
+
+    def add_tied_gradients(self, waits: list[tuple[int, ...]]) -> None:
+        """The gradients of a matrix that first and last stage share are added up (Megatron-LM, megatron/core/
+        distributed/finalize_model_grads.py)."""
+        first, last = self.stage_ranks[0], self.stage_ranks[-1]
+        if first == last or not count_tied_elements(self.workload.model):
+            return
+        unit = self.stages[-1][-1]
+        size = self.replica_sync.count_gradient_bytes(-(-unit.tied_elements // unit.partition.tensor))
+        pairs = self.placement.pair_lanes(first, last)
+        after = tuple(
+            dict.fromkeys(
+                [*waits[first], *waits[last], *(n for n in (self.latest_tasks[first], self.latest_tasks[last]) if n)]
+            )
+        )
+        rest: TaskOptions = {
+            "stream": "replicate",
+            "dependencies": after,
+            "nbytes": size,
+            "ranks": pairs[0],
+            "groups": pairs,
+        }
+        task = self.step_builder.add_task("embedding", "allreduce", (first, last), **rest)
+        for lane in (first, last):
+            waits[lane] = (*waits[lane], task)

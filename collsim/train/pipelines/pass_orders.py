@@ -1,0 +1,130 @@
+"""What each rank of a pipeline runs, in order, as the libraries publish it.
+
+A stage is a part of the model; a rank holds `interleave` of them. Sources, torch 2.13: torch/distributed/pipelining/
+schedules.py (ScheduleGPipe, Schedule1F1B, ScheduleInterleaved1F1B); Megatron-LM, megatron/core/pipeline_parallel/
+schedules.py, which has the same orders for 1F1B and the interleaved one where the microbatches are a multiple of the
+ranks. Empty slots, with which torch's tables line their ranks up, are left out: a rank waits for what it needs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...errors import CollsimError
+from ...limits import MOST_TASKS, require_few
+
+FORWARD, BACKWARD, INPUT, WEIGHT = "F", "B", "I", "W"
+SCHEDULES = ("gpipe", "1f1b", "interleaved", "zero-bubble", "zbv", "dualpipe-v")
+
+
+class Action(NamedTuple):
+    """One pass: kind (F forward, B backward, I and W its halves: gradients of the input, of the weights), the stage of
+    the model, the microbatch."""
+
+    kind: str
+    stage: int
+    microbatch: int
+
+
+#: What a rank runs, in order; passes in one entry run as one (DualPipe's overlapped forward and backward).
+PassOrder = list[tuple[Action, ...]]
+
+
+def assign_stages(schedule: str, ranks: int, interleave: int) -> list[int]:
+    """The rank that holds each stage: around and around, or (zbv, dualpipe-v) there and back, as a V."""
+    there = list(range(ranks))
+    if schedule in ("zbv", "dualpipe-v"):
+        return there + there[::-1]
+    return there * interleave
+
+
+def build_orders(schedule: str, ranks: int, micros: int, interleave: int) -> list[PassOrder]:
+    """The order of every rank. Raises CollsimError for numbers of microbatches that the schedule cannot take, and for
+    more passes than there may be tasks of a step."""
+    runs = max(micros, 2 * ranks - 1) if schedule == "zbv" else micros
+    require_few("passes of a pipeline", 2 * ranks * interleave * runs, MOST_TASKS, "use fewer microbatches or stages")
+    return [build_rank_order(schedule, ranks, rank, micros, interleave) for rank in range(ranks)]
+
+
+def build_rank_order(schedule: str, ranks: int, rank: int, micros: int, interleave: int) -> PassOrder:
+    """The order of one rank; raises as `order`."""
+    from .zero_bubble import build_dualpipe_order, build_zbv_order
+
+    if schedule == "gpipe":
+        return _gpipe(rank, micros)
+    if schedule == "1f1b":
+        return _one_forward_one_backward(ranks, rank, micros)
+    if schedule in ("interleaved", "zero-bubble"):
+        return _looped(ranks, rank, micros, interleave, schedule == "zero-bubble")
+    if schedule == "zbv":
+        return build_zbv_order(ranks, rank, micros)
+    if micros < 2 * ranks:
+        why = "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number"
+        raise CollsimError(why, ranks=ranks, least=2 * ranks, micros=micros)
+    return build_dualpipe_order(ranks, rank, micros)
+
+
+def _gpipe(rank: int, micros: int) -> PassOrder:
+    """All forward passes, then all backward passes."""
+    return [(Action(kind, rank, micro),) for kind in (FORWARD, BACKWARD) for micro in range(micros)]
+
+
+def _one_forward_one_backward(ranks: int, rank: int, micros: int) -> PassOrder:
+    """ranks - rank - 1 forward passes ahead, then one of each in turn (Megatron's schedules.py,
+    forward_backward_pipelining_without_interleaving)."""
+    ahead = min(ranks - rank - 1, micros)
+    out = [Action(FORWARD, rank, micro) for micro in range(ahead)]
+    for micro in range(micros - ahead):
+        out += [Action(FORWARD, rank, ahead + micro), Action(BACKWARD, rank, micro)]
+    out += [Action(BACKWARD, rank, micro) for micro in range(micros - ahead, micros)]
+    return [(action,) for action in out]
+
+
+def count_round_microbatches(ranks: int, micros: int) -> int:
+    """Microbatches that go through a stage before the next stage of the rank: as many as ranks, or all where there are
+    fewer (torch's number_of_rounds). Raises CollsimError where rounds would differ."""
+    rounds = max(1, micros // ranks)
+    if micros % rounds:
+        fits = micros // ranks * ranks
+        raise CollsimError(
+            "{micros} microbatches do not make {rounds} equal rounds on {ranks} ranks, which interleaved stages go "
+            "in; use a multiple of {ranks}: {fits} or {more}",
+            micros=micros,
+            rounds=rounds,
+            ranks=ranks,
+            fits=fits,
+            more=fits + ranks,
+        )
+    return micros // rounds
+
+
+def _looped(ranks: int, rank: int, micros: int, interleave: int, split: bool) -> PassOrder:
+    """Stages around and around; with `split` backward passes in halves (torch's _get_1f1b_rank_ops)."""
+    group, total = count_round_microbatches(ranks, micros), interleave * micros
+    ahead = min((interleave - 1) * group + (1 if split else 2) * (ranks - 1 - rank), total)
+    passes = _Passes(ranks, rank, group, interleave)
+    for op in range(ahead):
+        passes.run(FORWARD, op)
+    for op in range(total):
+        if ahead + op < total:
+            passes.run(FORWARD, ahead + op)
+        passes.run(INPUT if split else BACKWARD, op)
+        if split and op >= rank:
+            passes.run(WEIGHT, op - rank)
+    for op in range(max(0, total - rank), total if split else 0):
+        passes.run(WEIGHT, op)
+    return passes.out
+
+
+class _Passes:
+    """Passes of a rank's stages, numbered in the order in which each kind runs."""
+
+    def __init__(self, ranks: int, rank: int, group: int, interleave: int):
+        self.ranks, self.rank, self.group, self.interleave = ranks, rank, group, interleave
+        self.out: PassOrder = []
+
+    def run(self, kind: str, number: int) -> None:
+        around, within = divmod(number, self.group * self.interleave)
+        turn, micro = divmod(within, self.group)
+        local = turn if kind == FORWARD else self.interleave - 1 - turn
+        self.out.append((Action(kind, local * self.ranks + self.rank, around * self.group + micro),))

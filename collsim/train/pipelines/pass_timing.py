@@ -1,0 +1,138 @@
+"""When the passes of a pipeline run: each rank takes them in its order, each as soon as what it reads is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CollsimError
+from .pass_orders import BACKWARD, FORWARD, WEIGHT, Action, PassOrder
+from .pipeline_formulas import PipelineFormulas
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PipelineTiming:
+    """When a pipeline's passes run.
+
+    Attributes:
+        time: s from the first forward pass to the end of the last backward pass. idle: (ranks,) s in which a rank
+            computes nothing.
+        held: (ranks,) most microbatches whose activations a rank keeps at once; an activation of one of its v stages
+            counts 1/v. It is kept from the begin of its forward pass to the end of the backward pass (of the weights'
+            half, where it is split).
+        passes: (action, rank, begin, end) of every pass, by rank and time.
+        stages: of the model. form: what formulas give for the same; None where they do not hold.
+    """
+
+    time: float
+    idle: Floats
+    peak_activations: Floats
+    passes: tuple[tuple[Action, int, float, float], ...] = field(repr=False)
+    stage_count: int = 0
+    formulas: PipelineFormulas | None = None
+
+    @property
+    def bubble(self) -> float:
+        """Share of the time of all ranks in which they compute nothing."""
+        return float(self.idle.mean()) / self.time if self.time else 0.0
+
+    def list_activations(self, rank: int) -> list[tuple[float, float]]:
+        """(s, microbatches): what a rank keeps from each of these moments on."""
+        share, changes = len(self.idle) / self.stage_count, dict[float, int]()
+        for action, at, begin, end in self.passes:
+            if at == rank and action.kind == FORWARD:
+                changes[begin] = changes.get(begin, 0) + 1
+            elif at == rank and action.kind in (BACKWARD, WEIGHT):
+                changes[end] = changes.get(end, 0) - 1
+        now, out = 0, []
+        for moment in sorted(changes):
+            now += changes[moment]
+            out.append((moment, share * now))
+        return out
+
+
+def list_inputs(entry: tuple[Action, ...], last: int) -> list[tuple[bool, int, int]]:
+    """The results that an entry reads: (is it of a forward pass, stage, microbatch), beyond what its own rank has run
+    anyway. A backward pass reads the gradient that the next stage gives, of the last stage the loss."""
+    own = {(action.kind == FORWARD, action.stage, action.microbatch) for action in entry} if len(entry) > 1 else ()
+    out = []
+    for kind, stage, micro in entry:
+        if kind == FORWARD:
+            read = (True, stage - 1, micro)
+        elif kind == WEIGHT or stage == last:
+            continue  # after its other half, after its forward pass: both are before it in the order of the rank
+        else:
+            read = (False, stage + 1, micro)
+        if read[1] >= 0 and read not in own:
+            out.append(read)
+    return out
+
+
+def iterate_passes(
+    orders: Sequence[PassOrder], last: int
+) -> Iterator[tuple[int, tuple[Action, ...], list[tuple[bool, int, int]]]]:
+    """(rank, entry, what it reads) of all orders in one list, each behind all that it reads. Raises CollsimError where
+    ranks wait for one another for ever."""
+    done: set[tuple[bool, int, int]] = set()
+    at, left = [0] * len(orders), sum(map(len, orders))
+    while left:
+        before = left
+        for rank, order in enumerate(orders):
+            while at[rank] < len(order):
+                entry = order[at[rank]]
+                read = list_inputs(entry, last)
+                if any(result not in done for result in read):
+                    break
+                done.update((kind == FORWARD, stage, micro) for kind, stage, micro in entry if kind != WEIGHT)
+                at[rank] += 1
+                left -= 1
+                yield rank, entry, read
+        if left == before:
+            stuck = next(rank for rank, order in enumerate(orders) if at[rank] < len(order))
+            why = "rank {stuck} of the pipeline waits for ever for what {order} reads"
+            raise CollsimError(why, stuck=stuck, order=orders[stuck][at[stuck]])
+
+
+def time_passes(
+    orders: Sequence[PassOrder], stage_rank: Sequence[int], seconds: dict[str, float], hop: float = 0.0
+) -> PipelineTiming:
+    """Run the orders.
+
+    Args:
+        stage_rank: the rank that holds each stage. seconds: of one pass of a stage, by kind.
+        hop: s from the end of a pass to the begin of one that reads its result on another rank.
+    """
+    last, share = len(stage_rank) - 1, len(orders) / len(stage_rank)
+    free, end = [0.0] * len(orders), dict[tuple[bool, int, int], float]()
+    passes = []
+    for rank, entry, read in iterate_passes(orders, last):
+        begin = free[rank]
+        for result in read:
+            begin = max(begin, end[result] + (hop if stage_rank[result[1]] != rank else 0.0))
+        free[rank] = begin + sum([seconds[action[0]] for action in entry])
+        for action in entry:
+            if action[0] != WEIGHT:
+                end[action[0] == FORWARD, action[1], action[2]] = free[rank]
+            passes.append((action, rank, begin, free[rank]))
+    time = max(free)
+    work = [sum(seconds[action[0]] for entry in order for action in entry) for order in orders]
+    passes.sort(key=lambda row: row[1:3])
+    held = np.array([share * count_peak_activations(order) for order in orders])
+    return PipelineTiming(time, time - np.array(work), held, tuple(passes), len(stage_rank))
+
+
+def count_peak_activations(order: PassOrder) -> int:
+    """Most activations (of a stage and microbatch) that a rank keeps while it runs an order."""
+    now = most = 0
+    for entry in order:
+        for action in entry:
+            now += action[0] == FORWARD
+            most = max(most, now)
+        for action in entry:
+            now -= action[0] in (BACKWARD, WEIGHT)
+    return most

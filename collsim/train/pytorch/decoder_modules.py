@@ -1,0 +1,259 @@
+"""The modules that a product of ways splits: a decoder of the same sizes, or units that hold the same tensors.
+
+Sources: torch 2.13, torch/distributed/tensor/parallel/style.py and loss.py; the plan of layers is that of torchtitan
+(torchtitan/models/llama3/parallelize.py), with queries, keys and values as three matrices, each cut by heads.
+"""
+
+from __future__ import annotations
+
+from ..parallel import TensorParallel
+from ..workload.decoder_shape import DecoderShape
+from .script_parts import format_numbers
+
+_SIZES = """
+# The sizes of {model}, and which of its blocks each stage has.
+H, HEADS, KEYS, HEAD, FFN, WORDS, TOKENS = {h}, {heads}, {kv_heads}, {head_dim}, {ffn}, {words}, {seq}
+STAGES = {stages}
+"""
+_FLASH = """
+
+def attend(q, k, v):  # one kernel, which stores no scores
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=HEADS != KEYS)
+"""
+_SCORES = """
+
+def attend(q, k, v):  # scores are stored
+    k, v = (part.repeat_interleave(HEADS // KEYS, 1) for part in (k, v))
+    seen = torch.ones(TOKENS, TOKENS, dtype=torch.bool, device=q.device).tril()
+    return (q @ k.transpose(-2, -1) / HEAD**0.5).masked_fill(~seen, float("-inf")).softmax(-1) @ v
+"""
+_BLOCK = """
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q = nn.Linear(H, HEADS * HEAD, bias={bias})
+        self.k = nn.Linear(H, KEYS * HEAD, bias={bias})
+        self.v = nn.Linear(H, KEYS * HEAD, bias={bias})
+        self.out = nn.Linear(HEADS * HEAD, H, bias={bias})
+
+    def forward(self, x):  # with tensor parallelism each GPU has some of the heads
+        q, k, v = (part(x).unflatten(-1, (-1, HEAD)).transpose(1, 2) for part in (self.q, self.k, self.v))
+        return self.out({attend}.transpose(1, 2).flatten(2))
+
+
+class MLP(nn.Module):
+    def __init__(self):
+        super().__init__()
+{gate}        self.up = nn.Linear(H, FFN, bias={bias})
+        self.down = nn.Linear(FFN, H, bias={bias})
+
+    def forward(self, x):
+        return self.down({active})
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm1, self.attention = nn.{norm}(H), Attention()
+        self.norm2, self.mlp = nn.{norm}(H), MLP()
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x){cast})
+        return x + self.mlp(self.norm2(x){cast})
+"""
+_STAGE = """
+
+class Stage(nn.Module):  # blocks, with what is before them on the first stage and behind them on the last
+    def __init__(self, number):
+        super().__init__()
+        first, last = number == 0, number == len(STAGES) - 1
+        self.embedding = nn.Embedding(WORDS, H) if first else None
+{positions}        self.blocks = nn.ModuleList({blocks})
+        self.norm = nn.{norm}(H) if last else None
+        self.head = nn.Linear(H, WORDS, bias=False) if last else None
+
+    def forward(self, x):
+        if self.embedding is not None:
+            x = self.embedding(x)
+{places}{narrow}        for block in self.blocks:
+            x = block(x)
+        return x if self.head is None else self.head(self.norm(x){cast})
+
+
+def loss(out, target):
+    return F.cross_entropy(out.flatten(0, 1).float(), target.flatten())
+
+
+def data(samples):
+    return (torch.randint(WORDS, (samples, TOKENS), device=device) for _ in "xy")
+"""
+_TIED = """
+
+def tie(stage):  # the head uses the embedding's matrix
+    if stage.embedding is not None and stage.head is not None:
+        stage.head.weight = stage.embedding.weight
+"""
+_TENSOR = """
+
+def cut(stage):  # matrices by columns, then by rows, behind which {joined}
+    whole = PrepareModuleInput(input_layouts=({whole},), desired_input_layouts=(Replicate(),))
+    plan = {{
+        "attention": whole,
+        **{{f"attention.{{name}}": ColwiseParallel() for name in ("q", "k", "v")}},
+        "attention.out": RowwiseParallel({out}),
+        "mlp": whole,
+        **{{f"mlp.{{name}}": ColwiseParallel() for name in ({wide})}},
+        "mlp.down": RowwiseParallel({out}),
+    }}
+{sequence}    for block in stage.blocks:
+        parallelize_module({inside}, mesh["tp"], plan)
+    ends = {{
+        "embedding": RowwiseParallel(input_layouts=Replicate(){comma}),
+        # words stay apart for loss_parallel
+        "head": ColwiseParallel({taken}output_layouts=Shard(-1), use_local_output=False),
+{more}    }}
+    parallelize_module(stage, mesh["tp"], {{k: v for k, v in ends.items() if getattr(stage, k) is not None}})
+"""
+_SEQUENCE = """\
+    plan |= {"norm1": SequenceParallel(), "norm2": SequenceParallel()}
+"""
+_UNITS = '''
+# Elements of each parameter tensor, unit by unit, and which units each stage has.
+UNITS = [
+{units}
+]
+BLOCKS = {blocks}  # units that are blocks; the others are the root
+STAGES = {stages}
+
+
+class Unit(nn.Module):
+    """The parameter tensors of one unit of {model}: the same bytes, little to compute."""
+
+    def __init__(self, sizes):
+        super().__init__()
+        self.tensors = nn.ParameterList([torch.empty(size) for size in sizes])
+
+    def forward(self, x):
+        for tensor in self.tensors:
+            x = x + x * tensor.mean()
+        return x
+
+
+class Stage(nn.Module):
+    def __init__(self, number):
+        super().__init__()
+        units = range(*STAGES[number])
+        self.units = nn.Sequential(*({block} for i in units))
+        self.blocks = [unit for i, unit in zip(units, self.units) if i in BLOCKS]
+
+    def forward(self, x):
+        return self.units(x)
+
+
+def loss(out, target):
+    return (out - target).float().pow(2).mean()
+
+
+def data(samples):
+    return (torch.ones(samples, 1, device=device) for _ in "xy")
+'''
+
+
+def write_decoder(
+    model: str,
+    sizes: DecoderShape,
+    stages: list[tuple[int, int]],
+    tensor: TensorParallel | None,
+    again: str,
+    autocast: str | None = None,
+) -> str:
+    """Modules of a decoder; `again` is what is computed a second time. `autocast` is its type where that rules: it
+    would leave embeddings, norms and their sums in 32 bits, and send them so."""
+    t = 1 if tensor is None else tensor.size
+    sequence = tensor is not None and tensor.sequence and t > 1
+    words = -(-sizes.vocab // t) * t
+    given = sizes._asdict()
+    said = _SIZES.format(model=model, words=words, stages=_pairs(stages), **given)
+    once = "attend(q, k, v)"
+    core = "checkpoint(attend, q, k, v, use_reentrant=False)" if again == "selective" else once
+    gate = f"        self.gate = nn.Linear(H, FFN, bias={sizes.bias})\n" if sizes.gated else ""
+    active = "F.silu(self.gate(x)) * self.up(x)" if sizes.gated else "F.gelu(self.up(x))"
+    norm = "LayerNorm" if sizes.bias else "RMSNorm"
+    positions = f"        self.positions = nn.Embedding({sizes.positions}, H) if first else None\n"
+    cast = "" if autocast is None else ".to(x.dtype)"
+    stage = {
+        "cast": cast,
+        "narrow": "" if autocast is None else f"            x = x.to(torch.{autocast})\n",
+        "positions": positions if sizes.positions else "",
+        "places": _places(t, sequence) if sizes.positions else "",
+        "blocks": _blocks(again),
+        "norm": norm,
+    }
+    text = said + (_FLASH if sizes.flash else _SCORES)
+    text += _BLOCK.format(bias=sizes.bias, attend=core, gate=gate, active=active, norm=norm, cast=cast)
+    text += _STAGE.format(**stage) + (_TIED if sizes.tied else "")
+    return text + (_tensor_text(sizes, sequence, again) if t > 1 else "")
+
+
+def _blocks(again: str) -> str:
+    """All blocks of a stage; some are computed again."""
+    if again == "alternate":
+        each = f"            {_again('Block()', again)} for i in range(*STAGES[number])"
+        return f"\n{each}\n        "
+    return f"{_again('Block()', again)} for _ in range(*STAGES[number])"
+
+
+def _places(t: int, sequence: bool) -> str:
+    """The vectors of positions, of the part of the sequence that a GPU has."""
+    part = f'.chunk({t})[mesh.get_local_rank("tp")]' if sequence else ""
+    return f"            x = x + self.positions(torch.arange(TOKENS, device=device){part})\n"
+
+
+def _tensor_text(sizes: DecoderShape, sequence: bool, again: str) -> str:
+    """How tensor parallelism cuts the layers. A plan names the modules of a block, and checkpoint_wrapper hides them:
+    what a plan does not find torch warns of and leaves whole."""
+    out = "output_layouts=Shard(1)" if sequence else ""
+    more = '        "norm": SequenceParallel(),\n' if sequence else ""
+    if sequence and sizes.positions:
+        more += '        "positions": SequenceParallel(sequence_dim=0, use_local_output=True),\n'
+    return _TENSOR.format(
+        joined="sums are reduce-scattered along the sequence" if sequence else "an allreduce adds up",
+        whole="Shard(1)" if sequence else "Replicate()",
+        out=out,
+        comma=f", {out}" if out else "",
+        taken="input_layouts=Shard(1), " if sequence else "",
+        wide='"gate", "up"' if sizes.gated else '"up",',
+        sequence=_SEQUENCE if sequence else "",
+        inside='getattr(block, "_checkpoint_wrapped_module", block)' if again in ("full", "alternate") else "block",
+        more=more,
+    )
+
+
+def write_units(
+    model: str, tensors: list[tuple[tuple[int, ...], bool]], stages: list[tuple[int, int]], again: str
+) -> str:
+    """Units with the same tensors, each with whether it is a block."""
+    units = "\n".join(
+        f"    {list(sizes)}," if len(sizes) < 10 else f"    [\n{format_numbers(sizes)}\n    ]," for sizes, _ in tensors
+    )
+    blocks = {i for i, (_, block) in enumerate(tensors) if block}
+    made = _again("Unit(UNITS[i])", again, "i in BLOCKS")
+    return _UNITS.format(model=model, units=units, blocks=blocks or "()", stages=_pairs(stages), block=made)
+
+
+def _again(block: str, again: str, when: str = "") -> str:
+    """A block that is computed a second time: every one, or every second; `when` says which units are blocks."""
+    if again not in ("full", "alternate"):
+        return block
+    which = " and ".join(filter(None, [when, "i % 2 == 0" if again == "alternate" else ""]))
+    return f"checkpoint_wrapper({block}) if {which} else {block}" if which else f"checkpoint_wrapper({block})"
+
+
+def _pairs(stages: list[tuple[int, int]]) -> str:
+    """Ranges, a few on a line."""
+    said = ", ".join(map(str, stages))
+    if len(said) < 100:
+        return f"[{said}]"
+    rows = [", ".join(map(str, stages[i : i + 8])) for i in range(0, len(stages), 8)]
+    return "[\n    " + ",\n    ".join(rows) + ",\n]"

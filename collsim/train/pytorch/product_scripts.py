@@ -1,0 +1,352 @@
+"""Scripts of products of ways: a mesh of processes (DeviceMesh), tensor parallelism, a pipeline, and replicas that are
+sharded (fully_shard, FSDP2) or whole (replicate).
+
+Sources: torch 2.13, torch/distributed/device_mesh.py, fsdp/_fully_shard/_fully_shard.py, _composable/
+replicate_with_fsdp.py, pipelining/stage.py and schedules.py; how they go together: torchtitan,
+torchtitan/models/llama3/parallelize.py and distributed/pipeline_parallel.py. ZeRO's stages are fully_shard with weights
+that stay: what is sent is the same, new weights are gathered before they are used and not behind the optimizer.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import Any
+
+from ...errors import CollsimError
+from ..parallel import DDP, FSDP, ContextParallel, ExpertParallel, Split, TensorParallel, Workload, Zero
+from ..parallel.sharded_units import ModelUnit, count_tied_elements
+from ..workload.decoder_shape import DecoderShape, read_decoder_shape
+from .decoder_modules import write_decoder, write_units
+from .pipeline_scripts import SINGLE_STAGE_SCHEDULES, TORCH_SCHEDULES, format_stages
+from .script_parts import JOIN, OPTIMIZERS, ScriptedStep, escape_name, write_header, write_timing
+
+_ASK = """\
+ask.add_argument("--batch", type=int, default={micro}, help="samples of a replica at a time")
+ask.add_argument("--steps", type=int, default=20)
+asked = ask.parse_args()
+"""
+_MESH = """
+# Ranks as collsim counts them ({order}): the last dimension varies fastest.
+mesh = init_device_mesh(device.type, ({sizes}), mesh_dim_names=({names}))
+torch.manual_seed(0)  # GPUs that share a layer have the same samples
+"""
+_POLICY = "\n\npolicy = MixedPrecisionPolicy(param_dtype=torch.{dtype}, reduce_dtype=torch.{reduce})\n"
+_SHARE = """{waited}
+
+def share(stage):  # {what}
+    for block in stage.blocks:
+        {call}(block, mesh={mesh}{policy}{reshard})
+{more}    return {call}(stage, mesh={mesh}{policy})
+"""
+_WAITED = """
+
+def waited(*_):  # until all that was launched is done
+    now()
+"""
+_WAIT = """\
+    for block in stage.blocks:  # torch gathers ahead by itself; so a block is gathered only when it is needed
+        block.set_modules_to_backward_prefetch([block])
+        block.register_forward_pre_hook(waited, prepend=True)
+"""
+_MAKE = """
+
+def make(number):
+    with torch.device("meta"):
+        stage = Stage(number)
+{before}    stage.to_empty(device=device)
+{after}    with torch.no_grad():
+        for parameter in stage.parameters():
+            getattr(parameter, "_local_tensor", parameter).normal_(std=0.02)
+    return stage
+
+"""
+_WHOLE = """
+model = make(0)
+x, y = data(asked.batch * {micros})
+optimizer = {optimizer}
+
+
+def step():
+    for parameter in model.parameters():
+        parameter.grad = None
+    for micro, (one, target) in enumerate(zip(x.split(asked.batch), y.split(asked.batch))):
+{sync}        with {context}:
+            loss(model(one), target).backward()
+    {last}
+"""
+_STAGED = """
+mine = {mine}  # stages of this process
+parts = [make(number) for number in mine]
+{ends}stages = [
+    PipelineStage(part, number, len(STAGES), device, group=mesh["pp"].get_group())
+    for part, number in zip(parts, mine)
+]
+schedule = {schedule}({stages}, n_microbatches={micros}, loss_fn=loss)
+x, y = data(asked.batch * {micros})
+optimizer = {optimizer}
+
+
+def step():
+    for part in parts:
+        part.zero_grad()
+    with {context}:
+        last = {{"target": y, "losses": []}} if len(STAGES) - 1 in mine else {{}}
+        schedule.step(*([x] if 0 in mine else []), **last)
+{added}    {last}
+"""
+_ENDS = """\
+# The first and the last stage have a copy each of the embedding's matrix, and add up its gradients.
+ranks = mesh.mesh.movedim(mesh.mesh_dim_names.index("pp"), 0)
+ends, _ = dist.new_subgroups_by_enumeration(torch.stack([ranks[0].flatten(), ranks[-1].flatten()], 1).tolist())
+"""
+_ADDED = """\
+    for copy in [copy for part in parts for copy in (part.embedding, part.head) if copy is not None]:
+        grad = copy.weight.grad
+        if hasattr(grad, "placements"):  # tensor parallelism leaves that of an embedding whole on every GPU
+            grad = copy.weight.grad = grad.redistribute(placements=copy.weight.placements)
+        dist.all_reduce(getattr(grad, "_local_tensor", grad), group=ends)
+"""
+_END = """\
+    if gpu:
+        print(f"at most {{torch.cuda.max_memory_allocated() / 2**30:.2f}} GiB; collsim says {held:.2f} GiB")
+dist.destroy_process_group()
+"""
+
+
+def write_product_script(step: ScriptedStep, split: Split) -> str:
+    """The whole script. Raises CollsimError for parts that it has no words for."""
+    asked = step.workload
+    listed = split.build_stages(asked)
+    sizes = _sizes(asked, split, listed)
+    dims = {
+        "tp": split.get_size(TensorParallel),
+        "dp": split.count_replicas(len(asked.ranks)),
+        "pp": split.pipeline.size,
+    }
+    return (
+        write_header(step, _imports(asked, split, sizes, dims))
+        + _ASK.format(micro=asked.micro_batch)
+        + JOIN
+        + _mesh(split, dims)
+        + _otherwise(asked, split, sizes, dims)
+        + _model(asked, split, listed, sizes, dims)
+        + _shared(asked, split, dims)
+        + _made(split, sizes, dims)
+        + _stepped(asked, split, dims, ends=sizes is not None and _two_copies(asked, split))
+        + write_timing(step, f"asked.batch * {asked.accumulate * dims['dp']}")
+        + _END.format(held=step.memory_by_gpu[0][1] / 2**30)
+    )
+
+
+def _sizes(asked: Workload, split: Split, listed: list[tuple[ModelUnit, ...]]) -> DecoderShape | None:
+    """Those of a decoder whose ends are on the first and the last stage; None for what runs as units. Raises
+    CollsimError for what neither can do."""
+    context, expert, tensor = (
+        split.find_part(ContextParallel),
+        split.find_part(ExpertParallel),
+        split.find_part(TensorParallel),
+    )
+    if context is not None and context.size > 1:
+        why = "no PyTorch script for {part}: torch's context_parallel is a prototype, for CUDA's kernels alone"
+        raise CollsimError(why, part=context.label)
+    if expert is not None and expert.size > 1:
+        raise CollsimError("no PyTorch script for {part}: torch has no module for experts", part=expert.label)
+    found = read_decoder_shape(asked.model)
+    if found is not None and {"norm", "head"} <= {unit.name for unit in listed[-1]}:
+        _require_whole(asked.model.name, found, tensor)
+        return found
+    shared = tensor is not None and tensor.size > 1
+    if shared or asked.recompute == "selective":
+        says = tensor.label if tensor is not None and shared else "recompute='selective'"
+        why = "no PyTorch script for {part} of {name}: it knows the layers of cs.train.transformer alone"
+        raise CollsimError(why, part=says, name=asked.model.name)
+    return None
+
+
+def _require_whole(name: str, sizes: DecoderShape, tensor: TensorParallel | None) -> None:
+    """Refuse parts of heads, and of a sequence that is cut into unequal parts."""
+    if tensor is None or tensor.size == 1:
+        return
+    counts = {"heads": sizes.heads, "kv_heads": sizes.kv_heads} | ({"seq": sizes.seq} if tensor.sequence else {})
+    for what, many in counts.items():
+        if many % tensor.size:
+            why = "no PyTorch script for {part} of {name}: {what}={many} cannot be shared evenly by {t} GPUs"
+            raise CollsimError(why, part=tensor.label, name=name, what=what, many=many, t=tensor.size)
+
+
+def _mesh(split: Split, dims: dict[str, int]) -> str:
+    named: list[tuple[str, int]] = []
+    copies = split.data_strategy.replicate if isinstance(split.data_strategy, FSDP) else 1
+    for way in reversed(split.rank_order.split("-")):
+        if way == "dp" and copies > 1:
+            named += [("replicate", copies), ("shard", dims["dp"] // copies)]
+        elif dims.get(way, 1) > 1:
+            named.append((way, dims[way]))
+    named = named or [("dp", 1)]
+    sizes, names = ", ".join(str(size) for _, size in named), ", ".join(f'"{name}"' for name, _ in named)
+    one = "," * (len(named) == 1)
+    return _MESH.format(order=split.rank_order, sizes=sizes + one, names=names + one)
+
+
+def _two_copies(asked: Workload, split: Split) -> bool:
+    """Are the first and the last stage, which share the embedding's matrix, on two GPUs?"""
+    ranks = split.pipeline.stage_ranks
+    return ranks[0] != ranks[-1] and bool(count_tied_elements(asked.model))
+
+
+def _unswitched(data: DDP | Zero | FSDP) -> tuple[str, ...]:
+    """Options that torch's `replicate` and `fully_shard` have not."""
+    if isinstance(data, DDP):
+        return ("bucket", "first", "overlap", "find_unused", "static_graph")
+    return ("bucket", "overlap") if isinstance(data, Zero) and data.stage < 3 else ()
+
+
+def _autocast(asked: Workload, dims: dict[str, int]) -> str | None:
+    """The type in which torch.autocast computes where no replica's policy says one; None for 32 bits."""
+    return asked.dtype if dims["dp"] == 1 and asked.dtype != "float32" else None
+
+
+def _otherwise(asked: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
+    """What the step does and torch does otherwise, as a comment."""
+    data, pipe, said = split.data_strategy, split.pipeline, []
+    if data is not None and dims["dp"] > 1:
+        mine = [name for name in _unswitched(data) if getattr(data, name) != getattr(type(data)(), name)]
+        said += [f"{' and '.join(mine)} of {data.label}: torch has no such switch for it"] if mine else []
+        often = data.stage > 1 if isinstance(data, Zero) else isinstance(data, FSDP) or not data.no_sync
+        if dims["pp"] > 1 and asked.accumulate > 1 and often:
+            said.append(
+                "torch reduces a pipeline's gradients once, after its last microbatch, and keeps weights that a"
+            )
+            said.append("backward pass has gathered; collsim's step reduces after each microbatch")
+    if pipe.scatter and dims["tp"] > 1:
+        said.append("scatter of the pipeline: torch sends the whole from each GPU")
+    if dims["pp"] > 1 and count_tied_elements(asked.model) and (sizes is None or not _two_copies(asked, split)):
+        said.append("embedding and head are two matrices here, whose gradients are not added up")
+    return "# Not as in collsim's step:\n" + "".join(f"# {line}\n" for line in said) if said else ""
+
+
+def _model(
+    asked: Workload, split: Split, listed: list[tuple[ModelUnit, ...]], sizes: DecoderShape | None, dims: dict[str, int]
+) -> str:
+    """The modules, and which part of them each stage has."""
+    name, again = escape_name(asked.model.name), asked.recompute
+    if sizes is not None:
+        stages = _ranges([sum(unit.is_block for unit in stage) for stage in listed])
+        return write_decoder(name, sizes, stages, split.find_part(TensorParallel), again, _autocast(asked, dims))
+    units = [(unit.layers, unit.is_block) for stage in listed for unit in stage]
+    tensors = [(tuple(n for layer in layers for n in layer.tensors), block) for layers, block in units]
+    return write_units(name, tensors, _ranges([len(stage) for stage in listed]), again)
+
+
+def _ranges(counts: list[int]) -> list[tuple[int, int]]:
+    ends = list(accumulate(counts, initial=0))
+    return list(pairwise(ends))
+
+
+def _imports(asked: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
+    """The modules that the script needs."""
+    lines = ["import torch.nn.functional as F"] if sizes is not None else []
+    lines += ["from torch import nn"]
+    if asked.recompute in ("full", "alternate"):
+        lines.append("from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper")
+    lines.append("from torch.distributed.device_mesh import init_device_mesh")
+    if dims["dp"] > 1:
+        lines += _shared_by(split)
+    if dims["pp"] > 1:
+        lines += ["from torch.distributed.pipelining import PipelineStage"]
+        lines += [f"from torch.distributed.pipelining.schedules import {TORCH_SCHEDULES[split.pipeline.schedule]}"]
+    if dims["tp"] > 1:
+        part = split.find_part(TensorParallel)
+        styles = ["ColwiseParallel", "PrepareModuleInput", "RowwiseParallel", "loss_parallel", "parallelize_module"]
+        styles += ["SequenceParallel"] if part is not None and part.sequence else []
+        lines += ["from torch.distributed.tensor import Replicate, Shard"]
+        lines += ["from torch.distributed.tensor.parallel import (", *(f"    {name}," for name in sorted(styles)), ")"]
+    if asked.recompute == "selective":
+        lines.append("from torch.utils.checkpoint import checkpoint")
+    return "\n".join(lines) + "\n"
+
+
+def _shared_by(split: Split) -> list[str]:
+    """Where what keeps replicas together comes from."""
+    if isinstance(split.data_strategy, DDP):
+        return [
+            "from torch.distributed._composable.replicate_with_fsdp import replicate",
+            "from torch.distributed.fsdp import MixedPrecisionPolicy",
+        ]
+    return ["from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard"]
+
+
+def _shared(asked: Workload, split: Split, dims: dict[str, int]) -> str:
+    """`share(stage)`: how replicas keep together; nothing where there is one."""
+    data = split.data_strategy
+    if data is None or dims["dp"] == 1:
+        return ""
+    small = asked.dtype != "float32"
+    reduce = _reduced(data, asked.dtype)
+    policy = _POLICY.format(dtype=asked.dtype, reduce=reduce) if small or reduce != "float32" else ""
+    whole = isinstance(data, DDP)
+    keeps = not isinstance(data, DDP) and data.keeps_weights
+    waits = isinstance(data, FSDP) and not data.prefetch
+    waits = waits or (isinstance(data, Zero) and data.stage == 3 and not data.overlap)
+    copies = isinstance(data, FSDP) and data.replicate > 1
+    return policy + _SHARE.format(
+        what="gradients are reduced block by block"
+        if whole
+        else "each block is gathered by itself; the rest is the root",
+        call="replicate" if whole else "fully_shard",
+        mesh='mesh["replicate", "shard"]' if copies else 'mesh["dp"]',
+        policy=", mp_policy=policy" if policy else "",
+        reshard=", reshard_after_forward=False" if keeps else "",
+        waited=_WAITED if waits else "",
+        more=_WAIT if waits else "",
+    )
+
+
+def _reduced(data: DDP | Zero | FSDP, dtype: str) -> str:
+    """The type of gradients on the wire."""
+    if isinstance(data, DDP):
+        return {None: "float32", "fp16": "float16", "bf16": "bfloat16"}[data.hook]
+    return data.reduce_dtype or dtype
+
+
+def _made(split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
+    """`make(number)`: a stage, cut and shared before it has memory."""
+    tied = "    tie(stage)\n" if sizes is not None and sizes.tied else ""
+    before = ("    cut(stage)\n" if dims["tp"] > 1 else "") + tied
+    before += "    share(stage)\n" if dims["dp"] > 1 else ""
+    return _MAKE.format(before=before, after=tied)
+
+
+def _stepped(asked: Workload, split: Split, dims: dict[str, int], *, ends: bool) -> str:
+    """`step()`: all microbatches and the optimizer; `ends` add up the gradients of their copies."""
+    contexts = ["loss_parallel()"] if dims["tp"] > 1 else []
+    if dtype := _autocast(asked, dims):
+        contexts.append(f"torch.autocast(device.type, torch.{dtype})")
+    given: dict[str, Any] = {
+        "micros": asked.accumulate,
+        "context": ", ".join(contexts) or "contextlib.nullcontext()",
+        "last": "optimizer.step()" if asked.optimizer != "none" else "pass",
+    }
+    if dims["pp"] > 1:
+        listed = "[parameter for part in parts for parameter in part.parameters()]"
+        given["optimizer"] = OPTIMIZERS[asked.optimizer].format(parameters=listed)
+        one = TORCH_SCHEDULES[split.pipeline.schedule] in SINGLE_STAGE_SCHEDULES
+        given |= {"ends": _ENDS if ends else "", "added": _ADDED if ends else ""}
+        given |= {"stages": "stages[0]" if one else "stages", "schedule": TORCH_SCHEDULES[split.pipeline.schedule]}
+        return _STAGED.format(mine=format_stages(split.pipeline), **given)
+    given["optimizer"] = OPTIMIZERS[asked.optimizer].format(parameters="model.parameters()")
+    return _WHOLE.format(sync=_synchronised(asked, split, dims), **given)
+
+
+def _synchronised(asked: Workload, split: Split, dims: dict[str, int]) -> str:
+    """Which microbatches reduce gradients, and give weights back."""
+    data, many = split.data_strategy, asked.accumulate
+    if data is None or dims["dp"] == 1 or many == 1:
+        return ""
+    last = f"micro == {many - 1}"
+    lines = []
+    if data.stage == 1 if isinstance(data, Zero) else data.no_sync:
+        lines.append(f"        model.set_requires_gradient_sync({last})  # gradients are reduced once\n")
+    if isinstance(data, Zero) and data.keeps_weights:
+        lines.append(f"        model.set_reshard_after_backward({last})  # weights are gathered once\n")
+    return "".join(lines)

@@ -1,0 +1,244 @@
+"""Scripts of replicas that hold the whole model: DistributedDataParallel, DataParallel.
+
+They train the real model where the library that has it is installed (torchvision, transformers), else a module with the
+same parameter tensors, whose buckets are the same, and print the buckets and the overlap that DDP itself reports.
+Sources: torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d (logger.cpp).
+"""
+
+from __future__ import annotations
+
+from ..parallel import DDP, Workload
+from ..workload.model import Model
+from .script_parts import JOIN, OPTIMIZERS, ScriptedStep, escape_name, format_numbers, write_header, write_timing
+
+#: Names of torchvision's and huggingface's builders, by the names of the catalogue.
+_VISION = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19")
+_TEXT = {
+    "bert-base": "BertModel(transformers.BertConfig())",
+    "bert-large": "BertModel(transformers.BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, "
+    "intermediate_size=4096))",
+    "gpt2": "GPT2Model(transformers.GPT2Config())",
+}
+_ASK = """\
+ask.add_argument("--batch", type=int, default={micro}, help="samples of a process at a time")
+ask.add_argument("--steps", type=int, default=20)
+ask.add_argument("--same-tensors", action="store_true", help="not the model: a module with its tensors")
+asked = ask.parse_args()
+"""
+_ONE_PROCESS = """
+# One process drives all GPUs: no init_process_group, no torchrun.
+rank, n, gpu = 0, max(1, torch.cuda.device_count()), torch.cuda.is_available()
+device = torch.device("cuda", 0) if gpu else torch.device("cpu")
+print(f"torch {torch.__version__}, {n} GPUs" if gpu else "no GPU: DataParallel runs the module as it is")
+"""
+_SAME_TENSORS = '''
+# Elements of each parameter tensor in the order of registration, the order in which the forward pass uses them, and
+# elements of the float buffers.
+TENSORS = [
+{tensors}
+]
+USED = {used}
+BUFFERS = [{buffers}]
+
+
+class SameTensors(torch.nn.Module):
+    """The parameter tensors of {model}, used in its order: the same gradients in the same order, little to compute."""
+
+    def __init__(self):
+        super().__init__()
+        self.tensors = torch.nn.ParameterList([torch.full((size,), 0.01) for size in TENSORS])
+        for i, size in enumerate(BUFFERS):
+            self.register_buffer(f"buffer{{i}}", torch.zeros(size))
+
+    def forward(self, x):
+        y = torch.zeros_like(x)
+        for i in USED:
+            y = y + x * self.tensors[i].mean()
+        return y
+
+'''
+_REPORT = """\
+    log = model._get_ddp_logging_data()  # what DDP itself knows
+    sizes = {sizes}
+    print(f"buckets by DDP:     {{sizes}} B")
+    print("buckets by collsim: {buckets} B")
+    beside, sent = (log.get(f"avg_backward_{{x}}", 0) / 1e6 for x in ("compute_comm_overlap_time", "comm_time"))
+    print(f"allreduces: {{sent:.3f}} ms, {{beside:.3f}} ms of that beside the backward pass, by DDP's own clock")
+dist.destroy_process_group()
+"""
+_SAME_MODEL = """
+
+def make(samples):
+    return SameTensors(), torch.ones(samples, 1)
+"""
+_REAL_MODEL = """
+
+def make(samples):
+    try:
+        if not asked.same_tensors:
+            import {library}
+
+            return {real}
+    except ImportError:
+        print("no {library}: a module with the same tensors runs instead")
+    return SameTensors(), torch.ones(samples, 1)
+"""
+_MEAN = """
+
+def loss(out):  # of every output, so that every parameter has a gradient
+    parts = [out] if torch.is_tensor(out) else [value for value in out.values() if torch.is_tensor(value)]
+    return sum(part.float().pow(2).mean() for part in parts)
+
+
+"""
+
+
+def write_ddp_script(step: ScriptedStep, parallel: DDP) -> str:
+    """A script of DistributedDataParallel."""
+    return _whole(step, JOIN, *_ddp_parts(step.workload, parallel))
+
+
+def write_data_parallel_script(step: ScriptedStep) -> str:
+    """A script of DataParallel, in one process."""
+    return _whole(step, _ONE_PROCESS, *_data_parallel_parts(step))
+
+
+def _whole(step: ScriptedStep, join: str, wrap: str, body: str, report: str) -> str:
+    """Head, what splits, model, step, times."""
+    asked = step.workload
+    samples = f"asked.batch * n * {asked.accumulate}" if asked.accumulate > 1 else "asked.batch * n"
+    return (
+        write_header(step)
+        + _ASK.format(micro=asked.micro_batch)
+        + join
+        + _same_tensors(asked.model)
+        + _model(asked)
+        + wrap
+        + f"optimizer = {OPTIMIZERS[asked.optimizer].format(parameters='model.parameters()')}\n"
+        + body
+        + write_timing(step, samples)
+        + report
+    )
+
+
+def _same_tensors(model: Model) -> str:
+    sizes = [n for layer in model.layers for n in layer.tensors]
+    used = list(reversed(model.gradient_order))
+    order = "range(len(TENSORS))" if used == list(range(len(used))) else f"[\n{format_numbers(used)}\n]"
+    buffers = ", ".join(str(n) for layer in model.layers for n in layer.buffers)
+    many = (
+        f"\n{format_numbers([n for layer in model.layers for n in layer.buffers])}\n" if len(buffers) > 100 else buffers
+    )
+    return _SAME_TENSORS.format(tensors=format_numbers(sizes), used=order, buffers=many, model=escape_name(model.name))
+
+
+def _model(asked: Workload) -> str:
+    """`make(samples)`: the model and its inputs, and `loss`."""
+    name, seq = asked.model.name, asked.model.tokens
+    if name in _VISION:
+        library, real = "torchvision", f"torchvision.models.{name}(), torch.randn(samples, 3, 224, 224)"
+    elif name in _TEXT:
+        library, real = "transformers", f"transformers.{_TEXT[name]}, torch.randint(30522, (samples, {seq}))"
+    else:
+        return _SAME_MODEL + _MEAN
+    return _REAL_MODEL.format(library=library, real=real) + _MEAN
+
+
+# ---- what splits -----------------------------------------------------------------------------------------------------
+
+
+def _cast(asked: Workload) -> str:
+    """The context of a forward pass."""
+    if asked.dtype == "float32":
+        return "contextlib.nullcontext()"
+    return f"torch.autocast(device.type, torch.{asked.dtype})"
+
+
+def _step(asked: Workload, context: str, after: str = "") -> str:
+    """`step()`: all microbatches, what comes after them, the optimizer."""
+    last = "optimizer.step()" if asked.optimizer != "none" else "pass"
+    return (
+        "\n\ndef step():\n"
+        "    for parameter in model.parameters():\n        parameter.grad = None\n"
+        f"    for micro in range({asked.accumulate}):\n"
+        f"        with {context}:\n"
+        f"            with {_cast(asked)}:\n                out = loss(model(x))\n"
+        f"            out.backward()\n{after}    {last}\n"
+    )
+
+
+def _ddp_parts(asked: Workload, parallel: DDP) -> tuple[str, str, str]:
+    words = "\n".join(f"    {word}," for word in ["model", *_words(parallel)])
+    wrap = (
+        "model, x = make(asked.batch)\nmodel, x = model.to(device), x.to(device)\n"
+        + (f"dist._DEFAULT_FIRST_BUCKET_BYTES = {parallel.first}\n" if parallel.first and not parallel.bucket else "")
+        + f"model = torch.nn.parallel.DistributedDataParallel(\n{words}\n)\n"
+    )
+    if parallel.hook and parallel.overlap:
+        wrap += (
+            "from torch.distributed.algorithms.ddp_comm_hooks import default_hooks\n\n"
+            + ("if gpu:  # torch takes this hook with NCCL only\n    " if parallel.hook == "bf16" else "")
+            + f"model.register_comm_hook(None, default_hooks.{parallel.hook}_compress_hook)\n"
+        )
+    skip = f"model.no_sync() if micro < {asked.accumulate - 1} else contextlib.nullcontext()"
+    context = skip if asked.accumulate > 1 and parallel.no_sync else "contextlib.nullcontext()"
+    after = ""
+    if not parallel.overlap:  # DDP has no switch for that
+        wrap, context, after = wrap + _by_hand(asked, parallel), "model.no_sync()", "    reduce_all()\n"
+    first = 'log["bucket_sizes"]'
+    sizes = first if asked.step_number == 1 else f'log.get("rebuilt_bucket_sizes") or {first}'
+    report = _REPORT.format(
+        sizes=sizes, buckets=", ".join(map(str, parallel.list_bucket_bytes(asked.model, asked.step_number)))
+    )
+    if not parallel.overlap:  # DDP itself sends nothing, and has nothing to report
+        report = "dist.destroy_process_group()\n"
+    return wrap, _step(asked, context, after), report
+
+
+def _words(parallel: DDP) -> list[str]:
+    """Keywords of DistributedDataParallel."""
+    words = ["device_ids=[device] if gpu else None"]
+    mebi = [n / 2**20 for n in (parallel.first, parallel.bucket) if n is not None]
+    if len(mebi) == 2:
+        words.append(f"bucket_cap_mb_list={mebi}")
+    elif parallel.bucket is not None:
+        words.append(f"bucket_cap_mb={mebi[0]:g}" if mebi[0] == float(f"{mebi[0]:g}") else f"bucket_cap_mb={mebi[0]!r}")
+    flags = {
+        "gradient_as_bucket_view": parallel.view,
+        "find_unused_parameters": parallel.find_unused,
+        "static_graph": parallel.static_graph,
+    }
+    words += [f"{name}=True" for name, on in flags.items() if on]
+    return words if parallel.broadcast_buffers else [*words, "broadcast_buffers=False"]
+
+
+def _by_hand(asked: Workload, parallel: DDP) -> str:
+    """All allreduces after the backward pass, in the same buckets."""
+    buckets = "\n".join(
+        f"    [\n{format_numbers(bucket)}\n    ]," for bucket in parallel.assign_tensors(asked.model, asked.step_number)
+    )
+    wire = {None: "", "fp16": ".half()", "bf16": ".bfloat16()"}[parallel.hook]
+    return (
+        f"# Tensors of each bucket: with no_sync DDP sends nothing, so that nothing runs beside the backward pass.\n"
+        f"ALL = [\n{buckets}\n]\nparameters = list(model.parameters())\n\n\n"
+        "def reduce_all():\n    for bucket in ALL:\n"
+        f"        flat = torch.cat([parameters[i].grad.flatten() for i in bucket]).div_(n){wire}\n"
+        "        dist.all_reduce(flat)\n"
+        "        for i, part in zip(bucket, flat.split([parameters[i].numel() for i in bucket])):\n"
+        "            parameters[i].grad.copy_(part.view_as(parameters[i]))\n\n\n"
+    )
+
+
+def _data_parallel_parts(step: ScriptedStep) -> tuple[str, str, str]:
+    wrap = (
+        "model, x = make(asked.batch * n)\n"
+        "model = torch.nn.DataParallel(model.to(device))  # a forward pass copies it to all GPUs, by NCCL if it can\n"
+        "x = x.to(device)  # on GPU 0; DataParallel scatters it\n"
+    )
+    held = ", ".join(f"GPU {rank}: {nbytes / 2**30:.2f}" for rank, nbytes in step.memory_by_gpu)
+    report = (
+        "for i in range(n if gpu else 0):\n"
+        '    print(f"GPU {i}: {torch.cuda.max_memory_allocated(i) / 2**30:.2f} GiB at most")\n'
+        f'print("collsim, GiB: {held}")\n'
+    )
+    return wrap, _step(step.workload, "contextlib.nullcontext()"), report

@@ -1,0 +1,183 @@
+"""How a step scales: the same work on more nodes (strong), or work that grows with them (weak); and what the whole job
+loses to one slow GPU or one broken cable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import CollsimError, Words, require_list, require_word
+from ..topology import Topology
+from ..topology.machines import machine as machine_named
+from ..units import parse_count
+from .parallel import ParallelStrategy
+from .step_request import get_collective_model, training_step
+from .step_trace import StepTrace
+from .timing.link_footprints import Footprints
+from .workload.model import Model
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCALING_KINDS = ("strong", "weak")
+#: How many times as long a straggler computes, unless said.
+STRAGGLER_FACTORS = (1.1, 1.25, 1.5, 2.0)
+#: Kinds of link on a board, which no cable carries.
+_INSIDE = ("memory", "upi", "xgmi", "c2c")
+#: Makes a Topology of so many nodes.
+MachineFactory = Callable[[int], Topology]
+
+
+def measure_scaling(
+    model: Model | str,
+    machine: str | MachineFactory,
+    *,
+    parallel: ParallelStrategy,
+    nodes: Sequence[int] = (1, 2, 4, 8, 16),
+    batch: int,
+    kind: str = "weak",
+    **options: Any,
+) -> pd.DataFrame:
+    """A step on more and more nodes of a machine: a row for each number of nodes, with nodes, gpus, batch, time (s),
+    samples_per_second, exposed, bubble (s), efficiency_node, efficiency_gpu, and error where it cannot be.
+
+    `efficiency_node` is samples per second and GPU against those of the first row's nodes; `efficiency_gpu` against one
+    GPU by itself with its share of the first row's batch, NaN where the model does not fit on one. Both are 1 where
+    doubling the GPUs doubles what they do.
+
+    Args:
+        machine: its name, or a function that makes a Topology of so many nodes.
+        batch: samples of the first row's step; of all rows' with `kind="strong"`. Weak: as many more as GPUs.
+        options: what `training_step` takes besides.
+
+    Raises CollsimError for an unknown kind, and where the first row cannot be.
+    """
+    import pandas as pd
+
+    require_word("kind of scaling", kind, SCALING_KINDS)
+    require_list("nodes", nodes, "[1, 2, 4]")
+    counts = sorted({parse_count(n, "nodes") for n in nodes})
+    if not counts:
+        raise CollsimError("scaling needs at least one number of nodes; the list given is empty")
+    first = parse_count(batch, "batch")
+    rows: list[dict[str, Any]] = []
+    for count in counts:
+        samples = first if kind == "strong" else first * count // counts[0]
+        row, error = _row(model, _at(machine, count), samples, count, parallel, options)
+        if error is not None and not rows:
+            raise error
+        rows.append(row)
+    each = rows[0]["samples_per_second"] / rows[0]["gpus"]
+    alone = _one_gpu(model, machine, first // rows[0]["gpus"], options)
+    for row in rows:
+        own = row["samples_per_second"] / row["gpus"]
+        row["efficiency_node"], row["efficiency_gpu"] = own / each, own / alone
+    frame = pd.DataFrame(rows)
+    return frame[[*(name for name in frame if name != "error"), "error"]]
+
+
+def _at(machine: str | MachineFactory, nodes: int) -> Topology:
+    made = machine(nodes) if callable(machine) else machine_named(machine, nodes=nodes)
+    if not isinstance(made, Topology):
+        raise CollsimError("machine(nodes={nodes}) returned {made!r}, which is no Topology", nodes=nodes, made=made)
+    return made
+
+
+def _row(
+    model: Any, place: Any, batch: int, nodes: int, parallel: ParallelStrategy, options: Any
+) -> tuple[dict[str, Any], CollsimError | None]:
+    """A row, and why there is none of its figures."""
+    row: dict[str, Any] = {"nodes": nodes, "gpus": place.ranks, "batch": batch}
+    none = dict.fromkeys(("time", "samples_per_second", "exposed", "bubble"), float("nan"))
+    try:
+        t = training_step(model, place, parallel=parallel, batch=batch, **options)
+    except CollsimError as error:
+        return {**row, **none, "error": str(error)}, error
+    figures = {"time": t.time, "samples_per_second": t.samples_per_second, "exposed": t.exposed, "bubble": t.bubble}
+    return {**row, **figures, "error": ""}, None
+
+
+def _one_gpu(model: Any, machine: str | MachineFactory, samples: int, options: Any) -> float:
+    """Samples per second of one GPU; NaN where the step does not fit on it."""
+    from .parallel import ddp
+
+    rest = {name: value for name, value in options.items() if name not in ("micro_batch", "ranks", "memory")}
+    try:
+        t = training_step(model, _at(machine, 1), parallel=ddp(), micro_batch=max(1, samples), ranks=[0], **rest)
+    except CollsimError:
+        return float("nan")
+    return t.samples_per_second
+
+
+def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> pd.DataFrame:
+    """What the whole job loses where one GPU computes longer, or one cable is gone: a row for each, with what (slow or
+    cable), name, factor (of a slow GPU, else NaN), time (s), more (share of the step's time), own (s that the slow GPU
+    alone computes longer; NaN of a cable), lost (GPU-seconds a step, of all GPUs together), and error where it stops.
+
+    The slow one is the first GPU; of the cables that the step sends over, the one of each kind with most bytes is gone,
+    in both directions, and what used it takes another way where there is one. `attrs["stops"]` has a sentence in both
+    languages for each row that stops, by its name. Raises CollsimError where `slow` is no list of numbers.
+    """
+    import pandas as pd
+
+    if not isinstance(trace, StepTrace):
+        raise CollsimError("losses wants a StepTrace, got {trace!r:.200}; training_step makes one", trace=trace)
+    require_list("slow", slow, "[1.1, 1.5]")
+    for factor in slow:
+        if not isinstance(factor, Real) or isinstance(factor, bool):
+            raise CollsimError("slow: {factor!r} is no number; give how many times as long it computes", factor=factor)
+    rank = trace.step.lanes[0][0]
+    own = trace.computing
+    stops: dict[str, Words] = {}
+    rows = [
+        _loss(
+            trace, stops, "slow", f"rank {rank}", {"slow": {rank: factor}}, factor=float(factor), own=own * (factor - 1)
+        )
+        for factor in slow
+    ]
+    rows += [
+        _loss(trace, stops, "cable", name, {"machine": (a, b)}, factor=float("nan"), own=float("nan"))
+        for name, a, b in _cables(trace)
+    ]
+    table = pd.DataFrame(rows)
+    table.attrs["stops"] = stops
+    return table
+
+
+def _loss(
+    trace: StepTrace, stops: dict[str, Words], what: str, name: str, change: dict[str, Any], **known: float
+) -> dict[str, Any]:
+    try:
+        if what == "cable":
+            change = {"machine": trace.topology.without_link(*change["machine"])}
+        time = trace.what_if(**change).time
+    except CollsimError as error:
+        stops[name] = error.sentence
+        return {
+            "what": what,
+            "name": name,
+            "time": float("nan"),
+            "more": float("nan"),
+            **known,
+            "lost": float("nan"),
+        } | {"error": str(error)}
+    more, lost = time / trace.time - 1, (time - trace.time) * trace.step.ranks
+    return {"what": what, "name": name, "time": time, "more": more, **known, "lost": lost, "error": ""}
+
+
+def _cables(trace: StepTrace) -> list[tuple[str, int, int]]:
+    """Of each kind of link between devices the one that the step's collectives put most bytes on, the first of those
+    that carry as many: its name and its two devices."""
+    found = Footprints([trace.step], get_collective_model(trace.request))
+    links, carried = trace.topology.links, found.sum_link_bytes(trace.step)[: len(trace.topology.links)]
+    most: dict[str, int] = {}
+    for k in np.flatnonzero(carried).tolist():
+        kind = links.kind(k)
+        if kind not in _INSIDE and (kind not in most or carried[k] > carried[most[kind]]):
+            most[kind] = k
+    return [
+        (f"{kind}, {trace.topology.link_name(k)}", int(links.src[k]), int(links.dst[k])) for kind, k in most.items()
+    ]

@@ -1,0 +1,295 @@
+"""Every legal way to split a step over GPUs: how long it takes, what it holds, and why the others are worse.
+
+All are estimated (`estimate`); the best are then run as `training_step` runs them. Legal is what Megatron-LM accepts:
+tensor parallelism stays inside a node and divides the matrices, stages divide blocks evenly, replicas divide the batch,
+interleaved stages take microbatches in rounds of as many as there are stages. ZeRO's first stage is Megatron's
+distributed optimizer; FSDP is tried where there is no pipeline. Context and expert parallelism are tried where asked
+for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import groupby
+from operator import mul
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CollsimError, require_list
+from ..units import format_bytes, parse_bytes, parse_count
+from .compute.compute_costs import find_gpu_speed
+from .parallel import ParallelStrategy, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
+from .parallel.sharded_units import LayerPartition, build_units
+from .step_estimate import StepEstimator
+from .step_request import StepRequest, build_workload, get_collective_model, parse_request, training_step
+from .workload.model import Model
+from .workload.transformer import RECOMPUTE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A split, samples of a microbatch, and what is recomputed.
+Candidate = tuple[Split, int, str]
+#: Microbatches of more samples than this are not tried: they hold more, and gain nothing that smaller ones do not.
+_MOST_SAMPLES = 16
+#: What Megatron-LM has words for.
+_RECOMPUTE = ("none", "selective", "full")
+_PARTS = {
+    "computing": "computing",
+    "layer_collectives": "tensor, context and expert collectives",
+    "bubble": "the pipeline's bubble",
+}
+_PARTS["data_collectives"] = "gradients and weights on the network"
+
+
+def build_search_request(first: dict[str, Any], compute: Any) -> StepRequest:
+    """What was asked, checked, on one split that is always legal to ask for."""
+    usual: dict[str, Any] = {"parallel": ddp(), "network": "alone", "compute": compute, "interference": None}
+    usual |= {"ranks": None, "collectives": "nccl", "algorithm": None, "memory": None, "step": 3, "background": None}
+    batch = parse_count(first["batch"], "batch")
+    request = parse_request({**usual, **first, "recompute": "none", "batch": None, "micro_batch": 1})
+    return replace(request, batch=batch)
+
+
+def parse_sizes(name: str, values: Any) -> tuple[int, ...]:
+    """GPUs along a way, as they are to be tried. Raises CollsimError for what is no list of numbers from 1 on."""
+    require_list(name, values, "(1, 2, 4)")
+    return tuple(dict.fromkeys(parse_count(value, name) for value in values)) or (1,)
+
+
+def get_memory_limit(request: StepRequest, memory: Any) -> float:
+    """Bytes of a GPU: as given, or its own. Raises CollsimError where neither is known."""
+    if memory is not None:
+        return float(parse_bytes(memory, "memory"))
+    fast = find_gpu_speed(request.topology, request.dtype, request.compute)
+    if fast is None:
+        raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
+    return fast.capacity
+
+
+# ---- what is legal --------------------------------------------------------------------------------------------------
+
+
+def estimate_splits(
+    request: StepRequest, contexts: tuple[int, ...] = (1,), experts: tuple[int, ...] = (1,)
+) -> list[dict[str, Any]]:
+    """All legal splits with their estimates."""
+    listed = list_legal_splits(request, contexts, experts)
+    return [
+        build_row(request, one, found) for one, found in zip(listed, estimate_candidates(request, listed), strict=True)
+    ]
+
+
+def list_legal_splits(request: StepRequest, contexts: tuple[int, ...], experts: tuple[int, ...]) -> list[Candidate]:
+    """All legal splits. Raises CollsimError where there is none."""
+    listed = list(iterate_legal_splits(request, contexts, experts))
+    if not listed and (contexts, experts) != ((1,), (1,)):
+        raise CollsimError(
+            "no split of {ranks} GPUs with context_sizes={contexts} and expert_sizes={experts} gives all replicas of "
+            "batch={batch} as many samples; the sizes have to divide the GPUs, and the replicas the batch",
+            ranks=len(request.ranks),
+            contexts=contexts,
+            experts=experts,
+            batch=request.batch,
+        )
+    if not listed:
+        raise CollsimError(
+            "batch={batch}: no split of {ranks} GPUs gives all replicas as many samples",
+            batch=request.batch,
+            ranks=len(request.ranks),
+        )
+    return listed
+
+
+def estimate_candidates(request: StepRequest, listed: Sequence[Candidate]) -> list[dict[str, float]]:
+    """Of each split: time, memory, and the parts of the time, by estimate."""
+    estimating = _estimating(request)
+    if estimating is None:
+        raise CollsimError("{name} does not say which GPU it has; give compute='A100'", name=request.topology.name)
+    return [_estimate(estimating, request, one) for one in listed]
+
+
+def _estimating(request: StepRequest) -> StepEstimator | None:
+    """What estimates splits of a request, each faster than the one before; None where the GPU is unknown."""
+    fast = find_gpu_speed(request.topology, request.dtype, request.compute)
+    return None if fast is None else StepEstimator(get_collective_model(request), fast)
+
+
+def _estimate(estimating: StepEstimator, request: StepRequest, one: Candidate) -> dict[str, float]:
+    found = estimating.estimate(one[0], build_workload(_of(request, *one)))
+    return {"time": found.time, "memory": found.memory_bytes, **{name: getattr(found, name) for name in _PARTS}}
+
+
+def _of(request: StepRequest, split: Split, micro: int, recompute: str) -> StepRequest:
+    accumulate = request.batch // split.count_replicas(len(request.ranks)) // micro
+    return replace(request, parallel=split, micro_batch=micro, accumulate=accumulate, recompute=recompute)
+
+
+def iterate_legal_splits(
+    request: StepRequest, contexts: tuple[int, ...] = (1,), experts: tuple[int, ...] = (1,)
+) -> Iterator[tuple[Split, int, str]]:
+    """Every legal split, with samples of a microbatch, and what is recomputed."""
+    n, model = len(request.ranks), request.model
+    per = n // int(request.topology.facts.get("nodes", 1))
+    blocks = sum(unit.is_block for unit in build_units(model, LayerPartition()))
+    for t in _divisors(per):
+        if not _cuts(model, t):
+            continue
+        for c in contexts:
+            for p in _divisors(n // (t * c)) if n % (t * c) == 0 else []:
+                if p > 1 and blocks % p:
+                    continue
+                dp = n // (t * c * p)
+                if request.batch % dp == 0:
+                    yield from _variants(request, (t, c, p, dp), blocks, experts)
+
+
+def _variants(
+    request: StepRequest, sizes: tuple[int, int, int, int], blocks: int, experts: tuple[int, ...]
+) -> Iterator[tuple[Split, int, str]]:
+    """What can be chosen freely: experts, how replicas keep together, samples, interleaving, recomputation."""
+    t, c, p, dp = sizes
+    data: list[ParallelStrategy] = [ddp(), zero(1, reduce_dtype="float32"), *([fsdp()] if p == 1 else [])]
+    for e in experts:
+        if dp * c % e:
+            continue
+        each = request.batch // dp
+        for micro in [k for k in range(1, _MOST_SAMPLES + 1) if each % k == 0]:
+            many = each // micro
+            for v in [1] + [k for k in _divisors(blocks // p) if k > 1 and p > 1 and many % p == 0]:
+                for way in data if dp * c > 1 else (None,):
+                    parts: list[Any] = (
+                        [tensor(t, sequence=t > 1)] * (t > 1) + [context(c)] * (c > 1) + [expert(e)] * (e > 1)
+                    )
+                    parts += [pipeline(p, interleave=v)] * (p > 1) + [way] * (way is not None)
+                    split: Split = reduce(mul, parts) if len(parts) > 1 else Split(tuple(parts) or (ddp(),))
+                    for recompute in _RECOMPUTE:
+                        yield split, micro, recompute
+
+
+def _divisors(n: int) -> list[int]:
+    return [k for k in range(1, n + 1) if n % k == 0]
+
+
+def _cuts(model: Model, t: int) -> bool:
+    """Do so many GPUs divide what layers are cut along, heads too?"""
+    cut = [layer for layer in model.layers if layer.partition in ("column", "row", "heads")]
+    return t == 1 or (bool(cut) and all(n % t == 0 for layer in cut for n in (*layer.tensors[:1], layer.heads)))
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
+
+
+def build_row(request: StepRequest, one: Candidate, found: dict[str, float]) -> dict[str, Any]:
+    """A row of the table: the split, and what was estimated of it."""
+    split, micro, recompute = one
+    names = {"parallel": split.label, **split.sizes, "dp": split.count_replicas(len(request.ranks))}
+    way = "" if split.data_strategy is None else split.data_strategy.label
+    rest = {"data_parallel": way, "micro_batch": micro, "recompute": recompute, "time": found["time"], "timed": False}
+    return {**names, **rest, "estimate": found["time"], **{k: v for k, v in found.items() if k != "time"},
+            "split": split}  # fmt: skip
+
+
+def time_candidate(request: StepRequest, one: Candidate) -> float:
+    """Seconds of a split's step, run."""
+    split, micro, recompute = one
+    return training_step(
+        request.model,
+        request.topology,
+        parallel=split,
+        batch=request.batch,
+        micro_batch=micro,
+        recompute=recompute,
+        dtype=request.dtype,
+        optimizer=request.optimizer,
+        compute=request.compute,
+        memory=2**60,
+    ).time
+
+
+def rank_rows(
+    rows: list[dict[str, Any]],
+    request: StepRequest,
+    room: float,
+    count: int,
+    run: Callable[[list[dict[str, Any]]], list[float]],
+) -> list[dict[str, Any]]:
+    """Rows in order: those that fit, those that were run (`count` of them, 0 for all), by time; each with its reason.
+    `run` gives the seconds of rows. Raises CollsimError where nothing fits."""
+    for row in rows:
+        row["fits"] = row["memory"] <= room
+    rows.sort(key=lambda row: (not row["fits"], row["time"]))
+    if not rows[0]["fits"]:
+        raise _nothing_fits(request, rows, room)
+    best = [row for row in rows if row["fits"]][: count or None]
+    for row, seconds in zip(best, run(best), strict=True):
+        row["time"], row["timed"] = seconds, True
+    rows.sort(key=lambda row: (not row["fits"], not row["timed"], row["time"]))
+    for row in rows:
+        row["reason"] = _reason(row, rows[0], room)
+    return rows
+
+
+def _reason(row: dict[str, Any], best: dict[str, Any], room: float) -> str:
+    """Why a row is not the best."""
+    if row is best:
+        return "the fastest that fits"
+    if not row["fits"]:
+        return f"needs {format_bytes(row['memory'])} of {format_bytes(room)}"
+    part = max(_PARTS, key=lambda name: row[name] - best[name])
+    return f"{row['time'] / best['time'] - 1:+.1%}: most of it {_PARTS[part]}"
+
+
+def find_nearest_fit(request: StepRequest, room: float) -> dict[str, Any] | None:
+    """Of what fits, the split that is nearest to the one that was asked for: fewest doublings along all ways; of those
+    as near as each other the fastest."""
+    if (estimating := _estimating(request)) is None:
+        return None
+    by_distance = sorted(iterate_legal_splits(request), key=lambda one: _away(one, request))
+    for _, near in groupby(by_distance, key=lambda one: _away(one, request)):
+        rows = [build_row(request, one, _estimate(estimating, request, one)) for one in near]
+        if fitting := [row for row in rows if row["memory"] <= room]:
+            return min(fitting, key=lambda row: float(row["time"]))
+    return None
+
+
+def _away(one: Candidate, request: StepRequest) -> float:
+    split, micro, recompute = one
+    own = request.parallel
+    now = own if isinstance(own, Split) else Split((own,))
+    steps = sum(abs(math.log2(split.sizes[name] / size)) for name, size in now.sizes.items())
+    steps += abs(math.log2(micro / request.micro_batch))
+    other = type(now.data_strategy) is not type(split.data_strategy)
+    return steps + other + abs(RECOMPUTE.index(recompute) - RECOMPUTE.index(request.recompute))
+
+
+def _nothing_fits(request: StepRequest, rows: list[dict[str, Any]], room: float) -> CollsimError:
+    least = min(rows, key=lambda row: row["memory"])
+    return CollsimError(
+        "{name} fits on {ranks} GPUs of {room} in none of {ways} ways; the one that needs least, {split} with "
+        "micro_batch={micro} and recompute={recompute!r}, needs {needed}: use more GPUs",
+        name=request.model.name,
+        ranks=len(request.ranks),
+        room=format_bytes(room),
+        ways=len(rows),
+        split=least["parallel"],
+        micro=least["micro_batch"],
+        recompute=least["recompute"],
+        needed=format_bytes(least["memory"]),
+    )
+
+
+def build_frame(rows: list[dict[str, Any]], most: int | None) -> pd.DataFrame:
+    """Rows as a table, with those that none beats in both time and memory marked."""
+    import pandas as pd
+
+    least = math.inf
+    for row in sorted((row for row in rows if row["fits"]), key=lambda row: (row["time"], row["memory"])):
+        row["pareto"] = row["memory"] < least
+        least = min(least, row["memory"])
+    frame = pd.DataFrame(rows[:most])
+    frame["pareto"] = frame["pareto"].fillna(False).astype(bool)
+    order = [name for name in frame if name not in ("reason", "split")]
+    return frame[[*order, "reason", "split"]]

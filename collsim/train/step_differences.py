@@ -1,0 +1,76 @@
+"""Two steps of training side by side: their figures, and the part of the time that moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CollsimError
+from .step_explanation import describe_change
+from .step_trace import StepTrace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Seconds that add up to the time of a step.
+PARTS = ("computing", "exposed", "bubble")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StepComparison:
+    """Step `b` against step `a`, the base; they may differ in anything.
+
+    Attributes:
+        a, b: the steps.
+    """
+
+    a: StepTrace
+    b: StepTrace
+
+    @property
+    def speedup(self) -> float:
+        """Seconds of a sample in a / those in b: above 1, b trains faster."""
+        return (self.a.time / self.a.step.samples) / (self.b.time / self.b.step.samples)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """Two columns, a row per figure of `StepTrace.row`."""
+        import pandas as pd
+
+        return pd.DataFrame({"a": self.a.row(), "b": self.b.row()}, dtype=object)
+
+    @cached_property
+    def parts(self) -> pd.DataFrame:
+        """What makes up the time, s: a row for computing, exposed and bubble; columns a, b and the difference b - a."""
+        import pandas as pd
+
+        table = pd.DataFrame(
+            {name: [getattr(step, part) for part in PARTS] for name, step in (("a", self.a), ("b", self.b))},
+            index=list(PARTS),
+        )
+        return table.assign(difference=table.b - table.a)
+
+    def explain(self, lang: str = "en") -> str:
+        """Which is faster, by how much, and which part of the time that is; `lang` is en or zh."""
+        names = f"{_said(self.b)} {'against' if lang == 'en' else '与'} {_said(self.a)}"
+        change = describe_change(replace(self.b, previous=self.a), lang)
+        return f"{names}: {change}" if lang == "en" else f"{names} 相比：{change}"
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def __repr__(self) -> str:
+        return f"<StepComparison {self}>"
+
+
+def _said(trace: StepTrace) -> str:
+    return f"{trace.step.model.name}, {trace.step.label} on {trace.topology.name}"
+
+
+def compare_steps(a: Any, b: Any) -> StepComparison:
+    """Compare two steps of training; `a` is the base. Raises CollsimError unless both are StepTraces."""
+    for given in (a, b):
+        if not isinstance(given, StepTrace):
+            raise CollsimError("compare wants two StepTraces, or two Traces, got {given!r}", given=given)
+    return StepComparison(a, b)

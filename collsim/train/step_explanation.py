@@ -1,0 +1,284 @@
+"""Why a step takes as long as it does, in sentences: English and Chinese side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..errors import require_word
+from ..units import format_bytes, format_time
+from .memory import MEMORY_KINDS
+from .network_waits import NetworkWait, list_network_waits
+from .parallel import DDP, DataParallel, Split
+from .step_trace import StepTrace
+
+LANGUAGES = ("en", "zh")
+Pair = tuple[str, str]
+#: Ways of splitting, in a sentence.
+STRATEGY_NAMES = {
+    "data": ("data parallelism", "数据并行"),
+    "tensor": ("tensor parallelism", "张量并行"),
+    "context": ("context parallelism", "上下文并行"),
+    "expert": ("expert parallelism", "专家并行"),
+    "pipeline": ("sends between stages", "阶段之间的发送"),
+}
+_SAID = {
+    "computing": ("Computing", "计算"),
+    "exposed": ("Waiting for the network", "等待网络"),
+    "bubble": ("Idle time", "空闲"),
+}
+
+
+def explain_step(trace: StepTrace, lang: str = "en") -> str:
+    """Sentences: what changed, what of the time the network takes and why, how much overlaps, memory, utilisation."""
+    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    return (" ", "")[at].join(pair[at] for pair in write_sentences(trace).values())
+
+
+def write_sentences(trace: StepTrace) -> dict[str, Pair]:
+    """The same by what they are about, English and Chinese: change, network, overlap, staleness, idle, memory, use."""
+    said = {
+        "change": _change(trace),
+        "network": _exposed(trace),
+        "overlap": _overlap(trace),
+        "staleness": _stale(trace),
+        "idle": _idle(trace),
+        "memory": _memory(trace),
+        "use": _mfu(trace),
+    }
+    return {about: pair for about, pair in said.items() if pair is not None}
+
+
+def explain_change(trace: StepTrace) -> Pair:
+    """Why a change does what it does, in a line: the part of the time that moved most, and what GPUs wait for now."""
+    was = trace.previous
+    moved = None if was is None else _most_moved(was, trace)
+    if was is None or moved is None:
+        return "No part of the step changes.", "这一步的各部分用时都不变。"
+    name, before, now = moved
+    one = ("", "") if was.step.samples == trace.step.samples else (" per old batch", "（按原批量计）")
+    why = describe_waits(trace) if name == "exposed" and trace.exposed else None
+    en, zh = (
+        f"{_SAID[name][0]}{one[0]}: {format_time(before)}, now {format_time(now)}",
+        (f"{_SAID[name][1]}{one[1]}：原 {format_time(before)}，现 {format_time(now)}"),
+    )
+    return en + (f"; {why[0]}." if why else "."), zh + (f"；{why[1]}。" if why else "。")
+
+
+def describe_change(trace: StepTrace, lang: str = "en") -> str:
+    """One sentence: old and new time of a step that `what_if` made, by how much, and which part of it moved; empty for
+    a step of another making."""
+    at = LANGUAGES.index(require_word("lang", lang, LANGUAGES))
+    pair = _change(trace)
+    return pair[at] if pair else ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+# ---- what changed --------------------------------------------------------------------------------------------------
+
+
+def _change(trace: StepTrace) -> Pair | None:
+    """Old and new, by how much per sample, and which part of the time it is."""
+    was = trace.previous
+    if was is None:
+        return None
+    old, new = format_time(was.time), format_time(trace.time)
+    en, zh = f"{old} becomes {new}", f"{old} 变为 {new}"
+    n, m = was.step.samples, trace.step.samples
+    if n != m:
+        en += f", for {m:,} samples instead of {n:,}: per sample"
+        zh += f"，样本数由 {n:,} 变为 {m:,}：每个样本"
+    said = _by((trace.time / m) / (was.time / n) - 1)
+    part, before = _moved_part(was, trace), _measured_before(was, trace)
+    return f"{en} {said[0]}{part[0]}.{before[0]}", f"{zh}{said[1]}{part[1]}。{before[1]}"
+
+
+def _measured_before(was: StepTrace, trace: StepTrace) -> Pair:
+    """Of a change of what is computed, where a microbatch was measured without it."""
+    old, new = was.request, trace.request
+    changed = any(getattr(old, name) != getattr(new, name) for name in ("model", "micro_batch", "dtype", "recompute"))
+    if not (changed and trace.costs.has_measured_passes and repr(old.compute) == repr(new.compute)):
+        return "", ""
+    return (
+        " Computing takes what was measured without this change: give compute= with it, too.",
+        "计算时间仍是此改变之前的实测值：请同时用 compute= 给出改变之后的值。",
+    )
+
+
+def _by(by: float) -> Pair:
+    if abs(by) < 5e-4:
+        return "(no change)", "（不变）"
+    much = _percent(abs(by))
+    return f"({much} {'more' if by > 0 else 'less'})", f"（{'多' if by > 0 else '少'} {much}）"
+
+
+def _most_moved(was: StepTrace, trace: StepTrace) -> tuple[str, float, float] | None:
+    """The part of the time that changed most, and how long it was and is, per sample; None where nothing did."""
+    scale = was.step.samples / trace.step.samples
+    parts = {name: (getattr(was, name), scale * getattr(trace, name)) for name in ("computing", "exposed", "bubble")}
+    name, (a, b) = max(parts.items(), key=lambda item: abs(item[1][1] - item[1][0]))
+    return None if abs(b - a) < 1e-9 * was.time else (name, a, b)
+
+
+def _moved_part(was: StepTrace, trace: StepTrace) -> Pair:
+    """The part of the time that changed most, per sample."""
+    moved = _most_moved(was, trace)
+    if moved is None:
+        return "", ""
+    name, a, b = moved
+    names = {"computing": "计算", "exposed": "未被掩盖的通信", "bubble": "等待"}
+    said = {"computing": "computing", "exposed": "waiting for the network", "bubble": "idle time"}[name]
+    same = was.step.samples == trace.step.samples
+    per = ("", "") if same else (f" for {was.step.samples:,} samples", f"（每 {was.step.samples:,} 个样本）")
+    return (
+        f"; most of that is {said}: {format_time(a)} before, {format_time(b)} now{per[0]}",
+        f"；主要是{names[name]}：之前 {format_time(a)}，现在 {format_time(b)}{per[1]}",
+    )
+
+
+# ---- the network ---------------------------------------------------------------------------------------------------
+
+
+def _exposed(trace: StepTrace) -> Pair:
+    whole = format_time(trace.time)
+    if not trace.communication:
+        return f"{whole}, and nothing is sent.", f"{whole}，没有任何通信。"
+    if trace.exposed <= 1e-9 * trace.time:
+        return f"{whole}, and no GPU waits for the network.", f"{whole}，没有 GPU 在等待网络。"
+    en, zh = describe_waits(trace)
+    waits, share = format_time(trace.exposed), _percent(trace.exposed / trace.time)
+    return (
+        f"Of {whole} a GPU waits for the network for {waits} ({share}): {en}.",
+        f"{whole} 中，GPU 等待网络 {waits}（{share}）：{zh}。",
+    )
+
+
+def describe_waits(trace: StepTrace) -> Pair:
+    """What GPUs wait for, where they wait for the network: the part of a sentence."""
+    if isinstance(trace.request.parallel, DataParallel):
+        return _of_data_parallel(trace)
+    found = list_network_waits(trace)
+    task = found[0].tasks[-1]
+    buckets = [i for i, t in enumerate(trace.step.tasks) if t.bucket >= 0 and not t.is_compute]
+    if isinstance(trace.request.parallel, Split) or trace.step.tasks[task].bucket < 0 or not buckets:
+        return _of_kind(trace, found)
+    many, last = len(buckets), buckets[-1]
+    if isinstance(trace.request.parallel, DDP) and not trace.request.parallel.overlap:
+        return (
+            f"overlap is off, and all allreduces ({many}) wait for the end of the backward pass",
+            f"未开启重叠，{many} 个 allreduce 都要等反向传播结束",
+        )
+    size = format_bytes(trace.step.tasks[last].nbytes)
+    if many == 1 and trace.request.step == 1:
+        return (
+            f"in the first step all gradients ({size}) are in one bucket, which starts when the backward pass ends",
+            f"第一步中所有梯度（{size}）都在一个桶里，反向传播结束后才开始发送",
+        )
+    return _of_last_bucket(trace, last, many, size)
+
+
+def _of_kind(trace: StepTrace, found: Sequence[NetworkWait]) -> Pair:
+    """What GPUs wait for most, by the way of splitting that it is of, and the collective that comes most of it."""
+    ways = dict.fromkeys(w.strategy for w in found)
+    way = max(ways, key=lambda name: math.fsum(w.seconds for w in found if w.strategy == name))
+    seconds = math.fsum(w.seconds for w in found if w.strategy == way)
+    most = next(w for w in found if w.strategy == way)
+    task = trace.step.tasks[most.tasks[-1]]
+    size, each = format_bytes(task.nbytes), format_time(most.seconds_each)
+    en, zh = (f"{format_time(seconds)} of that for", f"占 {format_time(seconds)}")
+    if seconds > (1 - 5e-4) * trace.exposed:
+        en, zh = "all of that for", "占全部"
+    if task.name == "buffers":
+        return (
+            f"{en} the broadcast of buffers ({size}), for which the forward pass waits",
+            f"其中前向传播之前的 buffers 广播（{size}）{zh}",
+        )
+    return (
+        f"{en} {STRATEGY_NAMES[way][0]}, above all {task.kind} of {size} ({each} each)",
+        f"其中{STRATEGY_NAMES[way][1]}{zh}，主要是 {size} 的 {task.kind}（每次 {each}）",
+    )
+
+
+def _of_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> Pair:
+    ready = max(trace.end[i] for i in trace.step.tasks[last].dependencies)
+    took, late = format_time(trace.end[last] - trace.begin[last]), trace.begin[last] - ready
+    if late <= 1e-9 * trace.time:
+        return (
+            f"the last of {many} buckets ({size}) takes {took}; its gradients are ready when the backward pass ends",
+            f"{many} 个桶中的最后一个（{size}）需要 {took}，而它的梯度要到反向传播结束时才就绪",
+        )
+    return (
+        f"buckets queue, because the network is slower than the backward pass: the last of {many} ({size}, {took}) "
+        f"starts {format_time(late)} after its gradients are ready",
+        f"网络比反向传播慢，桶在排队：{many} 个桶中的最后一个（{size}，{took}）在梯度就绪后 {format_time(late)} 才开始",
+    )
+
+
+def _of_data_parallel(trace: StepTrace) -> Pair:
+    took = {"broadcast": 0.0, "reduce": 0.0, "scatter": 0.0, "gather": 0.0}
+    for task, begin, end in zip(trace.step.tasks, trace.begin, trace.end, strict=True):
+        if task.kind in took:
+            took[task.kind] += end - begin
+    out, back = format_time(took["broadcast"]), format_time(took["reduce"])
+    rest = format_time(took["scatter"] + took["gather"])
+    return (
+        f"GPU 0 broadcasts the parameters ({out}), scatters inputs and gathers outputs ({rest}) and takes in all "
+        f"gradients ({back}); none of that runs beside computing",
+        f"GPU 0 广播参数（{out}），分发输入并收集输出（{rest}），再汇总所有梯度（{back}）；这些都不与计算同时进行",
+    )
+
+
+def _overlap(trace: StepTrace) -> Pair | None:
+    if not trace.communication:
+        return None
+    share, whole = _percent(trace.overlapped), format_time(trace.communication)
+    en, zh = f"{share} of {whole} of communication runs beside computing", f"{whole} 的通信中有 {share} 与计算同时进行"
+    if trace.interference_time > 5e-4 * trace.time:
+        longer = format_time(trace.interference_time)
+        en += f", which it makes {longer} longer (interference {trace.interference:g})"
+        zh += f"，并使计算变长 {longer}（干扰系数 {trace.interference:g}）"
+    return en + ".", zh + "。"
+
+
+# ---- the rest ------------------------------------------------------------------------------------------------------
+
+
+def _stale(trace: StepTrace) -> Pair | None:
+    n = trace.staleness
+    if not n:
+        return None
+    return (
+        f"Nobody waits for the others: by the time a gradient is added to the weights, {n} other "
+        f"update{'s have' if n > 1 else ' has'} changed them since they were read.",
+        f"各 worker 互不等待：梯度加到权重上时，权重自读取后已被其他更新改变了 {n} 次。",
+    )
+
+
+def _idle(trace: StepTrace) -> Pair | None:
+    if trace.bubble < 1e-3 * trace.time:
+        return None
+    idle, share = format_time(trace.bubble), _percent(trace.bubble / trace.time)
+    return (
+        f"GPUs are idle for {idle} ({share}) on average, waiting for others.",
+        f"GPU 平均空闲 {idle}（{share}），在等待其他 GPU 或服务器。",
+    )
+
+
+def _memory(trace: StepTrace) -> Pair:
+    held = trace.memory.peak()
+    kind, size = max(held.items(), key=lambda item: item[1])
+    total, most = format_bytes(sum(held.values())), format_bytes(size)
+    return (
+        f"The fullest GPU holds {total}, {most} of it {kind}.",
+        f"占用最多的 GPU 需要 {total}，其中{MEMORY_KINDS[kind].text('zh')} {most}。",
+    )
+
+
+def _mfu(trace: StepTrace) -> Pair | None:
+    if math.isnan(trace.mfu):
+        return None
+    used, peak = _percent(trace.mfu), f"{trace.step.ranks} × {trace.peak_flops / 1e12:g} TFLOP/s"
+    return f"MFU {used}: the FLOPs of three forward passes, of {peak}.", f"MFU {used}：三倍前向 FLOPs 除以 {peak}。"

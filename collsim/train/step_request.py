@@ -1,0 +1,524 @@
+"""The door to training steps: check what was asked, write the TrainingStep, time it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import islice
+from numbers import Integral
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
+from ..topology import Topology
+from ..topology.machines import machine as machine_named
+from ..units import format_bytes, format_time, parse_bytes, parse_count
+from .compute import estimate_compute_costs
+from .compute.compute_costs import ComputeCosts, resolve_interference
+from .compute.gpu_speeds import DTYPES
+from .memory import MEMORY_KINDS
+from .model_families import model as model_named
+from .parallel import DataParallel, ParallelStrategy, ParameterServer, Pipeline, Split, TensorParallel, Workload
+from .parallel.split import PART_TYPES
+from .parallel.strategy import OPTIMIZERS
+from .step_trace import StepTrace
+from .timing import time_alone
+from .workload.collective_model import CollectiveModel
+from .workload.model import Model
+from .workload.step_graph import TrainingStep, require_tasks
+from .workload.transformer import RECOMPUTE
+
+NETWORKS = ("alone", "shared")
+STEADY_STEP = (
+    3  # a step from which on nothing changes any more, whatever the options (static_graph rebuilds after the second)
+)
+
+
+@dataclass(frozen=True, eq=False)
+class StepRequest:
+    """What `training_step` was asked, checked; see there."""
+
+    model: Model
+    topology: Topology
+    parallel: ParallelStrategy
+    batch: int
+    micro_batch: int
+    accumulate: int
+    ranks: tuple[int, ...]
+    network: str = "alone"
+    compute: Any = None
+    dtype: str = "float32"
+    optimizer: str = "adam"
+    interference: Any = None
+    collectives: str = "nccl"
+    algorithm: str | None = None
+    memory: Any = None
+    step: int = STEADY_STEP
+    background: Any = None
+    recompute: str = "none"
+    slow: Mapping[int, float] = field(default_factory=dict)
+    eager: bool = False
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def training_step(
+    model: Model | str,
+    machine: Topology | str,
+    *,
+    parallel: ParallelStrategy,
+    batch: int | None = None,
+    micro_batch: int | None = None,
+    network: str = "alone",
+    compute: Any = None,
+    dtype: str = "float32",
+    optimizer: str = "adam",
+    interference: float | None = None,
+    ranks: Any = None,
+    collectives: str = "nccl",
+    algorithm: str | None = None,
+    memory: Any = None,
+    step: int = STEADY_STEP,
+    background: Any = None,
+    recompute: str = "none",
+    slow: Mapping[int, float] | None = None,
+    eager: bool = False,
+) -> StepTrace:
+    """Time one step of training.
+
+    Args:
+        model: a Model, or a name of the catalogue. machine: a Topology, or the name of a machine.
+        parallel: `ddp(...)`, `zero(...)`, `fsdp(...)`, a product of one of these with `tensor(t)`, `context(c)`,
+            `expert(e)` and `pipeline(p)`, `data_parallel()` or `parameter_server(...)`.
+        batch: samples of the step over all GPUs and microbatches. micro_batch: samples of a replica of the model (of a
+            GPU, where GPUs do not share one) at a time; either gives the other, but 1 in a pipeline.
+        network: `"alone"` times each collective by itself, once; `"shared"` runs all of them on the event engine, so
+            that what is under way at the same time shares links.
+        compute: how fast GPUs compute, see `collsim.train.compute.compute_costs`: None (the machine's GPU), `"A100"`,
+            measured seconds of a microbatch (`"97ms"`), seconds of layers, or a PyTorch profiler's trace.
+        dtype: float32, float16 or bfloat16: what is computed in; gradients stay in the model's own type.
+        optimizer: adam, momentum, sgd or none.
+        interference: share of its speed that a GPU loses while it communicates; the GPU's own unless given, 0 where
+            overlap is to be free.
+        ranks: which GPUs take part; all unless given. A list of ranks, or their number where that fills all nodes
+            alike.
+        collectives: `"nccl"`: on machines as long as NCCL takes; `"links"`: what the links alone take. algorithm: of
+            allreduces, on links.
+        memory: bytes of a GPU's memory; the GPU's own unless given. step: which step of the run, from 1; the steady
+            state unless given.
+        background: with `network="shared"`, other traffic: rows (src rank, dst rank, nbytes) or (..., start in s).
+        recompute: activations that are not kept but computed again in the backward pass: none, selective (the scores of
+            attention), full (of a block all but its input) or alternate (that of every second block, as PyTorch's
+            selective checkpointing does: torchtitan/distributed/activation_checkpoint.py).
+        slow: stragglers: rank to how many times as long it computes. GPUs of its lane wait for it, so all of the lane
+            takes as long: that is the replica that the others wait for.
+        eager: with `network="shared"`, a send waits until the bytes before it have left, as in `simulate`.
+
+    Raises CollsimError for what does not fit: the batch on the GPUs, the model in their memory, ranks on nodes.
+    """
+    given = dict(locals())
+    return _timed(parse_request(given), None)
+
+
+def parse_request(given: Mapping[str, Any]) -> StepRequest:
+    """What was asked, checked."""
+    model, machine, parallel = given["model"], given["machine"], given["parallel"]
+    model = model_named(model) if isinstance(model, str) else model
+    topology = machine_named(machine) if isinstance(machine, str) else machine
+    for what, value, kind, way in (
+        ("model", model, Model, "model('resnet50')"),
+        ("machine", topology, Topology, "machine('dgx-a100', nodes=2)"),
+        ("parallel", parallel, ParallelStrategy, "ddp()"),
+    ):
+        if not isinstance(value, kind):
+            why = "training_step: {what}={value!r} is no {kind}; make one with {way}"
+            raise CollsimError(why, what=what, value=value, kind=kind.__name__, way=way)
+    require_word("network of a training step", given["network"], NETWORKS)
+    require_word("dtype of a training step", given["dtype"], DTYPES)
+    require_word("optimizer", given["optimizer"], OPTIMIZERS)
+    parallel = _as_split(parallel, require_word("recompute", given["recompute"], RECOMPUTE))
+    if given["background"] is not None and given["network"] != "shared":
+        raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
+    ranks = _ranks(given["ranks"], topology)
+    replicas, micro_batch = parallel.count_replicas(len(ranks)), given["micro_batch"]
+    if micro_batch is None and isinstance(parallel, Split) and parallel.pipeline.size > 1 and not parallel.accumulate:
+        micro_batch = 1  # as many microbatches as there can be: with one, stages would work one at a time
+    batch, micro, accumulate = _batches(given["batch"], micro_batch, parallel.accumulate, replicas)
+    names = (
+        "network",
+        "compute",
+        "dtype",
+        "optimizer",
+        "interference",
+        "collectives",
+        "algorithm",
+        "memory",
+        "background",
+        "recompute",
+    )
+    rest = {name: given[name] for name in names}
+    rest["eager"] = _eager(given.get("eager", False), given["network"])
+    number, rest["slow"] = parse_count(given["step"], "step"), _slow(given.get("slow"), ranks)
+    return StepRequest(
+        model, topology, parallel, batch, micro, accumulate, ranks, step=number, arguments=dict(given), **rest
+    )
+
+
+def _eager(value: Any, network: str) -> bool:
+    """The rule of sending, checked."""
+    if _yes("eager", value) and network != "shared":
+        raise CollsimError("eager=True is a rule of the event engine, so it needs network='shared'")
+    return bool(value)
+
+
+def _as_split(parallel: ParallelStrategy, recompute: str) -> ParallelStrategy:
+    """The same way as a product of one part, where it is to be one."""
+    if isinstance(parallel, Split) or (recompute == "none" and not isinstance(parallel, PART_TYPES)):
+        return parallel
+    if isinstance(parallel, DataParallel | ParameterServer):
+        why = "recompute={recompute!r} is not modelled with {says}; use ddp, zero or fsdp"
+        raise CollsimError(why, recompute=recompute, says=parallel.label)
+    return Split((parallel,))
+
+
+def _ranks(asked: Any, topology: Topology) -> tuple[int, ...]:
+    n = topology.ranks
+    if asked is None:
+        return tuple(range(n))
+    if isinstance(asked, Integral) and not isinstance(asked, bool):
+        return _spread(int(asked), topology)
+    try:
+        given = tuple(islice(asked, n + 1))
+    except TypeError:
+        given = (None,)
+    if not all(isinstance(r, Integral) and not isinstance(r, bool) for r in given):
+        raise CollsimError("ranks={asked!r} must be a list of ranks, or their number", asked=asked)
+    listed = tuple(map(int, given))
+    if not listed or len(set(listed)) < len(listed) or not all(0 <= r < n for r in listed):
+        why = "ranks={asked!r} must be different ranks of {name}, which has 0 to {last}"
+        raise CollsimError(why, asked=asked, name=topology.name, last=n - 1)
+    return listed
+
+
+def _spread(count: int, topology: Topology) -> tuple[int, ...]:
+    """So many ranks, the first of each node; they have to fill the nodes, or to halve them, evenly."""
+    n, nodes = topology.ranks, int(topology.facts.get("nodes", 1))
+    per = n // nodes
+    if not 1 <= count <= n:
+        raise CollsimError("ranks={count}: {name} has {n} ranks; give 1 to {n}", count=count, name=topology.name, n=n)
+    if count % nodes or (per % (count // nodes) and count != n):
+        raise CollsimError(
+            "ranks={count} on {n} GPUs ({nodes} of {per}) uses nodes unevenly; use {fitting}, or name "
+            "them: ranks=range({count})",
+            count=count,
+            n=n,
+            nodes=Sentence("{count} nodes" if nodes > 1 else "{count} node", count=nodes),
+            per=per,
+            fitting=_listed(nodes, per),
+        )
+    return tuple(node * per + i for node in range(nodes) for i in range(count // nodes))
+
+
+def _listed(nodes: int, per: int) -> str:
+    """The numbers of ranks that use all nodes alike."""
+    return ", ".join(str(nodes * k) for k in range(1, per + 1) if per % k == 0)
+
+
+def _batches(batch: Any, micro: Any, accumulate: int | None, ranks: int) -> tuple[int, int, int]:
+    """Samples of the step, of a microbatch, and how many microbatches; any that was not given follows from the
+    others."""
+    many = accumulate or 1
+    if batch is None and micro is None:
+        raise CollsimError("say how many samples: batch=256 (over all GPUs), or micro_batch=32 (of one)")
+    if batch is None:
+        size = parse_count(micro, "micro_batch")
+        return size * ranks * many, size, many
+    total = parse_count(batch, "batch")
+    if micro is not None:
+        size = parse_count(micro, "micro_batch")
+        if total % (size * ranks) or (accumulate is not None and total != size * ranks * accumulate):
+            wanted = Sentence("{size} × {ranks} GPUs", size=size, ranks=ranks) + (
+                Sentence(" × accumulate={accumulate}", accumulate=accumulate) if accumulate else ""
+            )
+            why = "batch={total} is not micro_batch={wanted}; the next that is: {next}"
+            raise CollsimError(why, total=total, wanted=wanted, next=_fitting(total, size * ranks * many))
+        return total, size, total // (size * ranks)
+    if total % (ranks * many):
+        each = Sentence("{ranks} GPUs", ranks=ranks) + (Sentence(" × accumulate={many}", many=many) if many > 1 else "")
+        why = "batch={total} cannot be shared evenly by {each}; the next that can is {next}"
+        raise CollsimError(why, total=total, each=each, next=_fitting(total, ranks * many))
+    return total, total // (ranks * many), many
+
+
+def _fitting(total: int, unit: int) -> int:
+    return -(-total // unit) * unit
+
+
+# ---- running --------------------------------------------------------------------------------------------------------
+
+
+def build_requested_step(request: StepRequest) -> TrainingStep:
+    """The TrainingStep of a request. Raises CollsimError where it would have too many tasks."""
+    workload, way = build_workload(request), request.parallel
+    if not isinstance(way, Split) or way.has_torch_buckets(workload):  # others count their own
+        require_tasks(2 * request.accumulate * len(request.model.layers))
+    return way.build_step(workload)
+
+
+def build_workload(request: StepRequest) -> Workload:
+    """What the step is made for."""
+    q = request
+    nodes = q.topology.devices.node[q.topology.endpoint_device[list(q.ranks)]]
+    sizes = len(np.unique(nodes)), q.batch, q.micro_batch, q.accumulate
+    return Workload(q.model, q.ranks, *sizes, q.dtype, q.optimizer, q.step, q.recompute)
+
+
+def get_collective_model(request: StepRequest) -> CollectiveModel:
+    """How its collectives are timed; what was worked out for a topology is kept as long as that lives."""
+    known = _NETWORKS.setdefault(request.topology, {})
+    asked_for = request.collectives, request.algorithm
+    how = repr(asked_for)  # whatever was given: Collectives checks it
+    if how not in known:
+        known[how] = CollectiveModel(
+            replace(request.topology), *asked_for
+        )  # a copy: what is kept must not hold the key
+    return known[how]
+
+
+_NETWORKS: WeakKeyDictionary[Topology, dict[Any, CollectiveModel]] = WeakKeyDictionary()
+
+
+def _timed(request: StepRequest, previous: StepTrace | None) -> StepTrace:
+    step = build_requested_step(request)
+    cost = estimate_compute_costs(step, request.topology, request.compute)
+    slower = resolve_interference(cost.speed, request.interference)
+    network = get_collective_model(request)
+    if request.slow:
+        cost = replace(cost, seconds=cost.seconds * _longer(step, request.slow))
+    seconds = cost.seconds + network.time_collectives(step)
+    more: dict[str, Any] = {"previous": previous, "notes": _notes(request, network, cost, step)}
+    if request.network == "alone":
+        begin, end = time_alone(step, seconds, slower)
+    else:
+        from .timing import RunningStep, time_shared
+
+        ran = time_shared([RunningStep(step, seconds, slower)], network, request.background, request.eager)[0]
+        begin, end, more["link_bytes"] = ran.begin, ran.end, ran.link_bytes
+    trace = StepTrace(step, request.topology, begin, end, cost, slower, request, **more)
+    _require_memory(trace)
+    return trace
+
+
+def _slow(asked: Any, ranks: tuple[int, ...]) -> dict[int, float]:
+    """Stragglers, checked. Raises CollsimError for ranks that take no part, and for factors below 1."""
+    out: dict[int, float] = {}
+    if asked is None:
+        return out
+    if not isinstance(asked, Mapping):
+        why = "slow={slow!r} must be a dict of ranks and how many times as long each computes, for example {{0: 1.5}}"
+        raise CollsimError(why, slow=asked)
+    for rank, factor in asked.items():
+        good = isinstance(factor, int | float | np.integer) and not isinstance(factor, bool) and 1 <= factor < 1e6
+        if isinstance(rank, bool) or rank not in ranks or not good:
+            raise CollsimError(
+                "slow={{{rank!r}: {factor!r}}}: name a rank that takes part, and how many times as long it computes "
+                "(1.5)",
+                rank=rank,
+                factor=factor,
+            )
+        out[int(rank)] = float(factor)
+    return out
+
+
+def _longer(step: TrainingStep, slow: Mapping[int, float]) -> Any:
+    """(tasks,) how many times as long each computes: as long as the slowest GPU of its lanes."""
+    lanes = [max([1.0, *(slow[rank] for rank in slow if rank in ranks)]) for ranks in step.lanes]
+    return np.array([max(lanes[lane] for lane in task.lanes) if task.is_compute else 1.0 for task in step.tasks])
+
+
+def _notes(request: StepRequest, network: CollectiveModel, cost: ComputeCosts, step: TrainingStep) -> tuple[str, ...]:
+    if not step.collectives:
+        return ()
+    taken = "collectives take what the links alone take: no launch, no protocol"
+    if any(network.is_predicted(step.get_ranks(task), task) for task in network.list_distinct(step)):
+        taken = "collectives take what NCCL's model says of this machine"
+    if not cost.wait_time:
+        return (taken,)
+    lost = f"a pass loses {format_time(cost.wait_time)} at each collective that it waits for, beside what that takes"
+    return taken, lost
+
+
+def _require_memory(trace: StepTrace) -> None:
+    """Refuse a step that no GPU could hold, and say what would fit."""
+    request, fast = trace.request, trace.costs.speed
+    if request.memory is not None:
+        room: float = parse_bytes(request.memory, "memory")
+    elif fast is not None:
+        room = fast.capacity
+    else:
+        return
+    held = trace.memory.peak()
+    need = sum(held.values())
+    if need <= room:
+        return
+    listed = join_words(
+        Sentence("{kind} {size}", kind=MEMORY_KINDS[kind], size=format_bytes(size))
+        for kind, size in sorted(held.items(), key=lambda item: -item[1])
+        if size
+    )
+    if isinstance(request.parallel, Split):
+        way = _that_fits(request, room)
+    elif most := _most_samples(trace, room):
+        way = Sentence("micro_batch={most} would fit", most=most)
+    else:
+        way = Sentence(
+            "even without activations it does not fit: the model has to be split over GPUs; {split}",
+            split=_that_fits(request, room),
+        )
+    raise CollsimError(
+        "{name} does not fit: {need} on a GPU of {room} ({listed}); {way}",
+        name=request.model.name,
+        need=format_bytes(need),
+        room=_room(room),
+        listed=listed,
+        way=way,
+    )
+
+
+def _room(size: float) -> str:
+    """Bytes of a GPU, also as its maker counts them: "80 GB = 74.5 GiB"."""
+    said = format_bytes(size)
+    return f"{size / 1e9:g} GB = {said}" if size >= 1e9 and size % 1e8 == 0 else said
+
+
+def _most_samples(trace: StepTrace, room: float) -> int:
+    """A microbatch that fits, by what activations leave at the fullest moment, which may then be another; 0 where none
+    does."""
+    request = trace.request
+    held, micro = trace.memory.peak(), request.micro_batch
+    while (need := sum(held.values())) > room:
+        moving = sum(size for kind, size in held.items() if kind in ("activations", "inputs and outputs"))
+        if not moving or (fits := int(micro * (room - (need - moving)) / moving)) < 1:
+            return 0
+        micro = min(fits, micro - 1)
+        batch = micro * (request.batch // request.micro_batch)
+        smaller = replace(request, micro_batch=micro, batch=batch, network="alone", background=None, memory=2**60)
+        held = _timed(smaller, None).memory.peak()
+    return micro
+
+
+def _that_fits(request: StepRequest, room: float) -> Sentence:
+    """The nearest split that fits, in words; a search where the GPU is known."""
+    from .split_search import find_nearest_fit
+
+    found = find_nearest_fit(request, room)
+    if found is None:
+        return Sentence("no split over {count} GPUs fits: use more of them", count=len(request.ranks))
+    return Sentence(
+        "the nearest split that fits is {parallel} with micro_batch={micro_batch} and recompute={recompute!r} "
+        "({memory} by estimate)",
+        parallel=found["parallel"],
+        micro_batch=found["micro_batch"],
+        recompute=found["recompute"],
+        memory=format_bytes(found["memory"]),
+    )
+
+
+# ---- what if --------------------------------------------------------------------------------------------------------
+
+
+def change_step(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
+    """The step of a trace with something changed; see `StepTrace.what_if`."""
+    request = trace.request
+    given = dict(request.arguments) | {
+        "model": request.model,
+        "machine": request.topology,
+        "parallel": request.parallel,
+    }
+    given |= {"batch": request.batch, "micro_batch": request.micro_batch}
+    if not changes:
+        raise CollsimError(
+            "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)"
+        )
+    options = _options(request.parallel)
+    follow = isinstance(request.parallel, Split) or request.accumulate != (request.parallel.accumulate or 1)
+    own: dict[str, Any] = {}  # `follow`: the number of microbatches follows from the batch and what is one
+    for name, value in changes.items():
+        if name == "network" and not isinstance(value, str):
+            given["machine"] = _faster(given["machine"], _factor(value))
+        elif name == "first_step":
+            given["step"] = 1 if _yes(name, value) else STEADY_STEP
+        elif name in options:
+            own[name] = value
+        elif name in given:
+            given[name] = value
+            if name in ("batch", "micro_batch") and not follow:
+                given["micro_batch" if name == "batch" else "batch"] = None
+        else:
+            raise CollsimError(
+                describe_unknown(
+                    Sentence("change of a step with {parallel}", parallel=request.parallel.label),
+                    name,
+                    [*given, *options, "first_step"],
+                )
+            )
+    if own:
+        given["parallel"] = _with_options(given["parallel"], own)
+        if "accumulate" in own:
+            given["batch"] = None
+    return _timed(parse_request(given), trace)
+
+
+def _faster(topology: Topology, factor: float) -> Topology:
+    """All links so many times as fast; the same Topology for the same question, whose collectives are known then."""
+    known = _FASTER.setdefault(topology, {})
+    if factor not in known:
+        known[factor] = topology.scaled(by=factor)
+    return known[factor]
+
+
+_FASTER: WeakKeyDictionary[Topology, dict[float, Topology]] = WeakKeyDictionary()
+
+
+def _factor(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer) or not 1e-6 < value < 1e6:
+        why = "network={value!r} must be a factor above 0 (2: twice as fast), or one of {networks}"
+        raise CollsimError(why, value=value, networks=", ".join(NETWORKS))
+    return float(value)
+
+
+def _yes(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
+    return value
+
+
+def _options(parallel: Any) -> list[str]:
+    """What may be changed of a way of splitting: of a product, of its parts; how many GPUs share what is none of it."""
+    if isinstance(parallel, Split):
+        return [name for part in parallel.parts for name in _options(part)]
+    return [f.name for f in fields(parallel) if f.name not in ("size", "stage")] if is_dataclass(parallel) else []
+
+
+def _with_options(parallel: Any, own: Mapping[str, Any]) -> ParallelStrategy:
+    """The same way of splitting with other options, checked by the function that makes it."""
+    from . import parallel as room
+
+    if isinstance(parallel, Split):
+        parts = [(part, {k: v for k, v in own.items() if k in _options(part)}) for part in parallel.parts]
+        return replace(parallel, parts=tuple(_with_options(part, new) if new else part for part, new in parts))
+    if isinstance(parallel, Pipeline):
+        usual: dict[str, Any] = {"schedule": parallel.schedule} if "schedule" not in own else {}
+        usual |= {"interleave": parallel.interleave} if "schedule" not in own else {}
+        usual["scatter"] = parallel.scatter
+        return room.pipeline(parallel.size, **(usual | dict(own)))
+    if isinstance(parallel, TensorParallel):
+        return room.tensor(parallel.size, **own)
+    makers: dict[str, Any] = {"DDP": room.ddp, "FSDP": room.fsdp, "Zero": room.zero}
+    makers |= {"DataParallel": room.data_parallel, "ParameterServer": room.parameter_server}
+    make = makers.get(type(parallel).__name__)
+    if make is None:
+        return replace(parallel, **own)  # type: ignore[no-any-return]
+    now = {f.name: getattr(parallel, f.name) for f in fields(parallel)}
+    return make(**(now | dict(own)))  # type: ignore[no-any-return]

@@ -1,0 +1,61 @@
+"""A step of training as the PyTorch script that runs it, and the lines that start it.
+
+What the scripts do was run with torch 2.13.0 on CPU processes (gloo), with env:// and with tcp://. Each prints the time
+of the first step and of those after it. Sources: torch/distributed/run.py (torchrun), docs/source/distributed.md
+(initialization), and those that the modules of `pytorch` name.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import CollsimError
+from ..units import format_time
+from .parallel import DDP, DataParallel, Split
+from .pytorch import product_scripts, replica_scripts
+from .pytorch.script_parts import ScriptedStep, format_launch_lines
+from .step_request import StepRequest, build_workload
+from .step_trace import StepTrace
+
+
+def write_script(trace: StepTrace) -> str:
+    """The script. Raises CollsimError for ways of splitting that PyTorch has no module for."""
+    parallel, step = trace.request.parallel, _scripted(trace)
+    if isinstance(parallel, DDP):
+        return replica_scripts.write_ddp_script(step, parallel)
+    if isinstance(parallel, DataParallel):
+        return replica_scripts.write_data_parallel_script(step)
+    if isinstance(parallel, Split):
+        return product_scripts.write_product_script(step, parallel)
+    why = "{says}: PyTorch has no module that does this; ddp(), data_parallel() and products of ways have a script"
+    raise CollsimError(why, says=parallel.label)
+
+
+def write_launch_lines(trace: StepTrace, init: str = "env://", file: str = "step.py") -> str:
+    """The lines that start the script.
+
+    Args:
+        init: `"env://"`: torchrun, once on every node, tells each process its rank; `"tcp://"`: a line for each
+            process, which names the first node's address, the number of processes and its rank.
+
+    Raises CollsimError for another `init`.
+    """
+    if init not in ("env://", "tcp://"):
+        raise CollsimError("init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)", init=init)
+    return format_launch_lines(_scripted(trace), init, file)
+
+
+def _scripted(trace: StepTrace) -> ScriptedStep:
+    request = trace.request
+    time = format_time(trace.time)
+    which = "the first step" if request.step == 1 else "a step"
+    held = tuple((ranks[0], sum(trace.memory.peak(ranks[0]).values())) for ranks in trace.step.lanes)
+    said = f"{time} for {which} on {trace.topology.name}"
+    return ScriptedStep(build_workload(request), request.parallel, _nodes(request), said, held)
+
+
+def _nodes(request: StepRequest) -> int:
+    """Nodes that have as many of the GPUs each; 1 where they have not."""
+    places = request.topology.devices.node[request.topology.endpoint_device[list(request.ranks)]]
+    nodes = len(np.unique(places))
+    return nodes if len(request.ranks) % nodes == 0 else 1

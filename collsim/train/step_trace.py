@@ -1,0 +1,315 @@
+"""A StepTrace: when every task of a step ran, and what follows from it. Read-only; drawing lives in viz."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..simulate.trace import views
+from ..topology import Topology
+from ..units import format_bytes, format_time
+from .compute import ComputeCosts
+from .memory import Memory
+from .timing import intersect_spans, measure_spans, merge_spans, subtract_spans
+from .workload.step_graph import Spans, TrainingStep, list_busy_spans
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .step_request import StepRequest
+
+Floats = npt.NDArray[np.float64]
+#: Part of a step's time that is no time but rounding.
+_ROUNDED = 1e-12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StepTrace:
+    """When every task of a step ran.
+
+    Attributes:
+        step, topology: what ran, and where.
+        begin, end: (tasks,) s.
+        costs: seconds of computing with nothing beside it, and the GPU.
+        interference: share of its speed that a GPU lost while it communicated.
+        request: what `training_step` was asked. was: the StepTrace that `what_if` started from.
+        notes: what was assumed.
+        link_bytes: (links,) bytes over each directed link, where links were simulated; None where each collective was
+            timed alone.
+    """
+
+    step: TrainingStep
+    topology: Topology
+    begin: Floats
+    end: Floats
+    costs: ComputeCosts
+    interference: float
+    request: StepRequest
+    previous: StepTrace | None = None
+    notes: tuple[str, ...] = ()
+    link_bytes: npt.NDArray[np.int64] | None = field(default=None)
+
+    # ---- the figures ------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Seconds of the step, from the first forward (or broadcast) to the end of the optimizer."""
+        return float(self.end.max(initial=0.0))
+
+    @cached_property
+    def _lanes(self) -> list[tuple[int, Spans, Spans]]:
+        """For each lane: how many GPUs, when they compute, when they communicate."""
+        compute, network = list_busy_spans(self.step, self.begin, self.end)
+        return [
+            (len(ranks), merge_spans(c), merge_spans(n))
+            for ranks, c, n in zip(self.step.lanes, compute, network, strict=True)
+        ]
+
+    def _mean(self, values: list[float]) -> float:
+        return sum(n * v for (n, *_), v in zip(self._lanes, values, strict=True)) / self.step.ranks
+
+    @cached_property
+    def communication(self) -> float:
+        """Seconds in which a GPU takes part in a collective, on average over GPUs."""
+        return self._mean([measure_spans(network) for _, _, network in self._lanes])
+
+    @cached_property
+    def computing(self) -> float:
+        """Seconds in which a GPU computes, on average over GPUs."""
+        return self._mean([measure_spans(compute) for _, compute, _ in self._lanes])
+
+    @cached_property
+    def _both(self) -> float:
+        return self._mean([measure_spans(intersect_spans(compute, network)) for _, compute, network in self._lanes])
+
+    @property
+    def exposed(self) -> float:
+        """Seconds in which a GPU communicates and does not compute, on average over GPUs: computing + exposed + bubble
+        = time."""
+        return max(0.0, self.communication - self._both)
+
+    @property
+    def overlapped(self) -> float:
+        """Part of the communication that runs beside computing, 0 to 1 (as HTA counts:
+        facebookresearch/HolisticTraceAnalysis, hta/analyzers/communication_analysis.py); 0 where nothing is sent."""
+        return self._both / self.communication if self.communication else 0.0
+
+    @cached_property
+    def exposed_spans(self) -> list[Spans]:
+        """For each lane the times (begin, end in s) in which its GPUs communicate and do not compute."""
+        return [subtract_spans(network, compute) for _, compute, network in self._lanes]
+
+    @property
+    def bubble(self) -> float:
+        """Seconds in which a GPU neither computes nor communicates, on average over GPUs."""
+        left = self.time - self.computing - self.exposed
+        return left if left > _ROUNDED * self.time else 0.0
+
+    @cached_property
+    def interference_time(self) -> float:
+        """Seconds by which communication made computing longer (interference), on average over GPUs."""
+        own = [0.0] * len(self.step.lanes)
+        for task, seconds in zip(self.step.tasks, self.costs.seconds.tolist(), strict=True):
+            for lane in task.lanes if task.is_compute else ():
+                own[lane] += seconds
+        return max(0.0, self.computing - self._mean(own))
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What each GPU holds over the step, by kind: `memory.max()` is the fullest GPU's bytes."""
+        return Memory(self.step, self.begin, self.end)
+
+    @property
+    def peak_flops(self) -> float:
+        """FLOP/s of one GPU that mfu and hfu are shares of: of the fastest unit that the step's layers use (TF32 for
+        convolutions in float32), dense; NaN where it is not known."""
+        fast = self.costs.speed
+        if fast is None:
+            return math.nan
+        if any(layer.kind == "convolution" for layer in self.step.model.layers):
+            return fast.convolution_peak or fast.peak
+        return fast.peak
+
+    @property
+    def mfu(self) -> float:
+        """Model FLOPs utilisation: three forward passes of every sample, attention in full and nothing recomputed, over
+        what all GPUs could do in the time (Chowdhery et al. 2022, arXiv 2204.02311, appendix B); NaN where the GPU is
+        not known."""
+        return self.step.flops / (self.time * self.peak_flops * self.step.ranks) if self.time else math.nan
+
+    @property
+    def hfu(self) -> float:
+        """Hardware FLOPs utilisation: as mfu with what is computed a second time (recomputation)."""
+        return self.mfu * (1 + self.step.recomputed_flops / self.step.flops) if self.step.flops else self.mfu
+
+    @property
+    def samples_per_second(self) -> float:
+        """Samples of all GPUs per second."""
+        return self.step.samples / self.time if self.time else math.inf
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens of all GPUs per second; NaN for models whose samples have none."""
+        return self.samples_per_second * self.step.model.tokens if self.step.model.tokens else math.nan
+
+    @property
+    def staleness(self) -> int:
+        """Updates by other workers between a worker's reading of the weights and its own update; 0 where all wait for
+        all."""
+        return self.step.staleness
+
+    @cached_property
+    def sent_bytes(self) -> dict[int, int]:
+        """Bytes that each rank sends in the step, by the schedules of its collectives."""
+        from .link_traffic import count_rank_bytes
+
+        return count_rank_bytes(self.step, self.topology, self.request)
+
+    def count_crossing_bytes(self) -> pd.DataFrame:
+        """Bytes that a GPU of each lane sends in the step, a row for each lane, way of splitting and kind of link:
+        lane, way, link, nbytes, bandwidth (of such a link, B/s), time (s of the way's collectives)."""
+        from .link_traffic import count_crossing_bytes
+
+        return count_crossing_bytes(self)
+
+    # ---- why --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def critical_path(self) -> tuple[int, ...]:
+        """Numbers of the tasks that decide the time, first to last: each begins when the one before it ends."""
+        if not len(self.end):
+            return ()
+        chain = [int(np.argmax(self.end))]
+        while before := self.step.predecessors[chain[-1]]:
+            latest = max(before, key=lambda b: (self.end[b], b))
+            if self.end[latest] < self.begin[chain[-1]] - 1e-9 * self.time:
+                break
+            chain.append(latest)
+        return tuple(reversed(chain))
+
+    def explain(self, lang: str = "en") -> str:
+        """Why the step takes as long as it does, in a few sentences; `lang` is en or zh."""
+        from .step_explanation import explain_step
+
+        return explain_step(self, lang)
+
+    def what_if(self, **changes: Any) -> StepTrace:
+        """The same step with something changed; its `explain()` says what that does, and `was` is this one.
+
+        Args:
+            changes: network=2 (all links so many times as fast); first_step=True; overlap, bucket, hook, accumulate and
+                all other options of its way of splitting (accumulate keeps the microbatch, so the batch grows); and
+                whatever `training_step` takes: machine=, parallel=, batch=, dtype=, network="shared", interference= ...
+
+        Raises CollsimError for what cannot be changed.
+        """
+        from .step_request import change_step
+
+        return change_step(self, changes)
+
+    # ---- tables and files -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _tasks(self) -> pd.DataFrame:
+        frame = self.step.to_frame()
+        frame.insert(0, "task", range(len(frame)))
+        frame["ranks"] = [self.step.get_ranks(task) for task in self.step.tasks]
+        frame["begin"], frame["end"], frame["time"] = self.begin, self.end, self.end - self.begin
+        frame["critical"] = np.isin(frame["task"], self.critical_path)
+        return frame
+
+    @property
+    def tasks(self) -> pd.DataFrame:
+        """A row per task: task, name, kind, lanes, stream, after, layer, micro, bucket, flops, moved, ops, nbytes,
+        algorithm, ranks, begin, end, time (s), critical."""
+        return self._tasks.copy()
+
+    def row(self) -> dict[str, Any]:
+        """The figures as one flat record in SI units."""
+        return {
+            "model": self.step.model.name,
+            "topology": self.topology.name,
+            "parallel": self.step.label,
+            "ranks": self.step.ranks,
+            "batch": self.step.samples,
+            "micro_batch": self.step.micro_batch,
+            "dtype": self.step.dtype,
+            "optimizer": self.request.optimizer,
+            "recompute": self.request.recompute,
+            "network": self.request.network,
+            "time": self.time,
+            "computing": self.computing,
+            "communication": self.communication,
+            "exposed": self.exposed,
+            "overlapped": self.overlapped,
+            "bubble": self.bubble,
+            "memory": self.memory.max(),
+            "mfu": self.mfu,
+            "hfu": self.hfu,
+            "samples_per_second": self.samples_per_second,
+            "tokens_per_second": self.tokens_per_second,
+        }
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """The timeline: two lanes for each kind of GPU, a colour for each bucket; a matplotlib Axes."""
+        return views["step_plot"](self, ax, **options)
+
+    def animate(self, lang: str = "en", **options: Any) -> Any:
+        """The timeline to be played, for a notebook cell; the player opens inside its collectives. Options: theme, t,
+        height."""
+        return views["step_animate"](self, lang, **options)
+
+    def _repr_html_(self) -> str | None:
+        return views["step_html"](self) if "step_html" in views else None
+
+    def script(self) -> str:
+        """The PyTorch script that runs and times this step. Raises CollsimError for ways of splitting that PyTorch has
+        no module for."""
+        from .step_script import write_script
+
+        return write_script(self)
+
+    def launch_lines(self, init: str = "env://") -> str:
+        """The lines that start the script: torchrun on every node (`env://`), or one for each process (`tcp://`)."""
+        from .step_script import write_launch_lines
+
+        return write_launch_lines(self, init)
+
+    def save(self, path: Any) -> Any:
+        """Write `x.html` (the timeline to be played, offline), `x.trace.json` (Perfetto, chrome://tracing), `x.et`
+        (Chakra, a file per GPU), `x.json`, `x.csv` (a row per task), `x.py` (the PyTorch script) or a picture. Raises
+        CollsimError."""
+        from .step_export import save_step
+
+        return save_step(self, path)
+
+    def __repr__(self) -> str:
+        return (
+            f"<StepTrace {self.step.model.name}, {self.step.label} on {self.topology.name}: {format_time(self.time)}>"
+        )
+
+    def __str__(self) -> str:
+        held, again = self.memory.peak(), self.request.recompute
+        says = self.costs.label + (f", {again} recomputation" if again != "none" else "")
+        lines = [
+            f"{self.step.model.name}, {self.step.label} on {self.topology.name}",
+            f"batch    {self.step.samples:,}, {self.step.micro_batch} on a GPU at a time; computing: {says}",
+            f"time     {format_time(self.time)}, {_rate(self.samples_per_second)} samples/s",
+            f"exposed  {format_time(self.exposed)} of {format_time(self.communication)} of communication",
+            f"bubble   {format_time(self.bubble)}",
+            f"memory   {format_bytes(sum(held.values()))} on the fullest GPU",
+            f"mfu      {100 * self.mfu:.3g} % of {self.peak_flops / 1e12:g} TFLOP/s"
+            if not math.isnan(self.mfu)
+            else "mfu      not known",
+        ]
+        return "\n".join(lines)
+
+
+def _rate(per_second: float) -> str:
+    """Three digits, or all before the point."""
+    return f"{per_second:,.0f}" if per_second >= 100 else f"{per_second:.3g}"

@@ -1,0 +1,74 @@
+"""Which collectives of a run meet: use the same link at the same time. All others take as long as by themselves, and
+need not be written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ..workload.step_graph import TrainingStep
+from .link_footprints import Footprint, Footprints
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+#: Of a collective: the number of its step, and that of its task.
+CollectiveId = tuple[int, int]
+#: Part of the time of a run by which two may overlap that follow one another: what rounding does.
+_TOUCHING = 1e-12
+
+
+class LinkContention:
+    """Where collectives of steps can meet.
+
+    Attributes:
+        places: of all collectives. kind: of each, equal collectives have one. footprints: of each kind.
+    """
+
+    def __init__(self, steps: Sequence[TrainingStep], footprints: Footprints):
+        self.collectives: list[CollectiveId] = [(s, i) for s, step in enumerate(steps) for i in step.collectives]
+        self.kinds: list[int] = []
+        self.footprints: list[Footprint] = []
+        known: dict[int, int] = {}
+        for s, i in self.collectives:
+            found = footprints.get(steps[s], steps[s].tasks[i])
+            if id(found) not in known:
+                known[id(found)] = len(self.footprints)
+                self.footprints.append(found)
+            self.kinds.append(known[id(found)])
+        self._together = _together([found.links for found in self.footprints])
+
+    def find_permanent(self, background: Longs) -> set[CollectiveId]:
+        """Collectives whose own groups meet, or that cross one of these links, on which there is always something."""
+        met = [found.has_overlap or bool(np.isin(found.links, background).any()) for found in self.footprints]
+        return {place for place, kind in zip(self.collectives, self.kinds, strict=True) if met[kind]}
+
+    def find_overlapping(self, times: Sequence[tuple[Floats, Floats]]) -> set[CollectiveId]:
+        """Collectives that meet another, if the tasks of each step begin and end so."""
+        begin, end = (np.array([times[s][which][i] for s, i in self.collectives]) for which in (0, 1))
+        near = _TOUCHING * float(end.max(initial=0.0))
+        of_kind = _listed(self.kinds)
+        met = np.zeros(len(self.collectives), bool)
+        for kinds in self._together:
+            here = np.concatenate([of_kind[kind] for kind in kinds])
+            here = here[np.argsort(begin[here], kind="stable")]
+            first, last = begin[here], np.maximum.accumulate(end[here])
+            met[here[1:][first[1:] < last[:-1] - near]] = True
+            met[here[:-1][end[here][:-1] > first[1:] + near]] = True
+        return {self.collectives[k] for k in np.flatnonzero(met)}
+
+
+def _listed(kind: Sequence[int]) -> list[Longs]:
+    """Of each kind the numbers that have it."""
+    order = np.argsort(kind, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(kind))[:-1])
+
+
+def _together(links: Sequence[Longs]) -> list[tuple[int, ...]]:
+    """The sets of kinds that cross the same link, each once: links of one set are alike."""
+    kinds = np.repeat(np.arange(len(links)), [len(found) for found in links])
+    link = np.concatenate([np.zeros(0, np.int64), *links])
+    order = np.lexsort((kinds, link))
+    cuts = np.flatnonzero(np.diff(link[order])) + 1
+    return list({tuple(found.tolist()) for found in np.split(kinds[order], cuts)} - {()})

@@ -1,0 +1,131 @@
+"""Which links the collectives of steps cross, with how many bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...schedule import Schedule
+from ...simulate.ordered import Places
+from ...simulate.paths import Slots
+from ...simulate.run import chunk_bytes
+from ..workload.collective_model import CollectiveModel
+from ..workload.step_graph import StepTask, TrainingStep
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+
+
+def count_sent_bytes(plan: Schedule, nbytes: int, item: int = 4) -> list[int]:
+    """Bytes that each endpoint of a schedule sends, of a buffer of so many bytes."""
+    src, _, moved = count_pair_bytes(plan, nbytes, item)
+    return [round(v) for v in np.bincount(src, weights=moved, minlength=plan.endpoints)]
+
+
+def count_pair_bytes(plan: Schedule, nbytes: int, item: int = 4) -> tuple[Longs, Longs, Floats]:
+    """(pairs,) senders, receivers and bytes: each pair of endpoints once."""
+    slots, ends = Slots(chunk_bytes(plan, nbytes, item)), plan.endpoints
+    total: dict[int, float] = {}
+    for step in plan.each_step():
+        away = step.src != step.dst
+        moved = np.broadcast_to(slots.moved(step), len(step))[away]
+        pairs, place = np.unique(step.src[away].astype(np.int64) * ends + step.dst[away], return_inverse=True)
+        for pair, size in zip(pairs.tolist(), np.bincount(place, weights=moved).tolist(), strict=True):
+            total[pair] = total.get(pair, 0.0) + size
+    listed = np.array(list(total), dtype=np.int64)
+    return listed // ends, listed % ends, np.array(list(total.values()))
+
+
+class Footprint(NamedTuple):
+    """Links that a collective's groups cross, all of them once: their numbers in order, the bytes on each, and whether
+    groups meet on one."""
+
+    links: Longs
+    nbytes: Floats
+    has_overlap: bool
+
+
+class Footprints:
+    """The links of all collectives of steps on one network; equal collectives are worked out once.
+
+    Attributes:
+        links: how many the network has, with those of helpers.
+    """
+
+    def __init__(self, steps: Iterable[TrainingStep], network: CollectiveModel):
+        self.network = network
+        placed = (
+            (network.build_schedule(group, task), group)
+            for step in steps
+            for task in network.list_distinct(step)
+            for group in step.get_groups(task)
+        )
+        self.places = Places.of(network.topology, list(placed))
+        self.link_count = len(self.places.topology.links)
+        self._known: dict[Any, Footprint] = {}
+        self._pairs: dict[int, tuple[Longs, Longs]] = {}
+
+    def get(self, step: TrainingStep, task: StepTask) -> Footprint:
+        """What a collective of a step crosses."""
+        key = self.network.make_key(step, task)
+        if key not in self._known:
+            self._known[key] = self._footprint(list(self._routes(step, task)))
+        return self._known[key]
+
+    def sum_link_bytes(self, step: TrainingStep) -> Longs:
+        """(links,) bytes that a step's collectives put on each."""
+        out = np.zeros(self.link_count)
+        for task in (step.tasks[i] for i in step.collectives):
+            found = self.get(step, task)
+            out[found.links] += task.repeats * found.nbytes
+        return np.rint(out).astype(np.int64)
+
+    def make_group_key(self, group: tuple[int, ...], task: StepTask) -> bytes:
+        """A key that groups have in common for which a collective takes as long: equal links, used in the same way."""
+        plan = self.network.build_schedule(group, task)
+        if id(plan) not in self._pairs:
+            self._pairs[id(plan)] = count_pair_bytes(plan, task.nbytes)[:2]
+        src, dst = self._pairs[id(plan)]
+        ends = np.array([*group, *self.places.helpers(plan, group)], np.int64)
+        topology = self.places.topology
+        routes = topology.routes(ends[src], ends[dst])
+        links, first, place = np.unique(routes.link, return_index=True, return_inverse=True)
+        turn = np.argsort(first, kind="stable")  # links are named by when they come
+        name = np.empty(len(turn), np.int64)
+        name[turn] = np.arange(len(turn))
+        seen = links[turn]
+        columns = routes.start, name[place], topology.links.alpha[seen], topology.links.bandwidth[seen]
+        return b"|".join([str(id(plan)).encode(), *(column.tobytes() for column in columns)])
+
+    def find_links(self, src: Longs, dst: Longs) -> Longs:
+        """Links on the ways between ranks, each once."""
+        columns = self.places.topology.columns(src, dst)
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *(column.link for column in columns)]))
+
+    def _routes(self, step: TrainingStep, task: StepTask) -> Iterator[tuple[Longs, Longs, Floats]]:
+        """(hops,) links, numbers of the groups that cross them, and bytes."""
+        by_plan: dict[int, tuple[Schedule, list[tuple[int, tuple[int, ...]]]]] = {}
+        for number, group in enumerate(step.get_groups(task)):
+            plan = self.network.build_schedule(group, task)
+            by_plan.setdefault(id(plan), (plan, []))[1].append((number, group))
+        for plan, groups in by_plan.values():
+            src, dst, nbytes = count_pair_bytes(plan, task.nbytes)
+            ends = np.array([[*group, *self.places.helpers(plan, group)] for _, group in groups], np.int64)
+            owner, size = np.repeat([number for number, _ in groups], len(src)), np.tile(nbytes, len(groups))
+            for pair, link in self.places.topology.columns(ends[:, src].ravel(), ends[:, dst].ravel()):
+                at = slice(None) if pair is None else pair
+                loaded = size[at] > 0
+                yield link[loaded].astype(np.int64), owner[at][loaded], size[at][loaded]
+
+    @staticmethod
+    def _footprint(routes: list[tuple[Longs, Longs, Floats]]) -> Footprint:
+        if not routes:
+            return Footprint(np.zeros(0, np.int64), np.zeros(0), False)
+        link, owner, size = (np.concatenate(column) for column in zip(*routes, strict=True))
+        links, place = np.unique(link, return_inverse=True)
+        pairs = np.unique(place * (int(owner.max(initial=0)) + 1) + owner)
+        loaded = np.bincount(place, weights=size, minlength=len(links)).astype(np.float64)
+        return Footprint(links, loaded, len(pairs) > len(links))

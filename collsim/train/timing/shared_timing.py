@@ -1,0 +1,290 @@
+"""All collectives of one or more steps on one network at the same time: what is under way together shares links.
+
+Each collective is its schedule, run by the event engine, behind a pause. Where NCCL's model says how long it takes by
+itself, the pause is what the links alone do not explain (launch, protocol, copies); where the model is faster than the
+links of the schedule (which has fewer channels), the schedule carries so much less. Either way a collective that shares
+nothing takes as long as with `network="alone"`. So one that meets no other on any of its links is not written out: it
+is a pause, until a run shows that it does. Computing is a pause too; while its GPUs communicate it is slower by the
+interference, which is found by running again until nothing moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import CollsimError
+from ...limits import Extent, require_extent
+from ...simulate import Launch, OrderedRun, simulate, simulate_ordered
+from ...simulate.conditions import conditions
+from ..workload.collective_model import CollectiveModel
+from ..workload.step_graph import StepTask, TrainingStep
+from .isolated_timing import time_alone
+from .link_contention import CollectiveId, LinkContention
+from .link_footprints import Footprints
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+#: How long computing takes depends on how long collectives beside it do: at most so many runs, until that moves by
+#: less than this part of the time; from a run on the mean of two goes on, for those that swing.
+_ROUNDS, _STILL, _PATIENT = 60, 1e-12, 8
+#: Numbers that an entry of a run holds beside its rows (measured: 3 kB).
+_ENTRY = 400
+
+
+@dataclass(frozen=True, eq=False)
+class RunningStep:
+    """One step of a shared run: its tasks, their seconds by themselves, and the interference."""
+
+    step: TrainingStep
+    seconds: Floats
+    interference: float
+
+
+@dataclass(frozen=True, eq=False)
+class SharedTiming:
+    """When a step's tasks ran, and the bytes that they put on each link."""
+
+    begin: Floats
+    end: Floats
+    link_bytes: npt.NDArray[np.int64]
+
+
+def time_shared(
+    parts: Sequence[RunningStep], network: CollectiveModel, background: Any = None, eager: bool = False
+) -> list[SharedTiming]:
+    """Run the steps at the same time, under either rule of sending.
+
+    Raises CollsimError for asynchronous workers, who have no common moment, and for more collectives that meet than
+    memory holds.
+    """
+    if any(part.step.staleness for part in parts):
+        raise CollsimError("asynchronous workers have no common moment at which they share links; use network='alone'")
+    run = _SharedRun(parts, network, background, eager)
+    took, turn = run.time_alone(), 0
+    while turn < _ROUNDS:
+        computing = [_computing(*both) for both in zip(parts, took, strict=True)]
+        times = run.simulate(computing)
+        if met := run.meeting.find_overlapping(times) - run.expanded:
+            run.expand(met)
+            continue
+        seen = [_taken(part, begin, end) for part, (begin, end) in zip(parts, times, strict=True)]
+        moved = max(float(np.abs(new - old).max(initial=0.0)) for new, old in zip(seen, took, strict=True))
+        if moved <= _STILL * max(float(end.max(initial=0.0)) for _, end in times):
+            break
+        took = seen if turn < _PATIENT else [(new + old) / 2 for new, old in zip(seen, took, strict=True)]
+        turn += 1
+    return [
+        SharedTiming(begin, end, run.footprints.sum_link_bytes(part.step))
+        for part, (begin, end) in zip(parts, times, strict=True)
+    ]
+
+
+def _computing(part: RunningStep, took: Floats) -> Floats:
+    """Seconds of each task if collectives take so long: computing beside them is slower by the interference."""
+    begin, end = time_alone(part.step, took, part.interference)
+    return end - begin
+
+
+def _taken(part: RunningStep, begin: Floats, end: Floats) -> Floats:
+    """Seconds of each collective as it ran; of computing by itself."""
+    out = part.seconds.copy()
+    for i in part.step.collectives:
+        out[i] = end[i] - begin[i]
+    return out
+
+
+# ---- collectives ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """A collective as the engine runs it: a pause, then its schedule with so many bytes."""
+
+    pause: float
+    schedule: Any
+    nbytes: int
+
+
+def _entry(group: tuple[int, ...], task: StepTask, seconds: float, network: CollectiveModel) -> _Entry:
+    """The pause and the bytes with which a collective takes `seconds` by itself."""
+    plan = network.build_schedule(group, task)
+    if not len(plan):
+        return _Entry(seconds, None, 0)
+    if not network.is_predicted(group, task):
+        return _Entry(0.0, plan, task.nbytes)
+
+    def links(nbytes: int) -> float:
+        return simulate(plan, network.topology, nbytes, engine="event", ranks=list(group)).time
+
+    whole, least, nbytes = links(task.nbytes), links(0), task.nbytes
+    if seconds <= least:
+        return _Entry(seconds, None, 0)  # nothing but latency: it has no bytes to share links with
+    took = whole
+    while took > seconds and nbytes:
+        nbytes = min(nbytes - 1, int(nbytes * (seconds - least) / (took - least)))
+        took = links(nbytes)
+    return _Entry(seconds - took, plan, nbytes)
+
+
+# ---- running --------------------------------------------------------------------------------------------------------
+
+#: Of a collective each group, and what it runs.
+_Entries = list[tuple[tuple[int, ...], _Entry]]
+#: Tasks that are one entry of the run, and for each group the numbers of its launches, one behind another.
+_Chain = tuple[list[int], list[list[int]]]
+
+
+class _SharedRun:
+    """What the runs have in common.
+
+    Attributes:
+        written: collectives that are written out, since they meet another.
+    """
+
+    def __init__(self, parts: Sequence[RunningStep], network: CollectiveModel, background: Any, eager: bool):
+        self.parts, self.network, self.background, self.eager = parts, network, background, eager
+        steps = [part.step for part in parts]
+        self.footprints = Footprints(steps, network)
+        self.meeting = LinkContention(steps, self.footprints)
+        self.expanded: set[CollectiveId] = set()
+        self._entries: list[dict[int, _Entries]] = [{} for _ in parts]
+        self._known: dict[Any, _Entry] = {}
+        every = set(self.meeting.collectives)
+        self.expand(every if eager else self.meeting.find_permanent(self._always()))  # the other rule makes other times
+
+    def _always(self) -> Longs:
+        """Links that other traffic crosses."""
+        given = conditions(self.network.topology, {"background": self.background}).background
+        return np.zeros(0, np.int64) if given is None else self.footprints.find_links(given.src, given.dst)
+
+    def time_alone(self) -> list[Floats]:
+        """Seconds of each task with nothing beside it."""
+        out = []
+        for part in self.parts:
+            seconds, known = part.seconds.copy(), dict[Any, float]()
+            for i in part.step.collectives:
+                task = part.step.tasks[i]
+                key = self.network.make_key(part.step, task)
+                if key not in known:
+                    known[key] = max(self.network.time_group(group, task) for group in part.step.get_groups(task))
+                seconds[i] = task.repeats * known[key]
+            out.append(seconds)
+        return out
+
+    def expand(self, places: Iterable[CollectiveId]) -> None:
+        """Write these out from now on. Raises CollsimError where memory does not hold all that are."""
+        self.expanded |= set(places)
+        self._require_room()
+        for s, i in self.expanded:
+            if i not in self._entries[s]:
+                step = self.parts[s].step
+                self._entries[s][i] = [(g, self._entry(g, step.tasks[i])) for g in step.get_groups(step.tasks[i])]
+
+    def _require_room(self) -> None:
+        rows = entries = 0
+        for s, i in self.expanded:
+            step = self.parts[s].step
+            for group in step.get_groups(step.tasks[i]):
+                rows += step.tasks[i].repeats * len(self.network.build_schedule(group, step.tasks[i]))
+                entries += step.tasks[i].repeats
+        require_extent(
+            "running at once all collectives that meet on a link",
+            Extent(rows=rows, numbers=_ENTRY * entries),
+            "use network='alone', or fewer microbatches or GPUs",
+        )
+
+    def _entry(self, group: tuple[int, ...], task: StepTask) -> _Entry:
+        seconds = self.network.time_group(group, task)
+        key = self.footprints.make_group_key(group, task), seconds, task.kind, task.nbytes, task.algorithm, task.options
+        if key not in self._known:
+            self._known[key] = _entry(group, task, seconds, self.network)
+        return self._known[key]
+
+    def simulate(self, spent: Sequence[Floats]) -> list[tuple[Floats, Floats]]:
+        """Begin and end of every step's tasks, if they take so long by themselves."""
+        listed = [time_alone(part.step, seconds, 0.0) for part, seconds in zip(self.parts, spent, strict=True)]
+        launches: list[Launch] = []
+        chains = [
+            _listed(launches, part.step, seconds, end, own) if own else []
+            for part, own, seconds, (_, end) in zip(self.parts, self._entries, spent, listed, strict=True)
+        ]
+        run = simulate_ordered(launches, self.network.topology, background=self.background, eager=self.eager)
+        for (begin, end), seconds, rows in zip(listed, spent, chains, strict=True):
+            _moved(begin, end, seconds, rows, run)
+        return listed
+
+
+def _listed(
+    launches: list[Launch], step: TrainingStep, seconds: Floats, end: Floats, written: dict[int, _Entries]
+) -> list[_Chain]:
+    """Add the launches of a step: of what is written out, and of all that waits for it. What comes before ends when it
+    ends anyway."""
+    later = np.zeros(len(step.tasks), bool)
+    for number, before in enumerate(step.predecessors):
+        later[number] = number in written or any(later[b] for b in before)
+    out: list[_Chain] = []
+    last: dict[int, tuple[int, ...]] = {}  # of each task the launches with which it has ended
+    moments: dict[float, int] = {}
+    for chain in _chains(step, written, later):
+        before = step.predecessors[chain[0]]
+        after = {n for b in before if later[b] for n in last[b]}
+        moment = max((float(end[b]) for b in before if not later[b]), default=0.0)
+        if moment not in moments:
+            launches.append(Launch((), moment))
+            moments[moment] = len(launches) - 1
+        waits = tuple(sorted(after | {moments[moment]}))
+        rows = _launched(launches, waits, written.get(chain[0]), step.tasks[chain[0]].repeats, seconds[chain])
+        last.update(dict.fromkeys(chain, tuple(row[-1] for row in rows)))
+        out.append((chain, rows))
+    return out
+
+
+def _launched(
+    launches: list[Launch], after: tuple[int, ...], entry: _Entries | None, times: int, seconds: Floats
+) -> list[list[int]]:
+    """Launches of a chain of pauses, or of a collective: of each group as many as it comes often."""
+    if entry is None:
+        launches.append(Launch(after, float(seconds.sum())))
+        return [[len(launches) - 1]]
+    rows = []
+    for group, one in entry:
+        row: list[int] = []
+        for _ in range(times):
+            waits = (row[-1],) if row else after
+            launches.append(Launch(waits, one.pause, one.schedule, one.nbytes, group))
+            row.append(len(launches) - 1)
+        rows.append(row)
+    return rows
+
+
+def _chains(step: TrainingStep, written: dict[int, _Entries], later: npt.NDArray[np.bool_]) -> list[list[int]]:
+    """The tasks marked in `later`, in entries of the run: pauses that nothing comes between are one."""
+    waited = np.zeros(len(step.tasks), int)
+    for before in step.predecessors:
+        for b in before:
+            waited[b] += 1
+    out: list[list[int]] = []
+    last: dict[int, int] = {}
+    for number in np.flatnonzero(later).tolist():
+        before = step.predecessors[number]
+        if number not in written and len(before) == 1 and waited[before[0]] == 1 and before[0] not in written:
+            out[last[before[0]]].append(number)
+            last[number] = last[before[0]]
+        else:
+            out.append([number])
+            last[number] = len(out) - 1
+    return out
+
+
+def _moved(begin: Floats, end: Floats, seconds: Floats, chains: list[_Chain], run: OrderedRun) -> None:
+    """Set begin and end of the tasks that were run."""
+    for chain, rows in chains:
+        first = min(run.begin[row[0]] for row in rows)
+        own = seconds[chain] if len(chain) > 1 else np.array([max(run.end[row[-1]] for row in rows) - first])
+        ends = first + np.cumsum(own)
+        end[chain], begin[chain] = ends, ends - own
