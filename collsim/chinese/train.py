@@ -100,8 +100,8 @@ SAID = {
         "{ranks} 块 GPU 上按 context_sizes={contexts}、expert_sizes={experts} 没有一种划分能让所有副本平分 "
         "batch={batch}；这些大小必须整除 GPU 数，副本数必须整除 batch"
     ),
-    "steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one": (
-        "steps_together 至少需要两个 StepTrace，现在是 {traces!r:.200}；请用 training_step 生成"
+    "time_concurrent_steps wants at least two StepTraces, got {traces!r:.200}; training_step makes one": (
+        "time_concurrent_steps 至少需要两个 StepTrace，现在是 {traces!r:.200}；请用 training_step 生成"
     ),
     "steps run on one network: {name} is another than {first_name}": (
         "各步须在同一个网络上运行：{name} 不同于 {first_name}"

@@ -358,12 +358,12 @@ def _schedule(name: str, made: Any) -> dict[str, Any]:
     if isinstance(made, CollsimError):
         return {"schedule": name, "time": None, "bubble": None, "held": None, "formula": None, "why": str(made)}
     _, t = made
-    formula = None if t.form is None else t.form.time
+    formula = None if t.formulas is None else t.formulas.time
     return {
         "schedule": name,
         "time": t.time,
         "bubble": t.bubble,
-        "held": t.held.tolist(),
+        "held": t.peak_activations.tolist(),
         "formula": formula,
         "why": "",
     }

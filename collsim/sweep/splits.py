@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..train.step_request import StepRequest
 
 #: What is kept of an estimate.
-_FIGURES = ("time", "memory", "computing", "layer_collectives", "bubble", "data_collectives")
+_FIGURES = ("time", "memory", "computing", "layers", "bubble", "data")
 _COUNTED = "splits", "done", "in all"
 #: Splits of a piece: what is alike in several is worked out once in a piece.
 _PIECE = 256
@@ -51,9 +51,8 @@ def best_parallel(
 
     Columns: parallel (the call), tp, cp, ep, pp, interleave, dp, data_parallel, micro_batch, recompute, time (s: of the
     `top` best as `training_step` says, of the others estimated; `timed` says which), estimate (s), memory (bytes on the
-    fullest GPU, estimated), fits, pareto (none takes less time and less memory), its parts computing,
-    layer_collectives, bubble and data_collectives (s, estimated), reason (why it is worse than the best), and
-    split, the value that `training_step` takes.
+    fullest GPU, estimated), fits, pareto (none takes less time and less memory), its parts computing, layers, bubble
+    and data (s, estimated), reason (why it is worse than the best), and split, the value that `training_step` takes.
 
     Args:
         batch: samples of the step. memory: bytes of a GPU; the GPU's own unless given. top: rows to return; 0 for all.

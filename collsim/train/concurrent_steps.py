@@ -95,7 +95,7 @@ class ConcurrentSteps:
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{t.step.model.name} × {s:.3g}" for t, s in zip(self.traces, self.slowdown, strict=True))
-        return f"<StepsTogether on {self.topology.name}: {parts}>"
+        return f"<ConcurrentSteps on {self.topology.name}: {parts}>"
 
 
 def _carried(trace: StepTrace) -> npt.NDArray[np.int64]:
@@ -112,7 +112,7 @@ def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
     """
     traces = tuple(traces) if isinstance(traces, Iterable) else (traces,)
     if len(traces) < 2 or not all(isinstance(trace, StepTrace) for trace in traces):
-        why = "steps_together wants at least two StepTraces, got {traces!r:.200}; training_step makes one"
+        why = "time_concurrent_steps wants at least two StepTraces, got {traces!r:.200}; training_step makes one"
         raise CollsimError(why, traces=traces)
     first = traces[0].topology
     taken: set[int] = set()

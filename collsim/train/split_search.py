@@ -38,10 +38,10 @@ _MOST_SAMPLES = 16
 _RECOMPUTE = ("none", "selective", "full")
 _PARTS = {
     "computing": "computing",
-    "layer_collectives": "tensor, context and expert collectives",
+    "layers": "tensor, context and expert collectives",
     "bubble": "the pipeline's bubble",
 }
-_PARTS["data_collectives"] = "gradients and weights on the network"
+_PARTS["data"] = "gradients and weights on the network"
 
 
 def build_search_request(first: dict[str, Any], compute: Any) -> StepRequest:
@@ -119,7 +119,14 @@ def _estimating(request: StepRequest) -> StepEstimator | None:
 
 def _estimate(estimating: StepEstimator, request: StepRequest, one: Candidate) -> dict[str, float]:
     found = estimating.estimate(one[0], build_workload(_of(request, *one)))
-    return {"time": found.time, "memory": found.memory_bytes, **{name: getattr(found, name) for name in _PARTS}}
+    return {
+        "time": found.time,
+        "memory": found.memory_bytes,
+        "computing": found.computing,
+        "layers": found.layer_collectives,
+        "bubble": found.bubble,
+        "data": found.data_collectives,
+    }
 
 
 def _of(request: StepRequest, split: Split, micro: int, recompute: str) -> StepRequest:

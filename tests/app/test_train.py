@@ -360,7 +360,7 @@ def test_every_text_of_the_page_is_asked_for():
         "train_bucket.help",
         *(f"train.{kind}." for kind in ("show", "way", "on", "timing", "file")),
     )
-    families += ("train.measure_scaling.weak", "train.measure_scaling.strong")
+    families += ("train.scaling.weak", "train.scaling.strong")
     unused = [key for key in TEXTS if f'"{key}"' not in source and not key.startswith(families)]
     assert unused == []
 
@@ -405,8 +405,8 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
     now = steps.run(steps.bare(choice))
     asked = now.request
     for kind, held in (
-        ("weak", TEXTS["train.measure_scaling.weak"][0]),
-        ("strong", TEXTS["train.measure_scaling.strong"][0]),
+        ("weak", TEXTS["train.scaling.weak"][0]),
+        ("strong", TEXTS["train.scaling.strong"][0]),
     ):
         table = cs.train.measure_scaling(
             "resnet18", "dgx-a100", parallel=cs.ddp(), nodes=growth.NODES, batch=64, kind=kind, dtype=asked.dtype,
@@ -447,7 +447,7 @@ def test_a_network_without_nodes_has_no_curve_but_losses(monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     at = fine(opened(model="resnet18", network="switch", ranks="4", samples="8", show="scaling", lang="zh"))
     assert len(at.get("vega_lite_chart")) == 1
-    assert any(TEXTS["train.measure_scaling.one"][1] in e.proto.body for e in at.get("html"))
+    assert any(TEXTS["train.scaling.one"][1] in e.proto.body for e in at.get("html"))
     assert TEXTS["train.loss.stops"][1] in at.dataframe[0].value["time"].tolist()
     (why,) = [e.proto.body for e in at.get("html") if "：作业停止。" in e.proto.body]
     assert "rank 0" in why

@@ -43,7 +43,7 @@ def test_figures_are_those_of_the_api():
     ],
 )
 def test_every_option_means_what_it_means_in_the_api(words, way):
-    assert found("--batch", "256", *words)["parallel"] == way.says
+    assert found("--batch", "256", *words)["parallel"] == way.label
 
 
 def test_the_first_step_a_shared_network_and_both_languages():

@@ -39,7 +39,7 @@ def test_hybrid_sharding_gathers_over_nvlink_alone():
 
 def test_layers_send_most_and_the_pipeline_least_and_layers_wait_for_all_of_it():
     assert "the way that sends most" in told("placement").after[0][0]
-    rows = splits._step(splits._INSIDE).crossings()
+    rows = splits._step(splits._INSIDE).count_crossing_bytes()
     first = rows[rows["lane"] == 0].groupby("way").nbytes.sum()
     assert first["tensor"] > first["data"] > first["pipeline"]
     inside, across = (splits._step(order) for order in (splits._INSIDE, splits._ACROSS))

@@ -27,10 +27,10 @@ def test_a_row_for_every_step_in_order_and_each_is_the_step_itself():
     ways = [cs.ddp(bucket="1MiB"), cs.parameter_server()]
     frame = cs.sweep(model=["resnet18", "vgg16"], topology=BOX, parallel=ways, batch=[256, 512])
     assert list(frame.model) == ["resnet18"] * 4 + ["vgg16"] * 4
-    assert list(frame.parallel) == [ways[0].says] * 2 + [ways[1].says] * 2 + [ways[0].says] * 2 + [ways[1].says] * 2
+    assert list(frame.parallel) == [ways[0].label] * 2 + [ways[1].label] * 2 + [ways[0].label] * 2 + [ways[1].label] * 2
     assert list(frame.batch) == [256, 512] * 4
     for row in frame.itertuples():
-        trace = step(row.model, BOX, ways[row.parallel == ways[1].says], batch=row.batch)
+        trace = step(row.model, BOX, ways[row.parallel == ways[1].label], batch=row.batch)
         assert (row.time, row.exposed, row.memory) == (trace.time, trace.exposed, trace.memory.max())
 
 
@@ -118,7 +118,7 @@ def test_every_way_is_the_fastest_of_all_that_the_table_says_was_tried():
     tried = [eval(call, {"cs": cs}) for call in calls]
     assert len(tried) == table.tried.sum()
     for row in table.itertuples():
-        own = [way for way in tried if way.says.partition("(")[0] == row.parallel.partition("(")[0]]
+        own = [way for way in tried if way.label.partition("(")[0] == row.parallel.partition("(")[0]]
         assert row.tried == len(own)
         assert row.time == min(step("vgg16", BOX, way, batch=256).time for way in own)
 

@@ -25,7 +25,7 @@ def test_scaling_has_a_curve_for_each_kind_and_each_efficiency():
     assert any("nodes" in name for name in names)
     with pytest.raises(cs.CollsimError, match="kind of scaling"):
         training_plots.scaling({"wide": tables["weak"]})
-    with pytest.raises(cs.CollsimError, match=r"train\.scaling"):
+    with pytest.raises(cs.CollsimError, match=r"train\.measure_scaling"):
         training_plots.scaling({"weak": tables["weak"][["gpus"]]})
 
 

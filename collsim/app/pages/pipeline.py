@@ -201,7 +201,10 @@ def script(choice: PipelineChoice) -> str:
         f"backward={float(choice.ratio):g}, hop={float(choice.hop):g}, interleave={choice.interleave}, "
         f"schedules={list(choice.schedules)!r})"
     )
-    lines += ["for name, (pipe, t) in made.items():", "    print(name, t.time, f'{t.bubble:.1%}', t.held.tolist())"]
+    lines += [
+        "for name, (pipe, t) in made.items():",
+        "    print(name, t.time, f'{t.bubble:.1%}', t.peak_activations.tolist())",
+    ]
     return "\n".join(lines).replace("'", '"').replace('f"{t.bubble:.1%}"', "f'{t.bubble:.1%}'") + "\n"
 
 

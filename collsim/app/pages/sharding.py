@@ -108,7 +108,7 @@ def raced(choice: ShardingChoice, report_progress: ReportProgress = quietly) -> 
             continue
         runners.append(build_sharding_runner(name, made))
         whole = get_formulas(made).weight_bytes
-        torch = torch or (made.script(), made.launch(), made.launch("tcp://"))
+        torch = torch or (made.script(), made.launch_lines(), made.launch_lines("tcp://"))
     return ShardingRace(tuple(runners), whole, tuple(failed), torch)
 
 

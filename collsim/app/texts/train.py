@@ -102,25 +102,25 @@ TEXTS: dict[str, tuple[str, str]] = {
         "供 ASTRA-sim 使用的 Chakra，每个 GPU 一个文件（zip）",
     ),
     # scaling and trouble
-    "train.measure_scaling": ("Scaling", "扩展"),
-    "train.measure_scaling.below": ("{place}: one step takes {time}", "{place}：一步用时 {time}"),
-    "train.measure_scaling.note": (
+    "train.scaling": ("Scaling", "扩展"),
+    "train.scaling.below": ("{place}: one step takes {time}", "{place}：一步用时 {time}"),
+    "train.scaling.note": (
         "Efficiency is what a GPU does in a second, against a GPU of one node (solid) or one GPU by itself (dashed). "
         "Weak: the batch grows with the GPUs. Strong: the batch of one node is shared by more and more.",
         "效率是每个 GPU 每秒完成的工作，实线相对单节点中的一个 GPU，虚线相对单独一个 GPU。"
         "弱扩展：批量随 GPU 增长。强扩展：单节点的批量由越来越多的 GPU 分担。",
     ),
-    "train.measure_scaling.one": (
+    "train.scaling.one": (
         "This place does not come in nodes, so there is nothing to scale over; choose a machine.",
         "此处没有节点数可变，无从扩展；请选择一台机器。",
     ),
-    "train.measure_scaling.weak": ("weak", "弱扩展"),
-    "train.measure_scaling.strong": ("strong", "强扩展"),
-    "train.measure_scaling.joint": (", ", "，"),
-    "train.measure_scaling.node": ("against 1 node", "相对 1 个节点"),
-    "train.measure_scaling.gpu": ("against 1 GPU", "相对 1 个 GPU"),
-    "train.measure_scaling.gpus": ("GPUs", "GPU 数"),
-    "train.measure_scaling.efficiency": ("Efficiency, %", "效率，%"),
+    "train.scaling.weak": ("weak", "弱扩展"),
+    "train.scaling.strong": ("strong", "强扩展"),
+    "train.scaling.joint": (", ", "，"),
+    "train.scaling.node": ("against 1 node", "相对 1 个节点"),
+    "train.scaling.gpu": ("against 1 GPU", "相对 1 个 GPU"),
+    "train.scaling.gpus": ("GPUs", "GPU 数"),
+    "train.scaling.efficiency": ("Efficiency, %", "效率，%"),
     "train.loss": ("What the whole job loses", "整个作业的损失"),
     "train.loss.note": (
         "One GPU is slow, and all {gpus} wait for it; one cable is gone, and its traffic takes another way, if there "

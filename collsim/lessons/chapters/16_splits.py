@@ -36,7 +36,8 @@ def _gather() -> Trace:
 
 
 def _crossing(rows: pd.DataFrame, way: str) -> list[str]:
-    """What a GPU of the first stage sends for a way of splitting, and how long that takes, by `StepTrace.crossings`."""
+    """What a GPU of the first stage sends for a way of splitting, and how long that takes, by
+    `StepTrace.count_crossing_bytes`."""
     row = rows[(rows["lane"] == 0) & (rows["way"] == way)].sort_values("nbytes").iloc[-1]
     return [format_bytes(row["nbytes"]), format_time(row["time"])]
 

@@ -103,7 +103,7 @@ def _draw_waits(trace: StepTrace, ax: Axes) -> None:
 
 
 def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Draw tables of `training.scaling` by their kind, {"weak": ..., "strong": ...}: efficiency over GPUs, solid
+    """Draw tables of `train.measure_scaling` by their kind, {"weak": ..., "strong": ...}: efficiency over GPUs, solid
     against the nodes of the first row, dashed against one GPU by itself. Rows that cannot be are left out.
 
     Raises CollsimError for a kind that is neither.
@@ -131,7 +131,7 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: st
 
 
 def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Draw a table of `training.losses`: for each trouble the GPU-seconds that all GPUs lose in a step, and beside
+    """Draw a table of `train.time_faults`: for each trouble the GPU-seconds that all GPUs lose in a step, and beside
     those of a slow GPU what it takes longer itself; where the job stops, a word says so."""
     word = 1 if choose_language(lang) == "zh" else 0
     _require_columns(table, {"what", "name", "factor", "own", "lost"}, "train.time_faults")

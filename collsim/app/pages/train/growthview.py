@@ -36,18 +36,18 @@ def draw(choice: TrainingChoice, top: Any) -> None:
         return
     made: GrownStep = found[0]
     with top:
-        below = t("train.measure_scaling.below", place=made.place, time=format_time(made.time))
+        below = t("train.scaling.below", place=made.place, time=format_time(made.time))
         st.html(title(t("train.show.scaling"), below))
-    part(t("train.measure_scaling"))
+    part(t("train.scaling"))
     if made.trouble is not None:
         mistake(sentence(made.trouble, language()))
     if made.kinds:
         frame = _long(made.kinds)
-        note(t("train.measure_scaling.note"))
+        note(t("train.scaling.note"))
         charts.chart("scaling", _curves, frame)
         charts.table(_columns(made.kinds))
     elif made.trouble is None:
-        note(t("train.measure_scaling.one"))
+        note(t("train.scaling.one"))
     part(t("train.loss"), "next")
     note(t("train.loss.note", gpus=made.ranks))
     charts.chart("losses", _bars, _troubles(made.lost))
@@ -63,8 +63,8 @@ def _long(kinds: dict[str, pd.DataFrame]) -> pd.DataFrame:
         {
             "gpus": str(row["gpus"]),
             "efficiency": 100 * row[f"efficiency_{against}"],
-            "kind": t(f"train.measure_scaling.{kind}"),
-            "against": t(f"train.measure_scaling.{against}"),
+            "kind": t(f"train.scaling.{kind}"),
+            "against": t(f"train.scaling.{against}"),
         }
         for kind, table in kinds.items()
         for against in ("node", "gpu")
@@ -76,7 +76,7 @@ def _long(kinds: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def _curves(frame: pd.DataFrame) -> charts.Picture:
     """A line for each kind of scaling and what it is held against: its colour is the kind, dashes stand for one GPU."""
     dark = is_dark()
-    frame = frame.assign(line=frame["kind"] + t("train.measure_scaling.joint") + frame["against"])
+    frame = frame.assign(line=frame["kind"] + t("train.scaling.joint") + frame["against"])
     lines, kinds, against = (list(dict.fromkeys(frame[column])) for column in ("line", "kind", "against"))
     hue = dict(zip(kinds, [color("room", dark), color("full", dark)], strict=False))
     dash = dict(zip(against, [[1, 0], [6, 4]], strict=False))
@@ -85,12 +85,12 @@ def _curves(frame: pd.DataFrame) -> charts.Picture:
     dashes = alt.Scale(domain=lines, range=[dash[one] for one in firsts["against"]])
     names = alt.Legend(orient="top", columns=2, symbolType="stroke", symbolSize=260, columnPadding=6)
     base = alt.Chart(frame).encode(
-        x=alt.X("gpus:O", sort=None, title=t("train.measure_scaling.gpus"), axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("efficiency:Q", scale=alt.Scale(domain=[0, 105]), title=t("train.measure_scaling.efficiency")),
+        x=alt.X("gpus:O", sort=None, title=t("train.scaling.gpus"), axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("efficiency:Q", scale=alt.Scale(domain=[0, 105]), title=t("train.scaling.efficiency")),
         color=alt.Color("line:N", scale=hues, title=None, legend=names),
         tooltip=[
-            alt.Tooltip("line:N", title=t("train.measure_scaling")),
-            alt.Tooltip("efficiency:Q", title=t("train.measure_scaling.efficiency"), format=".1f"),
+            alt.Tooltip("line:N", title=t("train.scaling")),
+            alt.Tooltip("efficiency:Q", title=t("train.scaling.efficiency"), format=".1f"),
         ],
     )
     drawn = base.mark_line(strokeWidth=2.6)
@@ -104,15 +104,15 @@ def _curves(frame: pd.DataFrame) -> charts.Picture:
 
 def _columns(kinds: dict[str, pd.DataFrame]) -> dict[str, tuple[Any, Any]]:
     """Both kinds below each other."""
-    tables = [table.assign(kind=t(f"train.measure_scaling.{kind}")) for kind, table in kinds.items()]
+    tables = [table.assign(kind=t(f"train.scaling.{kind}")) for kind, table in kinds.items()]
     both = pd.concat(tables, ignore_index=True)
     return {
-        "kind": (both["kind"], charts.text_column("train.measure_scaling")),
-        "gpus": (both["gpus"], charts.number_column("train.measure_scaling.gpus", "%d")),
+        "kind": (both["kind"], charts.text_column("train.scaling")),
+        "gpus": (both["gpus"], charts.number_column("train.scaling.gpus", "%d")),
         "batch": (both["batch"], charts.number_column("split.batch", "%d")),
         "time": (_times(both["time"]), charts.text_column("train.time")),
-        "node": (_shares(both["efficiency_node"], ".1f"), charts.text_column("train.measure_scaling.node")),
-        "gpu": (_shares(both["efficiency_gpu"], ".1f"), charts.text_column("train.measure_scaling.gpu")),
+        "node": (_shares(both["efficiency_node"], ".1f"), charts.text_column("train.scaling.node")),
+        "gpu": (_shares(both["efficiency_gpu"], ".1f"), charts.text_column("train.scaling.gpu")),
     }
 
 
