@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,6 +12,9 @@ import collsim as cs
 from .options import Json, Place, Progress, Ranks, Switches, wanted, writable
 from .shell import command
 from .tables import print_json, show
+
+if TYPE_CHECKING:
+    from collsim.synthesis.synthesize import Effort
 
 
 @command()
@@ -42,13 +45,13 @@ def synthesize(
     told = wanted(progress)
     options: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
     options["progress"] = told
-    found = cs.synthesize(collective, network, objective, effort, **options)
+    found = cs.synthesize(collective, network, objective, cast("Effort", effort), **options)
     if out is not None:
         cs.save(found, out)
     size = 2**36 if objective == "bandwidth" else 1024 if objective == "latency" else cs.units.parse_bytes(objective)
     trace = cs.simulate(found, network, size, engine="event", progress=told)
     report, cut = cs.synthesis.report(found), trace.bound.cut
-    said = {"method": report.method, "objective": report.objective, "says": report.says} if report else {}
+    said = {"method": report.method, "objective": report.objective, "says": report.summary} if report else {}
     row = {**trace.row(), "chunks": found.chunks, **said, "cut": cut.describe(network) if cut else None}
     if as_json:
         print_json(row)

@@ -64,7 +64,6 @@ def _topology(key: str, n: int) -> Topology:
 
 PLACES: tuple[GalleryPlace, ...] = (
     GalleryPlace("switch", ("one switch", "一台交换机"), (4, 8, 16)),
-    GalleryPlace("switch~reduces", ("one switch that reduces", "一台做归约的交换机"), (4, 8, 16), reduces=True),
     GalleryPlace("ring", ("ring of cables", "环形网络"), (8,), _PICTURED[:4]),
     GalleryPlace("full", ("every pair joined", "两两直连"), (8,), _PICTURED),
     GalleryPlace("torus", ("torus 4 x 4", "4 x 4 torus"), (16,), _PICTURED[:3]),
@@ -80,6 +79,7 @@ PLACES: tuple[GalleryPlace, ...] = (
         (16,),
         _PICTURED,
     ),
+    GalleryPlace("switch~reduces", ("one switch that reduces", "一台做归约的交换机"), (4, 8, 16), reduces=True),
 )
 
 

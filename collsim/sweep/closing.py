@@ -30,6 +30,8 @@ from .synthesized import SYNTHESIZED, check_options
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..synthesis.synthesize import Effort
+
 #: What the synthesized schedule is raced against: the first of each that the collective has and that runs here.
 RIVALS = {
     "ring": ("ring", "chain"),
@@ -151,7 +153,7 @@ def close_gap(
     ranks: int | None = None,
     root: int = 0,
     dtype: str = "float32",
-    effort: str = "normal",
+    effort: Effort = "normal",
     switches: bool = True,
     progress: Any = None,
 ) -> SynthesisRace:
@@ -164,15 +166,17 @@ def close_gap(
     Raises as `synthesize` and `simulate`.
     """
     check_options([str(collective)], ())
-    from ..synthesis.synthesize import searched
+    from ..synthesis.synthesize import search_schedule
 
     given: dict[str, Any] = {"ranks": ranks, "root": root, "switches": switches, "progress": progress}
-    search = searched(collective, topology, nbytes, effort, **given)
+    search = search_schedule(collective, topology, nbytes, effort, **given)
     found = simulate(search.schedule, topology, nbytes, dtype, "event")
     return _raced({SYNTHESIZED: found, **dict(_rivals(found, search.library))})
 
 
-def close_gap_of(trace: Trace, *, effort: str = "normal", switches: bool = True, progress: Any = None) -> SynthesisRace:
+def close_gap_of(
+    trace: Trace, *, effort: Effort = "normal", switches: bool = True, progress: Any = None
+) -> SynthesisRace:
     """The same for a run that is there: it is one of those raced, without its barriers and its conditions. Raises
     ScheduleError where it does not do what its collective promises."""
     s = trace.schedule

@@ -7,7 +7,7 @@ Three methods make ordinary Schedules, which are verified and timed as any other
 - `exact`: a solver finds the schedule of fewest steps and proves that there is none of fewer (small machines).
 """
 
-from .solver import Answer, exact, least_steps
+from .solver import Answer, find_least_steps, solve_exactly
 from .synthesize import Report, report, synthesize
 
-__all__ = ["Answer", "Report", "exact", "least_steps", "report", "synthesize"]
+__all__ = ["Answer", "Report", "find_least_steps", "report", "solve_exactly", "synthesize"]

@@ -14,31 +14,33 @@ from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
 from . import phases
-from .ordering import ordered
+from .lane_order import order_by_lane
+from .node_rounds import schedule_rounds
 from .packing import pack
-from .pipelined import Forest, forest, pieces_for, steps
-from .rates import Pairs, highest, pairs_of, rates
-from .turns import taken
-from .units import whole
+from .pipelined import Forest, build_forest, choose_pieces, pipeline_trees
+from .rates import Pairs, find_highest_rate, find_pairs, find_rates
+from .whole_trees import find_whole_trees
 
 FORESTS = ("allgather", "reduce_scatter", "broadcast", "reduce", "allreduce")
-TURNS = -1  # instead of lanes: nodes take turns
+ROUNDS = -1  # in place of lanes: rounds of nodes
 #: Per effort: trees per share; what part of the optimum is enough; rows of a schedule.
 EFFORT = {"low": (4, 0.97, 100_000), "normal": (16, 0.995, 500_000), "high": (64, 0.9995, 8_000_000)}
 
 
 @dataclass(frozen=True, eq=False)
 class ForestPlan:
-    """One or two forests, one after the other (an allreduce is a reduce_scatter and an allgather), and what they reach.
+    """One or two forests, one after the other: an allreduce is a reduce_scatter and an allgather.
 
     Attributes:
-        shares: the buffer is so many shares, one for each rank that has trees.
-        reached, most: B/s per share: what the forests carry; what no cut and no route allows to exceed.
+        forests: in the order in which they run.
+        shares: into which the buffer is cut, one for each rank that has trees.
+        rate: B/s per share that the forests carry.
+        most: B/s per share that no cut and no route allows to exceed.
     """
 
     forests: tuple[Forest, ...]
     shares: int
-    reached: float
+    rate: float
     most: float
 
     @property
@@ -52,61 +54,76 @@ class ForestPlan:
         return sum(len(f.src) * self.trees // f.trees for f in self.forests)
 
 
-def plan(
+def plan_forests(
     kind: Collective,
     topology: Topology,
     ranks: int,
     root: int,
     effort: str,
-    told: Callable[..., None] | None,
+    report: Callable[..., None] | None,
     finer: bool = False,
 ) -> ForestPlan:
-    """The trees of a collective; with `finer` as many as the highest effort has. `told` is called with (trees finished,
-    in all, what)."""
-    pairs = pairs_of(topology, ranks)
-    wanted = {
+    """The trees of a collective.
+
+    Args:
+        kind: the collective.
+        topology: the network.
+        ranks: so many, the first of the topology.
+        root: of the collective, where it has one.
+        effort: how long to search.
+        report: called with (trees finished, in all, what).
+        finer: as many trees as the highest effort has.
+    """
+    pairs = find_pairs(topology, ranks)
+    reversals = {
         "allgather": [False],
         "reduce_scatter": [True],
         "broadcast": [False],
         "reduce": [True],
         "allreduce": [True, False],
     }[kind.name]
-    at = root if kind.rooted else None
-    found = [_forest(pairs, at, reverse, "high" if finer else effort, told) for reverse in wanted]
-    times = sum(1 / reached for _, reached, _ in found), sum(1 / most for _, _, most in found)
-    return ForestPlan(tuple(f for f, _, _ in found), 1 if kind.rooted else ranks, 1 / times[0], 1 / times[1])
+    tree_root = root if kind.rooted else None
+    planned = [_plan_forest(pairs, tree_root, reverse, "high" if finer else effort, report) for reverse in reversals]
+    times = sum(1 / reached for _, reached, _ in planned), sum(1 / most for _, _, most in planned)
+    return ForestPlan(tuple(f for f, _, _ in planned), 1 if kind.rooted else ranks, 1 / times[0], 1 / times[1])
 
 
-def _forest(
-    pairs: Pairs, root: int | None, reverse: bool, effort: str, told: Callable[..., None] | None
+def _plan_forest(
+    pairs: Pairs, root: int | None, reverse: bool, effort: str, report: Callable[..., None] | None
 ) -> tuple[Forest, float, float]:
     most_trees, enough, _ = EFFORT[effort]
-    toward = pairs.reversed if reverse else pairs
-    said = phases.REDUCING_TREES if reverse else phases.TREES
-    tick = (lambda: told(0, 1, phases.RATES)) if told is not None else None
-    rate, value = rates(pairs, root, reverse, tick)
+    directed = pairs.reversed if reverse else pairs
+    phase = phases.REDUCING_TREES if reverse else phases.TREES
+    tick = (lambda: report(0, 1, phases.RATES)) if report is not None else None
+    rate, value = find_rates(pairs, root, reverse, tick)
     if value <= 0:
         raise CollsimError("{name}: no rates between its ranks let all of them be reached", name=pairs.topology.name)
-    made = whole(toward, rate, value, root, most_trees, enough)
+    whole = find_whole_trees(directed, rate, value, root, most_trees, enough)
     need = np.zeros(pairs.ranks, np.int64)
-    need[slice(None) if root is None else root] = made.trees
-    count = (lambda done, total: told(done, total, said)) if told is not None else None
-    trees = pack(pairs.ranks, toward.src, toward.dst, made.capacity, need, count)
+    need[slice(None) if root is None else root] = whole.trees
+    count = (lambda done, total: report(done, total, phase)) if report is not None else None
+    trees = pack(pairs.ranks, directed.src, directed.dst, whole.capacity, need, count)
     return (
-        forest(trees, made.trees, made.rate, toward, root is not None, reverse),
-        made.trees * made.rate,
-        highest(pairs, root, reverse),
+        build_forest(trees, whole.trees, whole.rate, directed, root is not None, reverse),
+        whole.trees * whole.rate,
+        find_highest_rate(pairs, root, reverse),
     )
 
 
-def pieces_of(made: ForestPlan, nbytes: int, effort: str) -> int:
-    """Into how many pieces the share of each tree is cut so that `nbytes` take least time, as far as rows allow."""
-    most = max(1, EFFORT[effort][2] // max(1, made.rows))
-    return max(1, *(pieces_for(f, nbytes / made.shares, most) * f.trees // made.trees for f in made.forests))
+def count_pieces(plan: ForestPlan, nbytes: int, effort: str) -> int:
+    """Into how many pieces the share of each tree is cut so that an operation takes least time, as far as rows allow.
+
+    Args:
+        plan: the forests.
+        nbytes: of the operation.
+        effort: which limits the rows.
+    """
+    most = max(1, EFFORT[effort][2] // max(1, plan.rows))
+    return max(1, *(choose_pieces(f, nbytes / plan.shares, most) * f.trees // plan.trees for f in plan.forests))
 
 
-def scheduled(
-    made: ForestPlan,
+def build_schedule(
+    plan: ForestPlan,
     kind: Collective,
     ranks: int,
     root: int,
@@ -115,16 +132,27 @@ def scheduled(
     lanes: int = 0,
     nbytes: int = 0,
 ) -> Schedule:
-    """The plan as steps, the share of each tree cut into `pieces`; `lanes` of `ordering` for `nbytes`, or TURNS."""
+    """The plan as a schedule.
 
-    def each() -> Iterator[Step]:
-        for f in made.forests:
-            parts = pieces * made.trees // f.trees
-            if lanes == TURNS:
-                yield from taken(f, parts)
+    Args:
+        plan: the forests.
+        kind: the collective.
+        ranks: of the schedule.
+        root: of the collective, where it has one.
+        pieces: into which the share of each tree is cut.
+        options: what the schedule says of itself.
+        lanes: 0 for a pipeline of all trees, `ROUNDS` for rounds of nodes, else lanes of each pair (`lane_order`).
+        nbytes: for which lanes are ordered.
+    """
+
+    def yield_steps() -> Iterator[Step]:
+        for f in plan.forests:
+            parts = pieces * plan.trees // f.trees
+            if lanes == ROUNDS:
+                yield from schedule_rounds(f, parts)
             else:
-                yield from ordered(f, parts, nbytes / made.shares, lanes) if lanes else steps(f, parts)
+                yield from order_by_lane(f, parts, nbytes / plan.shares, lanes) if lanes else pipeline_trees(f, parts)
 
-    chunks, name = made.shares * made.trees * pieces, f"synthesized_{kind.name}"
+    chunks, name = plan.shares * plan.trees * pieces, f"synthesized_{kind.name}"
     block = ranks if kind.blocks else 1
-    return freeze(name, kind.name, ranks, each(), chunks=chunks, block=block, root=root, options=options)
+    return freeze(name, kind.name, ranks, yield_steps(), chunks=chunks, block=block, root=root, options=options)

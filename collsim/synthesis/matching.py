@@ -24,14 +24,14 @@ LOOKED_AT, IDLE = 12, -2
 @compiled()
 def push(heap: Longs, size: int, item: int, key: Floats) -> None:
     """Put an item into a heap of `size` items, the least key first."""
-    at = size
-    while at > 0:
-        above = (at - 1) // 2
-        if key[heap[above]] <= key[item]:
+    position = size
+    while position > 0:
+        parent = (position - 1) // 2
+        if key[heap[parent]] <= key[item]:
             break
-        heap[at] = heap[above]
-        at = above
-    heap[at] = item
+        heap[position] = heap[parent]
+        position = parent
+    heap[position] = item
 
 
 @compiled()
@@ -40,18 +40,18 @@ def pop(heap: Longs, size: int, key: Floats) -> int:
     first = heap[0]
     last = heap[size - 1]
     size -= 1
-    at = 0
+    position = 0
     while True:
-        below = 2 * at + 1
-        if below >= size:
+        child = 2 * position + 1
+        if child >= size:
             break
-        if below + 1 < size and key[heap[below + 1]] < key[heap[below]]:
-            below += 1
-        if key[heap[below]] >= key[last]:
+        if child + 1 < size and key[heap[child + 1]] < key[heap[child]]:
+            child += 1
+        if key[heap[child]] >= key[last]:
             break
-        heap[at] = heap[below]
-        at = below
-    heap[at] = last
+        heap[position] = heap[child]
+        position = child
+    heap[position] = last
     return int(first)
 
 
@@ -61,7 +61,7 @@ def choose(
 ) -> int:
     """The chunk that the pair u, v should carry now, or -1."""
     chunks = held.shape[1]
-    best, found = -1, 0
+    best, looked_at = -1, 0
     for i in range(chunks):
         c = begin + i
         if c >= chunks:
@@ -75,14 +75,14 @@ def choose(
             continue
         if best < 0 or holders[c] < holders[best]:
             best = c
-        found += 1
-        if found >= LOOKED_AT:
+        looked_at += 1
+        if looked_at >= LOOKED_AT:
             break
     return best
 
 
 @compiled()
-def drawn(seed: int) -> int:
+def draw_number(seed: int) -> int:
     """The next number of a linear congruential generator modulo 2^63 (Knuth, MMIX)."""
     return (seed * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
 
@@ -91,7 +91,7 @@ def drawn(seed: int) -> int:
 def shuffle(items: Longs, number: int, seed: int) -> int:
     """Put the first `number` items into a random order; the seed after that."""
     for i in range(number):
-        seed = drawn(seed)
+        seed = draw_number(seed)
         j = i + (seed >> 33) % (number - i)
         items[i], items[j] = items[j], items[i]
     return seed
@@ -116,7 +116,7 @@ def send(e: int, c: int, row: int, pairs: Network, chunks: Chunks, queue: Queue,
 
 
 @compiled()
-def arrive(e: int, now: float, number: int, pairs: Network, chunks: Chunks, queue: Queue, table: Longs) -> int:
+def receive(e: int, now: float, number: int, pairs: Network, chunks: Chunks, queue: Queue, table: Longs) -> int:
     """What pair e carried is there: it is awake, and so are the idle pairs out of its destination. How many are
     awake.
     """
@@ -160,7 +160,7 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
         seed = shuffle(awake, number, seed)
         for i in range(number):
             e = awake[i]
-            seed = drawn(seed)
+            seed = draw_number(seed)
             begin = (seed >> 33) % held.shape[1]
             c = choose(src[e], dst[e], held, coming, wanted, holders, goal, far, begin)
             if c < 0:
@@ -178,6 +178,6 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
         while size > 0 and key[heap[0]] <= now * (1 + 1e-12):
             e = pop(heap, size, key)
             size -= 1
-            number = arrive(e, now, number, pairs, chunks, queue, table)
+            number = receive(e, now, number, pairs, chunks, queue, table)
     state[0], state[1], state[2], state[3] = row, size, number, seed
     return ended

@@ -1,4 +1,4 @@
-"""Packing spanning trees: as many out-trees from every root as asked for, sharing the capacity of the pairs.
+"""Packing spanning trees: a number of out-trees from every root, which share the capacity of the pairs.
 
 A set of trees that is only begun (batches: `count` equal trees that span `inside` so far) can be finished if and only
 if into every set X of ranks there is capacity for all trees that have not touched it yet (Bérczi & Frank 2010, theorem
@@ -24,8 +24,14 @@ MOST_TOGETHER = 40  # ranks whose trees are grown side by side, in a graph with 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """`count` equal trees from one root. `src[i] -> dst[i]`, in an order in which every src was reached before; `depth`
-    of dst."""
+    """Equal trees from one root.
+
+    Attributes:
+        root: where they begin.
+        count: how many.
+        src, dst: edges `src[i] -> dst[i]`, in an order in which every src was reached before.
+        depth: of each dst.
+    """
 
     root: int
     count: int
@@ -41,7 +47,15 @@ class Tree:
 
 @dataclass
 class Batch:
-    """Trees that are being grown: edges so far, and the depth of each rank inside (-1 outside)."""
+    """Equal trees that are being grown.
+
+    Attributes:
+        root: where they begin.
+        count: how many.
+        depth: (ranks,) of each rank inside; -1 outside.
+        edges: so far.
+        inside: ranks that they span so far.
+    """
 
     root: int
     count: int
@@ -55,37 +69,43 @@ class Batch:
         self.count = count
         return rest
 
-    def finished(self) -> Tree:
+    def finish(self) -> Tree:
         src, dst = (np.array([e[i] for e in self.edges], np.int64) for i in (0, 1))
         return Tree(self.root, self.count, src, dst, self.depth[dst])
 
 
 def pack(
-    ranks: int, src: Longs, dst: Longs, capacity: Longs, need: Longs, told: Callable[[int, int], None] | None = None
+    ranks: int, src: Longs, dst: Longs, capacity: Longs, need: Longs, report: Callable[[int, int], None] | None = None
 ) -> list[Tree]:
-    """`need[r]` spanning trees from each rank r such that at most `capacity[i]` of all use edge `src[i] -> dst[i]`.
+    """Spanning trees from each rank that share the capacity of the edges.
 
     Args:
-        told: called with (trees finished, in all); whatever it raises ends the packing.
+        ranks: of the graph.
+        src: (edges,) where each begins.
+        dst: (edges,) where each ends.
+        capacity: (edges,) trees that may use each.
+        need: (ranks,) trees from each.
+        report: called with (trees finished, in all); whatever it raises ends the packing.
 
-    Raises CollsimError where they do not exist.
+    Raises:
+        CollsimError: where they do not exist.
     """
     grower = _Grower(ranks, src, dst, capacity)
-    waiting = [_begun(ranks, int(root), int(need[root])) for root in np.flatnonzero(need)]
+    waiting = [_begin_batch(ranks, int(root), int(need[root])) for root in np.flatnonzero(need)]
     total, done, trees = int(need.sum()), 0, []
     if ranks <= MOST_TOGETHER:
-        grower.grow_together(waiting, (lambda: told(0, total)) if told is not None else None)
+        grower.grow_together(waiting, (lambda: report(0, total)) if report is not None else None)
     while waiting:
         batch = waiting.pop()
         waiting += grower.grow(batch, waiting)
         done += batch.count
-        trees.append(batch.finished())
-        if told is not None:
-            told(done, total)
+        trees.append(batch.finish())
+        if report is not None:
+            report(done, total)
     return trees
 
 
-def _begun(ranks: int, root: int, count: int) -> Batch:
+def _begin_batch(ranks: int, root: int, count: int) -> Batch:
     depth = np.full(ranks, -1, np.int64)
     depth[root] = 0
     return Batch(root, count, depth, inside=[root])
@@ -100,7 +120,7 @@ class _Grower:
         self.src, self.dst, self.left = src[keep], dst[keep], capacity[keep].copy()
         self.outgoing = [np.flatnonzero(self.src == r) for r in range(ranks)]
 
-    def grow_together(self, batches: list[Batch], told: Callable[[], None] | None) -> None:
+    def grow_together(self, batches: list[Batch], report: Callable[[], None] | None) -> None:
         """Grow all batches a level at a time, by edges that all their trees may take, so that none is left with the
         long ways; what is missing then is for `grow`."""
         self.prepare(batches, growing=True)
@@ -111,8 +131,8 @@ class _Grower:
                 while scanned[number] < len(batch.inside) and batch.depth[batch.inside[scanned[number]]] <= level:
                     self.grow_from(batch, batch.inside[scanned[number]], number)
                     scanned[number] += 1
-                if told is not None:
-                    told()
+                if report is not None:
+                    report()
 
     def grow(self, batch: Batch, waiting: list[Batch]) -> list[Batch]:
         """Grow a batch until it spans all ranks, breadth first; what had to be split off it."""
@@ -124,11 +144,11 @@ class _Grower:
                 partly += self.grow_from(batch, batch.inside[scanned])
                 scanned += 1
                 continue
-            edge, count = self.widest(batch, partly)
+            edge, count = self.find_widest(batch, partly)
             rests.append(batch.split(count))
             self.prepare([*waiting, *rests])
             self.take(batch, edge)
-            partly = self.retried(batch, partly)
+            partly = self.retry(batch, partly)
         return rests
 
     def grow_from(self, batch: Batch, x: int, number: int | None = None) -> list[int]:
@@ -137,30 +157,30 @@ class _Grower:
         out = out[(self.left[out] > 0) & (batch.depth[self.dst[out]] < 0)]
         partly = []
         for edge in out[np.argsort(-self.left[out], kind="stable")].tolist():
-            count = self.allowed(edge, batch.count, number)
+            count = self.count_allowed(edge, batch.count, number)
             if count == batch.count:
                 self.take(batch, edge, number)
             elif count:
                 partly.append(edge)
         return partly
 
-    def widest(self, batch: Batch, edges: list[int]) -> tuple[int, int]:
+    def find_widest(self, batch: Batch, edges: list[int]) -> tuple[int, int]:
         """The edge that most trees of the batch may take, and how many."""
         outside = [e for e in edges if batch.depth[self.dst[e]] < 0]
-        counts = [self.allowed(e, batch.count) for e in outside]
+        counts = [self.count_allowed(e, batch.count) for e in outside]
         if not any(counts):
-            why = "no {count} spanning trees from rank {root} are left to pack"
-            raise CollsimError(why, count=batch.count, root=batch.root)
+            message = "no {count} spanning trees from rank {root} are left to pack"
+            raise CollsimError(message, count=batch.count, root=batch.root)
         best = int(np.argmax(counts))
         return outside[best], counts[best]
 
-    def retried(self, batch: Batch, edges: list[int]) -> list[int]:
+    def retry(self, batch: Batch, edges: list[int]) -> list[int]:
         """Once the batch is smaller: take those edges that all of it may take now; the rest."""
         partly = []
         for edge in edges:
             if batch.depth[self.dst[edge]] >= 0:
                 continue
-            count = self.allowed(edge, batch.count)
+            count = self.count_allowed(edge, batch.count)
             if count == batch.count:
                 self.take(batch, edge)
             elif count:  # what none may take now none may take later
@@ -182,30 +202,32 @@ class _Grower:
         """The graph of what is left, with a source (node `ranks`) that feeds every rank and every batch.
 
         Args:
+            batches: the trees that are not finished.
             growing: the batches grow in this graph: each may come to feed any rank.
         """
         n = self.ranks
-        single = np.zeros(n, np.int64)
-        apart = batches if growing else [b for b in batches if len(b.inside) > 1]
+        unbegun = np.zeros(n, np.int64)
+        begun = batches if growing else [b for b in batches if len(b.inside) > 1]
         for b in [] if growing else batches:
             if len(b.inside) == 1:
-                single[b.root] += b.count
-        self.batches, self.others = apart, sum(b.count for b in batches)
-        self.endless = self.others + int(self.left.sum()) + 1
-        fed = [np.arange(n) if growing else np.array(b.inside) for b in apart]
-        src = [self.src, np.full(n, n), *(np.array([n] + [n + 1 + i] * len(to)) for i, to in enumerate(fed))]
-        dst = [self.dst, np.arange(n), *(np.array([n + 1 + i, *to]) for i, to in enumerate(fed))]
+                unbegun[b.root] += b.count
+        self.batches, self.other_trees = begun, sum(b.count for b in batches)
+        self.endless = self.other_trees + int(self.left.sum()) + 1
+        reaches = [np.arange(n) if growing else np.array(b.inside) for b in begun]
+        src = [self.src, np.full(n, n), *(np.array([n] + [n + 1 + i] * len(to)) for i, to in enumerate(reaches))]
+        dst = [self.dst, np.arange(n), *(np.array([n + 1 + i, *to]) for i, to in enumerate(reaches))]
         counts = [
-            np.array([b.count, *np.where(b.depth[to] >= 0, self.endless, 0)]) for b, to in zip(apart, fed, strict=True)
+            np.array([b.count, *np.where(b.depth[to] >= 0, self.endless, 0)])
+            for b, to in zip(begun, reaches, strict=True)
         ]
-        capacity = np.concatenate([self.left, single, *counts])
-        self.graph = arcs(n + 1 + len(apart), np.concatenate(src), np.concatenate(dst), capacity)
+        capacity = np.concatenate([self.left, unbegun, *counts])
+        self.graph = arcs(n + 1 + len(begun), np.concatenate(src), np.concatenate(dst), capacity)
         self.feed = self.graph.arc[len(self.src) : len(self.src) + n]
         if growing:
-            own = self.graph.arc[len(self.src) + n :].reshape(len(apart), n + 1)
-            self.joins, self.feeds = own[:, 1:], own[:, 0]
+            joined = self.graph.arc[len(self.src) + n :].reshape(len(begun), n + 1)
+            self.joins, self.feeds = joined[:, 1:], joined[:, 0]
 
-    def allowed(self, edge: int, count: int, number: int | None = None) -> int:
+    def count_allowed(self, edge: int, count: int, number: int | None = None) -> int:
         """How many of `count` trees may take an edge so that all others can still be finished."""
         x, y = int(self.src[edge]), int(self.dst[edge])
         wanted = min(count, int(self.left[edge]))
@@ -213,7 +235,7 @@ class _Grower:
             return 0
         capacity = self.graph.capacity.copy()
         capacity[self.feed[x]] = self.endless
-        others = self.others
+        others = self.other_trees
         if number is not None:
             capacity[self.feeds[number]] = 0
             others -= count

@@ -1,4 +1,8 @@
-"""What a search is doing, as whoever asked for `progress` is told: one word for each part of it."""
+"""The parts of a search, by the word that a `progress` function gets for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
 
 RATES = "rates"
 TREES, REDUCING_TREES = "trees", "reducing trees"
@@ -8,3 +12,10 @@ SOLVER = "solver"
 LIBRARY = "ring and tree"
 #: All of them, in the order in which they come.
 PHASES = (RATES, TREES, REDUCING_TREES, TIMING_TREES, MATCHING, SOLVER, LIBRARY)
+
+
+def count_in(tell: Callable[..., None] | None, phase: str) -> Callable[[int, int], None] | None:
+    """A function of (done, in all) that reports both as parts of one phase; None where nobody wants to know."""
+    if tell is None:
+        return None
+    return lambda done, total: tell(done, total, phase)

@@ -2,9 +2,8 @@
 
 In step t an edge whose far end is at depth d carries piece t - d + 1, so that in the long middle every edge of every
 tree is busy and each link carries what it can. Pairs of ranks that share an endpoint have channels of their own: a
-piece waits for the piece before it on its own pair alone. (More channels per pair would let later pieces take
-bandwidth from
-earlier ones, which fair sharing punishes: measured up to twice the time.)
+piece waits only for the piece before it on its own pair. (More channels per pair would let later pieces take bandwidth
+from earlier ones, which fair sharing punishes: measured up to twice the time.)
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from ..steps import Step
 from .packing import Tree
-from .rates import Pairs, group_of
+from .rates import Pairs, find_group_size
 
 Longs = npt.NDArray[np.int64]
 _NEAR = 1.002
@@ -28,11 +27,15 @@ class Forest:
     """All trees of a plan, an entry per edge and tree.
 
     Attributes:
-        src, dst, depth: of each edge. unit: the tree it belongs to, `share * trees + j` for tree j of a share.
-        trees: trees per share. rate: B/s of each tree. alpha: s, of the slowest route.
-        height: edges on the longest way. reverse: data run from the leaves to the root and are reduced.
-        alone: does the pair of each edge share no link with another pair? group: ranks of a node; 1 where nothing
-            tells nodes apart.
+        src, dst, depth: of each edge.
+        unit: the tree that each edge belongs to, `share * trees + j` for tree j of a share.
+        trees: trees per share.
+        rate: B/s of each tree.
+        alpha: s, of the slowest route.
+        height: edges on the longest path.
+        reverse: data run from the leaves to the root and are reduced.
+        unshared: (edges,) does the pair of the edge share no link with another pair?
+        group: ranks of a node; 1 where nothing tells nodes apart.
     """
 
     src: Longs
@@ -44,7 +47,7 @@ class Forest:
     alpha: float
     height: int
     reverse: bool
-    alone: npt.NDArray[np.bool_]
+    unshared: npt.NDArray[np.bool_]
     group: int
 
     @property
@@ -53,8 +56,17 @@ class Forest:
         return (self.dst, self.src) if self.reverse else (self.src, self.dst)
 
 
-def forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, rooted: bool, reverse: bool) -> Forest:
-    """The trees numbered: those of one root are its share (`rooted`: there is one share, the whole buffer)."""
+def build_forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, rooted: bool, reverse: bool) -> Forest:
+    """Number the trees: those of one root are its share.
+
+    Args:
+        trees: what was packed.
+        per_share: trees of each share.
+        rate: B/s of each tree.
+        pairs: of ranks.
+        rooted: there is one share, the whole buffer.
+        reverse: data run from the leaves to the root and are reduced.
+    """
     src, dst, depth, unit = [], [], [], []
     used: dict[int, int] = {}
     for tree in sorted(trees, key=lambda t: t.root):
@@ -70,11 +82,11 @@ def forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, rooted:
         np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64) for parts in (src, dst, depth, unit)
     )
     alpha = float(pairs.alpha.max(initial=0.0))
-    alone, group = _alone(pairs, s, d), group_of(pairs)
+    alone, group = _find_unshared(pairs, s, d), find_group_size(pairs)
     return Forest(s, d, far, number, per_share, rate, alpha, height, reverse, alone, group)
 
 
-def _alone(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_]:
+def _find_unshared(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_]:
     """(edges,) does no link of the pair's route lie on the route of another pair that is used?"""
     number = np.full((pairs.ranks, pairs.ranks), -1, np.int64)
     number[pairs.src, pairs.dst] = np.arange(len(pairs))
@@ -86,69 +98,76 @@ def _alone(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_]:
     return (most <= 1)[number[src, dst]]  # type: ignore[no-any-return]
 
 
-def colours(src: Longs, dst: Longs) -> Longs:
+def color_pairs(src: Longs, dst: Longs) -> Longs:
     """(edges,) a channel for each pair such that pairs with the same source or destination differ."""
-    pair, which = np.unique(src * (1 + int(dst.max(initial=0))) + dst, return_inverse=True)
+    pair, pair_of = np.unique(src * (1 + int(dst.max(initial=0))) + dst, return_inverse=True)
     width = 1 + int(dst.max(initial=0))
     leaving: dict[int, set[int]] = {}
     entering: dict[int, set[int]] = {}
     chosen = np.zeros(len(pair), np.int64)
     for i, key in enumerate(pair.tolist()):
         a, b = divmod(key, width)
-        taken = leaving.setdefault(a, set()) | entering.setdefault(b, set())
+        used = leaving.setdefault(a, set()) | entering.setdefault(b, set())
         colour = (b - a) % width
-        while colour in taken:
+        while colour in used:
             colour += 1
         chosen[i] = colour
         leaving[a].add(colour)
         entering[b].add(colour)
     _, dense = np.unique(chosen, return_inverse=True)
-    each: Longs = dense.ravel()[which.ravel()].astype(np.int64)
-    return each
+    channel: Longs = dense.ravel()[pair_of.ravel()].astype(np.int64)
+    return channel
 
 
-def steps(plan: Forest, pieces: int) -> Iterator[Step]:
+def pipeline_trees(forest: Forest, pieces: int) -> Iterator[Step]:
     """`height + pieces - 1` steps; chunk `unit * pieces + piece`."""
-    src, dst = plan.ends
-    late = plan.height - plan.depth if plan.reverse else plan.depth - 1
-    order = np.argsort(late, kind="stable")
-    src, dst, late, unit = (a[order] for a in (src, dst, late, plan.unit))
-    channel = colours(src, dst).astype(np.int32)
-    until = np.searchsorted(late, np.arange(plan.height + 1))
-    for t in range(plan.height + pieces - 1 if len(src) else 0):
-        low, high = until[max(0, t - pieces + 1)], until[min(plan.height - 1, t) + 1]
+    src, dst = forest.ends
+    level = forest.height - forest.depth if forest.reverse else forest.depth - 1
+    order = np.argsort(level, kind="stable")
+    src, dst, level, unit = (a[order] for a in (src, dst, level, forest.unit))
+    channel = color_pairs(src, dst).astype(np.int32)
+    until = np.searchsorted(level, np.arange(forest.height + 1))
+    for t in range(forest.height + pieces - 1 if len(src) else 0):
+        low, high = until[max(0, t - pieces + 1)], until[min(forest.height - 1, t) + 1]
         part = slice(int(low), int(high))
-        chunk = (unit[part] * pieces + t - late[part]).astype(np.int32)
+        chunk = (unit[part] * pieces + t - level[part]).astype(np.int32)
         ends = src[part].astype(np.int32), dst[part].astype(np.int32)
-        yield Step(*ends, chunk, chunk, np.full(len(chunk), plan.reverse), channel[part])
+        yield Step(*ends, chunk, chunk, np.full(len(chunk), forest.reverse), channel[part])
 
 
-def in_steps(plan: Forest, pieces: int, step: Longs, channel: Longs) -> Iterator[Step]:
-    """The same transfers where each has a step of its own.
+def build_steps(forest: Forest, pieces: int, step: Longs, channel: Longs) -> Iterator[Step]:
+    """The same transfers, each in the step that is given for it.
 
     Args:
-        step: (edges, pieces) counted from the root, so that a plan in reverse begins with the last. channel: (edges *
-        pieces,).
+        forest: the trees.
+        pieces: into which the share of each tree is cut.
+        step: (edges, pieces) counted from the root, so that a forest in reverse begins with the last.
+        channel: (edges * pieces,).
     """
     last = int(step.max(initial=-1))
-    late = (last - step if plan.reverse else step).ravel()
-    chunk = (plan.unit[:, None] * pieces + np.arange(pieces)).ravel().astype(np.int32)
-    sender, receiver = (np.repeat(ends, pieces).astype(np.int32) for ends in plan.ends)
-    narrow = channel.astype(np.int32)
-    order = np.argsort(late, kind="stable")
-    for part in np.split(order, np.cumsum(np.bincount(late, minlength=last + 1))[:-1]):
-        reducing = np.full(len(part), plan.reverse)
-        yield Step(sender[part], receiver[part], chunk[part], chunk[part], reducing, narrow[part])
+    moment = (last - step if forest.reverse else step).ravel()
+    chunk = (forest.unit[:, None] * pieces + np.arange(pieces)).ravel().astype(np.int32)
+    sender, receiver = (np.repeat(ends, pieces).astype(np.int32) for ends in forest.ends)
+    channels = channel.astype(np.int32)
+    order = np.argsort(moment, kind="stable")
+    for part in np.split(order, np.cumsum(np.bincount(moment, minlength=last + 1))[:-1]):
+        reducing = np.full(len(part), forest.reverse)
+        yield Step(sender[part], receiver[part], chunk[part], chunk[part], reducing, channels[part])
 
 
-def pieces_for(plan: Forest, share: float, most: int) -> int:
-    """The fewest pieces that come within `_NEAR` of the least time for `share` bytes of each unit of demand.
+def choose_pieces(forest: Forest, share: float, most: int) -> int:
+    """The fewest pieces that come within `_NEAR` of the least time.
 
     A step takes the bytes of a piece at the tree's rate and a latency; there are height + pieces - 1.
+
+    Args:
+        forest: the trees.
+        share: bytes of each unit of demand.
+        most: pieces.
     """
-    if share <= 0 or not plan.height:
+    if share <= 0 or not forest.height:
         return 1
-    tried = np.unique(np.rint(np.geomspace(1, most, 200))).astype(np.int64)
-    step = share / (plan.trees * tried) / plan.rate + plan.alpha
-    total = (tried + plan.height - 1) * step
-    return int(tried[np.argmax(total <= total.min() * _NEAR)])
+    counts = np.unique(np.rint(np.geomspace(1, most, 200))).astype(np.int64)
+    step = share / (forest.trees * counts) / forest.rate + forest.alpha
+    total = (counts + forest.height - 1) * step
+    return int(counts[np.argmax(total <= total.min() * _NEAR)])

@@ -1,4 +1,4 @@
-"""How fast every rank may send to every other at the same time, on the routes the topology has: the switches are gone.
+"""How fast every rank may send to every other at the same time, in a graph of ranks without switches.
 
 Trees are packed in a graph of ranks alone. ForestColl (arXiv 2402.06787, section 5.3) removes a switch by splitting off
 pairs of its links while no cut that matters gets smaller. Here a transfer takes the one route that the topology has
@@ -59,39 +59,39 @@ class Pairs:
         return Pairs(self.topology, self.ranks, self.dst, self.src, self.routes)
 
 
-def pairs_of(topology: Topology, ranks: int) -> Pairs:
+def find_pairs(topology: Topology, ranks: int) -> Pairs:
     """All pairs whose route passes no other rank; on a network of ranks alone these are its links.
 
     Raises TopologyError where ranks cannot reach each other, or there are too many pairs.
     """
     links = topology.links
-    place = np.full(len(topology.devices), -1, np.int64)
-    place[topology.endpoint_device[:ranks]] = np.arange(ranks)
-    src, dst = place[links.src], place[links.dst]
+    rank_on = np.full(len(topology.devices), -1, np.int64)
+    rank_on[topology.endpoint_device[:ranks]] = np.arange(ranks)
+    src, dst = rank_on[links.src], rank_on[links.dst]
     if len(topology.devices) == ranks:  # ranks and nothing else
         routes = Routes(np.arange(len(links) + 1, dtype=np.int64), np.arange(len(links), dtype=np.int32))
-        found = Pairs(topology, ranks, src, dst, routes)
+        pairs = Pairs(topology, ranks, src, dst, routes)
     else:
         if ranks * (ranks - 1) > MOST_PAIRS:
-            why = "{name}: {ranks} ranks behind switches are {pairs:,} pairs, more than {most:,}; use fewer ranks"
-            raise TopologyError(why, name=topology.name, ranks=ranks, pairs=ranks * (ranks - 1), most=MOST_PAIRS)
+            message = "{name}: {ranks} ranks behind switches are {pairs:,} pairs, more than {most:,}; use fewer ranks"
+            raise TopologyError(message, name=topology.name, ranks=ranks, pairs=ranks * (ranks - 1), most=MOST_PAIRS)
         a, b = np.divmod(np.flatnonzero(~np.eye(ranks, dtype=bool).ravel()), ranks)
         routes = topology.routes(a, b)
-        found = _without_ranks_between(Pairs(topology, ranks, a, b, routes), place)
-    _require_connected(found)
-    return found
+        pairs = _drop_relayed(Pairs(topology, ranks, a, b, routes), rank_on)
+    _require_connected(pairs)
+    return pairs
 
 
-def _without_ranks_between(pairs: Pairs, place: Longs) -> Pairs:
+def _drop_relayed(pairs: Pairs, rank_on: Longs) -> Pairs:
     last = np.zeros(len(pairs.routes.link), bool)
     last[pairs.routes.start[1:] - 1] = True
-    between = (place[pairs.topology.links.dst[pairs.routes.link]] >= 0) & ~last
-    keep = np.flatnonzero(np.bincount(pairs.pair_of, weights=between, minlength=len(pairs)) == 0)
-    start = np.concatenate([[0], np.cumsum(pairs.routes.hops[keep])]).astype(np.int64)
-    chosen = np.zeros(len(pairs), bool)
-    chosen[keep] = True
-    routes = Routes(start, pairs.routes.link[chosen[pairs.pair_of]])
-    return Pairs(pairs.topology, pairs.ranks, pairs.src[keep], pairs.dst[keep], routes)
+    between = (rank_on[pairs.topology.links.dst[pairs.routes.link]] >= 0) & ~last
+    direct = np.flatnonzero(np.bincount(pairs.pair_of, weights=between, minlength=len(pairs)) == 0)
+    start = np.concatenate([[0], np.cumsum(pairs.routes.hops[direct])]).astype(np.int64)
+    is_direct = np.zeros(len(pairs), bool)
+    is_direct[direct] = True
+    routes = Routes(start, pairs.routes.link[is_direct[pairs.pair_of]])
+    return Pairs(pairs.topology, pairs.ranks, pairs.src[direct], pairs.dst[direct], routes)
 
 
 def _require_connected(pairs: Pairs) -> None:
@@ -114,25 +114,39 @@ def _require_connected(pairs: Pairs) -> None:
             )
 
 
-def demand(ranks: int, root: int | None) -> Longs:
+def build_demand(ranks: int, root: int | None) -> Longs:
     """(ranks,) trees to grow at each rank, in units: one everywhere, or at the root alone."""
     return np.ones(ranks, np.int64) if root is None else (np.arange(ranks) == root).astype(np.int64)
 
 
-def highest(pairs: Pairs, root: int | None, reverse: bool) -> float:
-    """B/s of one unit of demand that no cut and no rank's own routes allow to be exceeded."""
+def find_highest_rate(pairs: Pairs, root: int | None, reverse: bool) -> float:
+    """B/s of one unit of demand that no cut and no rank's own routes allow to be exceeded.
+
+    Args:
+        pairs: of ranks.
+        root: trees grow at this rank only; at every rank when None.
+        reverse: trees that reduce: data run towards the root.
+    """
     what = "allgather" if root is None else "flow"
     ratio, _ = worst(what, pairs.topology, pairs.ranks, root=root, reverse=reverse)
     out, into = route_rates(pairs.topology, pairs.ranks)
     ends = (into, out) if reverse else (out, into)
-    need = demand(pairs.ranks, root)
+    need = build_demand(pairs.ranks, root)
     with np.errstate(divide="ignore"):
         limits = [1 / ratio if ratio else np.inf, (ends[0] / need).min(), (ends[1] / (need.sum() - need)).min()]
     return float(min(limits))
 
 
-def shared(pairs: Pairs, weight: Floats) -> Floats:
-    """(pairs,) B/s: weighted max-min fair rates, all pairs at once."""
+def share_rates(pairs: Pairs, weight: Floats) -> Floats:
+    """Weighted max-min fair rates, all pairs at once.
+
+    Args:
+        pairs: of ranks.
+        weight: (pairs,) of each; 0 for one that sends nothing.
+
+    Returns:
+        (pairs,) B/s.
+    """
     links = pairs.topology.links
     used, link = np.unique(pairs.routes.link, return_inverse=True)
     left, rate = links.bandwidth[used].copy(), np.zeros(len(pairs))
@@ -151,96 +165,107 @@ def shared(pairs: Pairs, weight: Floats) -> Floats:
     return rate
 
 
-def rates(
-    pairs: Pairs, root: int | None, reverse: bool = False, told: Callable[[], None] | None = None
+def find_rates(
+    pairs: Pairs, root: int | None, reverse: bool = False, report: Callable[[], None] | None = None
 ) -> tuple[Floats, float]:
-    """(pairs,) B/s that all pairs may use at once, and B/s per unit of demand that they allow.
+    """Rates that all pairs may use at once.
 
     Args:
+        pairs: of ranks.
         root: trees grow at this rank only; at every rank when None.
         reverse: trees that reduce: their rates are counted towards the root.
-        told: called between rounds; whatever it raises ends the search.
+        report: called between rounds; whatever it raises ends the search.
+
+    Returns:
+        (pairs,) B/s, and the B/s per unit of demand that they allow.
     """
-    most = highest(pairs, root, reverse)
-    toward = pairs.reversed if reverse else pairs
+    highest = find_highest_rate(pairs, root, reverse)
+    directed = pairs.reversed if reverse else pairs
     if (pairs.routes.hops == 1).all() and len(np.unique(pairs.routes.link)) == len(pairs.routes.link):
         rate = pairs.topology.links.bandwidth[pairs.routes.link].copy()
-        return rate, reached(toward, rate, root)[0]
+        return rate, find_narrowest_cut(directed, rate, root)[0]
     best = (np.zeros(len(pairs)), 0.0)
-    for weight in (_aligned(pairs), np.ones(len(pairs))):
+    for weight in (_weigh_aligned(pairs), np.ones(len(pairs))):
         for _ in range(_ROUNDS):
-            rate = shared(pairs, weight)
-            value, side = reached(toward, rate, root)
+            rate = share_rates(pairs, weight)
+            value, side = find_narrowest_cut(directed, rate, root)
             if value > best[1]:
                 best = rate, value
-            if best[1] >= _ENOUGH * most:
+            if best[1] >= _ENOUGH * highest:
                 return best
-            crossing = weight * (side[toward.src] & ~side[toward.dst])
+            crossing = weight * (side[directed.src] & ~side[directed.dst])
             if not crossing.any():
                 break
             weight[crossing > 0] *= _PUSH
             weight /= weight.mean()
-            if told is not None:
-                told()
+            if report is not None:
+                report()
     return best
 
 
-def _aligned(pairs: Pairs) -> Floats:
+def _weigh_aligned(pairs: Pairs) -> Floats:
     """(pairs,) 1 for pairs joined by a link of their own, in one group, or in the same place of two groups; else 0.
 
     Few pairs with much each divide into whole trees better than many with little each. In a group only those pairs
     count that are joined by more than two groups are.
     """
-    group = group_of(pairs)
+    group = find_group_size(pairs)
     narrow = np.minimum.reduceat(pairs.topology.links.bandwidth[pairs.routes.link], pairs.routes.start[:-1])
     near = pairs.src // group == pairs.dst // group
     level = narrow[~near].max(initial=0.0)
-    far = ~near & ((pairs.dst - pairs.src) % group == 0)
-    kept: Floats = ((pairs.routes.hops == 1) | (near & (narrow > level)) | far).astype(np.float64)
-    return kept
+    across = ~near & ((pairs.dst - pairs.src) % group == 0)
+    weight: Floats = ((pairs.routes.hops == 1) | (near & (narrow > level)) | across).astype(np.float64)
+    return weight
 
 
-def group_of(pairs: Pairs) -> int:
+def find_group_size(pairs: Pairs) -> int:
     """Ranks per node; where nobody says, those that are joined to rank 0 by more than the narrowest way out of it."""
-    told = pairs.topology.facts.get("ranks_per_node")
-    if told and pairs.ranks % int(told) == 0:
-        return int(told)
+    stated = pairs.topology.facts.get("ranks_per_node")
+    if stated and pairs.ranks % int(stated) == 0:
+        return int(stated)
     narrow = np.minimum.reduceat(pairs.topology.links.bandwidth[pairs.routes.link], pairs.routes.start[:-1])
     wide = narrow > narrow.min()
     near, before = np.zeros(pairs.ranks, bool), 0
     near[0] = True
-    while (now := int(near.sum())) != before:
-        before = now
+    while (count := int(near.sum())) != before:
+        before = count
         near[pairs.dst[wide & near[pairs.src]]] = True
-    return now if near[:now].all() and pairs.ranks % now == 0 else pairs.ranks
+    return count if near[:count].all() and pairs.ranks % count == 0 else pairs.ranks
 
 
-def reached(pairs: Pairs, rate: Floats, root: int | None) -> tuple[float, npt.NDArray[np.bool_]]:
-    """B/s per unit of demand that these rates allow, min B+(S) / demand in S, and the ranks inside the narrowest
-    cut.
+def find_narrowest_cut(pairs: Pairs, rate: Floats, root: int | None) -> tuple[float, npt.NDArray[np.bool_]]:
+    """The cut that limits trees most, min B+(S) / demand in S.
+
+    Args:
+        pairs: of ranks.
+        rate: (pairs,) B/s.
+        root: trees grow at this rank only; at every rank when None.
+
+    Returns:
+        B/s per unit of demand that these rates allow, and (ranks,) those inside the narrowest cut.
     """
-    need = demand(pairs.ranks, root)
+    need = build_demand(pairs.ranks, root)
     unit = max(1.0, float(rate.sum()) * (pairs.ranks + 1) / 2**61)
     whole = np.floor(rate / unit).astype(np.int64)
-    graph, feed = fed(pairs, whole)
-    every = np.bincount(pairs.dst, weights=whole, minlength=pairs.ranks).astype(np.int64)
+    graph, feed = build_fed_graph(pairs, whole)
+    into = np.bincount(pairs.dst, weights=whole, minlength=pairs.ranks).astype(np.int64)
     lacking = need.sum() - need
-    rank = int(np.argmin(np.where(lacking > 0, every / np.maximum(lacking, 1), np.inf)))
+    rank = int(np.argmin(np.where(lacking > 0, into / np.maximum(lacking, 1), np.inf)))
     side = np.arange(pairs.ranks) != rank
-    inside, out = int(lacking[rank]), int(every[rank])
+    inside, out = int(lacking[rank]), int(into[rank])
     for sink in np.flatnonzero(lacking > 0):
         while out:
             capacity = graph.capacity * inside
             capacity[feed] = need * out
-            _, found = max_flow(graph, capacity, pairs.ranks, int(sink), int(need.sum()) * out)
-            if found is None:
+            _, cut_side = max_flow(graph, capacity, pairs.ranks, int(sink), int(need.sum()) * out)
+            if cut_side is None:
                 break
-            side = found[:-1]
+            side = cut_side[:-1]
             inside, out = int(need[side].sum()), int(whole[side[pairs.src] & ~side[pairs.dst]].sum())
     return out * unit / inside, side
 
 
-def fed(pairs: Pairs, whole: Longs) -> tuple[Arcs, Longs]:
+def build_fed_graph(pairs: Pairs, whole: Longs) -> tuple[Arcs, Longs]:
     """The graph of ranks with whole rates and a source, node `ranks`, that feeds each rank; and the feeding arcs."""
     n = pairs.ranks
     src, dst = np.concatenate([pairs.src, np.full(n, n)]), np.concatenate([pairs.dst, np.arange(n)])

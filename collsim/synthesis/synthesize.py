@@ -1,15 +1,15 @@
-"""The door: what is asked for, which method answers, and what is told about the answer."""
+"""The entry point of synthesis: it checks a request, runs the methods that fit, and reports what is proved."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..bar import open_progress as telling
+from ..bar import open_progress
 from ..collective import Collective, collective
 from ..errors import CollsimError, Sentence, require_word
 from ..schedule import Schedule
@@ -17,23 +17,32 @@ from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..units import format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
-from . import choosing, forests, greedy, known, phases, solver
-from .personal import PERSONAL, SEARCHED_AS
+from . import forests, greedy, library_algorithms, phases, solver, tree_forms
+from .personalized import PERSONALIZED, SEARCHED_AS
 
-Told = Callable[..., None] | None
-METHODS = ("trees", "greedy", "exact")
+#: A function that is called with (done, in all, what); None where nobody wants to know.
+ReportProgress: TypeAlias = Callable[..., None] | None
+Effort: TypeAlias = Literal["low", "normal", "high"]
+Method: TypeAlias = Literal["trees", "greedy", "exact"]
+METHODS: tuple[Method, ...] = ("trees", "greedy", "exact")
+#: The collectives that each method makes.
+_COLLECTIVES: dict[Method, Collection[str]] = {
+    "trees": forests.FORESTS,
+    "greedy": SEARCHED_AS,
+    "exact": SEARCHED_AS,
+}
 LARGE = 2**36  # bytes for which objective="bandwidth" cuts its chunks
 _SMALL_RANKS = 16  # up to so many a size is also tried with the fewest steps
 _FINE_RANKS, _FAR = 64, 1.01  # up to so many, trees that stay farther from the cut are packed once more, finer
 _TREE_RANKS = 256  # beyond, packing takes minutes
 _FILLED = 1.02  # steps per piece: where filling and draining the trees takes more, matching is tried as well
 _GREEDY_CHUNKS = {"low": (1,), "normal": (1, 4), "high": (1, 2, 4, 8, 16)}
-_GREEDY_SAYS = Sentence(
+_BY_MATCHING = Sentence(
     "Every pair of ranks took, whenever it was free, a chunk that its source had and its destination lacked."
 )
 _AT_ROOT = Sentence("at the root"), Sentence("the buffer")
 _AT_RANKS = Sentence("at every rank"), Sentence("each block")
-_PERSONAL_RANKS = 32  # beyond, blocks of an alltoall are not cut: a matching looks through n^2 of them
+_PERSONALIZED_RANKS = 32  # beyond, blocks of an alltoall are not cut: a matching looks through n^2 of them
 _SECONDS = {"low": 20.0, "normal": 120.0, "high": 1200.0}
 
 
@@ -53,7 +62,7 @@ class Report:
     sentence: Sentence
 
     @property
-    def says(self) -> str:
+    def summary(self) -> str:
         """How it was found, and what is proved, in English."""
         return str(self.sentence)
 
@@ -62,7 +71,20 @@ _reports: WeakKeyDictionary[Schedule, Report] = WeakKeyDictionary()
 
 
 def report(schedule: Schedule) -> Report | None:
-    """How a schedule of this process was synthesized; None for any other."""
+    """How a schedule of this process was synthesized, and what is proved of it.
+
+    Args:
+        schedule: what `synthesize` returned.
+
+    Returns:
+        Its `Report`; None for any other schedule.
+
+    Example:
+        >>> import collsim as cs
+        >>> found = cs.synthesize("broadcast", cs.topology.ring(4), method="greedy")
+        >>> cs.synthesis.report(found).method
+        'greedy'
+    """
     return _reports.get(schedule)
 
 
@@ -70,34 +92,46 @@ def synthesize(
     collective_name: str | Collective,
     topology: Topology,
     objective: str | int = "bandwidth",
-    effort: str = "normal",
+    effort: Effort = "normal",
     *,
     ranks: int | None = None,
     root: int = 0,
-    method: str | None = None,
+    method: Method | None = None,
     pieces: int | None = None,
     switches: bool = True,
     progress: Any = None,
 ) -> Schedule:
-    """A schedule found for a collective on a topology; ordinary and verified. `report` says what is proved of it.
+    """Find a schedule for a collective on a topology: an ordinary one, verified; `report` says what is proved of it.
 
     Args:
         collective_name: a collective or its name.
-        objective: `bandwidth` (large sizes), `latency` (fewest steps, with proof), or a size such as `"4MiB"` for which
-            the methods' schedules and the library's are timed by the event engine and the fastest is taken.
+        topology: the machine or network.
+        objective: `bandwidth` (large sizes), `latency` (fewest steps, with proof), or a size in bytes or text such as
+            `"4MiB"`, for which the methods' schedules and the library's are timed by the event engine and the fastest
+            is taken.
         effort: `low`, `normal` or `high`: how long to search and how large a schedule may be.
-        ranks, root: the first so many ranks; the root, where the collective has one.
+        ranks: so many, the first of the topology; all unless given.
+        root: where the collective has one.
         method: `trees`, `greedy` or `exact`; chosen by objective and collective unless given.
         pieces: into how many the share of each tree (of each block, in a matching) is cut; chosen by size unless given.
             Few make a short program for MSCCL.
-        switches: use switches of a machine that reduce or multicast (NVLS, SHARP), where that is faster.
+        switches: use switches that reduce or multicast (NVLS, SHARP), where the topology has them and that is faster.
         progress: True for a bar, or a function called with (done, in all, what); Ctrl-C ends the search.
 
-    Raises CollsimError for a collective that no method knows, or a bad option; TopologyError where ranks cannot reach
-    each other.
+    Returns:
+        The schedule; its name begins with `synthesized_`, its options say how it was found.
+
+    Raises:
+        CollsimError: for a collective that no method knows, or a bad option.
+        TopologyError: where ranks cannot reach each other.
+
+    Example:
+        >>> import collsim as cs
+        >>> found = cs.synthesize("allgather", cs.topology.ring(4))
+        >>> cs.verify(found)
     """
-    given: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
-    return searched(collective_name, topology, objective, effort, progress=progress, **given).schedule
+    options: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
+    return search_schedule(collective_name, topology, objective, effort, progress=progress, **options).schedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,48 +139,50 @@ class SynthesisOutcome:
     """What a search ends with.
 
     Attributes:
-        schedule: the one that was found. library: the fastest run of each algorithm of the library that was timed
-        beside it by the event engine, by name.
+        schedule: the one that was found.
+        library: by name, the fastest run of each algorithm of the library that the event engine timed for comparison.
     """
 
     schedule: Schedule
     library: Mapping[str, Trace]
 
 
-def searched(
+def search_schedule(
     collective_name: str | Collective,
     topology: Topology,
     objective: str | int = "bandwidth",
-    effort: str = "normal",
+    effort: Effort = "normal",
     *,
     ranks: int | None = None,
     root: int = 0,
-    method: str | None = None,
+    method: Method | None = None,
     pieces: int | None = None,
     switches: bool = True,
     progress: Any = None,
 ) -> SynthesisOutcome:
     """What `synthesize` finds, and the runs that it was compared with. Takes and raises what that does."""
-    kind = collective_name if isinstance(collective_name, Collective) else collective(collective_name)
+    kind = collective_name
+    if not isinstance(kind, Collective):
+        kind = collective(kind)
     if not isinstance(topology, Topology):
-        why = "synthesize wants a topology, got {topology!r}; make one with topology.switch(8)"
-        raise CollsimError(why, topology=topology)
+        message = "synthesize wants a topology, got {topology!r}; make one with topology.switch(8)"
+        raise CollsimError(message, topology=topology)
     require_word("effort", effort, tuple(forests.EFFORT))
     if method is not None:
         require_word("method", method, METHODS)
-    n, root = _ranks_of(topology, ranks, root)
+    n, root = _parse_ranks(topology, ranks, root)
     pieces = None if pieces is None else parse_count(pieces, "pieces")
     if objective not in ("bandwidth", "latency"):
         objective = parse_bytes(objective)
-    with telling(progress, "parts", "done", "in_all", "what") as told:
-        search = _Search(kind, topology, n, root, objective, effort, pieces, switches, told)
-        found, said = search.run(method)
-    verify(found)
-    _reports[found] = said
-    return SynthesisOutcome(found, search.library)
+    with open_progress(progress, "parts", "done", "in_all", "what") as tell:
+        search = _Search(kind, topology, n, root, objective, effort, pieces, switches, tell)
+        schedule, outcome = search.run(method)
+    verify(schedule)
+    _reports[schedule] = outcome
+    return SynthesisOutcome(schedule, search.library)
 
 
-def _ranks_of(topology: Topology, ranks: Any, root: Any) -> tuple[int, int]:
+def _parse_ranks(topology: Topology, ranks: Any, root: Any) -> tuple[int, int]:
     """How many ranks take part, and the root. Raises CollsimError for what the topology does not have."""
     n = topology.ranks if ranks is None else parse_count(ranks, "ranks", least=1)
     if n > topology.ranks or n < 2:
@@ -158,9 +194,20 @@ def _ranks_of(topology: Topology, ranks: Any, root: Any) -> tuple[int, int]:
     return n, root
 
 
+#: A schedule, and what is proved of it.
+_Found: TypeAlias = tuple[Schedule, Report]
+
+
 @dataclass(frozen=True)
 class _Search:
-    """One question, checked."""
+    """One request, checked.
+
+    Attributes:
+        tell: reports progress.
+        seconds: of each schedule that the event engine timed.
+        gaps: of each schedule of trees, its time over what the narrowest cut and the routes allow.
+        library: the fastest run of each algorithm of the library.
+    """
 
     kind: Collective
     topology: Topology
@@ -170,172 +217,192 @@ class _Search:
     effort: str
     pieces: int | None
     switches: bool
-    told: Told
+    tell: ReportProgress
     seconds: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
     gaps: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
     library: dict[str, Trace] = field(default_factory=dict)
 
-    def run(self, method: str | None) -> tuple[Schedule, Report]:
-        methods = [method] if method is not None else self.methods()
-        if len(methods) == 1 and (method is not None or methods[0] != "greedy"):
-            found = [self.by(methods[0])]
-            return (found if method is not None else found + self.shorter(found[0][0]))[-1]
-        found = self.tried(methods)
+    def run(self, method: Method | None) -> _Found:
+        """The best schedule, by the method that was asked for or by all that fit the objective."""
+        methods: list[Method] = self.choose_methods() if method is None else [method]
+        if method is not None:
+            return self.run_method(method)
+        if methods == ["exact"] or methods == ["trees"]:
+            found = self.run_method(methods[0])
+            return self.find_shorter(found[0]) or found
+        candidates = self.run_methods(methods)
         if self.pieces is None:
-            found += self.of_library()
-        return found[0] if len(found) == 1 else min(found, key=lambda one: self.timed(one[0]))
+            candidates += self.time_library()
+        if len(candidates) == 1:
+            return candidates[0]
+        return min(candidates, key=lambda candidate: self.measure(candidate[0]))
 
-    def timed(self, made: Schedule) -> float:
+    def measure(self, schedule: Schedule) -> float:
         """Seconds of a schedule by the event engine, which runs it once."""
-        if made not in self.seconds:
-            self.seconds[made] = simulate(made, self.topology, self.nbytes, engine="event").time
-        return self.seconds[made]
+        if schedule not in self.seconds:
+            self.seconds[schedule] = simulate(schedule, self.topology, self.nbytes, engine="event").time
+        return self.seconds[schedule]
 
-    def tried(self, methods: list[str]) -> list[tuple[Schedule, Report]]:
+    def run_methods(self, methods: list[Method]) -> list[_Found]:
         """What each method finds; for large sizes no more once trees are near what their cut allows."""
-        found: list[tuple[Schedule, Report]] = []
-        for one in methods:
+        candidates: list[_Found] = []
+        for method in methods:
             try:
-                found.append(self.by(one))
+                candidates.append(self.run_method(method))
             except CollsimError:
-                if one == methods[-1] and not found:
+                if method == methods[-1] and not candidates:
                     raise
                 continue
-            if self.objective == "bandwidth" and self.near(found[-1][0]):
+            if self.objective == "bandwidth" and self.is_near_bound(candidates[-1][0]):
                 break
-        return found
+        return candidates
 
-    def near(self, made: Schedule) -> bool:
+    def is_near_bound(self, schedule: Schedule) -> bool:
         """Was it timed, and near enough to what the narrowest cut and the routes allow, or of many pieces?"""
-        pieces = made.options.get("pieces", 0) * (2 if self.kind.name == "allreduce" else 1)
-        return bool(made.steps <= _FILLED * pieces) or self.gaps.get(made, np.inf) <= _FILLED
+        pieces = schedule.options.get("pieces", 0) * (2 if self.kind.name == "allreduce" else 1)
+        return bool(schedule.steps <= _FILLED * pieces) or self.gaps.get(schedule, np.inf) <= _FILLED
 
-    def of_library(self) -> list[tuple[Schedule, Report]]:
+    def time_library(self) -> list[_Found]:
         """The fastest algorithm of the library: those with switches that reduce; for a size ring and tree as well."""
-        if self.ranks > known.MOST_RANKS:
+        if self.ranks > library_algorithms.MOST_RANKS:
             return []
-        place = self.kind, self.topology, self.ranks, self.root, self.nbytes
-        self.library.update(known.raced(*place, self.switches, isinstance(self.objective, int), self.told))
+        request = self.kind, self.topology, self.ranks, self.root, self.nbytes
+        has_size = isinstance(self.objective, int)
+        self.library.update(library_algorithms.time_candidates(*request, self.switches, has_size, self.tell))
         if not self.library:
             return []
-        best, says = known.quickest(self.library)
-        found = known.named(best.schedule, self.kind, self.options("known"))
-        self.seconds[found] = best.time
-        return [(found, Report("known", self.objective, says))]
+        trace, sentence = library_algorithms.find_fastest_run(self.library)
+        schedule = library_algorithms.mark_synthesized(trace.schedule, self.kind, self.describe("known"))
+        self.seconds[schedule] = trace.time
+        return [(schedule, Report("known", self.objective, sentence))]
 
-    def shorter(self, found: Schedule) -> list[tuple[Schedule, Report]]:
-        """An allreduce of the library with fewer steps than the solver's two halves; none where there is none."""
+    def find_shorter(self, schedule: Schedule) -> _Found | None:
+        """An allreduce of the library with fewer steps than the solver's two halves; None where there is none."""
         if self.objective != "latency" or self.kind.name != "allreduce":
-            return []
-        place = self.kind, self.topology, self.ranks
-        made = known.shortest(*place, found.steps)
-        if made is None:
-            return []
-        least, why = solver.least_steps(*place)
-        says = Sentence(
+            return None
+        request = self.kind, self.topology, self.ranks
+        shorter = library_algorithms.find_shortest(*request, schedule.steps)
+        if shorter is None:
+            return None
+        least, proof = solver.find_least_steps(*request)
+        sentence = Sentence(
             "The library's {name} takes {steps} steps; a reduce_scatter and then an allgather take at least {halves}. "
             "No allreduce takes fewer than {least}: {why}.",
-            name=made.name,
-            steps=made.steps,
-            halves=found.steps,
+            name=shorter.name,
+            steps=shorter.steps,
+            halves=schedule.steps,
             least=least,
-            why=why,
+            why=proof,
         )
-        named = known.named(made, self.kind, self.options("known"))
-        return [(named, Report("known", self.objective, says))]
+        marked = library_algorithms.mark_synthesized(shorter, self.kind, self.describe("known"))
+        return marked, Report("known", self.objective, sentence)
 
-    def methods(self) -> list[str]:
-        """The methods to try, for one of them the only one."""
-        known = self._known()
+    def choose_methods(self) -> list[Method]:
+        """The methods that fit the objective and the number of ranks."""
+        known = self.find_methods()
         if self.objective == "latency":
             if "exact" not in known:
-                why = "objective='latency' knows {known}; got {name!r}"
-                raise CollsimError(why, known=", ".join(SEARCHED_AS), name=self.kind.name)
+                message = "objective='latency' knows {known}; got {name!r}"
+                raise CollsimError(message, known=", ".join(SEARCHED_AS), name=self.kind.name)
             return ["exact"]
         if self.objective == "bandwidth":
             return [m for m in known if m != "exact" and (m != "trees" or self.ranks <= _TREE_RANKS)]
-        exact = self.ranks <= _SMALL_RANKS and solver.installed()
-        return [m for m in known if m != "exact" or exact]
+        may_solve = self.ranks <= _SMALL_RANKS and solver.is_installed()
+        return [m for m in known if m != "exact" or may_solve]
 
-    def _known(self) -> list[str]:
+    def find_methods(self) -> list[Method]:
         """The methods that make schedules of this collective. Raises CollsimError where none does."""
-        name, made = self.kind.name, (forests.FORESTS, SEARCHED_AS, SEARCHED_AS)
-        known = [method for method, names in zip(METHODS, made, strict=True) if name in names]
+        known = [method for method in METHODS if self.kind.name in _COLLECTIVES[method]]
         if not known:
-            why = "{name} cannot be synthesized; known: {known}"
-            raise CollsimError(why, name=name, known=", ".join(SEARCHED_AS))
+            message = "{name} cannot be synthesized; known: {known}"
+            raise CollsimError(message, name=self.kind.name, known=", ".join(SEARCHED_AS))
         return known
 
-    def by(self, method: str) -> tuple[Schedule, Report]:
-        known = {"trees": forests.FORESTS, "greedy": SEARCHED_AS, "exact": SEARCHED_AS}[method]
+    def run_method(self, method: Method) -> _Found:
+        """What one method finds. Raises CollsimError for a collective that it does not make."""
+        known = _COLLECTIVES[method]
         if self.kind.name not in known:
-            why = "method {method!r} knows {known}; got {name!r}"
-            raise CollsimError(why, method=method, known=", ".join(known), name=self.kind.name)
-        found, says = {"trees": self.trees, "greedy": self.greedy, "exact": self.exact}[method]()
-        return found, Report(method, self.objective, says)
+            message = "method {method!r} knows {known}; got {name!r}"
+            raise CollsimError(message, method=method, known=", ".join(known), name=self.kind.name)
+        run = {"trees": self.pack_trees, "greedy": self.match, "exact": self.solve}[method]
+        schedule, sentence = run()
+        return schedule, Report(method, self.objective, sentence)
 
     @property
     def nbytes(self) -> int:
+        """The size that is timed: the objective, or one so large that only bandwidth counts."""
         return self.objective if isinstance(self.objective, int) else LARGE
 
-    def options(self, method: str) -> dict[str, Any]:
+    def describe(self, method: str) -> dict[str, Any]:
+        """The options that say of a schedule how it was found."""
         return {"method": method, "objective": self.objective}
 
-    def trees(self) -> tuple[Schedule, Sentence]:
-        made, found = self.planned(finer=False)
-        fine = self.objective == "bandwidth" and self.effort == "normal" and self.ranks <= _FINE_RANKS
-        if fine and self.pieces is None and self.gaps[found] > _FAR:
-            closer = self.planned(finer=True)
-            if self.gaps[closer[1]] < self.gaps[found]:
-                made, found = closer
-        height = max(f.height for f in made.forests)
-        counts = " + ".join(str(f.trees) for f in made.forests)
+    def pack_trees(self) -> tuple[Schedule, Sentence]:
+        """Spanning trees packed at the narrowest cut."""
+        plan, schedule = self.plan_trees(finer=False)
+        may_refine = self.objective == "bandwidth" and self.effort == "normal" and self.ranks <= _FINE_RANKS
+        if may_refine and self.pieces is None and self.gaps[schedule] > _FAR:
+            finer = self.plan_trees(finer=True)
+            if self.gaps[finer[1]] < self.gaps[schedule]:
+                plan, schedule = finer
         where, what = _AT_ROOT if self.kind.rooted else _AT_RANKS
-        says = Sentence(
+        sentence = Sentence(
             "{counts} trees {where}, at most {height} links high, carry {rate} of {what}: {share} % of what the "
             "narrowest cut and the routes allow.",
-            counts=counts,
+            counts=" + ".join(str(forest.trees) for forest in plan.forests),
             where=where,
-            height=height,
-            rate=format_bandwidth(made.reached),
+            height=max(forest.height for forest in plan.forests),
+            rate=format_bandwidth(plan.rate),
             what=what,
-            share=f"{100 * made.reached / made.most:.4g}",
+            share=f"{100 * plan.rate / plan.most:.4g}",
         )
-        return found, says
+        return schedule, sentence
 
-    def planned(self, finer: bool) -> tuple[forests.ForestPlan, Schedule]:
+    def plan_trees(self, finer: bool) -> tuple[forests.ForestPlan, Schedule]:
         """A plan and its fastest form; `finer` with more trees, of which less is lost."""
-        made = forests.plan(self.kind, self.topology, self.ranks, self.root, self.effort, self.told, finer)
-        place, told = (self.kind, self.topology, self.ranks, self.root), self.options("trees")
+        request = self.kind, self.topology, self.ranks, self.root
+        plan = forests.plan_forests(*request, self.effort, self.tell, finer)
+        options = self.describe("trees")
         if self.pieces:
-            told["pieces"] = self.pieces
-            return made, forests.scheduled(made, self.kind, self.ranks, self.root, self.pieces, told)
-        effort, forms = ("high", 0) if finer else (self.effort, len(choosing.LANES))
-        found, time = choosing.quickest(made, *place, self.nbytes, effort, told, forms, self.told)
-        self.seconds[found], self.gaps[found] = time, time * made.most * made.shares / self.nbytes
-        return made, found
+            options["pieces"] = self.pieces
+            return plan, forests.build_schedule(plan, self.kind, self.ranks, self.root, self.pieces, options)
+        effort, orders = self.effort, len(tree_forms.LANES)
+        if finer:
+            effort, orders = "high", 0
+        found = tree_forms.find_fastest_form(plan, *request, self.nbytes, effort, options, orders, self.tell)
+        schedule, time = found
+        self.seconds[schedule], self.gaps[schedule] = time, time * plan.most * plan.shares / self.nbytes
+        return plan, schedule
 
-    def greedy(self) -> tuple[Schedule, Sentence]:
+    def match(self) -> tuple[Schedule, Sentence]:
+        """Greedy matching with blocks in a few numbers of chunks, of which the fastest is taken."""
         best: Schedule | None = None
-        many = self.kind.name in PERSONAL and self.ranks > _PERSONAL_RANKS
-        usual = (1,) if many else _GREEDY_CHUNKS[self.effort]
-        for per_block in (self.pieces,) if self.pieces else usual:
-            found = self.matched(per_block)
-            if len(found) > greedy.MOST_TIMED:
-                return best if best is not None else found, _GREEDY_SAYS
-            if best is None or self.timed(found) < self.timed(best):
-                best = found
+        counts: tuple[int, ...] = _GREEDY_CHUNKS[self.effort]
+        if self.pieces:
+            counts = (self.pieces,)
+        elif self.kind.name in PERSONALIZED and self.ranks > _PERSONALIZED_RANKS:
+            counts = (1,)
+        for per_block in counts:
+            schedule = self.match_blocks(per_block)
+            if len(schedule) > greedy.MOST_TIMED:
+                return schedule if best is None else best, _BY_MATCHING
+            if best is None or self.measure(schedule) < self.measure(best):
+                best = schedule
         assert best is not None
-        return best, _GREEDY_SAYS
+        return best, _BY_MATCHING
 
-    def matched(self, per_block: int) -> Schedule:
-        told = self.told
-        count = (lambda done, total: told(done, total, phases.MATCHING)) if told is not None else None
-        place = self.kind, self.topology, self.ranks, self.root
-        return greedy.greedy(*place, self.nbytes, per_block, 1, self.options("greedy"), count)
+    def match_blocks(self, per_block: int) -> Schedule:
+        """Greedy matching with so many chunks for each block."""
+        request = self.kind, self.topology, self.ranks, self.root
+        return greedy.synthesize_by_matching(
+            *request, self.nbytes, per_block, 1, self.describe("greedy"), phases.count_in(self.tell, phases.MATCHING)
+        )
 
-    def exact(self) -> tuple[Schedule, Sentence]:
-        told = self.told
+    def solve(self) -> tuple[Schedule, Sentence]:
+        """The fewest steps, by the solver."""
         most = _SECONDS[self.effort]
-        tick = (lambda seconds: told(int(seconds), int(most), phases.SOLVER)) if told is not None else None
-        return solver.quickest(self.kind, self.topology, self.ranks, self.root, most, tick)
+        report_seconds = None
+        if (tell := self.tell) is not None:
+            report_seconds = lambda seconds: tell(int(seconds), int(most), phases.SOLVER)  # noqa: E731
+        request = self.kind, self.topology, self.ranks, self.root
+        return solver.find_fewest_steps(*request, most, report_seconds)

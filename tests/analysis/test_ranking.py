@@ -15,7 +15,7 @@ from collsim.app.pages.race import lineup
 from collsim.app.scenario import outcome
 from collsim.app.scenario.choice import Choice
 from collsim.faults import UnverifiedError, find_fault, require_right
-from collsim.synthesis import known
+from collsim.synthesis import library_algorithms
 from collsim.viz.pictures import plots
 
 SWITCH = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
@@ -141,7 +141,7 @@ def test_synthesis_takes_no_wrong_algorithm_of_a_user():
 
 
 def test_the_shortest_allreduce_is_a_right_one(cheat):
-    right = known.shortest(cs.collective("allreduce"), cs.topology.ring(4), 4, steps=10)
+    right = library_algorithms.find_shortest(cs.collective("allreduce"), cs.topology.ring(4), 4, steps=10)
     assert right.name != "cheat"
     assert right.steps > cheat(4).steps
 

@@ -25,7 +25,7 @@ from collsim.app.shell import results
 from collsim.app.synthesis import found
 from collsim.app.texts.catalogue import LANGUAGES, say
 from collsim.sweep.synthesized import SYNTHESIZED, can_be
-from collsim.synthesis.personal import SEARCHED_AS
+from collsim.synthesis.personalized import SEARCHED_AS
 from collsim.synthesis.phases import PHASES
 
 MESH = {"network": "fully_connected", "ranks": "4", "bandwidth": "25GB/s", "alpha": "0us", "nbytes": "4MB"}

@@ -8,10 +8,10 @@ import collsim as cs
 from collsim.collective import collective
 from collsim.cuts import allgather_ratio
 from collsim.errors import CollsimError
-from collsim.synthesis.forests import TURNS, plan, scheduled
+from collsim.synthesis.forests import ROUNDS, build_schedule, plan_forests
 from collsim.synthesis.packing import pack
-from collsim.synthesis.rates import highest, pairs_of, rates, shared
-from collsim.synthesis.units import fits, lossless, whole
+from collsim.synthesis.rates import find_highest_rate, find_pairs, find_rates, share_rates
+from collsim.synthesis.whole_trees import find_lossless_count, find_whole_trees, fit_trees
 
 LARGE = "64GiB"
 NETWORKS = {
@@ -45,14 +45,14 @@ def test_allgather_on_random_networks_takes_at_most_one_percent_more(seed):
 def test_forestcoll_optimum_of_two_boxes_of_mi250_is_reached_by_its_trees():
     """354.13 GB/s needs 83 trees per die (ForestColl's own k); 13 reach 99.5 % of it."""
     network = boxes_of_mi250(2)
-    found = pairs_of(network, 32)
-    rate, value = rates(found, None)
+    found = find_pairs(network, 32)
+    rate, value = find_rates(found, None)
     assert value * 32 / 1e9 == pytest.approx(354.13, rel=2e-5)
-    few = whole(found, rate, value, None, 16, 0.995)
+    few = find_whole_trees(found, rate, value, None, 16, 0.995)
     assert (few.trees, few.trees * few.rate / value) == (13, pytest.approx(0.9955, abs=1e-4))
-    assert lossless(rate, value) == 83
-    assert fits(found, rate, value / 83, None, 83) is not None
-    assert fits(found, rate, value / 83 * 1.001, None, 83) is None
+    assert find_lossless_count(rate, value) == 83
+    assert fit_trees(found, rate, value / 83, None, 83) is not None
+    assert fit_trees(found, rate, value / 83 * 1.001, None, 83) is None
 
 
 @pytest.mark.parametrize("kind", ["allgather", "reduce_scatter", "broadcast", "reduce", "allreduce"])
@@ -70,9 +70,9 @@ def test_every_collective_of_trees_reaches_the_rate_of_its_cut(kind, network):
 def test_packed_trees_span_all_ranks_and_share_no_more_than_there_is(seed):
     network = random_network(seed)
     n = network.ranks
-    found = pairs_of(network, n)
-    rate, value = rates(found, None)
-    made = whole(found, rate, value, None, 8, 0.99)
+    found = find_pairs(network, n)
+    rate, value = find_rates(found, None)
+    made = find_whole_trees(found, rate, value, None, 8, 0.99)
     used = np.zeros((n, n), int)
     grown = np.zeros(n, int)
     for tree in pack(n, found.src, found.dst, made.capacity, np.full(n, made.trees)):
@@ -98,9 +98,9 @@ def test_trees_that_cannot_exist_are_refused():
 
 def test_links_carry_no_more_than_their_bandwidth_when_all_pairs_have_their_rate():
     network = cs.machine("dgx-h100", nodes=2)
-    found = pairs_of(network, 16)
+    found = find_pairs(network, 16)
     for weight in (np.ones(len(found)), np.random.default_rng(1).random(len(found))):
-        rate = shared(found, weight)
+        rate = share_rates(found, weight)
         load = np.bincount(found.routes.link, weights=rate[found.pair_of], minlength=len(network.links))
         assert (load <= network.links.bandwidth * (1 + 1e-9)).all()
         full = load >= network.links.bandwidth * (1 - 1e-9)
@@ -112,17 +112,17 @@ def test_nodes_that_take_turns_leave_little_to_drain(kind):
     """8 DGX A100 in 8 pieces b: a card carries 56 b at 25 GB/s. In turns the last piece is then spread, 7 b into each GPU
     at 300 GB/s: 1.04 % more. Side by side the last pieces of 7 nodes are: 7.3 % more."""
     network = cs.machine("dgx-a100", nodes=8)
-    made = plan(collective(kind), network, 64, 0, "normal", None)
-    for lanes, left in ((TURNS, 7), (0, 49)):
-        schedule = scheduled(made, collective(kind), 64, 0, 8, {}, lanes, 2**36)
+    made = plan_forests(collective(kind), network, 64, 0, "normal", None)
+    for lanes, left in ((ROUNDS, 7), (0, 49)):
+        schedule = build_schedule(made, collective(kind), 64, 0, 8, {}, lanes, 2**36)
         cs.verify(schedule)
         time = cs.simulate(schedule, network, 2**36, engine="event").time
-        assert time * made.reached * made.shares / 2**36 == pytest.approx(1 + left / 300 / (56 / 25), abs=2e-3)
+        assert time * made.rate * made.shares / 2**36 == pytest.approx(1 + left / 300 / (56 / 25), abs=2e-3)
 
 
 def test_a_card_carries_one_piece_at_a_time_when_nodes_take_turns():
-    made = plan(collective("allgather"), cs.machine("dgx-a100", nodes=4), 32, 0, "normal", None)
-    schedule = scheduled(made, collective("allgather"), 32, 0, 2, {}, TURNS)
+    made = plan_forests(collective("allgather"), cs.machine("dgx-a100", nodes=4), 32, 0, "normal", None)
+    schedule = build_schedule(made, collective("allgather"), 32, 0, 2, {}, ROUNDS)
     rows = schedule.transfers
     far = rows[rows["src"] // 8 != rows["dst"] // 8]
     for end in ("src", "dst"):
@@ -131,11 +131,11 @@ def test_a_card_carries_one_piece_at_a_time_when_nodes_take_turns():
 
 def test_what_the_trees_carry_is_what_was_promised():
     """DGX-1V over NVLink: 6 trees per GPU of 25 / 7 GB/s each, 7/6 of a link per block (SCCL, section 2.4)."""
-    made = plan(collective("allgather"), dgx1(), 8, 0, "normal", None)
+    made = plan_forests(collective("allgather"), dgx1(), 8, 0, "normal", None)
     assert made.forests[0].trees == 6
-    assert made.reached == pytest.approx(150e9 / 7)
-    assert made.reached == pytest.approx(highest(pairs_of(dgx1(), 8), None, False))
-    schedule = scheduled(made, collective("allgather"), 8, 0, 64, {})
+    assert made.rate == pytest.approx(150e9 / 7)
+    assert made.rate == pytest.approx(find_highest_rate(find_pairs(dgx1(), 8), None, False))
+    schedule = build_schedule(made, collective("allgather"), 8, 0, 64, {})
     cs.verify(schedule)
     trace = cs.simulate(schedule, dgx1(), "1GiB", engine="event")
     assert trace.link_bytes.min() == pytest.approx(
@@ -183,7 +183,7 @@ def test_rates_are_those_of_the_linear_program(seed):
     linear = pytest.importorskip("ortools.linear_solver.pywraplp", reason="the extra 'synthesis' is not installed")
     network = random_network(seed)
     n, links = network.ranks, network.links
-    found = pairs_of(network, n)
+    found = find_pairs(network, n)
     program = linear.Solver.CreateSolver("GLOP")
     x = [program.NumVar(0, program.infinity(), "") for _ in range(len(found))]
     unit = program.NumVar(0, program.infinity(), "")
@@ -195,4 +195,4 @@ def test_rates_are_those_of_the_linear_program(seed):
         program.Add(sum(x[i] for i in crossing) >= unit * int(side.sum()))
     program.Maximize(unit)
     program.Solve()
-    assert rates(found, None)[1] / 1e9 == pytest.approx(unit.solution_value(), rel=2e-3)
+    assert find_rates(found, None)[1] / 1e9 == pytest.approx(unit.solution_value(), rel=2e-3)

@@ -42,7 +42,7 @@ def test_a_row_says_what_a_run_says(name, place):
     assert f"{trace.nbytes / trace.bound.bandwidth / 1e9:.2f}" == bound
     assert f"{trace.time / trace.bound.bandwidth:.4f}" == ratio
     count, high = re.match(r"(\d+), (?:at most )?(one|\d+) (?:link|route)", trees).groups()
-    said = cs.synthesis.report(made).says
+    said = cs.synthesis.report(made).summary
     assert re.match(rf"{count} trees? at every rank", said), said
     assert re.search(rf"\b{high} (?:link|route)", said) or high == "one", said
 

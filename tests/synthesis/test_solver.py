@@ -4,7 +4,7 @@ import pytest
 from networks import dgx1
 
 import collsim as cs
-from collsim.synthesis import exact, least_steps, report
+from collsim.synthesis import find_least_steps, report, solve_exactly
 
 pytest.importorskip("ortools", reason="the extra 'synthesis' is not installed")
 
@@ -22,8 +22,8 @@ pytest.importorskip("ortools", reason="the extra 'synthesis' is not installed")
 )
 def test_allgather_on_a_dgx1_has_the_published_points(steps, rounds, chunks, exists):
     """microsoft/msccl-tools SYNTHESIS.md, `msccl solve pareto-optimal DGX1 Allgather`: each line's answer."""
-    answer = exact("allgather", dgx1(), steps, rounds, chunks)
-    assert answer.proved
+    answer = solve_exactly("allgather", dgx1(), steps, rounds, chunks)
+    assert answer.is_proved
     assert (answer.schedule is not None) == exists
     if exists:
         cs.verify(answer.schedule)
@@ -54,7 +54,7 @@ def test_allgather_on_a_dgx1_has_the_published_points(steps, rounds, chunks, exi
 def test_the_other_collectives_have_schedules_that_keep_their_rounds(kind, steps, rounds, chunks):
     """Each step takes its rounds on the real links: 25 GB/s and 0.7 us. In a broadcast of 12 chunks some come back
     nearer to the root than they were, because its own links are the narrow ones."""
-    answer = exact(kind, dgx1(), steps, rounds, chunks)
+    answer = solve_exactly(kind, dgx1(), steps, rounds, chunks)
     cs.verify(answer.schedule)
     assert answer.schedule.steps == steps
     whole = chunks * (1 if kind in ("broadcast", "reduce") else 8)
@@ -65,14 +65,14 @@ def test_the_other_collectives_have_schedules_that_keep_their_rounds(kind, steps
 @pytest.mark.parametrize(("steps", "rounds", "chunks"), [(2, 5, 4), (2, 6, 5), (2, 7, 6), (2, 2, 2)])
 def test_what_sccl_calls_unsatisfiable_is(steps, rounds, chunks):
     """microsoft/msccl-tools examples/dgx1_allgather.ipynb: the cells' answers."""
-    answer = exact("allgather", dgx1(), steps, rounds, chunks)
-    assert (answer.schedule, answer.proved) == (None, True)
+    answer = solve_exactly("allgather", dgx1(), steps, rounds, chunks)
+    assert (answer.schedule, answer.is_proved) == (None, True)
 
 
 def test_an_alltoall_needs_the_rounds_of_its_cut():
     """16 blocks must cross the 6 links between the halves of a DGX-1: 8/3 rounds for each."""
-    answer = exact("alltoall", dgx1(), 2, 7, 3)
-    assert (answer.schedule, answer.proved) == (None, True)
+    answer = solve_exactly("alltoall", dgx1(), 2, 7, 3)
+    assert (answer.schedule, answer.is_proved) == (None, True)
 
 
 def test_a_chunk_may_come_back_nearer_to_where_it_began():
@@ -86,20 +86,20 @@ def test_a_chunk_may_come_back_nearer_to_where_it_began():
     for a, b, links in ((0, 1, 1), (0, 2, 2), (2, 3, 2), (3, 1, 1), (1, 0, 1), (3, 0, 1)):
         graph.add_edge(a, b, bandwidth=links * 1e9, alpha=0.0)
     network = cs.Topology.from_networkx(graph)
-    found = exact("broadcast", network, 4, 4, 6)
+    found = solve_exactly("broadcast", network, 4, 4, 6)
     cs.verify(found.schedule)
-    refused = exact("broadcast", network, 4, 4, 7)
-    assert (refused.schedule, refused.proved) == (None, True)
+    refused = solve_exactly("broadcast", network, 4, 4, 7)
+    assert (refused.schedule, refused.is_proved) == (None, True)
 
 
 def test_an_allreduce_of_an_odd_number_of_steps_is_refused():
     with pytest.raises(cs.CollsimError, match="must be even"):
-        exact("allreduce", dgx1(), 3, 4)
+        solve_exactly("allreduce", dgx1(), 3, 4)
 
 
 def test_six_chunks_in_seven_rounds_are_the_bandwidth_bound():
     """7/6 rounds per chunk, as SCCL proves: no fewer rounds even with one more step."""
-    assert exact("allgather", dgx1(), 3, 6, 6).schedule is None
+    assert solve_exactly("allgather", dgx1(), 3, 6, 6).schedule is None
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_six_chunks_in_seven_rounds_are_the_bandwidth_bound():
 def test_the_fewest_steps_are_found_and_the_proof_told(kind):
     made = cs.synthesize(kind, dgx1(), "latency", root=3 if cs.collective(kind).rooted else 0)
     assert made.steps == 2, "GPUs of a DGX-1 are at most two links apart"
-    assert "No schedule of fewer than 2 steps exists" in report(made).says
+    assert "No schedule of fewer than 2 steps exists" in report(made).summary
 
 
 def test_of_an_allreduce_the_proof_is_of_its_two_halves():
     made = cs.synthesize("allreduce", dgx1(), "latency", method="exact")
     assert made.steps == 4
-    assert "No reduce_scatter followed by an allgather takes fewer than 4 steps" in report(made).says
+    assert "No reduce_scatter followed by an allgather takes fewer than 4 steps" in report(made).summary
 
 
 def test_an_allreduce_of_fewer_steps_than_two_halves_is_taken_from_the_library():
@@ -123,15 +123,15 @@ def test_an_allreduce_of_fewer_steps_than_two_halves_is_taken_from_the_library()
     made = cs.synthesize("allreduce", dgx1(), "latency")
     cs.verify(made)
     assert (made.steps, report(made).method) == (3, "known")
-    assert "at least 4. No allreduce takes fewer than 2" in report(made).says
+    assert "at least 4. No allreduce takes fewer than 2" in report(made).summary
     ring = cs.synthesize("allreduce", cs.topology.ring(4), "latency")
     assert (ring.steps, report(ring).method) == (4, "exact")
 
 
 def test_least_steps_are_the_longest_way():
-    assert least_steps(cs.collective("allgather"), cs.topology.line(5))[0] == 4
-    assert least_steps(cs.collective("broadcast"), cs.topology.line(5), root=2)[0] == 2
-    assert least_steps(cs.collective("allgather"), cs.topology.switch(8))[0] == 1
+    assert find_least_steps(cs.collective("allgather"), cs.topology.line(5))[0] == 4
+    assert find_least_steps(cs.collective("broadcast"), cs.topology.line(5), root=2)[0] == 2
+    assert find_least_steps(cs.collective("allgather"), cs.topology.switch(8))[0] == 1
 
 
 def test_rounds_that_do_not_suffice_are_proved_not_to():
@@ -139,13 +139,13 @@ def test_rounds_that_do_not_suffice_are_proved_not_to():
     made = cs.synthesize("allgather", cs.topology.ring(4), "latency")
     assert (made.steps, made.options["rounds"]) == (2, 2)
     line = cs.topology.line(3)
-    assert exact("allgather", line, 2, 2).schedule is not None
-    assert exact("allgather", line, 1, 5).schedule is None
+    assert solve_exactly("allgather", line, 2, 2).schedule is not None
+    assert solve_exactly("allgather", line, 1, 5).schedule is None
 
 
 def test_too_large_a_question_is_refused_before_it_is_built():
     with pytest.raises(cs.CollsimError, match="variables"):
-        exact("allgather", cs.topology.torus(8, 8), 8, 30, 4)
+        solve_exactly("allgather", cs.topology.torus(8, 8), 8, 30, 4)
 
 
 def test_whoever_is_told_can_stop_the_solver():

@@ -77,7 +77,7 @@ def test_every_phase_that_is_told_has_a_name():
     for kind in ("allgather", "reduce_scatter"):
         cs.synthesize(kind, cs.topology.torus(3, 3), "1MiB", "low", progress=tell)
     cs.synthesize("allgather", cs.machine("dgx-1v"), method="trees", effort="low", progress=tell)
-    if solver.installed():
+    if solver.is_installed():
         cs.synthesize("allgather", cs.topology.ring(4), "latency", progress=tell)
     assert told <= set(PHASES)
     assert told >= {"trees", "reducing trees", "timing trees", "matching", "ring and tree"}

@@ -69,9 +69,9 @@ def expected_of_run(choice: Choice, switches: bool = True) -> float:
 
 def reduces(place: cs.Topology) -> bool:
     """Has a place switches that reduce or multicast, as far as it says?"""
-    from collsim.synthesis.known import reducing  # a page without synthesis needs no compiler
+    from collsim.synthesis.library_algorithms import has_reducing_switch  # a page without synthesis needs no compiler
 
-    return reducing(place)
+    return has_reducing_switch(place)
 
 
 def of_run(choice: Choice, switches: bool, report_progress: ReportProgress = quietly) -> Synthesized:

@@ -1,10 +1,10 @@
 """Which piece a pair of ranks carries next: the trees of a plan put in order on a clock, for the event engine.
 
-`pipelined.steps` lets all trees go down a level in every step, and a level takes as long as a piece of all trees of a
-pair. Here a pair carries one piece after another, and whenever it is free it takes, of those that its source has, one
-with a long way still to go: list scheduling by the longest path (Graham 1969, section 2; Hu 1961). A level then takes
-as long as one piece, and deep trees are ahead of shallow ones when the pipeline drains. More lanes for each pair pay
-the latency of a piece less often, and take longer for a level.
+`pipelined.pipeline_trees` lets all trees go down a level in every step, and a level takes as long as a piece of all
+trees of a pair. Here a pair carries one piece after another, and whenever it is free it takes, of those that its
+source has, one with a long way still to go: list scheduling by the longest path (Graham 1969, section 2; Hu 1961). A
+level then takes as long as one piece, and deep trees are ahead of shallow ones when the pipeline drains. More lanes for
+each pair pay the latency of a piece less often, and take longer for a level.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..maxflow.kernels import compiled
 from ..steps import Step
 from .matching import pop, push
-from .pipelined import Forest, colours, in_steps
+from .pipelined import Forest, build_steps, color_pairs
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ _AHEAD = 3  # pieces that a tree may be ahead for each level that it still has t
 
 
 @compiled()
-def _next(edges: Longs, first: int, last: int, sent: Longs, have: Longs, tail: Longs) -> int:
+def _choose_edge(edges: Longs, first: int, last: int, sent: Longs, have: Longs, tail: Longs) -> int:
     """The edge of a pair whose next piece is there and has the longest way to go; -1 where there is none."""
     best, least = -1, 0
     for i in range(first, last):
@@ -36,7 +36,7 @@ def _next(edges: Longs, first: int, last: int, sent: Longs, have: Longs, tail: L
 
 
 @compiled()
-def _clock(
+def _run_clock(
     trees: tuple[Longs, Longs, Longs, Longs, Longs], lanes: tuple[Longs, Longs, Floats], have: Longs, step: Longs
 ) -> None:
     """Fill in `step`: (edges, pieces, 2) step and lane of each piece.
@@ -59,7 +59,7 @@ def _clock(
     while True:
         for i in range(awakes):
             lane = awake[i]
-            e = _next(edges, start[pair[lane]], start[pair[lane] + 1], sent, have, tail)
+            e = _choose_edge(edges, start[pair[lane]], start[pair[lane] + 1], sent, have, tail)
             asleep[lane] = e < 0
             if e < 0:
                 continue
@@ -91,67 +91,73 @@ def _clock(
                         awakes += 1
 
 
-def above(plan: Forest) -> tuple[Longs, Longs]:
+def find_parents(forest: Forest) -> tuple[Longs, Longs]:
     """Of each edge the edge above it in its tree, -1 at the root; and how many levels lie below it."""
-    n = 1 + int(max(plan.src.max(initial=0), plan.dst.max(initial=0)))
-    into = np.full((int(plan.unit.max(initial=0)) + 1) * n, -1, np.int64)
-    into[plan.unit * n + plan.dst] = np.arange(len(plan.dst))
-    parent = into[plan.unit * n + plan.src]
+    n = 1 + int(max(forest.src.max(initial=0), forest.dst.max(initial=0)))
+    into = np.full((int(forest.unit.max(initial=0)) + 1) * n, -1, np.int64)
+    into[forest.unit * n + forest.dst] = np.arange(len(forest.dst))
+    parent = into[forest.unit * n + forest.src]
     tail = np.zeros(len(parent), np.int64)
-    for depth in range(plan.height, 1, -1):
-        here = np.flatnonzero(plan.depth == depth)
-        np.maximum.at(tail, parent[here], tail[here] + 1)
+    for depth in range(forest.height, 1, -1):
+        at_depth = np.flatnonzero(forest.depth == depth)
+        np.maximum.at(tail, parent[at_depth], tail[at_depth] + 1)
     return parent, tail
 
 
-def ordered(plan: Forest, pieces: int, share: float, lanes: int) -> Iterator[Step]:
-    """The same transfers as `pipelined.steps`, a pair's one after another on each of at most `lanes` lanes.
+def order_by_lane(forest: Forest, pieces: int, share: float, lanes: int) -> Iterator[Step]:
+    """The same transfers as `pipelined.pipeline_trees`, those of a pair one after another on each of its lanes.
 
     Args:
+        forest: the trees.
+        pieces: into which the share of each tree is cut.
         share: bytes of each unit of demand.
+        lanes: at most so many for each pair.
     """
-    parent, tail = above(plan)
-    have = np.where(parent < 0, pieces, 0).astype(np.int64)
+    parent, tail = find_parents(forest)
+    available = np.where(parent < 0, pieces, 0).astype(np.int64)
     table = np.zeros((len(parent), pieces, 2), np.int64)
-    _clock(
-        (*_edges(plan), *_below(parent), _AHEAD * tail), _lanes(plan, share / (plan.trees * pieces), lanes), have, table
+    _run_clock(
+        (*_sort_edges(forest), *_find_children(parent), _AHEAD * tail),
+        _assign_lanes(forest, share / (forest.trees * pieces), lanes),
+        available,
+        table,
     )
     step, lane = table[..., 0], table[..., 1]
-    channel = colours(*plan.ends)[:, None] * (1 + lane.max(initial=0)) + lane
-    yield from in_steps(plan, pieces, step, channel.ravel())
+    channel = color_pairs(*forest.ends)[:, None] * (1 + lane.max(initial=0)) + lane
+    yield from build_steps(forest, pieces, step, channel.ravel())
 
 
-def _below(parent: Longs) -> tuple[Longs, Longs]:
+def _find_children(parent: Longs) -> tuple[Longs, Longs]:
     """The edges below each edge e, `below[begin[e]:begin[e + 1]]`."""
     below = np.argsort(parent, kind="stable")[(parent < 0).sum() :].astype(np.int64)
     count = np.bincount(parent[parent >= 0], minlength=len(parent))
     return below, np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
 
 
-def _pairs(plan: Forest) -> tuple[Longs, Longs]:
+def _number_pairs(forest: Forest) -> tuple[Longs, Longs]:
     """The pair of each edge, and trees across each pair."""
-    width = 1 + int(max(plan.src.max(initial=0), plan.dst.max(initial=0)))
-    _, which, load = np.unique(plan.src * width + plan.dst, return_inverse=True, return_counts=True)
-    return which.ravel().astype(np.int64), load.astype(np.int64)
+    width = 1 + int(max(forest.src.max(initial=0), forest.dst.max(initial=0)))
+    _, pair_of, load = np.unique(forest.src * width + forest.dst, return_inverse=True, return_counts=True)
+    return pair_of.ravel().astype(np.int64), load.astype(np.int64)
 
 
-def _edges(plan: Forest) -> tuple[Longs, Longs]:
+def _sort_edges(forest: Forest) -> tuple[Longs, Longs]:
     """The edges of each pair p, `edges[start[p]:start[p + 1]]`."""
-    which, load = _pairs(plan)
-    return np.argsort(which, kind="stable").astype(np.int64), np.concatenate([[0], np.cumsum(load)]).astype(np.int64)
+    pair_of, load = _number_pairs(forest)
+    return np.argsort(pair_of, kind="stable").astype(np.int64), np.concatenate([[0], np.cumsum(load)]).astype(np.int64)
 
 
-def _lanes(plan: Forest, piece: float, most: int) -> tuple[Longs, Longs, Floats]:
+def _assign_lanes(forest: Forest, piece: float, most: int) -> tuple[Longs, Longs, Floats]:
     """Of each lane its pair; the lanes of each pair, `first[p]` to `first[p + 1] - 1`; s of each for a piece of bytes.
 
     A pair with a link of its own has the more lanes, the faster it is, so that a piece takes all pairs about as long;
     flows that share a link get equal rates, so there the lanes are as the trees.
     """
-    which, load = _pairs(plan)
+    pair_of, load = _number_pairs(forest)
     alone = np.zeros(len(load), bool)
-    alone[which] = plan.alone
+    alone[pair_of] = forest.unshared
     number = np.where(alone, np.maximum(load // max(1, int(load.min(initial=1))), 1), load)
     number = np.minimum(number, most)
     pair = np.repeat(np.arange(len(load)), number)
     first = np.concatenate([[0], np.cumsum(number)]).astype(np.int64)
-    return pair, first, (number / load)[pair] * piece / plan.rate + plan.alpha
+    return pair, first, (number / load)[pair] * piece / forest.rate + forest.alpha

@@ -5,7 +5,7 @@ import pytest
 import collsim as cs
 from collsim.sweep import closing
 from collsim.synthesis import report
-from collsim.synthesis.known import reducing
+from collsim.synthesis.library_algorithms import has_reducing_switch
 
 
 def timed(kind, network, size, **options):
@@ -32,7 +32,7 @@ def test_no_slower_than_ring_and_tree_at_their_best(kind, network, size):
 def test_a_ring_that_wins_is_said_to_be_one():
     made, _ = timed("allreduce", cs.machine("dgx-1v"), "256MiB")
     assert report(made).method == "known"
-    assert "allreduce_ring is the fastest" in report(made).says
+    assert "allreduce_ring is the fastest" in report(made).summary
     assert made.options["algorithm"] == "allreduce_ring"
 
 
@@ -44,7 +44,7 @@ def test_switches_that_reduce_make_an_allreduce_faster(nodes):
     plain, without = timed("allreduce", network, "256MiB", switches=False)
     assert made.endpoints > made.ranks
     assert made.helpers_on in ("nvswitch", "fabric")
-    assert "switches of the machine reduce or multicast" in report(made).says
+    assert "switches of the machine reduce or multicast" in report(made).summary
     assert plain.endpoints == plain.ranks
     assert with_switches < 0.9 * without
 
@@ -52,7 +52,7 @@ def test_switches_that_reduce_make_an_allreduce_faster(nodes):
 @pytest.mark.parametrize("network", [cs.topology.switch(4), cs.topology.star(5), cs.topology.fully_connected(4)])
 def test_a_switch_that_says_nothing_of_itself_does_not_reduce(network):
     """Nor is a host that nobody has put there, where a network has room for one more."""
-    assert not reducing(network)
+    assert not has_reducing_switch(network)
     made, _ = timed("allreduce", network, "64MiB")
     assert made.endpoints == made.ranks
 

@@ -16,8 +16,8 @@ from ..steps import Step
 Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int32]
-PERSONAL = ("alltoall",)
-#: What greedy matching and the solver search each collective as, one after the other; and is it played backwards?
+PERSONALIZED = ("alltoall",)
+#: The collectives for which matching and the solver search, one after the other, and whether each is played backwards.
 SEARCHED_AS = {
     "allgather": (("allgather", False),),
     "reduce_scatter": (("allgather", True),),
@@ -30,30 +30,39 @@ SEARCHED_AS = {
 }
 
 
-def demands(ranks: int, per_block: int) -> tuple[Flags, Flags]:
+def build_demands(ranks: int, per_block: int) -> tuple[Flags, Flags]:
     """(ranks, ranks^2 * per_block): who has each chunk before, and who wants it; what a rank has for itself is both."""
     every = np.arange(ranks * ranks * per_block) // per_block
     rank = np.arange(ranks)[:, None]
     return every // ranks == rank, every % ranks == rank
 
 
-def asked(kind: Collective, ranks: int, chunks: int, root: int) -> tuple[Flags, Flags]:
+def place_chunks(kind: Collective, ranks: int, chunks: int, root: int) -> tuple[Flags, Flags]:
     """(ranks, chunks): who has each chunk before, and who wants it. An alltoall has a chunk for each pair and piece."""
-    if kind.name in PERSONAL:
-        return demands(ranks, chunks // ranks)
+    if kind.name in PERSONALIZED:
+        return build_demands(ranks, chunks // ranks)
     contributor, _ = kind.wanted(ranks, chunks, root)
     return kind.held(ranks, chunks, root), contributor >= 0
 
 
-def slots(kind: Collective, ranks: int, per_block: int, src: Longs, dst: Longs, sent: Longs) -> tuple[Ints, Ints]:
-    """(transfers,) the slot that each is read from and the one it is written to, of a schedule in which no rank gets
-    a chunk twice.
+def assign_slots(
+    kind: Collective, ranks: int, per_block: int, src: Longs, dst: Longs, sent: Longs
+) -> tuple[Ints, Ints]:
+    """Where each transfer is read and written, in a schedule in which no rank gets a chunk twice.
 
     Args:
+        kind: the collective.
+        ranks: of the schedule.
+        per_block: chunks of each block.
+        src: (transfers,) rank that sends.
+        dst: (transfers,) rank that receives.
         sent: (2, transfers) chunk and step.
+
+    Returns:
+        (transfers,) the slot that each is read from, and the one that it is written to.
     """
     chunk, step = sent
-    if kind.name not in PERSONAL:
+    if kind.name not in PERSONALIZED:
         return chunk.astype(np.int32), chunk.astype(np.int32)
     pair, piece = np.divmod(chunk, per_block)
     origin, goal = np.divmod(pair, ranks)
@@ -63,14 +72,14 @@ def slots(kind: Collective, ranks: int, per_block: int, src: Longs, dst: Longs, 
     order = relayed[np.lexsort((step[relayed], dst[relayed]))]
     first = np.searchsorted(dst[order], dst[order])  # where the transfers to the same rank begin
     written[order] = 2 * chunks + np.arange(len(order)) - first
-    kept = np.full((ranks, ranks * chunks), -1, np.int64)
-    kept[dst, chunk] = written
-    read = np.where(src == origin, goal * per_block + piece, kept[src, chunk])
+    slot_of = np.full((ranks, ranks * chunks), -1, np.int64)
+    slot_of[dst, chunk] = written
+    read = np.where(src == origin, goal * per_block + piece, slot_of[src, chunk])
     return read.astype(np.int32), written.astype(np.int32)
 
 
-def own_blocks(ranks: int, per_block: int) -> Step:
-    """What every rank has for itself, copied into the result."""
+def copy_own_blocks(ranks: int, per_block: int) -> Step:
+    """Each rank copies what it has for itself into the result."""
     rank = np.repeat(np.arange(ranks), per_block).astype(np.int32)
     piece = np.tile(np.arange(per_block), ranks)
     read = (rank * per_block + piece).astype(np.int32)

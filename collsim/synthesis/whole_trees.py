@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..maxflow import max_flow
-from .rates import Pairs, demand, fed, group_of
+from .rates import Pairs, build_demand, build_fed_graph, find_group_size
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -22,31 +22,44 @@ _STEPS = 12  # of the search for the rate of a tree: to 1 part in 4096 of the ga
 
 @dataclass(frozen=True, eq=False)
 class WholeTrees:
-    """Trees per unit of demand, B/s of each, and how many may cross each pair."""
+    """How many trees of one rate fit.
+
+    Attributes:
+        trees: per unit of demand.
+        rate: B/s of each.
+        capacity: (pairs,) how many trees may cross each pair.
+    """
 
     trees: int
     rate: float
     capacity: Longs
 
 
-def whole(pairs: Pairs, rate: Floats, value: float, root: int | None, most_trees: int, enough: float) -> WholeTrees:
-    """The fewest trees that reach `enough` of `value` (B/s per unit of demand), or those that come nearest to it.
+def find_whole_trees(
+    pairs: Pairs, rate: Floats, value: float, root: int | None, most_trees: int, enough: float
+) -> WholeTrees:
+    """The fewest trees that reach a rate, or those that come nearest to it.
 
     Args:
-        rate: (pairs,) B/s. most_trees: per unit of demand.
+        pairs: of ranks.
+        rate: (pairs,) B/s.
+        value: B/s per unit of demand that these rates allow.
+        root: trees grow at this rank only; at every rank when None.
+        most_trees: per unit of demand.
+        enough: the part of `value` that is enough.
     """
     best = WholeTrees(0, 0.0, np.zeros(len(pairs), np.int64))
-    exact = lossless(rate, value)
+    exact = find_lossless_count(rate, value)
     for trees in sorted({*range(1, most_trees + 1), *([exact] if exact and exact <= 4 * most_trees else [])}):
-        found = _with_trees(pairs, rate, value, root, trees, best.trees * best.rate / trees)
-        if found is not None and found.trees * found.rate > best.trees * best.rate * (1 + 1e-6):
-            best = found
+        trees_found = _search_rate(pairs, rate, value, root, trees, best.trees * best.rate / trees)
+        if trees_found is not None and trees_found.trees * trees_found.rate > best.trees * best.rate * (1 + 1e-6):
+            best = trees_found
         if best.trees * best.rate >= enough * value:
             break
     return best
 
 
-def lossless(rate: Floats, value: float) -> int | None:
+def find_lossless_count(rate: Floats, value: float) -> int | None:
     """k for which every rate is a whole number of trees of rate value / k, where rates are whole B/s; else None."""
     inside = int(max(1, round(float(rate.max()) / value))) * 64
     for parts in range(1, min(inside, 512) + 1):
@@ -57,35 +70,35 @@ def lossless(rate: Floats, value: float) -> int | None:
     return None
 
 
-def _with_trees(
+def _search_rate(
     pairs: Pairs, rate: Floats, value: float, root: int | None, trees: int, least: float
 ) -> WholeTrees | None:
     """The largest rate above `least` at which so many trees fit, or None."""
     high = value / trees
     low = max(least, 0.7 * high) if least else 0.3 * high
-    if (capacity := fits(pairs, rate, high, root, trees)) is not None:
+    if (capacity := fit_trees(pairs, rate, high, root, trees)) is not None:
         return WholeTrees(trees, high, capacity)
-    found = None
+    fitting = None
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        capacity = fits(pairs, rate, middle, root, trees)
+        capacity = fit_trees(pairs, rate, middle, root, trees)
         if capacity is None:
             high = middle
             if high <= least * 1.001:
                 break
         else:
-            low, found = middle, WholeTrees(trees, middle, capacity)
-    return found
+            low, fitting = middle, WholeTrees(trees, middle, capacity)
+    return fitting
 
 
-def fits(pairs: Pairs, rate: Floats, unit: float, root: int | None, trees: int) -> Longs | None:
+def fit_trees(pairs: Pairs, rate: Floats, unit: float, root: int | None, trees: int) -> Longs | None:
     """How many trees cross each pair, if every rank can be reached by all trees that do not begin at it; else None."""
-    capacity = rounded(pairs, rate, unit)
-    need = demand(pairs.ranks, root) * trees
+    capacity = round_rates(pairs, rate, unit)
+    need = build_demand(pairs.ranks, root) * trees
     lacking = need.sum() - need
     if (np.bincount(pairs.dst, weights=capacity, minlength=pairs.ranks) < lacking).any():
         return None
-    graph, feed = fed(pairs, np.minimum(capacity, int(need.sum())))
+    graph, feed = build_fed_graph(pairs, np.minimum(capacity, int(need.sum())))
     graph.capacity[feed] = need
     total = int(need.sum())
     for sink in np.flatnonzero(lacking > 0):
@@ -94,10 +107,8 @@ def fits(pairs: Pairs, rate: Floats, unit: float, root: int | None, trees: int) 
     return capacity
 
 
-def rounded(pairs: Pairs, rate: Floats, unit: float) -> Longs:
-    """Whole trees per pair: what fits of its rate, then one more for those that lack least, as long as links have
-    room.
-    """
+def round_rates(pairs: Pairs, rate: Floats, unit: float) -> Longs:
+    """Whole trees per pair: what fits of its rate, then one more for those that lack least, while links have room."""
     exact = rate / unit * (1 + 1e-9)
     trees = np.floor(exact).astype(np.int64)
     if (pairs.routes.hops == 1).all():
@@ -106,7 +117,7 @@ def rounded(pairs: Pairs, rate: Floats, unit: float) -> Longs:
     room = np.floor(links.bandwidth / unit * (1 + 1e-9)).astype(np.int64)
     room -= np.bincount(pairs.routes.link, weights=trees[pairs.pair_of], minlength=len(links)).astype(np.int64)
     away = (pairs.dst - pairs.src) % pairs.ranks
-    group = group_of(pairs)
+    group = find_group_size(pairs)
     order = np.lexsort((away, away % group, -np.round(exact - trees, 6)))
     start, link = pairs.routes.start, pairs.routes.link
     for pair in order.tolist():

@@ -1,0 +1,154 @@
+"""The algorithms of the library as candidates, so that what is synthesized is never slower than a ring.
+
+Ring and tree are tried with one channel or all that a machine offers and few or many chunks, and so are the algorithms
+that use switches which reduce or multicast (NVLS, SHARP), where the topology has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..collective import Collective
+from ..errors import CollsimError, Sentence
+from ..faults import find_fault, require_right
+from ..registry import Algorithm, algorithms, schedule
+from ..schedule import Schedule
+from ..simulate import Trace, simulate
+from ..simulate.variants import Search
+from ..topology import Topology
+from . import phases
+from .personalized import PERSONALIZED
+from .rates import find_pairs
+
+MOST_RANKS, MOST_ROWS = 256, 300_000
+PATTERNS = ("ring", "chain", "double_binary_tree", "tree", "pat", "binomial", "recursive_doubling", "bruck")
+PERSONALIZED_PATTERNS = ("pairwise", "direct", "bruck")
+_SWITCH = Sentence(", whose data switches of the machine reduce or multicast")
+
+
+def has_reducing_switch(topology: Topology) -> bool:
+    """Has the topology a switch that reduces, by the rule of `with_helpers`?"""
+    for count in {1, len(set(topology.devices.node[topology.endpoint_device[: topology.ranks]].tolist()))}:
+        try:
+            topology.with_helpers(count, on="switch")
+        except CollsimError:
+            continue
+        return True
+    return False
+
+
+def find_candidates(kind: Collective, topology: Topology, switches: bool, plain: bool) -> Iterator[Algorithm]:
+    """The algorithms to try: ring and tree where `plain`, those with reducing switches where `switches`."""
+    may_reduce = switches and has_reducing_switch(topology)
+    for entry in algorithms(kind.name).values():
+        is_listed = entry.pattern in (PERSONALIZED_PATTERNS if kind.name in PERSONALIZED else PATTERNS)
+        if (is_listed and plain) or (may_reduce and entry.helpers_on != "host"):
+            yield entry
+
+
+def time_candidates(
+    kind: Collective,
+    topology: Topology,
+    ranks: int,
+    root: int,
+    nbytes: int,
+    switches: bool,
+    plain: bool,
+    report: Callable[..., None] | None = None,
+) -> dict[str, Trace]:
+    """The fastest run of each algorithm that runs here, by the event engine.
+
+    Args:
+        kind: the collective.
+        topology: the network.
+        ranks: so many, the first of the topology.
+        root: of the collective, where it has one.
+        nbytes: of the operation.
+        switches: try those that use switches which reduce.
+        plain: try ring and tree.
+        report: called with (algorithms timed, in all, what).
+
+    Returns:
+        A run by the name of its algorithm.
+    """
+    best: dict[str, Trace] = {}
+    candidates = list(find_candidates(kind, topology, switches, plain))
+    for number, entry in enumerate(candidates):
+        if report is not None:
+            report(number, len(candidates), phases.LIBRARY)
+        for plan in _build_schedules(entry, topology, ranks, root):
+            try:
+                require_right(plan)
+                trace = simulate(plan, topology, nbytes, engine="event")
+            except CollsimError:  # no place for its helpers here, or wrong
+                break
+            if entry.name not in best or trace.time < best[entry.name].time * (1 - 1e-9):
+                best[entry.name] = trace
+    return best
+
+
+def find_fastest_run(runs: Mapping[str, Trace]) -> tuple[Trace, Sentence]:
+    """The fastest of at least one run (of equals the first), and a sentence about it."""
+    name, best = next(iter(runs.items()))
+    for other, trace in runs.items():
+        if trace.time < best.time * (1 - 1e-9):
+            name, best = other, trace
+    switches: Any = _SWITCH if best.schedule.endpoints > best.schedule.ranks else ""
+    sentence = Sentence(
+        "Of all that was timed the library's {name} is the fastest{helped}; no trees and no matching beat it.",
+        name=name,
+        helped=switches,
+    )
+    return best, sentence
+
+
+def find_shortest(kind: Collective, topology: Topology, ranks: int, steps: int) -> Schedule | None:
+    """The library's schedule of fewest steps whose transfers pass no other rank.
+
+    Args:
+        kind: the collective.
+        topology: the network.
+        ranks: so many, the first of the topology.
+        steps: it has fewer than these.
+
+    Returns:
+        The schedule; None where there is none.
+    """
+    pairs_found = find_pairs(topology, ranks)
+    pairs = np.zeros((ranks, ranks), bool)
+    pairs[pairs_found.src, pairs_found.dst] = True
+    best = None
+    for entry in algorithms(kind.name).values():
+        try:
+            plan = schedule(entry, ranks=ranks, topology=topology)
+        except CollsimError:  # not for so many ranks, or no place for its helpers here
+            continue
+        if plan.endpoints > ranks or plan.steps >= steps or len(plan) > MOST_ROWS:
+            continue
+        rows = plan.transfers
+        if pairs[rows["src"], rows["dst"]].all() and find_fault(plan) is None:
+            best, steps = plan, plan.steps
+    return best
+
+
+def _build_schedules(entry: Algorithm, topology: Topology, ranks: int, root: int) -> Iterator[Schedule]:
+    """Its schedules over channels and chunks, as far as they are small enough to time."""
+    root_option = {"root": root} if "root" in entry.options else {}
+    for options in Search.on(topology).of(entry):
+        try:
+            plan = schedule(entry, ranks=ranks, topology=topology, **options, **root_option)
+        except CollsimError:
+            return
+        if len(plan) <= MOST_ROWS:
+            yield plan
+
+
+def mark_synthesized(plan: Schedule, kind: Collective, options: dict[str, Any]) -> Schedule:
+    """The same schedule with a name of synthesis; its options say which algorithm it is."""
+    marks = {**options, "algorithm": plan.name, **plan.options}
+    return replace(plan, name=f"synthesized_{kind.name}", options=MappingProxyType(marks))
