@@ -34,6 +34,7 @@ from .errors import (
     require_path,
     require_word,
 )
+from .keywords import require_keyword
 from .plugins import into, named_things
 from .plugins import load as load_plugins
 from .schedule import Schedule, Step, freeze
@@ -635,6 +636,8 @@ def schedule(name: str | Algorithm, ranks: Any = None, *, topology: Any = None, 
     >>> print(schedule("allreduce_ring", ranks=3))       # doctest: +SKIP
     """
     entry = name if isinstance(name, Algorithm) else find(name)
+    for keyword in options:
+        require_keyword("schedule", keyword, ("ranks", "topology", *entry.options))
     if ranks is None:
         if topology is None:
             raise CollsimError("{name}: say how many ranks (ranks=8), or give a topology that does", name=entry.name)

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent / "collsim"
 LAYERS = [
     {"chinese", "interrupts"},
     {"errors"},
-    {"units", "dtypes", "bar", "files", "markup", "steps", "maxflow", "plugins", "catalog"},
+    {"units", "dtypes", "bar", "files", "markup", "steps", "maxflow", "plugins", "keywords", "catalog"},
     {"limits"},
     {"collective", "topology", "schedule"},
     {"registry", "trees"},

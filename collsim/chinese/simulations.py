@@ -4,6 +4,20 @@ SAID = {
     "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)": (
         "{who} 需要一个调度，现在是 {one!r}；请用 schedule('allreduce_ring', ranks=8) 生成"
     ),
+    "{who} wants a topology, got the text {value!r}; did you mean {call}?": (
+        "{who} 需要一个拓扑，现在是文本 {value!r}；您是不是想写 {call}？"
+    ),
+    "{function} has no {name}=; did you mean {meaning}=?": "{function} 没有 {name}=；您是不是想写 {meaning}=？",
+    "{function} has no {name}=; nodes are said where the machine is made: cs.machine('dgx-a100', nodes=2)": (
+        "{function} 没有 {name}=；节点数在生成机器时给出：cs.machine('dgx-a100', nodes=2)"
+    ),
+    "{function} has no {name}=; the topology says how many ranks there are: cs.topology.switch(8)": (
+        "{function} 没有 {name}=；rank 数由拓扑给出：cs.topology.switch(8)"
+    ),
+    "keyword of {function}": "{function} 的关键字",
+    "{function}: {error}; it is called as {function}{signature}": (
+        "{function}：{error}；调用方式为 {function}{signature}"
+    ),
     "{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')": (
         "{who} 需要一个拓扑，现在是 {value!r}；请用 topology.switch(8) 或 machine('dgx-a100') 生成"
     ),
@@ -199,9 +213,6 @@ SAID = {
         "写 .parquet 需要 pyarrow（pip install pyarrow）；.csv 和 .sqlite 不需要"
     ),
     # synthesis
-    "synthesize wants a topology, got {topology!r}; make one with topology.switch(8)": (
-        "synthesize 需要一个拓扑，现在是 {topology!r}；请用 topology.switch(8) 生成"
-    ),
     "ranks={n}: {name} has {ranks}, and a collective to synthesize needs 2": (
         "ranks={n}：{name} 有 {ranks} 个，而合成一种集合通信至少需要 2 个"
     ),

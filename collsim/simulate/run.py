@@ -17,6 +17,7 @@ from ..dtypes import find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..schedule import Schedule
 from ..topology import Topology
+from ..topology.spec import require_topology
 from ..units import Bandwidth, ByteSize, DataType, Duration, RankSelection, parse_bytes, parse_count
 from .conditions import (
     ENGINES,
@@ -201,7 +202,7 @@ def _asked(
 ) -> tuple[_Work, Conditions | None]:
     """What `who` was asked to run, slow ranks already slow, and under which conditions: None for the lockstep
     engine."""
-    _require_topology(who, topology)
+    require_topology(who, topology)
     many = isinstance(schedule, (list, tuple))
     schedules: list[Any] = list(schedule) if many else [schedule]  # type: ignore[arg-type]
     for one in schedules:
@@ -223,12 +224,6 @@ def _asked(
         return work, None
     given = conditions(topology, options)
     return replace(work, topology=slowed(work.topology, given)), given
-
-
-def _require_topology(who: str, value: object) -> None:
-    if not isinstance(value, Topology):
-        why = "{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')"
-        raise CollsimError(why, who=who, value=value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,7 +467,7 @@ def simulate_flows(
         >>> f"{flows.finish.max() * 1e3:.0f} ms"
         '2 ms'
     """
-    _require_topology("simulate_flows", topology)
+    require_topology("simulate_flows", topology)
     for name in sorted(_OF_COLLECTIVES & options.keys()):
         raise CollsimError(
             "simulate_flows has no option {name!r}: it is one of collectives; a flow has its own start, and is "

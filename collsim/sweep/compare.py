@@ -11,10 +11,12 @@ from ..analysis.differences import compare as compare_runs
 from ..analysis.standing import in_order
 from ..collective import collectives
 from ..errors import CollsimError, describe_unknown
+from ..keywords import answer_keywords
 from ..registry import Algorithm, algorithms, find
 from ..simulate import Trace
 from ..simulate.variants import Search
 from ..topology import Topology
+from ..topology.spec import require_topology
 from .run import Progress, sweep
 from .synthesized import SYNTHESIZED
 from .ways import compare_ways
@@ -60,6 +62,7 @@ def compare(
 ) -> pd.DataFrame: ...
 
 
+@answer_keywords
 def compare(
     a: Any,
     b: Any = None,
@@ -107,6 +110,8 @@ def compare(
     if isinstance(b, Topology) and _is_model(a):
         options = {"dtype": dtype, **step}
         return compare_ways(a, b, parallel, options, executor=executor, progress=progress)
+    if isinstance(b, str) and isinstance(a, str):
+        require_topology("compare", b)
     if parallel is not None or step:
         if isinstance(b, Topology) and isinstance(a, str) and a not in collectives():
             raise CollsimError(describe_unknown("model or collective", a, [*_model_names(), *collectives()]))
