@@ -65,7 +65,7 @@ def find_fault(schedule: Schedule) -> Sentence | None:
 
 def _verify_once(schedule: Schedule) -> ScheduleError | None:
     """What `verify` raises for this content; from memory where the same was verified before."""
-    key = _digest(schedule)
+    key = digest_schedule(schedule)
     with _lock:
         if key in _remembered:
             _remembered.move_to_end(key)
@@ -82,7 +82,7 @@ def _verify_once(schedule: Schedule) -> ScheduleError | None:
     return fault
 
 
-def _digest(schedule: Schedule) -> bytes:
+def digest_schedule(schedule: Schedule) -> bytes:
     """All that verification and its sentences depend on."""
     shape = (schedule.label, schedule.collective, schedule.ranks, schedule.endpoints)
     digest = blake2b(repr((*shape, schedule.chunks, schedule.slots, schedule.root)).encode(), digest_size=16)

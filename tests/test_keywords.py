@@ -47,10 +47,10 @@ def test_options_of_a_training_step_are_no_guesses():
 
 def test_an_option_that_an_algorithm_really_has_is_none_either():
     @cs.algorithm("broadcast")
-    def sized(n, size=1):
+    def sized(n, gpus=1):
         yield cs.copy(0, range(1, n), chunk=0)
 
-    assert cs.schedule(sized, 4, size=2).options["size"] == 2
+    assert cs.schedule(sized, 4, gpus=2).options["gpus"] == 2
 
 
 @pytest.mark.parametrize("function", [cs.best, cs.compare, cs.crossover, cs.sweep, cs.synthesize, cs.close_gap])

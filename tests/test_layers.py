@@ -13,7 +13,7 @@ LAYERS = [
     {"units", "dtypes", "bar", "files", "markup", "steps", "maxflow", "plugins", "keywords", "catalog"},
     {"limits"},
     {"collective", "topology", "schedule"},
-    {"registry", "trees"},
+    {"registry", "trees", "topology_argument"},
     {"algorithms", "sandbox"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
     {"faults"},

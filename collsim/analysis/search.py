@@ -19,7 +19,7 @@ from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
 from ..topology.network import channels_offered
-from ..topology.spec import require_topology
+from ..topology_argument import require_topology
 from ..units import ByteSize, format_bytes, parse_bytes, parse_count, parse_time
 from .differences import require_one_collective
 from .orders import improved, reordered

@@ -52,6 +52,16 @@ SAID = {
     "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}": (
         "{name}={value} 不是一个 rank；共 {ranks} 个 rank 时可取 0 到 {last}"
     ),
+    "{name} holds {what}, not a schedule; give the name of an algorithm or the file of a schedule": (
+        "{name} 中是 {what}，不是调度；请给出算法名称，或调度文件"
+    ),
+    "{name} is the schedule of a file, which has no options; leave out --{option}": (
+        "{name} 是文件中的调度，没有选项；请去掉 --{option}"
+    ),
+    "{name} has {count} ranks; leave out --ranks {ranks}": "{name} 有 {count} 个 rank；请去掉 --ranks {ranks}",
+    "compare takes one collective, got {names}; algorithms are named by --algorithm": (
+        "compare 只接受一种集合通信，现在是 {names}；算法请用 --algorithm 给出"
+    ),
     "a race is of one collective, here of {collective}": "一次赛跑只比较一种集合通信，这里是 {collective}",
     "runner{number} is not there; runners are counted from 1 without a gap": (
         "没有 runner{number}；参赛者从 1 开始连续编号"

@@ -4,6 +4,11 @@ SAID = {
     "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)": (
         "{who} 需要一个调度，现在是 {one!r}；请用 schedule('allreduce_ring', ranks=8) 生成"
     ),
+    "{label} is a finished schedule, which has no options; leave out {options}": (
+        "{label} 是已经生成的调度，没有选项；请去掉 {options}"
+    ),
+    "{name} is a schedule for {collective}, not for {kinds}": "{name} 是 {collective} 的调度，不是 {kinds} 的",
+    "{label} is for {ranks} ranks, {name} has {count}": "{label} 用于 {ranks} 个 rank，而 {name} 有 {count} 个",
     "{who} wants a topology, got the text {value!r}; did you mean {call}?": (
         "{who} 需要一个拓扑，现在是文本 {value!r}；您是不是想写 {call}？"
     ),

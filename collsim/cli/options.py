@@ -36,6 +36,12 @@ def known_machines(incomplete: str) -> list[str]:
 
 
 AlgorithmName = Annotated[str, typer.Argument(help="for example allreduce_ring", autocompletion=known_algorithms)]
+AlgorithmOrFile = Annotated[
+    str,
+    typer.Argument(
+        help="for example allreduce_ring, or the file of a schedule: x.xml", autocompletion=known_algorithms
+    ),
+]
 Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or network unless given.")]
 Size = Annotated[str, typer.Option(help="nccl-tests' size: '256MiB', '1GB', or bytes.")]
 Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB:4'.")]
@@ -218,6 +224,23 @@ def algorithm_of(name: str, load: Path | None) -> cs.Algorithm:
     if load is not None:
         return load_algorithm(f"{load}:{name}")
     return load_algorithm(name) if ".py" in name else find(name)
+
+
+def load_schedule(name: str) -> cs.Schedule | None:
+    """The schedule in a file (`x.xml`, `x.json`, `x.csv` ...); None for what names no such file.
+
+    Raises CollsimError for a file that holds something else, FormatError for a damaged one.
+    """
+    if "." not in name or ".py" in name:
+        return None
+    suffixes = [s for f in cs.io.formats().values() if f.holds == "schedule" and f.read is not None for s in f.suffixes]
+    if not any(name.endswith(suffix) for suffix in suffixes):
+        return None
+    loaded = cs.load(name)
+    if not isinstance(loaded, cs.Schedule):
+        message = "{name} holds {what}, not a schedule; give the name of an algorithm or the file of a schedule"
+        raise CollsimError(message, name=name, what=type(loaded).__name__)
+    return loaded
 
 
 def own_options(context: typer.Context) -> dict[str, Any]:

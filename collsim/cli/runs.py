@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +20,7 @@ from ..errors import Sentence
 from ..sweep.closing import SynthesisRace
 from ..sweep.synthesized import SYNTHESIZED
 from .options import (
-    AlgorithmName,
+    AlgorithmOrFile,
     Json,
     Load,
     Place,
@@ -31,6 +32,7 @@ from .options import (
     Synthesize,
     TimingOptions,
     algorithm_of,
+    load_schedule,
     own_options,
     require_synthesis,
     say_assumed,
@@ -45,10 +47,30 @@ _LONG = 2.0  # s: of what is expected to take longer it is said beforehand
 _SIZES = "1KiB:1GiB:4"  # that are compared, unless given
 
 
+CollectiveAndFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="COLLECTIVE FILE",
+        help="the collective (allreduce unless given), and files of schedules to compare with it: x.xml",
+    ),
+]
+Compared = Annotated[
+    list[str] | None, typer.Option(help="Only these, names or files; all of the collective unless given.")
+]
+Drawn = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        help="Also write x.html, x.gif, x.png or x.json; with --synthesize of what was found, x.xml too.",
+    ),
+]
+
+
 @command(context_settings=EXTRA)
 def run(
     context: typer.Context,
-    algorithm: AlgorithmName,
+    algorithm: AlgorithmOrFile,
     place: Place,
     timing: TimingOptions,
     ranks: Ranks = None,
@@ -60,17 +82,16 @@ def run(
     ] = None,
     synthesize: Synthesize = False,
     switches: Switches = True,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Also write x.html, x.gif, x.png or x.json; with --synthesize of what was found, x.xml too."),
-    ] = None,
+    out: Drawn = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
-    """Time one algorithm on one machine or network. Options of the algorithm itself: --channels 8, --root 2 ..."""
+    """Time one algorithm, or the schedule of a file, on one machine or network. Options of the algorithm itself:
+    --channels 8, --root 2 ..."""
+    own = own_options(context)
+    build, ranks = _find_schedule(algorithm, load, ranks, own)
     network = place.network(ranks, assumed=False)
-    entry, own = algorithm_of(algorithm, load), own_options(context)
-    plan = cs.schedule(entry, ranks=ranks, topology=network, **own)
+    plan = build(network)
     if beside and synthesize:
         raise cs.CollsimError("--synthesize is for one run alone; leave out --beside")
     require_synthesis(synthesize, switches)
@@ -89,8 +110,9 @@ def run(
         trace.save(out) if race is None else _save_found(race, out)
 
     def time(other: cs.Topology) -> float:
-        made = cs.schedule(entry, ranks=ranks, topology=other, **own)
-        return float(cs.simulate(made, other, nbytes, timing.dtype, timing.named_engine, **timing.conditions).time)
+        return float(
+            cs.simulate(build(other), other, nbytes, timing.dtype, timing.named_engine, **timing.conditions).time
+        )
 
     say_assumed(network, time)
     if as_json:
@@ -102,6 +124,23 @@ def run(
     show(_busiest(trace), "busiest links, one direction each")
     if race is not None:
         show_race(race)
+
+
+def _find_schedule(
+    algorithm: str, load: Path | None, ranks: int | None, own: dict[str, Any]
+) -> tuple[Callable[[cs.Topology], cs.Schedule], int | None]:
+    """What builds the schedule for a topology, and its number of ranks; a file holds the same for every topology."""
+    stored = None if load is not None else load_schedule(algorithm)
+    if stored is None:
+        entry = algorithm_of(algorithm, load)
+        return lambda network: cs.schedule(entry, ranks=ranks, topology=network, **own), ranks
+    if own:
+        message = "{name} is the schedule of a file, which has no options; leave out --{option}"
+        raise cs.CollsimError(message, name=algorithm, option=next(iter(own)))
+    if ranks not in (None, stored.ranks):
+        message = "{name} has {count} ranks; leave out --ranks {ranks}"
+        raise cs.CollsimError(message, name=algorithm, count=stored.ranks, ranks=ranks)
+    return lambda _: stored, stored.ranks
 
 
 def _kind_of(out: Path, synthesize: bool) -> str:
@@ -227,8 +266,9 @@ def _busiest(trace: cs.Trace) -> list[dict[str, Any]]:
 def compare(
     place: Place,
     timing: TimingOptions,
-    collective: Annotated[str, typer.Option(help="allreduce, broadcast, ...")] = "allreduce",
-    algorithm: Annotated[list[str] | None, typer.Option(help="Only these; all of the collective unless given.")] = None,
+    what: CollectiveAndFiles = None,
+    collective: Annotated[str | None, typer.Option(help="The same as the first argument.")] = None,
+    algorithm: Compared = None,
     nbytes: Sizes = _SIZES,
     synthesize: Synthesize = False,
     switches: Switches = True,
@@ -249,20 +289,22 @@ def compare(
     require_synthesis(synthesize, switches)
     _require_alone(
         model,
-        {"synthesize": synthesize, "collective": collective != "allreduce", "algorithm": algorithm,
+        {"synthesize": synthesize, "collective": bool(what) or collective is not None, "algorithm": algorithm,
          "nbytes": nbytes != _SIZES, "channels": channels, "chunks": chunks},
         {"batch": batch, "micro-batch": micro_batch},
     )  # fmt: skip
     if model is not None:
         _compare_ways(model, place.network(), batch, micro_batch, timing.dtype, progress, as_json)
         return
-    network = place.network(assumed=False)
+    kind, stored = _split_words(what or [], collective)
+    network = place.network(stored[0].ranks if stored else None, assumed=False)
     sizes = cs.size_range(nbytes)
+    entries = _choose_algorithms(kind, algorithm, stored, synthesize)
     frame = cs.compare(
-        collective,
+        kind,
         network,
         sizes,
-        algorithm=_with_synthesized(collective, algorithm) if synthesize else algorithm or None,
+        algorithm=entries,
         channels=channels,
         chunks=chunks,
         dtype=timing.dtype,
@@ -271,13 +313,13 @@ def compare(
         progress=wanted(progress),
     )
     found = records(frame)
-    say_assumed(network, _time_of_the_fastest(collective, frame, timing))
-    race = _race_at(collective, network, sizes[-1], timing.dtype, switches, progress) if synthesize else None
+    say_assumed(network, _time_of_the_fastest(kind, frame, entries, timing))
+    race = _race_at(kind, network, sizes[-1], timing.dtype, switches, progress) if synthesize else None
     if as_json:
         synthesis = None if race is None else race_record(race)
         print_json({"rows": found, "synthesis": synthesis} if synthesize else found)
         return
-    _show_compared(f"{collective} on {network.name}", found, sizes)
+    _show_compared(f"{kind} on {network.name}", found, sizes)
     print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
     for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
         print(f"{name}: {why}")
@@ -302,9 +344,36 @@ def _show_compared(title: str, found: list[dict[str, Any]], sizes: list[int]) ->
     show(table, title)
 
 
-def _with_synthesized(collective: str, algorithm: list[str] | None) -> list[str]:
-    """The algorithms to compare, all of the collective unless some are named, and what is synthesized."""
-    return list(dict.fromkeys([*(algorithm or cs.algorithms(collective)), SYNTHESIZED]))
+def _split_words(words: list[str], collective: str | None) -> tuple[str, list[cs.Schedule]]:
+    """The collective and the schedules of files among the arguments of `compare`."""
+    names, stored = [], []
+    for word in words:
+        schedule = load_schedule(word)
+        if schedule is None:
+            names.append(word)
+        else:
+            stored.append(replace(schedule, name=Path(word).name))
+    if collective is not None:
+        names.append(collective)
+    if len(set(names)) > 1:
+        message = "compare takes one collective, got {names}; algorithms are named by --algorithm"
+        raise cs.CollsimError(message, names=" and ".join(names))
+    kinds = [cs.collective(schedule.collective).name for schedule in stored]
+    return (names or kinds or ["allreduce"])[0], stored
+
+
+def _choose_algorithms(
+    collective: str, named: list[str] | None, stored: list[cs.Schedule], synthesize: bool
+) -> list[str | cs.Schedule] | None:
+    """What to compare: the algorithms and files of --algorithm, else all of the collective; then the other files."""
+    if named is None and not stored and not synthesize:
+        return None
+    entries: list[str | cs.Schedule] = []
+    for name in named or cs.algorithms(collective):
+        schedule = load_schedule(name)
+        entries.append(name if schedule is None else replace(schedule, name=Path(name).name))
+    entries += stored
+    return [*entries, SYNTHESIZED] if synthesize and SYNTHESIZED not in entries else entries
 
 
 def _race_at(
@@ -361,17 +430,21 @@ def _size(nbytes: float) -> str:
     return cs.format_bytes(round(nbytes))
 
 
-def _time_of_the_fastest(collective: str, frame: Any, timing: TimingOptions) -> Callable[[cs.Topology], float]:
+def _time_of_the_fastest(
+    collective: str, frame: Any, entries: list[str | cs.Schedule] | None, timing: TimingOptions
+) -> Callable[[cs.Topology], float]:
     """Seconds of the algorithm that is the fastest at the largest size, on another topology, again at its best."""
     ran = frame[frame["error"].isna()]
     last = ran[ran["nbytes"] == ran["nbytes"].max()]
+    stored = {entry.name: entry for entry in entries or () if isinstance(entry, cs.Schedule)}
 
     def time(network: cs.Topology) -> float:
         if last.empty:
             raise cs.CollsimError("nothing could run")
         name, size = last["algorithm"].iloc[0], int(last["nbytes"].iloc[0])
         engine = (timing.engine, timing.conditions)
-        table = cs.compare(collective, network, size, algorithm=[name], dtype=timing.dtype, engine=engine)
+        chosen = [stored.get(name, name)]
+        table = cs.compare(collective, network, size, algorithm=chosen, dtype=timing.dtype, engine=engine)
         return float(table["time"].iloc[0])
 
     return time

@@ -26,8 +26,10 @@ from .streams import StandardStreams, print_note
 #: The exit code after a mistake of the user's.
 MISTAKE = 2
 
+#: Both spellings of the option that explains a command.
+HELP: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 #: A command that hands words it does not know to the algorithm.
-EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
+EXTRA: dict[str, Any] = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 #: Every command in the order of `--help`, with the module beside this one that registers it.
 COMMANDS = {
@@ -74,6 +76,7 @@ app = typer.Typer(
     cls=Commands,
     help="See collective communication move, check it, and trust the numbers.",
     no_args_is_help=True,
+    context_settings=HELP,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",  # whatever the version's default: what is escaped in a help text stays so
 )
@@ -103,6 +106,7 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
         run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
         run.__annotations__ = {option.name: option.annotation for option in options.values()}
         run.__name__, run.__doc__ = function.__name__, _flowing(function.__doc__ or "")
+        settings["context_settings"] = HELP | settings.get("context_settings", {})
         app.command(name, cls=Command, **settings)(run)
         return run
 

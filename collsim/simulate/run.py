@@ -17,7 +17,7 @@ from ..dtypes import find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..schedule import Schedule
 from ..topology import Topology
-from ..topology.spec import require_topology
+from ..topology_argument import require_topology
 from ..units import Bandwidth, ByteSize, DataType, Duration, RankSelection, parse_bytes, parse_count
 from .conditions import (
     ENGINES,

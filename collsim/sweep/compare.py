@@ -13,10 +13,11 @@ from ..collective import collectives
 from ..errors import CollsimError, describe_unknown
 from ..keywords import answer_keywords
 from ..registry import Algorithm, algorithms, find
+from ..schedule import Schedule
 from ..simulate import Trace
 from ..simulate.variants import Search
 from ..topology import Topology
-from ..topology.spec import require_topology
+from ..topology_argument import require_topology
 from .run import Progress, sweep
 from .synthesized import SYNTHESIZED
 from .ways import compare_ways
@@ -51,7 +52,7 @@ def compare(
     b: Topology,
     nbytes: Any = ...,
     *,
-    algorithm: Sequence[str | Algorithm] | None = ...,
+    algorithm: Sequence[str | Algorithm | Schedule] | None = ...,
     channels: int | None = ...,
     chunks: int | None = ...,
     dtype: str = ...,
@@ -68,7 +69,7 @@ def compare(
     b: Any = None,
     nbytes: Any = "64MiB",
     *,
-    algorithm: Sequence[str | Algorithm] | None = None,
+    algorithm: Sequence[str | Algorithm | Schedule] | None = None,
     channels: int | None = None,
     chunks: int | None = None,
     dtype: str = "float32",
@@ -88,8 +89,8 @@ def compare(
         a, b: two Traces, of which `a` is the base and which may differ in anything; or the name of a collective and a
         Topology. The rest is for algorithms.
         nbytes: one size or a list of them.
-        algorithm: only these; all of the collective unless given. `"synthesized"` is the schedule that `synthesize`
-            finds for the machine and each size.
+        algorithm: only these, names, Algorithms or Schedules; all of the collective unless given. `"synthesized"` is
+            the schedule that `synthesize` finds for the machine and each size.
         channels, chunks: pin them; unless given each algorithm that has such options runs with one channel and one
         chunk, and with all channels that the topology offers and each of `PIPELINES` chunks, and the fastest counts.
         dtype, engine, executor, progress: as `sweep` takes them. switches: of `"synthesized"`, as `synthesize` has it.
@@ -151,22 +152,34 @@ def _two(a: Any, b: Any) -> Comparison | StepComparison:
     return compare_steps(a, b) if isinstance(a, StepTrace) or isinstance(b, StepTrace) else compare_runs(a, b)
 
 
-def _named(collective: str, given: Sequence[str | Algorithm] | None) -> list[Algorithm | str]:
+def _named(collective: str, given: Sequence[str | Algorithm | Schedule] | None) -> list[Algorithm | Schedule | str]:
     if given is None:
         return list(algorithms(collective).values())
     if isinstance(given, str) or not isinstance(given, Sequence):
         why = "algorithm={given!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
         raise CollsimError(why, given=given)
-    return [entry if isinstance(entry, Algorithm) or entry == SYNTHESIZED else find(entry) for entry in given]
+    return [
+        entry if isinstance(entry, Algorithm | Schedule) or entry == SYNTHESIZED else find(entry) for entry in given
+    ]
 
 
 def pairs(
-    entries: Sequence[Algorithm | str], search: Search, switches: bool = True
-) -> list[tuple[Algorithm | str, dict[str, Any]]]:
-    """Every algorithm with every choice of options to try, as `sweep` takes them; what is synthesized has one."""
-    own: dict[str, list[dict[str, Any]]] = {SYNTHESIZED: [{} if switches else {"switches": False}]}
-    tries = [(one, search.of(one) if isinstance(one, Algorithm) else own[one]) for one in entries]
-    return [(entry, options) for entry, choices in tries for options in choices]
+    entries: Sequence[Algorithm | Schedule | str], search: Search, switches: bool = True
+) -> list[tuple[Algorithm | Schedule | str, dict[str, Any]]]:
+    """Every algorithm with every choice of options to try, as `sweep` takes them.
+
+    Args:
+        entries: algorithms; a finished schedule or what is synthesized has one choice.
+        search: the channels and chunks to try.
+        switches: may what is synthesized use switches that reduce?
+    """
+    variants: list[tuple[Algorithm | Schedule | str, dict[str, Any]]] = []
+    for entry in entries:
+        if isinstance(entry, Algorithm):
+            variants += [(entry, options) for options in search.of(entry)]
+        else:
+            variants.append((entry, {"switches": False} if entry == SYNTHESIZED and not switches else {}))
+    return variants
 
 
 def fastest(frame: pd.DataFrame) -> pd.DataFrame:

@@ -65,7 +65,7 @@ def sweep(
 
     Args:
         collective: names of collectives.
-        algorithm: names, Algorithms, or `(name, {option: value or list})` pairs; all of the collectives when None.
+        algorithm: names, Algorithms, Schedules, or `(name, {option: value or list})` pairs; None for all there are.
             `"nccl"` is what NCCL itself would choose and take (`nccl.predict`); its options are NCCL's settings:
             `("nccl", {"NCCL_PROTO": ["LL", "Simple"]})`; such rows have the engine `nccl`.
             `"synthesized"` is found for each machine and size; its options are effort, method, pieces, root.
@@ -302,6 +302,10 @@ def _found(work: Work, place: Topology, nbytes: int, dtype: str, engine: Engine,
 
 def _plan(work: Work) -> Schedule:
     if isinstance(work.algorithm, Schedule):
+        if work.algorithm.ranks != work.topology.ranks:
+            message = "{label} is for {ranks} ranks, {name} has {count}"
+            given = {"label": work.algorithm.label, "ranks": work.algorithm.ranks}
+            raise CollsimError(message, **given, name=work.topology.name, count=work.topology.ranks)
         return work.algorithm
     if isinstance(work.algorithm, CollsimError):
         raise work.algorithm

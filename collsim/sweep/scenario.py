@@ -18,6 +18,7 @@ import numpy as np
 from ..collective import collective as find_collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
+from ..faults import digest_schedule
 from ..limits import MOST_SCENARIOS, require_few
 from ..registry import Algorithm, algorithms, find
 from ..schedule import Schedule
@@ -135,8 +136,18 @@ def _require_some(**lists: Sequence[Any]) -> None:
             raise CollsimError("a sweep needs at least one {what}; the list given is empty", what=what)
 
 
-def _key(row: dict[str, Any], version: str, network: str, order: tuple[int, ...] | None, entry: Algorithm | str) -> str:
-    source = _source(entry) if isinstance(entry, Algorithm) and not _ours(entry) else ""
+def _key(
+    row: dict[str, Any],
+    version: str,
+    network: str,
+    order: tuple[int, ...] | None,
+    entry: Algorithm | Schedule | str,
+) -> str:
+    source = ""
+    if isinstance(entry, Schedule):
+        source = digest_schedule(entry).hex()
+    elif isinstance(entry, Algorithm) and not _ours(entry):
+        source = _source(entry)
     return key_of([row, version, network, order, source])
 
 
@@ -147,7 +158,9 @@ def key_of(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _ours(entry: Algorithm | str) -> bool:
+def _ours(entry: Algorithm | Schedule | str) -> bool:
+    if isinstance(entry, Schedule):
+        return False
     return isinstance(entry, str) or str(entry.function.__module__).startswith("collsim.")
 
 
@@ -178,7 +191,7 @@ def model_version(rooms: tuple[str, ...] = _MODEL) -> str:
     return f"{number}+{digest.hexdigest()[:12]}"
 
 
-def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, str, dict[str, Any]]]:
+def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | Schedule | str, str, dict[str, Any]]]:
     """(algorithm, collective, options) of each choice; the algorithm is `"nccl"` where NCCL chooses, `"synthesized"`
     where a schedule is found, once for each collective."""
     kinds = [str(c) for c in _listed(collective)]
@@ -186,9 +199,12 @@ def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, 
         find_collective(kind)
     if algorithm is None:
         return [(entry, kind, {}) for kind in kinds for entry in algorithms(kind).values()]
-    chosen: list[tuple[Algorithm | str, str, dict[str, Any]]] = []
-    for item in _pairs(algorithm):
-        named, options = _pair("algorithm", item, (str, Algorithm))
+    chosen: list[tuple[Algorithm | Schedule | str, str, dict[str, Any]]] = []
+    for item in [algorithm] if isinstance(algorithm, Schedule) else _pairs(algorithm):
+        named, options = _pair("algorithm", item, (str, Algorithm, Schedule))
+        if isinstance(named, Schedule):
+            chosen.append((named, _require_collective(named, kinds, options), {}))
+            continue
         if named == NCCL:
             check_settings(kinds, options)
             chosen += [(NCCL, kind, one) for kind in kinds for one in _each_option(options)]
@@ -203,6 +219,18 @@ def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | str, 
             raise CollsimError(why, name=entry.name, collective=entry.collective, kinds=" or ".join(kinds))
         chosen += [(entry, entry.collective, one) for one in _each_option(options)]
     return chosen
+
+
+def _require_collective(schedule: Schedule, kinds: list[str], options: dict[str, Any]) -> str:
+    """The collective of a finished schedule, which takes no options. Raises CollsimError for one of another."""
+    if options:
+        message = "{label} is a finished schedule, which has no options; leave out {options}"
+        raise CollsimError(message, label=schedule.label, options=", ".join(map(str, options)))
+    kind = find_collective(schedule.collective).name
+    if kind not in kinds:
+        message = "{name} is a schedule for {collective}, not for {kinds}"
+        raise CollsimError(message, name=schedule.label, collective=kind, kinds=" or ".join(kinds))
+    return kind
 
 
 def require_filter(where: Any) -> None:

@@ -16,7 +16,7 @@ from ..keywords import answer_keywords
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
-from ..topology.spec import require_topology
+from ..topology_argument import require_topology
 from ..units import format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
 from . import forests, greedy, library_algorithms, phases, solver, tree_forms
