@@ -106,7 +106,6 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
         run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
         run.__annotations__ = {option.name: option.annotation for option in options.values()}
         run.__name__, run.__doc__ = function.__name__, _flowing(function.__doc__ or "")
-        settings["context_settings"] = HELP | settings.get("context_settings", {})
         app.command(name, cls=Command, **settings)(run)
         return run
 
