@@ -25,6 +25,7 @@ from .cuts import Cut, named, route_rates, routed_cut, worst
 from .dtypes import find_itemsize
 from .errors import CollsimError, TopologyError
 from .topology import Topology
+from .topology.spec import resolve_topology
 from .units import ByteSize, DataType, parse_bytes, parse_count
 
 _MOST_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
@@ -76,9 +77,7 @@ def lower_bound(
     """
     if not isinstance(kind, Collective):
         kind = collective(kind)
-    if not isinstance(topology, Topology):
-        why = "lower_bound wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')"
-        raise CollsimError(why, topology=topology)
+    topology = resolve_topology(topology, "lower_bound")
     nbytes = parse_bytes(nbytes)
     n = topology.ranks if ranks is None else parse_count(ranks, "ranks")
     if n > topology.ranks:

@@ -296,8 +296,8 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
     Args:
         what: what it should be the name of.
         name: what was given.
-        known: all names that there are. Those that contain the given one count as near, as `"allreduce_ring"` does for
-            `"ring"`.
+        known: all names that there are. What other tools call so is the answer (`"alpha"` for `"latency"`); else those
+            that contain the given name count as near, too, as `"allreduce_ring"` does for `"ring"`.
 
     Returns:
         The sentence.
@@ -320,6 +320,10 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
 def _find_close_names(name: str, names: list[str]) -> list[str]:
     from difflib import get_close_matches  # only mistakes need it
 
+    from .synonyms import find_synonyms
+
+    if synonyms := find_synonyms(name, names):
+        return synonyms
     word, short = name.lower(), [known for known in names[:_MOST_COMPARED] if len(known) <= _LONGEST_NAME]
     close = get_close_matches(name, short, n=3, cutoff=0.6)
     if len(word) > 2:

@@ -1,82 +1,92 @@
-"""Keywords that people guess from other tools: an answer with the word that collsim has for it."""
+"""Keywords that a function does not have: the answer names the nearest, or the one that collsim has for the word."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import ParamSpec, TypeVar
 
 from .errors import CollsimError, Sentence, describe_unknown
+from .synonyms import SYNONYMS
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-#: What other tools call it (torch.distributed, MPI, Slurm, nccl-tests), and what collsim does. `network` and
-#: `collectives` are options of a training step, so they are not guesses.
-MEANINGS: dict[str, str] = {
-    **dict.fromkeys(("n", "world_size", "nranks", "num_ranks", "num_gpus", "ngpus", "gpus"), "ranks"),
-    **dict.fromkeys(("num_nodes", "nnodes", "n_nodes"), "nodes"),
-    **dict.fromkeys(("size", "sizes", "bytes", "num_bytes", "message_size"), "nbytes"),
-    **dict.fromkeys(("topologies", "machine", "machines"), "topology"),
-    **dict.fromkeys(("algorithms", "algo", "algos"), "algorithm"),
-    **dict.fromkeys(("operation",), "collective"),
-    **dict.fromkeys(("engines", "backend", "simulator"), "engine"),
-    **dict.fromkeys(("datatype", "dtypes"), "dtype"),
-    **dict.fromkeys(("rank_order",), "order"),
-    **dict.fromkeys(("num_channels", "nchannels"), "channels"),
-    **dict.fromkeys(("num_chunks", "nchunks"), "chunks"),
-}
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 
-def require_keyword(function: str, name: str, known: Collection[str]) -> None:
-    """Raise CollsimError for a keyword that a function does not have but collsim has another word for.
+def check_keywords(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorate a function of the public interface: an unknown keyword or a missing argument is a CollsimError.
 
     Args:
-        function: its name, as a user calls it.
-        name: the keyword that was given.
-        known: the keywords that it has.
+        function: Its signature, name and docstring stay what they are. Where it takes any keywords (`**options`), only
+            words of other tools are refused.
+
+    Returns:
+        The function with the check.
+
+    Example:
+        >>> @check_keywords
+        ... def ring(ranks, *, alpha=0.0): ...
+        >>> ring(8, latency=1e-6)
+        Traceback (most recent call last):
+        collsim.errors.CollsimError: unknown keyword of ring 'latency'; did you mean 'alpha'?
     """
-    meaning = MEANINGS.get(name)
-    if name in known or meaning is None:
-        return
-    if meaning in known:
-        raise CollsimError(
-            "{function} has no {name}=; did you mean {meaning}=?", function=function, name=name, meaning=meaning
-        )
-    if meaning == "nodes":
-        message = "{function} has no {name}=; nodes are said where the machine is made: cs.machine('dgx-a100', nodes=2)"
-        raise CollsimError(message, function=function, name=name)
-    if meaning == "ranks" and "topology" in known:
-        message = "{function} has no {name}=; the topology says how many ranks there are: cs.topology.switch(8)"
-        raise CollsimError(message, function=function, name=name)
-
-
-def answer_keywords(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the keywords of a public function: one that it does not have, or a missing argument, is a CollsimError with
-    a way out and not a TypeError. Its signature stays as it is."""
     signature = inspect.signature(function)
-    takes_more = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     known = [name for name, p in signature.parameters.items() if p.kind is not p.VAR_KEYWORD]
-    label = function.__name__
+    name = function.__name__
 
     @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name in kwargs:
-            require_keyword(label, name, known)
-            if name not in known and not takes_more:
-                raise CollsimError(describe_unknown(Sentence("keyword of {function}", function=label), name, known))
-        _require_arguments(label, signature, args, kwargs)
-        return function(*args, **kwargs)
+    def call(*args: Parameters.args, **keywords: Parameters.kwargs) -> Result:
+        require_keywords(name, keywords, known, takes_any)
+        _require_arguments(name, signature, args, keywords)
+        return function(*args, **keywords)
 
     return call
 
 
-def _require_arguments(label: str, signature: inspect.Signature, args: Any, kwargs: dict[str, Any]) -> None:
+def require_keywords(function: str, keywords: Iterable[str], known: Collection[str], takes_any: bool = False) -> None:
+    """Raise CollsimError for the first keyword that a function does not have, with the one that is meant.
+
+    Args:
+        function: Its name, as a user calls it.
+        keywords: Those of the call.
+        known: Those that it has.
+        takes_any: Does it pass others on? Then only words of other tools are refused that mean a keyword in `known`,
+            the number of ranks or the number of nodes.
+
+    Raises:
+        CollsimError: a keyword is unknown.
+    """
+    for keyword in keywords:
+        if keyword in known:
+            continue
+        meanings = SYNONYMS.get(keyword, ())
+        if not any(meaning in known for meaning in meanings):
+            _refuse_size(function, keyword, meanings, known)
+            if takes_any:
+                continue
+        raise CollsimError(describe_unknown(Sentence("keyword of {name}", name=function), keyword, known))
+
+
+def _refuse_size(function: str, keyword: str, meanings: Collection[str], known: Collection[str]) -> None:
+    """Raise CollsimError for a number of ranks or nodes where the topology holds it."""
+    if "ranks" in meanings and "topology" in known:
+        message = "{function} has no {name}=; the topology says how many ranks there are: cs.topology.switch(8)"
+        raise CollsimError(message, function=function, name=keyword)
+    if "nodes" in meanings:
+        message = "{function} has no {name}=; nodes are said where the machine is made: cs.machine('dgx-a100', nodes=2)"
+        raise CollsimError(message, function=function, name=keyword)
+
+
+def _require_arguments(
+    name: str, signature: inspect.Signature, args: tuple[object, ...], keywords: Mapping[str, object]
+) -> None:
     """Raise CollsimError where an argument is missing, or one is too many or given twice."""
     try:
-        signature.bind(*args, **kwargs)
+        signature.bind(*args, **keywords)
     except TypeError as error:
         message = "{function}: {error}; it is called as {function}{signature}"
-        called = ", ".join(name for name, p in signature.parameters.items() if p.default is p.empty)
-        raise CollsimError(message, function=label, error=error, signature=f"({called}, ...)") from None
+        required = [str(p).partition(":")[0] for p in signature.parameters.values() if p.default is p.empty]
+        called = f"({', '.join([*required, '...'])})"
+        raise CollsimError(message, function=name, error=error, signature=called) from None

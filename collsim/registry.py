@@ -34,12 +34,13 @@ from .errors import (
     require_path,
     require_word,
 )
-from .keywords import require_keyword
+from .keywords import require_keywords
 from .plugins import into, named_things
 from .plugins import load as load_plugins
 from .schedule import Schedule, Step, freeze
 from .steps import HELPER_PLACES, HelperPlace
 from .topology.network import usual_channels
+from .topology.spec import resolve_topology
 from .units import parse_count
 
 _MOST_COUNT = 2**15  # of chunks, channels, servers
@@ -253,9 +254,8 @@ def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any
             why = "{name}={value} for {n} ranks is too many; use at most {most:,}"
             raise CollsimError(why, name=option.name, value=value, n=n, most=min(_MOST_COUNT, _MOST_WORK // n))
         return count
-    if option.kind == "topology" and not hasattr(value, "orders"):
-        why = "topology={value!r} is not a topology; make one with topology.switch(8) or machine('dgx-a100')"
-        raise CollsimError(why, value=value)
+    if option.kind == "topology":
+        return resolve_topology(value, owner.name)
     if option.kind == "root":
         root = parse_count(value, option.name, least=0)
         if root >= n:
@@ -636,15 +636,14 @@ def schedule(name: str | Algorithm, ranks: Any = None, *, topology: Any = None, 
     >>> print(schedule("allreduce_ring", ranks=3))       # doctest: +SKIP
     """
     entry = name if isinstance(name, Algorithm) else find(name)
-    for keyword in options:
-        require_keyword("schedule", keyword, ("ranks", "topology", *entry.options))
+    require_keywords("schedule", options, ("ranks", "topology", *entry.options), takes_any=True)
+    if topology is not None:
+        topology = resolve_topology(topology, "schedule")
     if ranks is None:
         if topology is None:
             raise CollsimError("{name}: say how many ranks (ranks=8), or give a topology that does", name=entry.name)
-        _checked_option(entry, Option("topology", None, "topology"), 1, topology)
         ranks = topology.ranks
     if topology is not None:
-        _checked_option(entry, Option("topology", None, "topology"), 1, topology)
         if topology.ranks < parse_count(ranks, "ranks"):
             why = "{name}: {ranks} ranks do not fit on {topology_name}, which has {topology_ranks}"
             raise CollsimError(

@@ -8,12 +8,12 @@ ROOT = Path(__file__).parent.parent / "collsim"
 
 # Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
 LAYERS = [
-    {"chinese", "interrupts"},
+    {"chinese", "interrupts", "synonyms"},
     {"errors"},
-    {"units", "dtypes", "bar", "files", "markup", "steps", "maxflow", "plugins", "keywords", "catalog"},
+    {"units", "dtypes", "bar", "files", "keywords", "markup", "steps", "maxflow", "plugins", "catalog"},
     {"limits"},
     {"collective", "topology", "schedule"},
-    {"registry", "trees", "topology_argument"},
+    {"registry", "trees"},
     {"algorithms", "sandbox"},
     {"simulate", "replay", "verify", "bounds", "cuts"},
     {"faults"},

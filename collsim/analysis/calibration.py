@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
 from ..topology import Topology
+from ..topology.spec import resolve_topology
 
 if TYPE_CHECKING:
     from ..nccl import Calibration
@@ -30,9 +31,7 @@ def calibrate(log: Any, topology: Topology, **environment: str) -> Calibration:
     from ..nccl import calibrate as fit
 
     table = load(log) if isinstance(log, (str, os.PathLike)) else log
-    if not isinstance(topology, Topology):
-        why = "calibrate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')"
-        raise CollsimError(why, topology=topology)
+    topology = resolve_topology(topology, "calibrate")
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise CollsimError("{log!s} holds {table!r}; calibrate wants nccl-tests output", log=log, table=table)
     return fit(table, topology, **environment)

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, Words
 from ..faults import find_fault, require_right
-from ..keywords import answer_keywords
+from ..keywords import check_keywords
 from ..registry import Algorithm, algorithms, find
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
 from ..topology.network import channels_offered
-from ..topology_argument import require_topology
+from ..topology.spec import resolve_topology
 from ..units import ByteSize, format_bytes, parse_bytes, parse_count, parse_time
 from .differences import require_one_collective
 from .orders import improved, reordered
@@ -55,7 +55,7 @@ class Best:
         return f"{self.trace.schedule.label} is the fastest of {len(self.tried)} tried: {self.trace!r}"
 
 
-@answer_keywords
+@check_keywords
 def best(
     collective: str,
     topology: Topology,
@@ -76,7 +76,7 @@ def best(
     """
     import pandas as pd
 
-    require_topology("best", topology)
+    topology = resolve_topology(topology, "best")
     orders = parse_count(orders, "orders", least=0)
     nbytes, kind = parse_bytes(nbytes), find_collective(collective).name
     runs = list(_run_all(kind, _names(kind, algorithm), topology, nbytes, engine, simulation))
@@ -231,7 +231,7 @@ class CrossoverSize(int):
 AlgorithmChoice: TypeAlias = str | Algorithm | tuple[str | Algorithm, Mapping[str, Any]]
 
 
-@answer_keywords
+@check_keywords
 def crossover(
     a: AlgorithmChoice,
     b: AlgorithmChoice,
@@ -266,7 +266,7 @@ def crossover(
         >>> print(size.summary)
         up to 430 KiB allreduce_recursive_doubling(8) is faster, from there on allreduce_ring(8)
     """
-    require_topology("crossover", topology)
+    topology = resolve_topology(topology, "crossover")
     low, high = parse_bytes(first, "first"), parse_bytes(last, "last")
     if low >= high:
         why = "first={first!r} is not below last={last!r}; give the smallest size and the largest"
@@ -301,7 +301,7 @@ def _named(choice: AlgorithmChoice) -> tuple[str | Algorithm, dict[str, Any]]:
     raise CollsimError("algorithm {choice!r} is neither a name nor a (name, {{option: value}}) pair", choice=choice)
 
 
-@answer_keywords
+@check_keywords
 def cheapest(
     prices: Mapping[str, float],
     machines: Mapping[str, Topology],

@@ -171,9 +171,6 @@ SAID = {
         "{n} 个 rank 时 {name}={value} 太多；最多 {most:,}"
     ),
     "{name}={value!r} must be True or False": "{name}={value!r} 必须是 True 或 False",
-    "topology={value!r} is not a topology; make one with topology.switch(8) or machine('dgx-a100')": (
-        "topology={value!r} 不是拓扑；请用 topology.switch(8) 或 machine('dgx-a100') 生成"
-    ),
     "root={root} is not a rank; with {n} ranks it is 0 to {last}": (
         "root={root} 不是一个 rank；共 {n} 个 rank 时可取 0 到 {last}"
     ),

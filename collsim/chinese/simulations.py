@@ -9,17 +9,12 @@ SAID = {
     ),
     "{name} is a schedule for {collective}, not for {kinds}": "{name} 是 {collective} 的调度，不是 {kinds} 的",
     "{label} is for {ranks} ranks, {name} has {count}": "{label} 用于 {ranks} 个 rank，而 {name} 有 {count} 个",
-    "{who} wants a topology, got the text {value!r}; did you mean {call}?": (
-        "{who} 需要一个拓扑，现在是文本 {value!r}；您是不是想写 {call}？"
-    ),
-    "{function} has no {name}=; did you mean {meaning}=?": "{function} 没有 {name}=；您是不是想写 {meaning}=？",
     "{function} has no {name}=; nodes are said where the machine is made: cs.machine('dgx-a100', nodes=2)": (
         "{function} 没有 {name}=；节点数在生成机器时给出：cs.machine('dgx-a100', nodes=2)"
     ),
     "{function} has no {name}=; the topology says how many ranks there are: cs.topology.switch(8)": (
         "{function} 没有 {name}=；rank 数由拓扑给出：cs.topology.switch(8)"
     ),
-    "keyword of {function}": "{function} 的关键字",
     "{function}: {error}; it is called as {function}{signature}": (
         "{function}：{error}；调用方式为 {function}{signature}"
     ),
@@ -114,9 +109,6 @@ SAID = {
     ),
     "there is no link {link!r}; {name} has links 0 to {last}": "没有链路 {link!r}；{name} 的链路为 0 到 {last}",
     # bounds, bars
-    "lower_bound wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')": (
-        "lower_bound 需要一个拓扑，现在是 {topology!r}；请用 topology.switch(8) 或 machine('dgx-a100') 生成"
-    ),
     "{n} ranks do not fit on {name}, which has {ranks}": "{name} 只有 {ranks} 个 rank，放不下 {n} 个",
     "progress={progress!r} must be True for a bar, or a function of {wanted}": (
         "progress={progress!r} 必须是 True（进度条），或一个以 {wanted} 为参数的函数"
@@ -125,9 +117,6 @@ SAID = {
         "progress={name}{signature} 会以 {wanted} 调用：{error}"
     ),
     # analysis
-    "calibrate wants a topology, got {topology!r}; make one with topology.switch(8) or machine('dgx-a100')": (
-        "calibrate 需要一个拓扑，现在是 {topology!r}；请用 topology.switch(8) 或 machine('dgx-a100') 生成"
-    ),
     "{log!s} holds {table!r}; calibrate wants nccl-tests output": (
         "{log!s} 中是 {table!r}；calibrate 需要 nccl-tests 的输出"
     ),

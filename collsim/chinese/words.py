@@ -78,6 +78,7 @@ SAID = {
     "operation of torch.distributed": " torch.distributed 操作",
     "optimizer": "优化器",
     "option of {name}": "选项（{name}）",
+    "keyword of {name}": "{name} 的关键字参数",
     "option of engine 'event'": "选项（引擎 'event'）",
     "option of model {name}": "选项（模型 {name}）",
     "{option} of {name}": " {option}（{name}）",

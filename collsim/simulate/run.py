@@ -17,7 +17,7 @@ from ..dtypes import find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..schedule import Schedule
 from ..topology import Topology
-from ..topology_argument import require_topology
+from ..topology.spec import resolve_topology
 from ..units import Bandwidth, ByteSize, DataType, Duration, RankSelection, parse_bytes, parse_count
 from .conditions import (
     ENGINES,
@@ -202,7 +202,7 @@ def _asked(
 ) -> tuple[_Work, Conditions | None]:
     """What `who` was asked to run, slow ranks already slow, and under which conditions: None for the lockstep
     engine."""
-    require_topology(who, topology)
+    topology = resolve_topology(topology, who)
     many = isinstance(schedule, (list, tuple))
     schedules: list[Any] = list(schedule) if many else [schedule]  # type: ignore[arg-type]
     for one in schedules:
@@ -467,7 +467,7 @@ def simulate_flows(
         >>> f"{flows.finish.max() * 1e3:.0f} ms"
         '2 ms'
     """
-    require_topology("simulate_flows", topology)
+    topology = resolve_topology(topology, "simulate_flows")
     for name in sorted(_OF_COLLECTIVES & options.keys()):
         raise CollsimError(
             "simulate_flows has no option {name!r}: it is one of collectives; a flow has its own start, and is "

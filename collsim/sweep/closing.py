@@ -19,7 +19,7 @@ from ..analysis.standing import standing
 from ..cuts import Cut
 from ..errors import CollsimError, Sentence, Words, join_words
 from ..faults import require_right
-from ..keywords import answer_keywords
+from ..keywords import check_keywords
 from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
@@ -146,7 +146,7 @@ def _row(name: str, trace: Trace, parts: GapParts) -> dict[str, Any]:
 # ---- the race ------------------------------------------------------------------------------------------------------
 
 
-@answer_keywords
+@check_keywords
 def close_gap(
     collective: str,
     topology: Topology,

@@ -11,13 +11,14 @@ from ..analysis.differences import compare as compare_runs
 from ..analysis.standing import in_order
 from ..collective import collectives
 from ..errors import CollsimError, describe_unknown
-from ..keywords import answer_keywords
+from ..keywords import check_keywords
 from ..registry import Algorithm, algorithms, find
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..simulate.variants import Search
 from ..topology import Topology
-from ..topology_argument import require_topology
+from ..topology.plan import Machine
+from ..topology.spec import resolve_topology
 from .run import Progress, sweep
 from .synthesized import SYNTHESIZED
 from .ways import compare_ways
@@ -63,7 +64,7 @@ def compare(
 ) -> pd.DataFrame: ...
 
 
-@answer_keywords
+@check_keywords
 def compare(
     a: Any,
     b: Any = None,
@@ -108,11 +109,11 @@ def compare(
     """
     if not switches and not (isinstance(a, str) and a in collectives()):
         raise CollsimError("switches= is for collectives: compare('allreduce', machine, switches=False)")
+    if isinstance(b, str | Machine) and not isinstance(a, Trace):
+        b = resolve_topology(b, "compare")
     if isinstance(b, Topology) and _is_model(a):
         options = {"dtype": dtype, **step}
         return compare_ways(a, b, parallel, options, executor=executor, progress=progress)
-    if isinstance(b, str) and isinstance(a, str):
-        require_topology("compare", b)
     if parallel is not None or step:
         if isinstance(b, Topology) and isinstance(a, str) and a not in collectives():
             raise CollsimError(describe_unknown("model or collective", a, [*_model_names(), *collectives()]))

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import CollsimError, TopologyError, describe_unknown
 from ..limits import require_few
-from ..topology import NETWORKS, Topology, machine, machines
-from ..topology.spec import parse_topology
+from ..topology import Topology, machine
+from ..topology.spec import resolve_topology
 
 _MOST = 10_000
 EDITS = ("scaled", "with_link", "without_link", "without_device")
@@ -36,7 +36,7 @@ def networks(given: Any) -> list[Topology]:
 
 def _one(entry: Any) -> Iterable[Topology]:
     if isinstance(entry, str):
-        return [machine(entry) if entry in machines() else parse_topology(entry, NETWORKS)]
+        return [resolve_topology(entry, "sweep")]
     if isinstance(entry, Mapping):
         return _from_mapping(dict(entry))
     return [_topology(entry)]

@@ -14,7 +14,7 @@ from ..analysis.orders import reordered
 from ..bar import open_progress, require_progress
 from ..errors import CollsimError
 from ..faults import require_right
-from ..keywords import answer_keywords
+from ..keywords import check_keywords
 from ..registry import Algorithm, find
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
@@ -41,7 +41,7 @@ _COUNTED = "scenarios done", "in all", "seconds"
 _ALONE = 1.0
 
 
-@answer_keywords
+@check_keywords
 def sweep(
     collective: Any = "allreduce",
     algorithm: Any = None,

@@ -12,11 +12,11 @@ import numpy as np
 from ..bar import open_progress
 from ..collective import Collective, collective
 from ..errors import CollsimError, Sentence, require_word
-from ..keywords import answer_keywords
+from ..keywords import check_keywords
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
-from ..topology_argument import require_topology
+from ..topology.spec import resolve_topology
 from ..units import format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
 from . import forests, greedy, library_algorithms, phases, solver, tree_forms
@@ -90,7 +90,7 @@ def report(schedule: Schedule) -> Report | None:
     return _reports.get(schedule)
 
 
-@answer_keywords
+@check_keywords
 def synthesize(
     collective_name: str | Collective,
     topology: Topology,
@@ -167,7 +167,7 @@ def search_schedule(
     kind = collective_name
     if not isinstance(kind, Collective):
         kind = collective(kind)
-    require_topology("synthesize", topology)
+    topology = resolve_topology(topology, "synthesize")
     require_word("effort", effort, tuple(forests.EFFORT))
     if method is not None:
         require_word("method", method, METHODS)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollsimError, Sentence, TopologyError
+from ..keywords import check_keywords
 from ..limits import Extent, require_extent
 from ..units import Bandwidth, Duration, format_bandwidth, parse_bandwidth, parse_count, parse_time
 from .figures import parse_cable_alpha, parse_cable_bandwidth
@@ -140,6 +141,7 @@ class Groups:
 # ---- the networks
 
 
+@check_keywords
 def ring(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to the next, and from the last to the first; full duplex, so there are two rings of
     links."""
@@ -150,6 +152,7 @@ def ring(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     return _network("ring", (n,), n, a, (a + 1) % n, Around((n,), True), bandwidth, alpha, orders=orders)
 
 
+@check_keywords
 def line(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to the next."""
     n = _ranks("line", ranks)
@@ -157,6 +160,7 @@ def line(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     return _network("line", (n,), n, a, a + 1, Around((n,), False), bandwidth, alpha)
 
 
+@check_keywords
 def star(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to rank 0, which is the hub and forwards what is not for it."""
     n = _ranks("star", ranks)
@@ -192,6 +196,7 @@ def switch(
     return network.with_helpers(parse_count(helpers, "helpers", least=0))
 
 
+@check_keywords
 def fully_connected(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable of its own between any two ranks: n-1 cables at each rank."""
     n = _ranks("fully_connected", ranks)
@@ -200,6 +205,7 @@ def fully_connected(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Dura
     return _network("fully_connected", (n,), n, a, b, straight, bandwidth, alpha)
 
 
+@check_keywords
 def tree(ranks: int, *, arity: int = 2, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """Ranks in heap order: a cable from each rank r > 0 to rank (r-1) // arity."""
     n = _ranks("tree", ranks)
@@ -209,6 +215,7 @@ def tree(ranks: int, *, arity: int = 2, bandwidth: Bandwidth = BANDWIDTH, alpha:
     return _network("tree", (n,), n, (child - 1) // arity, child, Heap(n, arity), bandwidth, alpha, options=options)
 
 
+@check_keywords
 def torus(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A ring along every dimension; rank = row-major position, the last dimension fastest. `torus(4, 4, 4)` has 64
     ranks."""
@@ -216,12 +223,14 @@ def torus(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA)
     return _grid("torus", sizes, True, bandwidth, alpha)
 
 
+@check_keywords
 def mesh(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A line along every dimension; rank = row-major position, the last dimension fastest."""
     sizes = _dims("mesh", dims)
     return _grid("mesh", sizes, False, bandwidth, alpha)
 
 
+@check_keywords
 def hypercube(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable between ranks that differ in one bit. `ranks` is their number, a power of two (not the dimension)."""
     n = _ranks("hypercube", ranks)
@@ -237,6 +246,7 @@ def hypercube(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration =
     return _network("hypercube", (n,), n, a[a < b], b[a < b], flip_a_bit, bandwidth, alpha)
 
 
+@check_keywords
 def fat_tree(k: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """k-ary fat tree of switches with k ports, k^3/4 ranks, full bisection (Al-Fares, Loukissas & Vahdat 2008, section
     2.2)."""
@@ -256,6 +266,7 @@ def fat_tree(k: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     return _network("fat_tree", (k,), hosts, a, b, Clos(k), bandwidth, alpha, extra=extra)
 
 
+@check_keywords
 def dragonfly(
     hosts: int = 2, switches: int = 4, cables: int = 2, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA
 ) -> Topology:

@@ -1,26 +1,69 @@
-"""A network written as text: `ring(8, bandwidth=25GB/s, alpha=1us)`. Parsed, never evaluated."""
+"""A topology by its name: `dgx-a100(nodes=2)`, `ring(8, bandwidth=25GB/s, alpha=1us)`. Parsed, never evaluated."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
-from ..errors import TopologyError, describe_unknown
+from ..errors import CollsimError, TopologyError, describe_unknown
+from ..keywords import require_keywords
+from .generic import NETWORKS
+from .machines import machine, machines
 from .network import Topology
+from .plan import Machine
 
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _LONGEST = 500
 
 
-def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -> Topology:
-    """Build a network from its text form.
+#: Where a function takes a topology: a built one, a machine of the catalogue, or a name with arguments.
+TopologyLike: TypeAlias = Topology | Machine | str
+
+
+def resolve_topology(value: TopologyLike, caller: str) -> Topology:
+    """Return the topology that a caller of the public interface names.
 
     Args:
-        builders: what may be named, for example `{"ring": ring, "switch": switch}`.
+        value: A topology; a machine; the name of a machine or of a generic network, with arguments where it needs any:
+            `"dgx-a100"`, `"dgx-a100(nodes=2)"`, `"ring(8, bandwidth=25GB/s)"`.
+        caller: The function that was called, for the error.
 
-    Raises TopologyError for another name, another keyword, or text that is not `name(value, key=value)`.
+    Returns:
+        The topology; `value` itself where it is one.
+
+    Raises:
+        CollsimError: `value` is nothing of the kind.
+        TopologyError: The name or an argument is unknown.
+
+    Example:
+        >>> resolve_topology("ring(4)", "simulate")
+        <Topology ring(4): 4 ranks, 4 devices, 8 links>
+    """
+    if isinstance(value, Topology):
+        return value
+    if isinstance(value, Machine):
+        return machine(value)
+    if isinstance(value, str):
+        return parse_topology(value, {**NETWORKS, **{name: partial(machine, name) for name in machines()}})
+    message = "{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')"
+    raise CollsimError(message, who=caller, value=value)
+
+
+def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -> Topology:
+    """Build a topology from text.
+
+    Args:
+        text: A name, with arguments in brackets where it needs any: `"ring(8, bandwidth=25GB/s, alpha=1us)"`.
+        builders: What may be named, for example `{"ring": ring, "switch": switch}`.
+
+    Returns:
+        What the builder of that name returns.
+
+    Raises:
+        TopologyError: The name or a keyword is unknown, or the text is not `name(value, key=value)`.
     """
     match = _CALL.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
@@ -41,6 +84,9 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
         else:
             values.append(_value(part))
     builder = builders[name]
+    parameters = inspect.signature(builder).parameters
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    require_keywords(name, keywords, parameters, takes_any)
     try:
         inspect.signature(builder).bind(*values, **keywords)
     except TypeError as error:

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
 from ..topology import Topology
-from ..topology.machines import machine as machine_named
+from ..topology.plan import Machine
+from ..topology.spec import resolve_topology
 from ..units import format_bytes, format_time, parse_bytes, parse_count
 from .compute import estimate_compute_costs
 from .compute.compute_costs import ComputeCosts, resolve_interference
@@ -125,7 +126,7 @@ def parse_request(given: Mapping[str, Any]) -> StepRequest:
     """What was asked, checked."""
     model, machine, parallel = given["model"], given["machine"], given["parallel"]
     model = model_named(model) if isinstance(model, str) else model
-    topology = machine_named(machine) if isinstance(machine, str) else machine
+    topology = resolve_topology(machine, "training_step") if isinstance(machine, str | Machine) else machine
     for what, value, kind, way in (
         ("model", model, Model, "model('resnet50')"),
         ("machine", topology, Topology, "machine('dgx-a100', nodes=2)"),
