@@ -24,8 +24,9 @@ from .collective import Collective, collective, even
 from .cuts import Cut, named, route_rates, routed_cut, worst
 from .dtypes import find_itemsize
 from .errors import CollsimError, TopologyError
+from .keywords import check_keywords
 from .topology import Topology
-from .topology.spec import resolve_topology
+from .topology_names import TopologyLike, resolve_topology
 from .units import ByteSize, DataType, parse_bytes, parse_count
 
 _MOST_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
@@ -56,9 +57,10 @@ class Bound:
         return "latency" if self.latency > self.bandwidth else "bandwidth"
 
 
+@check_keywords
 def lower_bound(
     kind: Collective | str,
-    topology: Topology,
+    topology: TopologyLike,
     nbytes: ByteSize,
     *,
     ranks: int | None = None,

@@ -40,7 +40,7 @@ from .plugins import load as load_plugins
 from .schedule import Schedule, Step, freeze
 from .steps import HELPER_PLACES, HelperPlace
 from .topology.network import usual_channels
-from .topology.spec import resolve_topology
+from .topology_names import TopologyLike, resolve_topology
 from .units import parse_count
 
 _MOST_COUNT = 2**15  # of chunks, channels, servers
@@ -624,7 +624,9 @@ def algorithm_of(schedule: Schedule) -> Algorithm | None:
     return entry if entry is not None and entry.collective == schedule.collective else None
 
 
-def schedule(name: str | Algorithm, ranks: Any = None, *, topology: Any = None, **options: Any) -> Schedule:
+def schedule(
+    name: str | Algorithm, ranks: Any = None, *, topology: TopologyLike | None = None, **options: Any
+) -> Schedule:
     """The schedule of a named algorithm.
 
     Args:

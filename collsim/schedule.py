@@ -466,7 +466,7 @@ def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slot
                 wide=Sentence(" and the {count} after it", count=step.width - 1) if wide else "",
                 rule=what or Sentence("slots are 0 to {last}", last=slots - 1),
             )
-            _refuse(label, number, step, row, why, ranks)
+            _refuse(label, number, step, row, why, ranks, endpoints)
     if step.times > 1 and step.shift:
         _check_groups(label, number, step, ranks, slots)
     own = (step.src == step.dst) & (step.chunk == step.into)
@@ -515,7 +515,15 @@ def _check_written_once(label: str, number: int, step: Step, ranks: int, slots: 
             _refuse(label, number, step, second, why, ranks)
 
 
-def _refuse(label: str, number: int, step: Step, row: int, why: Words, ranks: int) -> None:
+def _refuse(
+    label: str, number: int, step: Step, row: int, why: Words, ranks: int, endpoints: int | None = None
+) -> None:
+    """Raise ScheduleError for a row of a step; an endpoint beyond `endpoints` does not exist, and is no helper."""
+
+    def describe(endpoint: int) -> Sentence:
+        exists = endpoints is None or 0 <= endpoint < endpoints
+        return endpoint_named(ranks, endpoint) if exists else Sentence("rank {rank}", rank=endpoint)
+
     s, d, c, i = (int(getattr(step, name)[row]) for name in ("src", "dst", "chunk", "into"))
     many = Sentence("chunks {first} to {last}", first=c, last=c + step.width - 1)
     raise ScheduleError(
@@ -523,8 +531,8 @@ def _refuse(label: str, number: int, step: Step, row: int, why: Words, ranks: in
         label=label,
         op="reduce" if step.reduce[row] else "copy",
         what=many if step.width > 1 else Sentence("chunk {chunk}", chunk=c),
-        src=endpoint_named(ranks, s),
-        dst=endpoint_named(ranks, d),
+        src=describe(s),
+        dst=describe(d),
         where="" if c == i else Sentence(" into slot {slot}", slot=i),
         why=Sentence.from_words(why),
         step=number,

@@ -8,7 +8,8 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("n", "world_size", "num_ranks", "nranks", "n_ranks", "nprocs", "num_processes"), ("ranks",)),
     **dict.fromkeys(("num_nodes", "nnodes", "n_nodes", "num_machines", "hosts"), ("nodes",)),
     **dict.fromkeys(("machine", "machines"), ("topology", "nodes")),
-    **dict.fromkeys(("gpus", "num_gpus", "ngpus", "n_gpus", "gpus_per_node", "nproc_per_node"), ("gpus", "ranks")),
+    "gpus": ("ranks",),
+    **dict.fromkeys(("num_gpus", "ngpus", "n_gpus", "gpus_per_node", "nproc_per_node"), ("gpus", "ranks")),
     **dict.fromkeys(("num_nics", "nnics", "num_hcas"), ("nics",)),
     # figures
     **dict.fromkeys(("latency", "delay", "lat"), ("alpha",)),
@@ -17,10 +18,12 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("nchannels", "num_channels"), ("channels",)),
     **dict.fromkeys(("nchunks", "num_chunks"), ("chunks",)),
     **dict.fromkeys(("topologies", "cluster", "topo"), ("topology",)),
+    "topology": ("machine",),
     **dict.fromkeys(("algo", "algos", "algorithms"), ("algorithm",)),
     **dict.fromkeys(("datatype", "dtypes"), ("dtype",)),
     **dict.fromkeys(("engines", "backend", "simulator"), ("engine",)),
-    **dict.fromkeys(("operation", "collective_name"), ("collective",)),
+    **dict.fromkeys(("operation",), ("collective", "collective_name")),
+    "collective": ("collective_name",),
     "rank_order": ("order",),
     # types of elements
     **dict.fromkeys(("fp16", "half"), ("float16",)),

@@ -5,7 +5,8 @@ import inspect
 import pytest
 
 import collsim as cs
-from collsim import keywords
+from collsim.keywords import check_keywords
+from collsim.synonyms import SYNONYMS, find_synonyms
 
 SWITCH = cs.topology.switch(8)
 
@@ -13,25 +14,17 @@ SWITCH = cs.topology.switch(8)
 @pytest.mark.parametrize(
     ("call", "answer"),
     [
-        (lambda: cs.schedule("allreduce_ring", n=8), "schedule has no n=; did you mean ranks="),
-        (lambda: cs.schedule("allreduce_ring", world_size=8), "schedule has no world_size=; did you mean ranks="),
         (lambda: cs.schedule("allreduce_ring", 8, num_nodes=2), r"num_nodes=.*cs.machine\('dgx-a100', nodes=2\)"),
-        (lambda: cs.compare("allreduce", "dgx-a100", "1MiB"), r"did you mean cs.machine\('dgx-a100'\)\?"),
-        (lambda: cs.compare("allreduce", "switch(8)", "1MiB"), r"did you mean cs.topology.switch\(8\)\?"),
-        (lambda: cs.compare("allreduce", SWITCH, algorithms=["allreduce_ring"]), "did you mean algorithm="),
-        (lambda: cs.sweep("allreduce", topologies=[SWITCH]), "sweep has no topologies=; did you mean topology="),
-        (lambda: cs.sweep("allreduce", None, SWITCH, sizes=["1MiB"]), "did you mean nbytes="),
-        (lambda: cs.best("allreduce", SWITCH, size="1MiB"), "best has no size=; did you mean nbytes="),
+        (lambda: cs.compare("allreduce", SWITCH, algorithms=["allreduce_ring"]), "did you mean 'algorithm'"),
+        (lambda: cs.sweep("allreduce", topologies=[SWITCH]), "did you mean 'topology'"),
+        (lambda: cs.sweep("allreduce", None, SWITCH, sizes=["1MiB"]), "did you mean 'nbytes'"),
+        (lambda: cs.best("allreduce", SWITCH, size="1MiB"), "did you mean 'nbytes'"),
         (lambda: cs.best("allreduce", SWITCH, "1MiB", world_size=8), "the topology says how many ranks there are"),
         (lambda: cs.best("allreduce", SWITCH), r"best: missing a required argument: 'nbytes'; it is called as best\("),
-        (lambda: cs.best("allreduce", "dgx-a100", "1MiB"), r"did you mean cs.machine\('dgx-a100'\)\?"),
-        (lambda: cs.best("allreduce", "nowhere", "1MiB"), "got 'nowhere'; make one with"),
-        (lambda: cs.crossover("allreduce_ring", "allreduce_tree", "dgx-a100"), "did you mean cs.machine"),
+        (lambda: cs.best("allreduce", "nowhere", "1MiB"), "unknown topology 'nowhere'"),
         (lambda: cs.crossover("allreduce_ring", "allreduce_tree", SWITCH, frist=1), "did you mean 'first'"),
-        (lambda: cs.synthesize("allgather", SWITCH, n=4), "synthesize has no n=; did you mean ranks="),
-        (lambda: cs.synthesize("allgather", "dgx-a100"), "did you mean cs.machine"),
-        (lambda: cs.close_gap("allgather", SWITCH, size="1MiB"), "did you mean nbytes="),
-        (lambda: cs.simulate(cs.schedule("allreduce_ring", 8), "dgx-a100", "1MiB"), "did you mean cs.machine"),
+        (lambda: cs.synthesize("allgather", SWITCH, n=4), "did you mean 'ranks'"),
+        (lambda: cs.close_gap("allgather", SWITCH, size="1MiB"), "did you mean 'nbytes'"),
     ],
 )
 def test_a_guess_is_answered(call, answer):
@@ -58,4 +51,45 @@ def test_a_function_that_answers_keeps_its_signature_and_its_docstring(function)
     parameters = inspect.signature(function).parameters
     assert len(parameters) > 2
     assert function.__doc__
-    assert not keywords.MEANINGS.keys() & parameters.keys(), "a parameter is no guess"
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        (lambda: cs.topology.ring(n=8), "ranks"),
+        (lambda: cs.topology.switch(world_size=8), "ranks"),
+        (lambda: cs.topology.ring(8, latency="1us"), "alpha"),
+        (lambda: cs.topology.fat_tree(4, bw=1e9), "bandwidth"),
+        (lambda: cs.schedule("allreduce_ring", n=8), "ranks"),
+        (lambda: cs.schedule("allreduce_ring", world_size=8), "ranks"),
+        (lambda: cs.machine("dgx-a100", num_nodes=2), "nodes"),
+        (lambda: cs.machine("dgx-a100", num_gpus=4), "gpus"),
+        (lambda: cs.machine("dgx-a100", odersubscription=2), "oversubscription"),
+        (lambda: cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.ring(4), size="1MiB"), "nbytes"),
+        (lambda: cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.ring(4), "1MiB", dtype="half"), "float16"),
+        (lambda: cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.ring(4), "1MiB", dtype="fp16"), "float16"),
+    ],
+)
+def test_a_word_of_another_tool_is_answered_with_ours(call, answer):
+    with pytest.raises(cs.CollsimError, match=f"did you mean '{answer}'"):
+        call()
+
+
+def test_a_word_that_is_known_is_no_synonym():
+    assert find_synonyms("latency", ["alpha", "bandwidth"]) == ["alpha"]
+    assert find_synonyms("latency", ["bandwidth"]) == []
+    assert find_synonyms("num_gpus", ["ranks", "gpus"]) == ["gpus", "ranks"]
+    assert all(word not in meanings for word, meanings in SYNONYMS.items())
+
+
+def test_a_checked_function_is_what_it_was():
+    @check_keywords
+    def add(a, b=2, *, c=0):
+        """Add."""
+        return a + b + c
+
+    assert (add(1), add(1, 1, c=3), add.__name__, add.__doc__) == (3, 5, "add", "Add.")
+    with pytest.raises(cs.CollsimError, match=r"missing a required argument: 'a'; it is called as add\(a, ...\)"):
+        add()
+    with pytest.raises(cs.CollsimError, match="unknown keyword of add 'd'; known: a, b, c"):
+        add(1, d=1)

@@ -13,6 +13,7 @@ LAYERS = [
     {"units", "dtypes", "bar", "files", "keywords", "markup", "steps", "maxflow", "plugins", "catalog"},
     {"limits"},
     {"collective", "topology", "schedule"},
+    {"topology_names"},
     {"registry", "trees"},
     {"algorithms", "sandbox"},
     {"simulate", "replay", "verify", "bounds", "cuts"},

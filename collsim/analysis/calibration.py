@@ -7,14 +7,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
-from ..topology import Topology
-from ..topology.spec import resolve_topology
+from ..topology_names import TopologyLike, resolve_topology
 
 if TYPE_CHECKING:
     from ..nccl import Calibration
 
 
-def calibrate(log: Any, topology: Topology, **environment: str) -> Calibration:
+def calibrate(log: Any, topology: TopologyLike, **environment: str) -> Calibration:
     """Fit a few named parameters of the links to measured times, by robust least squares.
 
     Args:

@@ -19,7 +19,7 @@ from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
 from ..topology.network import channels_offered
-from ..topology.spec import resolve_topology
+from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bytes, parse_bytes, parse_count, parse_time
 from .differences import require_one_collective
 from .orders import improved, reordered
@@ -58,7 +58,7 @@ class Best:
 @check_keywords
 def best(
     collective: str,
-    topology: Topology,
+    topology: TopologyLike,
     nbytes: Any,
     *,
     algorithm: Sequence[str] | None = None,
@@ -235,7 +235,7 @@ AlgorithmChoice: TypeAlias = str | Algorithm | tuple[str | Algorithm, Mapping[st
 def crossover(
     a: AlgorithmChoice,
     b: AlgorithmChoice,
-    topology: Topology,
+    topology: TopologyLike,
     *,
     first: ByteSize = "1KiB",
     last: ByteSize = "1GiB",

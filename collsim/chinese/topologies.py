@@ -51,11 +51,10 @@ SAID = {
     "{name}: the route from rank {src} to rank {dst} never arrives": (
         "{name}：从 rank {src} 到 rank {dst} 的路由永远不会到达"
     ),
-    "{name} has no place for endpoint {endpoint}: it has {ranks} ranks and {helpers}": (
-        "{name} 没有端点 {endpoint} 的位置：它有 {ranks} 个 rank，{helpers}"
+    "{name} has no rank {endpoint}: its ranks are 0 to {last}": "{name} 没有 rank {endpoint}：它的 rank 为 0 到 {last}",
+    "{name} has no endpoint {endpoint}: its ranks are 0 to {last}, its helpers up to {end}": (
+        "{name} 没有端点 {endpoint}：它的 rank 为 0 到 {last}，辅助端点到 {end} 为止"
     ),
-    "{count} helpers": "{count} 个辅助端点",
-    "no helper endpoint": "没有辅助端点",
     "{name} has no link from {a} to {b}": "{name} 没有从 {a} 到 {b} 的链路",
     "{name} has no device {device}; devices are 0 to {last}": "{name} 没有设备 {device}；设备编号为 0 到 {last}",
     "{name}: {unknown}": "{name}：{unknown}",
@@ -119,6 +118,10 @@ SAID = {
     "gpu={value!r}: {unknown}": "gpu={value!r}：{unknown}",
     "nics={count}: {name!r} has {there} network cards; use at most so many": (
         "nics={count}：{name!r} 有 {there} 块网卡；最多用这么多"
+    ),
+    "machine {name!r} comes in one size; leave out gpus={count}": "机器 {name!r} 只有一种规模；请去掉 gpus={count}",
+    "gpus={count}: {name!r} has {available} GPUs; use at most so many, and nodes= for more of them": (
+        "gpus={count}：{name!r} 有 {available} 块 GPU；最多用这么多，更多请用 nodes="
     ),
     "{error}, or 'all'": "{error}，或 'all'",
     "pxn={pxn} must be True, False, or None for yes where the fabric has rails or planes": (

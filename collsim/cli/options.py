@@ -20,7 +20,7 @@ from collsim.registry import load as load_algorithm
 from collsim.simulate import Engine
 from collsim.topology.assumed import assumptions
 from collsim.topology.files.effects import sentences
-from collsim.topology.spec import parse_topology
+from collsim.topology_names import resolve_topology
 
 from .streams import print_note
 
@@ -69,9 +69,10 @@ class Place:
     machine: Annotated[
         str | None, typer.Option(help="A machine by name, see `collsim list machines`.", autocompletion=known_machines)
     ] = None
-    topology: Annotated[str | None, typer.Option(help="A generic network: 'ring(8, bandwidth=25GB/s, alpha=1us)'.")] = (
-        None
-    )
+    topology: Annotated[
+        str | None,
+        typer.Option(help="By name: 'ring(8, bandwidth=25GB/s, alpha=1us)' or 'dgx-a100(nodes=2)'."),
+    ] = None
     topology_file: Annotated[
         Path | None, typer.Option("--topology-file", help="nvidia-smi topo -m, NCCL topology XML, or our YAML.")
     ] = None
@@ -107,11 +108,15 @@ class Place:
         str | None, typer.Option(help="Network cards of a node to use: 4, or all; those beside a GPU unless given.")
     ] = None
 
+    gpus: Annotated[
+        int | None, typer.Option(help="GPUs of a node to use, those with the lowest numbers; all unless given.")
+    ] = None
+
     def network(self, ranks: int | None = None, assumed: bool = True) -> cs.Topology:
         """The one place that was named, or one switch for so many ranks; `assumed`: tell what a file does not say."""
         if sum(given is not None for given in (self.machine, self.topology, self.topology_file)) > 1:
             raise CollsimError("give one of --machine, --topology and --topology-file")
-        names = ("nodes", "p2p", "gdr", "fabric", "oversubscription", "nic", "gpu", "pcie", "cpu")
+        names = ("nodes", "p2p", "gdr", "fabric", "oversubscription", "nic", "gpu", "pcie", "cpu", "gpus")
         asked = {name: getattr(self, name) for name in names} | {"nics": _count_or_all(self.nics)}
         joined = {
             name: value for name, value in asked.items() if value is not None
@@ -119,7 +124,7 @@ class Place:
         if self.machine is not None:
             return cs.machine(self.machine, **joined)
         if self.topology is not None:
-            return parse_topology(self.topology, cs.topology.NETWORKS)
+            return resolve_topology(self.topology, "--topology")
         if self.topology_file is not None:
             return _read(self.topology_file, joined, assumed)
         if ranks is None:

@@ -87,9 +87,9 @@ def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
         return schedule(f"{p.collective}_chain", ranks=ranks, chunks=chunks, channels=channels, topology=machine)
     pieces = max(1, min(_MOST_CHUNKS // 2, p.nbytes // (NVLS_CHUNK * p.facts.local_ranks)))
     if p.algorithm == "NVLS":
-        return schedule(
-            f"{p.collective}_nvls", ranks=ranks, **({"chunks": pieces} if p.collective == "allreduce" else {})
-        )
+        if p.collective == "allreduce":
+            return schedule("allreduce_nvls", ranks=ranks, chunks=pieces)
+        return schedule(f"{p.collective}_nvls", ranks=ranks)
     if p.algorithm == "NVLSTree":
         return schedule(
             "allreduce_nvls_tree", ranks=ranks, per_node=p.facts.local_ranks, chunks=pieces, topology=machine

@@ -15,9 +15,10 @@ from ..bar import open_progress, require_progress
 from ..collective import collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
+from ..keywords import check_keywords
 from ..schedule import Schedule
 from ..topology import Topology
-from ..topology.spec import resolve_topology
+from ..topology_names import TopologyLike, resolve_topology
 from ..units import Bandwidth, ByteSize, DataType, Duration, RankSelection, parse_bytes, parse_count
 from .conditions import (
     ENGINES,
@@ -62,7 +63,7 @@ Longs = npt.NDArray[np.int64]
 @overload
 def simulate(
     schedule: Schedule,
-    topology: Topology,
+    topology: TopologyLike,
     nbytes: ByteSize,
     dtype: DataType = "float32",
     engine: Engine | None = None,
@@ -77,7 +78,7 @@ def simulate(
 @overload
 def simulate(
     schedule: Sequence[Schedule],
-    topology: Topology,
+    topology: TopologyLike,
     nbytes: ByteSize | Sequence[ByteSize],
     dtype: DataType = "float32",
     engine: Engine | None = None,
@@ -89,9 +90,10 @@ def simulate(
 ) -> Together: ...
 
 
+@check_keywords
 def simulate(
     schedule: Schedule | Sequence[Schedule],
-    topology: Topology,
+    topology: TopologyLike,
     nbytes: ByteSize | Sequence[ByteSize],
     dtype: DataType = "float32",
     engine: Engine | None = None,
@@ -192,7 +194,7 @@ def simulate(
 def _asked(
     who: str,
     schedule: Schedule | Sequence[Schedule],
-    topology: Topology,
+    topology: TopologyLike,
     nbytes: Any,
     dtype: Any,
     engine: str | None,
@@ -430,8 +432,9 @@ def chunk_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
     return np.resize(sizes, schedule.slots)
 
 
+@check_keywords
 def simulate_flows(
-    topology: Topology,
+    topology: TopologyLike,
     src: RankSelection | int,
     dst: RankSelection | int,
     nbytes: ByteSize | Sequence[ByteSize] | npt.NDArray[np.integer[Any]],
@@ -489,7 +492,7 @@ def _flow_trace(given: Flows, topology: Topology, sharing: str, timing: Timing) 
 
 def simulate_many(
     schedule: Schedule,
-    topology: Topology,
+    topology: TopologyLike,
     nbytes: ByteSize,
     dtype: DataType = "float32",
     *,
@@ -555,9 +558,10 @@ class Cost(NamedTuple):
     visits: float = 0.0
 
 
+@check_keywords
 def expected_cost(
     schedule: Schedule | Sequence[Schedule],
-    topology: Topology,
+    topology: TopologyLike,
     nbytes: ByteSize | Sequence[ByteSize],
     dtype: DataType = "float32",
     engine: Engine | None = None,

@@ -24,7 +24,7 @@ from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..simulate.variants import Search
-from ..topology import Topology
+from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bandwidth, format_bytes, format_time
 from .synthesized import SYNTHESIZED, check_options
 
@@ -149,7 +149,7 @@ def _row(name: str, trace: Trace, parts: GapParts) -> dict[str, Any]:
 @check_keywords
 def close_gap(
     collective: str,
-    topology: Topology,
+    topology: TopologyLike,
     nbytes: Any,
     *,
     ranks: int | None = None,
@@ -168,6 +168,7 @@ def close_gap(
     Raises as `synthesize` and `simulate`.
     """
     check_options([str(collective)], ())
+    topology = resolve_topology(topology, "close_gap")
     from ..synthesis.synthesize import search_schedule
 
     given: dict[str, Any] = {"ranks": ranks, "root": root, "switches": switches, "progress": progress}

@@ -18,7 +18,7 @@ from ..simulate import Trace
 from ..simulate.variants import Search
 from ..topology import Topology
 from ..topology.plan import Machine
-from ..topology.spec import resolve_topology
+from ..topology_names import TopologyLike, resolve_topology
 from .run import Progress, sweep
 from .synthesized import SYNTHESIZED
 from .ways import compare_ways
@@ -44,13 +44,13 @@ def compare(a: StepTrace, b: StepTrace) -> StepComparison: ...
 
 
 @overload
-def compare(a: Model | str, b: Topology, *, parallel: Any = ..., **step: Any) -> pd.DataFrame: ...
+def compare(a: Model | str, b: TopologyLike, *, parallel: Any = ..., **step: Any) -> pd.DataFrame: ...
 
 
 @overload
 def compare(
     a: str,
-    b: Topology,
+    b: TopologyLike,
     nbytes: Any = ...,
     *,
     algorithm: Sequence[str | Algorithm | Schedule] | None = ...,

@@ -13,7 +13,8 @@ import numpy as np
 from ..errors import CollsimError, TopologyError, describe_unknown
 from ..limits import require_few
 from ..topology import Topology, machine
-from ..topology.spec import resolve_topology
+from ..topology.plan import Machine
+from ..topology_names import resolve_topology
 
 _MOST = 10_000
 EDITS = ("scaled", "with_link", "without_link", "without_device")
@@ -35,7 +36,7 @@ def networks(given: Any) -> list[Topology]:
 
 
 def _one(entry: Any) -> Iterable[Topology]:
-    if isinstance(entry, str):
+    if isinstance(entry, str | Machine):
         return [resolve_topology(entry, "sweep")]
     if isinstance(entry, Mapping):
         return _from_mapping(dict(entry))

@@ -16,7 +16,7 @@ from ..keywords import check_keywords
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
-from ..topology.spec import resolve_topology
+from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
 from . import forests, greedy, library_algorithms, phases, solver, tree_forms
@@ -93,7 +93,7 @@ def report(schedule: Schedule) -> Report | None:
 @check_keywords
 def synthesize(
     collective_name: str | Collective,
-    topology: Topology,
+    topology: TopologyLike,
     objective: str | int = "bandwidth",
     effort: Effort = "normal",
     *,
@@ -152,7 +152,7 @@ class SynthesisOutcome:
 
 def search_schedule(
     collective_name: str | Collective,
-    topology: Topology,
+    topology: TopologyLike,
     objective: str | int = "bandwidth",
     effort: Effort = "normal",
     *,

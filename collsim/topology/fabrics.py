@@ -339,6 +339,8 @@ _BUILDERS: dict[str, Callable[[_Asked], Fabric]] = {
     "mesh": _grid,
     "dragonfly": _dragonfly,
 }
+#: Keywords of `machine` that belong to one fabric or another.
+FABRIC_OPTIONS = ("radix", "nodes_per_leaf", "unit", "planes", "dims", "ports_per_switch", "switches", "cables")
 #: Fabrics by name, with a sentence each; `collsim.chinese` has it in Chinese.
 FABRICS = {
     "switch": "one switch for all cards, non-blocking",

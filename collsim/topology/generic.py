@@ -168,6 +168,7 @@ def star(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     return _network("star", (n,), n, np.zeros(n - 1, np.int64), spoke, Through(0), bandwidth, alpha)
 
 
+@check_keywords
 def switch(
     ranks: int, *, helpers: int = 0, reduces: bool = False, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA
 ) -> Topology:

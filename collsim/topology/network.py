@@ -280,15 +280,13 @@ class Topology:
     def _require_endpoints(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> None:
         for array in (src, dst):
             bad = (array < 0) | (array >= self.endpoints)
-            if bad.any():
-                more = self.endpoints - self.ranks
-                raise TopologyError(
-                    "{name} has no place for endpoint {endpoint}: it has {ranks} ranks and {helpers}",
-                    name=self.name,
-                    endpoint=array[bad][0],
-                    ranks=self.ranks,
-                    helpers=Sentence("{count} helpers", count=more) if more else Sentence("no helper endpoint"),
-                )
+            if not bad.any():
+                continue
+            values = {"name": self.name, "endpoint": array[bad][0], "last": self.ranks - 1}
+            if self.endpoints == self.ranks:
+                raise TopologyError("{name} has no rank {endpoint}: its ranks are 0 to {last}", **values)
+            message = "{name} has no endpoint {endpoint}: its ranks are 0 to {last}, its helpers up to {end}"
+            raise TopologyError(message, **values, end=self.endpoints - 1)
 
     def _find_routes(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[Column]:
         """Ask the router, or walk all pairs at once, one link a turn."""

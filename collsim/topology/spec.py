@@ -1,55 +1,18 @@
-"""A topology by its name: `dgx-a100(nodes=2)`, `ring(8, bandwidth=25GB/s, alpha=1us)`. Parsed, never evaluated."""
+"""A call that makes a topology, as text: `ring(8, bandwidth=25GB/s, alpha=1us)`. Parsed, never evaluated."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
-from ..errors import CollsimError, TopologyError, describe_unknown
+from ..errors import TopologyError, describe_unknown
 from ..keywords import require_keywords
-from .generic import NETWORKS
-from .machines import machine, machines
 from .network import Topology
-from .plan import Machine
 
 _CALL = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _LONGEST = 500
-
-
-#: Where a function takes a topology: a built one, a machine of the catalogue, or a name with arguments.
-TopologyLike: TypeAlias = Topology | Machine | str
-
-
-def resolve_topology(value: TopologyLike, caller: str) -> Topology:
-    """Return the topology that a caller of the public interface names.
-
-    Args:
-        value: A topology; a machine; the name of a machine or of a generic network, with arguments where it needs any:
-            `"dgx-a100"`, `"dgx-a100(nodes=2)"`, `"ring(8, bandwidth=25GB/s)"`.
-        caller: The function that was called, for the error.
-
-    Returns:
-        The topology; `value` itself where it is one.
-
-    Raises:
-        CollsimError: `value` is nothing of the kind.
-        TopologyError: The name or an argument is unknown.
-
-    Example:
-        >>> resolve_topology("ring(4)", "simulate")
-        <Topology ring(4): 4 ranks, 4 devices, 8 links>
-    """
-    if isinstance(value, Topology):
-        return value
-    if isinstance(value, Machine):
-        return machine(value)
-    if isinstance(value, str):
-        return parse_topology(value, {**NETWORKS, **{name: partial(machine, name) for name in machines()}})
-    message = "{who} wants a topology, got {value!r}; make one with topology.switch(8) or machine('dgx-a100')"
-    raise CollsimError(message, who=caller, value=value)
 
 
 def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -> Topology:

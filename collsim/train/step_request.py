@@ -12,9 +12,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
+from ..keywords import check_keywords
 from ..topology import Topology
 from ..topology.plan import Machine
-from ..topology.spec import resolve_topology
+from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bytes, format_time, parse_bytes, parse_count
 from .compute import estimate_compute_costs
 from .compute.compute_costs import ComputeCosts, resolve_interference
@@ -64,9 +65,10 @@ class StepRequest:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
+@check_keywords
 def training_step(
     model: Model | str,
-    machine: Topology | str,
+    machine: TopologyLike,
     *,
     parallel: ParallelStrategy,
     batch: int | None = None,

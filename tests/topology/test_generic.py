@@ -167,7 +167,7 @@ def test_columns_cannot_be_written_to():
         (lambda: generic.torus(4, 0), "dimension 1 of torus=0"),
         (lambda: generic.fat_tree(5), "must be even; use 6"),
         (lambda: generic.fully_connected(10**6), "use switch"),
-        (lambda: generic.ring(4).routes(0, 4), "no place for endpoint 4: it has 4 ranks"),
+        (lambda: generic.ring(4).routes(0, 4), "no rank 4: its ranks are 0 to 3"),
         (lambda: generic.ring(4).device("gpu9"), "unknown device 'gpu9'"),
     ],
 )

@@ -405,6 +405,60 @@ def test_helpers_on_machines_live_in_host_memory_of_each_node_in_turn():
     assert way(topology, 16, 17)[-3:] == ["node1/pcie0", "node1/cpu0", "node1/memory0"]
 
 
+# ---- fewer GPUs of a node
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus", "cards"),
+    [
+        ("dgx-a100", 4, ["nic0", "nic1", "nic2", "nic3"]),  # two GPUs and two cards behind each PCIe switch
+        ("dgx-a100", 3, ["nic0", "nic1", "nic2", "nic3"]),
+        ("dgx-h100", 3, ["nic0", "nic1", "nic2"]),  # a card to each GPU
+        ("dgx-1v", 2, ["nic0"]),  # one card for two GPUs
+    ],
+)
+def test_a_node_with_fewer_gpus_has_the_cards_that_serve_them(name, gpus, cards):
+    topology = machine(name, nodes=2, gpus=gpus)
+    of_first_node = [device.removeprefix("node0/") for device in topology.devices.name if device.startswith("node0/")]
+    assert [device for device in of_first_node if device.startswith("gpu")] == [f"gpu{g}" for g in range(gpus)]
+    assert [device for device in of_first_node if device.startswith("nic")] == cards
+    assert topology.ranks == 2 * gpus
+    whole = machine(name, nodes=2)
+    for rank in range(1, gpus):
+        assert way(topology, 0, rank) == way(whole, 0, rank)
+        assert way(topology, rank, gpus + rank) == way(whole, rank, topology.ranks * 4 // gpus + rank)
+
+
+def test_rings_of_fewer_gpus_are_as_many_as_the_nvlinks_that_remain():
+    """GPUs 0 and 1 of a DGX-1 have four NVLinks to GPUs 0 to 3, the others five: four rings, and no link twice."""
+    topology = machine("dgx-1v", gpus=4)
+    steps = [(a, b) for ring in topology.orders.tolist() for a, b in itertools.pairwise([*ring, ring[0]])]
+    widths = {
+        (int(a[3:]), int(b[3:])): cable.width
+        for a, b, cable in machines()["dgx-1v"].joints
+        if cable.kind == "nvlink" and int(a[3:]) < 4 and int(b[3:]) < 4
+    }
+    of_gpu = [sum(width for pair, width in widths.items() if gpu in pair) for gpu in range(4)]
+    assert of_gpu == [4, 4, 5, 5]
+    assert len(topology.orders) == min(of_gpu)
+    assert set(steps) <= widths.keys() | {(b, a) for a, b in widths}
+    for (a, b), width in widths.items():
+        assert max(steps.count((a, b)), steps.count((b, a))) <= width
+
+
+def test_all_gpus_of_a_node_are_the_machine_itself():
+    some, whole = machine("dgx-1v", gpus=8), machine("dgx-1v")
+    assert some.devices.name[:] == whole.devices.name[:]
+    assert some.orders.tolist() == whole.orders.tolist()
+
+
+def test_fewer_gpus_come_back_from_a_file():
+    topology = machine("dgx-1v", nodes=2, gpus=4)
+    back = cs.topology.parse_topology_text(topology.to_yaml(), "smaller.yaml")
+    assert back.orders.tolist() == topology.orders.tolist()
+    assert [way(back, 0, rank) for rank in range(1, 8)] == [way(topology, 0, rank) for rank in range(1, 8)]
+
+
 def test_a_bad_rank_order_crosses_the_fabric_more_often():
     good, bad = machine("dgx-a100", nodes=2), machine("dgx-a100", nodes=2, placement="round-robin")
     ring = np.arange(16)
@@ -426,10 +480,14 @@ def test_a_bad_rank_order_crosses_the_fabric_more_often():
         (lambda: machine("dgx-a100", nodes=2, nic="ib-hd"), "did you mean 'ib-hdr'"),
         (lambda: machine("dgx-a100", nodes=2, placement=[0, 0]), "placement must hold each of 0 to 15 once"),
         (lambda: machine("dgx-a100", rates="real"), "rates='real'"),
-        (lambda: machine("dgx-a100").route(0, 8), "no place for endpoint 8: it has 8 ranks"),
+        (lambda: machine("dgx-a100").route(0, 8), "no rank 8: its ranks are 0 to 7"),
         (lambda: machine("dgx-a100").device("node0/gpu8"), "did you mean 'node0/gpu"),
         (lambda: machine("tpu-v4-64", nodes=2), "has no network card, so there can be no 2 nodes"),
         (lambda: machine("dgx-a100", nodes=10**8), "is the most"),
+        (lambda: machine("dgx-a100", gpus=9), "gpus=9: 'dgx-a100' has 8 GPUs"),
+        (lambda: machine("dgx-a100", gpus=0), "gpus=0 is too small"),
+        (lambda: machine("tpu-v4-64", gpus=4), "comes in one size"),
+        (lambda: machine("cpu-2socket", gpus=1), "comes in one size"),
     ],
 )
 def test_mistakes_are_told_with_the_value_and_the_way_out(build, says):

@@ -7,6 +7,7 @@ one.
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,13 +19,14 @@ import numpy as np
 
 from ...catalog import Catalog, Row
 from ...errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
+from ...keywords import require_keywords
 from ...limits import Extent, require_extent
 from ...plugins import into
 from ...plugins import load as load_plugins
 from ...units import parse_count
 from ..cables import Nic, at, nic
 from ..cluster import ClusterRouter, Policy
-from ..fabrics import Fabric, fabric
+from ..fabrics import FABRIC_OPTIONS, Fabric, fabric
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology
 from ..node_names import NodeNames
 from ..parts.refit import refitted
@@ -97,31 +99,46 @@ def machine(
     pcie: int | None = None,
     cpu: str | None = None,
     nics: int | str | None = None,
+    gpus: int | None = None,
     **options: Any,
 ) -> Topology:
     """`nodes` copies of a machine, joined by a fabric; rank r is GPU r mod g of node r // g, with g GPUs in a node.
 
     Args:
+        name: one of `machines()`, or a Machine of your own.
+        nodes: how many of them.
         p2p: GPUDirect P2P. True is NCCL's rule (up to PXB); False stages everything through host memory; or the worst
-        path type
-            allowed: `"nvlink"`, `"pix"`, `"pxb"`, `"phb"`, `"sys"` (NCCL_P2P_LEVEL).
+            path type allowed: `"nvlink"`, `"pix"`, `"pxb"`, `"phb"`, `"sys"` (NCCL_P2P_LEVEL).
         gdr: GPUDirect RDMA, likewise (NCCL_NET_GDR_LEVEL).
         pxn: may a GPU use another's card over NVLink? None: yes where the fabric has rails or planes.
         fabric: `"switch"`, `"leaf-spine"`, `"fat-tree"`, `"rail"`, `"rail-only"`, `"planes"`, `"torus"`, `"mesh"`,
-        `"dragonfly"`. oversubscription: ports down / capacity up of a leaf.
+            `"dragonfly"`.
+        oversubscription: ports down / capacity up of a leaf.
         nic: another network card than the machine's own, for example `"ib-ndr"`, `"roce-100"`, `"tcp-10"`.
         placement: `"node"`; `"round-robin"` (rank r on node r mod nodes); or a list: rank r sits where rank list[r]
-        would by default.
-            With any but `"node"` rings go in rank order, as MPI's do.
+            would by default. With any but `"node"` rings go in rank order, as MPI's do.
         rates: `"nominal"` or `"effective"` (what is measured, or what NCCL plans with).
-        gpu, pcie, cpu, nics: other parts than the machine's own: a GPU by name, a PCIe generation, a generation of
-        processors (the link between sockets), so many network cards of each node, as `refit.refitted` says.
+        gpu: another GPU than the machine's own, by name: `"H200"`.
+        pcie: another generation of its PCIe slots.
+        cpu: another generation of processors, for the link between sockets: `"rome"`.
+        nics: use so many network cards of each node, those next to a GPU first; or `"all"`.
+        gpus: use so many GPUs of each node, those with the lowest numbers, and the cards that serve them.
         options: of the fabric: radix, nodes_per_leaf, unit, planes, dims, ports_per_switch, switches, cables.
 
-    Raises TopologyError for unknown names (with the nearest), levels, options, and sizes that do not fit.
+    Returns:
+        The Topology; its name is the call that makes it.
+
+    Raises:
+        TopologyError: for unknown names (with the nearest), levels, options, and sizes that do not fit.
+
+    Example:
+        >>> machine("dgx-a100", nodes=2, gpus=4)
+        <Topology dgx-a100(nodes=2, gpus=4): 8 ranks, 35 devices, 92 links>
     """
+    known = inspect.signature(machine).parameters
+    require_keywords("machine", options, [*(name for name in known if name != "options"), *FABRIC_OPTIONS])
     plan = name if isinstance(name, Machine) else _find(name)
-    parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics}
+    parts: dict[str, Any] = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics, "gpus": gpus}
     plan = refitted(plan, **parts)
     _require_pxn(pxn)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists

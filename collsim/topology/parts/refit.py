@@ -1,10 +1,9 @@
-"""A machine with other parts: another GPU, PCIe generation or processor, fewer network cards."""
+"""A machine with other parts: another GPU, PCIe generation or processor, fewer GPUs or network cards."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from ...errors import CollsimError, TopologyError
 from ...units import parse_count
@@ -15,19 +14,37 @@ from .gpus import BRIDGED, GEFORCE, GPUS, gpu_name
 from .sockets import between, processor
 
 #: The keywords of `machine` and `load_topology` that name parts.
-PARTS = ("gpu", "pcie", "cpu", "nics")
+PARTS = ("gpu", "pcie", "cpu", "nics", "gpus")
 
 
-def refitted(plan: Machine, *, gpu: Any = None, pcie: Any = None, cpu: Any = None, nics: Any = None) -> Machine:
+def refitted(
+    plan: Machine,
+    *,
+    gpu: str | None = None,
+    pcie: int | str | None = None,
+    cpu: str | None = None,
+    nics: int | str | None = None,
+    gpus: int | str | None = None,
+) -> Machine:
     """The machine with the parts that are given; the rest as it is.
 
     Args:
+        plan: the machine.
         gpu: a name in `gpus.GPUS`: compute capability, NVLinks of its generation (as many as there are), P2P and
-        GPUDirect as its driver allows; PCIe stays. pcie: generation of every slot. cpu: generation of the processors,
-        `sockets.PROCESSORS`, for the link between sockets. nics: use so many cards, those beside a GPU first; "all".
+            GPUDirect as its driver allows; PCIe stays.
+        pcie: generation of every slot.
+        cpu: generation of the processors, `sockets.PROCESSORS`, for the link between sockets.
+        nics: use so many cards, those next to a GPU first; `"all"`.
+        gpus: use so many GPUs, those with the lowest numbers, and the cards that serve them.
 
-    Raises TopologyError for unknown names, more cards than there are, and NVLinks on a GPU that has none.
+    Returns:
+        Another Machine; `plan` itself where nothing is given.
+
+    Raises:
+        TopologyError: for unknown names, more cards or GPUs than there are, and NVLinks on a GPU that has none.
     """
+    if gpus is not None:
+        plan = with_gpus(plan, gpus)
     if gpu is not None:
         plan = _with_gpu(plan, gpu_name(gpu))
     if pcie is not None:
@@ -60,7 +77,7 @@ def _with_gpu(plan: Machine, name: str) -> Machine:
     return replace(made, gpu=name, sm=capability, p2p_over_pcie=rdma, gdr=rdma)
 
 
-def _with_pcie(plan: Machine, generation: Any) -> Machine:
+def _with_pcie(plan: Machine, generation: int | str) -> Machine:
     try:
         number = parse_count(generation, "pcie")
     except CollsimError as error:
@@ -85,7 +102,7 @@ def training_cards(plan: Machine) -> list[str]:
     return cards_beside(plan) or [plan.devices[card] for card in plan.of_kind("nic")]
 
 
-def with_cards(plan: Machine, nics: Any) -> Machine:
+def with_cards(plan: Machine, nics: int | str) -> Machine:
     """The machine with so many cards, the nearest to a GPU first, or with `"all"`. Raises TopologyError for more than
     there are."""
     there = [plan.devices[card] for card in plan.of_kind("nic")]
@@ -100,6 +117,58 @@ def with_cards(plan: Machine, nics: Any) -> Machine:
         raise TopologyError(why, count=count, name=plan.name, there=len(there))
     far = _distances(plan)
     return without(plan, sorted(there, key=lambda name: far[name])[count:])
+
+
+def with_gpus(plan: Machine, gpus: int | str) -> Machine:
+    """The machine with its first GPUs only, as CUDA_VISIBLE_DEVICES leaves them to a job.
+
+    Ring orders are found anew on the NVLinks that remain. A card goes with the GPUs that are the nearest to it (path
+    type, bandwidth, links), as NCCL would use it for none of the others.
+
+    Args:
+        plan: the machine.
+        gpus: how many.
+
+    Returns:
+        The smaller Machine; `plan` itself with all of its GPUs.
+
+    Raises:
+        TopologyError: for more GPUs than there are, and for a torus of TPUs, which has one fixed size.
+
+    Example:
+        >>> from collsim.topology.machines import machines
+        >>> with_gpus(machines()["dgx-a100"], 4)
+        <Machine dgx-a100: 4 ranks, 17 devices, 19 cables>
+    """
+    devices = plan.of_kind("gpu")
+    try:
+        count = parse_count(gpus, "gpus")
+    except CollsimError as error:
+        raise TopologyError(error.sentence) from None
+    if not devices or plan.dims:
+        raise TopologyError("machine {name!r} comes in one size; leave out gpus={count}", name=plan.name, count=count)
+    if count > len(devices):
+        why = "gpus={count}: {name!r} has {available} GPUs; use at most so many, and nodes= for more of them"
+        raise TopologyError(why, count=count, name=plan.name, available=len(devices))
+    if count == len(devices):
+        return plan
+    paths, unused = MachinePaths(plan), set(devices[count:])
+    unused_cards = [
+        card for card in plan.of_kind("nic") if (near := _nearest_gpus(paths, devices, card)) and near <= unused
+    ]
+    smaller = without(plan, [plan.devices[device] for device in (*unused, *unused_cards)])
+    return replace(smaller, rings=(), paths=())
+
+
+def _nearest_gpus(paths: MachinePaths, gpus: list[int], card: int) -> set[int]:
+    """The GPUs from which a card is reached by the best path."""
+    costs = {
+        gpu: (path.type, -path.bandwidth, len(path.links))
+        for gpu in gpus
+        if (path := paths.best(gpu, card)) is not None
+    }
+    best = min(costs.values(), default=None)
+    return {gpu for gpu, cost in costs.items() if cost == best}
 
 
 def without(plan: Machine, names: list[str]) -> Machine:

@@ -26,7 +26,7 @@ RANKS = (2, 4, 8, 16, 32, 64, 128)
 #: Rings that are small enough to be drawn piece by piece.
 DRAWN = (2, 4, 8, 16)
 CHANNELS = (1, 2, 4, 8)
-ALGORITHMS = {
+ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {
     "server": ("allreduce_parameter_server", {"chunks": 1, "server": "rank"}),
     "ring": ("allreduce_ring", {}),
     "halving": ("allreduce_halving_doubling", {}),
