@@ -124,7 +124,7 @@ def test_a_machine_can_be_written_by_hand():
         (("name: mine", "nam: mine"), "line 3: machine: unknown key 'nam'; did you mean 'name'"),
         (("gpu1", "tpu1"), "kinds are gpu, cpu"),
         (("p2p: phb", "p2p: fast"), "p2p='fast'"),
-        (("p2p: phb", "speed: 3"), "has no option 'speed'"),
+        (("p2p: phb", "speed: 3"), "unknown keyword of machine 'speed'"),
         (("collsim: 1", "collsim: 2"), "line 1: collsim: version 2 is unknown"),
         (("source: spec", "source: spec, kind: x"), "line 6: slot: key 'kind' is there twice"),
         (("options:\n", "options: &a\n"), None),
