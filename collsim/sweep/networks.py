@@ -27,7 +27,7 @@ def networks(given: Any) -> list[Topology]:
     edits `scaled: {infiniband: 2}`, `with_link: [[a, b, {bandwidth: half}]]`, `without_link: [[a, b]]`,
     `without_device: [a]`.
     """
-    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping))
+    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping, Topology))
     entries = list(given) if several else [given]
     found = [network for entry in entries for network in _one(entry)]
     if not found:

@@ -82,6 +82,16 @@ class ClusterRouter:
     legs: dict[tuple[int, ...], Leg | Sentence] = field(default_factory=dict)
     chosen: dict[tuple[int, int], int | None] = field(default_factory=dict)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both choose the same routes; those that they have found so far do not count."""
+        if not isinstance(other, ClusterRouter):
+            return NotImplemented
+        fields = ("machine", "nodes", "fabric", "policy", "lost")
+        return all(getattr(self, name) == getattr(other, name) for name in fields)
+
+    def __hash__(self) -> int:
+        return hash((self.machine.name, self.nodes, self.policy))
+
     # ---- sizes
 
     @property

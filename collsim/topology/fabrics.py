@@ -53,6 +53,18 @@ class Fabric:
     separate: bool = False
     sharp: bool = False
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same switches and cables. Their routes follow from these and the name."""
+        if not isinstance(other, Fabric):
+            return NotImplemented
+        fields = ("name", "switches", "uplink", "lanes", "separate", "sharp")
+        return all(getattr(self, name) == getattr(other, name) for name in fields) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in ("home", "a", "b")
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.switches))
+
     @property
     def ports(self) -> int:
         return len(self.home)

@@ -55,6 +55,22 @@ class ShortestPaths:
     alpha: Floats | None = None
     cache: dict[int, Longs] = field(default_factory=dict)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both choose the same routes: between the same links, with the same figures where these decide."""
+        if not isinstance(other, ShortestPaths):
+            return NotImplemented
+        columns = zip(
+            (self.src, self.dst, self.bandwidth, self.alpha),
+            (other.src, other.dst, other.bandwidth, other.alpha),
+            strict=True,
+        )
+        return self.devices == other.devices and all(
+            a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in columns
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.devices, len(self.src)))
+
     @classmethod
     def of_links(cls, devices: int, links: Links) -> ShortestPaths:
         """Shortest paths over the links of a topology."""

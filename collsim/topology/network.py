@@ -8,11 +8,13 @@ to r+1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +25,7 @@ from ..units import Bandwidth, Duration, format_bandwidth, format_time
 
 if TYPE_CHECKING:
     import networkx as nx
+    import pandas as pd
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -31,6 +34,7 @@ Floats = npt.NDArray[np.float64]
 #: Filled by the rooms above (`files`, viz): how a Topology is written and drawn, so that this one need not know.
 views: dict[str, Callable[..., Any]] = {}
 
+_MOST_SHOWN = 60  # rows of a table in a notebook, as pandas shows
 #: Kinds of device, in the order of their codes.
 DEVICE_KINDS = ("gpu", "cpu", "memory", "pcie", "nvswitch", "nic", "switch", "host")
 
@@ -108,10 +112,114 @@ class Names(MadeNames):
         raise IndexError(i)
 
 
-@dataclass(frozen=True, eq=False)
-class Devices:
-    """Columns, one entry per device. `kind` are codes into DEVICE_KINDS; `node` is the machine it is in, -1 for the
-    fabric."""
+class Device(NamedTuple):
+    """One device of a topology.
+
+    Attributes:
+        number: where it stands in the columns of `Devices`.
+        name: `"node0/gpu3"`.
+        kind: one of DEVICE_KINDS.
+        node: the machine it is in; -1 for the fabric.
+    """
+
+    number: int
+    name: str
+    kind: str
+    node: int
+
+
+class Link(NamedTuple):
+    """One directed link of a topology.
+
+    Attributes:
+        number: where it stands in the columns of `Links`.
+        src: number of the device where it begins.
+        dst: number of the device where it ends.
+        kind: of its cable, as in `Cable.kind`.
+        label: of its cable, as people say it.
+        bandwidth: B/s, one direction.
+        alpha: s to cross it.
+    """
+
+    number: int
+    src: int
+    dst: int
+    kind: str
+    label: str
+    bandwidth: float
+    alpha: float
+
+
+Row = TypeVar("Row", Device, Link)
+
+
+class _Columns(Sequence[Row]):
+    """A table that is stored as columns and read as rows: `table[0]`, `table[-2:]`, `for row in table`, `len(table)`.
+
+    Two are equal where all of their rows are.
+    """
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, slice):
+            return [self._row(i) for i in range(*index.indices(len(self)))]
+        if not isinstance(index, int | np.integer) or not -len(self) <= index < len(self):
+            message = "{what}[{index!r}]: there are {count:,}, counted from 0; give a number or a slice"
+            raise TopologyError(message, what=type(self).__name__, index=index, count=len(self))
+        return self._row(int(index) % len(self))
+
+    def __iter__(self) -> Iterator[Row]:
+        return map(self._row, range(len(self)))
+
+    def _row(self, i: int) -> Row:
+        raise NotImplementedError
+
+    def _count_kinds(self) -> Counter[str]:
+        """How many there are of each kind."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a pandas frame.
+
+        Returns:
+            One row for each entry, numbered as the entries are; the columns are the fields of a row but its number.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._build_columns(len(self)))
+
+    def _build_columns(self, rows: int) -> dict[str, object]:
+        """The columns of the first rows."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in self._count_kinds().items())
+        return f"<{type(self).__name__} {len(self):,}: {kinds}>"
+
+    def _repr_html_(self) -> str:
+        import pandas as pd
+
+        table = pd.DataFrame(self._build_columns(min(len(self), _MOST_SHOWN))).to_html()
+        return f"<p>{escape(repr(self).strip('<>'))}</p>{table}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Devices(_Columns[Device]):
+    """Columns, one entry per device; a row of it is a `Device`.
+
+    Attributes:
+        name: names.
+        kind: codes into DEVICE_KINDS.
+        node: the machine it is in, -1 for the fabric.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.machine("dgx-a100").devices[0]
+        Device(number=0, name='node0/gpu0', kind='gpu', node=0)
+    """
 
     name: Sequence[str]
     kind: npt.NDArray[np.int8]
@@ -123,10 +231,50 @@ class Devices:
     def __len__(self) -> int:
         return len(self.kind)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Devices):
+            return NotImplemented
+        return (
+            np.array_equal(self.kind, other.kind)
+            and np.array_equal(self.node, other.node)
+            and list(self.name) == list(other.name)
+        )
 
-@dataclass(frozen=True, eq=False)
-class Links:
-    """Columns, one entry per directed link. `cable` indexes `cables`."""
+    def __hash__(self) -> int:
+        return hash((len(self), self.kind[:100].tobytes()))
+
+    def _row(self, i: int) -> Device:
+        return Device(i, self.name[i], DEVICE_KINDS[self.kind[i]], int(self.node[i]))
+
+    def _count_kinds(self) -> Counter[str]:
+        codes, counts = np.unique(self.kind, return_counts=True)
+        return Counter({DEVICE_KINDS[code]: int(count) for code, count in zip(codes, counts, strict=True)})
+
+    def _build_columns(self, rows: int) -> dict[str, object]:
+        return {
+            "name": self.name[:rows],
+            "kind": np.array(DEVICE_KINDS, object)[self.kind[:rows]],
+            "node": self.node[:rows],
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Links(_Columns[Link]):
+    """Columns, one entry per directed link; a row of it is a `Link`.
+
+    Attributes:
+        src: device where it begins.
+        dst: device where it ends.
+        alpha: s to cross it.
+        bandwidth: B/s, one direction.
+        cable: index into `cables`.
+        cables: what the links are made of.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.topology.ring(4).links[0]
+        Link(number=0, src=0, dst=1, kind='cable', label='cable', bandwidth=25000000000.0, alpha=1e-06)
+    """
 
     src: Ints
     dst: Ints
@@ -142,7 +290,42 @@ class Links:
         return len(self.src)
 
     def kind(self, link: int) -> str:
+        """The kind of a link by its number."""
         return self.cables[int(self.cable[link])].kind
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Links):
+            return NotImplemented
+        columns = ("src", "dst", "alpha", "bandwidth", "cable")
+        return self.cables == other.cables and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in columns
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.cables))
+
+    def _row(self, i: int) -> Link:
+        cable = self.cables[self.cable[i]]
+        ends = int(self.src[i]), int(self.dst[i])
+        return Link(i, *ends, cable.kind, cable.label, float(self.bandwidth[i]), float(self.alpha[i]))
+
+    def _count_kinds(self) -> Counter[str]:
+        kinds: Counter[str] = Counter()
+        for cable, count in zip(self.cables, np.bincount(self.cable, minlength=len(self.cables)), strict=True):
+            if count:
+                kinds[cable.kind] += int(count)
+        return kinds
+
+    def _build_columns(self, rows: int) -> dict[str, object]:
+        which = self.cable[:rows]
+        return {
+            "src": self.src[:rows],
+            "dst": self.dst[:rows],
+            "kind": np.array([cable.kind for cable in self.cables], object)[which],
+            "label": np.array([cable.label for cable in self.cables], object)[which],
+            "bandwidth": self.bandwidth[:rows],
+            "alpha": self.alpha[:rows],
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,6 +440,51 @@ class Topology:
 
     def __post_init__(self) -> None:
         _freeze(self.endpoint_device)
+
+    def __len__(self) -> int:
+        """Number of devices."""
+        return len(self.devices)
+
+    def __iter__(self) -> Iterator[Device]:
+        """The devices in order."""
+        return iter(self.devices)
+
+    def __getitem__(self, device: str | int) -> Device:
+        """A device by name or number. Raises TopologyError with the nearest names."""
+        return self.devices[self.device(device)]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same name, devices, links, routes, ranks in the same places, ring orders and facts."""
+        if self is other:
+            return True
+        if not isinstance(other, Topology):
+            return NotImplemented
+        scalars = ("name", "ranks", "shape", "reducing", "links", "devices", "next_hop", "router", "facts")
+        return (
+            all(getattr(self, name) == getattr(other, name) for name in scalars)
+            and np.array_equal(self.endpoint_device, other.endpoint_device)
+            and (self.orders is None) == (other.orders is None)
+            and (self.orders is None or np.array_equal(self.orders, other.orders))  # type: ignore[arg-type]
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.ranks, len(self.devices), len(self.links)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The links as a pandas frame, with the names of their devices.
+
+        Returns:
+            One row for each directed link: `src`, `dst`, `kind`, `label`, `bandwidth` (B/s), `alpha` (s).
+
+        Example:
+            >>> import collsim as cs
+            >>> cs.topology.line(2).to_frame()
+                src   dst   kind  label     bandwidth     alpha
+            0  gpu0  gpu1  cable  cable  2.500000e+10  0.000001
+            1  gpu1  gpu0  cable  cable  2.500000e+10  0.000001
+        """
+        names = np.array(self.devices.name[:], object)
+        return self.links.to_frame().assign(src=names[self.links.src], dst=names[self.links.dst])
 
     @property
     def endpoints(self) -> int:
