@@ -298,7 +298,10 @@ def test_a_price_names_what_it_needs():
     ("call", "says"),
     [
         (lambda: cs.schedule("allreduce_ring", 4, topology=5), "wants a topology, got 5"),
-        (lambda: cs.schedule("allreduce_ring", topology="ring"), "topology 'ring': missing a required argument: 'ranks'"),
+        (
+            lambda: cs.schedule("allreduce_ring", topology="ring"),
+            "topology 'ring': missing a required argument: 'ranks'",
+        ),
         (lambda: cs.algorithms()["allreduce_ring"](4, topology=5), "wants a topology, got 5"),
         (lambda: cs.schedule(["allreduce_ring"], 4), "unknown algorithm"),
         (lambda: cs.algorithms(5), "unknown collective 5"),

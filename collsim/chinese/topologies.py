@@ -51,6 +51,9 @@ SAID = {
     "{name}: the route from rank {src} to rank {dst} never arrives": (
         "{name}：从 rank {src} 到 rank {dst} 的路由永远不会到达"
     ),
+    "{what}[{index!r}]: there are {count:,}, counted from 0; give a number or a slice": (
+        "{what}[{index!r}]：共有 {count:,} 个，从 0 数起；请给出一个数或切片"
+    ),
     "{name} has no rank {endpoint}: its ranks are 0 to {last}": "{name} 没有 rank {endpoint}：它的 rank 为 0 到 {last}",
     "{name} has no endpoint {endpoint}: its ranks are 0 to {last}, its helpers up to {end}": (
         "{name} 没有端点 {endpoint}：它的 rank 为 0 到 {last}，辅助端点到 {end} 为止"
