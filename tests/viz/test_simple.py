@@ -92,7 +92,9 @@ def test_every_algorithm_has_a_line_for_every_step(name):
     entry = cs.algorithms()[name]
     if entry.collective == "sendrecv":
         pytest.skip("one step, no loop")
-    run = cs.simulate(cs.schedule(name, ranks=8), cs.topology.switch(8, bandwidth="25GB/s", alpha="1us"), "1MiB")
+    run = cs.simulate(
+        cs.schedule(name, ranks=8), cs.topology.switch(8, reduces=True, bandwidth="25GB/s", alpha="1us"), "1MiB"
+    )
     code = trace_source_lines(run)
     if code is None:
         pytest.skip("it returns its steps, or is longer than a screen")

@@ -37,7 +37,10 @@ def format_schedule(schedule: Schedule) -> str:
     step_count = min(schedule.steps, MOST_STEPS)
     hidden = {"endpoints": schedule.endpoints - len(names), "steps": schedule.steps - step_count}
     left_out = " and ".join(f"{count:,} more {what}" for what, count in hidden.items() if count)
-    note = f"{left_out} not shown; " if left_out else ""
+    if left_out:
+        note = f"{left_out} not shown; "
+    else:
+        note = ""
     return _format_table(
         repr(schedule)[1:-1],
         ["", *(f"step {k}" for k in range(1, step_count + 1))],
@@ -69,13 +72,17 @@ def format_topology(topology: Topology) -> str:
 
 def _shorten_cell(cell: str) -> str:
     """What fits of a cell that names many chunks."""
-    return cell if len(cell) <= MOST_CELL else cell[: MOST_CELL - 1] + "…"
+    if len(cell) <= MOST_CELL:
+        return cell
+    return cell[: MOST_CELL - 1] + "…"
 
 
 def _format_bandwidth_range(rates: np.ndarray) -> str:  # type: ignore[type-arg]
     """One bandwidth, or the lowest and the highest where edits have changed some."""
     low, high = format_bandwidth(rates.min()), format_bandwidth(rates.max())
-    return low if low == high else f"{low} to {high}"
+    if low == high:
+        return low
+    return f"{low} to {high}"
 
 
 def _format_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
@@ -84,7 +91,10 @@ def _format_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str
     if head:
         lines.append("<thead><tr>" + "".join(_format_cell(word, "th") for word in head) + "</tr></thead>")
     lines += ["<tr>" + _format_cell(row[0], "th") + "".join(map(_format_cell, row[1:])) + "</tr>" for row in rows]
-    below = f'<div style="opacity:.7;font-size:90%">{escape_text(note)}</div>' if note else ""
+    if note:
+        below = f'<div style="opacity:.7;font-size:90%">{escape_text(note)}</div>'
+    else:
+        below = ""
     return f'<div style="overflow-x:auto">{_TABLE}{"".join(lines)}</table>{below}</div>'
 
 

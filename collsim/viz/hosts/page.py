@@ -70,7 +70,10 @@ def build_player_source() -> str:
 
 def build_html_document(lang: str, title: str, policy: str, head: str, body: str) -> str:
     """Return one HTML page, with the content security policy that its caller needs; ``head`` and ``body`` are HTML."""
-    code = "zh-CN" if lang == "zh" else "en"
+    if lang == "zh":
+        code = "zh-CN"
+    else:
+        code = "en"
     policy, title = html.escape(policy, quote=True), html.escape(title)
     return DOCUMENT.format(code=code, policy=policy, title=title, head=head, body=body)
 
@@ -82,9 +85,17 @@ def encode_inline_json(value: Any) -> str:
 
 
 def _build_title(timeline: Mapping[str, Any], lang: str) -> str:
-    title = timeline.get("meta", {}).get("title", {}) if isinstance(timeline.get("meta"), Mapping) else {}
-    text = title.get(lang) or title.get("en") if isinstance(title, Mapping) else title
-    return f"{text}, collsim" if text else "collsim"
+    if isinstance(timeline.get("meta"), Mapping):
+        title = timeline.get("meta", {}).get("title", {})
+    else:
+        title = {}
+    if isinstance(title, Mapping):
+        text = title.get(lang) or title.get("en")
+    else:
+        text = title
+    if text:
+        return f"{text}, collsim"
+    return "collsim"
 
 
 def _build_background_css(theme: str | None) -> str:
@@ -116,7 +127,10 @@ def build_standalone_page(
     """
     if lang not in LANGUAGES:
         raise ValueError(f"unknown language {lang!r}; use one of {', '.join(LANGUAGES)}")
-    data: Mapping[str, Any] = json.loads(timeline) if isinstance(timeline, str) else timeline
+    if isinstance(timeline, str):
+        data: Mapping[str, Any] = json.loads(timeline)
+    else:
+        data = timeline
     options = {"lang": lang, "theme": theme, "view": view, "t": t}
     return build_offline_page(build_player_source() + START, data, _build_title(data, lang), options)
 

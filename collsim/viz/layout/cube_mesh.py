@@ -13,7 +13,9 @@ def draw_cube_mesh(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse:
     sockets outside."""
 
     def scale_point(x: float, y: float) -> Point:
-        return (464 - x if reverse else x) * scale, y * scale
+        if reverse:
+            x = 464 - x
+        return x * scale, y * scale
 
     gpus = node.get_devices("gpu")
     size = 44.0 * min(1.3, scale)
@@ -23,27 +25,35 @@ def draw_cube_mesh(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse:
     edges = {(gpus.index(a), gpus.index(b)): (a, b) for a, b in node.pairs}
     for (i, j), y in {(0, 4): 212.0, (3, 7): 412.0}.items():
         a, b = edges[(i, j)]
-        out = -8 * scale if sheet.boxes[a].cx < sheet.boxes[b].cx else 8 * scale
+        if sheet.boxes[a].cx < sheet.boxes[b].cx:
+            out = -8 * scale
+        else:
+            out = 8 * scale
         x0, x1, y0 = sheet.boxes[a].cx + out, sheet.boxes[b].cx - out, scale_point(0, y)[1]
-        edge = sheet.boxes[a].y if i == 0 else sheet.boxes[a].bottom
+        if i == 0:
+            edge = sheet.boxes[a].y
+        else:
+            edge = sheet.boxes[a].bottom
         sheet.add_cable(a, b, (x0, edge), (x0, y0), (x1, y0), (x1, edge))
     for p in node.get_devices("pcie"):
         own_gpus = [gpus.index(g) for g in node.list_attached(p, "gpu")]
         if not own_gpus:
             continue
-        upper = all(i in rows for i in own_gpus)
+        is_upper = all(i in rows for i in own_gpus)
         xs = [sheet.boxes[gpus[i]].cx for i in own_gpus]
-        box = center_box(
-            (min(xs) + max(xs)) / 2,
-            scale_point(0, 176 if upper else 446)[1],
-            max(xs) - min(xs) + 26 * scale,
-            24 * min(1.3, scale),
-        )
+        if is_upper:
+            y = scale_point(0, 176)[1]
+        else:
+            y = scale_point(0, 446)[1]
+        box = center_box((min(xs) + max(xs)) / 2, y, max(xs) - min(xs) + 26 * scale, 24 * min(1.3, scale))
         sheet.boxes[p] = box
         for i in own_gpus:
             gpu = sheet.boxes[gpus[i]]
             x = gpu.cx + 7 * scale
-            sheet.add_cable(gpus[i], p, (x, gpu.y if upper else gpu.bottom), (x, box.bottom if upper else box.y))
+            if is_upper:
+                sheet.add_cable(gpus[i], p, (x, gpu.y), (x, box.bottom))
+            else:
+                sheet.add_cable(gpus[i], p, (x, gpu.bottom), (x, box.y))
     _draw_sockets(sheet, node, scale_point, scale)
 
 
@@ -53,20 +63,30 @@ def _draw_sockets(sheet: Sheet, node: NodeDevices, scale_point: Any, scale: floa
     for c in cpus:
         near = [sheet.boxes[p].cx for p in node.near[c] if p in sheet.boxes and node.kind[p] == "pcie"]
         is_left = not near or sum(near) / len(near) < 232 * scale
-        box = center_box((40 if is_left else 424) * scale, 312 * scale, 42 * min(1.3, scale), 26 * min(1.3, scale))
+        if is_left:
+            middle, inward = 40.0, 1
+        else:
+            middle, inward = 424.0, -1
+        box = center_box(middle * scale, 312 * scale, 42 * min(1.3, scale), 26 * min(1.3, scale))
         sheet.boxes[c] = box
         for p in node.near[c]:
             if p not in sheet.boxes or node.kind[p] != "pcie":
                 continue
             switch = sheet.boxes[p]
-            x = box.cx + (18 if is_left else -18) * scale
-            edge = switch.x if is_left else switch.right
-            sheet.add_cable(p, c, (edge, switch.cy), (x, switch.cy), (x, box.y if switch.cy < box.cy else box.bottom))
+            x = box.cx + 18 * inward * scale
+            if is_left:
+                edge = switch.x
+            else:
+                edge = switch.right
+            if switch.cy < box.cy:
+                end = box.y
+            else:
+                end = box.bottom
+            sheet.add_cable(p, c, (edge, switch.cy), (x, switch.cy), (x, end))
         for m in node.near[c]:
             if node.kind[m] == "memory":
-                sheet.boxes[m] = center_box(
-                    box.cx - (11 if is_left else -11) * scale, box.bottom + 32 * scale, 52 * scale, 20 * scale
-                )
+                x = box.cx - 11 * inward * scale
+                sheet.boxes[m] = center_box(x, box.bottom + 32 * scale, 52 * scale, 20 * scale)
     if len(cpus) == 2 and sheet.is_linked(cpus[0], cpus[1]):
         a, b = sorted(cpus, key=lambda c: sheet.boxes[c].cx)
         x0, x1, y = sheet.boxes[a].cx - 10 * scale, sheet.boxes[b].cx + 10 * scale, scale_point(0, 146)[1]

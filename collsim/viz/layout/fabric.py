@@ -23,7 +23,13 @@ def place_fabric_between(sheet: Sheet, nodes: list[NodeDevices], left: float, ri
     for d in switches:
         sides = {picture.node[n] for n in cards[d]}
         alone = len(sides) == 1 and len(nodes) > 1 and len(switches) > 1
-        x = (left + 52 if 0 in sides else right - 52) if alone else (left + right) / 2
+        if alone:
+            if 0 in sides:
+                x = left + 52
+            else:
+                x = right - 52
+        else:
+            x = (left + right) / 2
         columns.setdefault(x, []).append(d)
     low, high = _find_reach(sheet, cards)
     for x, stack in columns.items():
@@ -51,8 +57,16 @@ def _place_column(
     height = {d: sum(sheet.boxes[n].cy for n in cards[d]) / len(cards[d]) for d in stack if cards[d]}
     stack.sort(key=lambda d: (height.get(d, 1e6), d))
     leaves, spines = [d for d in stack if cards[d]], [d for d in stack if not cards[d]]
-    wide = 34.0 if not only else 44.0 if len(leaves) < 2 else 56.0
-    _stack_boxes(sheet, leaves or spines, x, *reach, wide, [height[d] for d in leaves] if len(leaves) > 1 else None)
+    if not only:
+        wide = 34.0
+    elif len(leaves) < 2:
+        wide = 44.0
+    else:
+        wide = 56.0
+    rows = None
+    if len(leaves) > 1:
+        rows = [height[d] for d in leaves]
+    _stack_boxes(sheet, leaves or spines, x, *reach, wide, rows)
     if leaves and spines:
         _stack_boxes(sheet, spines, x, reach[1] + 14, reach[1] + 14 + 26 * len(spines), 70.0)
 
@@ -61,7 +75,10 @@ def _draw_level_cable(sheet: Sheet, card: int, switch: int) -> None:
     """A cable straight across, where the switch is as high as the card."""
     a, b = sheet.boxes[card], sheet.boxes[switch]
     if b.y <= a.cy <= b.bottom:
-        ends = (a.right, b.x) if b.cx > a.cx else (a.x, b.right)
+        if b.cx > a.cx:
+            ends = (a.right, b.x)
+        else:
+            ends = (a.x, b.right)
         sheet.add_cable(card, switch, (ends[0], a.cy), (ends[1], a.cy))
 
 
@@ -75,4 +92,5 @@ def _stack_boxes(
         return
     part = (high - low) / max(1, len(devices))
     for i, d in enumerate(devices):
-        sheet.boxes[d] = Box(x - wide / 2, low + i * part, wide, part - (5 if i < len(devices) - 1 else 0))
+        gap = 5 * (i < len(devices) - 1)
+        sheet.boxes[d] = Box(x - wide / 2, low + i * part, wide, part - gap)

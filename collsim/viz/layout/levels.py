@@ -67,8 +67,8 @@ def place_fabric_on_top(sheet: Sheet, cards: list[int], left: float, right: floa
         _align_over_members(sheet, level, below)
         below = set(level)
     name_fabric(sheet, switches)
-    for k, level in enumerate(levels):
-        _draw_upward_cables(sheet, set(cards if k == 0 else levels[k - 1]), set(level))
+    for lower, level in pairwise([cards, *levels]):
+        _draw_upward_cables(sheet, set(lower), set(level))
         _draw_cables_along(sheet, level)
 
 
@@ -76,15 +76,31 @@ def _place_level(sheet: Sheet, level: list[int], left: float, right: float, y: f
     """Boxes of one level and its band; the y of the band's top."""
     picture = sheet.picture
     slot = (right - left) / len(level)
-    tall = 40.0 if alone else 26.0 if slot >= _NARROW else _UPRIGHT if slot >= _ILLEGIBLE else 20.0
+    if alone:
+        tall = 40.0
+    elif slot >= _NARROW:
+        tall = 26.0
+    elif slot >= _ILLEGIBLE:
+        tall = _UPRIGHT
+    else:
+        tall = 20.0
     along = {n for d in level for n in picture.neighbours()[d]} & set(level)
-    arcs = 8.0 * min(6, len(level) - 1) if len(along) and len(level) > 2 else 0.0
-    gap = 30.0 if alone else max(44.0, min(84.0, 3.0 * sum(len(picture.neighbours()[d]) for d in level) ** 0.75))
+    if len(along) and len(level) > 2:
+        arcs = 8.0 * min(6, len(level) - 1)
+    else:
+        arcs = 0.0
+    if alone:
+        gap = 30.0
+    else:
+        gap = max(44.0, min(84.0, 3.0 * sum(len(picture.neighbours()[d]) for d in level) ** 0.75))
     bottom = y - gap
-    inner = 0.0 if alone else 6.0
+    if alone:
+        inner, wide = 0.0, slot
+    else:
+        inner, wide = 6.0, slot - min(12.0, slot * 0.25)
     top = bottom - inner - tall
-    wide = slot - (0.0 if alone else min(12.0, slot * 0.25))
-    wide = min(wide, 30.0) if tall == _UPRIGHT else wide
+    if tall == _UPRIGHT:
+        wide = min(wide, 30.0)
     for i, d in enumerate(level):
         sheet.boxes[d] = Box(left + (i + 0.5) * slot - wide / 2, top, wide, tall)
     if alone:
@@ -165,4 +181,6 @@ def _draw_cables_along(sheet: Sheet, level: list[int]) -> None:
 
 
 def _compute_mean(values: list[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
+    if values:
+        return sum(values) / len(values)
+    return 0.0

@@ -21,15 +21,23 @@ _WITH_NODE = 110.0
 def arrange_cluster(picture: Picture, topology: Topology) -> StageLayout:
     """Boxes of nodes with the ranks in them; above them the switches, level by level."""
     nodes = [d for d in range(len(picture)) if picture.kind[d] == "host" and picture.endpoint[d] < 0]
-    across = len(nodes) if len(nodes) <= _IN_A_ROW else ceil(sqrt(3 * len(nodes)))
+    if len(nodes) <= _IN_A_ROW:
+        across = len(nodes)
+    else:
+        across = ceil(sqrt(3 * len(nodes)))
     widest = max((len(level) for level in find_levels(picture, nodes)), default=1)
     column = max(26.0, min(140.0, 1110 / across), min(26.0, 1110 / widest))
     upright = column < 76 and across == len(nodes)
     several = topology.ranks > len(nodes)
-    wide, tall = (
-        column - (8 if across == len(nodes) else 22),
-        90.0 if upright else 112.0 if several and across == len(nodes) else 40.0,
-    )
+    wide = column - 22
+    if across == len(nodes):
+        wide = column - 8
+    if upright:
+        tall = 90.0
+    elif several and across == len(nodes):
+        tall = 112.0
+    else:
+        tall = 40.0
     sheet = Sheet(
         picture, min(1.1, min(9.0, column / 5) / sqrt(max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)))
     )
@@ -48,8 +56,13 @@ def _name_ranks(topology: Topology, node: int, *, with_node: bool) -> Any:
     """`8–15` for a node with these ranks, its number where they are not in a row; both where there is room."""
     ranks_on_node = np.flatnonzero(topology.devices.node[topology.endpoint_device[: topology.ranks]] == node)
     if len(ranks_on_node) and ranks_on_node[-1] - ranks_on_node[0] == len(ranks_on_node) - 1:
-        ranks = f"{ranks_on_node[0]}–{ranks_on_node[-1]}" if len(ranks_on_node) > 1 else f"{ranks_on_node[0]}"
-        return {"en": f"Node {node}: {ranks}", "zh": f"节点 {node}：{ranks}"} if with_node else ranks
+        if len(ranks_on_node) > 1:
+            ranks = f"{ranks_on_node[0]}–{ranks_on_node[-1]}"
+        else:
+            ranks = f"{ranks_on_node[0]}"
+        if with_node:
+            return {"en": f"Node {node}: {ranks}", "zh": f"节点 {node}：{ranks}"}
+        return ranks
     return {"en": f"Node {node}", "zh": f"节点 {node}"}
 
 

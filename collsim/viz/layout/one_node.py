@@ -18,12 +18,16 @@ def arrange_single_node(sheet: Sheet, node: NodeDevices) -> None:
         return
     gpus, bars = node.get_devices("gpu"), node.get_devices("nvswitch")
     homes = _list_homes(node)
-    rows = (8.0, 96.0, 200.0, 318.0) if not bars and not node.pairs else (8.0, 72.0, 146.0, 232.0)
+    if not bars and not node.pairs:
+        rows = (8.0, 96.0, 200.0, 318.0)
+    else:
+        rows = (8.0, 72.0, 146.0, 232.0)
     x, slot = 0.0, {}
     for home in homes:
-        own_gpus = (
-            node.list_attached(home, "gpu") if home is not None else [g for g in gpus if node.find_home(g) is None]
-        )
+        if home is not None:
+            own_gpus = node.list_attached(home, "gpu")
+        else:
+            own_gpus = [g for g in gpus if node.find_home(g) is None]
         for g in own_gpus:
             slot[g] = x
             x += 84.0
@@ -55,12 +59,14 @@ def _place_tree_above(sheet: Sheet, node: NodeDevices, rows: tuple[float, float,
     room = min((middle[b] - middle[a] - 16 for a, b in pairwise(lower)), default=160.0)
     for p in node.get_devices("pcie"):
         own_gpus = [middle[g] for g in node.list_attached(p, "gpu")]
-        wide = max(min(136.0, room), min(room, max(own_gpus) - min(own_gpus) + 62)) if own_gpus else 110.0
-        sheet.boxes[p] = (
-            center_box(middle[p], rows[2] + 22, wide, 44)
-            if own_gpus or not lower
-            else center_box(middle[p], rows[2] - 40, wide, 30)
-        )
+        if own_gpus:
+            wide = max(min(136.0, room), min(room, max(own_gpus) - min(own_gpus) + 62))
+        else:
+            wide = 110.0
+        if own_gpus or not lower:
+            sheet.boxes[p] = center_box(middle[p], rows[2] + 22, wide, 44)
+        else:
+            sheet.boxes[p] = center_box(middle[p], rows[2] - 40, wide, 30)
     socket_distance = min(
         (b - a for a, b in pairwise(sorted(middle[c] for c in node.get_devices("cpu")))), default=300.0
     )
@@ -90,7 +96,12 @@ def _find_middles(sheet: Sheet, node: NodeDevices) -> dict[int, float]:
     cpus = node.get_devices("cpu")
     for i, c in enumerate(cpus):
         below = [middle[d] for d in node.near[c] if node.kind[d] in ("pcie", "gpu")]
-        middle[c] = (min(below) + max(below)) / 2 if below else right + 130 if i else (i + 0.5) * right / len(cpus)
+        if below:
+            middle[c] = (min(below) + max(below)) / 2
+        elif i:
+            middle[c] = right + 130
+        else:
+            middle[c] = (i + 0.5) * right / len(cpus)
     return middle
 
 

@@ -58,7 +58,9 @@ def _draw_tray(sheet: Sheet, node: NodeDevices, cpus: list[int], left: float, mi
     """GPUs next to the bar at `middle`, then their sockets, cards and host memory, away from it."""
 
     def row(distance: float, height: float) -> float:
-        return middle - 40 - distance - height if up else middle + 34 + 40 + distance
+        if up:
+            return middle - 40 - distance - height
+        return middle + 34 + 40 + distance
 
     for i, c in enumerate(cpus):
         x0 = left + i * 2.2 * _SLOT
@@ -75,7 +77,10 @@ def _draw_tray(sheet: Sheet, node: NodeDevices, cpus: list[int], left: float, mi
             _draw_upright_cable(sheet, card, c)
         for m in node.near[c]:
             if node.kind[m] == "memory" and sheet.picture.endpoint[m] < 0:
-                beyond = 66 if cards else 18
+                if cards:
+                    beyond = 66
+                else:
+                    beyond = 18
                 sheet.boxes[m] = center_box(x0 + _SLOT, row(30 + 26 + 22 + beyond + 4, 18) + 9, 2 * _SLOT - 4, 18)
                 _draw_upright_cable(sheet, m, c)
     if len(cpus) == 2:
@@ -86,9 +91,8 @@ def _draw_tray(sheet: Sheet, node: NodeDevices, cpus: list[int], left: float, mi
 def _draw_upright_cable(sheet: Sheet, device: int, socket: int) -> None:
     """A vertical cable in the middle of the device."""
     lower, upper = sheet.boxes[device], sheet.boxes[socket]
-    ends = (
-        ((lower.cx, lower.y), (lower.cx, upper.bottom))
-        if lower.y > upper.y
-        else ((lower.cx, lower.bottom), (lower.cx, upper.y))
-    )
+    if lower.y > upper.y:
+        ends = ((lower.cx, lower.y), (lower.cx, upper.bottom))
+    else:
+        ends = ((lower.cx, lower.bottom), (lower.cx, upper.y))
     sheet.add_cable(device, socket, *ends)

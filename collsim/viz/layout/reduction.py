@@ -89,7 +89,10 @@ def build_picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -
 
 
 def _require_few_boxes(topology: Topology, nodes: int, folded: bool) -> None:
-    boxes = nodes + int((topology.devices.node < 0).sum()) if folded else len(topology.devices)
+    if folded:
+        boxes = nodes + int((topology.devices.node < 0).sum())
+    else:
+        boxes = len(topology.devices)
     if boxes > MOST_BOXES:
         message = "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture"
         raise CollsimError(message, name=topology.name, boxes=boxes, most=MOST_BOXES)

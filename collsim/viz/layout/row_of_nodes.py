@@ -24,7 +24,7 @@ class _Rows:
     """Tops of the rows in a panel, from its top."""
 
     nic: float = 12.0
-    list_memory: float = 0.0
+    memory: float = 0.0
     cpu: float = 0.0
     upper: float = 0.0
     lower: float = 0.0
@@ -95,7 +95,9 @@ def find_parent(node: NodeDevices, switch: int) -> int | None:
     if sockets := [d for d in node.near[switch] if node.kind[d] == "cpu"]:
         return sockets[0]
     above = [d for d in node.near[switch] if node.kind[d] == "pcie" and not node.list_attached(d, "gpu")]
-    return above[0] if above and node.list_attached(switch, "gpu") else None
+    if above and node.list_attached(switch, "gpu"):
+        return above[0]
+    return None
 
 
 def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) -> _Rows:
@@ -104,11 +106,14 @@ def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) 
     rows = _Rows()
     top = rows.nic
     if "nic" in kinds:
-        rows.card = 50.0 if upright and max(len(n.get_devices("nic")) for n in nodes) > 2 else 20.0
+        if upright and max(len(n.get_devices("nic")) for n in nodes) > 2:
+            rows.card = 50.0
+        else:
+            rows.card = 20.0
         top += rows.card + 30
     host = [d for n in nodes for d in n.get_devices("memory") if sheet.picture.endpoint[d] < 0]
     if host:
-        rows.list_memory, top = top, top + 20 + 22
+        rows.memory, top = top, top + 20 + 22
     if "cpu" in kinds:
         rows.cpu, top = top, top + 30 + 26
     if any(not n.list_attached(p, "gpu") and n.get_devices("gpu") for n in nodes for p in n.get_devices("pcie")):
@@ -163,10 +168,11 @@ def _assign_column(inside: _Inside, device: int) -> None:
         _assign_own_column(inside, device)
         return
     cards = inside.list_nics(device)
-    least = max(len(cards), 1) * inside.pitch + (64 if inside.list_memory(device) else 0)
+    memory_width = 64 * bool(inside.list_memory(device))
+    least = max(len(cards), 1) * inside.pitch + memory_width
     inside.x = max(inside.x, start + least)
     inside.span[device] = (start, inside.x)
-    room = inside.x - start - (64 if inside.list_memory(device) else 0)
+    room = inside.x - start - memory_width
     for i, card in enumerate(cards):
         inside.cards[card] = inside.x - room + (i + 0.5) * room / len(cards)
 
@@ -176,7 +182,9 @@ def _assign_own_column(inside: _Inside, device: int) -> None:
     cards, over = inside.list_nics(device), not inside.list_memory(device)
     inside.span[device] = (inside.x, inside.x + _HOST)
     for i, card in enumerate(cards):
-        inside.cards[card] = inside.x + (_HOST / 2 if over and i == 0 else _HOST + 16 + 32 * (i - over))
+        inside.cards[card] = inside.x + _HOST + 16 + 32 * (i - over)
+    if over and cards:
+        inside.cards[cards[0]] = inside.x + _HOST / 2
     inside.x += _HOST + 32 * max(0, len(cards) - over) + 4
 
 
@@ -192,25 +200,32 @@ def _place_boxes(inside: _Inside, left: float, rows: _Rows) -> None:
         elif kind == "cpu":
             sheet.boxes[d] = center_box(middle, rows.cpu + 15, high - low - 8, 30)
         else:
-            top = rows.lower if node.list_attached(d, "gpu") or not rows.upper else rows.upper
+            if node.list_attached(d, "gpu") or not rows.upper:
+                top = rows.lower
+            else:
+                top = rows.upper
             sheet.boxes[d] = center_box(middle, top + 11, high - low - 2, 22)
-    narrow = rows.card > 30
+    card_width = 54.0
+    if rows.card > 30:
+        card_width = min(28.0, inside.pitch - 6)
     for card, x in inside.cards.items():
-        sheet.boxes[card] = center_box(
-            left + x, rows.nic + rows.card / 2, min(28.0, inside.pitch - 6) if narrow else 54.0, rows.card
-        )
+        sheet.boxes[card] = center_box(left + x, rows.nic + rows.card / 2, card_width, rows.card)
     bars = node.get_devices("nvswitch")
     rank_boxes = [sheet.boxes[g] for g in list_rank_devices(node)]
     low, wide = min(b.x for b in rank_boxes), max(b.right for b in rank_boxes) - min(b.x for b in rank_boxes)
     for i, bar in enumerate(bars):
         part = wide / len(bars)
-        sheet.boxes[bar] = Box(low + i * part, rows.bar, part - (6 if i < len(bars) - 1 else 0), 28)
+        gap = 6 * (i < len(bars) - 1)
+        sheet.boxes[bar] = Box(low + i * part, rows.bar, part - gap, 28)
     for c in node.get_devices("cpu"):
         for m in inside.list_memory(c):
             box = sheet.boxes[c]
-            x = box.cx if box.w <= _HOST else box.x + 30
-            sheet.boxes[m] = center_box(x, rows.list_memory + 10, 46 if box.w <= _HOST else 58, 20)
-            sheet.add_cable(c, m, (x, box.y), (x, rows.list_memory + 20))
+            if box.w <= _HOST:
+                x, memory_width = box.cx, 46
+            else:
+                x, memory_width = box.x + 30, 58
+            sheet.boxes[m] = center_box(x, rows.memory + 10, memory_width, 20)
+            sheet.add_cable(c, m, (x, box.y), (x, rows.memory + 20))
     _draw_upward_cables(inside)
     _join_sockets(sheet, node)
 
@@ -230,15 +245,22 @@ def _draw_upward_cables(inside: _Inside) -> None:
             far.sort(key=lambda d: -abs(sheet.boxes[d].cx - top.cx))
             for i, d in enumerate(far):
                 box, y = sheet.boxes[d], top.y + 10 + (i + 0.5) * (top.h - 10) / len(far)
-                x = box.right - 9 if side < 0 else box.x + 9
-                sheet.add_cable(d, host, (x, box.y), (x, y), (top.x if side < 0 else top.right, y))
+                if side < 0:
+                    x, edge = box.right - 9, top.x
+                else:
+                    x, edge = box.x + 9, top.right
+                sheet.add_cable(d, host, (x, box.y), (x, y), (edge, y))
         for card in inside.list_nics(host):
             box = sheet.boxes[card]
             if top.x + 4 <= box.cx <= top.right - 4:
                 between = (
                     sheet.is_linked(host, card) and top.w < 40 and any(node.kind[d] == "cpu" for d in node.near[host])
                 )
-                x = box.cx + (0 if not between else -5 if _find_host_side(inside, host) > 0 else 5)
+                x = box.cx
+                if between and _find_host_side(inside, host) > 0:
+                    x -= 5
+                elif between:
+                    x += 5
                 sheet.add_cable(host, card, (x, top.y), (x, box.bottom))
             else:
                 sheet.add_cable(host, card, (top.right, top.y + 6), (box.cx, top.y + 6), (box.cx, box.bottom))
@@ -248,7 +270,9 @@ def _find_host_side(inside: _Inside, switch: int) -> float:
     """On which side of a switch its socket stands."""
     boxes = inside.sheet.boxes
     above = find_parent(inside.node, switch)
-    return boxes[above].cx - boxes[switch].cx if above is not None and above in boxes else 0.0
+    if above is not None and above in boxes:
+        return boxes[above].cx - boxes[switch].cx
+    return 0.0
 
 
 def _join_sockets(sheet: Sheet, node: NodeDevices) -> None:

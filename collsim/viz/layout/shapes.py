@@ -7,6 +7,7 @@ is arranged by networkx. The stage hugs what is in it; a player scales it to fit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, cos, hypot, pi, sin, sqrt
@@ -116,13 +117,19 @@ def label_device(picture: Picture, device: int) -> Any:
         return str(endpoint)
     if endpoint >= 0 and kind not in ("switch", "nvswitch"):
         several = sum(e >= picture.ranks for e in picture.endpoint) > 1
-        number = f" {endpoint - picture.ranks}" if several else ""
+        if several:
+            number = f" {endpoint - picture.ranks}"
+        else:
+            number = ""
         return {"en": f"server{number}", "zh": f"服务器{number}"}
     if kind == "switch":
         short = name.removeprefix("fabric/")
         word = short.rstrip("0123456789")
-        short = f"{SHORT.get(word, word)} {short[len(word) :]}" if picture.kind.count("switch") > 1 else word
-        return {"en": short, "zh": short.replace("switch", "交换机", 1) if short.startswith("switch") else short}
+        if picture.kind.count("switch") > 1:
+            short = f"{SHORT.get(word, word)} {short[len(word) :]}"
+        else:
+            short = word
+        return {"en": short, "zh": re.sub("^switch", "交换机", short)}
     return name
 
 
@@ -163,8 +170,14 @@ def _draw_links(stage: StageLayout, bends: dict[tuple[int, int], list[Point]] | 
         nth = crowd[(a, b)] = crowd.get((a, b), -1) + 1
         low, high = min(a, b), max(a, b)
         line = bends.get((low, high)) or draw_straight(stage.boxes[low], stage.boxes[high])
-        there, home = split_directions(line, gap * (1 + 2 * nth) if (b, a) in back else 0.0)
-        stage.lines.append(there if a == low else home)
+        distance = 0.0
+        if (b, a) in back:
+            distance = gap * (1 + 2 * nth)
+        there, home = split_directions(line, distance)
+        if a == low:
+            stage.lines.append(there)
+        else:
+            stage.lines.append(home)
 
 
 def crop_stage(stage: StageLayout) -> StageLayout:
@@ -187,13 +200,20 @@ Placement = tuple[list[Point], dict[tuple[int, int], list[Point]]]
 
 def _place_ring(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """A circle; with many ranks a stadium, which uses a wide screen better. Rank 0 at the top left, clockwise."""
-    return (_place_small_ring(len(picture)) if len(picture) <= 8 else _place_stadium(len(picture))), {}
+    if len(picture) <= 8:
+        return _place_small_ring(len(picture)), {}
+    return _place_stadium(len(picture)), {}
 
 
 def _place_small_ring(n: int) -> list[Point]:
-    radius = max(110.0, n * 118 / (2 * pi)) if n > 2 else 80.0
-    turn = 0.5 if n % 4 == 0 else 0.0  # a flat top where that is more legible
-    angles = [2 * pi * (r + turn) / n - (pi / 2 if turn == 0 else pi / 2 + 2 * pi / n) for r in range(n)]
+    if n > 2:
+        radius = max(110.0, n * 118 / (2 * pi))
+    else:
+        radius = 80.0
+    first = -pi / 2
+    if n % 4 == 0:  # a flat top where that is more legible
+        first -= pi / n
+    angles = [first + 2 * pi * r / n for r in range(n)]
     return [(radius * cos(a), radius * sin(a)) for a in angles]
 
 
@@ -228,9 +248,17 @@ def _place_circle(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
 def _place_line(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """A row; beyond 12 a snake of rows."""
     n = len(picture)
-    across = n if n <= 12 else min(24, ceil(sqrt(2.5 * n)))
+    if n <= 12:
+        across = n
+    else:
+        across = min(24, ceil(sqrt(2.5 * n)))
     rows = [divmod(r, across) for r in range(n)]
-    return [((c if row % 2 == 0 else across - 1 - c) * 88.0, row * 92.0) for row, c in rows], {}
+    positions = []
+    for row, column in rows:
+        if row % 2:
+            column = across - 1 - column
+        positions.append((column * 88.0, row * 92.0))
+    return positions, {}
 
 
 def _place_star(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
@@ -250,18 +278,21 @@ def _place_around(count: int) -> list[Point]:
 
 def _place_switch(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """Ranks under the switch, helpers in their middle; more than 16 stand in two rows, above it and below."""
-    hub = (
-        picture.kind.index("switch")
-        if "switch" in picture.kind
-        else int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
-    )
+    if "switch" in picture.kind:
+        hub = picture.kind.index("switch")
+    else:
+        hub = int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
     ranks = [d for d in range(len(picture)) if d != hub and 0 <= picture.endpoint[d] < picture.ranks]
     helpers = [d for d in range(len(picture)) if d != hub and d not in set(ranks)]
-    rows = (
-        [ranks] if len(ranks) + len(helpers) <= 17 else [ranks[: ceil(len(ranks) / 2)], ranks[ceil(len(ranks) / 2) :]]
-    )
+    if len(ranks) + len(helpers) <= 17:
+        rows = [ranks]
+    else:
+        rows = [ranks[: ceil(len(ranks) / 2)], ranks[ceil(len(ranks) / 2) :]]
     rows[0] = rows[0][: len(rows[0]) // 2] + helpers + rows[0][len(rows[0]) // 2 :]
-    pitch = 69.0 if len(rows[0]) <= 17 else max(7.0, 1110 / len(rows[0]))
+    if len(rows[0]) <= 17:
+        pitch = 69.0
+    else:
+        pitch = max(7.0, 1110 / len(rows[0]))
     positions: list[Point] = [(0.0, 0.0)] * len(picture)
     for row, y in zip(rows, (0.0, -430.0), strict=False):
         for i, d in enumerate(row):
@@ -273,11 +304,10 @@ def _place_switch(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
 def _stretch_switch(stage: StageLayout) -> None:
     """The switch as a bar as wide as the row of ranks, so that every cable is vertical."""
     picture = stage.picture
-    hub = (
-        picture.kind.index("switch")
-        if "switch" in picture.kind
-        else int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
-    )
+    if "switch" in picture.kind:
+        hub = picture.kind.index("switch")
+    else:
+        hub = int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
     others = [b for d, b in enumerate(stage.boxes) if d != hub]
     if not others:
         return
@@ -296,12 +326,19 @@ def _draw_vertical_links(stage: StageLayout) -> None:
     stage.pipe = min(9.0, gap * 0.62) / widest
     lines = []
     for a, b in zip(picture.src.tolist(), picture.dst.tolist(), strict=True):
-        out = b == hub
-        box = stage.boxes[a if out else b]
-        below = box.cy > bar.cy
-        x = box.cx + (gap / 2 if out else -gap / 2)
-        ends = [(x, box.y if below else box.bottom), (x, bar.bottom if below else bar.y)]
-        lines.append(ends if out else ends[::-1])
+        is_outward = b == hub
+        if is_outward:
+            box, shift = stage.boxes[a], gap / 2
+        else:
+            box, shift = stage.boxes[b], -gap / 2
+        x = box.cx + shift
+        if box.cy > bar.cy:
+            ends = [(x, box.y), (x, bar.bottom)]
+        else:
+            ends = [(x, box.bottom), (x, bar.y)]
+        if not is_outward:
+            ends.reverse()
+        lines.append(ends)
     stage.lines = lines
 
 
@@ -373,7 +410,9 @@ def _place_layers(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
 
 def _get_dimensions(picture: Picture, facts: Facts) -> tuple[int, ...]:
     dims = tuple(facts.get("dims", ()))
-    return dims if dims and int(np.prod(dims)) == picture.ranks else (picture.ranks,)
+    if dims and int(np.prod(dims)) == picture.ranks:
+        return dims
+    return (picture.ranks,)
 
 
 def _place_grid(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
@@ -381,9 +420,14 @@ def _place_grid(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     boxes."""
     dims = _get_dimensions(picture, facts)
     if len(dims) == 1:
-        return _place_ring(picture) if picture.shape == "torus" else _place_line(picture)
+        if picture.shape == "torus":
+            return _place_ring(picture)
+        return _place_line(picture)
     planes = int(np.prod(dims[:-2]))
-    wide = planes if planes <= 4 else ceil(sqrt(planes))
+    if planes <= 4:
+        wide = planes
+    else:
+        wide = ceil(sqrt(planes))
     pitch = max(20.0, min(92.0, 1100 / (wide * (dims[-1] + 0.7))))
     ranks = [_find_grid_cell(r, dims[-1], dims[-2], wide) for r in range(picture.ranks)]
     others = [((d - picture.ranks, -1.3), (-1, -1, d)) for d in range(picture.ranks, len(picture))]
@@ -411,7 +455,10 @@ def _bend_long_cables(
         if hypot(x1 - x0, y1 - y0) < pitch * 1.2 or -1 in (cell[low][0], cell[high][0]):
             continue
         if abs(y1 - y0) < 1:
-            lane = aside if cell[low][0] == cell[high][0] else aside * 0.8 + 2 * (cell[low][2] % 3)
+            if cell[low][0] == cell[high][0]:
+                lane = aside
+            else:
+                lane = aside * 0.8 + 2 * (cell[low][2] % 3)
             bends[(low, high)] = [(x0, y0 - half), (x0, y0 - lane), (x1, y0 - lane), (x1, y1 - half)]
         elif abs(x1 - x0) < 1:
             bends[(low, high)] = [(x0 - half, y0), (x0 - aside, y0), (x0 - aside, y1), (x1 - half, y1)]
@@ -461,7 +508,9 @@ def _place_graph(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
     """Any network: by layers where ranks hang on switches, else by springs."""
     if _has_ranks_on_switches(picture):
         return _place_layers(picture)
-    return _place_circle(picture) if len(picture) > 300 else (_place_by_springs(picture), {})
+    if len(picture) > 300:
+        return _place_circle(picture)
+    return (_place_by_springs(picture), {})
 
 
 def _has_ranks_on_switches(picture: Picture) -> bool:

@@ -127,7 +127,10 @@ def finish_sheet(sheet: Sheet, key: Box | None) -> StageLayout:
 def _build_line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
     """The polyline of the nth link from a to b, on its side of the cable."""
     is_forward = (a, b) in sheet.bends
-    pair = (a, b) if is_forward or (b, a) in sheet.bends else (min(a, b), max(a, b))
+    if is_forward or (b, a) in sheet.bends:
+        pair = (a, b)
+    else:
+        pair = (min(a, b), max(a, b))
     if (b, a) in sheet.bends and not is_forward:
         pair = (b, a)
     corners = sheet.bends.get(pair) or draw_straight(sheet.boxes[pair[0]], sheet.boxes[pair[1]])
@@ -135,20 +138,24 @@ def _build_line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
     if pair in sheet.left_hand:
         gap = -gap
     out, home = split_directions(corners, gap)
-    return out if (a, b) == pair else home
+    if (a, b) == pair:
+        return out
+    return home
 
 
 def build_panel(node: NodeDevices, picture: Picture, box: Box, title: str) -> Panel:
     ranks = [picture.endpoint[g] for g in node.get_devices("gpu") if picture.endpoint[g] >= 0]
-    en, zh = [title] if title else [], [title] if title else []
-    if ranks and ranks[-1] - ranks[0] != len(ranks) - 1:
-        en.append(f"{len(ranks)} ranks")
-        zh.append(f"{len(ranks)} 个 rank")
-    elif ranks:
-        en.append(f"ranks {ranks[0]} to {ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}")
-        zh.append(f"rank {ranks[0]}–{ranks[-1]}" if len(ranks) > 1 else f"rank {ranks[0]}")
+    if not ranks:
+        en, zh = "", ""
+    elif ranks[-1] - ranks[0] != len(ranks) - 1:
+        en, zh = f"{len(ranks)} ranks", f"{len(ranks)} 个 rank"
+    elif len(ranks) > 1:
+        en, zh = f"ranks {ranks[0]} to {ranks[-1]}", f"rank {ranks[0]}–{ranks[-1]}"
+    else:
+        en, zh = f"rank {ranks[0]}", f"rank {ranks[0]}"
     name = {"en": f"Node {node.number}", "zh": f"节点 {node.number}"}
-    return Panel(box, name, {"en": ", ".join(en), "zh": "，".join(zh)}, node.number)
+    note = {"en": ", ".join(filter(None, (title, en))), "zh": "，".join(filter(None, (title, zh)))}
+    return Panel(box, name, note, node.number)
 
 
 def extract_number(picture: Picture, device: int) -> str:
@@ -162,25 +169,30 @@ def name_insides(sheet: Sheet, node: NodeDevices, small: bool = False) -> None:
     for i, d in enumerate(node.get_devices("nic")):
         number = node.number * cards + i
         legible = not small and sheet.boxes[d].h > 10
-        sheet.names[d] = f"NIC {number}" if legible else ""
+        if legible:
+            sheet.names[d] = f"NIC {number}"
+        else:
+            sheet.names[d] = ""
     wide = all(sheet.boxes[d].w > 100 for d in node.get_devices("pcie"))
     numbered = all(sheet.boxes[d].w >= _NUMBERED for d in node.get_devices("pcie"))
     for d in node.get_devices("pcie"):
         number_text = extract_number(sheet.picture, d)
-        sheet.names[d] = (
-            {"en": f"PCIe switch {number_text}".strip(), "zh": f"PCIe 交换机 {number_text}".strip()}
-            if wide
-            else f"PCIe {number_text}".strip()
-            if numbered
-            else "PCIe"
-        )
+        if wide:
+            sheet.names[d] = {"en": f"PCIe switch {number_text}".strip(), "zh": f"PCIe 交换机 {number_text}".strip()}
+        elif numbered:
+            sheet.names[d] = f"PCIe {number_text}".strip()
+        else:
+            sheet.names[d] = "PCIe"
     for d in node.get_devices("cpu"):
         sheet.names[d] = f"CPU {extract_number(sheet.picture, d)}".strip()
     for d in node.get_devices("memory"):
         if sheet.picture.endpoint[d] < 0:
             sheet.names[d] = {"en": "memory", "zh": "内存"}
     for d in node.get_devices("nvswitch"):
-        sheet.names[d] = f"NVSwitch × {sheet.chips}" if sheet.chips > 1 else "NVSwitch"
+        if sheet.chips > 1:
+            sheet.names[d] = f"NVSwitch × {sheet.chips}"
+        else:
+            sheet.names[d] = "NVSwitch"
 
 
 def name_fabric(sheet: Sheet, switches: Iterable[int]) -> None:
@@ -191,7 +203,10 @@ def name_fabric(sheet: Sheet, switches: Iterable[int]) -> None:
         for s, d, k in zip(picture.src.tolist(), picture.dst.tolist(), picture.link_kind, strict=True)
         if s in switches or d in switches
     }
-    en, zh = ("Ethernet", "以太网") if kinds == {"ethernet"} else ("InfiniBand", "InfiniBand ")
+    if kinds == {"ethernet"}:
+        en, zh = ("Ethernet", "以太网")
+    else:
+        en, zh = ("InfiniBand", "InfiniBand ")
     for d in switches:
         if len(switches) == 1:
             sheet.names[d] = {"en": f"{en} switch", "zh": f"{zh}交换机"}
@@ -210,20 +225,19 @@ def draw_cables_to_bars(sheet: Sheet, node: NodeDevices) -> None:
             if not sheet.is_linked(g, bar):
                 continue
             bar_box = sheet.boxes[bar]
-            start = box.cx if len(bars) == 1 else box.x + (i + 0.5) * box.w / len(bars)
-            down = bar_box.y > box.y
-            end = (
-                start
-                if bar_box.x + 8 < start < bar_box.right - 8
-                else bar_box.x + bar_box.w * (node.get_devices("gpu").index(g) + 0.5) / len(node.get_devices("gpu"))
-            )
-            sheet.add_cable(
-                g,
-                bar,
-                (start, box.bottom if down else box.y),
-                (end, bar_box.y if down else bar_box.bottom),
-                left_hand=down,
-            )
+            if len(bars) == 1:
+                start = box.cx
+            else:
+                start = box.x + (i + 0.5) * box.w / len(bars)
+            is_below = bar_box.y > box.y
+            if bar_box.x + 8 < start < bar_box.right - 8:
+                end = start
+            else:
+                end = bar_box.x + bar_box.w * (node.get_devices("gpu").index(g) + 0.5) / len(node.get_devices("gpu"))
+            if is_below:
+                sheet.add_cable(g, bar, (start, box.bottom), (end, bar_box.y), left_hand=True)
+            else:
+                sheet.add_cable(g, bar, (start, box.y), (end, bar_box.bottom))
 
 
 def draw_arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False) -> None:
@@ -256,8 +270,12 @@ def draw_arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False)
     for pair in pairs:
         a, b = pair
         deep = 12 + (depth - 12) * (lane_of[pair] + 0.5) / max(1, len(lanes))
-        edge = [sheet.boxes[d].y if up else sheet.boxes[d].bottom for d in pair]
-        y = min(edge) - deep if up else max(edge) + deep
+        if up:
+            edge = [sheet.boxes[d].y for d in pair]
+            y = min(edge) - deep
+        else:
+            edge = [sheet.boxes[d].bottom for d in pair]
+            y = max(edge) + deep
         sheet.add_cable(
             a,
             b,

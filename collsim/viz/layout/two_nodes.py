@@ -14,13 +14,25 @@ def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: str) -> Box | 
     is_cube = any(n.is_cube for n in nodes)
     most = max(len(n.get_devices("gpu")) for n in nodes)
     pitch = max(34.0, min(106.0, 424.0 / most))
-    panel = 454.0 if most <= 8 else 30 + most * pitch
-    gap = 210.0 if most <= 12 else 170.0
+    if most <= 8:
+        panel = 454.0
+    else:
+        panel = 30 + most * pitch
+    if most <= 12:
+        gap = 210.0
+    else:
+        gap = 170.0
     rails = len(nodes) == 2 and is_on_rails(nodes, sheet.picture)
-    width = 16 + panel * len(nodes) + gap if len(nodes) == 2 else 8 + panel + 150
+    if len(nodes) == 2:
+        width = 16 + panel * len(nodes) + gap
+    else:
+        width = 8 + panel + 150
     deep = 0.0
     for n in nodes:
-        mirror = width if n.number == 1 else None
+        if n.number == 1:
+            mirror = width
+        else:
+            mirror = None
         node_sheet = Sheet(sheet.picture, sheet.pipe)
         reverse = mirror is not None and not rails
         if n.is_cube:
@@ -31,11 +43,19 @@ def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: str) -> Box | 
         deep = max(deep, _get_panel_height(n))
         _add_node_sheet(sheet, node_sheet, mirror)
         name_insides(sheet, n)
-    height = 492.0 if is_cube else deep or 340.0
+    if is_cube:
+        height = 492.0
+    else:
+        height = deep or 340.0
     for n in nodes:
-        x = 8.0 if n.number == 0 else width - 8 - panel
+        if n.number == 0:
+            x = 8.0
+        else:
+            x = width - 8 - panel
         sheet.panels.append(build_panel(n, sheet.picture, Box(x, 8, panel, height), title))
-    left, right = 8 + panel, width - 8 - panel if len(nodes) == 2 else width - 16
+    left, right = 8 + panel, width - 16
+    if len(nodes) == 2:
+        right = width - 8 - panel
     place_fabric_between(sheet, nodes, left, right)
     below = max((sheet.boxes[d].bottom for d in sheet.boxes if sheet.picture.kind[d] == "switch"), default=0.0)
     if len(nodes) == 2 and not is_cube and deep and below < 236 and right - left > 190:
@@ -54,16 +74,26 @@ def is_on_rails(nodes: list[NodeDevices], picture: Picture) -> bool:
 def _get_panel_height(node: NodeDevices) -> float:
     """Height of a panel with NVLinks below its GPUs; many that join GPUs directly need more of it. 0 where there are
     none."""
-    return 540.0 if len(node.pairs) > 16 else 456.0 if node.get_devices("nvswitch") or node.pairs else 0.0
+    if len(node.pairs) > 16:
+        return 540.0
+    if node.get_devices("nvswitch") or node.pairs:
+        return 456.0
+    return 0.0
 
 
 def _add_node_sheet(sheet: Sheet, node_sheet: Sheet, mirror: float | None) -> None:
     """Put the drawing of one node on the sheet, as it is or seen in a mirror (a mirror swaps left-hand and right-hand
     traffic back)."""
     for d, box in node_sheet.boxes.items():
-        sheet.boxes[d] = box if mirror is None else box.mirror(mirror)
+        if mirror is None:
+            sheet.boxes[d] = box
+        else:
+            sheet.boxes[d] = box.mirror(mirror)
     for pair, corners in node_sheet.bends.items():
-        sheet.bends[pair] = corners if mirror is None else [(mirror - x, y) for x, y in corners]
+        if mirror is None:
+            sheet.bends[pair] = corners
+        else:
+            sheet.bends[pair] = [(mirror - x, y) for x, y in corners]
     sheet.left_hand |= node_sheet.left_hand
     sheet.pipe = min(sheet.pipe, node_sheet.pipe)
 
@@ -71,20 +101,27 @@ def _add_node_sheet(sheet: Sheet, node_sheet: Sheet, mirror: float | None) -> No
 def _arrange_inside(sheet: Sheet, node: NodeDevices, pitch: float, panel: float, reverse: bool) -> None:
     """One node with its NICs at the right edge; `reverse` counts GPUs from the right, for the node that will be
     mirrored."""
-    gpus = node.get_devices("gpu")[::-1] if reverse else node.get_devices("gpu")
+    if reverse:
+        gpus = node.get_devices("gpu")[::-1]
+    else:
+        gpus = node.get_devices("gpu")
     wide = min(42.0, max(30.0, pitch - 11))
     offset = 19 + max(0.0, (panel - 30 - len(gpus) * pitch) / 2)
     for p, g in enumerate(gpus):
         sheet.boxes[g] = Box(offset + p * pitch + max(0.0, (pitch - 11 - wide) / 2), 293, wide, 40)
     homes = _place_pcie(sheet, node, gpus, pitch)
     above = _place_cpus(sheet, node, homes, reverse)
-    _place_nics(sheet, node, homes, panel, reverse, 19.5 if above else 22.5)
+    if above:
+        _place_nics(sheet, node, homes, panel, reverse, 19.5)
+    else:
+        _place_nics(sheet, node, homes, panel, reverse, 22.5)
     row = [sheet.boxes[g] for g in gpus]
     bars = node.get_devices("nvswitch")
     left, wide_bar = min(b.x for b in row) - 1, max(b.right for b in row) - min(b.x for b in row) + 2
     for i, bar in enumerate(bars):
         part = wide_bar / len(bars)
-        sheet.boxes[bar] = Box(left + i * part, 421, part - (8 if i < len(bars) - 1 else 0), 31)
+        gap = 8 * (i < len(bars) - 1)
+        sheet.boxes[bar] = Box(left + i * part, 421, part - gap, 31)
     draw_cables_to_bars(sheet, node)
     draw_arches(sheet, node, _get_panel_height(node) - 338.0)
 
@@ -100,22 +137,27 @@ def _place_pcie(sheet: Sheet, node: NodeDevices, gpus: list[int], pitch: float) 
         reach = max(
             46.0, centres[-1] - centres[0] - sheet.boxes[own_gpus[0]].w + 14
         )  # so far that upright cables meet it
-        wide = (
-            reach
-            if len(own_gpus) == 2
-            else min(42.0, pitch - 8)
-            if len(own_gpus) == 1
-            else centres[-1] - centres[0] + 26
-        )
+        if len(own_gpus) == 2:
+            wide = reach
+        elif len(own_gpus) == 1:
+            wide = min(42.0, pitch - 8)
+        else:
+            wide = centres[-1] - centres[0] + 26
         sheet.boxes[p] = center_box(sum(centres) / len(centres), 233.5, min(wide, len(own_gpus) * pitch - 6), 25)
         for q, g in enumerate(own_gpus):
-            x = centres[q] if len(own_gpus) != 2 else sheet.boxes[p].cx + (q - 0.5) * 26
+            if len(own_gpus) != 2:
+                x = centres[q]
+            else:
+                x = sheet.boxes[p].cx + (q - 0.5) * 26
             x = min(max(x, sheet.boxes[g].x + 5), sheet.boxes[g].right - 5)
             sheet.add_cable(g, p, (x, 293), (x, 246))
     others = [p for p in node.get_devices("pcie") if p not in homes]
     for i, p in enumerate(others):
         under = [sheet.boxes[d].cx for d in node.near[p] if d in sheet.boxes]
-        x = sum(under) / len(under) if under else 60.0 + 60 * i
+        if under:
+            x = sum(under) / len(under)
+        else:
+            x = 60.0 + 60 * i
         sheet.boxes[p] = center_box(x, 196.0, 46, 20)
     return homes + others
 
@@ -124,24 +166,36 @@ def _place_cpus(sheet: Sheet, node: NodeDevices, homes: list[int], reverse: bool
     """Sockets between their PCIe switches where there is room, else above them (True); memory over each, if it is
     drawn."""
     cpus = node.get_devices("cpu")
+    order = list(cpus)
+    if reverse:
+        order.reverse()
     taken = [sheet.boxes[p] for p in homes]
     upper = [sheet.boxes[p] for p in node.get_devices("pcie") if not node.list_attached(p, "gpu")]
     places: dict[int, Box] = {}
-    for i, c in enumerate(cpus[::-1] if reverse else cpus):
+    for i, c in enumerate(order):
         below = [sheet.boxes[d].cx for d in node.near[c] if d in sheet.boxes and node.kind[d] in ("pcie", "gpu")]
         row = [b.cx for b in sheet.boxes.values()]
-        x = sum(below) / len(below) if below else min(row) + (i + 0.5) * (max(row) - min(row)) / len(cpus)
+        if below:
+            x = sum(below) / len(below)
+        else:
+            x = min(row) + (i + 0.5) * (max(row) - min(row)) / len(cpus)
         places[c] = center_box(x, 233.5, 42, 25)
     above = any(places[c].overlaps(b) for c in cpus for b in [*taken, *(places[o] for o in cpus if o != c)])
-    aside = (
-        8 if above and all(len(node.list_attached(p, "nic")) == 1 for p in homes) else 0
-    )  # between two cables to cards
+    aside = 0
+    if above and all(len(node.list_attached(p, "nic")) == 1 for p in homes):
+        aside = 8  # between two cables to cards
+    if above and upper:
+        y, memory_y, memory_height = 158, 116, 18
+    elif above:
+        y, memory_y, memory_height = 193, 171, 18
+    else:
+        y, memory_y, memory_height = 233, 179, 20
     for c in cpus:
         if above:
-            sheet.boxes[c] = center_box(places[c].cx - aside, 158 if upper else 193, 38, 22)
+            sheet.boxes[c] = center_box(places[c].cx - aside, y, 38, 22)
         else:
             sheet.boxes[c] = places[c]
-        _place_memory(sheet, node, c, (116 if upper else 171) if above else 179, 18 if above else 20)
+        _place_memory(sheet, node, c, memory_y, memory_height)
     if above:
         for p in homes:
             sheet.boxes[p] = sheet.boxes[p].shift(0, 6)
@@ -172,8 +226,11 @@ def _join_sockets(sheet: Sheet, first: int, last: int, *, above: bool, upper: bo
             (last_box.cx, last_box.bottom),
         )
         return
-    y = 174 if above else 212
-    x0, x1 = first_box.cx + 9, last_box.cx - (11 if above else 9)
+    if above:
+        y, inset = 174, 11
+    else:
+        y, inset = 212, 9
+    x0, x1 = first_box.cx + 9, last_box.cx - inset
     sheet.add_cable(first, last, (x0, first_box.y), (x0, y), (x1, y), (x1, last_box.y))
 
 
@@ -204,7 +261,10 @@ def _draw_upward_cables(sheet: Sheet, node: NodeDevices, homes: list[int]) -> No
             for i, p in enumerate(mine):
                 y = box.y + (i + 0.5) * box.h / len(mine)
                 x = sheet.boxes[p].cx + 10
-                edge = box.x if side < 0 else box.right
+                if side < 0:
+                    edge = box.x
+                else:
+                    edge = box.right
                 if box.x < x < box.right:
                     sheet.add_cable(p, c, (x, sheet.boxes[p].y), (x, box.bottom))
                 else:
@@ -215,14 +275,18 @@ def _place_nics(sheet: Sheet, node: NodeDevices, homes: list[int], panel: float,
     """A column of NICs at the right edge, in the order of what they hang on, so that their cables nest."""
     nics = node.get_devices("nic")
     order = {p: i for i, p in enumerate(sorted([*homes, *node.get_devices("cpu")], key=lambda d: sheet.boxes[d].cx))}
-    nics.sort(key=lambda d: (order.get(node.find_home(d) or 0, 99), -d if reverse else d))
+    nics.sort(reverse=reverse)
+    nics.sort(key=lambda d: order.get(node.find_home(d) or 0, 99))
     if len(nics) > 8:
         step = min(step, 8 * step / len(nics))
     elif 1 < len(nics) < 8:
         step = min(45.0, 7 * step / (len(nics) - 1))
     tall = min(19.0, step - 3)
     for row, d in enumerate(nics):
-        y = 44 + row * step if len(nics) > 1 else 110.0
+        if len(nics) > 1:
+            y = 44 + row * step
+        else:
+            y = 110.0
         sheet.boxes[d] = center_box(8 + panel, y, 56, tall)
         home = node.find_home(d)
         if home is None:
@@ -230,11 +294,14 @@ def _place_nics(sheet: Sheet, node: NodeDevices, homes: list[int], panel: float,
         box = sheet.boxes[home]
         mine = [m for m in nics if node.find_home(m) == home]
         q, k = mine.index(d), len(mine)
-        if node.kind[home] == "pcie" and not node.list_attached(
-            home, "gpu"
-        ):  # a switch of switches: round the sockets above it
-            x = panel - 56.0
+        if node.kind[home] == "pcie" and not node.list_attached(home, "gpu"):
+            x = panel - 56.0  # a switch of switches: round the sockets above it
             sheet.add_cable(home, d, (box.right, box.cy), (x, box.cy), (x, y), (sheet.boxes[d].x, y))
             continue
-        x = box.cx + (q - (k - 1) / 2) * (26 if k == 2 else min(16, box.w / (k + 1))) - (8 if k == 1 else 0)
+        if k == 1:
+            x = box.cx - 8
+        elif k == 2:
+            x = box.cx + (q - 0.5) * 26
+        else:
+            x = box.cx + (q - (k - 1) / 2) * min(16, box.w / (k + 1))
         sheet.add_cable(home, d, (x, box.y), (x, y), (sheet.boxes[d].x, y))

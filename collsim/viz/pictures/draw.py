@@ -50,7 +50,8 @@ def draw_topology(topology: Topology, ax: Axes | None = None, lang: str = "en") 
     family = find_fonts(lang)
     entries = _list_kinds(topology, stage, lang)
     wide, tall = max(stage.w, 420.0), _HEAD + stage.h + 10 + _KEY * len(entries)
-    ax = _create_axes(wide, tall) if ax is None else ax
+    if ax is None:
+        ax = _create_axes(wide, tall)
     scale = _get_scale(ax, wide, tall)
     ax.set_xlim(0, wide)
     ax.set_ylim(tall, 0)
@@ -96,7 +97,10 @@ def _get_scale(ax: Axes, wide: float, tall: float) -> float:
 def _get_line_width(stage: StageLayout, bandwidth: float) -> float:
     """Width of one direction of a cable, in points of a figure of its own (72 to the inch); thinner where nodes are
     small."""
-    room = 0.6 if len(stage.panels) > 2 else 1.0
+    if len(stage.panels) > 2:
+        room = 0.6
+    else:
+        room = 1.0
     return max(0.8, stage.pipe * room * sqrt(bandwidth / 1e9) * 72 / _PIXELS)
 
 
@@ -122,10 +126,16 @@ def _list_kinds(topology: Topology, stage: StageLayout, lang: str) -> list[tuple
 
 def _describe_kind(kind: str, label: str, rate: float, cable_rate: float, lang: str) -> str:
     """`IB NDR, 50 GB/s each way`; `4 × IB NDR, ...` where a drawn link stands for several."""
-    rated = f"{format_bandwidth(rate)} 每个方向" if lang == "zh" else f"{format_bandwidth(rate)} each way"
+    if lang == "zh":
+        rated = f"{format_bandwidth(rate)} 每个方向"
+    else:
+        rated = f"{format_bandwidth(rate)} each way"
     if label == format_bandwidth(cable_rate):  # a generic cable is called by its rate
         return rated
-    several = f"{rate / cable_rate:.3g} × " if rate > 1.01 * cable_rate else ""
+    if rate > 1.01 * cable_rate:
+        several = f"{rate / cable_rate:.3g} × "
+    else:
+        several = ""
     return f"{several}{label or words.capitalise(words.name_kind(kind)[lang == 'zh'])}, {rated}"
 
 
@@ -136,12 +146,17 @@ def _get_colour(kind: str) -> str:
 def _draw_panels(ax: Axes, stage: StageLayout, lang: str, family: list[str], scale: float, dx: float) -> None:
     for panel in stage.panels:
         _draw_box(ax, panel.box.shift(dx, _HEAD), palette.SUNK, palette.LINE, 10, 0.7 * scale, 1)
-        note = get_text(panel.note, lang)
-        text = get_text(panel.label, lang) + (f" {note}" if note.startswith("×") else f" · {note}" if note else "")
-        x, y = panel.box.x + 14 + dx, (panel.box.bottom - 11 if panel.foot else panel.box.y + 19) + _HEAD
+        text, note = get_text(panel.label, lang), get_text(panel.note, lang)
+        if note.startswith("×"):
+            text += f" {note}"
+        elif note:
+            text += f" · {note}"
+        y = panel.box.y + 19
+        if panel.foot:
+            y = panel.box.bottom - 11
         ax.text(
-            x,
-            y,
+            panel.box.x + 14 + dx,
+            y + _HEAD,
             text,
             fontsize=8.5 * scale,
             fontweight="bold",
@@ -171,18 +186,14 @@ def _draw_links(ax: Axes, stage: StageLayout, scale: float, dx: float) -> None:
 def _draw_devices(ax: Axes, stage: StageLayout, lang: str, family: list[str], scale: float, dx: float) -> None:
     picture = stage.picture
     for device, box in enumerate(stage.boxes):
-        host = picture.kind[device] in ("cpu", "memory")
         rank = picture.endpoint[device] >= 0 or picture.kind[device] == "gpu"
+        fill, edge, line = palette.CARD, palette.EDGE, 0.8
+        if picture.kind[device] in ("cpu", "memory"):
+            fill = palette.HOST
+        if rank:
+            edge, line = palette.INK, 1.2
         device_box = box.shift(dx, _HEAD)
-        _draw_box(
-            ax,
-            device_box,
-            palette.HOST if host else palette.CARD,
-            palette.INK if rank else palette.EDGE,
-            4,
-            (1.2 if rank else 0.8) * scale,
-            4,
-        )
+        _draw_box(ax, device_box, fill, edge, 4, line * scale, 4)
         draw_box_label(
             ax, device_box, get_text(stage.labels[device], lang), family, rank=rank, strong=rank, scale=scale
         )

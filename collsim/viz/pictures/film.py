@@ -186,14 +186,16 @@ class Film:
 
     def _find_step(self, t: float) -> int:
         starts = self.document["steps"]["t0"]
-        return max(0, int(np.searchsorted(starts, t + 1e-15, side="right")) - 1) if starts else -1
+        if starts:
+            return max(0, int(np.searchsorted(starts, t + 1e-15, side="right")) - 1)
+        return -1
 
     def _measure_use(self, step: int) -> dict[int, float]:
         """Share of capacity that each link uses in a step."""
         document = self.document
         if step < 0:
             return {}
-        length = document["steps"]["t1"][step] - document["steps"]["t0"][step]
+        length = document["steps"]["t1"][step] - document["steps"]["t0"][step] or np.inf
         carried: dict[int, float] = {}
         routes = document["routes"]
         for i in np.flatnonzero(self.step == step).tolist():
@@ -201,7 +203,7 @@ class Film:
             for link in routes["link"][routes["start"][route] : routes["start"][route + 1]]:
                 carried[link] = carried.get(link, 0.0) + document["transfers"]["bytes"][i]
         rate = document["links"]["bandwidth"]
-        return {link: b / rate[link] / length if length else 0.0 for link, b in carried.items()}
+        return {link: nbytes / rate[link] / length for link, nbytes in carried.items()}
 
     def _locate_transfer(self, i: int, t: float) -> tuple[float, float] | None:
         """Where transfer i is at time t, in pixels of the stage."""
@@ -216,7 +218,10 @@ class Film:
         need = np.array([links["alpha"][h] + nbytes / links["bandwidth"][h] for h in hops])
         done = (t - self.t0[i]) / (self.t1[i] - self.t0[i]) * need.sum()
         hop = min(int(np.searchsorted(np.cumsum(need), done)), len(hops) - 1)
-        part = (done - need[:hop].sum()) / need[hop] if need[hop] else 1.0
+        if need[hop]:
+            part = (done - need[:hop].sum()) / need[hop]
+        else:
+            part = 1.0
         return self._interpolate_path(hops[hop], float(part))
 
     def _locate_on_hop(self, hops: list[int], first: int, t: float) -> tuple[float, float]:
@@ -224,9 +229,10 @@ class Film:
         crossed."""
         begin, end = (self.document["hops"][k][first : first + len(hops)] for k in ("t0", "t1"))
         hop = max(0, int(np.searchsorted(begin, t, side="right")) - 1)
-        return self._interpolate_path(
-            hops[hop], (t - begin[hop]) / (end[hop] - begin[hop]) if end[hop] > begin[hop] else 1.0
-        )
+        part = 1.0
+        if end[hop] > begin[hop]:
+            part = (t - begin[hop]) / (end[hop] - begin[hop])
+        return self._interpolate_path(hops[hop], part)
 
     def _interpolate_path(self, link: int, part: float) -> tuple[float, float]:
         """The point after this part of a link's polyline."""
@@ -244,7 +250,9 @@ class Film:
         from PIL import ImageFont
 
         pixels = max(6.0, size * _FINE)
-        return ImageFont.load_default(pixels) if self.font is None else ImageFont.truetype(self.font, pixels)
+        if self.font is None:
+            return ImageFont.load_default(pixels)
+        return ImageFont.truetype(self.font, pixels)
 
     def _draw_panels(self, pen: ImageDraw) -> None:
         for p in self.document["panels"]:
@@ -252,12 +260,11 @@ class Film:
             pen.rounded_rectangle(
                 (x, y, right, bottom), 8 * _FINE, fill=palette.SUNK, outline=palette.LINE, width=_FINE
             )
-            pen.text(
-                (x + 10 * _FINE, bottom - 15 * _FINE if p["foot"] else y + 4 * _FINE),
-                get_text(p["label"], self.lang),
-                fill=palette.INK2,
-                font=self._get_font(10),
-            )
+            text_y = y + 4 * _FINE
+            if p["foot"]:
+                text_y = bottom - 15 * _FINE
+            label, font = get_text(p["label"], self.lang), self._get_font(10)
+            pen.text((x + 10 * _FINE, text_y), label, fill=palette.INK2, font=font)
 
     def _draw_links(self, pen: ImageDraw, use: dict[int, float]) -> None:
         links = self.document["links"]
@@ -296,38 +303,30 @@ class Film:
                 self._to_pixels(d["x"][i], d["y"][i]),
                 self._to_pixels(d["x"][i] + d["w"][i], d["y"][i] + d["h"][i]),
             )
-            on, rank = i in live, d["endpoint"][i] >= 0
-            ink = palette.INK if on else palette.EDGE
-            pen.rounded_rectangle(
-                (x, y, right, bottom),
-                3 * _FINE,
-                fill=palette.CARD,
-                outline=ink,
-                width=int(1.4 * _FINE) if on else _FINE,
-            )
+            outline, width, ink, largest = palette.EDGE, _FINE, palette.INK3, 9.0
+            if i in live:
+                outline, width, ink = palette.INK, int(1.4 * _FINE), palette.INK
+            if d["endpoint"][i] >= 0:
+                ink, largest = palette.INK, 14.0
+            pen.rounded_rectangle((x, y, right, bottom), 3 * _FINE, fill=palette.CARD, outline=outline, width=width)
             label = get_text(d["label"][i], self.lang)
             if not label:
                 continue
             if bottom - y > 1.7 * (right - x):
                 self._draw_upright_label(picture, label, (x + right) / 2, (y + bottom) / 2, bottom - y)
                 continue
-            font = self._get_font(min(14.0 if rank else 9.0, (bottom - y) / _FINE * 0.6))
-            fits = pen.textlength(label, font=font) <= right - x - 2 and (bottom - y) >= 8 * _FINE
-            if fits:
-                pen.text(
-                    ((x + right) / 2, (y + bottom) / 2),
-                    label,
-                    fill=palette.INK if on or rank else palette.INK3,
-                    font=font,
-                    anchor="mm",
-                )
+            font = self._get_font(min(largest, (bottom - y) / _FINE * 0.6))
+            if pen.textlength(label, font=font) <= right - x - 2 and bottom - y >= 8 * _FINE:
+                pen.text(((x + right) / 2, (y + bottom) / 2), label, fill=ink, font=font, anchor="mm")
 
     def _draw_tokens(self, pen: ImageDraw, t: float) -> None:
         """Chunks on their way: a square adds on arrival, a circle replaces."""
         moving = np.flatnonzero((self.t0 <= t) & (t < self.t1))
         drawn = moving[:: max(1, len(moving) // _MOST_TOKENS)].tolist()
-        numbers = len(drawn) <= 40
-        half = (9.0 if numbers else 4.0) * _FINE
+        has_numbers = len(drawn) <= 40
+        half = 4.0 * _FINE
+        if has_numbers:
+            half = 9.0 * _FINE
         font = self._get_font(9)
         transfers = self.document["transfers"]
         for i in drawn:
@@ -336,19 +335,14 @@ class Film:
                 continue
             x, y = self._to_pixels(*position)
             box = (x - half, y - half, x + half, y + half)
-            adds = transfers["reduce"][i]
-            if adds:
-                pen.rounded_rectangle(box, 3 * _FINE, fill=palette.SUM, outline=palette.INK, width=_FINE)
+            if transfers["reduce"][i]:
+                ink = palette.INK
+                pen.rounded_rectangle(box, 3 * _FINE, fill=palette.SUM, outline=ink, width=_FINE)
             else:
-                pen.ellipse(box, fill=palette.DONE, outline=palette.CARD, width=_FINE)
-            if numbers:
-                pen.text(
-                    (x, y),
-                    str(transfers["chunk"][i]),
-                    fill=palette.INK if adds else palette.CARD,
-                    font=font,
-                    anchor="mm",
-                )
+                ink = palette.CARD
+                pen.ellipse(box, fill=palette.DONE, outline=ink, width=_FINE)
+            if has_numbers:
+                pen.text((x, y), str(transfers["chunk"][i]), fill=ink, font=font, anchor="mm")
 
     def _draw_texts(self, pen: ImageDraw, t: float, step: int) -> None:
         document, wide = self.document, self.size[0] * _FINE
@@ -363,11 +357,14 @@ class Film:
         phase = next(
             (get_text(p["label"], self.lang) for p in document["phases"] if p["first"] <= step <= p["last"]), ""
         )
-        step_text = (
-            f"step {step + 1} of {count}, {phase}" if self.lang == "en" else f"第 {step + 1} 步，共 {count} 步，{phase}"
-        )
+        if not count:
+            step_text = ""
+        elif self.lang == "en":
+            step_text = f"step {step + 1} of {count}, {phase}"
+        else:
+            step_text = f"第 {step + 1} 步，共 {count} 步，{phase}"
         clock = f"{words.format_duration(t)} / {words.format_duration(self.time)}"
-        pen.text((12 * _FINE, base + 6 * _FINE), step_text if count else "", fill=palette.INK, font=self._get_font(12))
+        pen.text((12 * _FINE, base + 6 * _FINE), step_text, fill=palette.INK, font=self._get_font(12))
         pen.text((wide - 12 * _FINE, base + 6 * _FINE), clock, fill=palette.INK, font=self._get_font(12), anchor="ra")
         y = base + 29 * _FINE
         pen.line((12 * _FINE, y, wide - 12 * _FINE, y), fill=palette.GRID, width=4 * _FINE)

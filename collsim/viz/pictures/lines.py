@@ -33,7 +33,10 @@ class PlotLine:
 def select_foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
     """The lines to be named, at most MOST: those that are the best at some place, who is so most often first, then the
     best where the places end. `low`: is less better?"""
-    sign = 1.0 if low else -1.0
+    if low:
+        sign = 1.0
+    else:
+        sign = -1.0
     best: dict[float, float] = {}
     for line in lines:
         for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):
@@ -43,8 +46,8 @@ def select_foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
         for line in lines
     ]
     far = max(best, default=0.0)
-    at_end = [sign * line.y[-1] if len(line.x) and line.x[-1] == far else np.inf for line in lines]
-    order = sorted(range(len(lines)), key=lambda k: (-wins[k], at_end[k], k))
+    at_end = {k: sign * line.y[-1] for k, line in enumerate(lines) if len(line.x) and line.x[-1] == far}
+    order = sorted(range(len(lines)), key=lambda k: (-wins[k], at_end.get(k, np.inf), k))
     return sorted(order[:MOST])
 
 
@@ -53,7 +56,10 @@ def draw_lines(ax: Axes, lines: Sequence[PlotLine], low: bool, rest: str) -> dic
     named = select_foremost(lines, low)
     others = [k for k in range(len(lines)) if k not in named]
     for k in others:
-        label = rest.format(count=len(others)) if k == others[0] else None
+        if k == others[0]:
+            label = rest.format(count=len(others))
+        else:
+            label = None
         ax.plot(lines[k].x, lines[k].y, color=palette.IDLE, linewidth=1.0, label=label, zorder=1.5)
     drawn = {}
     for number, k in enumerate(named):
@@ -103,7 +109,9 @@ def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Any]) -> 
 def _find_end(line: PlotLine) -> tuple[float, float] | None:
     """The last point that can be drawn."""
     drawn = np.flatnonzero(np.isfinite(line.x) & np.isfinite(line.y))
-    return (float(line.x[drawn[-1]]), float(line.y[drawn[-1]])) if len(drawn) else None
+    if len(drawn):
+        return (float(line.x[drawn[-1]]), float(line.y[drawn[-1]]))
+    return None
 
 
 def _get_height(ax: Axes, x: float, y: float) -> float:

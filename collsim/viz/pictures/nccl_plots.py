@@ -15,7 +15,7 @@ from ...errors import CollsimError, Sentence
 from ...units import format_bytes
 from ..sentences import words
 from . import palette
-from .plots import _build_cell, _choose_text, _clean_axes, _get_axes
+from .plots import _build_cell, _choose_text, _clean_axes, _format_tick, _get_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,10 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang:
         "compare_run",
     )
     ax = _get_axes(ax, 7.2, 4.4)
-    ours, believed = ("predicted", "tuner") if what == "time" else ("predicted_busbw", "tuner_busbw")
+    if what == "time":
+        ours, believed = ("predicted", "tuner")
+    else:
+        ours, believed = ("predicted_busbw", "tuner_busbw")
     line, x, scale = table.sort_values("nbytes"), np.sort(table["nbytes"].to_numpy(float)), _SCALES[what]
     y = line[ours].to_numpy() * scale
     within = _choose_text(lang, f"within {NEAR:g}×", f"{NEAR:g} 倍以内")
@@ -68,8 +71,12 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang:
     )
     _format_size_axis(ax, lang)
     ax.set_yscale("log")
-    ax.yaxis.set_major_formatter((lambda v, _: words.format_duration(v)) if what == "time" else (lambda v, _: f"{v:g}"))
-    ax.set_ylabel(_choose_text(lang, "time", "时间") if what == "time" else "busbw, GB/s")
+    if what == "time":
+        ax.yaxis.set_major_formatter(lambda value, _: words.format_duration(value))
+        ax.set_ylabel(_choose_text(lang, "time", "时间"))
+    else:
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.set_ylabel("busbw, GB/s")
     ax.legend(frameon=False, fontsize=8)
     return _clean_axes(ax, "both", lang)
 
@@ -81,7 +88,10 @@ def predicted_against_measured(
     `nccl.compare_runs` returns."""
     if what not in _SCALES:
         raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
-    ours = "predicted" if what == "time" else "predicted_busbw"
+    if what == "time":
+        ours = "predicted"
+    else:
+        ours = "predicted_busbw"
     _require_columns(table, {"nbytes", what, ours, "ratio"}, "compare_runs")
     ax = _get_axes(ax, 5.6, 5.2)
     scale = _SCALES[what]
@@ -104,9 +114,13 @@ def predicted_against_measured(
             ax.plot(x[band], y[band], marker, color=color, markersize=4, label=_choose_text(lang, en, zh))
     ax.set_xscale("log")
     ax.set_yscale("log")
+    unit = ""
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter((lambda v, _: words.format_duration(v)) if what == "time" else (lambda v, _: f"{v:g}"))
-    unit = "" if what == "time" else " busbw, GB/s"
+        if what == "time":
+            axis.set_major_formatter(lambda value, _: words.format_duration(value))
+        else:
+            axis.set_major_formatter("{x:g}")
+            unit = " busbw, GB/s"
     ax.set_xlim(*ends)
     ax.set_ylim(*ends)
     ax.set_xlabel(_choose_text(lang, f"measured{unit or ' time'}", f"实测{unit or '时间'}"))
@@ -245,7 +259,7 @@ def _require_columns(table: Any, columns: set[str], maker: str) -> None:
 
 def _format_size_axis(ax: Axes, lang: str) -> None:
     ax.set_xscale("log", base=2)
-    ax.xaxis.set_major_formatter(lambda value, _: format_bytes(round(value)) if value >= 1 else "")
+    ax.xaxis.set_major_formatter(_format_tick)
     ax.set_xlabel(_choose_text(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
 
 

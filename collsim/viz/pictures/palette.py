@@ -27,4 +27,8 @@ SERIES = ("#3F8FC8", "#A63A00", "#00664A", "#A87000", "#7A3E68", "#45535B")
 
 def classify_use(share: float) -> str:
     """`room` under 75 % of capacity, `near` up to 95 %, then `full`."""
-    return "full" if share > 0.95 else "near" if share >= 0.75 else "room"
+    if share > 0.95:
+        return "full"
+    if share >= 0.75:
+        return "near"
+    return "room"

@@ -75,7 +75,10 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     bytes."""
     ax = _get_axes(ax, 7.2, 4.2)
     used = np.flatnonzero(trace.link_bytes > 0)
-    share = trace.link_busy / trace.spent if trace.spent else trace.link_busy * 0
+    if trace.spent:
+        share = trace.link_busy / trace.spent
+    else:
+        share = trace.link_busy * 0
     order = used[np.argsort(-share[used], kind="stable")][:_MOST_BARS]
     names, links = trace.topology.devices.name, trace.topology.links
     y = np.arange(len(order))
@@ -109,7 +112,10 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
     unit, factor = _choose_time_unit(trace.time)
     drawing = build_drawing(lay_out(trace.topology, trace.link_bytes), trace, inside=True)
     for number, row in enumerate(build_rows(trace, drawing)):
-        label = f"{row['label'][lang]} ({row['note'][lang]})" if row["note"][lang] else row["label"][lang]
+        if row["note"][lang]:
+            label = f"{row['label'][lang]} ({row['note'][lang]})"
+        else:
+            label = row["label"][lang]
         seconds, carried = _sum_carried_bytes(trace, np.flatnonzero(np.isin(drawing.link_of, row["links"])))
         ax.plot(
             seconds * factor,
@@ -156,16 +162,16 @@ def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
             linewidth=0.5,
             label=name if is_member.any() else None,
         )
-    names = [f"rank {e}" if e < s.ranks else f"helper {e - s.ranks}" for e in range(lanes)]
+    names = [f"rank {rank}" for rank in range(s.ranks)] + [f"helper {k}" for k in range(s.endpoints - s.ranks)]
+    names = names[:lanes]
     every = max(1, lanes // 24)
     ax.set_yticks(range(0, lanes, every), names[::every], fontsize=8)
     ax.set_ylim(lanes - 0.4, -0.6)
     hidden = s.endpoints - lanes
-    more = (
-        _choose_text(lang, f"; {hidden} more endpoints not shown", f"；另有 {hidden} 个 endpoint 未显示")
-        if hidden
-        else ""
-    )
+    if hidden:
+        more = _choose_text(lang, f"; {hidden} more endpoints not shown", f"；另有 {hidden} 个 endpoint 未显示")
+    else:
+        more = ""
     ax.set_xlabel(_choose_text(lang, f"time, {unit}", f"时间，{unit}") + more)
     ax.set_title(_build_title(trace, lang, (": who sends when", "：谁在何时发送")), fontsize=10, loc="left")
     if ax.get_legend_handles_labels()[0]:
@@ -210,19 +216,19 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Ax
     ax = _get_axes(ax, 7.2, 0.9 + 0.34 * min(len(frame), _MOST_BARS))
     top = frame.sort_values("doubled", ascending=False, kind="stable").head(_MOST_BARS)
     y = np.arange(len(top))
-    colors = [palette.USE["full"] if what == "kind" else palette.USE["room"] for what in top["what"]]
+    # a bar for all links of a kind is full and red, one for a single link blue and hatched
+    looks = {"kind": (palette.USE["full"], "", _choose_text(lang, "all {}", "全部 {}"))}
+    bars = [looks.get(what, (palette.USE["room"], "//", "{}")) for what in top["what"]]
     ax.barh(
         y,
         100 * top["doubled"],
-        color=colors,
+        color=[color for color, _, _ in bars],
         height=0.66,
-        hatch=["" if what == "kind" else "//" for what in top["what"]],
+        hatch=[hatch for _, hatch, _ in bars],
         edgecolor=palette.CARD,
     )
-    all_of = _choose_text(lang, "all {}", "全部 {}")
-    ax.set_yticks(
-        y, [all_of.format(n) if w == "kind" else n for w, n in zip(top["what"], top["name"], strict=True)], fontsize=8
-    )
+    names = [template.format(name) for (_, _, template), name in zip(bars, top["name"], strict=True)]
+    ax.set_yticks(y, names, fontsize=8)
     for row, saved in enumerate(top["doubled"]):
         ax.text(
             max(100 * saved, 0) + 1,
@@ -233,7 +239,7 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Ax
             color=palette.INK2,
         )
     ax.invert_yaxis()
-    ax.set_xlim(0, max(10.0, 115 * float(top["doubled"].max()) if len(top) else 10.0))
+    ax.set_xlim(0, max([10.0, *(115 * top["doubled"])]))
     ax.set_xlabel(_choose_text(lang, "time saved by twice the bandwidth, %", "带宽加倍可节省的时间，%"))
     return _clean_axes(ax, "x", lang)
 
@@ -310,7 +316,10 @@ def _require_columns(frame: pd.DataFrame, columns: set[str], maker: str) -> None
 
 
 def _require_one_collective(frame: pd.DataFrame) -> None:
-    names = sorted(frame["collective"].unique()) if "collective" in frame else []
+    if "collective" in frame:
+        names = sorted(frame["collective"].unique())
+    else:
+        names = []
     if len(names) > 1:
         message = "the table has rows of {collectives}, whose times say nothing about one another; give those of one"
         raise CollsimError(message, collectives=", ".join(names))
@@ -333,7 +342,9 @@ def _get_axes(ax: Axes | None, wide: float, tall: float) -> Axes:
 
 def _choose_text(lang: str, en: str, zh: str) -> str:
     """The text in the language that was asked for (in English where no font has the characters)."""
-    return zh if lang == "zh" and choose_language(lang) == "zh" else en
+    if lang == "zh" and choose_language(lang) == "zh":
+        return zh
+    return en
 
 
 def _clean_axes(ax: Axes, grid: Literal["both", "x", "y"], lang: str) -> Axes:
@@ -384,8 +395,10 @@ def _plot_over_size(
     _require_columns(frame, {"nbytes", "algorithm", column}, "sweep")
     ax = _get_axes(ax, 7.2, 4.4)
     good = frame[frame[column].notna() & (frame["nbytes"] > 0)]
-    by = ["algorithm"] + (["topology"] if "topology" in good.columns and good["topology"].nunique() > 1 else [])
-    lines = _build_lines(good, by, column, 1e-9 if column == "busbw" else 1.0)
+    by = ["algorithm"]
+    if "topology" in good.columns and good["topology"].nunique() > 1:
+        by.append("topology")
+    lines = _build_lines(good, by, column, {"busbw": 1e-9}.get(column, 1.0))
     drawn = draw_lines(ax, lines, logarithmic, _choose_text(lang, "{count} more", "另外 {count} 条"))
     ax.set_xscale("log", base=2)
     if logarithmic:
@@ -393,7 +406,7 @@ def _plot_over_size(
         ax.yaxis.set_major_formatter(lambda value, _: words.format_duration(value))
     else:
         ax.set_ylim(bottom=0)
-    ax.xaxis.set_major_formatter(lambda value, _: format_bytes(round(value)) if value >= 1 else "")
+    ax.xaxis.set_major_formatter(_format_tick)
     ax.set_xlabel(_choose_text(lang, "size (nccl-tests)", "数据量（nccl-tests 的 size）"))
     ax.set_ylabel(label)
     if ax.get_figure(root=True).get_layout_engine() is not None:  # type: ignore[union-attr]
@@ -402,6 +415,13 @@ def _plot_over_size(
     elif lines:
         ax.legend(frameon=False, fontsize=8)
     return _clean_axes(ax, "both", lang)
+
+
+def _format_tick(value: float, position: object) -> str:
+    """A size in bytes at an axis; `position` is matplotlib's and not needed."""
+    if value < 1:
+        return ""
+    return format_bytes(round(value))
 
 
 def _count_grey_lines(ax: Axes) -> None:
@@ -416,6 +436,9 @@ def _build_lines(good: pd.DataFrame, by: list[str], column: str, factor: float) 
     lines = []
     for name, part in good.groupby(by, sort=False):
         line = part.sort_values("nbytes")
-        label = ", ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+        if isinstance(name, tuple):
+            label = ", ".join(map(str, name))
+        else:
+            label = str(name)
         lines.append(PlotLine(label, line["nbytes"].to_numpy(float), line[column].to_numpy(float) * factor))
     return lines

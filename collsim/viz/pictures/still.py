@@ -84,7 +84,9 @@ def write_machine_picture(trace: Trace, path: Path, lang: str = "en", dpi: int =
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "collsim"}):
         figure = draw_machine_figure(trace, lang)
-        metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": "collsim"}
+        metadata: dict[str, str | None] = {"Software": "collsim"}
+        if path.suffix.lower() == ".svg":
+            metadata = {"Date": None}
         figure.savefig(path, format=path.suffix[1:].lower(), dpi=dpi, metadata=metadata)
 
 
@@ -112,7 +114,9 @@ def draw_machine_figure(trace: Trace, lang: str = "en") -> Figure:
 
 def get_text(value: Any, lang: str) -> str:
     """A text of the timeline in one language; plain strings are the same in both."""
-    return str(value.get(lang, value.get("en", ""))) if isinstance(value, dict) else str(value)
+    if isinstance(value, dict):
+        return str(value.get(lang, value.get("en", "")))
+    return str(value)
 
 
 def _draw_head(ax: Axes, document: dict[str, Any], lang: str, family: list[str], wide: float) -> None:
@@ -141,10 +145,10 @@ def _draw_head(ax: Axes, document: dict[str, Any], lang: str, family: list[str],
 def compute_shares(document: dict[str, Any]) -> list[float]:
     """Per link of a timeline: the part of the run in which it could not have carried more."""
     spent = document["figures"]["spent"]
-    rates = document["links"]["bandwidth"]
-    return [
-        b / (rate * spent) if spent else 0.0 for b, rate in zip(document["figures"]["link_bytes"], rates, strict=True)
-    ]
+    rates, link_bytes = document["links"]["bandwidth"], document["figures"]["link_bytes"]
+    if not spent:
+        return [0.0] * len(rates)
+    return [nbytes / (rate * spent) for nbytes, rate in zip(link_bytes, rates, strict=True)]
 
 
 def _draw_stage(ax: Axes, document: dict[str, Any], lang: str, family: list[str], dx: float, dy: float) -> None:
@@ -161,7 +165,10 @@ def _draw_panel(ax: Axes, p: dict[str, Any], lang: str, family: list[str], dx: f
     _draw_box(
         ax, Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]), palette.SUNK, palette.LINE, radius=10, line=0.7, zorder=1
     )
-    down = p["h"] - 11 if p["foot"] else 19
+    if p["foot"]:
+        down = p["h"] - 11
+    else:
+        down = 19
     look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "family": family, "color": palette.INK, "zorder": 5}
     ax.text(p["x"] + 14 + dx, p["y"] + down + dy, get_text(p["label"], lang), **look)
 
@@ -171,9 +178,17 @@ def _draw_device(
 ) -> None:
     """One device; on: does it carry anything?"""
     host = d["kind"][i] in ("cpu", "memory")
-    fill = palette.HOST if host and is_used else palette.SUNK if host else palette.CARD
+    if host and is_used:
+        fill = palette.HOST
+    elif host:
+        fill = palette.SUNK
+    else:
+        fill = palette.CARD
     box = Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i])
-    edge, line = (palette.INK, 1.2) if is_used else (palette.EDGE, 0.7)
+    if is_used:
+        edge, line = (palette.INK, 1.2)
+    else:
+        edge, line = (palette.EDGE, 0.7)
     _draw_box(ax, box, fill, edge, radius=4, line=line, zorder=4)
     rank = d["endpoint"][i] >= 0
     draw_box_label(ax, box, get_text(d["label"][i], lang), family, rank=rank, strong=rank or is_used)
@@ -201,21 +216,32 @@ def draw_box_label(
     narrow Axes."""
     letters = max(1, len(label))
     upright = box.h > 1.7 * box.w or (box.h > box.w and box.w < 6 * letters)
-    room, deep = (box.h, box.w) if upright else (box.w, box.h)
-    size = scale * min(13 if rank else 11, 1.05 * room / letters, deep * 0.5)
+    if upright:
+        length, thickness, rotation = box.h, box.w, 90
+    else:
+        length, thickness, rotation = box.w, box.h, 0
+    if rank:
+        largest = 13
+    else:
+        largest = 11
+    size = scale * min(largest, 1.05 * length / letters, thickness * 0.5)
     if size < 4.5 or not label:
         return
+    if strong:
+        weight, color = "bold", palette.INK
+    else:
+        weight, color = "normal", palette.INK3
     ax.text(
         box.cx,
         box.cy,
         label,
         ha="center",
         va="center",
-        rotation=90 if upright else 0,
+        rotation=rotation,
         fontsize=size,
-        fontweight="bold" if strong else "normal",
+        fontweight=weight,
         family=family,
-        color=palette.INK if strong else palette.INK3,
+        color=color,
         zorder=5,
     )
 
@@ -279,10 +305,16 @@ def _draw_table(ax: Axes, document: dict[str, Any], lang: str, family: list[str]
     right = min(wide - 24, 700.0)
 
     def put(x: float, y: float, text: str, size: float, color: str, bold: bool = False, side: str = "left") -> None:
-        weight = "bold" if bold else "normal"
+        if bold:
+            weight = "bold"
+        else:
+            weight = "normal"
         ax.text(x, y, text, fontsize=size, fontweight=weight, family=family, color=color, ha=side)
 
-    head = ("bytes, busiest link", "busy") if lang == "en" else ("字节（最忙的一条）", "占用")
+    if lang == "en":
+        head = ("bytes, busiest link", "busy")
+    else:
+        head = ("字节（最忙的一条）", "占用")
     put(right - 90, top + 14, head[0], 10, palette.INK3, side="right")
     put(right, top + 14, head[1], 10, palette.INK3, side="right")
     for number, row in enumerate(document["rows"], start=1):

@@ -53,16 +53,20 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
     A bucket has one colour on the network lane, waits for the network are hatched, the critical chain has a dark edge.
     Computing is light forward and dark backward. `lang` is en or zh.
     """
-    word = 1 if choose_language(lang) == "zh" else 0
+    if choose_language(lang) == "zh":
+        word = 1
+    else:
+        word = 0
     lanes = trace.step.lanes
     ax = _get_axes(ax, 9.0, 1.2 + 1.1 * len(lanes))
     critical = set(trace.critical_path)
     for number, task in enumerate(trace.step.tasks):
         begin, spent = 1e3 * trace.begin[number], 1e3 * (trace.end[number] - trace.begin[number])
         if spent > 0:
-            edge: dict[str, Any] = (
-                {"edgecolor": palette.INK, "linewidth": 0.8} if number in critical and not task.is_compute else {}
-            )
+            if number in critical and not task.is_compute:
+                edge: dict[str, Any] = {"edgecolor": palette.INK, "linewidth": 0.8}
+            else:
+                edge = {}
             for lane in task.lanes:
                 row = 2 * lane + (task.stream != COMPUTE)
                 ax.barh(row, spent, 0.8, begin, color=_get_colour(task), **edge)
@@ -79,11 +83,15 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
 def _get_colour(task: Any) -> str:
     if task.is_compute:
         return {"forward": _FORWARD, "backward": _BACKWARD}.get(task.kind, _OTHER)
-    return palette.SERIES[task.bucket % len(palette.SERIES)] if task.bucket >= 0 else palette.HOSTINK
+    if task.bucket >= 0:
+        return palette.SERIES[task.bucket % len(palette.SERIES)]
+    return palette.HOSTINK
 
 
 def _name_lane(ranks: tuple[int, ...]) -> str:
-    return f"GPU {ranks[0]}" if len(ranks) == 1 else f"GPU {ranks[0]}–{ranks[-1]}"
+    if len(ranks) == 1:
+        return f"GPU {ranks[0]}"
+    return f"GPU {ranks[0]}–{ranks[-1]}"
 
 
 def _draw_waits(trace: StepTrace, ax: Axes) -> None:
@@ -108,7 +116,10 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: st
 
     Raises CollsimError for a kind that is neither.
     """
-    word = 1 if choose_language(lang) == "zh" else 0
+    if choose_language(lang) == "zh":
+        word = 1
+    else:
+        word = 0
     ax = _get_axes(ax, 7.0, 4.2)
     for number, (kind, table) in enumerate(tables.items()):
         require_word("kind of scaling", kind, SCALING_KINDS)
@@ -133,7 +144,10 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: st
 def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Draw a table of `train.time_faults`: for each trouble the GPU-seconds that all GPUs lose in a step, and beside
     those of a slow GPU what it takes longer itself; where the job stops, a word says so."""
-    word = 1 if choose_language(lang) == "zh" else 0
+    if choose_language(lang) == "zh":
+        word = 1
+    else:
+        word = 0
     _require_columns(table, {"what", "name", "factor", "own", "lost"}, "train.time_faults")
     ax = _get_axes(ax, 7.5, 0.9 + 0.5 * len(table))
     names = []

@@ -53,7 +53,10 @@ def draw_pdf(
     family = _choose_fonts("".join([heading, *facts, *(i.text + i.answer for i in items)]))
     buffer = BytesIO()  # matplotlib hides what a file system refuses behind an error of zlib
     has_own_page = bool(plan or drawing)
-    blocks = list(_build_blocks(heading, () if has_own_page else facts, items))
+    if has_own_page:
+        blocks = list(_build_blocks(heading, (), items))
+    else:
+        blocks = list(_build_blocks(heading, facts, items))
     with (
         mpl.rc_context({"font.family": family, "pdf.fonttype": 42}),
         PdfPages(buffer, metadata={"Title": heading, "CreationDate": None}) as out,
@@ -93,18 +96,19 @@ def _build_blocks(heading: str, facts: Sequence[str], items: Sequence[Item]) -> 
             for text in wrap_text(f"{chr(65 + k)}.  {option}", _COLUMNS - 6)
         ]
         if item.answer:
-            lines += [(text, 0.04, "bold" if first else "normal") for first, text in _wrap_answer(item)]
+            lines += [(text, 0.04, weight) for text, weight in _wrap_answer(item)]
         else:
             lines += [("", 0.0, "normal"), ("_" * 48, 0.04, "normal")]
         yield [*lines, ("", 0.0, "normal")]
 
 
-def _wrap_answer(item: Item) -> Iterator[tuple[bool, str]]:
+def _wrap_answer(item: Item) -> Iterator[tuple[str, str]]:
+    """Lines of the answer and of its reasons, each with its weight."""
     for text in wrap_text(item.answer, _COLUMNS - 6):
-        yield True, text
+        yield text, "bold"
     for reason in item.reasons:
         for text in wrap_text(reason, _COLUMNS - 6):
-            yield False, text
+            yield text, "normal"
 
 
 def _break_pages(blocks: Sequence[list[Line]]) -> Iterator[list[Line]]:
@@ -159,12 +163,14 @@ def wrap_text(text: str, columns: int) -> list[str]:
     """Lines of at most so many columns; a Chinese character takes two and a line may break after it."""
     lines, line, used = [], "", 0
     for word in _split_words(text):
-        size = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in word)
+        size = len(word) + sum(unicodedata.east_asian_width(c) in "WF" for c in word)
         if used + size > columns and line.strip():
             lines.append(line.rstrip())
             line, used, word = "", 0, word.lstrip()
         line, used = line + word, used + size
-    return [*lines, line.rstrip()] if line.strip() else lines
+    if line.strip():
+        return [*lines, line.rstrip()]
+    return lines
 
 
 def _split_words(text: str) -> Iterator[str]:
@@ -200,7 +206,8 @@ def render_machine(topology: Topology, form: str, lang: str) -> bytes:
     try:
         with mpl.rc_context({"svg.hashsalt": "collsim"}):  # the same bytes for the same machine
             figure = topology.draw(lang=lang).figure
-            figure.savefig(out, format=form, dpi=110, metadata={"Date": None} if form == "svg" else None)
+            metadata = {"svg": {"Date": None}}.get(form)
+            figure.savefig(out, format=form, dpi=110, metadata=metadata)
     except CollsimError:
         return b""
     return out.getvalue()

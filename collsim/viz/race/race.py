@@ -63,7 +63,10 @@ def _describe_sends(trace: Trace) -> Pair:
     sent, schedule = trace.sent_bytes, trace.schedule
     top = int(np.argmax(sent))
     buffers = f"{sent[top] / max(1, trace.nbytes):.3g}"
-    plural = "buffer" if buffers == "1" else "buffers"
+    if buffers == "1":
+        plural = "buffer"
+    else:
+        plural = "buffers"
     if np.allclose(sent[: schedule.ranks], sent[top]):
         return f"Every rank sends {buffers} {plural}.", f"每个 rank 发送 {buffers} 份缓冲区。"
     if np.isclose(sent, sent[top]).sum() > 1:

@@ -46,7 +46,9 @@ def build_lab_document(predicted: Trace, measured: RealTrace | None = None) -> d
 
 def _get_route_latency(trace: Trace) -> float:
     """s of every transfer's route: all cross two cables of a switch."""
-    return float(2 * trace.topology.links.alpha[0]) if len(trace.topology.links) else 0.0
+    if len(trace.topology.links):
+        return float(2 * trace.topology.links.alpha[0])
+    return 0.0
 
 
 def _build_line(steps: int, table: Any, start: Floats, arrival: Floats, finish: Floats) -> list[list[float]]:
@@ -131,7 +133,9 @@ def _choose_number_kind(trace: StepTrace) -> str:
     where each has collectives of its own."""
     if len(trace.step.lanes) > 1:
         return "microbatch"
-    return "bucket" if isinstance(trace.request.parallel, DDP) else "layer"
+    if isinstance(trace.request.parallel, DDP):
+        return "bucket"
+    return "layer"
 
 
 def _number_tasks(trace: StepTrace) -> list[int]:
@@ -141,9 +145,21 @@ def _number_tasks(trace: StepTrace) -> list[int]:
         return [task.microbatch for task in tasks]
     if kind == "bucket":
         bucket_of = map_layers_to_buckets(trace)
-        return [bucket_of.get(t.layer, -1) if t.kind == "backward" else -1 if t.is_compute else t.bucket for t in tasks]
+        numbers = [task.bucket for task in tasks]
+        for number, task in enumerate(tasks):
+            if task.kind == "backward":
+                numbers[number] = bucket_of.get(task.layer, -1)
+            elif task.is_compute:
+                numbers[number] = -1
+        return numbers
     layers = {task.name: task.layer for task in tasks if task.layer >= 0}
-    return [layers.get(task.name if task.is_compute else task.name.partition(" ")[2], -1) for task in tasks]
+    numbers = []
+    for task in tasks:
+        name = task.name
+        if not task.is_compute:
+            name = name.partition(" ")[2]
+        numbers.append(layers.get(name, -1))
+    return numbers
 
 
 def _build_lane_boxes(trace: StepTrace, lane: int, numbers: list[int]) -> list[list[Any]]:

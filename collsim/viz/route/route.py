@@ -62,7 +62,10 @@ def list_routes(topologies: list[Topology], src: int, dst: int, nbytes: Any) -> 
     traces = [simulate(_build_single_transfer(topology, src, dst), topology, nbytes) for topology in topologies]
     rings = [_simulate_ring(topology, nbytes) for topology in topologies]
     have_same_links = len({len(topology.links) for topology in topologies}) == 1
-    touched = np.any([t.link_bytes > 0 for t in [*traces, *rings]], axis=0) if have_same_links else None
+    if have_same_links:
+        touched = np.any([t.link_bytes > 0 for t in [*traces, *rings]], axis=0)
+    else:
+        touched = None
     return [_build_route(trace, ring, src, dst, touched) for trace, ring in zip(traces, rings, strict=True)]
 
 
@@ -75,7 +78,10 @@ def _build_single_transfer(topology: Topology, src: int, dst: int) -> Any:
 
 def _simulate_ring(topology: Topology, nbytes: Any) -> Trace:
     """A ring allreduce over all ranks on as many channels as the machine offers."""
-    channels = 1 if topology.orders is None else len(topology.orders)
+    if topology.orders is None:
+        channels = 1
+    else:
+        channels = len(topology.orders)
     return simulate(schedule("allreduce_ring", topology=topology, channels=channels), topology, nbytes)
 
 
@@ -105,7 +111,10 @@ def _build_route(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDA
 def _describe_hops(trace: Trace, ring: Trace, route: Sequence[Hop]) -> list[dict[str, Any]]:
     """The hops of a route, and how much of each the ring uses."""
     links = trace.topology.links
-    used = ring.link_busy / ring.time if ring.time else np.zeros(len(links))
+    if ring.time:
+        used = ring.link_busy / ring.time
+    else:
+        used = np.zeros(len(links))
     top = max((float(used[hop.link]) for hop in route), default=0.0)
     return [
         {
@@ -129,7 +138,10 @@ def _number_cables(timeline: dict[str, Any], hot: list[bool]) -> list[dict[str, 
         return []
     marks: dict[int, dict[str, Any]] = {}
     for number, (link, warm) in enumerate(zip(links, hot, strict=True), 1):
-        text = f"{marks[link]['text']},{number}" if link in marks else str(number)
+        if link in marks:
+            text = f"{marks[link]['text']},{number}"
+        else:
+            text = str(number)
         marks[link] = {"link": link, "text": text, "hot": warm}
     return list(marks.values())
 

@@ -86,11 +86,10 @@ def _explain_busier(trace: Trace, limit: Bottleneck) -> list[Pair]:
     kind = trace.topology.links.kind(limit.busiest)
     (en, zh), then = words.name_kind(kind), _describe_next_limit(trace, kind, limit.saves)
     most, share, saved = words.format_percent(limit.most), words.format_percent(limit.share), limit.saves[kind]
-    only, only_zh = (
-        ("saves nothing", "毫无收益")
-        if saved < _NOTHING
-        else (f"saves {_format_saving(saved)} only", f"只省 {_format_saving(saved)}")
-    )
+    if saved < _NOTHING:
+        only, only_zh = ("saves nothing", "毫无收益")
+    else:
+        only, only_zh = (f"saves {_format_saving(saved)} only", f"只省 {_format_saving(saved)}")
     return [
         (
             f"{words.capitalise(en)} is busy longer, {most} of the run against {share}, "
@@ -106,19 +105,30 @@ def _name_subject(trace: Trace, limit: Bottleneck) -> Pair:
     links = trace.topology.links
     nodes = trace.topology.devices.node
     if limit.kind in ("infiniband", "ethernet") and int(nodes.max(initial=-1)) > 0:
-        noun, noun_zh = (" links", "链路") if _is_shared_in_turn(trace, limit) else ("", "")
+        if _is_shared_in_turn(trace, limit):
+            noun, noun_zh = (" links", "链路")
+        else:
+            noun, noun_zh = ("", "")
         return f"{en}{noun} between the nodes", words.tidy_spaces(f"节点间的 {zh} {noun_zh}").strip()
     if limit.kind == "cable" and _is_shared_in_turn(trace, limit):
         return "The cables", "线缆"
     joins = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in limit.links}
     if len(joins) == 1:
         name, name_zh = name_link(trace, limit.link)
-        each, each_zh = (", each way", "（双向）") if len(limit.links) > 1 else ("", "")
-        what, what_zh = ("The cable", "线缆") if limit.kind == "cable" else (words.capitalise(en), zh)
+        if len(limit.links) > 1:
+            each, each_zh = (", each way", "（双向）")
+        else:
+            each, each_zh = ("", "")
+        if limit.kind == "cable":
+            what, what_zh = ("The cable", "线缆")
+        else:
+            what, what_zh = (words.capitalise(en), zh)
         return f"{what} {name}{each}", f"{what_zh} {name_zh}{each_zh}"
     if limit.kind != "cable":
         inside = int(nodes.max(initial=-1)) > 0 and limit.kind in ("nvlink", "pcie", "xgmi")
-        return (f"{en} in the nodes", f"节点内的 {zh}") if inside else (words.capitalise(en), zh)
+        if inside:
+            return (f"{en} in the nodes", f"节点内的 {zh}")
+        return (words.capitalise(en), zh)
     used = _count_used(trace, limit)
     if len(limit.links) == used:
         return "Every cable in use", "每条用到的线缆"
@@ -140,11 +150,10 @@ def _describe_gains(trace: Trace, limit: Bottleneck) -> Pair:
         return alone
     saving = limit.saves[limit.kind]
     next_limit = _describe_next_limit(trace, limit.kind, limit.saves)
-    what = (
-        ("it", "带宽加倍")
-        if len(limit.saves) > 1 or len(limit.links) == 1 or limit.kind != "cable"
-        else ("all cables", "所有线缆带宽加倍")
-    )
+    if len(limit.saves) > 1 or len(limit.links) == 1 or limit.kind != "cable":
+        what = ("it", "带宽加倍")
+    else:
+        what = ("all cables", "所有线缆带宽加倍")
     busier = _explain_busier(trace, limit)
     first = busier or [
         (
@@ -153,7 +162,10 @@ def _describe_gains(trace: Trace, limit: Bottleneck) -> Pair:
         )
     ]
     en, zh = [text for text, _ in first], [text for _, text in first]
-    named_kinds = {limit.kind, trace.topology.links.kind(limit.busiest)} if busier else {limit.kind}
+    if busier:
+        named_kinds = {limit.kind, trace.topology.links.kind(limit.busiest)}
+    else:
+        named_kinds = {limit.kind}
     others = sorted(
         ((kind, saved) for kind, saved in limit.saves.items() if kind not in named_kinds), key=lambda it: -it[1]
     )
@@ -165,10 +177,8 @@ def _describe_gains(trace: Trace, limit: Bottleneck) -> Pair:
     if idle:
         en.append(f"Doubling {words.join_list([e for e, _ in idle]).replace(' and ', ' or ')} saves nothing.")
         zh.append(f"{words.join_list([z for _, z in idle], True).replace(' 和 ', ' 或 ')} 加倍毫无收益")
-    channels = _describe_channels(trace)
-    if channels is not None:
-        en.append(channels[0])
-    return " ".join(en), words.tidy_spaces("；".join(zh) + "。" + (channels[1] if channels is not None else ""))
+    channels = _describe_channels(trace) or ("", "")
+    return " ".join(filter(None, (*en, channels[0]))), words.tidy_spaces("；".join(zh) + "。" + channels[1])
 
 
 def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Pair | None:
@@ -180,7 +190,10 @@ def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Pair | None:
     saved_alone, saved_others = (1 - _simulate_faster(trace, which).spent / trace.spent for which in (hot, ~hot))
     links = trace.topology.links
     cables = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in limit.links}
-    pronoun, pronoun_zh = ("these", "它们") if len(cables) > 1 else ("it", "它")
+    if len(cables) > 1:
+        pronoun, pronoun_zh = ("these", "它们")
+    else:
+        pronoun, pronoun_zh = ("it", "它")
     en = (
         f"Doubling only {pronoun} saves {_format_saving(saved_alone)}; "
         f"doubling all others saves {_format_saving(saved_others)}."
@@ -206,7 +219,10 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
     name, share = trace.topology.link_name(link), words.format_percent(float(trace.link_busy[link]) / trace.spent)
     alone = float(table.loc[(table["what"] == "link") & (table["name"] == name), "doubled"].iloc[0])
     kind = trace.topology.links.kind(link)
-    kind, kind_zh = ("cable", "线缆") if kind == "cable" else words.name_kind(kind)
+    if kind == "cable":
+        kind, kind_zh = ("cable", "线缆")
+    else:
+        kind, kind_zh = words.name_kind(kind)
     cable_name, cable_name_zh = name_link(trace, link)
     kinds = table[table["what"] == "kind"].sort_values("doubled", ascending=False, kind="stable")
     gain = [(words.name_all_of_kind(k), saved) for k, saved in zip(kinds["name"], kinds["doubled"], strict=True)]
@@ -220,9 +236,9 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
         en.append(f"{words.join_list([kind_text for kind_text, _ in idle]).replace(' and ', ' or ')}, nothing")
         zh.append(f"{words.join_list([kind_text for _, kind_text in idle], True).replace(' 和 ', ' 或 ')} 加倍毫无收益")
     other, other_zh = _describe_other_traffic(trace, link)
-    head, head_zh = (
-        ("", "") if cable_name.startswith(kind) else (f"{words.capitalise(kind)} ", f"{kind_zh} ")
-    )  # PCIe 0 → CPU 0 says it already
+    head, head_zh = "", ""
+    if not cable_name.startswith(kind):  # PCIe 0 → CPU 0 says it already
+        head, head_zh = f"{words.capitalise(kind)} ", f"{kind_zh} "
     return f"{head}{cable_name} is busy {share} of the run{other}: {'; '.join(en)}.", words.tidy_spaces(
         f"{head_zh}{cable_name_zh} 全程 {share} 的时间在忙{other_zh}：{'；'.join(zh)}。"
     )
@@ -232,15 +248,23 @@ def _describe_other_traffic(trace: Trace, link: int) -> Pair:
     """The part of its use that is not the run's own."""
     carried = int(trace.other_bytes[link])
     amount = format_bytes(carried)
-    return (f" (with {amount} of other traffic)", f"（含 {amount} 其他流量）") if carried else ("", "")
+    if carried:
+        return (f" (with {amount} of other traffic)", f"（含 {amount} 其他流量）")
+    return ("", "")
 
 
 def _format_saving(share: float) -> str:
-    return "nothing" if share < _NOTHING else words.format_percent(round(share, 3) if share < 0.1 else round(share, 2))
+    if share < _NOTHING:
+        return "nothing"
+    if share < 0.1:
+        return words.format_percent(round(share, 3))
+    return words.format_percent(round(share, 2))
 
 
 def _format_saving_zh(share: float) -> str:
-    return "毫无收益" if share < _NOTHING else f"可省 {_format_saving(share)}"
+    if share < _NOTHING:
+        return "毫无收益"
+    return f"可省 {_format_saving(share)}"
 
 
 def _describe_next_limit(trace: Trace, kind: str, saves: dict[str, float]) -> Pair:
@@ -259,7 +283,10 @@ def _describe_channels(trace: Trace) -> Pair | None:
     """What as many channels as the machine has ways would save, where the algorithm has channels and uses fewer."""
     schedule, topology = trace.schedule, trace.topology
     entry = algorithm_of(schedule)
-    offered = 0 if topology.orders is None else len(topology.orders)
+    if topology.orders is None:
+        offered = 0
+    else:
+        offered = len(topology.orders)
     if (
         entry is None
         or "channels" not in entry.options

@@ -53,7 +53,9 @@ class Moment:
 
 def count_goal(schedule: Schedule) -> int:
     """Contributions of a finished cell."""
-    return schedule.ranks if collective(schedule.collective).reduces else 1
+    if collective(schedule.collective).reduces:
+        return schedule.ranks
+    return 1
 
 
 def iterate_moments(trace: Trace) -> Iterator[Moment]:

@@ -31,7 +31,9 @@ _SERVER, _REDUCING = ("server", "服务器"), ("reducing switch", "做归约的�
 
 def name_helpers(schedule: Schedule) -> Pair:
     """What the endpoints beyond the ranks of a schedule are: servers, or switches that reduce."""
-    return _SERVER if schedule.helpers_on == "host" else _REDUCING
+    if schedule.helpers_on == "host":
+        return _SERVER
+    return _REDUCING
 
 
 def name_endpoint(schedule: Schedule, endpoint: int) -> Pair:
@@ -39,7 +41,9 @@ def name_endpoint(schedule: Schedule, endpoint: int) -> Pair:
     if endpoint < schedule.ranks:
         return f"rank {endpoint}", f"rank {endpoint}"
     (en, zh), number = name_helpers(schedule), endpoint - schedule.ranks
-    return (f"the {en}", zh) if schedule.endpoints - schedule.ranks == 1 else (f"{en} {number}", f"{zh} {number}")
+    if schedule.endpoints - schedule.ranks == 1:
+        return (f"the {en}", zh)
+    return (f"{en} {number}", f"{zh} {number}")
 
 
 def name_ranks(schedule: Schedule, endpoints: list[int]) -> Pair:
@@ -69,7 +73,10 @@ def name_device(trace: Trace, device: int) -> Pair:
         number = str(_count_card(trace, device))
     en, zh = DEVICES.get(kind, (kind, kind))
     only = kind == "switch" and int((topology.devices.kind == topology.devices.kind[device]).sum()) == 1
-    number = f" {number}" if number and not only else ""
+    if number and not only:
+        number = f" {number}"
+    else:
+        number = ""
     return f"{en}{number}", f"{zh}{number}"
 
 

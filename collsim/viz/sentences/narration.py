@@ -85,7 +85,10 @@ def _describe_moves(trace: Trace, moment: Moment, parties_of: dict[bytes, Partie
 
 
 def _join_meanwhile(sentence: str) -> str:
-    lower = sentence if sentence.startswith("InfiniBand") else sentence[:1].lower() + sentence[1:]
+    if sentence.startswith("InfiniBand"):
+        lower = sentence
+    else:
+        lower = sentence[:1].lower() + sentence[1:]
     return f"At the same time {lower}"
 
 
@@ -94,12 +97,18 @@ def _describe_irregular(trace: Trace, moment: Moment) -> Pair:
     moved = np.unique(pairs[moment.step.src != moment.step.dst])
     few = len(moved) <= _MOST_LISTED
     entry = algorithm_of(trace.schedule)
-    en, zh = entry.says if entry is not None and not (few and _has_idle_rank(trace, moment)) else ("", "")
+    if entry is not None and not (few and _has_idle_rank(trace, moment)):
+        en, zh = entry.says
+    else:
+        en, zh = ("", "")
     if few:
         listed = _list_transfers(trace, moment, [pairs == pair for pair in moved])
         return _join_parts(en, listed[0], " "), _join_parts(zh, listed[1], "")
     count, total = len(moment.step), words.format_size(int(moment.nbytes.sum()))
-    many = "transfers carry" if count > 1 else "transfer carries"
+    if count > 1:
+        many = "transfers carry"
+    else:
+        many = "transfer carries"
     return _join_parts(en, f"In this step {count:,} {many} {total} in all.", " "), _join_parts(
         zh, f"本步共 {count:,} 个传输，合计 {total}。", ""
     )
@@ -125,7 +134,7 @@ def _list_transfers(trace: Trace, moment: Moment, rows: list[Mask]) -> Pair:
         what, what_zh = _describe_chunks(moment.nbytes[mine], count)
         ends = [name_endpoint(trace.schedule, int(end[mine][0])) for end in (moment.step.src, moment.step.dst)]
         ends_text, ends_text_zh = (" → ".join(end[k].removeprefix("rank ") for end in ends) for k in (0, 1))
-        parts.append(f"{what} {'go' if count[0] > 1 else 'goes'} {ends_text}")
+        parts.append(f"{what} {words.choose_form(count[0], 'goes', 'go')} {ends_text}")
         parts_zh.append(f"{ends_text_zh} 传输{what_zh}")
     return f"{words.capitalise(words.join_list(parts))}.", words.tidy_spaces(f"{'，'.join(parts_zh)}。")
 
@@ -147,11 +156,18 @@ def _find_parties(
     senders, each = np.unique(src, return_counts=True)
     who = _describe_senders(trace, senders, np.unique(dst))
     rings = _find_channel_rings(trace, src, dst, channel)
-    fan = 1 if rings else len(np.unique(dst)) if len(senders) == 1 else _count_receivers(trace, src, dst)
+    if rings:
+        fan = 1
+    elif len(senders) == 1:
+        fan = len(np.unique(dst))
+    else:
+        fan = _count_receivers(trace, src, dst)
     if who is None or (fan > 1 and not _is_even(trace, src, dst)):
         return None
     whom = _describe_receivers(trace, src, dst, rings)
-    return None if whom is None else Parties(who, each, fan, rings, whom)
+    if whom is None:
+        return None
+    return Parties(who, each, fan, rings, whom)
 
 
 def _write_clause(
@@ -169,20 +185,26 @@ def _write_clause(
     chunks = _describe_chunks(moment.nbytes[mask], each // fan)
     if rings is not None and each.min() == each.max() == trace.schedule.channels:
         chunks = _describe_chunks(moment.nbytes[mask], each, one_each=", one per channel,")
-    object_text = (
-        _mark_finished(chunks) if moment.sent_contributions[mask].min() >= count_goal(trace.schedule) > 1 else chunks
-    )
-    holds = _describe_contributions(
-        moment.sent_contributions[mask], count_goal(trace.schedule), 1 if chunks[0].startswith("one") else 2
-    )
-    verb, verb_zh = (
-        ("each exchange" if who.many else "exchanges", "交换")
-        if whom.exchange
-        else ("each send" if who.many else "sends", "发送")
-    )
-    after = (
-        _describe_after_reduce(trace, moment, mask, whom) if adds else _describe_after_copy(trace, moment, mask, whom)
-    )
+    if moment.sent_contributions[mask].min() >= count_goal(trace.schedule) > 1:
+        object_text = _mark_finished(chunks)
+    else:
+        object_text = chunks
+    verb_holds = "hold"
+    if chunks[0].startswith("one"):
+        verb_holds = "holds"
+    holds = _describe_contributions(moment.sent_contributions[mask], count_goal(trace.schedule), verb_holds)
+    if whom.exchange:
+        verb, verb_zh = "exchange", "交换"
+    else:
+        verb, verb_zh = "send", "发送"
+    if who.many:
+        verb = f"each {verb}"
+    else:
+        verb = f"{verb}s"
+    if adds:
+        after = _describe_after_reduce(trace, moment, mask, whom)
+    else:
+        after = _describe_after_copy(trace, moment, mask, whom)
     en = f"{who.en} {verb} {object_text[0]}{holds[0]} {whom.en}{after[0]}."
     zh = f"{words.add_space(who.zh)}{words.add_space(whom.zh)}{verb_zh}{object_text[1]}{holds[1]}{after[1]}。"
     return en, words.tidy_spaces(zh)
@@ -199,7 +221,9 @@ def _count_receivers(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any])
     """To how many others each sender sends, where it is the same for all; else 1."""
     pairs = np.unique(_number_pairs(trace, src, dst))
     each = np.unique(np.unique(pairs // trace.schedule.endpoints, return_counts=True)[1])
-    return int(each[0]) if len(each) == 1 else 1
+    if len(each) == 1:
+        return int(each[0])
+    return 1
 
 
 def _is_even(trace: Trace, src: npt.NDArray[Any], dst: npt.NDArray[Any]) -> bool:
@@ -221,7 +245,9 @@ def _describe_senders(trace: Trace, senders: npt.NDArray[Any], receivers: npt.ND
         return Senders("Each of the other ranks", "其余每个 rank", False)
     if len(ranks) == 0:
         en, zh = name_helpers(trace.schedule)
-        return Senders(f"Every {en}", f"每个{zh}", False) if len(senders) == trace.schedule.endpoints - n else None
+        if len(senders) == trace.schedule.endpoints - n:
+            return Senders(f"Every {en}", f"每个{zh}", False)
+        return None
     return Senders(*name_ranks(trace.schedule, senders.tolist()), True)
 
 
@@ -230,12 +256,13 @@ def _describe_chunks(nbytes: npt.NDArray[np.int64], each: npt.NDArray[Any], one_
     small, large = int(nbytes.min()), int(nbytes.max())
     few, many = int(each.min()), int(each.max())
     if large == 0:
-        return ("an empty chunk", "一个空 chunk") if many == 1 else ("empty chunks", "空 chunk")
-    size = (
-        words.format_size(large)
-        if large - small <= large * 0.005
-        else words.format_range(words.format_size(small), words.format_size(large))
-    )
+        if many == 1:
+            return ("an empty chunk", "一个空 chunk")
+        return ("empty chunks", "空 chunk")
+    if large - small <= large * 0.005:
+        size = words.format_size(large)
+    else:
+        size = words.format_range(words.format_size(small), words.format_size(large))
     size_zh = size.replace(" to ", " 至 ")
     if many == 1:
         if " to " not in size:
@@ -272,16 +299,15 @@ def _describe_receivers(
         en, zh = name_endpoint(schedule, int(targets[0]))
         return Receivers(f"to {en}", f"向 {zh} ", (en, zh))
     if len(np.unique(a)) == 1:
-        everyone = len(targets) == n - (int(a[0]) < n)
-        if everyone:
-            return Receivers(
-                "to every other rank" if a[0] < n else "to every rank",
-                "向其余每个 rank " if a[0] < n else "向每个 rank ",
-                ("each of them", "它们"),
-                plural=True,
-            )
-        en, zh = name_ranks(schedule, targets.tolist())
-        return Receivers(f"to {en[:1].lower() + en[1:]}", f"向 {zh} ", ("each of them", "它们"), plural=True)
+        is_rank = int(a[0]) < n
+        if len(targets) != n - is_rank:
+            en, zh = name_ranks(schedule, targets.tolist())
+            en, zh = f"to {en[:1].lower() + en[1:]}", f"向 {zh} "
+        elif is_rank:
+            en, zh = "to every other rank", "向其余每个 rank "
+        else:
+            en, zh = "to every rank", "向每个 rank "
+        return Receivers(en, zh, ("each of them", "它们"), plural=True)
     if b.max() < n and a.max() < n and len(a) == len(np.unique(a)) == len(targets):
         return _describe_single_receivers(a, b, n)
     return _describe_many_receivers(trace, a, b)
@@ -295,32 +321,34 @@ def _describe_single_receivers(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int)
         return Receivers("to the rank before it", "向前一个 rank ", ("the rank before", "对方"))
     if set(zip(a.tolist(), b.tolist(), strict=True)) == set(zip(b.tolist(), a.tolist(), strict=True)):
         far = np.unique(np.abs(a - b))
-        near = len(far) == 1 and far[0] == 1
-        en = "with a neighbour" if near else f"with the rank {far[0]} away" if len(far) == 1 else "with its partner"
-        zh = "与邻居" if near else f"与相距 {far[0]} 的 rank " if len(far) == 1 else "与伙伴"
+        if len(far) > 1:
+            en, zh = "with its partner", "与伙伴"
+        elif far[0] == 1:
+            en, zh = "with a neighbour", "与邻居"
+        else:
+            en, zh = f"with the rank {far[0]} away", f"与相距 {far[0]} 的 rank "
         return Receivers(en, zh, ("each", "双方各自"), True)
     if len(a) <= 3:
         pair_texts = [f"{x} → {y}" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
         return Receivers(
             f"({words.join_list(pair_texts)})",
             f"（{words.join_list(pair_texts, True)}）",
-            ("the receiver" if len(a) == 1 else "each receiver", "接收方"),
+            (words.choose_form(len(a), "the receiver", "each receiver"), "接收方"),
             which=False,
         )
     if len(np.unique((b - a) % n)) == 1:
         far = (b[0] - a[0]) % n
-        way, steps = ("back", n - far) if (b < a).all() or far > n - far else ("on", far)
-        zh_way = "之后" if way == "on" else "之前"
-        return Receivers(
-            f"to the rank {steps} {'after' if way == 'on' else 'before'} it",
-            f"向{zh_way}第 {steps} 个 rank",
-            ("the receiver", "接收方"),
-        )
+        if (b < a).all() or far > n - far:
+            en, zh = f"to the rank {n - far} before it", f"向之前第 {n - far} 个 rank"
+        else:
+            en, zh = f"to the rank {far} after it", f"向之后第 {far} 个 rank"
+        return Receivers(en, zh, ("the receiver", "接收方"))
     if len(a) == n and _is_one_ring(a, b):
         return Receivers("to the next rank of its ring", "向环中的下一个 rank ", ("the next rank", "对方"))
-    return Receivers(
-        "to its partner" if len(a) == n else "to one other rank each", "向各自的伙伴 ", ("the receiver", "接收方")
-    )
+    en = "to one other rank each"
+    if len(a) == n:
+        en = "to its partner"
+    return Receivers(en, "向各自的伙伴 ", ("the receiver", "接收方"))
 
 
 def _describe_many_receivers(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Receivers | None:
@@ -332,22 +360,20 @@ def _describe_many_receivers(trace: Trace, a: npt.NDArray[Any], b: npt.NDArray[A
     if b.min() >= n and each[0] == endpoints - n:
         en, zh = name_helpers(trace.schedule)
         return Receivers(f"to every {en}", f"向每个{zh}", (f"every {en}", f"每个{zh}"))
-    if b.max() < n and each[0] == n - (a.max() < n):
-        is_among_ranks = a.max() < n
-        return Receivers(
-            "to each of the other ranks" if is_among_ranks else "to every rank",
-            "向其余每个 rank" if is_among_ranks else "向每个 rank",
-            ("each", "对方"),
-        )
+    is_among_ranks = a.max() < n
+    if b.max() < n and each[0] == n - is_among_ranks:
+        en, zh = "to every rank", "向每个 rank"
+        if is_among_ranks:
+            en, zh = "to each of the other ranks", "向其余每个 rank"
+        return Receivers(en, zh, ("each", "对方"))
     if len(np.unique(b)) < len(b) and each[0] == 1:
         return Receivers("to its parent", "向父结点", ("each parent", "父结点"))
     if each[0] == 2 and len(np.unique(a)) == n and np.isin((b - a) % n, (1, n - 1)).all():
         return Receivers("to its two neighbours", "向两侧的邻居", ("each neighbour", "对方"), plural=True)
-    some, some_zh = (
-        (f"to {each[0]} other ranks", f"向 {each[0]} 个 rank")
-        if each[0] > 1
-        else ("to one other rank", "向另一个 rank")
-    )
+    if each[0] > 1:
+        some, some_zh = (f"to {each[0]} other ranks", f"向 {each[0]} 个 rank")
+    else:
+        some, some_zh = ("to one other rank", "向另一个 rank")
     return Receivers(some, some_zh, ("each receiver", "接收方"), plural=bool(each[0] > 1))
 
 
@@ -378,15 +404,18 @@ def _is_one_ring(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
     return len(seen) == len(onward)
 
 
-def _describe_contributions(counts: Counts, full: int, each: int) -> Pair:
+def _describe_contributions(counts: Counts, full: int, verb: str) -> Pair:
     """` that holds 9 of 16 contributions`: nothing to say about finished chunks, where nothing is summed, or where a
-    wrong schedule counts somebody twice."""
+    wrong schedule counts somebody twice; `verb`: `holds` or `hold`."""
     low, high = int(counts.min()), int(counts.max())
     if full == 1 or low >= full or high > full:
         return "", ""
-    some = f"{low}" if low == high else f"{low} to {high}"
+    if low == high:
+        some = f"{low}"
+    else:
+        some = f"{low} to {high}"
     return (
-        f" that {'holds' if each == 1 else 'hold'} {some} of {full} contributions",
+        f" that {verb} {some} of {full} contributions",
         f"，其中已累加 {full} 份贡献中的 {some.replace(' to ', ' 至 ')} 份",
     )
 
@@ -396,37 +425,48 @@ def _describe_after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Recei
     full = count_goal(trace.schedule)
     had, has = moment.had[mask], moment.has[mask]
     zh = f"；{whom.name[1]}"
-    start, adds, own, have = (
-        (f"; {whom.name[0]}", "adds", "its own", "has")
-        if whom.exchange or not whom.which
-        else (", which", "adds", "its own", "has")
-    )
+    start, keeps, adds, its, have = ", which", "keeps", "adds", "its own", "has"
     if whom.plural:
-        start, adds, own, have = ", which", "add", "their own", "have"
+        keeps, adds, its, have = "keep", "add", "their own", "have"
+    elif whom.exchange or not whom.which:
+        start = f"; {whom.name[0]}"
     if has.min() != has.max():
-        return f"{start} {adds} what arrives to {own}", f"{zh}把收到的与自己的相加"
+        return f"{start} {adds} what arrives to {its}", f"{zh}把收到的与自己的相加"
     total = int(has[0])
-    many, many_zh = (f"{total}", f"变成 {total} 份") if total < full else (f"all {full}", f"得到全部 {full} 份")
+    if total < full:
+        many, many_zh = (f"{total}", f"变成 {total} 份")
+    else:
+        many, many_zh = (f"all {full}", f"得到全部 {full} 份")
     arrived = (has - had) // np.maximum(1, moment.sent_contributions[mask])
-    together = (
-        int(arrived[0])
-        if arrived.min() == arrived.max() > 1
+    if (
+        arrived.min() == arrived.max() > 1
         and moment.sent_contributions[mask].min() == moment.sent_contributions[mask].max()
-        else 0
-    )
+    ):
+        together = int(arrived[0])
+    else:
+        together = 0
     if had.max() == 0 and not together:
-        return f"{start} {'keep' if whom.plural else 'keeps'} it and {have} {many}", f"{zh}保存它，{many_zh}"
+        return f"{start} {keeps} it and {have} {many}", f"{zh}保存它，{many_zh}"
     if had.max() == 0:
         return f"{start} {adds} them up and {have} {many}", f"{zh}把它们相加，{many_zh}"
-    some = int(had[0]) if 1 < had.min() == had.max() < full else 0
-    count, count_zh = (f" {some}", f"自己的 {some} 份") if some else ("", "自己的一份")
+    if 1 < had.min() == had.max() < full:
+        some = int(had[0])
+    else:
+        some = 0
+    if some:
+        count, count_zh = (f" {some}", f"自己的 {some} 份")
+    else:
+        count, count_zh = ("", "自己的一份")
     if together:
-        all_of = "both" if together == 2 else f"all {together}"
+        if together == 2:
+            all_of = "both"
+        else:
+            all_of = f"all {together}"
         return (
-            f"{start} {adds} {all_of} to {own}{count} and {have} {many}",
+            f"{start} {adds} {all_of} to {its}{count} and {have} {many}",
             f"{zh}把收到的 {together} 个与{count_zh}相加，{many_zh}",
         )
-    return f"{start} {adds} {own}{count} and {have} {many}", f"{zh}加上{count_zh}，{many_zh}"
+    return f"{start} {adds} {its}{count} and {have} {many}", f"{zh}加上{count_zh}，{many_zh}"
 
 
 def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receivers) -> Pair:
@@ -441,25 +481,32 @@ def _describe_after_copy(trace: Trace, moment: Moment, mask: Mask, whom: Receive
         return "", ""
     whole = int((moment.finished[: s.ranks] == s.chunks).sum())
     done = np.unique(moment.finished[receivers])
-    what, what_zh = ("the sum", "完整的和") if full > 1 else ("the data", "全部数据")
-    noun, noun_zh = ("finished chunks", "已完成的 chunk") if full > 1 else ("chunks", "chunk")
+    if full > 1:
+        what, what_zh = "the sum", "完整的和"
+        noun, noun_zh, done_zh = "finished chunks", "已完成的 chunk", "已完成"
+    else:
+        what, what_zh = "the data", "全部数据"
+        noun, noun_zh, done_zh = "chunks", "chunk", ""
     if s.chunks == 1 or (len(done) > 1 and done[-1] == s.chunks):
         if whole == s.ranks:
             return f"; all {whole} ranks have {what} then", f"；此后全部 {whole} 个 rank 都有{what_zh}"
         return (
-            f"; {whole} of {s.ranks} ranks {'has' if whole == 1 else 'have'} {what} then",
+            f"; {whole} of {s.ranks} ranks {words.choose_form(whole, 'has', 'have')} {what} then",
             f"；此后 {s.ranks} 个 rank 中有 {whole} 个拥有{what_zh}",
         )
     if len(done) > 1:
         return "", ""
     count = int(done[0])
-    holder = "it" if len(receivers) == 1 else "each receiver" if len(receivers) < s.ranks else "every rank"
-    holder_zh = "接收方" if len(receivers) < s.ranks else "每个 rank "
+    holder, holder_zh = "every rank", "每个 rank "
+    if len(receivers) < s.ranks:
+        holder, holder_zh = "each receiver", "接收方"
+    if len(receivers) == 1:
+        holder = "it"
     if count == s.chunks:
         return f"; {holder} has all {count} {noun} then", f"；此后{holder_zh}有全部 {count} 个{noun_zh}"
     return (
         f"; {holder} has {count} of {s.chunks} {noun} then",
-        f"；此后{holder_zh}有 {s.chunks} 个 chunk 中的 {count} 个{'已完成' if full > 1 else ''}",
+        f"；此后{holder_zh}有 {s.chunks} 个 chunk 中的 {count} 个{done_zh}",
     )
 
 
@@ -492,22 +539,25 @@ def _describe_delivery(
     seconds = moment.seconds[rows]
     low, high = float(seconds.min()), float(seconds.max())
     even = high - low <= 0.02 * high
-    span = (
-        words.format_duration(high)
-        if even
-        else words.format_range(words.format_duration(low), words.format_duration(high))
-    )
+    if even:
+        span = words.format_duration(high)
+    else:
+        span = words.format_range(words.format_duration(low), words.format_duration(high))
     span_zh = span.replace(" to ", " 至 ")
     step = moment.step
     pairs = sorted(set(zip(step.src[rows].tolist(), step.dst[rows].tolist(), strict=True)))
     pair_texts = [f"{a} → {b}" for a, b in pairs]
-    extra = "" if alone or len(pairs) > 3 else f" ({words.join_list(pair_texts)})"
-    extra_zh = "" if alone or len(pairs) > 3 else f"（{words.join_list(pair_texts, True)}）"
+    extra, extra_zh = "", ""
+    if not alone and len(pairs) <= 3:
+        extra, extra_zh = f" ({words.join_list(pair_texts)})", f"（{words.join_list(pair_texts, True)}）"
+    if kind == "cable" and len(rows) > 1:
+        return f"each arrives after {span}", f"各需 {span_zh}"
     if kind == "cable":
-        subject = "each arrives" if len(rows) > 1 else "it arrives"
-        return f"{subject} after {span}", f"{'各需' if len(rows) > 1 else '需要'} {span_zh}"
+        return f"it arrives after {span}", f"需要 {span_zh}"
     name, name_zh = words.name_kind(kind)
-    verb = " delivers" if first else ""
+    verb = ""
+    if first:
+        verb = " delivers"
     return f"{name}{extra}{verb} in {span}", f"{name_zh}{extra_zh} 需要 {span_zh}"
 
 

@@ -65,9 +65,18 @@ def join_list(items: Sequence[str], zh: bool = False) -> str:
     return ("、" if zh else ", ").join(items[:-1]) + (" 和 " if zh else " and ") + items[-1]
 
 
+def choose_form(count: float, singular: str, plural: str) -> str:
+    """The form of a word that goes with a number: `has` with 1, `have` with any other."""
+    if count == 1:
+        return singular
+    return plural
+
+
 def capitalise(text: str) -> str:
     """With a capital letter at its front; names that are written without one (xGMI) stay."""
-    return text if text[1:2].isupper() else text[:1].upper() + text[1:]
+    if text[1:2].isupper():
+        return text
+    return text[:1].upper() + text[1:]
 
 
 def add_space(zh: str) -> str:

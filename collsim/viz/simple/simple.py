@@ -40,7 +40,10 @@ def build_simple_run(trace: Trace) -> SimpleRun:
     """What is shown of a run. Raises CollsimError for more transfers than the player shows."""
     ranks = trace.sent_bytes[: trace.schedule.ranks]
     even = bool(len(ranks)) and bool(np.all(ranks == ranks[0]))
-    sent = int(ranks[0]) if even else None
+    if even:
+        sent = int(ranks[0])
+    else:
+        sent = None
     return SimpleRun(
         time=trace.time,
         timeline=document.build_encoded_timeline(trace),
@@ -59,7 +62,9 @@ def count_cards(trace: Trace) -> int:
     nodes = int(node.max(initial=0)) + 1
     src, dst = topology.links.src, topology.links.dst
     leaving = (trace.link_bytes > 0) & (kind[src] == DEVICE_KINDS.index("nic")) & (node[src] != node[dst])
-    return 0 if nodes < 2 else round(len(np.unique(src[leaving])) / nodes)
+    if nodes < 2:
+        return 0
+    return round(len(np.unique(src[leaving])) / nodes)
 
 
 def factor_bytes(sent: int, nbytes: int, ranks: int) -> tuple[int, int, int, int] | None:

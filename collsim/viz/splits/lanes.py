@@ -136,7 +136,9 @@ def _find_local_stage(pipe: Pipeline, stage: int) -> int:
 
 def _find_part(entry: Sequence[Any], action: Any) -> int:
     """Passes that run as one share the height of their box."""
-    return 0 if len(entry) == 1 else 1 + entry.index(action)
+    if len(entry) == 1:
+        return 0
+    return 1 + entry.index(action)
 
 
 # ---- FSDP -----------------------------------------------------------------------------------------------------------
@@ -151,9 +153,13 @@ def build_sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
         if 0 not in task.lanes or b <= a:
             continue
         block_name = task.name.removeprefix("gather ").removeprefix("reduce ").removeprefix("into ")
-        text, kind = numbers.get(block_name, "r" if not task.is_compute else ""), PASSES[task.kind]
+        kind = PASSES[task.kind]
+        text = numbers.get(block_name, "r" * (not task.is_compute))  # "r": the root, which is no block
         entry = [a, b, text, kind, 0, _HALF.get(kind, 0)]
-        (compute if task.stream == COMPUTE else network).append(entry)
+        if task.stream == COMPUTE:
+            compute.append(entry)
+        else:
+            network.append(entry)
     level, most = _find_levels(trace)
     spans = [(a, b) for a, b, *_ in compute]
     busy = measure_spans(merge_spans([(a, b) for a, b, *_ in network]))

@@ -39,7 +39,10 @@ def build_split_document(trace: StepTrace, room: float | None = None) -> dict[st
         room: bytes of a GPU; its own unless given.
     """
     step, split = trace.step, trace.request.parallel
-    product = split if isinstance(split, Split) else Split((split,))
+    if isinstance(split, Split):
+        product = split
+    else:
+        product = Split((split,))
     grid = product.build_grid(trace.request.ranks)
     sizes = {"tp": grid.tp, "cp": grid.cp, "dp": grid.dp, "pp": grid.pp}
     return {
@@ -127,12 +130,16 @@ def choose_cut(rows: Sequence[Sequence[Sequence[Any]]], time: float) -> list[flo
         return None
     long = [row for row in rows if len(row) > 2 * MOST_PASSES]
     low, high = min(row[MOST_PASSES - 1][1] for row in long), max(row[-MOST_PASSES][0] for row in long)
-    return [low, high] if high - low > 0.1 * time else None
+    if high - low > 0.1 * time:
+        return [low, high]
+    return None
 
 
 def _drop_cut_spans(spans: list[list[Any]], cut: list[float] | None) -> list[list[Any]]:
     """Those that are not within the cut."""
-    return spans if cut is None else [span for span in spans if span[0] < cut[0] or span[1] > cut[1]]
+    if cut is None:
+        return spans
+    return [span for span in spans if span[0] < cut[0] or span[1] > cut[1]]
 
 
 def _list_memory_levels(trace: StepTrace, lane: int, kinds: list[str], cut: list[float] | None) -> list[list[float]]:

@@ -80,19 +80,20 @@ class PipelinePicture:
 
     def svg(self, k: int, *, narrow: bool = False, dark: bool = False) -> str:
         """The picture as an SVG file; `narrow` for a column of text or a phone, `dark` for a dark page."""
-        wide, ink = _NARROW if narrow else _WIDE, {name: both[dark] for name, both in palette.TOKENS.items()}
+        ink = {name: both[dark] for name, both in palette.TOKENS.items()}
+        wide, lines = _WIDE, [self.title(k)]
+        if narrow:
+            wide, lines = _NARROW, self.title(k).split((": ", "：")[k])
         scale = (wide - _LEFT - 8) / max(self.until, float(self.runner["time"]))
-        lines = self.title(k).split((": ", "：")[k]) if narrow else [self.title(k)]
         top = 8 + _LINE * len(lines)
         rows = "".join(_draw_row(row, top + i * _ROW, scale, ink) for i, row in enumerate(self._rows))
         kinds = [kind for kind in _PASSES if any(box[3] == kind for row in self._rows for box in row["boxes"])]
         below = top + _ROW * len(self._rows)
         key, under = _draw_key(kinds, self.runner["stages"] > 1, below + 20, wide, k, ink)
         tall = under + _FOOT
-        head = "".join(
-            _draw_text(12, 20 + _LINE * i, line, ink["ink"], 15 if i == 0 else 13, _BOLD if i == 0 else "")
-            for i, line in enumerate(lines)
-        )
+        head = _draw_text(12, 20, lines[0], ink["ink"], 15, _BOLD)
+        for i, line in enumerate(lines[1:], 1):
+            head += _draw_text(12, 20 + _LINE * i, line, ink["ink"], 13)
         end = _LEFT + float(self.runner["time"]) * scale
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}" '
@@ -105,7 +106,9 @@ class PipelinePicture:
     def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
         """The same in a page: wide, or `narrow` where there is little room, so that its numbers stay readable. Images
         and not elements: Streamlit takes SVG elements out of the HTML of a page."""
-        images = "".join(self._image(k, less, dark) for less in ((False, True) if narrow else (False,)))
+        images = self._image(k, False, dark)
+        if narrow:
+            images += self._image(k, True, dark)
         return f'<div class="cs-rows">{images}<style>{_LOOK}</style></div>'
 
     def _image(self, k: int, narrow: bool, dark: bool) -> str:
@@ -128,7 +131,9 @@ def build_pipeline_picture(
 def _describe_passes(row: Mapping[str, Any], k: int) -> str:
     passes = " ".join(f"{kind}{micro}" for _, _, micro, kind, *_ in row["boxes"])
     idle = sum(b - a for a, b in row["idle"])
-    return f"{passes}, idle for {idle:g}" if k == 0 else f"{passes}，空闲 {idle:g}"
+    if k == 0:
+        return f"{passes}, idle for {idle:g}"
+    return f"{passes}，空闲 {idle:g}"
 
 
 def _draw_row(row: Mapping[str, Any], top: int, scale: float, ink: Mapping[str, str]) -> str:
@@ -142,8 +147,11 @@ def _draw_row(row: Mapping[str, Any], top: int, scale: float, ink: Mapping[str, 
 def _draw_pass(box: tuple[Any, ...], top: float, scale: float, ink: Mapping[str, str]) -> str:
     a, b, micro, kind, stage, part = box
     *fills, number = _FILLS[kind]
-    high = (_ROW - 4) / (2 if part else 1)
-    top += high if part == 2 else 0
+    high: float = _ROW - 4
+    if part:
+        high /= 2
+    if part == 2:
+        top += high
     drawn = _draw_box(a, b, top, high, scale, ink[fills[min(stage, 1)]], ink["card"])
     if (b - a) * scale < _DIGIT * len(micro) + 2 or part:
         return drawn
@@ -163,13 +171,17 @@ def _draw_key(kinds: list[str], further: bool, y: int, wide: int, k: int, ink: M
     """What the fills mean, in as many lines as it takes, and where the last of them stands."""
     out, x = "", 12
     signs: list[tuple[str, str]] = [(f"{kind}: {_PASSES[kind][k]}", ink[_FILLS[kind][0]]) for kind in kinds]
-    signs += [(_BUBBLE[k], _HATCH), *([(_FURTHER[k], "")] if further else [])]
+    signs.append((_BUBBLE[k], _HATCH))
+    if further:
+        signs.append((_FURTHER[k], ""))
     for label, fill in signs:
         long = 44 + 7 * len(label) * (1 + k)
         if x > 12 and x + long > wide:
             x, y = 12, y + _LINE
+        indent = 0
         if fill:
+            indent = 20
             out += f'<rect x="{x}" y="{y - 11}" width="14" height="14" fill="{fill}" stroke="{ink["edge"]}"/>'
-        out += _draw_text(x + (20 if fill else 0), y + 1, label, ink["ink2"], 13)
+        out += _draw_text(x + indent, y + 1, label, ink["ink2"], 13)
         x += long
     return out, y

@@ -105,7 +105,10 @@ def _time_ring_on_cards(channels: int) -> dict[str, float]:
 
 def _time_training_step(bucket: str | None) -> dict[str, Any]:
     """A step of DDP with such buckets, and the time without overlap."""
-    parallel = ddp() if bucket is None else ddp(bucket=bucket)
+    if bucket is None:
+        parallel = ddp()
+    else:
+        parallel = ddp(bucket=bucket)
     step_trace = training_step(MODEL, MACHINE, parallel=parallel, micro_batch=SAMPLES, dtype="bfloat16")
     return {
         "bucket": bucket,

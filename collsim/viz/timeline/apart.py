@@ -27,7 +27,10 @@ def distinguish_labels(trace: Trace, labels: Sequence[Pair], links: Sequence[Lin
         if len(twins) > 1:
             for i, (en, zh) in zip(twins, _find_differences(trace, [links[i] for i in twins]), strict=True):
                 is_product = en.startswith(label[0])  # NVLink 2 ×1
-                result[i] = (en, zh) if is_product else (f"{label[0]}, {en}", words.tidy_spaces(f"{label[1]}，{zh}"))
+                if is_product:
+                    result[i] = (en, zh)
+                else:
+                    result[i] = (f"{label[0]}, {en}", words.tidy_spaces(f"{label[1]}，{zh}"))
     return result
 
 
@@ -45,7 +48,9 @@ def _describe_product(trace: Trace, links: Links) -> Pair | None:
     """`NVLink 2 ×2`, where all are of one product."""
     table = trace.topology.links
     names = {table.cables[table.cable[i]].label for i in links}
-    return (name := names.pop(), name) if len(names) == 1 else None
+    if len(names) == 1:
+        return (name := names.pop(), name)
+    return None
 
 
 def _describe_ends(trace: Trace, links: Links) -> Pair | None:
@@ -55,14 +60,18 @@ def _describe_ends(trace: Trace, links: Links) -> Pair | None:
     if len(ends) != 1:
         return None
     a, b = ends.pop()
-    return (f"{a[0]} → {b[0]}", f"{a[1]} → {b[1]}") if a != b else None
+    if a != b:
+        return (f"{a[0]} → {b[0]}", f"{a[1]} → {b[1]}")
+    return None
 
 
 def _describe_levels(trace: Trace, links: Links) -> Pair | None:
     """`core and aggregation`, where all join two kinds of device, in either direction."""
     table = trace.topology.links
     ends = {frozenset(_name_device(trace, int(d)) for d in (table.src[i], table.dst[i])) for i in links}
-    return _join_names(sorted(ends.pop())) if len(ends) == 1 else None
+    if len(ends) == 1:
+        return _join_names(sorted(ends.pop()))
+    return None
 
 
 def _join_names(names: list[Pair]) -> Pair:

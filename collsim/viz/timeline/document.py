@@ -76,7 +76,8 @@ def build_encoded_timeline(trace: Trace | Together) -> dict[str, Any]:
 
 def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, inside: bool) -> dict[str, Any]:
     """The timeline with arrays for its long columns."""
-    trace = trace.whole if isinstance(trace, Together) else trace
+    if isinstance(trace, Together):
+        trace = trace.whole
     s = trace.schedule
     if len(s) > MOST_TRANSFERS:
         raise _refuse_transfers(trace)
@@ -84,8 +85,22 @@ def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, 
     routes, route = _list_routes(trace, drawing)
     flows = _list_flows(trace, drawing, routes, route)
     order = np.argsort(trace.start, kind="stable")
-    several = trace if isinstance(trace, Whole) else None
-    bands = list_phases(s) if several is None else together.build_bands(several)
+    if isinstance(trace, Whole):
+        several = trace
+    else:
+        several = None
+    optional: dict[str, object] = {
+        "hops": _time_hops(trace, drawing, order),
+        "flows": flows,
+    }
+    if several is None:
+        bands, state = list_phases(s), _describe_state(trace)
+        optional["code"] = trace_source_lines(trace)
+    else:
+        bands, state = together.build_bands(several), together.describe_state(several)
+        optional["groups"] = together.describe_groups(several)
+    if drawing.insides:
+        optional["inside"] = describe_insides(trace, drawing)
     lines = build_rows(trace, drawing)
     document: dict[str, Any] = {
         "schema": SCHEMA,
@@ -101,19 +116,11 @@ def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, 
         "steps": _describe_steps(trace, bands),
         "phases": [p.to_document() for p in bands],
         "logical": build_logical_view(s, _count_ranks_across(trace)),
-        "state": _describe_state(trace) if several is None else together.describe_state(several),
+        "state": state,
         "figures": _describe_figures(trace, drawing),
         "bottleneck": _describe_bottleneck(trace, drawing),
         "mistake": _describe_mistake(trace, order),
         "text": _draw_text_diagram(trace),
-    }
-    group_documents = None if several is None else together.describe_groups(several)
-    optional = {
-        "hops": _time_hops(trace, drawing, order),
-        "flows": flows,
-        "groups": group_documents,
-        "inside": describe_insides(trace, drawing) if drawing.insides else None,
-        "code": trace_source_lines(trace) if several is None else None,
     }
     return document | {name: value for name, value in optional.items() if value is not None}
 
@@ -129,12 +136,18 @@ def encode(document: dict[str, Any]) -> dict[str, Any]:
 def decode(encoded: dict[str, Any] | str) -> dict[str, Any]:
     """The timeline from what `encode` or `dumps` made. Raises FormatError for anything else."""
     try:
-        document: Any = json.loads(encoded) if isinstance(encoded, str) else encoded
+        if isinstance(encoded, str):
+            document: Any = json.loads(encoded)
+        else:
+            document = encoded
         if isinstance(document, dict) and "z" in document:
             document = json.loads(gzip.decompress(base64.b64decode(document["z"])))
     except (ValueError, OSError, EOFError) as error:
         raise FormatError("this is not a timeline: {error}", error=error) from error
-    version = str(document.get("schema", "none")) if isinstance(document, dict) else "none"
+    if isinstance(document, dict):
+        version = str(document.get("schema", "none"))
+    else:
+        version = "none"
     if version.split("/")[0] + "/" + version.split("/")[-1].split(".")[0] != SCHEMA:
         raise FormatError(
             "timeline has schema {version!r}; this collsim reads {schema!r}", version=version, schema=SCHEMA
@@ -158,7 +171,9 @@ def _convert_arrays(value: Any) -> Any:
     """The same with a list of plain numbers for each column of an array."""
     if isinstance(value, dict):
         return {name: _convert_arrays(entry) for name, entry in value.items()}
-    return value.tolist() if isinstance(value, np.ndarray) else value
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value
 
 
 def _encode_document(value: Any) -> str:
@@ -169,7 +184,9 @@ def _encode_document(value: Any) -> str:
             + ",".join(f"{_encode_json(str(name))}:{_encode_document(entry)}" for name, entry in value.items())
             + "}"
         )
-    return _encode_column(value) if isinstance(value, np.ndarray) else _encode_json(value)
+    if isinstance(value, np.ndarray):
+        return _encode_column(value)
+    return _encode_json(value)
 
 
 def _encode_column(numbers: npt.NDArray[Any]) -> str:
@@ -195,6 +212,9 @@ def _refuse_transfers(trace: Trace) -> CollsimError:
         for name, value in s.options.items()
         if name in ("chunks", "channels") and isinstance(value, int) and value > 1
     ]
+    fewer: Sentence | str = ""
+    if extra:
+        fewer = Sentence(" or less than {options}", options=join_words(extra, "{first} and {then}"))
     return CollsimError(
         "{label} has {transfers:,} transfers; the player shows at most {most:,}. Choose fewer than {ranks:,} "
         "ranks{fewer}, or read the figures without a picture: trace.row(), trace.links, trace.steps, "
@@ -203,13 +223,15 @@ def _refuse_transfers(trace: Trace) -> CollsimError:
         transfers=len(s),
         most=MOST_TRANSFERS,
         ranks=s.ranks,
-        fewer=Sentence(" or less than {options}", options=join_words(extra, "{first} and {then}")) if extra else "",
+        fewer=fewer,
     )
 
 
 def _lay_out_stage(trace: Trace, also: npt.NDArray[np.bool_] | None) -> StageLayout:
     carried = trace.link_bytes + trace.other_bytes
-    return lay_out(trace.topology, carried if also is None else np.where(also, np.maximum(carried, 1), carried))
+    if also is not None:
+        carried = np.where(also, np.maximum(carried, 1), carried)
+    return lay_out(trace.topology, carried)
 
 
 def _round_seconds(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -217,7 +239,10 @@ def _round_seconds(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _describe_steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
-    sentences = together.narrate_together(trace) if isinstance(trace, Whole) else narrate(trace)
+    if isinstance(trace, Whole):
+        sentences = together.narrate_together(trace)
+    else:
+        sentences = narrate(trace)
     return {
         "t0": _round_seconds(trace.timing.step_start),
         "t1": _round_seconds(trace.timing.step_end),
@@ -228,8 +253,13 @@ def _describe_steps(trace: Trace, bands: list[Phase]) -> dict[str, Any]:
 
 def _describe_bottleneck(trace: Trace, drawing: Drawing) -> dict[str, Any] | None:
     causes = describe_bottleneck(trace)
-    links = trace.bottleneck.links if trace.bottleneck else ()
-    return None if causes is None else {**causes, "links": _map_links(drawing, links)}
+    if trace.bottleneck:
+        links = trace.bottleneck.links
+    else:
+        links = ()
+    if causes is None:
+        return None
+    return {**causes, "links": _map_links(drawing, links)}
 
 
 def _describe_run(trace: Trace) -> dict[str, Any]:
@@ -374,16 +404,19 @@ def _list_flows(
     if (stored and not others) or sum(len(f.row) for f in (segments, *others)) > _MOST_FLOWS:
         return None  # store and forward has the times of every hop already
     link_of = drawing.link_of
-    parts = [segments, *others] if stored else others
+    if stored:
+        parts = [segments, *others]
+    else:
+        parts = others
     single = np.full(len(link_of) + 1, -1, np.int64)  # a link beyond the topology's is an injection limit
-    for link in np.unique(np.concatenate([f.link for f in parts])) if parts else []:
+    for link in sorted({int(link) for flows in parts for link in flows.link}):
         if link < len(link_of) and link_of[link] >= 0:
             single[link] = len(routes["start"]) - 1
             routes["link"].append(int(link_of[link]))
             routes["start"].append(len(routes["link"]))
-    columns = [(single[np.minimum(f.link, len(link_of))], f) for f in parts] + (
-        [] if stored else [(route[segments.row], segments)]
-    )
+    columns = [(single[np.minimum(flows.link, len(link_of))], flows) for flows in parts]
+    if not stored:
+        columns.append((route[segments.row], segments))
     number = np.concatenate([n for n, _ in columns])
     begin, end, rate = (np.concatenate([getattr(f, name) for _, f in columns]) for name in ("begin", "end", "rate"))
     begin, end = np.maximum(begin, trace.begin), np.minimum(end, trace.time)
@@ -445,7 +478,9 @@ def _count_ranks_across(trace: Trace) -> int:
     if len(dims := topology.facts.get("dims", ())) > 1:
         return int(dims[-1])
     nodes = int(topology.devices.node.max(initial=-1)) + 1
-    return topology.ranks // nodes if nodes > 1 and topology.ranks == trace.schedule.ranks else 0
+    if nodes > 1 and topology.ranks == trace.schedule.ranks:
+        return topology.ranks // nodes
+    return 0
 
 
 def _number_phases(bands: list[Phase]) -> list[int]:
@@ -483,10 +518,16 @@ def _describe_figures(trace: Trace, drawing: Drawing) -> dict[str, Any]:
 
 def _describe_mistake(trace: Trace, order: npt.NDArray[np.int64]) -> dict[str, Any] | None:
     """The first wrong cell of the schedule, its transfer as an id of the timeline."""
-    first_mistake = together.find_first_mistake(trace) if isinstance(trace, Whole) else find_mistake(trace.schedule)
+    if isinstance(trace, Whole):
+        first_mistake = together.find_first_mistake(trace)
+    else:
+        first_mistake = find_mistake(trace.schedule)
     if first_mistake is None:
         return None
-    transfer = None if first_mistake.row is None else int(np.flatnonzero(order == first_mistake.row)[0])
+    if first_mistake.row is None:
+        transfer = None
+    else:
+        transfer = int(np.flatnonzero(order == first_mistake.row)[0])
     return {
         "kind": first_mistake.kind,
         "rank": first_mistake.rank,

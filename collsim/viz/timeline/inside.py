@@ -74,7 +74,10 @@ class Drawing:
                 kind = next((candidate for candidate in wanted if candidate in kinds_here), None)
                 if kind is not None:
                     ids = sorted(set(self.link_of[is_member & (kinds == kind)].tolist()) - {-1})
-                    en, zh = ("IB", "IB") if kind == "infiniband" else words.name_kind(kind)
+                    if kind == "infiniband":
+                        en, zh = ("IB", "IB")
+                    else:
+                        en, zh = words.name_kind(kind)
                     bars[box].append({"label": {"en": words.capitalise(en), "zh": zh}, "links": ids})
         return bars
 

@@ -19,7 +19,10 @@ def build_logical_view(schedule: Schedule, across: int = 0) -> dict[str, Any]:
     """
     n = schedule.endpoints
     first_channel = _list_pairs(schedule, channel=0)
-    all_pairs = first_channel if schedule.channels == 1 else _list_pairs(schedule)
+    if schedule.channels == 1:
+        all_pairs = first_channel
+    else:
+        all_pairs = _list_pairs(schedule)
     kind, positions = _arrange_endpoints(first_channel, n, schedule.root, across)
     return {
         "x": [round(x, 4) for x, _ in positions],
@@ -33,7 +36,10 @@ def _list_pairs(schedule: Schedule, channel: int | None = None) -> set[tuple[int
     """Unordered pairs of endpoints with a transfer between them."""
     keys: list[np.ndarray[Any, Any]] = []
     for p in schedule.patterns:
-        keep = (p.src != p.dst) if channel is None else (p.src != p.dst) & (p.channel == channel)
+        if channel is None:
+            keep = p.src != p.dst
+        else:
+            keep = (p.src != p.dst) & (p.channel == channel)
         low, high = np.minimum(p.src, p.dst)[keep].astype(np.int64), np.maximum(p.src, p.dst)[keep]
         keys.append(np.unique(low * schedule.endpoints + high))
     if not keys:
@@ -64,7 +70,9 @@ def _arrange_endpoints(
 def _find_ring_order(near: list[list[int]], n: int) -> list[int] | None:
     """The order round the ring if the pairs are one ring through all endpoints (two endpoints count as one)."""
     if n < 3:
-        return list(range(n)) if n == 2 and near[0] else None
+        if n == 2 and near[0]:
+            return list(range(n))
+        return None
     if any(len(x) != 2 for x in near):
         return None
     order = [0, min(near[0]) if 1 not in near[0] else 1]
@@ -104,7 +112,8 @@ def _place_on_snake(order: list[int], base: int) -> list[tuple[float, float]]:
     positions = [(0.0, 0.0)] * n
     for i, e in enumerate(order):
         row, column = divmod(i, across)
-        column = across - 1 - column if row % 2 else column
+        if row % 2:
+            column = across - 1 - column
         inner = 0 < row < rows - 1  # room for the way back up
         positions[e] = ((column + inner) / across, row / (rows - 1))
     return positions
@@ -136,6 +145,7 @@ def _place_in_levels(near: list[list[int]], root: int) -> list[tuple[float, floa
 
 
 def _place_on_grid(n: int, across: int = 0) -> list[tuple[float, float]]:
-    across = across if 1 < across < n else ceil(sqrt(2 * n))
+    if not (1 < across < n):
+        across = ceil(sqrt(2 * n))
     down = ceil(n / across)
     return [((e % across + 0.5) / across, (e // across + 0.5) / max(1, down)) for e in range(n)]

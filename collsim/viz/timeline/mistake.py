@@ -60,7 +60,9 @@ def find_mistake(schedule: Schedule) -> Mistake | None:
         if error.cell is not None and error.cell[0] is not None and error.cell[1] is not None:
             rank, chunk = error.cell[0], error.cell[1]
         visible = _find_empty_read(schedule, rank, chunk) or _describe_wrong_cell(schedule, rank, chunk)
-        return visible if error.origin is None else _move_to_origin(schedule, visible, error.origin)
+        if error.origin is None:
+            return visible
+        return _move_to_origin(schedule, visible, error.origin)
     return None
 
 
@@ -76,9 +78,14 @@ def _move_to_origin(schedule: Schedule, visible: Mistake, begin: Origin) -> Mist
 def _find_transfer(schedule: Schedule, step: int, endpoint: int, slot: int, sends: bool) -> int | None:
     """The last transfer of a step that reads (sends) or writes a cell."""
     t = schedule.transfers
-    endpoints, slots = (t["src"], t["chunk"]) if sends else (t["dst"], t["into"])
+    if sends:
+        endpoints, slots = (t["src"], t["chunk"])
+    else:
+        endpoints, slots = (t["dst"], t["into"])
     matches = np.flatnonzero((t["step"] == step) & (endpoints == endpoint) & (slots == slot))
-    return int(matches[-1]) if len(matches) else None
+    if len(matches):
+        return int(matches[-1])
+    return None
 
 
 def _find_empty_read(schedule: Schedule, endpoint: int, slot: int) -> Mistake | None:
@@ -130,10 +137,16 @@ def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
     elif final.keys() - want.keys():
         kind = "foreign"
     else:
-        kind = "missing" if final else "nothing"
+        if final:
+            kind = "missing"
+        else:
+            kind = "nothing"
     never = ("No step writes it.", "没有任何一步写入它。") if len(history) == 1 else None  # and so nothing is there
     what, has = _describe_difference(kind, final, want, slot), name_endpoint(schedule, rank)
-    wants, wants_zh = ("each rank once", "每个 rank 恰好一次") if len(want) > 1 else _list_contributions(want, slot)
+    if len(want) > 1:
+        wants, wants_zh = ("each rank once", "每个 rank 恰好一次")
+    else:
+        wants, wants_zh = _list_contributions(want, slot)
     text = (
         f"After the last step {has[0]} {what[0]} chunk {slot}; {schedule.collective} wants {wants}.",
         f"最后一步之后，{has[1]} 的 chunk {slot} {what[1]}；{schedule.collective} 要求{wants_zh}。",
@@ -168,11 +181,20 @@ def _format_times(times: int) -> Pair:
 def _list_contributions(contributions: Iterable[tuple[int, int]], slot: int) -> Pair:
     """`r1, r2 and 3 more`; a contribution to another chunk is `r1 of chunk 5`."""
     ordered = sorted(contributions)
-    listed = ordered if len(ordered) <= _MOST_NAMES else ordered[: _MOST_NAMES - 1]
-    en = [f"r{r}" + (f" of chunk {c}" if c != slot else "") for r, c in listed]
-    zh = [f"r{r}" + (f"（chunk {c}）" if c != slot else "") for r, c in listed]
+    if len(ordered) <= _MOST_NAMES:
+        listed = ordered
+    else:
+        listed = ordered[: _MOST_NAMES - 1]
+    en, zh = [f"r{rank}" for rank, _ in listed], [f"r{rank}" for rank, _ in listed]
+    for number, (_, chunk) in enumerate(listed):
+        if chunk != slot:
+            en[number] += f" of chunk {chunk}"
+            zh[number] += f"（chunk {chunk}）"
     rest = len(ordered) - len(listed)
-    more, more_zh = ([f"{rest} more"], [f"另外 {rest} 个"]) if rest else ([], [])
+    if rest:
+        more, more_zh = ([f"{rest} more"], [f"另外 {rest} 个"])
+    else:
+        more, more_zh = ([], [])
     return words.join_list([*en, *more]), words.join_list([*zh, *more_zh], zh=True)
 
 

@@ -44,7 +44,10 @@ def list_phases(schedule: Schedule) -> list[Phase]:
         bands = [(BOTH, 0, schedule.steps - 1)]
     kind = collective(schedule.collective)
     phases = []
-    splits = _name_split(schedule, bands) if kind.reduces and len(bands) > 1 else ("", "")
+    if kind.reduces and len(bands) > 1:
+        splits = _name_split(schedule, bands)
+    else:
+        splits = ("", "")
     plain = schedule.collective.split("+")[-1].replace("_", "-")
     for what, first, last in bands:
         if len(bands) == 1 or not kind.reduces:
@@ -60,7 +63,12 @@ def _find_bands(schedule: Schedule) -> list[tuple[str, int, int]]:
     bands: list[tuple[str, int, int]] = []
     number = 0
     for p in schedule.patterns:
-        what = ADDS if p.reduce.all() else BOTH if p.reduce.any() else COPIES
+        if p.reduce.all():
+            what = ADDS
+        elif p.reduce.any():
+            what = BOTH
+        else:
+            what = COPIES
         if bands and bands[-1][0] == what:
             bands[-1] = (what, bands[-1][1], number + p.times - 1)
         else:
@@ -72,7 +80,10 @@ def _find_bands(schedule: Schedule) -> list[tuple[str, int, int]]:
 def _name_split(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
     """What the part that adds and the part that copies are called."""
     entry = algorithm_of(schedule)
-    declared = None if entry is None else entry.phases
+    if entry is None:
+        declared = None
+    else:
+        declared = entry.phases
     return declared or _name_split_by_sums(schedule, bands)
 
 

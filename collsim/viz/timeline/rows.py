@@ -54,9 +54,15 @@ def build_rows(trace: Trace, drawing: Drawing) -> list[dict[str, Any]]:
     """Classes of links that are alike, the most used first; what does not fit goes into a last line that says so."""
     if not trace.spent:
         return []
-    hot = set(trace.bottleneck.links) if trace.bottleneck is not None else set()
+    if trace.bottleneck is not None:
+        hot = set(trace.bottleneck.links)
+    else:
+        hot = set()
     groups = _group_links(trace)
-    listed_groups = groups if len(groups) <= MOST_ROWS else groups[: MOST_ROWS - 1]
+    if len(groups) <= MOST_ROWS:
+        listed_groups = groups
+    else:
+        listed_groups = groups[: MOST_ROWS - 1]
     used_ids: set[int] = set()
     names = [_name_group(trace, g, [o for o in listed_groups if o is not g]) for g in listed_groups]
     labels = distinguish_labels(trace, [label for label, _ in names], [g.links for g in listed_groups])
@@ -107,7 +113,10 @@ def _find_node_pairs(trace: Trace) -> dict[int, tuple[int, int]]:
     b = np.repeat(node[dst], routes.hops)
     pair_of_link: dict[int, tuple[int, int] | None] = {}
     for link, pair in zip(routes.link.tolist(), zip(a.tolist(), b.tolist(), strict=True), strict=True):
-        pair_of_link[link] = pair if pair_of_link.get(link, pair) == pair else None
+        if pair_of_link.get(link, pair) == pair:
+            pair_of_link[link] = pair
+        else:
+            pair_of_link[link] = None
     return {
         link: pair for link, pair in pair_of_link.items() if pair is not None and pair[0] != pair[1] and min(pair) >= 0
     }
@@ -134,18 +143,24 @@ def _name_group(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, 
     name, name_zh = words.name_kind(group.kind)
     count = len(group.links)
     twin = any(o.kind == group.kind and o.nodes == group.nodes for o in others)
-    alike = "" if twin or count == 1 else ", all alike"
-    note = f"{count} link{'s' * (count > 1)}{alike}", f"{count} 条{'，完全相同' if alike else ''}"
+    amount = f"{count} link{'s' * (count > 1)}", f"{count} 条"
+    if twin or count == 1:
+        note = amount
+    else:
+        note = f"{amount[0]}, all alike", f"{amount[1]}，完全相同"
     if group.nodes is not None:
-        short = "IB" if group.kind == "infiniband" else name
+        if group.kind == "infiniband":
+            name = name_zh = "IB"
         a, b = group.nodes
-        pairs = _name_pairs(trace, group) or (f"{count} link{'s' * (count > 1)}", f"{count} 条")
-        return (f"{short} node {a} → node {b}", f"{'IB' if short == 'IB' else name_zh} 节点 {a} → 节点 {b}"), pairs
+        pairs = _name_pairs(trace, group) or amount
+        return (f"{name} node {a} → node {b}", f"{name_zh} 节点 {a} → 节点 {b}"), pairs
     if count <= 2:
         label = name_link(trace, group.links[0])
         joins = {frozenset((int(trace.topology.links.src[i]), int(trace.topology.links.dst[i]))) for i in group.links}
+        if count == 1 and group.kind == "cable":
+            return label, ("", "")
         if count == 1:
-            return label, (name if group.kind != "cable" else "", name_zh if group.kind != "cable" else "")
+            return label, (name, name_zh)
         if len(joins) == 1:
             return label, ("both directions", "双向")
         other = name_link(trace, group.links[1])
@@ -154,7 +169,9 @@ def _name_group(trace: Trace, group: Group, others: list[Group]) -> tuple[Pair, 
         return ("PCIe to the NICs", "连到网卡的 PCIe"), note
     if group.kind == "pcie" and twin and (ends := _name_pcie_ends(trace, group)) is not None:
         return ends, note
-    return ("Cables", "线缆") if group.kind == "cable" else (words.capitalise(name), name_zh), note
+    if group.kind == "cable":
+        return ("Cables", "线缆"), note
+    return (words.capitalise(name), name_zh), note
 
 
 def _name_pcie_ends(trace: Trace, group: Group) -> Pair | None:

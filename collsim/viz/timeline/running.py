@@ -77,9 +77,14 @@ def _follow_generator(
         frame: FrameType | None = generator.gi_frame
         if frame is None or len(lines_of_steps) > schedule.steps:
             return None
-        times = step.times if isinstance(step, Step) else 1
+        times = 1
+        if isinstance(step, Step):
+            times = step.times
         lines_of_steps += [frame.f_lineno - first] * times
-        notes += [f"k = {k}" for k in range(times)] if times > 1 else [_format_counters(generator)]
+        if times > 1:
+            notes += [f"k = {k}" for k in range(times)]
+        else:
+            notes.append(_format_counters(generator))
     if len(lines_of_steps) != schedule.steps or not all(0 <= line < len(lines) for line in lines_of_steps):
         return None
     return {"lines": lines, "at": lines_of_steps, "note": notes}

@@ -33,7 +33,9 @@ def describe_ranks(ranks: npt.NDArray[np.int64]) -> Pair:
     first, last, n = int(ranks[0]), int(ranks[-1]), len(ranks)
     if n > 2 and np.array_equal(ranks, np.arange(first, last + 1)):
         return f"ranks {first}–{last}", f"rank {first}–{last}"
-    return _list_ranks([str(r) for r in ranks.tolist()]) if n <= 3 else (f"{n} ranks", f"{n} 个 rank")
+    if n <= 3:
+        return _list_ranks([str(r) for r in ranks.tolist()])
+    return (f"{n} ranks", f"{n} 个 rank")
 
 
 def _list_ranks(each: list[str]) -> Pair:
@@ -141,7 +143,10 @@ def find_first_mistake(whole: Whole) -> Mistake | None:
         step = None
         if mistake_of_part.step is not None:
             step = int(np.flatnonzero((whole.step_of == (number, mistake_of_part.step)).all(axis=1))[0])
-        row = None if mistake_of_part.row is None else int(whole.row_of[number][mistake_of_part.row])
+        if mistake_of_part.row is None:
+            row = None
+        else:
+            row = int(whole.row_of[number][mistake_of_part.row])
         rank, chunk = int(whole.places[number][mistake_of_part.rank]), whole.first_slot[number] + mistake_of_part.chunk
         text = f"{get_letter(number)}: {mistake_of_part.text[0]}", f"{get_letter(number)}：{mistake_of_part.text[1]}"
         return mistake_of_part._replace(rank=rank, chunk=chunk, step=step, row=row, text=text)

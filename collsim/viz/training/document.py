@@ -72,7 +72,8 @@ def build_boxes(trace: StepTrace) -> list[dict[str, Any]]:
                 previous = last.get(task.stream)
                 if previous is not None and _can_merge(previous, box, _TOUCH * trace.time):
                     previous["t1"] = box["t1"]
-                    previous["last"] = box["last"] if task.kind != "copy" else previous["last"]
+                    if task.kind != "copy":
+                        previous["last"] = box["last"]
                 else:
                     last[task.stream] = box
                     boxes.append(box)
@@ -85,8 +86,12 @@ def _build_box(trace: StepTrace, number: int, lane: int, of_layer: dict[int, int
     if task.kind == "backward":
         bucket = of_layer.get(task.layer, -1)
     elif task.kind == "copy":
-        kind = "backward" if task.name.startswith("into") else "copy"
-        bucket = bucket if kind == "backward" else -1
+        if task.name.startswith("into"):
+            kind = "backward"
+        else:
+            kind = "copy"
+        if kind != "backward":
+            bucket = -1
     return {
         "lane": lane,
         "stream": task.stream,
@@ -125,11 +130,9 @@ def _get_bucket_layout(trace: StepTrace) -> list[list[int]]:
     parallel = trace.request.parallel
     if isinstance(parallel, DDP):
         return parallel.assign_tensors(trace.step.model, trace.request.step)
-    return (
-        rebuild_buckets(trace.step.model, parallel.bucket, parallel.bucket)
-        if isinstance(parallel, ParameterServer)
-        else []
-    )
+    if isinstance(parallel, ParameterServer):
+        return rebuild_buckets(trace.step.model, parallel.bucket, parallel.bucket)
+    return []
 
 
 # ---- collectives ----------------------------------------------------------------------------------------------------
@@ -158,7 +161,10 @@ def _describe_collective(
 ) -> dict[str, Any]:
     begin, end = float(trace.begin[number]), float(trace.end[number])
     ready = max((float(trace.end[a]) for a in task.dependencies), default=begin)
-    tensors = layout[task.bucket] if 0 <= task.bucket < len(layout) else ()
+    if 0 <= task.bucket < len(layout):
+        tensors = layout[task.bucket]
+    else:
+        tensors = ()
     layer_names = [layers[tensor] for tensor in tensors]
     return {
         "task": number,
@@ -189,7 +195,10 @@ def build_critical_chain(trace: StepTrace) -> list[list[Any]]:
         task, a, b = trace.step.tasks[number], float(trace.begin[number]), float(trace.end[number])
         if b <= a:
             continue
-        lane = task.lanes[0] if len(task.lanes) == 1 or not spans else spans[-1][0]
+        if len(task.lanes) == 1 or not spans:
+            lane = task.lanes[0]
+        else:
+            lane = spans[-1][0]
         if spans and spans[-1][:2] == [lane, task.stream]:
             spans[-1][3] = b
         else:
