@@ -109,7 +109,7 @@ def test_bytes_in_are_bytes_out_and_no_run_beats_its_bound(name, n, nbytes, shap
     s = try_schedule(name, n)
     if s is None:
         return
-    t = cs.simulate(s, network("switch", n) if s.endpoints > n else network(shape, n), nbytes)
+    t = cs.simulate(s, network("switch", n, reduces=True) if s.endpoints > n else network(shape, n), nbytes)
     away = s.transfers["src"] != s.transfers["dst"]
     moved = t.slot_bytes[s.transfers["chunk"][away]]
     assert t.sent_bytes.sum() == t.received_bytes.sum() == moved.sum()

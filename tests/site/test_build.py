@@ -15,6 +15,8 @@ from collsim.site import build, gallery, pages
 from collsim.site.build import classic
 from collsim.viz.hosts.page import build_player_source, encode_inline_json
 
+RING = [place for place in gallery.PLACES if place.key == "ring"]
+
 
 def test_a_site_has_pages_in_both_languages_and_every_link_leads_somewhere(site):
     for lang in ("en", "zh"):
@@ -49,7 +51,7 @@ def test_a_run_weighs_little_enough_for_thirty_megabytes(site):
 
 
 def test_building_twice_gives_the_same_bytes(tmp_path):
-    some = {"places": [gallery.PLACES[1]], "only": ["allreduce_ring"]}
+    some = {"places": RING, "only": ["allreduce_ring"]}
     one, two = build(tmp_path / "a", **some), build(tmp_path / "b", **some)
     files = [
         sorted((p.relative_to(s.path), p.read_bytes()) for p in s.path.rglob("*") if p.is_file()) for s in (one, two)
@@ -65,7 +67,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path):
 
 
 def test_an_earlier_site_is_replaced_and_one_that_fails_changes_nothing(tmp_path):
-    some = {"places": [gallery.PLACES[1]], "only": ["allreduce_ring"]}
+    some = {"places": RING, "only": ["allreduce_ring"]}
     made = build(tmp_path / "site", **some)
     before = sorted(p.name for p in made.path.rglob("*"))
     with pytest.raises(cs.CollsimError, match="nothing to build"):
@@ -76,7 +78,7 @@ def test_an_earlier_site_is_replaced_and_one_that_fails_changes_nothing(tmp_path
 
 
 def test_one_language_is_enough_and_an_unknown_one_is_refused(tmp_path):
-    made = build(tmp_path / "site", ["zh"], places=[gallery.PLACES[1]], only=["allreduce_ring"])
+    made = build(tmp_path / "site", ["zh"], places=RING, only=["allreduce_ring"])
     assert not (made.path / "en").exists()
     with pytest.raises(cs.CollsimError, match="unknown language"):
         build(tmp_path / "other", ["fr"])

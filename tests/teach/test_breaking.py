@@ -50,7 +50,7 @@ def is_right(schedule):
 @pytest.mark.parametrize("how", ["lose", "swap", "oversize", "repeat"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_broken_schedule_is_called_broken_exactly_when_it_is(name, how):
-    trace = cs.simulate(cs.schedule(name, ranks=4), cs.topology.switch(4), "1MiB")
+    trace = cs.simulate(cs.schedule(name, ranks=4), cs.topology.switch(4, reduces=True), "1MiB")
     caught = 0
     for seed in range(12):
         made = break_it(trace, how, seed)
@@ -75,7 +75,7 @@ def changed(before, after):
 @pytest.mark.parametrize("how", ["lose", "swap", "oversize", "repeat"])
 @pytest.mark.parametrize("name", sorted(cs.algorithms()))
 def test_the_place_that_is_told_is_the_place_that_was_broken(name, how):
-    trace = cs.simulate(cs.schedule(name, ranks=4), cs.topology.switch(4), "1MiB")
+    trace = cs.simulate(cs.schedule(name, ranks=4), cs.topology.switch(4, reduces=True), "1MiB")
     for seed in range(2):
         made = break_it(trace, how, seed)
         if made.error is None:

@@ -177,7 +177,7 @@ def test_the_server_is_named_as_the_hot_endpoint_and_in_a_ring_all_are_the_same(
 def test_questions_can_be_made_of_every_algorithm(name):
     n = 16 if "hierarchical" in name else 8
     s = cs.schedule(name, ranks=n)
-    trace = cs.simulate(s, cs.topology.switch(n), "1MiB")
+    trace = cs.simulate(s, cs.topology.switch(n, reduces=True), "1MiB")
     made = questions(trace, seed=2, count=10)
     assert len(made) == 10
     for q in made:
