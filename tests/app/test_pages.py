@@ -74,12 +74,17 @@ def fine(at):
 @pytest.mark.parametrize("name", cs.algorithms())
 def test_every_algorithm_runs_on_a_machine_and_in_the_other_language_on_a_network(name):
     place = {**MACHINE, "nodes": "1"} if name.endswith("_nvls") else MACHINE  # an NVSwitch serves one node
-    reduces = {"reduces": "on"} if cs.algorithms()[name].helpers_on != "host" else {}  # of the network's switch
-    at = fine(opened(algorithm=name, **place, **reduces))
+    helped_by = cs.algorithms()[name].helpers_on
+    at = fine(opened(algorithm=name, **place))
     assert players(at)
     assert set(address(at)) <= {"collective", "algorithm", *MACHINE}, "an option at its default is not part of the run"
     at.segmented_control(key="w_lang").set_value("zh")
-    fine(at.selectbox(key="w_place").set_value("switch").run())
+    at.selectbox(key="w_place").set_value("switch").run()
+    if helped_by == "host":
+        fine(at)
+    else:
+        assert "reduces=True" in messages(at)[0], "an ordinary switch reduces nothing"
+        fine(at.toggle(key="w_reduces").set_value(True).run())
     assert players(at)
 
 
