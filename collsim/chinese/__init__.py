@@ -1,4 +1,4 @@
-"""What collsim says of a mistake, in Chinese: English template -> Chinese template, a file for each room.
+"""What collsim says of a mistake, in Chinese: English template -> Chinese template, a file for each package.
 
 The keys are the templates as they stand where an error is raised (`errors.Sentence`); a test holds the two together.
 """
@@ -6,8 +6,8 @@ The keys are the templates as they stand where an error is raised (`errors.Sente
 from __future__ import annotations
 
 from . import (
-    doors,
     files,
+    interfaces,
     io,
     lab,
     lessons,
@@ -22,7 +22,7 @@ from . import (
     words,
 )
 
-_ROOMS = (
+_PACKAGES = (
     words,
     units,
     files,
@@ -36,4 +36,8 @@ _ROOMS = (
     train,
     lab,
 )
-CATALOGUE: dict[str, str] = {key: said for room in (*_ROOMS, lessons, doors) for key, said in room.SAID.items()}
+CATALOGUE: dict[str, str] = {
+    template: chinese
+    for module in (*_PACKAGES, lessons, interfaces)
+    for template, chinese in module.TRANSLATIONS.items()
+}

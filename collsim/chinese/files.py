@@ -1,6 +1,6 @@
 """Files, paths, sizes of things: `collsim.files`, `collsim.limits`, `collsim.errors`."""
 
-SAID = {
+TRANSLATIONS = {
     "{what}={value!r} is not a path; give a text or a Path, for example 'ring.html'": (
         "{what}={value!r} 不是路径；请给出文本或 Path，例如 'ring.html'"
     ),

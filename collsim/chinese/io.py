@@ -1,6 +1,6 @@
 """Files of other tools: `collsim.io`, without MSCCL's programs."""
 
-SAID = {
+TRANSLATIONS = {
     "{thing!r} is no Format; name a Format or a module that registers one": (
         "{thing!r} 不是 Format；请指向一个 Format，或注册 Format 的模块"
     ),

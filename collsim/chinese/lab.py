@@ -1,6 +1,6 @@
 """Schedules run by processes: `collsim.lab`."""
 
-SAID = {
+TRANSLATIONS = {
     # what was asked
     "runs": "runs",
     "buffers have shape {shape}; they are (ranks, elements)": "buffers 的形状是 {shape}；应为 (ranks, elements)",

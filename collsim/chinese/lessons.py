@@ -1,6 +1,6 @@
 """Exercises, questions, broken runs and the box for code of others: `collsim.teach`, `collsim.sandbox`."""
 
-SAID = {
+TRANSLATIONS = {
     # a function that somebody wrote
     "the function did not end within {seconds:g} seconds; does a loop never stop?": (
         "函数在 {seconds:g} 秒内没有结束；是不是有循环停不下来？"

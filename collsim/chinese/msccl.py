@@ -1,6 +1,6 @@
 """Programs of MSCCL: `collsim.io.msccl`. Numbers are those of the file."""
 
-SAID = {
+TRANSLATIONS = {
     # places
     "<algo>": "<algo>",
     "gpu {gpu}": "gpu {gpu}",

@@ -1,6 +1,6 @@
 """The model of NCCL: `collsim.nccl`."""
 
-SAID = {
+TRANSLATIONS = {
     "this machine has one node and says nothing of a network; give it with two nodes, such as machine(..., nodes=2)": (
         "这台机器只有一个节点，没有网络信息；请给出两个节点，例如 machine(..., nodes=2)"
     ),

@@ -1,6 +1,6 @@
 """Algorithms and schedules: `collsim.registry`, `schedule`, `steps`, `collective`, `replay`, `verify`."""
 
-SAID = {
+TRANSLATIONS = {
     "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made": (
         "{thing!r} 不是算法；请指向含有 @algorithm 的模块，或 @algorithm 得到的对象"
     ),

@@ -1,6 +1,6 @@
 """Runs: `collsim.simulate`, `bounds`, `bar`, `analysis`, `sweep`, `synthesis`."""
 
-SAID = {
+TRANSLATIONS = {
     "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)": (
         "{who} 需要一个调度，现在是 {one!r}；请用 schedule('allreduce_ring', ranks=8) 生成"
     ),

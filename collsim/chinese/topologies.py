@@ -1,6 +1,6 @@
 """Machines and networks: `collsim.topology`, without its files."""
 
-SAID = {
+TRANSLATIONS = {
     "{thing!r} is no Machine; name a Machine or a list of them": "{thing!r} 不是 Machine；请指向一个 Machine 或其列表",
     # generic networks
     "{shape}: {error}": "{shape}：{error}",

@@ -1,6 +1,6 @@
 """Files of machines and networks: `collsim.topology.files`."""
 
-SAID = {
+TRANSLATIONS = {
     "{file}, line {line}: {what}: {why}": "{file} 第 {line} 行：{what}：{why}",
     "{name}, line {line}": "{name} 第 {line} 行",
     "line {line}: {why}": "第 {line} 行：{why}",

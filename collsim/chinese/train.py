@@ -1,6 +1,6 @@
 """A step of training: `collsim.train`."""
 
-SAID = {
+TRANSLATIONS = {
     # what was asked
     "training_step: {what}={value!r} is no {kind}; make one with {way}": (
         "training_step：{what}={value!r} 不是 {kind}；请用 {way} 生成"

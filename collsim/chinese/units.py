@@ -1,6 +1,6 @@
 """Sizes, rates, times and counts: `collsim.units`."""
 
-SAID = {
+TRANSLATIONS = {
     "{what}={value} is negative; a size is 0 bytes or more": "{what}={value} 不能为负数；数据量不小于 0 字节",
     "{what}={value} is more than 1 EiB; is the unit right?": "{what}={value} 超过 1 EiB；单位是否写对？",
     "{what}={value} is {size:g} bytes; a size is a whole number of bytes": (

@@ -1,6 +1,6 @@
 """Words and turns of phrase that sentences of every room are made of."""
 
-SAID = {
+TRANSLATIONS = {
     # what stands between parts of a sentence
     "{first}{then}": "{first}{then}",
     "{first}, {then}": "{first}、{then}",

@@ -1,5 +1,5 @@
 // The JavaScript of the player, the race, the route, the training step, the simple page and the story
-// is a house: rooms import only from rooms below, no file imports
+// has layers: packages import only from packages below, no file imports
 // itself in a circle, no function is over 60 lines, no line over 120 columns.
 
 import assert from "node:assert/strict";
@@ -13,8 +13,8 @@ const VIZ = fileURLToPath(new URL("../../collsim/viz/", import.meta.url));
 const MOST_LINES = 60;
 const MOST_COLUMNS = 120;
 
-/** Lowest first: a room imports from itself and from rooms before it. */
-const ROOMS = [
+/** Lowest first: a package imports from itself and from packages before it. */
+const PACKAGES = [
   "player/model",
   "player/draw",
   "player/charts",
@@ -31,7 +31,7 @@ const ROOMS = [
   "real",
 ];
 /** Neighbours that do not know of one another. */
-const NEIGHBOURS = ROOMS.slice(ROOMS.indexOf("race"));
+const NEIGHBOURS = PACKAGES.slice(PACKAGES.indexOf("race"));
 
 const files = readdirSync(VIZ, { recursive: true })
   .filter((name) => name.endsWith(".js"))
@@ -45,9 +45,9 @@ function importsOf(file, text = textOf(file)) {
   return [...found].map(([, target]) => relative(VIZ, resolve(VIZ, dirname(file), target)).replaceAll("\\", "/"));
 }
 
-/** Imports of `[file, target]` pairs that point to a higher room, or to a neighbour. */
+/** Imports of `[file, target]` pairs that point to a higher package, or to a neighbour. */
 function upwards(pairs) {
-  const level = (file) => ROOMS.indexOf(dirname(file));
+  const level = (file) => PACKAGES.indexOf(dirname(file));
   const strange = (pair) => pair.every((file) => NEIGHBOURS.includes(dirname(file)));
   return pairs
     .filter((pair) => level(pair[1]) > level(pair[0]) || (dirname(pair[0]) !== dirname(pair[1]) && strange(pair)))
@@ -78,9 +78,9 @@ async function functionsOf(urls) {
     });
 }
 
-test("every file lies in a room, and a room imports only from rooms below", () => {
-  const homeless = files.filter((file) => !ROOMS.includes(dirname(file)));
-  assert.deepEqual(homeless, []);
+test("every file lies in a package, and a package imports only from packages below", () => {
+  const outside = files.filter((file) => !PACKAGES.includes(dirname(file)));
+  assert.deepEqual(outside, []);
   const pairs = files.flatMap((file) => importsOf(file).map((target) => [file, target]));
   assert.ok(pairs.length > 100, "imports are found");
   assert.deepEqual(
@@ -120,6 +120,6 @@ test("no line is over 120 columns, and no folder holds more than 16 files", () =
       .flatMap((line, q) => ([...line].length > MOST_COLUMNS ? [`${file}:${q + 1}`] : [])),
   );
   assert.deepEqual(wide, []);
-  const full = ROOMS.filter((room) => files.filter((file) => dirname(file) === room).length > 16);
+  const full = PACKAGES.filter((folder) => files.filter((file) => dirname(file) === folder).length > 16);
   assert.deepEqual(full, []);
 });

@@ -1,5 +1,5 @@
-"""The house stays a house: rooms of a size, imports in one direction, one meaning for each name, functions that fit on a
-screen."""
+"""The architecture holds: packages of a size, imports in one direction, one meaning for each name, functions that fit on
+a screen."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ MOST_FILES, MOST_LINES, MOST_COLUMNS = 16, 60, 120
 
 #: Folders that may hold more than 16 files, with the reason.
 MANY_FILES = {
-    ".": "the top floor: a module for each noun and verb that all rooms share",
+    ".": "the top: a module for each noun and verb that all packages share",
     "algorithms": "a registry: one algorithm, one file",
     "topology/machines": "a registry: one machine, one file",
     "io": "a registry: one file format, one file",
@@ -35,13 +35,13 @@ BAD_NAMES = re.compile(
 )
 
 
-def where(path):
+def relative_name(path):
     return path.relative_to(ROOT).as_posix()
 
 
 @dataclass(frozen=True)
-class Written:
-    """What all questions below ask of a module; its tree is not kept."""
+class Module:
+    """What the tests below ask of a module; its tree is not kept."""
 
     imports: tuple
     classes: tuple
@@ -49,12 +49,12 @@ class Written:
 
 
 @cache
-def written(path):
+def parse_module(path):
     found = {ast.Import: [], ast.ImportFrom: [], ast.ClassDef: [], ast.FunctionDef: [], ast.AsyncFunctionDef: []}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if type(node) in found:
             found[type(node)].append(node)
-    return Written(
+    return Module(
         imports=(*found[ast.ImportFrom], *found[ast.Import]),
         classes=tuple(node.name for node in found[ast.ClassDef]),
         functions=tuple(
@@ -71,38 +71,38 @@ def docstring_lines(node):
     return node.body[0].end_lineno - node.body[0].lineno + 1
 
 
-# ---- rooms ---------------------------------------------------------------------------------------------------------
+# ---- packages ------------------------------------------------------------------------------------------------------
 
 
-def rooms():
-    """Files by folder; the door of a package, its `__init__`, is none of the things inside."""
+def count_files():
+    """Files by folder; the `__init__` of a package does not count."""
     return Counter(path.parent.relative_to(ROOT).as_posix() for path in FILES if path.name != "__init__.py")
 
 
 def test_no_folder_has_a_seventeenth_file():
-    full = {room: count for room, count in rooms().items() if count > MOST_FILES and room not in MANY_FILES}
+    full = {folder: count for folder, count in count_files().items() if count > MOST_FILES and folder not in MANY_FILES}
     assert not full, full
 
 
 def test_every_file_is_called_by_what_is_in_it():
-    assert [where(path) for path in FILES if BAD_NAMES.fullmatch(path.stem)] == []
+    assert [relative_name(path) for path in FILES if BAD_NAMES.fullmatch(path.stem)] == []
 
 
 # ---- imports -------------------------------------------------------------------------------------------------------
 
 
-def place(path):
-    """Where a module stands in the graph: in its folder; the door of a package, and a module of the top floor, by
-    itself."""
+def node_of(path):
+    """The node of a module in the graph: its folder; the `__init__` of a package and a module at the top stand for
+    themselves."""
     if path.name == "__init__.py":
-        return f"{where(path.parent)} (door)"
-    return where(path) if path.parent == ROOT else where(path.parent)
+        return f"{relative_name(path.parent)} (__init__)"
+    return relative_name(path) if path.parent == ROOT else relative_name(path.parent)
 
 
-def named(path):
+def imported_names(path):
     """The modules of collsim that an import statement of this module may mean, longest names first."""
     package = ["collsim", *path.parent.relative_to(ROOT).parts]
-    for node in written(path).imports:
+    for node in parse_module(path).imports:
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = [*base, *(node.module.split(".") if node.module else [])]
@@ -130,27 +130,29 @@ def graph():
     """Folders, and an arrow for every import from one to another; each arrow knows the modules it comes from."""
     arrows = defaultdict(set)
     for path in MODULES:
-        for other in filter(None, map(file_of, named(path))):
-            if place(path) != place(other) and other != ROOT / "__init__.py":  # the face of the package is for users
-                arrows[place(path), place(other)].add(where(path))
-    made = nx.DiGraph()
-    made.add_edges_from((a, b, {"by": sorted(by)}) for (a, b), by in arrows.items())
-    return made
+        for other in filter(None, map(file_of, imported_names(path))):
+            if node_of(path) != node_of(other) and other != ROOT / "__init__.py":  # the public interface is for users
+                arrows[node_of(path), node_of(other)].add(relative_name(path))
+    imports = nx.DiGraph()
+    imports.add_edges_from((a, b, {"by": sorted(by)}) for (a, b), by in arrows.items())
+    return imports
 
 
 def test_folders_import_each_other_in_one_direction():
-    made = graph()
-    circles = [sorted(room) for room in nx.strongly_connected_components(made) if len(room) > 1]
-    arrows = [(a, b, made.edges[a, b]["by"][:3]) for circle in circles for a, b in made.subgraph(circle).edges]
+    imports = graph()
+    circles = [sorted(part) for part in nx.strongly_connected_components(imports) if len(part) > 1]
+    arrows = [(a, b, imports.edges[a, b]["by"][:3]) for circle in circles for a, b in imports.subgraph(circle).edges]
     assert not circles, arrows
 
 
 def test_the_graph_sees_the_imports():
     """The check would pass on an empty graph: these arrows are known to be there."""
-    made = graph()
-    assert made.has_edge("app/pages", "app/shell")
-    assert made.has_edge("app/main.py".rpartition("/")[0], "app/shell")
-    assert made.has_edge("simulate/kernels", "simulate/kernels (door)") or made.has_edge("simulate", "simulate/kernels")
+    imports = graph()
+    assert imports.has_edge("app/pages", "app/shell")
+    assert imports.has_edge("app/main.py".rpartition("/")[0], "app/shell")
+    assert imports.has_edge("simulate/kernels", "simulate/kernels (__init__)") or imports.has_edge(
+        "simulate", "simulate/kernels"
+    )
 
 
 # ---- names ---------------------------------------------------------------------------------------------------------
@@ -159,9 +161,9 @@ def test_the_graph_sees_the_imports():
 def test_no_public_class_name_is_used_twice():
     found = defaultdict(list)
     for path in MODULES:
-        for name in written(path).classes:
+        for name in parse_module(path).classes:
             if not name.startswith("_"):
-                found[name].append(where(path))
+                found[name].append(relative_name(path))
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
 
 
@@ -170,7 +172,7 @@ def test_no_public_class_name_is_used_twice():
 
 def lengths():
     for path in MODULES:
-        yield from ((f"{where(path)}:{name}", lines) for name, lines in written(path).functions)
+        yield from ((f"{relative_name(path)}:{name}", lines) for name, lines in parse_module(path).functions)
 
 
 def test_every_function_fits_on_a_screen():
@@ -195,7 +197,7 @@ def javascript_lengths(path):
         if found := _OPENS.match(line):
             closed = f"{found[1]}}}"
             end = next((k for k in range(number + 1, len(lines)) if lines[k].startswith(closed)), number)
-            yield f"{where(path)}:{number + 1}", end - number + 1
+            yield f"{relative_name(path)}:{number + 1}", end - number + 1
 
 
 def test_every_function_in_javascript_fits_on_a_screen():
@@ -206,7 +208,7 @@ def test_every_function_in_javascript_fits_on_a_screen():
 
 def test_lines_have_at_most_120_columns():
     long = [
-        f"{where(path)}:{number}"
+        f"{relative_name(path)}:{number}"
         for path in FILES
         if path.suffix in (".py", ".js")
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)

@@ -1,6 +1,6 @@
-"""One question, one answer: fifty questions are asked at every door, and all say the same.
+"""One question, one answer: fifty questions are asked through every interface, and all say the same.
 
-The doors are Python, the command line, the app (what its pages compute from an address, and what three of them print),
+The interfaces are Python, the command line, the app (what its pages compute from an address, and what three of them print),
 the notebooks (their text and their cells) and the static site. The answers stand in the table, so that a change of one
 is seen here.
 """
@@ -170,7 +170,7 @@ def named(neck):
     return next((kind for kind, name in CALLED.items() if name.lower() in head.lower()), head)
 
 
-# ---- the doors, for a run
+# ---- the interfaces, for a run
 
 
 @cache
@@ -275,11 +275,11 @@ IN_NOTEBOOKS = {
 def test_a_run_has_one_answer(run, what, answer, stick):
     value = by_python(run)[what]
     assert words_of(what, value) == answer
-    doors = {"command": by_command(run), "page": by_page(run), "site": on_site(stick, run)}
-    for door, found in doors.items():
+    answers = {"command": by_command(run), "page": by_page(run), "site": on_site(stick, run)}
+    for interface, found in answers.items():
         if found is not None:
             same = pytest.approx(value, rel=1e-9) if isinstance(value, float) else value
-            assert found[what] == same, door
+            assert found[what] == same, interface
     if number := IN_NOTEBOOKS.get((run, what)):
         for path in (*ROOT.glob(f"notebooks/{number}-*.ipynb"), *ROOT.glob(f"notebooks/zh/{number}-*.ipynb")):
             assert re.search(rf"(?<![\d.]){re.escape(answer)}(?!\d)", _text(path)), path.name
@@ -350,7 +350,7 @@ def test_a_comparison_has_one_winner(collective, run, nbytes, what, answer):
     assert {"winner": first["algorithm"], "chosen": f"{first['channels']} x {first['chunks']}"}[what] == answer
 
 
-def test_equal_times_stand_in_one_order_at_every_door():
+def test_equal_times_stand_in_one_order_through_every_interface():
     """Allgather on a PCIe box: as a ring and hierarchical it takes the same time, whoever is listed first."""
     run = Run("", "pcie-8gpu", "64MiB")
     network = run.network
@@ -364,13 +364,13 @@ def test_equal_times_stand_in_one_order_at_every_door():
             {"collective": "allgather", **run.query, "sizes": "64MiB:64MiB:2", "algorithms": ",".join(given)}
         )
         table = outcome.compare(choice)
-        doors = {
+        answers = {
             "python": cs.compare("allgather", network, "64MiB", algorithm=given)["algorithm"].iloc[0],
             "best": cs.best("allgather", network, "64MiB", algorithm=given).trace.schedule.name,
             "command": rows[0]["algorithm"],
             "page": outcome.crossings(table)[0][0],
         }
-        assert set(doors.values()) == {"allgather_hierarchical"}, doors
+        assert set(answers.values()) == {"allgather_hierarchical"}, answers
 
 
 def explore():

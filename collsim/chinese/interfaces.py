@@ -1,6 +1,6 @@
 """The app, the command line, the site and the pictures: `collsim.app`, `cli`, `site`, `viz`."""
 
-SAID = {
+TRANSLATIONS = {
     "say what to calibrate to: a log of nccl-tests, or --here for this computer": (
         "请说明按什么校准：nccl-tests 的日志，或用 --here 校准本机"
     ),

@@ -1,4 +1,4 @@
-"""The rooms of viz import from one another in the order that its docstring says."""
+"""The packages of viz import from one another in the order that its docstring says."""
 
 import ast
 import re
@@ -9,16 +9,16 @@ from collsim.viz.hosts.bundle import HERE
 VIZ = HERE / "viz"
 
 
-def rooms():
-    """Names in the order of the docstring; those of one line are blind to each other."""
+def package_levels():
+    """Names in the order of the docstring; those of one line do not import each other."""
     listed = [
         re.findall(r"`(\w+)`", line.split(":")[0]) for line in collsim.viz.__doc__.splitlines() if line[:2] == "- "
     ]
-    return {room: level for level, names in enumerate(listed) for room in names}
+    return {package: level for level, names in enumerate(listed) for package in names}
 
 
-def imported(path):
-    """Rooms of viz that a file imports."""
+def imported_packages(path):
+    """Packages of viz that a file imports."""
     package = path.relative_to(VIZ).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and 1 < node.level <= 1 + len(package):
@@ -26,11 +26,11 @@ def imported(path):
             yield inside[0] or node.names[0].name
 
 
-def test_a_room_imports_only_from_rooms_before_it():
-    order = rooms()
+def test_a_package_imports_only_from_packages_before_it():
+    order = package_levels()
     files = [p for p in VIZ.rglob("*.py") if p.parent != VIZ]
     assert {p.relative_to(VIZ).parts[0] for p in files} == set(order)
-    pairs = {(p.relative_to(VIZ).parts[0], other) for p in files for other in imported(p)}
+    pairs = {(p.relative_to(VIZ).parts[0], other) for p in files for other in imported_packages(p)}
     crossing = {(a, b) for a, b in pairs if a != b}
     assert len(crossing) > 8
     assert {(a, b) for a, b in crossing if order[b] >= order[a]} == set()
