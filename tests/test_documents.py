@@ -107,14 +107,14 @@ def test_the_limits_in_the_security_page_are_those_of_the_server():
     from collsim.app.server.usage import HALF_LIFE, TIMES_THE_MEAN
 
     limits, text = ClientLimits(), (ROOT / "SECURITY.md").read_text()
-    assert (limits.heavy_reruns * limits.tabs, REST, HALF_LIFE, TIMES_THE_MEAN) == (0.5, 2.0, 60.0, 1.5)
+    assert (limits.heavy_messages_per_page * limits.pages, REST, HALF_LIFE, TIMES_THE_MEAN) == (0.5, 2.0, 60.0, 1.5)
     runs, files = LIMITS["rerun_script"], LIMITS["file_urls_request"]
     assert all(limit.nbytes == 16 for limit in LIMITS.values() if limit not in (runs, files))
     upload = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]["maxUploadSize"]
     for row in (
-        f"| pages open | {limits.tabs} | {limits.all} |",
-        f"| {limits.reruns * limits.tabs:g} per second, {limits.burst * limits.tabs} at once; "
-        f"1 in two seconds beyond the budget | {limits.reruns_in_all:g} per second |",
+        f"| pages open | {limits.pages} | {limits.pages_in_all} |",
+        f"| {limits.messages_per_page * limits.pages:g} per second, {limits.messages_at_once_per_page * limits.pages} at once; "
+        f"1 in two seconds beyond the budget | {limits.messages_in_all:g} per second |",
         f"| 1 | {SLOTS} | they wait, at most {PATIENCE:g} s; ",
         f"| {BUDGET:g} (what was used a minute ago counts half)",
         f"one that waits for {HEAVY_PATIENCE:g} s is refused",

@@ -14,8 +14,8 @@ import pytest
 from visits import STILL
 
 from collsim.app.server.addresses import list_addresses
+from collsim.app.server.join_code import render_qr_svg
 from collsim.app.server.join_page import TEXTS
-from collsim.app.server.qr import render_qr_svg
 
 pytestmark = pytest.mark.browser
 

@@ -32,7 +32,7 @@ ButtonKind = Literal["primary", "secondary"]
 PanelChange = Callable[[Panels], Panels]
 
 #: In this module and not in one of Streamlit's caches: a message from any page can clear those.
-_SESSIONS = ClassSessions(votes_per_client=read_limits().tabs)
+_SESSIONS = ClassSessions(votes_per_client=read_limits().pages)
 
 
 def get_class_sessions() -> ClassSessions:

@@ -155,7 +155,7 @@ class AccessControl:
             await self.app(scope, receive, send)
             return
         request = ClientRequest(scope)
-        refusal = self._check(request)
+        refusal = await self._check(request)
         if refusal is not None:
             await _respond(refusal, scope, receive, send)
         elif scope["type"] == "websocket":
@@ -165,10 +165,16 @@ class AccessControl:
         else:
             await self._serve_request(request, receive, send)
 
-    def _check(self, request: ClientRequest) -> Response | None:
-        """Return the answer in place of the app's; None where the request is admitted."""
+    async def _check(self, request: ClientRequest) -> Response | None:
+        """Return the answer in place of the app's; None where the request is admitted. A request waits whose client
+        makes too many."""
         if not request.is_well_formed():
             return PlainTextResponse("bad request\n", 400)
+        if not request.is_local and request.scope["type"] == "http":
+            delay = self.clients.pace_request(request.client_id)
+            if delay is None:
+                return PlainTextResponse("too many requests\n", 429)
+            await asyncio.sleep(delay)
         if request.is_cross_site:
             return PlainTextResponse("this address answers only to its own pages\n", 403)
         if request.is_local:

@@ -1,11 +1,16 @@
-"""The join code of a class, and the signed cookies of browsers. Knows no Streamlit."""
+"""The join code of a class, the signed cookies of browsers, and QR codes (ISO/IEC 18004, made by segno) for a terminal
+and for a page. Knows no Streamlit."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import io
 import os
 import secrets
+from functools import lru_cache
+
+import segno
 
 from collsim.errors import CollsimError
 
@@ -73,3 +78,17 @@ def read_join_code() -> str:
         template = "{variable}={given!r}: a join code is at least {length} letters or digits, of a-z and 0-9"
         raise CollsimError(template, variable=VARIABLE, given=code, length=LENGTH)
     return code
+
+
+def render_qr_text(text: str) -> str:
+    """Return a QR code for a terminal: two modules a character, for light letters on a dark ground. On a light one it
+    comes out inverted."""
+    out = io.StringIO()
+    segno.make(text, micro=False).terminal(out, border=2, compact=True)
+    return out.getvalue()
+
+
+@lru_cache(maxsize=64)
+def render_qr_svg(text: str) -> str:
+    """Return a QR code as an SVG in a data URI, dark on white with the quiet zone of four modules that readers want."""
+    return str(segno.make(text, micro=False).svg_data_uri(scale=6, border=4, dark="#000", light="#fff"))

@@ -25,10 +25,10 @@ from collsim.plugins import SWITCH, refuse
 from .access_control import AccessControl
 from .addresses import build_local_url, list_class_urls, listens_on_loopback
 from .clients import ClientLimits, Clients
+from .connections import install_limits, raise_file_limit
 from .content_policy import ContentPolicy
-from .join_code import JoinCode, read_join_code
+from .join_code import JoinCode, read_join_code, render_qr_text
 from .page_delivery import PageDelivery
-from .qr import render_qr_text
 from .rerun_queue import RerunQueue
 
 #: The script of the pages.
@@ -36,7 +36,7 @@ PAGES = str(Path(__file__).parents[1] / "entry" / "script.py")
 #: The environment variable that sets how many pages one client may have open; its other limits grow with it.
 TABS = "COLLSIM_TABS_PER_CLIENT"
 #: Of a client that may open more pages than usual, so many pages count as one client.
-PAGES_PER_RERUN = ClientLimits().tabs
+PAGES_PER_RERUN = ClientLimits().pages
 _startup_callbacks: list[Callable[[], None]] = []
 _shutdown_callbacks: list[Callable[[], None]] = []
 
@@ -59,7 +59,11 @@ def build_middleware(build_first_frame: Callable[[Scope, str], str]) -> list[Mid
         refuse()  # packages that the owner installed are not for the class
     path = str(config.get_option("server.baseUrlPath") or "").strip("/")
     base = f"/{path}" if path else ""
-    clients = Clients(read_limits(), is_heavy=get_rerun_queue().is_heavy)
+    limits = read_limits()
+    install_limits(limits.pages)
+    if join_code is not None:
+        raise_file_limit()
+    clients = Clients(limits, is_heavy=get_rerun_queue().is_heavy)
     return [
         Middleware(ContentPolicy),
         Middleware(AccessControl, join_code=join_code, clients=clients, base=base),
@@ -71,7 +75,7 @@ def build_middleware(build_first_frame: Callable[[Scope, str], str]) -> list[Mid
 def get_rerun_queue() -> RerunQueue:
     """Return the queue of reruns of this server. A class behind one address has a rerun under way for every so many
     pages that the address may open."""
-    return RerunQueue(per_client=max(1, read_limits().tabs // PAGES_PER_RERUN))
+    return RerunQueue(per_client=max(1, read_limits().pages // PAGES_PER_RERUN))
 
 
 def read_limits() -> ClientLimits:
@@ -86,7 +90,7 @@ def read_limits() -> ClientLimits:
     if not text.isdecimal() or not 1 <= int(text) <= 1000:
         template = "{tabs}={given!r}: pages that one client may have open are a number from 1 to 1000"
         raise CollsimError(template, tabs=TABS, given=text)
-    return replace(ClientLimits(), tabs=int(text))
+    return replace(ClientLimits(), pages=int(text))
 
 
 def build_join_url(url: str, **query: str) -> str:

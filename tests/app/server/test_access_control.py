@@ -257,7 +257,7 @@ def test_a_request_that_no_browser_sends_is_refused_without_a_fault(door, behind
 
 def test_a_client_with_all_its_pages_open_gets_no_more_and_is_told(behind, monkeypatch):
     monkeypatch.setattr(access_control, "REFUSAL_DELAY", 0.01)
-    clients = Clients(ClientLimits(tabs=2))
+    clients = Clients(ClientLimits(pages=2))
     door = AccessControl(behind, JoinCode("bcdfgh"), clients)
     cookie = joined(door)
     assert clients.open_page(PHONE)
@@ -268,7 +268,7 @@ def test_a_client_with_all_its_pages_open_gets_no_more_and_is_told(behind, monke
     assert behind.reached == []
     clients.close_page(PHONE)
     assert knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie)[0] == 101
-    assert clients.tabs == 1, "a page that ended is not counted any more"
+    assert clients.pages == 1, "a page that ended is not counted any more"
 
 
 def test_a_page_that_may_not_open_is_told_after_a_while_and_of_many_only_some_are_waited_for(behind, monkeypatch):
@@ -277,7 +277,7 @@ def test_a_page_that_may_not_open_is_told_after_a_while_and_of_many_only_some_ar
 
     async def run():
         told, began = [], time.monotonic()
-        door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(tabs=1)))
+        door = AccessControl(behind, JoinCode("bcdfgh"), Clients(ClientLimits(pages=1)))
         assert door.clients.open_page(PHONE)
 
         async def page():
@@ -304,12 +304,33 @@ def test_messages_beyond_the_pace_are_late_and_none_is_lost(behind, monkeypatch)
         delays.append(seconds)
 
     monkeypatch.setattr("collsim.app.server.page_connection.asyncio.sleep", sleep)
-    limits = ClientLimits(tabs=1, reruns=0.5, burst=3)
+    limits = ClientLimits(pages=1, messages_per_page=0.5, messages_at_once_per_page=3)
     door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits, lambda: 0.0))
     messages = [{"type": "websocket.receive", "bytes": BackMsg(app_heartbeat=True).SerializeToString()}] * 5
-    knocked(door, PHONE, "/_stcore/stream", "websocket", headers=joined(door), messages=messages)
+    cookie = joined(door)
+    delays.clear()
+    knocked(door, PHONE, "/_stcore/stream", "websocket", headers=cookie, messages=messages)
     assert delays == pytest.approx([0, 0, 0, 2, 4])
     assert behind.messages == messages
+
+
+def test_requests_beyond_the_pace_are_late_and_far_beyond_it_refused_with_the_code_or_without(behind, monkeypatch):
+    delays = []
+
+    async def sleep(seconds):
+        delays.append(seconds)
+
+    monkeypatch.setattr("collsim.app.server.access_control.asyncio.sleep", sleep)
+    limits = ClientLimits(pages=1, requests_per_page=2.0, requests_at_once_per_page=3)
+    door = AccessControl(behind, JoinCode("bcdfgh"), Clients(limits, lambda: 0.0))
+    cookie = joined(door)
+    answers = [knocked(door, PHONE, "/x", headers=cookie)[0] for _ in range(40)]
+    assert answers == [200] * 32 + [429] * 8
+    assert delays[:5] == pytest.approx([0, 0, 0, 0.5, 1.0])
+    assert max(delays) == pytest.approx(15.0)
+    assert knocked(door, PHONE, join="bcdfgx")[0] == 429
+    assert knocked(door, "192.168.1.34", join="bcdfgh")[0] == 303, "nobody else waits"
+    assert knocked(door, "127.0.0.1", headers={"host": "localhost"})[0] == 200
 
 
 def test_what_no_page_sends_reaches_the_app_from_nowhere_not_from_this_computer_either(door, shut, behind):

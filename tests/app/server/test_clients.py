@@ -3,8 +3,12 @@
 import pytest
 
 from collsim.app.server.clients import ClientLimits, Clients, identify_client
+from collsim.app.server.connections import CONNECTIONS_PER_PAGE
 from collsim.app.server.join_code import LENGTH, LETTERS, JoinCode, read_join_code
 from collsim.errors import CollsimError
+
+#: What Chromium made to load the page Measured with nothing stored, and the most that it keeps open for it.
+REQUESTS_OF_A_PAGE, CONNECTIONS_OF_A_BROWSER = 147, 7
 
 
 class Clock:
@@ -24,7 +28,7 @@ def clients(clock, **limits):
 
 
 def test_a_client_opens_so_many_pages_and_another_one_is_not_counted_with_it(clock):
-    held = clients(clock, tabs=2)
+    held = clients(clock, pages=2)
     assert [held.open_page("a") for _ in range(3)] == [True, True, False]
     assert held.open_page("b")
     held.close_page("a")
@@ -32,13 +36,14 @@ def test_a_client_opens_so_many_pages_and_another_one_is_not_counted_with_it(clo
 
 
 def test_all_together_open_so_many_pages(clock):
-    held = clients(clock, tabs=2, all=3)
+    held = clients(clock, pages=2, pages_in_all=3)
     assert [held.open_page(who) for who in "aabbcc"] == [True, True, True, False, False, False]
-    assert held.tabs == 3
+    assert held.pages == 3
 
 
 def test_reruns_beyond_the_burst_wait_their_turn_and_only_those_of_who_asks_too_often(clock):
-    held = clients(clock, tabs=2, reruns=0.5, burst=5)  # 2 pages: 1 rerun per second, 10 at once
+    limits = {"messages_per_page": 0.5, "messages_at_once_per_page": 5}
+    held = clients(clock, pages=2, **limits)  # 1 rerun per second, 10 at once
     held.open_page("a")
     held.open_page("b")
     waits = [held.pace_message("a") for _ in range(13)]
@@ -50,7 +55,7 @@ def test_reruns_beyond_the_burst_wait_their_turn_and_only_those_of_who_asks_too_
 
 
 def test_all_reruns_together_have_a_pace_too(clock):
-    held = clients(clock, tabs=1000, reruns_in_all=2.0)
+    held = clients(clock, pages=1000, messages_in_all=2.0)
     held.open_page("a")
     assert [held.pace_message("a") for _ in range(4)] == pytest.approx([0.0, 0.0, 0.5, 1.0])
 
@@ -76,6 +81,21 @@ def test_a_browser_that_tries_too_often_does_not_keep_out_others_behind_its_addr
     assert tries == 20
     assert held.may_try_code("school", "other")
     assert held.may_try_code("school", ""), "a browser that has no cookie yet"
+
+
+def test_a_class_of_thirty_behind_one_address_waits_for_nothing(clock):
+    """As docs/teaching.md has it, `--tabs 40`: all load the page in the same second, click, and load it again 20 s later."""
+    nat, students = clients(clock, pages=40), range(30)
+    for _ in range(2):
+        assert [nat.pace_request("school") for _ in students for _ in range(REQUESTS_OF_A_PAGE)] == [0.0] * (
+            len(students) * REQUESTS_OF_A_PAGE
+        )
+        assert all(nat.open_page("school") for _ in students)
+        assert [nat.pace_message("school") for _ in students for _ in range(3)] == [0.0] * (3 * len(students))
+        clock.now += 20.0
+        for _ in students:
+            nat.close_page("school")
+    assert len(students) * CONNECTIONS_OF_A_BROWSER <= 40 * CONNECTIONS_PER_PAGE
 
 
 def guesses(held, clock, minutes, addresses=1):
@@ -145,7 +165,7 @@ def test_a_code_of_ones_own_may_be_kept_unless_it_is_easily_guessed(monkeypatch)
 
 
 def test_a_client_that_opens_and_drops_pages_is_slowed_and_another_one_is_not(clock):
-    held = clients(clock, tabs=2, opened=5.0)  # 10 a minute, 4 at once
+    held = clients(clock, pages=2, openings_per_page=5.0)  # 10 a minute, 4 at once
 
     def opened(who):
         if not held.open_page(who):

@@ -6,8 +6,8 @@ import pytest
 import segno
 from streamlit import config
 
-from collsim.app.server import addresses, create_invitation, listens_on_loopback, render_qr_svg, startup
-from collsim.app.server.qr import render_qr_text
+from collsim.app.server import addresses, create_invitation, listens_on_loopback, startup
+from collsim.app.server.join_code import render_qr_svg, render_qr_text
 from collsim.errors import CollsimError
 
 
@@ -91,4 +91,4 @@ def test_pages_of_a_client_are_a_number(monkeypatch, given):
     with pytest.raises(CollsimError, match="from 1 to 1000"):
         startup.read_limits()
     monkeypatch.setenv("COLLSIM_TABS_PER_CLIENT", "40")
-    assert startup.read_limits().tabs == 40
+    assert startup.read_limits().pages == 40

@@ -1,7 +1,9 @@
 """Real servers, started in every way there is: where they listen, whom they ask, how they end."""
 
+import contextlib
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -14,9 +16,12 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener, urlopen
 
 import psutil
 import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from collsim.app.server import PAGES
 from collsim.app.server.addresses import list_addresses
+from collsim.app.server.connections import OPEN_FILES
 
 ROOT = Path(__file__).parents[3]
 #: Read by every Python at its start: whoever looks up or calls another computer is written down and gets an error.
@@ -62,9 +67,7 @@ def served(folder, *words):
             stderr=subprocess.STDOUT,
             cwd=ROOT,
             env=env,
-            preexec_fn=lambda: signal.signal(
-                signal.SIGINT, signal.SIG_DFL
-            ),  # also where these tests do not hear Ctrl-C
+            preexec_fn=as_started_by_hand,
         )
         try:
             end = time.monotonic() + 90
@@ -76,6 +79,13 @@ def served(folder, *words):
         finally:
             process.kill()
             process.wait()
+
+
+def as_started_by_hand():
+    """In the process of the server: it hears Ctrl-C even where these tests do not, and few files may be open."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))
 
 
 def alive(port):
@@ -124,11 +134,30 @@ def test_a_class_finds_the_app_at_its_real_address_and_comes_in_with_the_code(tm
         cookie = _cookie(f"{room}?class=abcd&join={code.lower()}")
         assert got(room, Cookie=cookie)[0] == 200
         assert got(f"{room}_stcore/host-config", Cookie=cookie, Origin="http://evil.example")[0] == 403
+        assert is_limited(port)
+        soft, hard = psutil.Process(process.pid).rlimit(psutil.RLIMIT_NOFILE)
+        assert soft == min(hard, OPEN_FILES)
         assert watched.read_text() == "", "an outside computer was asked"
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
         assert "Traceback" not in log.read_text()
         assert not alive(port)
+
+
+def is_limited(port):
+    """Whether the server cuts a connection whose head has no end, and a page that pings without a pause."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as link, contextlib.suppress(ConnectionError):
+        link.sendall(b"GET /" + b"a" * 2**20)
+        while link.recv(65536):
+            pass
+    with connect(f"ws://localhost:{port}/_stcore/stream", proxy=None) as page:
+        try:
+            for _ in range(100):
+                page.ping()
+                time.sleep(0.01)
+        except ConnectionClosed:
+            return True
+    return False
 
 
 def _cookie(url):
