@@ -111,6 +111,16 @@ TRANSLATIONS = {
     "{name} has no NVLink to the NVSwitch that others have; NCCL there is not modelled": (
         "{name} 没有通往 NVSwitch 的 NVLink，而其他 GPU 有；这种情况下的 NCCL 未建模"
     ),
+    "NCCL_SHM_DISABLE=1 without P2P sends the data of a node over its network cards, and {gpu} has none here; "
+    "give Facts with nics, nic_rate and net, or leave it out": (
+        "没有 P2P 时，NCCL_SHM_DISABLE=1 让同一节点内的数据经过网卡，而这里的 {gpu} 没有网卡；请在 Facts 中给出 "
+        "nics、nic_rate 和 net，或不要设置它"
+    ),
+    "the log does not name its test, as nccl-tests before 2.16.7 did not, and its columns do not tell it; say "
+    "collective='allgather' (--collective)": (
+        "日志没有写明测试名称（nccl-tests 2.16.7 之前都不写），从各列也看不出来；"
+        "请给出 collective='allgather'（--collective）"
+    ),
     "{name} has xGMI to {peers} of {last} GPUs; RCCL's rings on a mesh with gaps are not modelled": (
         "{name} 只与 {last} 块 GPU 中的 {peers} 块有 xGMI；有缺口的网格上 RCCL 的环未建模"
     ),

@@ -22,6 +22,7 @@ from .model.timing import (
     Call,
     compute_bridge_rate,
     compute_byte_time,
+    compute_host_rates,
     compute_intra_rate,
     compute_net_rate,
     compute_time,
@@ -71,9 +72,7 @@ EVIDENCE: Final = {
     "slingshot": "36.1 of 50 (argonne-lcf/alcf-nccl-tests) and 92 of 100 (boeschf/nccl-benchmark-on-alps-2025)",
     "tcp": "35 Gbit/s single stream on a 200G wire (measured with iperf3)",
     "tcpxo": "A3 Mega, 188.7 of 200: github.com/GoogleCloudPlatform/cluster-toolkit",
-    "host": "9.1 of 31.5 GB/s between 2 RTX 4090 (github.com/Panlichen/nccl-tests), 5.2 between 4 A100 "
-    "(github.com/eugenesiow/LLM-Insights)",
-    "host one way": "18.2 of 31.5 GB/s between 2 RTX 4090 (github.com/Panlichen/nccl-tests)",
+    "slot": "18.2 of 31.5 GB/s one way between 2 RTX 4090, 16.1 both ways on 8 (github.com/Panlichen/nccl-tests)",
     "crossing": "14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results)",
     "host bridge": "14.8 of a slot's 31.5 GB/s both ways (github.com/thomaslie210/NCCL_Test_Results)",
     "without gdr": "12.6 of a slot's 31.5 GB/s both ways at once (github.com/thomaslie210/NCCL_Test_Results GDR_Off)",
@@ -209,17 +208,16 @@ def compute_terms(call: Call) -> dict[str, float]:
 
 def _stated_bytes(call: Call) -> float:
     """Seconds that the bytes need where every link carries all that it is stated to."""
-    k, facts = call.links, call.facts
-    both_ways = compute_intra_rate(
-        replace(call, facts=replace(facts, wiring="host", wired_nodes=None, crosses_sockets=False))
-    )
+    k = call.links
     stated = replace(
         k,
         carries=dict.fromkeys(k.carries, 1.0),
         nvls_carries=dict.fromkeys(k.nvls_carries, 1.0),
         net_p2p=dict.fromkeys(k.net_p2p, 1.0),
-        host_one_way=k.host_one_way * facts.link_rate / both_ways if both_ways else 1.0,
-        host_crossing=1.0,
+        host_one_way=1.0,
+        host_memory=1.0,
+        host_socket=1.0,
+        host_fabric=1.0,
         crossing=1.0,
         tcp_per_nic=math.inf,
         without_gdr=math.inf,
@@ -254,16 +252,15 @@ def _rate_words(call: Call) -> tuple[str, str]:
     if limit == "channels":
         return "NCCL's channels move no more than their thread blocks do", "NCCL's own caps (src/graph/tuning.cc)"
     if limit == facts.wiring:
+        if limit == "host":
+            return _host_words(call)
         real, full, kind = compute_intra_rate(call), facts.link_rate, get_intra_kind(facts)
-        crossing = facts.crosses_sockets and limit in ("host", "pcie")
-        who = {"host": "data staged through host memory", "pcie": "peer copies over PCIe"}.get(limit, f"{kind} links")
+        crossing = facts.crosses_sockets and limit == "pcie"
+        who = "peer copies over PCIe" if limit == "pcie" else f"{kind} links"
         across = " between sockets" if crossing else ""
-        kind = "host one way" if limit == "host" and facts.staged_between_switches else kind
         shown = [EVIDENCE.get(kind) or READ_OFF.get(f"carries.{kind}", _FIT)]
         if crossing:
-            shown.append(
-                f"one published case, {READ_OFF['host_crossing']}" if limit == "host" else EVIDENCE["crossing"]
-            )
+            shown.append(EVIDENCE["crossing"])
         return f"{who}{across} move at {format_bandwidth(real)} of {format_bandwidth(full)}", "; ".join(shown)
     full = facts.nics * facts.nic_rate
     return (
@@ -271,6 +268,18 @@ def _rate_words(call: Call) -> tuple[str, str]:
         f"{format_bandwidth(full)}",
         _net_evidence(call),
     )
+
+
+def _host_words(call: Call) -> tuple[str, str]:
+    """Which link on the way through host memory holds the data up."""
+    rates = compute_host_rates(call)
+    limit = min(rates, key=lambda name: rates[name])
+    link = {"slot": "a PCIe link", "memory": "a socket's memory", "socket": "the link between sockets"}[limit]
+    template = f"data staged through host memory move at {format_bandwidth(rates[limit])}, all that {link} leaves them"
+    evidence = EVIDENCE["slot"] if limit == "slot" else READ_OFF[f"host_{limit}"]
+    if limit == "slot" and call.facts.over_fabric:
+        evidence = READ_OFF["host_fabric"]
+    return template, evidence
 
 
 def _net_evidence(call: Call) -> str:

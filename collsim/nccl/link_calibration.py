@@ -178,6 +178,11 @@ def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: 
         raise CollsimError(describe_unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
     facts = read_facts(machine)
     usable = _usable(measured, facts)
+    if usable.collective.isna().any():
+        raise CollsimError(
+            "the log does not name its test, as nccl-tests before 2.16.7 did not, and its columns do not tell it; say "
+            "collective='allgather' (--collective)"
+        )
     if len(usable) < 4:
         raise CollsimError(
             "{usable} usable rows are too few to calibrate with; run nccl-tests on 2 GPUs or more over a range of "

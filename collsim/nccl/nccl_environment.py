@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TypeAlias, TypedDict
 
 from ..errors import CollsimError, Sentence, describe_unknown
-from .machine.facts import PCIE_GBPS, Facts, require_shared_host
+from .machine.facts import Facts, stage_through_host
+from .machine.topology_facts import CardFacts
 from .search import constants as c
 
 #: On or off, as Python or the environment has it; None or "": not set.
@@ -22,6 +23,7 @@ class NcclSettings(TypedDict, total=False):
     NCCL_PROTO: str | None
     NCCL_P2P_DISABLE: Flag
     NCCL_P2P_LEVEL: Level
+    NCCL_SHM_DISABLE: Flag
     NCCL_NET_GDR_LEVEL: Level
     NCCL_MAX_NCHANNELS: Level
     NCCL_CROSS_NIC: Level
@@ -136,16 +138,53 @@ def apply_environment(facts: Facts, p2p_level: str, gdr_level: Level) -> tuple[F
     """
     notes: list[str] = []
     if facts.wiring not in ("none", "host") and not c.is_type_at_most(_find_needed_level(facts), p2p_level):
-        facts = replace(facts, wiring="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
-        require_shared_host(facts)
+        facts = stage_through_host(facts, p2p_level)
         notes.append("peers are reached through host memory")
     if facts.staged_between_switches and not c.is_type_at_most("PIX", p2p_level):
-        facts = replace(facts, staged_between_switches=False)
+        facts = replace(stage_through_host(facts, p2p_level), staged_between_switches=False)
     level = parse_level("NCCL_NET_GDR_LEVEL", gdr_level, "")
     if level and facts.nodes > 1:
         nearest_card = "PHB" if facts.is_pcie_card else "PIX"
         facts = replace(facts, gdr=c.is_type_at_most(nearest_card, level) and facts.gdr is not False)
     return facts, tuple(notes)
+
+
+def replace_host_memory_by_cards(facts: Facts, cards: CardFacts | None) -> Facts:
+    """Send what GPUs of a node would stage through host memory over its network cards, as NCCL_SHM_DISABLE does.
+
+    NCCL then runs the network transport between GPUs of one node (src/transport/net.cc): every GPU counts as a node of
+    its own, with its share of the cards.
+
+    Args:
+        facts: the machine after NCCL_P2P_*.
+        cards: its network cards; None: it has none.
+
+    Returns:
+        The machine without shared memory; unchanged where nothing is staged.
+
+    Raises:
+        CollsimError: where no network card is known.
+    """
+    if facts.wiring != "host":
+        return facts
+    nics, nic_rate, net = cards or (0.0, 0.0, "none")
+    if nics <= 0:
+        raise CollsimError(
+            "NCCL_SHM_DISABLE=1 without P2P sends the data of a node over its network cards, and {gpu} has none here; "
+            "give Facts with nics, nic_rate and net, or leave it out",
+            gpu=facts.gpu,
+        )
+    return replace(
+        facts,
+        nodes=facts.ranks,
+        hosts=facts.hosts or facts.nodes,
+        wiring="none",
+        link_rate=0.0,
+        nics=nics / facts.local_ranks,
+        nic_rate=nic_rate,
+        net=net,
+        wired_nodes=None,
+    )
 
 
 def _find_needed_level(facts: Facts) -> str:

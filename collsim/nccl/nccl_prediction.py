@@ -16,7 +16,13 @@ from .bayesian_update import MeasuredTimes, update_prediction
 from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
 from .machine.facts import Facts
 from .machine.network_plugins import find_plugin_settings
-from .machine.topology_facts import GraphSearch, build_graph_search, parse_cross_nic, read_facts
+from .machine.topology_facts import (
+    GraphSearch,
+    build_graph_search,
+    parse_cross_nic,
+    read_card_facts,
+    read_facts,
+)
 from .model.calibration_knobs import (
     describe_poor_fit,
     find_extrapolations,
@@ -46,6 +52,7 @@ from .nccl_environment import (
     parse_flag,
     parse_p2p_level,
     read_text,
+    replace_host_memory_by_cards,
 )
 from .search import constants as c
 from .tuner_graphs import build_communicator
@@ -191,6 +198,7 @@ def predict(
     NCCL_PROTO: str | None = None,
     NCCL_P2P_DISABLE: Flag = None,
     NCCL_P2P_LEVEL: Level = None,
+    NCCL_SHM_DISABLE: Flag = None,
     NCCL_NET_GDR_LEVEL: Level = None,
     NCCL_MAX_NCHANNELS: Level = None,
     NCCL_CROSS_NIC: Level = None,
@@ -215,6 +223,7 @@ def predict(
         NCCL_PROTO: protocols that it may choose, `"Simple"`, `"^LL128"`.
         NCCL_P2P_DISABLE: 1 stages what GPUs of a node exchange through host memory.
         NCCL_P2P_LEVEL: the worst path type for P2P, `"NVL"` to `"SYS"`, or 0 to 5.
+        NCCL_SHM_DISABLE: 1 sends what would be staged through host memory over the network cards of the node.
         NCCL_NET_GDR_LEVEL: the worst path type for GPUDirect RDMA.
         NCCL_MAX_NCHANNELS: the most channels.
         NCCL_CROSS_NIC: 0 to 2; it decides which graphs the search finds, and so what the tuner chooses and over which
@@ -248,6 +257,7 @@ def predict(
         "NCCL_PROTO": NCCL_PROTO,
         "NCCL_P2P_DISABLE": NCCL_P2P_DISABLE,
         "NCCL_P2P_LEVEL": NCCL_P2P_LEVEL,
+        "NCCL_SHM_DISABLE": NCCL_SHM_DISABLE,
         "NCCL_NET_GDR_LEVEL": NCCL_NET_GDR_LEVEL,
         "NCCL_MAX_NCHANNELS": NCCL_MAX_NCHANNELS,
         "NCCL_CROSS_NIC": NCCL_CROSS_NIC,
@@ -284,6 +294,12 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         facts = replace(facts, launch=request.launch)  # type: ignore[arg-type]
     p2p_level = parse_p2p_level(settings)
     facts, notes = apply_environment(facts, p2p_level, settings["NCCL_NET_GDR_LEVEL"])
+    is_shm_off = parse_flag("NCCL_SHM_DISABLE", settings["NCCL_SHM_DISABLE"]) and facts.wiring == "host"
+    if is_shm_off:
+        facts = replace_host_memory_by_cards(facts, read_card_facts(machine))
+        notes += (
+            f"the GPUs of a node exchange data over its {facts.nics * facts.ranks / facts.hosts:g} network cards",
+        )
     graph_search = build_graph_search(facts, p2p_level, parse_cross_nic(settings["NCCL_CROSS_NIC"]))
     notes += _note_guessed_gpu(facts) + _note_plugin(facts)
     most_channels = None
@@ -306,7 +322,7 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     if choice is not None and most_channels is not None and choice.algorithm in c.IN_NVSWITCH:
         notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
     call = Call(collective, "Ring", "LL", size, facts, comm, links)
-    if isinstance(machine, Topology) and facts.ranks > 1:
+    if isinstance(machine, Topology) and facts.ranks > 1 and not is_shm_off:
         algorithm = "Ring" if choice is None else choice.algorithm
         fabric = compute_fabric_cost(collective, algorithm, machine, facts, graph_search)
         call = replace(call, fabric=fabric)

@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 from accuracy.tables import list_tables
 
-from collsim.nccl.model import links
-
 ROOT = Path(__file__).parents[2]
 TABLES = Path(os.environ.get("COLLSIM_MEASURED", Path(__file__).parents[3] / "shared/data/measured"))
 PAGE = " ".join((ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8").split())
@@ -64,15 +62,12 @@ def test_networks_that_few_systems_have(runs):
 
 def test_through_host_memory_pcie_4_gave_these_rates(runs):
     low, high = map(
-        float, re.search(r"differ by a factor of twelve .*?\(([\d.]+) to ([\d.]+) GB/s on PCIe 4\)", PAGE).groups()
+        float, re.search(r"differ by a factor of four .*?\(([\d.]+) to ([\d.]+) GB/s on PCIe 4\)", PAGE).groups()
     )
-    (told,) = [text for text in vars(links).values() if isinstance(text, dict) and "host_crossing" in text]
-    assert f"{low} against 3.6 GB/s between 2 A40" in told["host_crossing"]  # an A40 is PCIe 4; it is in no table here
     here = runs[runs.intra_link.str.match("pcie4.*nop2p") & (runs.nodes == "1") & (runs.collective == "allreduce")]
-    rates = [float(rate) for rate in here.peak_busbw_GBps]
-    assert round(max(rates)) == high
-    assert min(rates) > low
-    assert round(high / low) == 12
+    rates = [float(rate) for rate in here.peak_busbw_GBps if float(rate) > 2]  # without a run of small sizes alone
+    assert (round(min(rates), 1), round(max(rates))) == (low, high)
+    assert round(high / low) == 4
 
 
 def test_pairs_that_differ_in_p2p_alone_are_nine_of_one_system_six_of_them_with_lent_gpus(runs):

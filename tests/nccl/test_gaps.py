@@ -148,6 +148,7 @@ def test_a_version_is_a_setting_of_the_run():
 def test_every_hypothesis_is_found_again_where_it_makes_more_than_the_model_is_off_by(hypothesis):
     plain = create_run("allreduce", TWO, SIZES, [1.0] * len(SIZES), unsure=("p2p", "gdr", "net"))
     places = [plain.facts, replace(plain.facts, gdr=False), replace(plain.facts, net="tcp", gdr=False)]
+    places.append(words("RTX 4090", 2, 1, "pcie4-x16-nop2p", "none"))
     places += [get_published_run(name).facts for name in ("rtx4090-8", "rtx4090-4-p2p", "h100-8-nvls", "a100-2x1-gdr")]
     runs = [replace(plain, facts=facts) for facts in places]
     times = [(run, _under(hypothesis, run, MEASURED)) for run in runs]

@@ -242,6 +242,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "gap.pcie_older": ("PCIe ran one generation slower", "PCIe 低了一代"),
     "gap.pcie_width": ("the GPUs had half of their PCIe lanes", "GPU 只有一半 PCIe 通道"),
     "gap.two_sockets": ("the GPUs sat on two sockets", "GPU 分布在两个 CPU 插槽"),
+    "gap.shared_uplink": ("the GPUs shared the uplink of a PCIe switch", "GPU 共用一个 PCIe 交换机的上行链路"),
     "gap.half_nvlink": ("half of the GPU's own links were in use", "GPU 自身的互连只用了一半"),
     "gap.nvls_off": ("NVLink SHARP (NVLS) was off", "NVLink SHARP（NVLS）被关闭"),
     "gap.ring": ("only rings were used", "只用了 ring"),

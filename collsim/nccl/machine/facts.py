@@ -8,10 +8,11 @@ Rates are B/s, one direction, nominal (what the standard says); what a link real
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from ...errors import CollsimError, describe_unknown
+from ...topology.plan import LEVELS
 from .wired_nodes import WiredNodes
 
 #: How GPUs of a node reach one another. `host` is staged through host memory, `xgmi` is AMD's mesh.
@@ -119,6 +120,7 @@ class Facts:
         crosses_sockets: the GPUs of a node sit on more than one socket.
         switches: PCIe switches that join the GPUs of a node; 0 is direct attach.
         root_ports: root ports that these switches hang on, where there are some.
+        over_fabric: the GPUs sit in another box, behind a PCIe fabric.
         staged_between_switches: only GPUs of different switches are staged through host memory, the others write to one
             another.
         nics: NICs of a node that these ranks can use.
@@ -155,6 +157,7 @@ class Facts:
     crosses_sockets: bool = False
     switches: int = 0
     root_ports: int = 1
+    over_fabric: bool = False
     staged_between_switches: bool = False
     nics: float = 0
     nic_rate: float = 0.0
@@ -209,6 +212,30 @@ class Facts:
     def wiring_key(self) -> tuple[object, ...]:
         """What must be unchanged for `wired_nodes` to be still this machine's."""
         return self.wiring, self.link_rate, self.pcie, self.crosses_sockets, self.nics, self.nic_rate, self.net
+
+
+def stage_through_host(facts: Facts, p2p: str = "LOC") -> Facts:
+    """Take P2P from the GPUs of a node, so that they exchange data through host memory.
+
+    Args:
+        facts: the machine.
+        p2p: the worst path type over which some of them may still write to one another.
+
+    Returns:
+        The machine without it.
+
+    Raises:
+        CollsimError: where the GPUs share no host memory.
+    """
+    wired_nodes = facts.wired_nodes
+    if wired_nodes is not None:
+        wired_nodes = replace(wired_nodes, p2p=min(wired_nodes.p2p, p2p, key=LEVELS.index))
+    rate = facts.link_rate
+    if facts.wiring not in ("pcie", "host"):
+        rate = PCIE_GBPS[facts.pcie] * 1e9
+    staged = replace(facts, wiring="host", link_rate=rate, wired_nodes=wired_nodes)
+    require_shared_host(staged)
+    return staged
 
 
 def require_shared_host(facts: Facts) -> None:

@@ -62,6 +62,7 @@ class _NodeLinks:
     crosses_sockets: bool = False
     switches: int = 0
     root_ports: int = 1
+    over_fabric: bool = False
     staged_between_switches: bool = False
 
 
@@ -118,6 +119,7 @@ def parse_facts(
         crosses_sockets=links.crosses_sockets,
         switches=links.switches,
         root_ports=links.root_ports,
+        over_fabric=links.over_fabric,
         staged_between_switches=links.staged_between_switches,
         nics=nics,
         nic_rate=nic_rate,
@@ -252,6 +254,7 @@ def _parse_pcie(generation: int, wiring: str) -> _NodeLinks:
         or has_fabric,  # a PCIe fabric between boxes is as far as another socket, or farther
         switches=switches,
         root_ports=root_ports,
+        over_fabric=has_fabric,
         staged_between_switches=between_switches,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from ...errors import CollsimError, Sentence
 from ...topology import Topology
@@ -20,6 +21,8 @@ from .facts import GPUS, PCIE_GBPS, Facts, Net, WiringKind, find_gpu, is_known_g
 from .wired_nodes import WiredNode, WiredNodes, find_distinct_nodes, find_network_card
 
 _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa": "efa", "slingshot": "slingshot"}
+#: Cards of a node, B/s of one (one direction, nominal), and what they speak.
+CardFacts: TypeAlias = tuple[float, float, Net]
 #: PCIe of an edited rate counts as a generation that is this near.
 _ALIKE = 0.05
 
@@ -432,7 +435,23 @@ def _find_pcie_generation(machine: Machine, is_required: bool) -> int:
     return labelled
 
 
-def _find_nics(topology: Topology, node: WiredNode) -> tuple[float, float, Net]:
+def read_card_facts(machine: Facts | Topology) -> CardFacts | None:
+    """Read the network cards of a machine, on one node as on several.
+
+    Args:
+        machine: a Topology, or Facts.
+
+    Returns:
+        Cards of a node, B/s of one, and what they speak; None where it has none.
+    """
+    if isinstance(machine, Facts):
+        return machine.nics, machine.nic_rate, machine.net
+    if find_network_card(machine) is None:
+        return None
+    return _find_nics(machine, find_distinct_nodes(machine)[0])
+
+
+def _find_nics(topology: Topology, node: WiredNode) -> CardFacts:
     """Cards that rings use and the B/s of each: those that together give most at one speed, as all channels have one
     speed."""
     card = find_network_card(topology)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from ..machine.facts import PCIE_GBPS, Facts
+from ..machine.facts import PCIE_GBPS, Facts, stage_through_host
 from ..model.links import FABRICS, MEASURED, LinkParameters
 from .published_runs import MeasuredRun
 
@@ -207,9 +207,9 @@ def _under(one: Hypothesis, run: MeasuredRun, links: LinkParameters) -> Any:
 
 
 def _p2p_off(facts: Facts) -> Facts | None:
-    if facts.wiring in ("none", "host"):
+    if facts.wiring == "none" or (facts.wiring == "host" and not facts.staged_between_switches):
         return None
-    return replace(facts, wiring="host", link_rate=PCIE_GBPS[facts.pcie] * 1e9)
+    return replace(stage_through_host(facts), staged_between_switches=False)
 
 
 def _p2p_on(facts: Facts) -> Facts | None:
@@ -217,9 +217,16 @@ def _p2p_on(facts: Facts) -> Facts | None:
 
 
 def _two_sockets(facts: Facts) -> Facts | None:
-    return (
-        replace(facts, crosses_sockets=True) if facts.wiring in ("pcie", "host") and not facts.crosses_sockets else None
-    )
+    if facts.wiring not in ("pcie", "host") or facts.crosses_sockets:
+        return None
+    return replace(facts, crosses_sockets=True, wired_nodes=None)
+
+
+def _shared_uplink(facts: Facts) -> Facts | None:
+    if facts.wiring != "host" or facts.switches or facts.local_ranks == 1:
+        return None
+    switches = 1 + int(facts.local_ranks > 2 and facts.crosses_sockets)
+    return replace(facts, switches=switches, wired_nodes=None)
 
 
 def _older_pcie(facts: Facts) -> Facts | None:
@@ -280,6 +287,7 @@ HYPOTHESES = (
     Hypothesis("pcie_older", "PCIe ran one generation slower", _older_pcie),
     Hypothesis("pcie_width", "the GPUs had half of their PCIe lanes", _half_width),
     Hypothesis("two_sockets", "the GPUs sat on two sockets", _two_sockets),
+    Hypothesis("shared_uplink", "the GPUs shared the uplink of a PCIe switch to host memory", _shared_uplink),
     Hypothesis("half_nvlink", "half of the GPU's own links were in use", _half_nvlink),
     Hypothesis("nvls_off", "NVLink SHARP (NVLS) was off", settings={"NCCL_NVLS_ENABLE": 0}),
     Hypothesis("ring", "only rings were used", settings={"NCCL_ALGO": "Ring"}),

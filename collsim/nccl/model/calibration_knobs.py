@@ -43,7 +43,10 @@ CLUSTER: Knobs = {
     "latency between nodes, LL and LL128": (("step", _NETS), ("rendezvous", ())),
     "latency between nodes, Simple": (("step_bulk", _NETS),),
     "latency of software between nodes": (("software", ()),),
-    "bandwidth inside a node": (("carries", _INSIDE), ("nvls_carries", ()), ("host_one_way", ())),
+    "bandwidth inside a node": (
+        *(("carries", _INSIDE), ("nvls_carries", ())),
+        *(("host_one_way", ()), ("host_memory", ()), ("host_socket", ())),
+    ),
     "bandwidth between nodes": (("carries", _NETS), ("tcp_per_nic", ())),
     "bandwidth of a channel": (("channel", ()),),
     "pipeline of LL": (("fill", ("LL",)),),

@@ -45,13 +45,21 @@ CARRIES: Final[dict[str, float]] = {
 #: together-nccl-tests).
 NVLS_CARRIES: Final[dict[int, float]] = {90: 0.65, 100: 0.63}
 
-#: Through pinned host memory. The two directions share one path, so that each gets half when both are busy. One way:
-#: 18.2 of 31.5 GB/s between 2 RTX 4090 (github.com/Panlichen/nccl-tests test_scripts/4090_2card_para). Both at once, in
-#: each direction: 9.1 there, 4.0 of 15.75 between 2 RTX 2080 Ti (github.com/Anthony-Hoo/Anthony-Hoo.github.io), 5.2
-#: between 4 A100 (github.com/eugenesiow/LLM-Insights). Across sockets, read off: 1.35 against 3.6 GB/s between 2 A40
-#: (NVIDIA/nccl-tests issue 74); over a PCIe fabric between two boxes 4.1 (github.com/thomaslie210/NCCL_Test_Results
-#: SmartIO).
-HOST_ONE_WAY, HOST_CROSSING = 0.56, 0.4
+#: Through pinned host memory (`machine.host_flows`): share of a PCIe link in one direction. 18.2 of 31.5 GB/s between 2
+#: RTX 4090, one way (github.com/Panlichen/nccl-tests test_scripts/4090_2card_para); 16.1 on 8 RTX 4090, both ways, each
+#: on a slot of its own (4090_8card_para there); 35 of 63 across the sockets of 4 GPUs (NVIDIA/nccl issue 1130). Where
+#: two GPUs share the uplink of a switch each gets half: NVIDIA/nccl issues 1086 and 1309.
+HOST_ONE_WAY = 0.56
+#: Read off: share of a socket's memory rate, writes and reads together. 4 GPUs of one socket get 24 GB/s each (NVIDIA/
+#: nccl issue 1130), 8 RTX 5090 on two sockets 28 (issue 1639), which is 192 and 224 of the 307 GB/s of eight channels
+#: of DDR5-4800.
+HOST_MEMORY = 0.7
+#: Order of magnitude: share of the link between sockets. No measurement at hand comes near it: a ring puts one flow in
+#: each direction on it, and 35 GB/s cross it in issue 1130.
+HOST_SOCKET = 0.67
+#: Read off: factor where host memory is on the other side of a PCIe fabric, as reads wait for it: 4.04 GB/s both ways
+#: and 6.4 one way on PCIe 4 (github.com/thomaslie210/NCCL_Test_Results SmartIO).
+HOST_FABRIC = 0.4
 
 #: PCIe peer traffic over the inter-socket link: 14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results).
 #: The fit starts from what NCCL plans with between AMD's sockets, 16 GB/s where a slot has 24 (src/graph/topo.h).
@@ -177,7 +185,9 @@ RUN_AHEAD = 8192
 READ_OFF: Final[dict[str, str]] = {
     "carries.efa": "43.8 of 50 GB/s (aws-samples/aws-efa-eks)",
     "carries.tcpx": "one system: 50.2 of 100 GB/s (dstackai/dstack)",
-    "host_crossing": "1.35 against 3.6 GB/s between 2 A40 (NVIDIA/nccl-tests issue 74)",
+    "host_memory": "24 GB/s on 4 GPUs of one socket and 28 on 8 RTX 5090 (NVIDIA/nccl issues 1130 and 1639)",
+    "host_socket": "order of magnitude; 35 GB/s cross it (NVIDIA/nccl issue 1130)",
+    "host_fabric": "4.04 GB/s both ways, 6.4 one way (thomaslie210/NCCL_Test_Results SmartIO)",
     "p2p_split": "an A100 pair (abhivijay96/nccl-tests)",
     "unaligned": "12 V100 (wohlbier/nccl-tests)",
     "run_ahead": "broadcasts of 2, 8 and 32 nodes (aistabci/abci2.0benchmark)",
@@ -195,8 +205,10 @@ class LinkParameters:
     Attributes:
         carries: share of the nominal rate that a kind of link carries (`CARRIES`).
         nvls_carries: the same of NVLink SHARP, by compute capability (`NVLS_CARRIES`).
-        host_one_way: share of a slot through pinned host memory, one direction alone (`HOST_ONE_WAY`).
-        host_crossing: factor on that across sockets (`HOST_CROSSING`).
+        host_one_way: share of a PCIe link through pinned host memory, in one direction (`HOST_ONE_WAY`).
+        host_memory: share of a socket's memory, writes and reads together (`HOST_MEMORY`).
+        host_socket: share of the link between sockets (`HOST_SOCKET`).
+        host_fabric: factor where host memory is behind a PCIe fabric (`HOST_FABRIC`).
         crossing: factor on PCIe peer traffic across sockets (`CROSSING`).
         tcp_per_nic: B/s that a CPU moves over TCP for each NIC (`TCP_PER_NIC`).
         without_gdr: share of a slot to a NIC without GPUDirect RDMA, both directions at once (`WITHOUT_GDR`).
@@ -232,7 +244,9 @@ class LinkParameters:
     carries: Mapping[str, float] = field(default_factory=lambda: dict(CARRIES))
     nvls_carries: Mapping[int, float] = field(default_factory=lambda: dict(NVLS_CARRIES))
     host_one_way: float = HOST_ONE_WAY
-    host_crossing: float = HOST_CROSSING
+    host_memory: float = HOST_MEMORY
+    host_socket: float = HOST_SOCKET
+    host_fabric: float = HOST_FABRIC
     crossing: float = CROSSING
     tcp_per_nic: float = TCP_PER_NIC
     without_gdr: float = WITHOUT_GDR

@@ -12,7 +12,8 @@ The second opinion next to NCCL's tuner. Assumptions, each with its data in `lin
 - What a link carries is a fraction of its nominal rate per kind of link, found from large transfers only.
 - A step costs the library's latency for that protocol and kind of link, times one factor per kind; where software
   drives the network, a fixed time more.
-- Through host memory both directions share one path: a collective that sends and receives gets about half.
+- Through host memory a hop is two copies, and all hops share PCIe links, memory and the link between sockets
+  (`machine.host_flows`).
 - TCP carries what a CPU moves per NIC, whatever the wire.
 - Sends and receives that meet in the host bridge of a slot share it: a card slower than half of its slot is not held
   back.
@@ -36,6 +37,7 @@ from dataclasses import dataclass
 
 from ..machine.fabric_cost import ONE_SWITCH, FabricCost
 from ..machine.facts import PCIE_GBPS, Facts
+from ..machine.host_flows import compute_staged_rates
 from ..search import constants as c
 from . import rccl
 from .links import FABRICS, MEASURED, LinkParameters
@@ -204,6 +206,9 @@ def compute_step_time(call: Call, collective: str, protocol: str) -> float:
     intra_link = "NVLINK" if facts.wiring in FABRICS or is_nvls else "PCI"
     intra_factor = factors.get("nvls" if is_nvls else facts.wiring, 1.0)
     intra = _get_step_latency(call, intra_link, call.algorithm, p) * intra_factor
+    if facts.wiring == "host":  # two copies wait no less than one over a link of the GPU
+        over_links = _get_step_latency(call, "NVLINK", call.algorithm, p) * factors["nvswitch"]
+        intra = max(intra, over_links)
     inter_algorithm = "Tree" if facts.local_ranks == 1 and not is_nvls else call.algorithm
     inter = _get_step_latency(call, "NET", inter_algorithm, p) * factors.get(facts.net, 1.0)
     if facts.nodes > 1 and facts.gdr is False and facts.net != "tcp":
@@ -431,14 +436,32 @@ def compute_intra_rate(call: Call) -> float:
     """
     links, facts = call.links, call.facts
     if facts.wiring == "host":
-        is_one_way = call.collective in _ROOTED or facts.staged_between_switches
-        rate = facts.link_rate * links.host_one_way * (1.0 if is_one_way else 0.5)
-        return rate * links.host_crossing if facts.crosses_sockets else rate
+        return min(compute_host_rates(call).values())
     # collectives other than allreduce use NVLS to multicast only, as fast as a ring
     if call.algorithm in c.IN_NVSWITCH and call.collective == "allreduce":
         return facts.link_rate * links.nvls_carries[90 if facts.cc < 100 else 100]
     rate = facts.link_rate * links.carries[get_intra_kind(facts)]
     return rate * links.crossing if facts.wiring == "pcie" and facts.crosses_sockets else rate
+
+
+def compute_host_rates(call: Call) -> dict[str, float]:
+    """Compute what the links on the way through host memory really leave to a GPU.
+
+    Args:
+        call: the call.
+
+    Returns:
+        B/s by what limits it: `slot`, `memory` and `socket`.
+    """
+    links, staged = call.links, compute_staged_rates(call.facts, call.collective)
+    slot = staged.slot * links.host_one_way
+    if call.facts.over_fabric:
+        slot *= links.host_fabric
+    return {
+        "slot": slot,
+        "memory": staged.memory * links.host_memory,
+        "socket": staged.socket * links.host_socket,
+    }
 
 
 def get_intra_kind(facts: Facts) -> str:

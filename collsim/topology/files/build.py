@@ -8,20 +8,32 @@ from types import MappingProxyType
 from typing import Any
 
 from ..assumed import Assumption
-from ..cables import Nic, dram, nvlink, pcie
+from ..cables import Nic, nvlink, pcie
 from ..machines import machine
-from ..network import Topology
+from ..network import Cable, Topology
 from ..parts.gpus import BRIDGED, GEFORCE, GPUS
 from ..parts.refit import training_cards, without
+from ..parts.sockets import processor
 from ..plan import Machine
 
 _MOST_NOTES = 100
 
-HOST_MEMORY = replace(
-    dram("DRAM", 3200, 8, "a server of today"),
-    source="bandwidth order of magnitude: 8 channels of DDR4-3200, the file does not say; alpha order of magnitude: "
-    "one DRAM access",
-)
+
+def usual_memory(cpu: str) -> Cable:
+    """The memory of a socket of a processor's generation, which no file says.
+
+    Args:
+        cpu: name of the generation, as in `sockets.PROCESSORS`.
+
+    Returns:
+        Its cable.
+    """
+    cable = processor(cpu).dram
+    return replace(
+        cable,
+        source=f"bandwidth order of magnitude: {cable.label}-{processor(cpu).memory[1]}, all channels of a socket of "
+        f"{processor(cpu).title}, the file does not say; alpha order of magnitude: one DRAM access",
+    )
 
 
 def finish(
@@ -67,4 +79,4 @@ def _for_training(plan: Machine) -> tuple[Machine, list[Assumption]]:
     return without(plan, rest), [Assumption("nics", str(len(used)), why, ("all",))]
 
 
-__all__ = ["BRIDGED", "GEFORCE", "GPUS", "HOST_MEMORY", "finish", "nvlink", "pcie"]
+__all__ = ["BRIDGED", "GEFORCE", "GPUS", "finish", "nvlink", "pcie", "usual_memory"]

@@ -22,7 +22,7 @@ from ..cables import C2C, NVLINK_BRIDGE, Nic, nic, nvlink, pcie, xgmi_gpu
 from ..network import Cable, Topology
 from ..parts.sockets import between, identified
 from ..plan import Machine, Plan
-from .build import HOST_MEMORY, finish
+from .build import finish, usual_memory
 
 _DEEPEST = 64
 _MOST_LINKS = 512  # of one GPU, in one element
@@ -112,7 +112,7 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
         why = "{name}: no {kind} in it, so there is nothing to simulate{only}"
         raise FormatError(why, name=name, kind="<cpu>" if not cpus else "GPU", only=only)
     for i, cpu in enumerate(cpus):
-        found.plan.join(f"cpu{i}", f"memory{i}", HOST_MEMORY)
+        found.plan.join(f"cpu{i}", f"memory{i}", usual_memory(_processor(cpu)))
         for child in cpu:
             _walk(child, f"cpu{i}", None, order, found, name)
     _join_sockets(cpus, found)

@@ -20,7 +20,7 @@ from ..cables import NVLINK_BRIDGE, nic
 from ..network import Cable, Topology
 from ..parts.sockets import between, processor
 from ..plan import Machine, Plan
-from .build import BRIDGED, GEFORCE, GPUS, HOST_MEMORY, finish, nvlink, pcie
+from .build import BRIDGED, GEFORCE, GPUS, finish, nvlink, pcie, usual_memory
 from .guesses import Guesses, Seen, guessed
 
 _ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
@@ -235,8 +235,9 @@ def _plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str
     plan = Plan()
     plan.add(*(local[n] for n in matrix.gpus))
     _join_nvlinks(plan, matrix, local, kind)
-    _join_pcie(plan, matrix, local, _sockets(matrix), slot, between(taken.cpu))
-    notes.append(f"host memory ({HOST_MEMORY.bandwidth / 1e9:g} GB/s) is not in the text: as in a usual server")
+    _join_pcie(plan, matrix, local, _sockets(matrix), slot, taken.cpu)
+    memory = usual_memory(taken.cpu)
+    notes.append(f"host memory ({memory.bandwidth / 1e9:g} GB/s) is not in the text: as in a usual server")
     if (
         any(all(matrix.between(a, b).startswith("NV") for b in matrix.names if b != a) for a in matrix.gpus)
         and len(matrix.gpus) > 1
@@ -339,7 +340,7 @@ def _twins(matrix: _Matrix, a: str, b: str) -> bool:
 
 
 def _join_pcie(
-    plan: Plan, matrix: _Matrix, local: dict[str, str], sockets: list[list[str]], slot: Cable, across: Cable
+    plan: Plan, matrix: _Matrix, local: dict[str, str], sockets: list[list[str]], slot: Cable, cpu: str
 ) -> None:
     """Switches for PIX pairs, switches above for PXB pairs, then sockets and their memories."""
     switches = itertools.count()
@@ -353,9 +354,9 @@ def _join_pcie(
                 for member in leaf:
                     plan.join(local[member], above, slot)
     for s in range(len(sockets)):
-        plan.join(f"cpu{s}", f"memory{s}", HOST_MEMORY)
+        plan.join(f"cpu{s}", f"memory{s}", usual_memory(cpu))
         for other in range(s):
-            plan.join(f"cpu{other}", f"cpu{s}", across)
+            plan.join(f"cpu{other}", f"cpu{s}", between(cpu))
 
 
 def _under(plan: Plan, above: str, slot: Cable, switches: Iterator[int]) -> str:

@@ -11,7 +11,7 @@ from ..cables import NVLINK_BRIDGE, nvlink, pcie
 from ..network import Cable
 from ..plan import P2C, Machine, MachinePaths
 from .gpus import BRIDGED, GEFORCE, GPUS, gpu_name
-from .sockets import between, processor
+from .sockets import between, processor, usual_memory
 
 #: The keywords of `machine` and `load_topology` that name parts.
 PARTS = ("gpu", "pcie", "cpu", "nics", "gpus")
@@ -32,8 +32,8 @@ def refitted(
         plan: the machine.
         gpu: a name in `gpus.GPUS`: compute capability, NVLinks of its generation (as many as there are), P2P and
             GPUDirect as its driver allows; PCIe stays.
-        pcie: generation of every slot.
-        cpu: generation of the processors, `sockets.PROCESSORS`, for the link between sockets.
+        pcie: generation of every slot; another one brings the memory of the processors that have it.
+        cpu: generation of the processors, `sockets.PROCESSORS`, for the link between sockets and the memory of each.
         nics: use so many cards, those next to a GPU first; `"all"`.
         gpus: use so many GPUs, those with the lowest numbers, and the cards that serve them.
 
@@ -51,6 +51,7 @@ def refitted(
         plan = _with_pcie(plan, pcie)
     if cpu is not None:
         plan = replace(_recabled(plan, "upi", lambda _: between(cpu)), amd_cpu=processor(cpu).amd)
+        plan = _recabled(plan, "memory", lambda _: processor(cpu).dram)
     return plan if nics is None else with_cards(plan, nics)
 
 
@@ -82,7 +83,10 @@ def _with_pcie(plan: Machine, generation: int | str) -> Machine:
         number = parse_count(generation, "pcie")
     except CollsimError as error:
         raise TopologyError(error.sentence) from None
-    return _recabled(plan, "pcie", lambda cable: pcie(number, cable.width or 16))
+    slots = _recabled(plan, "pcie", lambda cable: pcie(number, cable.width or 16))
+    if slots.joints == plan.joints:
+        return plan
+    return _recabled(slots, "memory", lambda _: usual_memory(number))
 
 
 def cards_beside(plan: Machine) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import TopologyError, describe_unknown
-from ..cables import socket_link
+from ..cables import dram, socket_link
 from ..network import Cable
 
 _UPI = "wikipedia.org, Intel Ultra Path Interconnect: 20.8 GB/s a direction at 10.4 GT/s; later 11.2, 16, 20, 24 GT/s"
@@ -27,6 +27,8 @@ class Processor:
         vendor, families, models: as NCCL's XML has them (CPUID; NCCL adds the extended family shifted by 4, Linux does
         not, so both stand here); empty where it has no such words.
         source: of the link's rate.
+        memory: of a socket with every channel filled: standard, megatransfers a second, channels (the makers' data
+        sheets).
     """
 
     title: str
@@ -39,6 +41,12 @@ class Processor:
     families: tuple[int, ...] = (6,)
     models: tuple[int, ...] = ()
     lanes: int = 16
+    memory: tuple[str, int, int] = ("DDR4", 3200, 8)
+
+    @property
+    def dram(self) -> Cable:
+        """The memory of a socket."""
+        return dram(*self.memory, self.title)
 
     @property
     def link(self) -> Cable:
@@ -55,19 +63,39 @@ class Processor:
 _AMD = "AuthenticAMD"
 #: By name, as `cpu=` takes it.
 PROCESSORS: dict[str, Processor] = {
-    "haswell": Processor("Xeon E5 v3", "QPI", 9.6, 2, 6, _QPI, models=(63,)),
-    "broadwell": Processor("Xeon E5 v4", "QPI", 9.6, 2, 6, _QPI, models=(79,)),
-    "skylake": Processor("Xeon Scalable of Skylake and Cascade Lake", "UPI", 10.4, 3, 10, _UPI, models=(85,)),
+    "haswell": Processor("Xeon E5 v3", "QPI", 9.6, 2, 6, _QPI, models=(63,), memory=("DDR4", 2133, 4)),
+    "broadwell": Processor("Xeon E5 v4", "QPI", 9.6, 2, 6, _QPI, models=(79,), memory=("DDR4", 2400, 4)),
+    "skylake": Processor(
+        "Xeon Scalable of Skylake and Cascade Lake", "UPI", 10.4, 3, 10, _UPI, models=(85,), memory=("DDR4", 2666, 6)
+    ),
     "ice-lake": Processor("Xeon Scalable of Ice Lake", "UPI", 11.2, 3, 10, _UPI, models=(106, 108)),
-    "sapphire-rapids": Processor("Xeon Scalable of Sapphire Rapids", "UPI 2.0", 16, 4, 22, _UPI, models=(143,)),
-    "granite-rapids": Processor("Xeon 6 of Granite Rapids", "UPI 2.0", 24, 4, 22, _UPI, models=(173, 174)),
-    "emerald-rapids": Processor("Xeon Scalable of Emerald Rapids", "UPI 2.0", 20, 4, 40, _UPI, models=(207,)),
-    "naples": Processor("EPYC 7001", "xGMI", 9.6, 4, 16, _XGMI, _AMD, (23, 143), (1,)),
+    "sapphire-rapids": Processor(
+        "Xeon Scalable of Sapphire Rapids", "UPI 2.0", 16, 4, 22, _UPI, models=(143,), memory=("DDR5", 4800, 8)
+    ),
+    "granite-rapids": Processor(
+        "Xeon 6 of Granite Rapids", "UPI 2.0", 24, 4, 22, _UPI, models=(173, 174), memory=("DDR5", 6400, 8)
+    ),
+    "emerald-rapids": Processor(
+        "Xeon Scalable of Emerald Rapids", "UPI 2.0", 20, 4, 40, _UPI, models=(207,), memory=("DDR5", 5600, 8)
+    ),
+    "naples": Processor("EPYC 7001", "xGMI", 9.6, 4, 16, _XGMI, _AMD, (23, 143), (1,), memory=("DDR4", 2666, 8)),
     "rome": Processor("EPYC 7002", "xGMI-2", 16, 4, 16, _XGMI, _AMD, (23, 143), (49,)),
     "milan": Processor("EPYC 7003", "xGMI-2", 16, 4, 16, _XGMI, _AMD, (25, 175), (1,)),
-    "genoa": Processor("EPYC 9004", "xGMI-3", 32, 4, 16, _XGMI, _AMD, (25, 175), (17, 160)),
-    "turin": Processor("EPYC 9005", "xGMI-4", 32, 4, 16, _XGMI, _AMD, (26, 191), (2, 17)),
-    "power9": Processor("Power9", "X bus", 16, 1, 32, "IBM Redpaper 5472 on Power System AC922", "IBM", (), (), 32),
+    "genoa": Processor("EPYC 9004", "xGMI-3", 32, 4, 16, _XGMI, _AMD, (25, 175), (17, 160), memory=("DDR5", 4800, 12)),
+    "turin": Processor("EPYC 9005", "xGMI-4", 32, 4, 16, _XGMI, _AMD, (26, 191), (2, 17), memory=("DDR5", 6000, 12)),
+    "power9": Processor(
+        "Power9",
+        "X bus",
+        16,
+        1,
+        32,
+        "IBM Redpaper 5472 on Power System AC922",
+        "IBM",
+        (),
+        (),
+        32,
+        memory=("DDR4", 2666, 8),
+    ),
     "arm": Processor(
         "an Arm server", "socket link", 3, 1, 6, "no figure at hand: NCCL's 6 GB/s is taken", "arm64", (), ()
     ),
@@ -92,6 +120,11 @@ def processor(name: object) -> Processor:
 def between(name: str) -> Cable:
     """The link between two sockets of a generation. Raises TopologyError for an unknown one."""
     return processor(name).link
+
+
+def usual_memory(pcie: int) -> Cable:
+    """The memory of a socket of the usual server with slots of a PCIe generation."""
+    return processor(usual_processor(pcie)).dram
 
 
 def usual_processor(pcie: int) -> str:
