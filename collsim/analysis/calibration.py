@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from ..nccl import Calibration
 
 
-def calibrate(log: Any, topology: TopologyLike, **environment: str) -> Calibration:
+def calibrate(log: Any, topology: TopologyLike, *, collective: str | None = None, **environment: str) -> Calibration:
     """Fit a few named parameters of the links to measured times, by robust least squares.
 
     Args:
         log: path of nccl-tests output (text, or `-J` JSON), or a table with columns collective, nbytes, time (s).
         topology: the machine it ran on.
+        collective: what was run, for a log of an nccl-tests before 2.16.7, which does not print the test's name, where
+            columns and bandwidths do not tell it.
         environment: NCCL_ALGO and NCCL_PROTO, where they were set.
 
     Returns:
@@ -33,4 +35,8 @@ def calibrate(log: Any, topology: TopologyLike, **environment: str) -> Calibrati
     topology = resolve_topology(topology, "calibrate")
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise CollsimError("{log!s} holds {table!r}; calibrate wants nccl-tests output", log=log, table=table)
+    if collective is not None and "collective" in table:
+        table = table.assign(collective=table["collective"].where(table["collective"].notna(), collective))
+    elif collective is not None:
+        table = table.assign(collective=collective)
     return fit(table, topology, **environment)

@@ -107,6 +107,10 @@ def calibrate(
     here: Annotated[
         bool, typer.Option("--here", help="Instead: measure this computer, its processes and what is between them.")
     ] = False,
+    collective: Annotated[
+        str | None,
+        typer.Option("--collective", help="What was run, where the log of an old nccl-tests does not say it."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="YAML of the machine with what its links carry; --topology-file reads it."),
@@ -120,7 +124,7 @@ def calibrate(
         return
     if log is None:
         raise cs.CollsimError("say what to calibrate to: a log of nccl-tests, or --here for this computer")
-    fitted = cs.calibrate(log, place.network())
+    fitted = cs.calibrate(log, place.network(), collective=collective)
     names = ("factors", "fitted_on", "error", "held_out", "residuals")
     if as_json:
         print_json({name: getattr(fitted, name) for name in names})

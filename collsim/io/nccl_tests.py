@@ -63,11 +63,14 @@ _TAG = re.compile(
     re.ASCII,
 )
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d", re.ASCII)  # behind a row, with -S
-_RANK = re.compile(r"#\s+Rank\s+(\d{1,7})\s", re.ASCII)
+#: A page that shows the log as Markdown takes the # away; then `Pid` must say that it is nccl-tests' line.
+_RANK = re.compile(r"(?:#\s+Rank\s+(?P<rank>\d{1,7})\s|Rank\s+(?P<bare>\d{1,7})\s.{0,40}\bPid\s)", re.ASCII)
 _TEST = re.compile(
     r"\b((?:all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|gather|scatter|sendrecv)_perf)\b"
 )
 _MOST_ROWS = 200_000
+#: B/s by which a printed bandwidth may be rounded: half of the last of two digits behind the point.
+_PRINTED = 5e6
 _GB = 1e9
 _US = 1e-6
 _HALF = ("time", "algbw", "busbw", "wrong")
@@ -97,7 +100,52 @@ def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | No
             refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
     if not rows:
         refuse(path, "", _NO_ROW)
+    _infer_collectives(rows)
     return _frame(rows)
+
+
+def _infer_collectives(rows: list[dict[str, Any]]) -> None:
+    """Fill in the collective of tables whose test is not named (before nccl-tests 2.16.7), where columns and bandwidths
+    tell it."""
+    unnamed: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["collective"] is None:
+            unnamed.setdefault(row["table"], []).append(row)
+    for table in unnamed.values():
+        name = infer_collective(table)
+        for row in table:
+            row["collective"] = name
+
+
+def infer_collective(rows: list[dict[str, Any]]) -> str | None:
+    """Infer the collective of a table from its columns and from busbw / algbw.
+
+    The factor is 2(n-1)/n for allreduce, (n-1)/n for those where a rank's own block stays, and 1 for broadcast, reduce
+    and sendrecv (nccl-tests doc/PERFORMANCE.md). Only tests that reduce print an operator, and only those with a root
+    print one that is not -1.
+
+    Args:
+        rows: of one table.
+
+    Returns:
+        collsim's name; None where several collectives print such rows, as allgather and alltoall do.
+    """
+    fastest = max(rows, key=lambda row: row["algbw"])
+    if not fastest["algbw"] > 0:
+        return None
+    factor, ranks = fastest["busbw"] / fastest["algbw"], fastest["ranks"]
+    reduces = fastest["redop"] not in (None, "none")
+    has_root = fastest["root"] is not None and fastest["root"] >= 0
+    rounding = _PRINTED * (1 + factor) / fastest["algbw"]
+    if has_root:
+        return ("reduce" if reduces else "broadcast") if abs(factor - 1) <= rounding else None
+    if not reduces:
+        return None
+    if factor > 1 + rounding or (ranks == 2 and abs(factor - 1) <= rounding):
+        return "allreduce"
+    if factor < 1 - rounding:
+        return "reduce_scatter"
+    return None
 
 
 _NO_ROW = (
@@ -120,7 +168,7 @@ class _Header:
         if test is not None and self.given is None:
             self.collective = TESTS[test[1]]
         if rank is not None:
-            self.ranks = max(self.ranks, int(rank[1]) + 1)
+            self.ranks = max(self.ranks, int(rank["rank"] or rank["bare"]) + 1)
 
     def facts(self) -> dict[str, Any]:
         return {"table": self.table, "collective": self.collective, "ranks": self.given_ranks or self.ranks or None}
@@ -134,6 +182,8 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
     where = Sentence("line {line}", line=number)
     rest = tokens[3:]
     redop = rest.pop(0) if rest[0].isalpha() and rest[0] not in ("nan", "inf") else None
+    if len(rest) % 4 == 2 and rest[-1].isdigit():  # a last column #iters behind root and the two halves
+        rest.pop()
     root = rest.pop(0) if len(rest) % 4 == 1 and re.fullmatch(r"-?\d+", rest[0]) else None
     if len(rest) not in (4, 8, 16):
         refuse(

@@ -113,9 +113,45 @@ def test_several_tables_in_one_log_are_told_apart(tmp_path):
 
 
 def test_a_log_that_does_not_name_its_test_is_told_it(tmp_path):
-    text = TEXT.replace("all_reduce_perf", "something")
-    assert set(read(tmp_path, text)["collective"]) == {None}
+    text = TEXT.replace("all_reduce_perf", "something").replace("sum", "none")
+    assert set(read(tmp_path, text)["collective"]) == {None}  # no operator: allgather and alltoall print the same
     assert set(read(tmp_path, text, collective="broadcast", ranks=16)["collective"]) == {"broadcast"}
+
+
+#: nccl-tests doc/PERFORMANCE.md: busbw is algbw times 2(n-1)/n, (n-1)/n or 1; roots are -1 where there is none.
+@pytest.mark.parametrize(
+    ("redop", "root", "busbw", "ranks", "collective"),
+    [
+        ("sum", "-1", "175.00", 8, "allreduce"),
+        ("sum", "-1", "100.00", 2, "allreduce"),
+        ("sum", "-1", "87.50", 8, "reduce_scatter"),
+        ("sum", "0", "100.00", 8, "reduce"),
+        ("none", "0", "100.00", 8, "broadcast"),
+        ("none", "-1", "87.50", 8, None),
+        ("sum", "-1", "100.00", 8, None),
+    ],
+)
+def test_columns_and_bandwidths_tell_the_collective(tmp_path, redop, root, busbw, ranks, collective):
+    devices = "\n".join(f"#  Rank  {i} Group  0 Pid 1 on node1 device  {i} [0x00] A100" for i in range(ranks))
+    row = f"1073741824 268435456 float {redop} {root} 10737.0 100.00 {busbw} 0 10737.0 100.00 {busbw} 0"
+    table = read(tmp_path, f"# Using devices\n{devices}\n{row}\n", format="nccl-tests")
+    assert list(table["collective"]) == [collective]
+
+
+def test_devices_are_counted_where_a_page_has_eaten_the_hash(tmp_path):
+    """The form of NVIDIA/nccl issue 583."""
+    devices = "\n".join(
+        f"   Rank  {i} Pid 182121{i} on node1 device  {i} [0x00] NVIDIA A100-SXM4-40GB" for i in range(8)
+    )
+    row = "1073741824 268435456 float sum -1 8138.9 131.93 230.87 0 8120.7 132.22 231.39 0"
+    assert list(read(tmp_path, f" Using devices\n{devices}\n{row}\n", format="nccl-tests")["ranks"]) == [8]
+
+
+def test_a_last_column_of_iterations_is_passed_over(tmp_path):
+    """The form of NVIDIA/nccl issue 757: `#iters` behind the two halves."""
+    row = "8 2 float sum -1 29.79 0.00 0.00 0 32.46 0.00 0.00 0 20"
+    table = read(tmp_path, f"# Using devices\n{row}\n", format="nccl-tests")
+    assert (table["time"][0], table["in_place_time"][0]) == (pytest.approx(29.79e-6), pytest.approx(32.46e-6))
 
 
 @pytest.mark.parametrize("bad", ["-12.3", "nan", "1e40", "abc"])
