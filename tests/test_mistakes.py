@@ -232,7 +232,7 @@ def test_a_table_of_options_may_be_an_array():
     given = ("broadcast_chain", {"chunks": np.array([1, 4])})
     frame = cs.sweep("broadcast", given, [RING], np.array([8, 16]), order=np.arange(4)[::-1])
     assert frame["error"].isna().all()
-    assert [o["chunks"] for o in frame["options"]] == [1, 1, 4, 4]
+    assert list(frame["options"]) == 2 * ['{"chunks": 1}'] + 2 * ['{"chunks": 4}']
 
 
 def test_one_step_or_a_schedule_is_a_sequence_of_steps():

@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[1]
 PAGE, CHINESE = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("tables.md", "tables.zh.md"))
 #: Functions that return frames and are not for users, or another name for one that is on the page.
 INSIDE = {
+    "_Columns.to_frame": "Links.to_frame and Devices.to_frame",
+    "Store.build_frame": "cs.sweep",
     "Together.links": "as Trace.links",
     "Catalog.to_frame": "columns differ: what exists, by name",
     "Schedule.to_frame": "the columns of Schedule.transfers",
@@ -88,6 +90,9 @@ def graded(folder):
 SWITCH = cs.topology.switch(4)
 TINY = cs.train.Model("tiny", (cs.train.Layer("only", (64,)),))
 FRAMES = {
+    "Topology.to_frame": lambda _: SWITCH.to_frame(),
+    "Links.to_frame": lambda _: SWITCH.links.to_frame(),
+    "Devices.to_frame": lambda _: SWITCH.devices.to_frame(),
     "Trace.to_frame": lambda _: run().to_frame(),
     "Trace.links": lambda _: run().links,
     "Trace.steps": lambda _: run().steps,

@@ -3,6 +3,7 @@ machine in time."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -108,7 +109,8 @@ class _Run:
         time, busbw = (math.nan, math.nan) if self.trace is None else (self.trace.time, self.trace.busbw)
         figures = {"order": "given", "time": time, "busbw": busbw}
         error = None if self.error is None else str(self.error)
-        return {"algorithm": self.schedule.name, "options": dict(self.schedule.options), **figures, "error": error}
+        options = json.dumps(dict(self.schedule.options))
+        return {"algorithm": self.schedule.name, "options": options, **figures, "error": error}
 
 
 def _names(kind: str, algorithm: Sequence[str] | None) -> list[str]:

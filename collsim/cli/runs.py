@@ -467,10 +467,11 @@ def sweep(
 ) -> None:
     """Simulate every combination of a plan; results are on disk as they come."""
     from collsim.sweep.plan import read_plan
+    from collsim.sweep.store import parse_options
 
     frame = cs.sweep(**read_plan(plan), out=out, progress=wanted(progress))
     if as_json:
-        print_json(records(frame))
+        print_json([parse_options(row) for row in records(frame)])
     elif out is None:
         print(frame.to_string(max_rows=40))
     failed = int(frame["error"].notna().sum()) if "error" in frame else 0

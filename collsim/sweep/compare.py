@@ -3,7 +3,8 @@ named."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from ..analysis.differences import Comparison
@@ -185,9 +186,10 @@ def pairs(
 
 def fastest(frame: pd.DataFrame) -> pd.DataFrame:
     """The fastest row of `sweep` for each algorithm and size, with columns `channels`, `chunks` and `tried`."""
+    parsed = [json.loads(options) for options in frame["options"]]
     found = frame.assign(
-        channels=[_count(options, "channels") for options in frame["options"]],
-        chunks=[_count(options, "chunks") for options in frame["options"]],
+        channels=[options.get("channels", 1) for options in parsed],
+        chunks=[options.get("chunks", 1) for options in parsed],
         tried=frame.groupby(["algorithm", "nbytes"])["algorithm"].transform("size"),
     )
     if "time" in found:  # otherwise nothing could run: every row has its reason
@@ -203,7 +205,3 @@ def ranked(frame: pd.DataFrame, search: Search) -> pd.DataFrame:
     table = in_order(best, *by).reset_index(drop=True).reindex(columns=list(COLUMNS))
     table.attrs["search"] = str(search)
     return table
-
-
-def _count(options: Mapping[str, Any], name: str) -> int:
-    return int(options.get(name, 1))

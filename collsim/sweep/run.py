@@ -85,8 +85,9 @@ def sweep(
 
     Returns:
         Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`),
-        `channels` (all that a machine offers unless an option says another number), and `error`: what cannot run or is
-        no correct schedule (`verify`) is a row with its reason and no figures; it does not end the sweep.
+        `channels` (all that a machine offers unless an option says another number), and `error`; `options` and
+        `engine_options` are JSON texts, so that rows can be compared and written to Parquet. What cannot run or is no
+        correct schedule (`verify`) is a row with its reason in `error` and no figures; it does not end the sweep.
 
     Raises CollsimError for unknown names, bad sizes and places, before anything runs.
     """
@@ -106,8 +107,6 @@ def sweep(
 
 def _kept(work: Sequence[Work | StepWork], executor: futures.Executor | None, out: Any, progress: Any) -> pd.DataFrame:
     """Run what a store does not have yet; the table of all."""
-    import pandas as pd
-
     from .store import Store  # brings a data base
 
     keys = [key for one in work for key in one.keys]
@@ -117,7 +116,7 @@ def _kept(work: Sequence[Work | StepWork], executor: futures.Executor | None, ou
         todo = [rest for one in work if (rest := _without(one, known)) is not None]
         with open_progress(progress, "scenarios", *_COUNTED) as tell:
             _run(todo, store, executor, _counter(tell, len(keys) - sum(len(w.keys) for w in todo), len(keys)))
-        frame = pd.DataFrame(store.rows(keys))
+        frame = store.build_frame(keys)
         store.finish(frame)
     finally:
         store.close()

@@ -21,7 +21,8 @@ Row = dict[str, Any]
 _TABLES = (".parquet", ".csv", ".json")
 _STORES = (".sqlite", ".db")
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)  # the latter where sqlite's own words hold what it found
-_MAPPINGS = ("options", "engine_options")  # columns of dicts, JSON texts in a table
+#: Columns that hold options by name: JSON texts in a frame, as that can be compared and written to Parquet.
+_OPTION_COLUMNS = ("options", "engine_options")
 
 
 class Store:
@@ -100,6 +101,13 @@ class Store:
         except (*_UNREADABLE, ValueError, TypeError, RecursionError) as error:
             raise self._damaged(error) from error
 
+    def build_frame(self, wanted: Sequence[str]) -> pd.DataFrame:
+        """The rows with these ids as a frame whose columns hold numbers and texts only."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.rows(wanted))
+        return frame.assign(**{name: frame[name].map(json.dumps) for name in _OPTION_COLUMNS if name in frame})
+
     def finish(self, frame: pd.DataFrame) -> None:
         """Write the table (whole or not at all) and drop the partial store."""
         self._db.close()
@@ -107,20 +115,31 @@ class Store:
             return
         with replace_file(self.table) as fresh:
             if self.table.suffix == ".json":
-                rows = ({k: None if v != v else v for k, v in row.items()} for row in frame.to_dict("records"))
+                rows = map(parse_options, frame.astype(object).where(frame.notna(), None).to_dict("records"))
                 with open(fresh, "w", encoding="utf-8") as file:  # pandas would cut times after the tenth decimal
                     file.writelines(f"{json.dumps(row)}\n" for row in rows)
+            elif self.table.suffix == ".parquet":
+                frame.to_parquet(fresh, index=False)
             else:
-                flat = frame.assign(**{name: frame[name].map(json.dumps) for name in _MAPPINGS if name in frame})
-                if self.table.suffix == ".parquet":
-                    flat.to_parquet(fresh, index=False)
-                else:
-                    fresh.write_text(format_csv(flat), encoding="utf-8", newline="")
+                fresh.write_text(format_csv(frame), encoding="utf-8", newline="")
         for leftover in (self.part, *(self.part.with_name(self.part.name + tail) for tail in ("-wal", "-shm"))):
             leftover.unlink(missing_ok=True)
 
     def close(self) -> None:
         self._db.close()
+
+
+def parse_options(row: Mapping[Any, Any]) -> Row:
+    """A row of a sweep's frame for a JSON document, with its options as objects and not as texts.
+
+    Args:
+        row: a column's value by name.
+
+    Returns:
+        The same with `options` and `engine_options` as dicts.
+    """
+    parsed = {name: json.loads(row[name]) for name in _OPTION_COLUMNS if name in row}
+    return {**row, **parsed}
 
 
 def _require_numbers(rows: Mapping[str, Any], names: Sequence[str]) -> None:

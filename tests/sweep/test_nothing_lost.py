@@ -98,7 +98,7 @@ def test_every_kind_of_table_holds_what_sweep_returns(tmp_path, engine):
         assert list(table.scenario) == list(frame.scenario)
         assert (table[figures] == frame[figures]).all(axis=None), f"to the last digit in {suffix}"
         for name in ("options", "engine_options"):
-            assert [json.loads(x) if isinstance(x, str) else x for x in table[name]] == list(frame[name])
+            assert [x if isinstance(x, str) else json.dumps(x) for x in table[name]] == list(frame[name])
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "json", "sqlite"])
@@ -170,7 +170,7 @@ def test_a_worker_that_dies_takes_only_its_own_scenarios_with_it(monkeypatch):
     monkeypatch.setattr(run, "simulate", deadly)  # forked workers inherit it
     monkeypatch.setattr(run, "_ALONE", 0.0)
     frame = cs.sweep("allreduce", [("allreduce_ring", {"channels": [1, 2, 3, 4, 5]})], "switch(4)", ["1KiB", "1MiB"])
-    dead = frame.options.map(lambda o: o["channels"] == 3)
+    dead = frame.options == '{"channels": 3}'
     assert frame[dead].error.str.contains("died").all()
     assert frame[~dead].error.isna().all()
     assert len(frame) == 10

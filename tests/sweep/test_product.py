@@ -1,7 +1,9 @@
 """A sweep is the product of what it was given, in order, with a row for what could not run."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
+import pandas as pd
 import pytest
 
 import collsim as cs
@@ -82,8 +84,12 @@ def test_nccl_is_an_algorithm_with_its_settings_as_options():
     assert len(asked) == 2 * 2 * 2
     assert set(asked.engine) == {"nccl"}
     for _, row in asked.iterrows():
-        found = cs.nccl.predict("allreduce", two, row["nbytes"], **row.options)
-        assert (row.time, row.busbw, row.nccl_protocol) == (found.time, found.busbw, row.options["NCCL_PROTO"])
+        found = cs.nccl.predict("allreduce", two, row["nbytes"], **json.loads(row.options))
+        assert (row.time, row.busbw, row.nccl_protocol) == (
+            found.time,
+            found.busbw,
+            json.loads(row.options)["NCCL_PROTO"],
+        )
     no_gpus = frame[(frame.algorithm == "nccl") & (frame.topology != two.name)]
     assert no_gpus.error.str.contains("is not a machine").all()
     assert frame[frame.algorithm == "allreduce_ring"].error.isna().all()
@@ -106,3 +112,33 @@ def test_a_setting_of_nccl_with_a_bad_value_is_a_row_with_its_reason():
     frame = cs.sweep("allreduce", [("nccl", {"NCCL_PROTO": ["Simpel", "Simple"]})], cs.machine("dgx-a100"), "1MiB")
     assert "Simpel" in frame.error[0]
     assert frame.error.isna()[1]
+
+
+@pytest.mark.parametrize(
+    "make_frame",
+    [
+        lambda: cs.sweep(
+            "allreduce",
+            ["allreduce_ring", ("allreduce_ring", {"chunks": [1, 2]}), "nccl", "allreduce_nvls"],
+            ["switch(4)", "dgx-a100"],
+            ["1KiB", "1MiB"],
+            engine=["lockstep", ("event", {"slow": {1: 2}, "jitter": "1us"})],
+            order=["given", "reversed"],
+        ),
+        lambda: cs.sweep(model="resnet18", topology="dgx-a100", batch=64, parallel=[cs.ddp(), cs.fsdp()]),
+        lambda: cs.compare("allreduce", "switch(4)", ["1KiB", "1MiB"]),
+        lambda: cs.compare("resnet18", "dgx-a100", batch=64),
+        lambda: cs.best("allreduce", "switch(4)", "1MiB", orders=2).tried,
+    ],
+    ids=["sweep", "sweep of steps", "compare", "compare of steps", "best"],
+)
+def test_a_frame_holds_numbers_and_texts_only(make_frame, tmp_path):
+    frame = make_frame()
+    for name, column in frame.items():
+        kinds = {type(value) for value in column.astype(object)}
+        assert kinds <= {str, int, float, bool, type(None)}, name
+    twice = pd.concat([frame, frame])
+    assert len(twice.drop_duplicates()) == len(frame.drop_duplicates()) == len(frame)
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(tmp_path / "x.parquet")
+    assert pd.read_parquet(tmp_path / "x.parquet").astype(object).fillna("-").equals(frame.astype(object).fillna("-"))

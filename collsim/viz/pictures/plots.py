@@ -6,6 +6,7 @@ grey. matplotlib's object-oriented interface only: no global state, safe in a se
 
 from __future__ import annotations
 
+import json
 import math
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal
@@ -254,8 +255,8 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     from matplotlib.ticker import LogLocator, NullFormatter
 
     ax = _get_axes(ax, 7.2, 4.2)
-    chunked = frame[frame["options"].map(lambda o: "chunks" in o) & frame["time"].notna()]
-    chunked = chunked.assign(chunks=chunked["options"].map(lambda o: o["chunks"])).sort_values("chunks")
+    chunked = frame.assign(chunks=[json.loads(options).get("chunks") for options in frame["options"]])
+    chunked = chunked.dropna(subset=["chunks", "time"]).sort_values("chunks").astype({"chunks": int})
     for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
         low = min(part.to_dict("records"), key=lambda row: counted(row["time"]))
         color, label = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pandas as pd
@@ -20,7 +21,7 @@ def tried(choice: Choice, report_progress: ReportProgress = quietly) -> pd.DataF
     """Chunks and seconds of all runs of `cs.best`, of the number of channels that is the fastest."""
     given: dict[str, Any] = {"engine": choice.engine, "dtype": choice.dtype, **engine_settings(choice)}
     found = cs.best(choice.collective, build_place(choice), choice.nbytes, algorithm=[choice.algorithm], **given)
-    pairs = zip(found.tried["options"], found.tried["time"], strict=True)
+    pairs = zip(map(json.loads, found.tried["options"]), found.tried["time"], strict=True)
     rows = [
         {"chunks": options["chunks"], "time": time} for options, time in pairs if "chunks" in options and time == time
     ]
