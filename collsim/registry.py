@@ -7,6 +7,7 @@ it, or for the length of a block: see `AlgorithmRegistry` and `registered`.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -100,6 +101,11 @@ class Algorithm:
     most_ranks: int = 4096
     phases: tuple[str, str] | None = None
     options: MappingProxyType[str, Option] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        # What `help`, `inspect.signature` and editors read. In the package the docstring is that of the module.
+        of_function = {name: getattr(self.function, name, None) for name in functools.WRAPPER_ASSIGNMENTS}
+        vars(self).update(of_function, __doc__=self.function.__doc__ or self.doc, __wrapped__=self.function)
 
     @property
     def pattern(self) -> str:

@@ -1,6 +1,7 @@
 """The registry: names, options and what a learner's own function may get wrong."""
 
 import gc
+import inspect
 import subprocess
 import sys
 from dataclasses import replace
@@ -448,3 +449,25 @@ def test_an_algorithm_has_its_pattern_without_the_collective():
     assert cs.algorithms()["allreduce_double_binary_tree"].pattern == "double_binary_tree"
     mine = cs.algorithm("allreduce", name="ring_of_mine")(lambda n: iter(()))
     assert mine.pattern == "ring_of_mine"
+
+
+def test_an_algorithm_reads_as_the_function_that_it_was():
+    @cs.algorithm("broadcast", name="star")
+    def send_to_all(n: int, root: int = 0):
+        """Send everything to everybody.
+
+        The root does it.
+        """
+        yield cs.copy(root, [rank for rank in range(n) if rank != root], chunk=0)
+
+    assert send_to_all.__name__ == "send_to_all"
+    assert send_to_all.__qualname__.endswith("<locals>.send_to_all")
+    assert send_to_all.__module__ == __name__
+    assert send_to_all.__doc__.startswith("Send everything to everybody.\n")
+    assert str(inspect.signature(send_to_all)) == "(n: int, root: int = 0)"
+    assert "yield cs.copy(root" in inspect.getsource(send_to_all)
+    ring = cs.algorithms()["allreduce_ring"]
+    assert (ring.__name__, ring.__module__) == ("allreduce_ring", "collsim.algorithms.allreduce_ring")
+    assert next(iter(inspect.signature(ring).parameters)) == "n"
+    assert ring.__doc__ == ring.doc == "Reduce-scatter around the ring, then allgather around the ring."
+    assert replace(send_to_all, source="here").__doc__ == send_to_all.__doc__
