@@ -164,9 +164,6 @@ TRANSLATIONS = {
     "{collective} on {ranks} ranks over {nodes} nodes": "{nodes} 个节点、{ranks} 个 rank 的 {collective}",
     "{variable}={value!r} must be 0 or 1{auto}": "{variable}={value!r} 必须是 0 或 1{auto}",
     ", or 2 where NCCL is to choose": "，或 2（由 NCCL 选择）",
-    "trace wants a Topology, whose links it simulates, got {machine!r}; give machine('dgx-a100', nodes=2)": (
-        "trace 需要一个 Topology 来仿真其链路，现在是 {machine!r}；请给出 machine('dgx-a100', nodes=2)"
-    ),
     "ranks={ranks}: {nodes} nodes cannot share them evenly, which a simulation needs; use a multiple": (
         "ranks={ranks}：无法平均分到 {nodes} 个节点，而仿真需要平均；请用其倍数"
     ),

@@ -14,6 +14,7 @@ from typing import Any, Final
 from ..errors import CollsimError
 from ..simulate import Trace, simulate
 from ..topology import Topology
+from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bandwidth, format_time
 from .machine.facts import Facts
 from .model.calibration_knobs import get_link_parameters
@@ -140,12 +141,14 @@ def _algorithm(run: Trace) -> str | None:
 
 
 def predict_with_simulation(
-    collective: str, machine: Facts | Topology, nbytes: Any, *, measured: Any = None, **environment: Any
+    collective: str, machine: Facts | TopologyLike, nbytes: Any, *, measured: Any = None, **environment: Any
 ) -> Prediction:
     """`predict`, with a note where the simulation of the same algorithm on the machine's links is far from it.
 
     Facts have no links to simulate, so nothing is added there. Raises as `predict`.
     """
+    if not isinstance(machine, Facts):
+        machine = resolve_topology(machine, "predict_with_simulation")
     prediction = predict(collective, machine, nbytes, measured=measured, **environment)
     if measured is not None or not isinstance(machine, Topology):
         return prediction  # a simulation knows nothing of what was measured

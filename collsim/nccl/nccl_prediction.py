@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..errors import CollsimError, Sentence, describe_unknown
+from ..keywords import check_keywords
 from ..topology import Topology
 from ..topology.assumed import assumptions
 from ..topology.calibrated import Measured
 from ..topology.files.effects import sentences
+from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from .bayesian_update import MeasuredTimes, update_prediction
 from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
@@ -188,9 +190,10 @@ class Prediction:
         )
 
 
+@check_keywords
 def predict(
     collective: str,
-    machine: Facts | Topology,
+    machine: Facts | TopologyLike,
     nbytes: ByteSize,
     ranks: int | str | None = None,
     *,
@@ -216,7 +219,7 @@ def predict(
 
     Args:
         collective: allreduce, allgather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
-        machine: `machine("dgx-h100", nodes=2)`, or Facts.
+        machine: `machine("dgx-h100", nodes=2)`, its name, or Facts.
         nbytes: nccl-tests' size: for allgather and reduce_scatter the whole array.
         ranks: fewer ranks than GPUs; None: all.
         NCCL_ALGO: algorithms that NCCL may choose, `"Ring,Tree"`, `"^NVLS"`.
@@ -252,6 +255,8 @@ def predict(
         >>> prediction.low < prediction.time < prediction.high
         True
     """
+    if not isinstance(machine, Facts):
+        machine = resolve_topology(machine, "predict")
     settings: NcclSettings = {
         "NCCL_ALGO": NCCL_ALGO,
         "NCCL_PROTO": NCCL_PROTO,

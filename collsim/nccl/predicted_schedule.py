@@ -18,6 +18,7 @@ from ..registry import schedule
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
+from ..topology_names import TopologyLike, resolve_topology
 from .machine.fabric_cost import restrict_ranks
 from .machine.facts import Facts
 from .nccl_prediction import Prediction, predict
@@ -32,7 +33,7 @@ _MOST_CHANNELS, _MOST_CHUNKS = 8, 32
 
 
 def predict_and_simulate(
-    collective: str, machine: Topology, nbytes: Any, *, engine: Engine = "lockstep", **environment: Any
+    collective: str, machine: TopologyLike, nbytes: Any, *, engine: Engine = "lockstep", **environment: Any
 ) -> tuple[Prediction, Trace]:
     """What `predict` says, and the simulation of that algorithm on the machine.
 
@@ -47,11 +48,7 @@ def predict_and_simulate(
     Raises CollsimError for Facts, which have no links, and for a number of ranks that nodes cannot share evenly; else
     as `predict`.
     """
-    if not isinstance(machine, Topology):
-        raise CollsimError(
-            "trace wants a Topology, whose links it simulates, got {machine!r}; give machine('dgx-a100', nodes=2)",
-            machine=machine,
-        )
+    machine = resolve_topology(machine, "predict_and_simulate")
     prediction = predict(collective, machine, nbytes, **environment)
     machine = _of_ranks(machine, prediction.facts)
     return prediction, simulate(build_schedule(prediction, machine), machine, prediction.nbytes, engine=engine)

@@ -68,7 +68,7 @@ def test_fewer_ranks_are_spread_over_the_nodes_as_they_are_predicted(algorithm):
 def test_what_cannot_be_simulated_is_said():
     with pytest.raises(CollsimError, match="ranks=3: 2 nodes cannot share them evenly"):
         predict_and_simulate("allreduce", topology.machine("dgx-a100", nodes=2), GIB, ranks=3)
-    with pytest.raises(CollsimError, match="trace wants a Topology"):
+    with pytest.raises(CollsimError, match="predict_and_simulate wants a topology"):
         predict_and_simulate("allreduce", read_facts(topology.machine("dgx-a100")), GIB)
 
 

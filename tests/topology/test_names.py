@@ -23,6 +23,10 @@ def ring(ranks):
         lambda where: cs.simulate_flows(where, [0], [1], "1MiB").time,
         lambda where: cs.expected_cost(ring(8), where, "1MiB").transfers,
         lambda where: cs.synthesize("allgather", where, effort="low").steps,
+        lambda where: cs.nccl.predict("allreduce", where, "1MiB").time,
+        lambda where: cs.nccl.predict_with_simulation("allreduce", where, "1MiB").notes,
+        lambda where: cs.nccl.predict_and_simulate("allreduce", where, "1MiB")[1].time,
+        lambda where: cs.nccl.read_facts(where).gpu,
         lambda where: cs.training_step("resnet50", where, parallel=cs.ddp(), batch=256).time,
     ],
     ids=[
@@ -36,6 +40,10 @@ def ring(ranks):
         "flows",
         "cost",
         "synthesize",
+        "predict",
+        "predict with simulation",
+        "predict and simulate",
+        "facts",
         "step",
     ],
 )

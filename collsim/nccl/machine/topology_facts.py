@@ -12,6 +12,7 @@ from ...topology import Topology
 from ...topology.cables import pcie
 from ...topology.network import Cable
 from ...topology.plan import LEVELS, LOC, NVB, PIX, Machine, kind_of
+from ...topology_names import TopologyLike, resolve_topology
 from ...units import format_bandwidth, parse_count
 from ..search.connected_groups import find_connected_groups
 from ..search.node_graph import Rules
@@ -27,7 +28,7 @@ CardFacts: TypeAlias = tuple[float, float, Net]
 _ALIKE = 0.05
 
 
-def read_facts(machine: Facts | Topology, ranks: int | str | None = None) -> Facts:
+def read_facts(machine: Facts | TopologyLike, ranks: int | str | None = None) -> Facts:
     """Read the facts of a machine from its Topology.
 
     Args:
@@ -47,7 +48,7 @@ def read_facts(machine: Facts | Topology, ranks: int | str | None = None) -> Fac
         >>> facts.gpu, facts.ranks, facts.wiring, facts.net
         ('H100', 16, 'nvswitch', 'ib')
     """
-    facts = machine if isinstance(machine, Facts) else _read_topology(machine)
+    facts = machine if isinstance(machine, Facts) else _read_topology(resolve_topology(machine, "read_facts"))
     count = facts.ranks if ranks is None else parse_count(ranks, "ranks")
     if count == facts.ranks:
         return facts
@@ -67,12 +68,10 @@ def read_facts(machine: Facts | Topology, ranks: int | str | None = None) -> Fac
 
 
 def _read_topology(topology: Topology) -> Facts:
-    asked = topology.facts.get("asked") if isinstance(topology, Topology) else None
+    asked = topology.facts.get("asked")
     if not asked or not hasattr(asked[0], "of_kind"):
-        name = getattr(topology, "name", topology)
-        raise CollsimError(
-            "{name!r} is not a machine; NCCL runs on GPUs: give machine('dgx-a100', nodes=2) or nccl.Facts", name=name
-        )
+        message = "{name!r} is not a machine; NCCL runs on GPUs: give machine('dgx-a100', nodes=2) or nccl.Facts"
+        raise CollsimError(message, name=topology.name)
     _require_known_gpus(topology, asked[0])
     nodes = find_distinct_nodes(topology)
     node_facts = [_read_node(topology, node) for node in nodes]
