@@ -104,7 +104,7 @@ class Algorithm:
 
     def __post_init__(self) -> None:
         # What `help`, `inspect.signature` and editors read. In the package the docstring is that of the module.
-        of_function: dict[str, Any] = {
+        of_function: dict[str, object] = {
             name: getattr(self.function, name, None) for name in functools.WRAPPER_ASSIGNMENTS
         }
         vars(self).update(of_function, __doc__=self.function.__doc__ or self.doc, __wrapped__=self.function)

@@ -5,7 +5,7 @@ from __future__ import annotations
 #: A word of NCCL, MPI, PyTorch or numpy -> what it may mean here, the likeliest first.
 SYNONYMS: dict[str, tuple[str, ...]] = {
     # ranks and nodes
-    **dict.fromkeys(("n", "world_size", "num_ranks", "nranks", "n_ranks", "nprocs", "num_processes"), ("ranks",)),
+    **dict.fromkeys(("n", "world_size", "num_ranks", "nranks", "n_ranks", "num_processes"), ("ranks", "gpus")),
     **dict.fromkeys(("num_nodes", "nnodes", "n_nodes", "num_machines", "hosts"), ("nodes",)),
     **dict.fromkeys(("machine", "machines"), ("topology", "nodes")),
     "gpus": ("ranks",),
@@ -23,8 +23,12 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("datatype", "dtypes"), ("dtype",)),
     **dict.fromkeys(("engines", "backend", "simulator"), ("engine",)),
     **dict.fromkeys(("operation",), ("collective", "collective_name")),
-    "collective": ("collective_name",),
+    "collective": ("collective_name", "kind"),
     "rank_order": ("order",),
+    # steps of training
+    **dict.fromkeys(("bucket_size", "bucket_cap", "bucket_bytes"), ("bucket",)),
+    **dict.fromkeys(("global_batch", "global_batch_size", "batch_size"), ("batch",)),
+    **dict.fromkeys(("micro_batch_size", "per_device_batch_size"), ("micro_batch",)),
     # types of elements
     **dict.fromkeys(("fp16", "half"), ("float16",)),
     **dict.fromkeys(("fp32", "single"), ("float32",)),

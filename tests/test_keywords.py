@@ -46,7 +46,9 @@ def test_an_option_that_an_algorithm_really_has_is_none_either():
     assert cs.schedule(sized, 4, gpus=2).options["gpus"] == 2
 
 
-@pytest.mark.parametrize("function", [cs.best, cs.compare, cs.crossover, cs.sweep, cs.synthesize, cs.close_gap])
+@pytest.mark.parametrize(
+    "function", [cs.best, cs.compare, cs.crossover, cs.sweep, cs.synthesize, cs.close_gap, cs.simulate, cs.ddp]
+)
 def test_a_function_that_answers_keeps_its_signature_and_its_docstring(function):
     parameters = inspect.signature(function).parameters
     assert len(parameters) > 2
@@ -63,6 +65,16 @@ def test_a_function_that_answers_keeps_its_signature_and_its_docstring(function)
         (lambda: cs.schedule("allreduce_ring", n=8), "ranks"),
         (lambda: cs.schedule("allreduce_ring", world_size=8), "ranks"),
         (lambda: cs.machine("dgx-a100", num_nodes=2), "nodes"),
+        (lambda: cs.machine("dgx-a100", world_size=4), "gpus"),
+        (lambda: cs.topology.switch(8).with_link("gpu0", "switch0", latency="1us"), "alpha"),
+        (lambda: cs.lower_bound(collective="allreduce", topology=SWITCH, nbytes="1MiB"), "kind"),
+        (lambda: cs.simulate(cs.schedule("allreduce_ring", 8), SWITCH, "1MiB", jiter="1us"), "jitter"),
+        (lambda: cs.nccl.predict("allreduce", "dgx-a100", size="1MiB"), "nbytes"),
+        (lambda: cs.training_step("resnet18", topology="dgx-a100", parallel=cs.ddp(), batch=64), "machine"),
+        (lambda: cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch_size=64), "batch"),
+        (lambda: cs.best_parallel("gpt2", "dgx-a100", batch_size=32), "batch"),
+        (lambda: cs.ddp(bucket_size="25MiB"), "bucket"),
+        (lambda: cs.run_for_real(cs.schedule("allreduce_ring", 2), size="1KiB"), "nbytes"),
         (lambda: cs.machine("dgx-a100", num_gpus=4), "gpus"),
         (lambda: cs.machine("dgx-a100", odersubscription=2), "oversubscription"),
         (lambda: cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.ring(4), size="1MiB"), "nbytes"),

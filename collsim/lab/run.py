@@ -14,6 +14,7 @@ from ..bar import open_progress
 from ..collective import NOTHING, collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
+from ..keywords import check_keywords
 from ..registry import schedule as registered
 from ..replay import OPERATORS, moved, require_schedule, run, starting
 from ..schedule import Schedule
@@ -60,6 +61,7 @@ class RealRun:
         return np.resize(chunk_bytes(self.schedule, self.nbytes, self.dtype.itemsize) // self.dtype.itemsize, slots)
 
 
+@check_keywords
 def run_for_real(
     schedule: Schedule,
     nbytes: Any = None,

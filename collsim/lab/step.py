@@ -9,6 +9,7 @@ import numpy as np
 
 from ..bar import open_progress
 from ..errors import CollsimError, format_value
+from ..keywords import check_keywords
 from ..topology import Topology
 from ..train import ParallelStrategy, StepTrace, ddp, training_step
 from ..train.workload.model import Layer, Model
@@ -26,6 +27,7 @@ _COMPUTE, _ITEM = "20ms", 4
 MOST_LAYERS = 1000
 
 
+@check_keywords
 def training_step_for_real(
     model: Model | str,
     ranks: int = 4,

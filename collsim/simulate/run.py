@@ -15,7 +15,7 @@ from ..bar import open_progress, require_progress
 from ..collective import collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
-from ..keywords import check_keywords
+from ..keywords import check_keywords, require_keywords
 from ..schedule import Schedule
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
@@ -113,7 +113,6 @@ def simulate(
     background: Background | None = None,
     eager: bool | None = None,
     shortcuts: bool | None = None,
-    **unknown: object,
 ) -> Trace | Together:
     """Time a schedule on a topology, or several schedules that run at the same time.
 
@@ -147,7 +146,6 @@ def simulate(
         eager: True: a send waits until the bytes before it have left, not until they have arrived, and not for its
             receiver.
         shortcuts: False: every run goes through the queue of events. The times are the same; it is a check.
-        unknown: none; a name that is no option is refused with the nearest one.
 
     Returns:
         A `Trace` for one schedule, a `Together` for several.
@@ -177,7 +175,6 @@ def simulate(
         "background": background,
         "eager": eager,
         "shortcuts": shortcuts,
-        **unknown,
     }
     options = {name: value for name, value in options.items() if value is not None}
     require_progress(progress, *COUNTED)
@@ -471,6 +468,7 @@ def simulate_flows(
         '2 ms'
     """
     topology = resolve_topology(topology, "simulate_flows")
+    require_keywords("simulate_flows", options, EventOptions.__annotations__)
     for name in sorted(_OF_COLLECTIVES & options.keys()):
         raise CollsimError(
             "simulate_flows has no option {name!r}: it is one of collectives; a flow has its own start, and is "
@@ -598,6 +596,7 @@ def expected_cost(
         >>> cs.expected_cost(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB").transfers
         24
     """
+    require_keywords("expected_cost", options, EventOptions.__annotations__)
     work, given = _asked("expected_cost", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
     if given is None:
         return _cost_of_steps(work, "lockstep")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bar import open_progress, require_progress
 from ..errors import CollsimError
+from ..keywords import check_keywords
 from ..units import parse_count
 from .networks import fingerprint
 from .scenario import _MODEL, key_of, model_version
@@ -29,6 +30,7 @@ _COUNTED = "splits", "done", "in all"
 _PIECE = 256
 
 
+@check_keywords
 def best_parallel(
     model: Model | str,
     machine: Topology | str,

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import Sentence, TopologyError, Words, describe_unknown
+from ..keywords import check_keywords
 from ..steps import HelperPlace
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
 
@@ -674,6 +675,7 @@ class Topology:
 
         return with_helpers(self, count, on, ranks)
 
+    @check_keywords
     def with_link(
         self, a: str | int, b: str | int, *, bandwidth: Bandwidth | None = None, alpha: Duration | None = None
     ) -> Topology:
@@ -702,6 +704,7 @@ class Topology:
 
         return without_device(self, device)
 
+    @check_keywords
     def scaled(self, kind: str | None = None, by: float = 2.0) -> Topology:
         """The same with the bandwidth of every link of a kind (all links when None) multiplied. Routes stay as they
         are."""

@@ -71,10 +71,11 @@ def test_a_cost_is_asked_for_with_the_arguments_of_the_run():
     near = expected_cost(s, topo, "1MiB", engine="event", **options)
     assert run(s, topo, "1MiB", **options).how in near.how
     for engine, wrong, says in [
-        ("lockstep", {"nonsense": 3}, "engine 'lockstep' has no option 'nonsense'"),
+        ("lockstep", {"nonsense": 3}, "unknown keyword of .* 'nonsense'"),
         ("lockstep", {"begin": 1}, "engine 'lockstep' has no option 'begin'"),
         ("event", {"ranks": range(3)}, "8 different ranks"),
-        ("event", {"nonsense": 3}, "unknown option"),
+        ("event", {"nonsense": 3}, "unknown keyword of .* 'nonsense'"),
+        ("event", {"jiter": "1us"}, "did you mean 'jitter'"),
     ]:
         for ask in (expected_cost, cs.simulate):
             with pytest.raises(cs.CollsimError, match=says):

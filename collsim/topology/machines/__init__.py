@@ -138,8 +138,8 @@ def machine(
     known = inspect.signature(machine).parameters
     require_keywords("machine", options, [*(name for name in known if name != "options"), *FABRIC_OPTIONS])
     plan = name if isinstance(name, Machine) else _find(name)
-    parts: dict[str, Any] = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics, "gpus": gpus}
-    plan = refitted(plan, **parts)
+    parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics, "gpus": gpus}
+    plan = refitted(plan, gpu=gpu, pcie=pcie, cpu=cpu, nics=nics, gpus=gpus)
     _require_pxn(pxn)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _count(nodes)

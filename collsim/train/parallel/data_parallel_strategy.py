@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError
+from ...keywords import check_keywords
 from ...units import parse_count
 from ..workload.step_graph import StepBuilder, StepTask, TaskOptions, TrainingStep
 from .buckets import assign_buckets
@@ -43,6 +44,7 @@ class DataParallel(ParallelStrategy):
         return _Writing(self, asked).step()
 
 
+@check_keywords
 def data_parallel(nccl: bool = True, *, accumulate: int | None = None) -> DataParallel:
     """DataParallel as PyTorch 2.13 does it.
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import CollsimError, require_word
+from ...keywords import check_keywords
 from ...units import parse_bytes, parse_count
 from ..workload.model import Model
 from ..workload.step_graph import StepBuilder, TrainingStep
@@ -105,6 +106,7 @@ def _said(name: str, value: Any) -> str:
     return repr(value)
 
 
+@check_keywords
 def ddp(
     bucket: Any = None,
     first: Any = None,

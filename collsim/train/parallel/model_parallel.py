@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import CollsimError, Sentence, require_list, require_word
+from ...keywords import check_keywords
 from ...limits import MOST_TASKS, require_few
 from ...units import parse_count, parse_time
 from ..pipelines import (
@@ -129,6 +130,7 @@ class Pipeline(_Part):
         return made if h else replace(made, formulas=evaluate_formulas(self.schedule, self.size, m, v, whole))
 
 
+@check_keywords
 def tensor(t: int, sequence: bool = False) -> TensorParallel:
     """Tensor parallelism (Megatron-LM): so many GPUs share every layer.
 
@@ -140,16 +142,19 @@ def tensor(t: int, sequence: bool = False) -> TensorParallel:
     return TensorParallel(parse_count(t, "tensor"), sequence)
 
 
+@check_keywords
 def context(c: int) -> ContextParallel:
     """Context parallelism: so many GPUs share every sequence; keys and values go around a ring."""
     return ContextParallel(parse_count(c, "context"))
 
 
+@check_keywords
 def expert(e: int) -> ExpertParallel:
     """Expert parallelism: so many data parallel GPUs share the experts of a mixture; tokens go there and back."""
     return ExpertParallel(parse_count(e, "expert"))
 
 
+@check_keywords
 def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scatter: bool = False) -> Pipeline:
     """Pipeline parallelism: so many GPUs are stages of the model.
 

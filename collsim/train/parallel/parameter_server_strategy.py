@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import CollsimError, require_word
+from ...keywords import check_keywords
 from ...units import parse_bytes, parse_count
 from ..workload.step_graph import SERVERS, StepBuilder, TaskOptions, TrainingStep
 from .buckets import BUCKET_BYTES, rebuild_buckets
@@ -120,6 +121,7 @@ class _Pushes:
             self.pushed.append(self.out.add_task(f"group {number}", "allreduce", (0,), **more))
 
 
+@check_keywords
 def parameter_server(
     servers: int = 1,
     *,

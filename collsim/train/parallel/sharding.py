@@ -13,6 +13,7 @@ from typing import Any
 
 from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError
+from ...keywords import check_keywords
 from ...units import parse_count
 from ..workload.step_graph import TrainingStep
 from .strategy import ParallelStrategy, Workload, get_optimizer_bytes
@@ -71,6 +72,7 @@ class Zero(ParallelStrategy):
         return Split((self,)).build_step(asked)
 
 
+@check_keywords
 def zero(
     stage: int,
     *,
@@ -124,6 +126,7 @@ class FSDP(ParallelStrategy):
         return Split((self,)).build_step(asked)
 
 
+@check_keywords
 def fsdp(
     reshard_after_forward: bool = True,
     prefetch: bool = True,
