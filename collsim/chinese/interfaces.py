@@ -72,6 +72,9 @@ TRANSLATIONS = {
     "--no-switches is for what is synthesized; add --synthesize": "--no-switches 只用于合成；请加上 --synthesize",
     "--{option} is for a collective; leave out --model": "--{option} 只用于集合通信；请去掉 --model",
     "--{option} is for a step of training; say of which --model": "--{option} 用于训练步；请用 --model 说明是哪个模型",
+    "a table goes to a file ending in {known}, not {name!r}": "表格写入以 {known} 结尾的文件，而不是 {name!r}",
+    "give {first} or -o {second}, not both": "{first} 和 -o {second} 只给其一",
+    "say where to write: {example}": "请说明写到哪里：{example}",
     "give one of --machine, --topology and --topology-file": "--machine、--topology 和 --topology-file 只能给出一个",
     "say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)'": (
         "请说明在哪里运行：--machine dgx-a100 --nodes 2，或 --topology 'switch(8)'"

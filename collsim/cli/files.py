@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import collsim as cs
 
-from .options import Json
+from ..files import write_text
+from .options import Json, OutFile, choose_out
 from .shell import command
+from .streams import print_note
 from .tables import print_json
 
 
 @command()
 def convert(
     source: Annotated[str, typer.Argument(help="a schedule, topology, log or table; `collsim list formats`")],
-    target: Annotated[str, typer.Argument(help="the format follows from the suffix")],
+    target: Annotated[Path | None, typer.Argument(help="the format follows from the suffix")] = None,
+    out: OutFile = None,
     read_as: Annotated[
         str | None, typer.Option("--from", help="Format of the source, where its suffix does not say.")
     ] = None,
@@ -27,22 +32,30 @@ def convert(
     as_json: Json = False,
 ) -> None:
     """Read one file and write it as another: `collsim convert a.xml b.json`."""
+    place = choose_out(target, out, "collsim convert a.xml b.json")
     options = {} if nbytes is None else {"nbytes": nbytes}
-    thing = cs.io.convert(source, target, read_as=read_as, write_as=write_as, **options)
+    thing = cs.io.convert(source, place, read_as=read_as, write_as=write_as, **options)
     if as_json:
-        print_json({"source": source, "holds": type(thing).__name__, "written": target})
+        print_json({"source": source, "holds": type(thing).__name__, "written": place})
         return
     print(
-        f"{source} holds {thing!r}; written to {target}"
+        f"{source} holds {thing!r}; written to {place}"
         if not hasattr(thing, "iloc")
-        else f"{len(thing)} rows written to {target}"
+        else f"{len(thing)} rows written to {place}"
     )
 
 
 @command("plan-schema")
-def plan_schema_(as_json: Json = False) -> None:
+def plan_schema_(
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write it to a file instead.")] = None,
+    as_json: Json = False,
+) -> None:
     """The JSON Schema of the plans that `collsim sweep` reads, for editors and checkers; JSON with and without
     --json."""
     from collsim.sweep.schema import plan_schema
 
-    print_json(plan_schema())
+    if out is None:
+        print_json(plan_schema())
+        return
+    write_text(out, json.dumps(plan_schema(), indent=1) + "\n")
+    print_note(f"written to {out}")

@@ -10,10 +10,10 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Place, Progress, Sizes, wanted
+from .options import Json, Place, Progress, Sizes, TableFile, wanted
 from .shell import command
 from .streams import print_note
-from .tables import print_json, show
+from .tables import print_json, require_table_file, save_rows, show
 
 
 @command()
@@ -48,10 +48,12 @@ def predict(
         str | None,
         typer.Option(help="NCCL's version, as 2.18: older ones have fewer algorithms and choose by other tables."),
     ] = None,
+    out: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """What nccl-tests would print on a machine: NCCL's choice, the time, where four in five measurements lie, and what
     NCCL's own tuner believes."""
+    require_table_file(out)
     own = None if measured is None else _times(measured)
     network, notes = place.network(assumed=False), dict[str, None]()
     rows: list[dict[str, Any]] = []
@@ -75,6 +77,7 @@ def predict(
                 "tuner_time": p.tuner_time,
             }
         )
+    save_rows(rows, out)
     for note in notes:
         print_note(f"collsim: {note}")
     if as_json:

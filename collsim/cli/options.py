@@ -47,6 +47,10 @@ Size = Annotated[str, typer.Option(help="nccl-tests' size: '256MiB', '1GB', or b
 Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB:4'.")]
 Language = Annotated[str, typer.Option(help="en or zh.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+TableFile = Annotated[
+    Path | None, typer.Option("-o", "--out", help="Also write the table: x.csv, x.json, x.md or x.tex.")
+]
+OutFile = Annotated[Path | None, typer.Option("-o", "--out", help="The same as the argument.")]
 Load = Annotated[Path | None, typer.Option(help="A Python file that registers algorithms of your own; it is run.")]
 Synthesize = Annotated[
     bool,
@@ -108,6 +112,12 @@ class Place:
         str | None, typer.Option(help="Network cards of a node to use: 4, or all; those beside a GPU unless given.")
     ] = None
 
+    pxn: Annotated[
+        bool | None,
+        typer.Option("--pxn/--no-pxn", help="May a GPU use another's card over NVLink? With rails unless given."),
+    ] = None
+    placement: Annotated[str | None, typer.Option(help="Of ranks: node (unless given) or round-robin.")] = None
+    rates: Annotated[str | None, typer.Option(help="Of links: nominal (unless given) or effective.")] = None
     gpus: Annotated[
         int | None, typer.Option(help="GPUs of a node to use, those with the lowest numbers; all unless given.")
     ] = None
@@ -116,7 +126,21 @@ class Place:
         """The one place that was named, or one switch for so many ranks; `assumed`: tell what a file does not say."""
         if sum(given is not None for given in (self.machine, self.topology, self.topology_file)) > 1:
             raise CollsimError("give one of --machine, --topology and --topology-file")
-        names = ("nodes", "p2p", "gdr", "fabric", "oversubscription", "nic", "gpu", "pcie", "cpu", "gpus")
+        names = (
+            "nodes",
+            "p2p",
+            "gdr",
+            "fabric",
+            "oversubscription",
+            "nic",
+            "gpu",
+            "pcie",
+            "cpu",
+            "gpus",
+            "pxn",
+            "placement",
+            "rates",
+        )
         asked = {name: getattr(self, name) for name in names} | {"nics": _count_or_all(self.nics)}
         joined = {
             name: value for name, value in asked.items() if value is not None
@@ -177,6 +201,19 @@ class TimingOptions:
     late: Annotated[
         list[str] | None, typer.Option(help="Of the event engine: rank=time after which it joins, as '3=1ms'.")
     ] = None
+    gamma: Annotated[
+        str | None, typer.Option(help="Of the event engine: rate at which a device reduces, as '200GB/s'.")
+    ] = None
+    launch: Annotated[str | None, typer.Option(help="Of the event engine: time before the first transfer.")] = None
+    overhead: Annotated[
+        str | None, typer.Option(help="Of the event engine: time that each transfer takes in addition.")
+    ] = None
+    injection: Annotated[
+        str | None, typer.Option(help="Of the event engine: rate at which a rank can send over all its links.")
+    ] = None
+    eager: Annotated[
+        bool | None, typer.Option("--eager/--no-eager", help="Of the event engine: a send does not wait for arrival.")
+    ] = None
 
     @property
     def named_engine(self) -> Engine:
@@ -186,7 +223,8 @@ class TimingOptions:
     @property
     def conditions(self) -> dict[str, Any]:
         """The keywords of `simulate` beyond dtype and engine."""
-        given = {"sharing": self.sharing, "jitter": self.jitter, "seed": self.seed}
+        names = ("sharing", "jitter", "seed", "gamma", "launch", "overhead", "injection", "eager")
+        given = {name: getattr(self, name) for name in names}
         wrong = {"slow": by_rank("slow", self.slow, float), "late": by_rank("late", self.late, cs.units.parse_time)}
         return {name: value for name, value in {**given, **wrong}.items() if value is not None}
 
@@ -215,6 +253,25 @@ def require_synthesis(synthesize: bool, switches: bool) -> None:
     """Raises CollsimError for `--no-switches` where nothing is synthesized."""
     if not switches and not synthesize:
         raise CollsimError("--no-switches is for what is synthesized; add --synthesize")
+
+
+def choose_out(argument: Path | None, option: Path | None, example: str) -> Path:
+    """The file that a command writes, named by its argument or by `-o`.
+
+    Args:
+        argument: What the argument is.
+        option: What `-o` is.
+        example: A name for the message.
+
+    Raises:
+        CollsimError: Neither is there, or both.
+    """
+    if argument is not None and option is not None:
+        raise CollsimError("give {first} or -o {second}, not both", first=str(argument), second=str(option))
+    out = argument if option is None else option
+    if out is None:
+        raise CollsimError("say where to write: {example}", example=example)
+    return out
 
 
 def writable(holds: str, out: Path) -> None:

@@ -10,9 +10,21 @@ import typer
 
 import collsim as cs
 
-from .options import AlgorithmName, Json, Language, Load, Progress, Size, algorithm_of, by_rank, own_options, wanted
+from .options import (
+    AlgorithmName,
+    Json,
+    Language,
+    Load,
+    Progress,
+    Size,
+    TableFile,
+    algorithm_of,
+    by_rank,
+    own_options,
+    wanted,
+)
 from .shell import EXTRA, command
-from .tables import print_json, records, show
+from .tables import print_json, records, require_table_file, save_rows, show
 from .training import Splitting, model_of
 
 TimeLimit = Annotated[str, typer.Option(help="For all of it; the processes are ended then.")]
@@ -257,13 +269,17 @@ def real_library(
     nbytes: Size = "40028",
     repeat: Annotated[int, typer.Option(help="Runs after one to warm up.")] = 5,
     time_limit: TimeLimit = "60s",
+    out: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Time a library's own allreduce on processes of this computer, and tell by its rounding which algorithm it ran."""
     from collsim.lab.library import library_allreduce, published
 
+    require_table_file(out)
     found = library_allreduce(on, ranks, nbytes, repeat, time_limit)
     said = published(on, ranks, found.nbytes)
+    table = [{"algorithm": name, "elements that differ": count} for name, count in found.differs.items()]
+    save_rows(table, out)
     if as_json:
         print_json({**asdict(found), "best": found.best, "rounds_as": found.rounds_as, "published": said})
         return
@@ -272,7 +288,4 @@ def real_library(
     print(f"rounds as: {', '.join(found.rounds_as) or 'none of ours'}")
     for library, (name, ours) in said.items():
         print(f"{library} publishes: {name}" + (f" (our {ours})" if ours else ""))
-    show(
-        [{"algorithm": name, "elements that differ": count} for name, count in found.differs.items()],
-        "its sums and ours",
-    )
+    show(table, "its sums and ours")

@@ -30,6 +30,7 @@ from .options import (
     Sizes,
     Switches,
     Synthesize,
+    TableFile,
     TimingOptions,
     algorithm_of,
     load_schedule,
@@ -41,7 +42,7 @@ from .options import (
 )
 from .shell import EXTRA, command
 from .streams import print_note
-from .tables import print_json, race_record, records, show, show_race
+from .tables import print_json, race_record, records, require_table_file, save_rows, show, show_race
 
 _LONG = 2.0  # s: of what is expected to take longer it is said beforehand
 _SIZES = "1KiB:1GiB:4"  # that are compared, unless given
@@ -280,6 +281,7 @@ def compare(
     ] = None,
     batch: Annotated[int | None, typer.Option(help="Of --model: samples of the step, over all GPUs.")] = None,
     micro_batch: Annotated[int | None, typer.Option(help="Of --model: samples of a GPU at a time.")] = None,
+    out: TableFile = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
@@ -287,6 +289,7 @@ def compare(
     a size marked with *, the best at the largest first. With --synthesize --json holds `rows`, and `synthesis` at the
     largest size. With --model: the ways of splitting a step of training, each at its best buckets or servers."""
     require_synthesis(synthesize, switches)
+    require_table_file(out)
     _require_alone(
         model,
         {"synthesize": synthesize, "collective": bool(what) or collective is not None, "algorithm": algorithm,
@@ -294,7 +297,7 @@ def compare(
         {"batch": batch, "micro-batch": micro_batch},
     )  # fmt: skip
     if model is not None:
-        _compare_ways(model, place.network(), batch, micro_batch, timing.dtype, progress, as_json)
+        _compare_ways(model, place.network(), batch, micro_batch, timing.dtype, progress, out, as_json)
         return
     kind, stored = _split_words(what or [], collective)
     network = place.network(stored[0].ranks if stored else None, assumed=False)
@@ -313,6 +316,7 @@ def compare(
         progress=wanted(progress),
     )
     found = records(frame)
+    save_rows(found, out)
     say_assumed(network, _time_of_the_fastest(kind, frame, entries, timing))
     race = _race_at(kind, network, sizes[-1], timing.dtype, switches, progress) if synthesize else None
     if as_json:
@@ -402,6 +406,7 @@ def _compare_ways(
     micro_batch: int | None,
     dtype: str,
     progress: bool | None,
+    out: Path | None,
     as_json: bool,
 ) -> None:
     """The ways of splitting a model, a row each, the fastest first."""
@@ -410,6 +415,7 @@ def _compare_ways(
     given = {"batch": batch, "micro_batch": micro_batch, "dtype": dtype, "progress": wanted(progress)}
     frame = cs.compare(model_of(model), network, **given)
     found = records(frame)
+    save_rows(found, out)
     if as_json:
         print_json(found)
         return

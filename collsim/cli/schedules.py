@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,9 +14,9 @@ from collsim.catalog import format_cell
 from collsim.errors import CollsimError, describe_unknown
 from collsim.registry import find
 
-from .options import AlgorithmName, Json, Load, Progress, algorithm_of, own_options, wanted
+from .options import AlgorithmName, Json, Load, Progress, TableFile, algorithm_of, own_options, wanted, writable
 from .shell import EXTRA, command
-from .tables import print_json, show
+from .tables import print_json, require_table_file, save_rows, show
 
 
 @command("list")
@@ -27,12 +28,15 @@ def list_(
             autocompletion=lambda incomplete: [name for name in _LISTS if name.startswith(incomplete)],
         ),
     ] = "algorithms",
+    out: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """What there is: algorithms, machines, topologies, collectives, models, file formats."""
     if what not in _LISTS:
         raise CollsimError(describe_unknown("list", what, _LISTS))
+    require_table_file(out)
     rows = _LISTS[what]()
+    save_rows(rows, out)
     if as_json:
         print_json(rows)
     else:
@@ -59,13 +63,20 @@ def show_(
     algorithm: AlgorithmName,
     ranks: Annotated[int, typer.Option(help="Number of ranks.")] = 4,
     load: Load = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Also write the schedule: x.xml (MSCCL), x.json, x.csv ...")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """The schedule as text: a row per rank, a column per step (`+2←3` adds chunk 2 from rank 3, `=2←3` copies it).
 
     Options of the algorithm itself go after its name, as --chunks 4 or --root 2.
     """
+    if out is not None:
+        writable("schedule", out)
     plan = algorithm_of(algorithm, load)(ranks, **own_options(context))
+    if out is not None:
+        cs.save(plan, out)
     if as_json:
         names = plan.transfers.dtype.names or ()
         print_json(
@@ -88,11 +99,13 @@ def verify(
     algorithm: Annotated[str, typer.Argument(help="a name, or my.py:my_algorithm (the file is run)")],
     ranks: Annotated[str, typer.Option(help="One number, or first:last.")] = "1:33",
     load: Load = None,
+    out: TableFile = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
     """Check that an algorithm does what its collective promises, for many numbers of ranks. Exit code 1 if it does
     not. Numbers that the algorithm says it does not take are left out, and said."""
+    require_table_file(out)
     entry = algorithm_of(algorithm, load)
     own = own_options(context)
     given = _rank_range(ranks)
@@ -102,6 +115,7 @@ def verify(
         raise CollsimError(why, name=entry.name, ranks=ranks, why=entry.ranks(given[0]) if entry.ranks else "")
     left_out = sorted(set(given) - set(checked))
     failed = _failures(entry, own, checked, wanted(progress))
+    save_rows([{"ranks": n, "correct": n not in failed, "error": failed.get(n)} for n in checked], out)
     if as_json:
         print_json({"algorithm": entry.name, "checked": checked, "left_out": left_out, "failed": failed})
     elif failed:

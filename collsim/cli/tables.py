@@ -10,12 +10,16 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import CollsimError
+from ..files import format_csv, require_writable_file, write_text
 from ..units import format_bandwidth, format_time
 
 if TYPE_CHECKING:
     from ..sweep.closing import SynthesisRace
 
 
+#: Files that hold the rows of a table for machines, and for a page.
+_ROW_FILES, _PAGE_FILES = (".csv", ".json"), (".md", ".tex")
 #: Cells of a terminal: a column that is no wider is never broken, so that names and figures stay whole.
 _WHOLE = 40
 #: Of a table that is not for a terminal, unless its columns need more: whoever searches a row in it finds all of it.
@@ -73,6 +77,46 @@ def print_json(value: Any) -> None:
     objects, what is no number is null; where stdout is not in UTF-8, characters beyond ASCII are escaped."""
     in_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     print(json.dumps(plain(value), allow_nan=False, ensure_ascii=not in_utf8))
+
+
+def require_table_file(out: Path | None) -> None:
+    """Check a file for `save_rows` before anything is computed.
+
+    Args:
+        out: The file; None where none was named.
+
+    Raises:
+        CollsimError: No table is written to that suffix, or nothing can be written there.
+    """
+    if out is None:
+        return
+    if out.suffix not in (*_ROW_FILES, *_PAGE_FILES):
+        known = ", ".join((*_ROW_FILES, *_PAGE_FILES))
+        raise CollsimError("a table goes to a file ending in {known}, not {name!r}", known=known, name=out.name)
+    require_writable_file(out)
+
+
+def save_rows(rows: Any, out: Path | None) -> None:
+    """Write the table of a command; nothing where no file was named.
+
+    Args:
+        rows: What `--json` prints: dicts with the same keys, for `.json` any value.
+        out: `x.json`, `x.csv`, `x.md` or `x.tex`.
+    """
+    if out is None:
+        return
+    if out.suffix == ".json":
+        write_text(out, json.dumps(plain(rows), allow_nan=False, indent=1) + "\n")
+        return
+    import pandas as pd
+
+    from ..io import save
+
+    frame = pd.DataFrame(plain(rows))
+    if out.suffix == ".csv":
+        write_text(out, format_csv(frame))
+    else:
+        save(frame, out)
 
 
 def records(frame: Any) -> list[dict[str, Any]]:

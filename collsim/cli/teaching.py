@@ -10,9 +10,22 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.files import require_writable_file
 from collsim.sandbox import Walls, walls
 
-from .options import Json, Language, Place, Progress, Ranks, Size, algorithm_of, own_options, wanted
+from .options import (
+    Json,
+    Language,
+    OutFile,
+    Place,
+    Progress,
+    Ranks,
+    Size,
+    algorithm_of,
+    choose_out,
+    own_options,
+    wanted,
+)
 from .shell import EXTRA, command
 from .streams import print_note
 from .tables import print_json, records
@@ -21,10 +34,12 @@ from .tables import print_json, records
 @command(context_settings=EXTRA)
 def worksheet(
     context: typer.Context,
-    out: Annotated[
-        Path, typer.Argument(help="sheet.md or sheet.pdf, the key goes to sheet-key beside it; sheet.xml for Moodle.")
-    ],
     place: Place,
+    sheet: Annotated[
+        Path | None,
+        typer.Argument(help="sheet.md or sheet.pdf, the key goes to sheet-key next to it; sheet.xml for Moodle."),
+    ] = None,
+    out: OutFile = None,
     algorithm: Annotated[str, typer.Option(help="for example allreduce_ring")] = "allreduce_ring",
     ranks: Ranks = None,
     nbytes: Size = "64MiB",
@@ -36,9 +51,11 @@ def worksheet(
     """Questions made from a run, with the machine, its rings and the schedule, and their answer key; or for Moodle."""
     from collsim.site import write_worksheet
 
+    file = choose_out(sheet, out, "collsim worksheet sheet.md --machine dgx-a100")
+    require_writable_file(file)
     network = place.network(ranks)
     plan = cs.schedule(algorithm_of(algorithm, None), ranks=ranks, topology=network, **own_options(context))
-    sheet, key = write_worksheet(cs.simulate(plan, network, nbytes), out, seed=seed, count=count, lang=lang)
+    sheet, key = write_worksheet(cs.simulate(plan, network, nbytes), file, seed=seed, count=count, lang=lang)
     if as_json:
         print_json({"sheet": sheet, "key": key})
     else:
@@ -47,7 +64,10 @@ def worksheet(
 
 @command()
 def slides(
-    out: Annotated[Path, typer.Argument(help="slides.html: a screen each in a browser, a page each when printed.")],
+    file: Annotated[
+        Path | None, typer.Argument(help="slides.html: a screen each in a browser, a page each when printed.")
+    ] = None,
+    out: OutFile = None,
     lesson: Annotated[list[int] | None, typer.Option(help="Only these lessons, by number, in this order.")] = None,
     lang: Language = "en",
     as_json: Json = False,
@@ -55,7 +75,7 @@ def slides(
     """Slides of the lessons, as one HTML file to show or to print: what is said, the question, the answer, the run."""
     from collsim.site import write_slides
 
-    made = write_slides(out, lesson or (), lang)
+    made = write_slides(choose_out(file, out, "collsim slides slides.html"), lesson or (), lang)
     if as_json:
         print_json(made)
         return
@@ -97,7 +117,8 @@ def grade(
 
 @command()
 def site(
-    folder: Annotated[Path, typer.Argument(help="A folder, new or made by an earlier build.")],
+    folder: Annotated[Path | None, typer.Argument(help="A folder, new or made by an earlier build.")] = None,
+    out: OutFile = None,
     lang: Annotated[list[str] | None, typer.Option(help="en, zh; both unless given.")] = None,
     progress: Progress = None,
     as_json: Json = False,
@@ -106,7 +127,7 @@ def site(
     file:// too."""
     from collsim.site import build
 
-    made = build(folder, lang or ("en", "zh"), progress=wanted(progress))
+    made = build(choose_out(folder, out, "collsim site FOLDER"), lang or ("en", "zh"), progress=wanted(progress))
     if as_json:
         print_json(made)
         return

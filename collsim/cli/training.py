@@ -12,10 +12,10 @@ import typer
 import collsim as cs
 from collsim.errors import CollsimError, require_word
 
-from .options import Json, Language, Place, Ranks
+from .options import Json, Language, Place, Ranks, TableFile
 from .shell import command
 from .streams import print_note
-from .tables import print_json, show
+from .tables import print_json, require_table_file, save_rows, show
 
 _BACKENDS = (
     "is there NCCL? python -c 'import torch, torch.distributed as d; print(d.is_nccl_available(), "
@@ -324,12 +324,14 @@ def train_pipeline(
     hop: Annotated[str, typer.Option(help="From one GPU to the next.")] = "0",
     interleave: Annotated[int, typer.Option(help="Stages of a GPU, where a schedule leaves that open.")] = 2,
     schedule: Annotated[list[str] | None, typer.Option(help="Schedules; repeat for more. All unless given.")] = None,
+    out: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Schedules of a pipeline: how long, how much of it is bubble, and how many microbatches GPUs hold."""
     from collsim.train import time_schedules
     from collsim.train.pipelines import SCHEDULES
 
+    require_table_file(out)
     known = [require_word("schedule of a pipeline", name, SCHEDULES) for name in schedule or SCHEDULES]
     seconds = [_value(text) for text in (forward, backward, hop)]
     made = time_schedules(stages, microbatches, *seconds, interleave=interleave, schedules=known)
@@ -337,6 +339,7 @@ def train_pipeline(
     if len(refused) == len(made):  # none of them can be, and the first says why
         raise refused[0]
     rows = [_schedule(name, one) for name, one in made.items()]
+    save_rows(rows, out)
     if as_json:
         print_json(rows)
         return

@@ -59,7 +59,7 @@ def _cells(table: pd.DataFrame, columns: list[str] | None) -> tuple[list[str], l
 
 def _says(value: Any) -> bool:
     """Is there anything to show?"""
-    return value is not None and value != {} and value == value
+    return value is not None and value not in ({}, "{}") and value == value
 
 
 def write_markdown(table: pd.DataFrame, path: Any, *, columns: list[str] | None = None) -> None:
