@@ -54,11 +54,13 @@ def predict(
     """What nccl-tests would print on a machine: NCCL's choice, the time, where four in five measurements lie, and what
     NCCL's own tuner believes."""
     require_table_file(out)
-    own = None if measured is None else _times(measured)
+    times = None
+    if measured is not None:
+        times = _parse_times(measured)
     network, notes = place.network(assumed=False), dict[str, None]()
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
-        p = cs.nccl.predict_with_simulation(collective, network, size, measured=own, launch=launch, version=nccl)
+        p = cs.nccl.predict_with_simulation(collective, network, size, measured=times, launch=launch, version=nccl)
         notes[str(p.release)] = None
         if why := p.interval().reason:
             notes[why] = None
@@ -96,7 +98,7 @@ def predict(
     show(table, f"{collective} on {network.name}, as nccl-tests would print it")
 
 
-def _times(words: str) -> Any:
+def _parse_times(words: str) -> Any:
     """`8B=13us,1GiB=8.1ms` as a mapping, or the table of a log."""
     if "=" in words:
         return dict(pair.split("=", 1) for pair in words.split(","))

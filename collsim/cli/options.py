@@ -224,9 +224,9 @@ class TimingOptions:
     def conditions(self) -> dict[str, Any]:
         """The keywords of `simulate` beyond dtype and engine."""
         names = ("sharing", "jitter", "seed", "gamma", "launch", "overhead", "injection", "eager")
-        given = {name: getattr(self, name) for name in names}
-        wrong = {"slow": by_rank("slow", self.slow, float), "late": by_rank("late", self.late, cs.units.parse_time)}
-        return {name: value for name, value in {**given, **wrong}.items() if value is not None}
+        options = {name: getattr(self, name) for name in names}
+        faults = {"slow": by_rank("slow", self.slow, float), "late": by_rank("late", self.late, cs.units.parse_time)}
+        return {name: value for name, value in {**options, **faults}.items() if value is not None}
 
 
 def by_rank(name: str, words: list[str] | None, read: Any) -> dict[int, float] | None:

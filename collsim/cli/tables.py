@@ -96,7 +96,7 @@ def require_table_file(out: Path | None) -> None:
     require_writable_file(out)
 
 
-def save_rows(rows: Any, out: Path | None) -> None:
+def save_rows(rows: object, out: Path | None) -> None:
     """Write the table of a command; nothing where no file was named.
 
     Args:
