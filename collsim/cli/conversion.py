@@ -12,43 +12,46 @@ from typing import Any
 _PLAIN = {str: str, Path: Path}
 
 
-def unconverted(params: list[Any]) -> list[Any]:
+def lighten_parameters(params: list[Any]) -> list[Any]:
     """The same parameters of typer, converting only words that need it; those of a typer without pydantic as they
     are."""
-    return [_light(param) if hasattr(param, "type_descriptor") else param for param in params]
+    return [_lighten(param) for param in params]
 
 
-def _light(param: Any) -> Any:
-    made = copy.copy(param)
-    made.__class__ = _light_class(made.__class__)
-    return made
+def _lighten(param: Any) -> Any:
+    if not hasattr(param, "type_descriptor"):
+        return param
+    light = copy.copy(param)
+    light.__class__ = _build_light_class(light.__class__)
+    return light
 
 
 @cache
-def _light_class(kind: Any) -> Any:
+def _build_light_class(kind: Any) -> Any:
     class Light(kind):  # type: ignore[misc]
         def process_value(self, ctx: Any, value: Any) -> Any:
             """The value of one parameter, after its callback."""
-            several = self.multiple or self.nargs != 1
+            takes_several = self.multiple or self.nargs != 1
+            converted, is_done = None, False
             if value is None or value == ():
-                taken, done = (() if several else None), not self.required
-            else:
-                taken, done = (
-                    (value, False)
-                    if several or self.type_descriptor.is_ranged
-                    else _taken(self.type_descriptor.annotation, value)
-                )
-            if not done:
+                is_done = not self.required
+                if takes_several:
+                    converted = ()
+            elif not takes_several and not self.type_descriptor.is_ranged:
+                converted, is_done = _convert_plain_word(self.type_descriptor.annotation, value)
+            if not is_done:
                 return super().process_value(ctx, value)
-            return taken if self.callback is None else self.callback(ctx, self, taken)
+            if self.callback is not None:
+                return self.callback(ctx, self, converted)
+            return converted
 
     return Light
 
 
-def _taken(kind: Any, value: Any) -> tuple[Any, bool]:
+def _convert_plain_word(kind: Any, value: Any) -> tuple[Any, bool]:
     """A value as its kind, and is that beyond doubt?"""
     if isinstance(value, str) and kind in _PLAIN:
         return _PLAIN[kind](value), True
     if isinstance(value, str) and kind is int and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value), True
-    return value, isinstance(value, kind) if isinstance(kind, type) else False
+    return value, isinstance(kind, type) and isinstance(value, kind)

@@ -32,17 +32,18 @@ def convert(
     as_json: Json = False,
 ) -> None:
     """Read one file and write it as another: `collsim convert a.xml b.json`."""
-    place = choose_out(target, out, "collsim convert a.xml b.json")
-    options = {} if nbytes is None else {"nbytes": nbytes}
-    thing = cs.io.convert(source, place, read_as=read_as, write_as=write_as, **options)
+    destination = choose_out(target, out, "collsim convert a.xml b.json")
+    options: dict[str, str] = {}
+    if nbytes is not None:
+        options["nbytes"] = nbytes
+    thing = cs.io.convert(source, destination, read_as=read_as, write_as=write_as, **options)
     if as_json:
-        print_json({"source": source, "holds": type(thing).__name__, "written": place})
+        print_json({"source": source, "holds": type(thing).__name__, "written": destination})
         return
-    print(
-        f"{source} holds {thing!r}; written to {place}"
-        if not hasattr(thing, "iloc")
-        else f"{len(thing)} rows written to {place}"
-    )
+    if hasattr(thing, "iloc"):
+        print(f"{len(thing)} rows written to {destination}")
+    else:
+        print(f"{source} holds {thing!r}; written to {destination}")
 
 
 @command("plan-schema")

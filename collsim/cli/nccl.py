@@ -10,7 +10,7 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Place, Progress, Sizes, TableFile, wanted
+from .options import Json, MachineSpec, Progress, Sizes, TableFile, is_progress_shown
 from .shell import command
 from .streams import print_note
 from .tables import print_json, require_table_file, save_rows, show
@@ -24,17 +24,32 @@ def accuracy(
     as_json: Json = False,
 ) -> None:
     """Hold the NCCL model against a table of measurements; says where it is wrong, the misses first."""
-    found = cs.nccl.evaluate_accuracy(cases, measured, out)
+    accuracy = cs.nccl.evaluate_accuracy(cases, measured, out)
     if as_json:
-        print_json({name: getattr(found, name) for name in ("cases", "effects", "failures", "notes")})
+        print_json({name: getattr(accuracy, name) for name in ("cases", "effects", "failures", "notes")})
     else:
-        print(found)
+        print(accuracy)
+
+
+#: Columns of the table of `predict`, with how people read them.
+_COLUMNS: dict[str, Callable[[Any], str]] = {
+    "nbytes": cs.format_bytes,
+    "time": cs.format_time,
+    "low": cs.format_time,
+    "high": cs.format_time,
+    "algbw": cs.format_bandwidth,
+    "busbw": cs.format_bandwidth,
+    "algorithm": str,
+    "protocol": str,
+    "channels": str,
+    "tuner_time": cs.format_time,
+}
 
 
 @command()
 def predict(
     collective: Annotated[str, typer.Argument(help="allreduce, allgather, ...")],
-    place: Place,
+    machine_spec: MachineSpec,
     nbytes: Sizes = "1KiB:1GiB:4",
     measured: Annotated[
         str | None,
@@ -57,45 +72,30 @@ def predict(
     times = None
     if measured is not None:
         times = _parse_times(measured)
-    network, notes = place.network(assumed=False), dict[str, None]()
+    network, notes = machine_spec.build_network(assumed=False), dict[str, None]()
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
         p = cs.nccl.predict_with_simulation(collective, network, size, measured=times, launch=launch, version=nccl)
         notes[str(p.release)] = None
-        if why := p.interval().reason:
-            notes[why] = None
+        if reason := p.interval().reason:
+            notes[reason] = None
         notes |= dict.fromkeys(p.notes)
-        rows.append(
-            {
-                "nbytes": size,
-                "time": p.time,
-                "low": p.low,
-                "high": p.high,
-                "algbw": p.algbw,
-                "busbw": p.busbw,
-                "algorithm": p.algorithm,
-                "protocol": p.protocol,
-                "channels": p.channels,
-                "tuner_time": p.tuner_time,
-            }
-        )
+        rows.append({name: getattr(p, name) for name in _COLUMNS})
     save_rows(rows, out)
     for note in notes:
         print_note(f"collsim: {note}")
     if as_json:
         print_json(rows)
         return
-    as_text: dict[str, Callable[[float], str]] = {
-        "nbytes": cs.format_bytes,
-        "time": cs.format_time,
-        "low": cs.format_time,
-        "high": cs.format_time,
-        "algbw": cs.format_bandwidth,
-        "busbw": cs.format_bandwidth,
-        "tuner_time": cs.format_time,
-    }
-    table = [{k: as_text[k](v) if k in as_text and v is not None else v for k, v in row.items()} for row in rows]
+    table = [{name: _format_cell(name, value) for name, value in row.items()} for row in rows]
     show(table, f"{collective} on {network.name}, as nccl-tests would print it")
+
+
+def _format_cell(name: str, value: Any) -> str:
+    """A cell of the table of `predict`; `None` where NCCL's tuner says nothing."""
+    if value is None:
+        return "None"
+    return _COLUMNS[name](value)
 
 
 def _parse_times(words: str) -> Any:
@@ -107,7 +107,7 @@ def _parse_times(words: str) -> Any:
 
 @command()
 def calibrate(
-    place: Place,
+    machine_spec: MachineSpec,
     log: Annotated[Path | None, typer.Argument(help="nccl-tests output, text or JSON.")] = None,
     here: Annotated[
         bool, typer.Option("--here", help="Instead: measure this computer, its processes and what is between them.")
@@ -129,7 +129,7 @@ def calibrate(
         return
     if log is None:
         raise cs.CollsimError("say what to calibrate to: a log of nccl-tests, or --here for this computer")
-    fitted = cs.calibrate(log, place.network(), collective=collective)
+    fitted = cs.calibrate(log, machine_spec.build_network(), collective=collective)
     names = ("factors", "fitted_on", "error", "held_out", "residuals")
     if as_json:
         print_json({name: getattr(fitted, name) for name in names})
@@ -145,11 +145,11 @@ def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None, a
 
     if log is not None:
         raise cs.CollsimError("--here measures this computer and takes no log")
-    with open_progress(wanted(progress), "measurements", "done", "in all") as tell:
-        found = calibrate_here(tell=tell)
+    with open_progress(is_progress_shown(progress), "measurements", "done", "in all") as tell:
+        host = calibrate_here(tell=tell)
     if as_json:
-        print_json(found)
+        print_json(host)
     else:
-        print(found)
+        print(host)
     if out is not None:
-        found.save(out)
+        host.save(out)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, cast
 import typer
 
 import collsim as cs
-from collsim.errors import CollsimError, Sentence
+from collsim.errors import CollsimError, Sentence, Words
 from collsim.registry import find
 from collsim.registry import load as load_algorithm
 from collsim.simulate import Engine
@@ -25,21 +25,21 @@ from collsim.topology_names import resolve_topology
 from .streams import print_note
 
 
-def known_algorithms(incomplete: str) -> list[str]:
+def complete_algorithms(incomplete: str) -> list[str]:
     """Names for the shell to complete."""
     return [name for name in cs.algorithms() if name.startswith(incomplete)]
 
 
-def known_machines(incomplete: str) -> list[str]:
+def complete_machines(incomplete: str) -> list[str]:
     """Names for the shell to complete."""
     return [name for name in cs.machines() if name.startswith(incomplete)]
 
 
-AlgorithmName = Annotated[str, typer.Argument(help="for example allreduce_ring", autocompletion=known_algorithms)]
+AlgorithmName = Annotated[str, typer.Argument(help="for example allreduce_ring", autocompletion=complete_algorithms)]
 AlgorithmOrFile = Annotated[
     str,
     typer.Argument(
-        help="for example allreduce_ring, or the file of a schedule: x.xml", autocompletion=known_algorithms
+        help="for example allreduce_ring, or the file of a schedule: x.xml", autocompletion=complete_algorithms
     ),
 ]
 Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or network unless given.")]
@@ -66,12 +66,20 @@ Progress = Annotated[
 ]
 
 
+#: Options of `MachineSpec` that are keywords of `cs.machine`, but for `nics`, which is a number or a word.
+_MACHINE_OPTIONS = (
+    *("nodes", "p2p", "gdr", "pxn", "fabric", "oversubscription", "placement", "rates"),
+    *("nic", "gpu", "pcie", "cpu", "gpus"),
+)
+
+
 @dataclass(frozen=True)
-class Place:
+class MachineSpec:
     """Where a run takes place: a machine, a generic network, or what a file describes."""
 
     machine: Annotated[
-        str | None, typer.Option(help="A machine by name, see `collsim list machines`.", autocompletion=known_machines)
+        str | None,
+        typer.Option(help="A machine by name, see `collsim list machines`.", autocompletion=complete_machines),
     ] = None
     topology: Annotated[
         str | None,
@@ -122,59 +130,57 @@ class Place:
         int | None, typer.Option(help="GPUs of a node to use, those with the lowest numbers; all unless given.")
     ] = None
 
-    def network(self, ranks: int | None = None, assumed: bool = True) -> cs.Topology:
-        """The one place that was named, or one switch for so many ranks; `assumed`: tell what a file does not say."""
-        if sum(given is not None for given in (self.machine, self.topology, self.topology_file)) > 1:
+    def build_network(self, ranks: int | None = None, assumed: bool = True) -> cs.Topology:
+        """Build the network that the options name, or one switch.
+
+        Args:
+            ranks: Ranks of that switch; None refuses to run without a name.
+            assumed: Print what a file does not say?
+
+        Returns:
+            The network.
+
+        Raises:
+            CollsimError: None is named, or several are.
+        """
+        if sum(option is not None for option in (self.machine, self.topology, self.topology_file)) > 1:
             raise CollsimError("give one of --machine, --topology and --topology-file")
-        names = (
-            "nodes",
-            "p2p",
-            "gdr",
-            "fabric",
-            "oversubscription",
-            "nic",
-            "gpu",
-            "pcie",
-            "cpu",
-            "gpus",
-            "pxn",
-            "placement",
-            "rates",
-        )
-        asked = {name: getattr(self, name) for name in names} | {"nics": _count_or_all(self.nics)}
-        joined = {
-            name: value for name, value in asked.items() if value is not None
-        }  # the rest as the machine or its file has it
+        options = {name: getattr(self, name) for name in _MACHINE_OPTIONS} | {"nics": _parse_count_or_word(self.nics)}
+        options = {name: value for name, value in options.items() if value is not None}  # else as the machine has it
         if self.machine is not None:
-            return cs.machine(self.machine, **joined)
+            return cs.machine(self.machine, **options)
         if self.topology is not None:
             return resolve_topology(self.topology, "--topology")
         if self.topology_file is not None:
-            return _read(self.topology_file, joined, assumed)
+            return _read_topology(self.topology_file, options, assumed)
         if ranks is None:
             raise CollsimError("say where to run: --machine dgx-a100 --nodes 2, or --topology 'switch(8)'")
         return cs.topology.switch(ranks)
 
 
-def _count_or_all(text: str | None) -> int | str | None:
-    """`4` as a number; what else it may be is told by `machine`."""
-    return int(text) if text is not None and text.isdigit() else text
+def _parse_count_or_word(text: str | None) -> int | str | None:
+    """`4` as a number; `machine` checks any other word."""
+    if text is not None and text.isdigit():
+        return int(text)
+    return text
 
 
-def say_assumed(network: cs.Topology, time: Callable[[cs.Topology], float]) -> None:
+def print_assumptions(network: cs.Topology, time: Callable[[cs.Topology], float]) -> None:
     """What a file did not say, with what another value would make of the answer, to stderr."""
     for line, _ in sentences(network, time):
         print_note("collsim: " + re.sub(r"say (\w+)=[.]{3}", r"give --\1", line))
 
 
-def _read(file: Path, options: dict[str, Any], assumed: bool) -> cs.Topology:
-    """The topology in a file; what was not understood, and where wanted what was assumed, goes to stderr."""
+def _read_topology(file: Path, options: dict[str, Any], assumed: bool) -> cs.Topology:
+    """The topology in a file; what was not understood, and what was assumed where `assumed`, goes to stderr."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         network = cs.load_topology(file, **options)
-    later = () if assumed else tuple(map(str, assumptions(network)))
+    later: tuple[str, ...] = ("\0",)  # no message ends in that
+    if not assumed:
+        later = tuple(map(str, assumptions(network))) or later
     for note in notes:
-        if not str(note.message).endswith(later or ("\0",)):
+        if not str(note.message).endswith(later):
             print_note(f"collsim: {note.message}")
     return network
 
@@ -225,28 +231,58 @@ class TimingOptions:
         """The keywords of `simulate` beyond dtype and engine."""
         names = ("sharing", "jitter", "seed", "gamma", "launch", "overhead", "injection", "eager")
         options = {name: getattr(self, name) for name in names}
-        faults = {"slow": by_rank("slow", self.slow, float), "late": by_rank("late", self.late, cs.units.parse_time)}
+        faults = {
+            "slow": parse_by_rank("slow", self.slow, float),
+            "late": parse_by_rank("late", self.late, cs.units.parse_time),
+        }
         return {name: value for name, value in {**options, **faults}.items() if value is not None}
 
+    def simulate(
+        self, schedule: cs.Schedule, network: cs.Topology, nbytes: str, progress: bool | None = None
+    ) -> cs.Trace:
+        """Time a schedule as the options say.
 
-def by_rank(name: str, words: list[str] | None, read: Any) -> dict[int, float] | None:
-    """`3=2` as {3: 2.0}."""
-    found = {}
+        Args:
+            schedule: What runs.
+            network: Where.
+            nbytes: nccl-tests' size.
+            progress: True for a bar.
+
+        Returns:
+            Its run.
+        """
+        return cs.simulate(
+            schedule, network, nbytes, self.dtype, self.named_engine, progress=progress, **self.conditions
+        )
+
+
+def parse_by_rank(name: str, words: list[str] | None, parse_value: Callable[[str], float]) -> dict[int, float] | None:
+    """Parse an option that is repeated for ranks.
+
+    Args:
+        name: Of the option, `slow` or `late`.
+        words: Its values, each `rank=value`.
+        parse_value: Of the value.
+
+    Returns:
+        `["3=2"]` as {3: 2.0}; None where there are none.
+
+    Raises:
+        CollsimError: A word is not of that form.
+    """
+    values: dict[int, float] = {}
     for word in words or ():
-        rank, _, value = word.partition("=")
+        rank, _, text = word.partition("=")
         try:
-            found[int(rank)] = float(read(value))
+            values[int(rank)] = float(parse_value(text))
         except ValueError as error:
-            why = Sentence(": {error}", error=error) if isinstance(error, CollsimError) else ""
+            reason: Words = ""
+            if isinstance(error, CollsimError):
+                reason = Sentence(": {error}", error=error)
             example = {"slow": "3=2", "late": "3=1ms"}[name]
-            raise CollsimError(
-                "--{name} {word!r} is not rank=value, for example --{name} {example}{why}",
-                name=name,
-                word=word,
-                example=example,
-                why=why,
-            ) from None
-    return found or None
+            message = "--{name} {word!r} is not rank=value, for example --{name} {example}{why}"
+            raise CollsimError(message, name=name, word=word, example=example, why=reason) from None
+    return values or None
 
 
 def require_synthesis(synthesize: bool, switches: bool) -> None:
@@ -256,7 +292,7 @@ def require_synthesis(synthesize: bool, switches: bool) -> None:
 
 
 def choose_out(argument: Path | None, option: Path | None, example: str) -> Path:
-    """The file that a command writes, named by its argument or by `-o`.
+    """Choose the file or folder that a command writes: that of its argument or that of `-o`.
 
     Args:
         argument: What the argument is.
@@ -268,24 +304,26 @@ def choose_out(argument: Path | None, option: Path | None, example: str) -> Path
     """
     if argument is not None and option is not None:
         raise CollsimError("give {first} or -o {second}, not both", first=str(argument), second=str(option))
-    out = argument if option is None else option
+    out = option or argument
     if out is None:
         raise CollsimError("say where to write: {example}", example=example)
     return out
 
 
-def writable(holds: str, out: Path) -> None:
+def require_writable(holds: str, out: Path) -> None:
     """Raises CollsimError where no format writes a `schedule` or `trace` to this name, or its folder is not there."""
-    from ..io.formats import require_writable  # formats bring tables with them
+    from ..io.formats import require_writable as require_format  # formats bring tables with them
 
-    require_writable(holds, out)
+    require_format(holds, out)
 
 
-def algorithm_of(name: str, load: Path | None) -> cs.Algorithm:
+def find_algorithm(name: str, load: Path | None) -> cs.Algorithm:
     """An algorithm by name, from a file (`my.py:name`), or by name after running a file."""
     if load is not None:
         return load_algorithm(f"{load}:{name}")
-    return load_algorithm(name) if ".py" in name else find(name)
+    if ".py" in name:
+        return load_algorithm(name)
+    return find(name)
 
 
 def load_schedule(name: str) -> cs.Schedule | None:
@@ -305,7 +343,7 @@ def load_schedule(name: str) -> cs.Schedule | None:
     return loaded
 
 
-def own_options(context: typer.Context) -> dict[str, Any]:
+def parse_algorithm_options(context: typer.Context) -> dict[str, Any]:
     """`--chunks 4 --server=helper` as keywords of the algorithm, which checks their names and values itself."""
     options: dict[str, Any] = {}
     words = list(context.args)
@@ -318,11 +356,11 @@ def own_options(context: typer.Context) -> dict[str, Any]:
             if not words:
                 raise CollsimError("option --{name} needs a value", name=name)
             value = words.pop(0)
-        options[name.replace("-", "_")] = _option_value(value)
+        options[name.replace("-", "_")] = _parse_option_value(value)
     return options
 
 
-def _option_value(text: str) -> Any:
+def _parse_option_value(text: str) -> Any:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     try:
@@ -331,6 +369,8 @@ def _option_value(text: str) -> Any:
         return text
 
 
-def wanted(progress: bool | None) -> bool:
-    """Is a bar wanted? As asked, or where somebody sees it."""
-    return sys.stderr.isatty() if progress is None else progress
+def is_progress_shown(progress: bool | None) -> bool:
+    """Is there a progress bar: as the option says, else where standard error is a terminal?"""
+    if progress is None:
+        return sys.stderr.isatty()
+    return progress

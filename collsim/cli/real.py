@@ -18,20 +18,20 @@ from .options import (
     Progress,
     Size,
     TableFile,
-    algorithm_of,
-    by_rank,
-    own_options,
-    wanted,
+    find_algorithm,
+    is_progress_shown,
+    parse_algorithm_options,
+    parse_by_rank,
 )
 from .shell import EXTRA, command
 from .tables import print_json, records, require_table_file, save_rows, show
-from .training import Splitting, model_of
+from .training import Splitting, find_model
 
 TimeLimit = Annotated[str, typer.Option(help="For all of it; the processes are ended then.")]
 
 
 @dataclass(frozen=True)
-class Imitated:
+class NetworkOptions:
     """The network that the processes imitate, and how they use it."""
 
     alpha: Annotated[str, typer.Option(help="From the last byte of a message to its arrival; 0s: none.")] = "10ms"
@@ -45,19 +45,22 @@ class Imitated:
         typer.Option("--eager/--waiting", help="Send when the last bytes have left, or when they have arrived."),
     ] = True
 
-    def given(self) -> dict[str, Any]:
+    def to_arguments(self) -> dict[str, Any]:
         """Keywords of run_for_real."""
+        bandwidth: str | None = self.bandwidth
+        if bandwidth == "none":
+            bandwidth = None
         return {
             "alpha": self.alpha,
-            "bandwidth": None if self.bandwidth == "none" else self.bandwidth,
-            "late": by_rank("late", self.late, cs.units.parse_time),
-            "slow": by_rank("slow", self.slow, float),
+            "bandwidth": bandwidth,
+            "late": parse_by_rank("late", self.late, cs.units.parse_time),
+            "slow": parse_by_rank("slow", self.slow, float),
             "eager": self.eager,
         }
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class OtherComputers:
     """Other computers: nothing is started here."""
 
     hosts: Annotated[
@@ -76,8 +79,8 @@ class Elsewhere:
 def real(
     context: typer.Context,
     algorithm: AlgorithmName,
-    imitated: Imitated,
-    elsewhere: Elsewhere,
+    imitated: NetworkOptions,
+    other_computers: OtherComputers,
     ranks: Annotated[int, typer.Option(help="Processes, at most 16 with helpers.")] = 4,
     nbytes: Size = "1MiB",
     on: Annotated[str, typer.Option(help="here: paced sockets; mpi: mpi4py; gloo: torch.")] = "here",
@@ -96,15 +99,15 @@ def real(
 ) -> None:
     """Run an algorithm on processes of this computer over a network that they imitate, check its numbers, and show what
     was measured beside what was predicted. Options of the algorithm itself: --chunks 4, --root 2 ..."""
-    plan = cs.schedule(algorithm_of(algorithm, load), ranks=ranks, **own_options(context))
+    plan = cs.schedule(find_algorithm(algorithm, load), ranks=ranks, **parse_algorithm_options(context))
     cs.verify(plan)
-    if elsewhere.hosts is not None:
-        _write(plan, nbytes, elsewhere, repeat, lang)
+    if other_computers.hosts is not None:
+        _write_program(plan, nbytes, other_computers, repeat, lang)
         return
-    trace = (
-        _read(plan, nbytes, elsewhere, imitated)
-        if elsewhere.read
-        else cs.run_for_real(
+    if other_computers.read:
+        trace = _read_traces(plan, nbytes, other_computers, imitated)
+    else:
+        trace = cs.run_for_real(
             plan,
             nbytes,
             on=on,
@@ -113,37 +116,40 @@ def real(
             op=op,
             calibrate=calibrate,
             time_limit=time_limit,
-            progress=wanted(progress),
-            **imitated.given(),
+            progress=is_progress_shown(progress),
+            **imitated.to_arguments(),
         )
-    )
     if out is not None:
         trace.save(out)
     if as_json:
-        print_json(_record(trace))
+        print_json(_build_record(trace))
         return
     print(trace.text(lang))
-    show(_steps(trace), "step by step")
+    show(_build_step_rows(trace), "step by step")
 
 
-def _write(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, repeat: int, lang: str) -> None:
+def _write_program(plan: cs.Schedule, nbytes: str, other_computers: OtherComputers, repeat: int, lang: str) -> None:
     """The program for other computers, and what to do with it."""
     from collsim.lab.hosts import write_program
 
-    hosts = (elsewhere.hosts or "").split(",")
-    job = write_program(plan, nbytes, elsewhere.folder, hosts, elsewhere.starter, repeat)
+    hosts = (other_computers.hosts or "").split(",")
+    job = write_program(plan, nbytes, other_computers.folder, hosts, other_computers.starter, repeat)
     print(job.text(lang))
 
 
-def _read(plan: cs.Schedule, nbytes: str, elsewhere: Elsewhere, imitated: Imitated) -> cs.lab.RealTrace:
+def _read_traces(
+    plan: cs.Schedule, nbytes: str, other_computers: OtherComputers, imitated: NetworkOptions
+) -> cs.lab.RealTrace:
     """The traces that came back, beside the prediction for the network that the options say."""
     from collsim.lab.hosts import read_traces
 
-    rate = None if imitated.bandwidth == "none" else cs.units.parse_bandwidth(imitated.bandwidth)
-    return read_traces(plan, nbytes, elsewhere.folder, cs.units.parse_time(imitated.alpha), rate)
+    rate = None
+    if imitated.bandwidth != "none":
+        rate = cs.units.parse_bandwidth(imitated.bandwidth)
+    return read_traces(plan, nbytes, other_computers.folder, cs.units.parse_time(imitated.alpha), rate)
 
 
-def _steps(trace: cs.lab.RealTrace) -> list[dict[str, Any]]:
+def _build_step_rows(trace: cs.lab.RealTrace) -> list[dict[str, Any]]:
     """A row per step for people, counted from 1."""
     return [
         {
@@ -156,9 +162,11 @@ def _steps(trace: cs.lab.RealTrace) -> list[dict[str, Any]]:
     ]
 
 
-def _record(trace: cs.lab.RealTrace) -> dict[str, Any]:
+def _build_record(trace: cs.lab.RealTrace) -> dict[str, Any]:
     """What a machine wants of it, SI units."""
-    found = trace.calibrated
+    calibrated = None
+    if (fit := trace.calibrated) is not None:
+        calibrated = {"alpha": fit.alpha, "bandwidth": fit.bandwidth}
     return {
         **trace.row(),
         "predicted": trace.predicted.time,
@@ -167,7 +175,7 @@ def _record(trace: cs.lab.RealTrace) -> dict[str, Any]:
         "middle": list(trace.middle),
         "checked": trace.measured.checked,
         "processors": trace.measured.cores,
-        "calibrated": None if found is None else {"alpha": found.alpha, "bandwidth": found.bandwidth},
+        "calibrated": calibrated,
         "beside": records(trace.beside),
         "sentence": trace.explain(),
     }
@@ -205,32 +213,35 @@ def real_step(
     from collsim.lab.step import equal_layers
 
     count, times, size = model.partition("x")
-    equal = count.isdigit() and times
+    if count.isdigit() and times:
+        layers = equal_layers(count, size, activations)
+    else:
+        layers = find_model(model)
     real = cs.lab.training_step_for_real(
-        equal_layers(count, size, activations) if equal else model_of(model),
+        layers,
         ranks,
-        parallel=splitting.way(),
+        parallel=splitting.build_strategy(),
         batch=batch,
         compute=compute,
         alpha=alpha,
         bandwidth=bandwidth,
         algorithm=algorithm,
-        slow=by_rank("slow", slow, float),
-        step=1 if first_step else 2,
+        slow=parse_by_rank("slow", slow, float),
+        step=2 - first_step,
         repeat=repeat,
         time_limit=time_limit,
-        progress=wanted(progress),
+        progress=is_progress_shown(progress),
     )
     if out is not None:
         real.save(out)
     if as_json:
-        print_json(_record_of_step(real))
+        print_json(_build_step_record(real))
         return
     print(real.text(lang))
-    show(_collectives(real), "what was sent")
+    show(_build_collective_rows(real), "what was sent")
 
 
-def _collectives(real: cs.lab.RealStep) -> list[dict[str, Any]]:
+def _build_collective_rows(real: cs.lab.RealStep) -> list[dict[str, Any]]:
     """A row per collective for people."""
     return [
         {
@@ -246,7 +257,7 @@ def _collectives(real: cs.lab.RealStep) -> list[dict[str, Any]]:
     ]
 
 
-def _record_of_step(real: cs.lab.RealStep) -> dict[str, Any]:
+def _build_step_record(real: cs.lab.RealStep) -> dict[str, Any]:
     """What a machine wants of it, SI units."""
     return {
         **real.measured.row(),
@@ -276,16 +287,19 @@ def real_library(
     from collsim.lab.library import library_allreduce, published
 
     require_table_file(out)
-    found = library_allreduce(on, ranks, nbytes, repeat, time_limit)
-    said = published(on, ranks, found.nbytes)
-    table = [{"algorithm": name, "elements that differ": count} for name, count in found.differs.items()]
+    result = library_allreduce(on, ranks, nbytes, repeat, time_limit)
+    rules = published(on, ranks, result.nbytes)
+    table = [{"algorithm": name, "elements that differ": count} for name, count in result.differs.items()]
     save_rows(table, out)
     if as_json:
-        print_json({**asdict(found), "best": found.best, "rounds_as": found.rounds_as, "published": said})
+        print_json({**asdict(result), "best": result.best, "rounds_as": result.rounds_as, "published": rules})
         return
-    times = ", ".join(cs.format_time(time) for time in found.times)
-    print(f"allreduce of {on}, {ranks} processes, {cs.format_bytes(found.nbytes)}: {times}")
-    print(f"rounds as: {', '.join(found.rounds_as) or 'none of ours'}")
-    for library, (name, ours) in said.items():
-        print(f"{library} publishes: {name}" + (f" (our {ours})" if ours else ""))
+    times = ", ".join(cs.format_time(time) for time in result.times)
+    print(f"allreduce of {on}, {ranks} processes, {cs.format_bytes(result.nbytes)}: {times}")
+    print(f"rounds as: {', '.join(result.rounds_as) or 'none of ours'}")
+    for library, (name, algorithm) in rules.items():
+        line = f"{library} publishes: {name}"
+        if algorithm:
+            line += f" (our {algorithm})"
+        print(line)
     show(table, "its sums and ours")

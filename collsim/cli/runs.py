@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -23,7 +23,7 @@ from .options import (
     AlgorithmOrFile,
     Json,
     Load,
-    Place,
+    MachineSpec,
     Progress,
     Ranks,
     Size,
@@ -32,17 +32,22 @@ from .options import (
     Synthesize,
     TableFile,
     TimingOptions,
-    algorithm_of,
+    find_algorithm,
+    is_progress_shown,
     load_schedule,
-    own_options,
+    parse_algorithm_options,
+    print_assumptions,
     require_synthesis,
-    say_assumed,
-    wanted,
-    writable,
+    require_writable,
 )
 from .shell import EXTRA, command
 from .streams import print_note
-from .tables import print_json, race_record, records, require_table_file, save_rows, show, show_race
+from .tables import build_race_record, print_json, records, require_table_file, save_rows, show, show_race
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..simulate.run import Cost
 
 _LONG = 2.0  # s: of what is expected to take longer it is said beforehand
 _SIZES = "1KiB:1GiB:4"  # that are compared, unless given
@@ -72,7 +77,7 @@ Drawn = Annotated[
 def run(
     context: typer.Context,
     algorithm: AlgorithmOrFile,
-    place: Place,
+    machine_spec: MachineSpec,
     timing: TimingOptions,
     ranks: Ranks = None,
     nbytes: Size = "64MiB",
@@ -89,83 +94,90 @@ def run(
 ) -> None:
     """Time one algorithm, or the schedule of a file, on one machine or network. Options of the algorithm itself:
     --channels 8, --root 2 ..."""
-    own = own_options(context)
-    build, ranks = _find_schedule(algorithm, load, ranks, own)
-    network = place.network(ranks, assumed=False)
+    options = parse_algorithm_options(context)
+    build, ranks = _find_schedule(algorithm, load, ranks, options)
+    network = machine_spec.build_network(ranks, assumed=False)
     plan = build(network)
     if beside and synthesize:
         raise cs.CollsimError("--synthesize is for one run alone; leave out --beside")
     require_synthesis(synthesize, switches)
     if out is not None and not beside:
-        writable(_kind_of(out, synthesize), out)
+        require_writable(_find_file_kind(out, synthesize), out)
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return
-    _say_cost(cs.expected_cost(plan, network, nbytes, timing.dtype, timing.named_engine, **timing.conditions))
+    _print_cost(cs.expected_cost(plan, network, nbytes, timing.dtype, timing.named_engine, **timing.conditions))
     cs.verify(plan)
-    trace = cs.simulate(
-        plan, network, nbytes, timing.dtype, timing.named_engine, progress=wanted(progress), **timing.conditions
-    )
-    race = trace.close_gap(switches=switches, progress=wanted(progress)) if synthesize else None
+    trace = timing.simulate(plan, network, nbytes, is_progress_shown(progress))
+    race = None
+    if synthesize:
+        race = trace.close_gap(switches=switches, progress=is_progress_shown(progress))
     if out is not None:
-        trace.save(out) if race is None else _save_found(race, out)
+        _save_run(trace, race, out)
 
     def time(other: cs.Topology) -> float:
-        return float(
-            cs.simulate(build(other), other, nbytes, timing.dtype, timing.named_engine, **timing.conditions).time
-        )
+        return timing.simulate(build(other), other, nbytes).time
 
-    say_assumed(network, time)
+    print_assumptions(network, time)
     if as_json:
-        print_json(_trace_record(trace) | ({} if race is None else {"synthesis": race_record(race)}))
+        record = _build_trace_record(trace)
+        if race is not None:
+            record["synthesis"] = build_race_record(race)
+        print_json(record)
         return
     print(trace)
-    _say_channels(plan, "channels" in own)
-    _say_apart(trace)
-    show(_busiest(trace), "busiest links, one direction each")
+    _print_channels(plan, "channels" in options)
+    _print_difference(trace)
+    show(_list_busiest_links(trace), "busiest links, one direction each")
     if race is not None:
         show_race(race)
 
 
 def _find_schedule(
-    algorithm: str, load: Path | None, ranks: int | None, own: dict[str, Any]
+    algorithm: str, load: Path | None, ranks: int | None, options: dict[str, Any]
 ) -> tuple[Callable[[cs.Topology], cs.Schedule], int | None]:
     """What builds the schedule for a topology, and its number of ranks; a file holds the same for every topology."""
-    stored = None if load is not None else load_schedule(algorithm)
+    stored = None
+    if load is None:
+        stored = load_schedule(algorithm)
     if stored is None:
-        entry = algorithm_of(algorithm, load)
-        return lambda network: cs.schedule(entry, ranks=ranks, topology=network, **own), ranks
-    if own:
+        entry = find_algorithm(algorithm, load)
+        return lambda network: cs.schedule(entry, ranks=ranks, topology=network, **options), ranks
+    if options:
         message = "{name} is the schedule of a file, which has no options; leave out --{option}"
-        raise cs.CollsimError(message, name=algorithm, option=next(iter(own)))
+        raise cs.CollsimError(message, name=algorithm, option=next(iter(options)))
     if ranks not in (None, stored.ranks):
         message = "{name} has {count} ranks; leave out --ranks {ranks}"
         raise cs.CollsimError(message, name=algorithm, count=stored.ranks, ranks=ranks)
     return lambda _: stored, stored.ranks
 
 
-def _kind_of(out: Path, synthesize: bool) -> str:
+def _find_file_kind(out: Path, synthesize: bool) -> str:
     """What `--out` holds: a run where its suffix is one of runs, or nothing is synthesized; else the schedule found."""
     runs = (f.suffixes for f in cs.io.formats().values() if f.holds == "trace" and f.write is not None)
     of_run = any(out.name.endswith(suffix) for suffixes in runs for suffix in suffixes)
-    return "trace" if of_run or not synthesize else "schedule"
+    if of_run or not synthesize:
+        return "trace"
+    return "schedule"
 
 
-def _save_found(race: SynthesisRace, out: Path) -> None:
-    """What was synthesized: its run in a format of runs, else its schedule (MSCCL's x.xml, x.csv ...)."""
-    if _kind_of(out, True) == "trace":
+def _save_run(trace: cs.Trace, race: SynthesisRace | None, out: Path) -> None:
+    """Save a run; where something was synthesized, that: its run in a format of runs, else its schedule (x.xml ...)."""
+    if race is None:
+        trace.save(out)
+    elif _find_file_kind(out, synthesize=True) == "trace":
         race.trace.save(out)
     else:
         cs.save(race.schedule, out)
 
 
-def _say_channels(plan: cs.Schedule, told: bool) -> None:
+def _print_channels(plan: cs.Schedule, are_pinned: bool) -> None:
     """How many channels a run took that named none."""
-    if not told and "channels" in plan.options:
+    if not are_pinned and "channels" in plan.options:
         print(f"channels {plan.options['channels']}, all that the machine offers; --channels 1 for a single one")
 
 
-def _say_apart(trace: cs.Trace) -> None:
+def _print_difference(trace: cs.Trace) -> None:
     """Where what NCCL is measured to take is far from this simulation: which term makes the difference."""
     line = cs.nccl.explain_difference(trace)
     if line is not None:
@@ -184,71 +196,75 @@ def _run_together(
 ) -> None:
     """Several collectives at once, all of the same size: a row for each, with its slow-down."""
     if timing.engine != "event":
-        why = "--beside needs --engine event, got {engine!r}: a barrier after each step would tie them together"
-        raise cs.CollsimError(why, engine=timing.engine)
-    others = [_companion(word, plan, network) for word in beside]
+        message = "--beside needs --engine event, got {engine!r}: a barrier after each step would tie them together"
+        raise cs.CollsimError(message, engine=timing.engine)
+    others = [_parse_companion(word, plan, network) for word in beside]
     plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
     what: tuple[cs.Topology, str, str, Engine] = (network, nbytes, timing.dtype, "event")
-    at_once = cs.expected_cost(plans, *what, ranks=ranks, **timing.conditions)
-    _say_cost(
-        at_once, *(cs.expected_cost(s, *what, ranks=r, **timing.conditions) for s, r in zip(plans, ranks, strict=True))
+    _print_cost(
+        cs.expected_cost(plans, *what, ranks=ranks, **timing.conditions),
+        *(cs.expected_cost(s, *what, ranks=r, **timing.conditions) for s, r in zip(plans, ranks, strict=True)),
     )
     for schedule in plans:
         cs.verify(schedule)
-    together = cs.simulate(plans, *what, ranks=ranks, progress=wanted(progress), **timing.conditions)
+    together = cs.simulate(plans, *what, ranks=ranks, progress=is_progress_shown(progress), **timing.conditions)
     if out is not None:
         together.save(out)
     table = together.to_frame()[["algorithm", "ranks", "nbytes", "alone", "time", "slowdown"]]
     if as_json:
         print_json({"time": together.time, "collectives": records(table)})
         return
-    said = {"alone": cs.format_time, "time": cs.format_time, "nbytes": cs.format_bytes, "slowdown": "{:.3g}".format}
+    formats = {"alone": cs.format_time, "time": cs.format_time, "nbytes": cs.format_bytes, "slowdown": "{:.3g}".format}
     show(
-        [{name: said.get(name, str)(value) for name, value in row.items()} for row in records(table)],
+        [{name: formats.get(name, str)(value) for name, value in row.items()} for row in records(table)],
         f"at once on {network.name}",
     )
 
 
-def _companion(word: str, plan: cs.Schedule, network: cs.Topology) -> tuple[cs.Schedule, list[int] | None]:
+def _parse_companion(word: str, plan: cs.Schedule, network: cs.Topology) -> tuple[cs.Schedule, list[int] | None]:
     """`allreduce_ring@0-3` or `@0,8` as a schedule and its ranks; without ranks those of the run, and its own algorithm
     with the options of the run."""
-    name, at, listed = word.partition("@")
-    if not at:
-        return plan if name == plan.name else cs.schedule(name, ranks=plan.ranks, topology=network), None
+    name, separator, listed = word.partition("@")
+    if not separator and name == plan.name:
+        return plan, None
+    if not separator:
+        return cs.schedule(name, ranks=plan.ranks, topology=network), None
     ranks: list[int] = []
     for part in listed.split(","):
         match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        first, last = 0, -1
+        if match:
+            first, last = int(match[1]), int(match[2] or match[1])
         if not first <= last < network.ranks:
             where = Sentence("{name} has ranks 0 to {last}", name=network.name, last=network.ranks - 1)
-            why = "--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8"
-            raise cs.CollsimError(why, word=word, part=part, where=where)
+            message = "--beside {word!r}: {part!r} names no ranks ({where}); write algorithm@0-7 or algorithm@0,8"
+            raise cs.CollsimError(message, word=word, part=part, where=where)
         ranks += range(first, last + 1)
     return cs.schedule(name, ranks=len(ranks)), ranks
 
 
-def _say_cost(cost: Any, *then: Any) -> None:
+def _print_cost(cost: Cost, *later: Cost) -> None:
     """What a long run will take, before it starts, with others that come after it."""
-    seconds = sum(c.seconds for c in (cost, *then))
+    seconds = sum(c.seconds for c in (cost, *later))
     if seconds > _LONG:
         expected = f"up to about {seconds:,.0f} s and {cs.format_bytes(cost.memory)} of memory"
         print_note(f"collsim: {cost.transfers:,} transfers; {expected} ({cost.how}); Ctrl-C stops it")
 
 
-def _trace_record(trace: cs.Trace) -> dict[str, Any]:
-    neck = trace.bottleneck
+def _build_trace_record(trace: cs.Trace) -> dict[str, Any]:
+    bottleneck = None
+    if (link := trace.bottleneck) is not None:
+        bottleneck = {"link": link.name, "kind": link.kind, "share": link.share, "saves": link.saves}
     return {
         **trace.row(),
         "channels": trace.schedule.channels,
-        "bottleneck": None
-        if neck is None
-        else {"link": neck.name, "kind": neck.kind, "share": neck.share, "saves": neck.saves},
+        "bottleneck": bottleneck,
         "sent_bytes": trace.sent_bytes.tolist(),
         "links": records(trace.links[trace.links.bytes > 0]),
     }
 
 
-def _busiest(trace: cs.Trace) -> list[dict[str, Any]]:
+def _list_busiest_links(trace: cs.Trace) -> list[dict[str, Any]]:
     links = trace.topology.links
     top = [int(link) for link in np.argsort(-trace.link_busy, kind="stable") if trace.link_bytes[link] > 0][:8]
     return [
@@ -265,7 +281,7 @@ def _busiest(trace: cs.Trace) -> list[dict[str, Any]]:
 
 @command()
 def compare(
-    place: Place,
+    machine_spec: MachineSpec,
     timing: TimingOptions,
     what: CollectiveAndFiles = None,
     collective: Annotated[str | None, typer.Option(help="The same as the first argument.")] = None,
@@ -297,10 +313,10 @@ def compare(
         {"batch": batch, "micro-batch": micro_batch},
     )  # fmt: skip
     if model is not None:
-        _compare_ways(model, place.network(), batch, micro_batch, timing.dtype, progress, out, as_json)
+        _compare_ways(model, machine_spec.build_network(), batch, micro_batch, timing.dtype, progress, out, as_json)
         return
     kind, stored = _split_words(what or [], collective)
-    network = place.network(stored[0].ranks if stored else None, assumed=False)
+    network = machine_spec.build_network(next((schedule.ranks for schedule in stored), None), assumed=False)
     sizes = cs.size_range(nbytes)
     entries = _choose_algorithms(kind, algorithm, stored, synthesize)
     frame = cs.compare(
@@ -313,34 +329,51 @@ def compare(
         dtype=timing.dtype,
         engine=(timing.engine, timing.conditions),
         switches=switches,
-        progress=wanted(progress),
+        progress=is_progress_shown(progress),
     )
-    found = records(frame)
-    save_rows(found, out)
-    say_assumed(network, _time_of_the_fastest(kind, frame, entries, timing))
-    race = _race_at(kind, network, sizes[-1], timing.dtype, switches, progress) if synthesize else None
+    save_rows(records(frame), out)
+    print_assumptions(network, _build_timer(kind, frame, entries, timing))
+    race = None
+    if synthesize:
+        race = _run_race(kind, network, sizes[-1], timing.dtype, switches, progress)
     if as_json:
-        synthesis = None if race is None else race_record(race)
-        print_json({"rows": found, "synthesis": synthesis} if synthesize else found)
-        return
-    _show_compared(f"{kind} on {network.name}", found, sizes)
+        _print_comparison_json(frame, race, synthesize)
+    else:
+        _show_comparison(f"{kind} on {network.name}", frame, sizes, race)
+
+
+def _print_comparison_json(frame: pd.DataFrame, race: SynthesisRace | None, synthesize: bool) -> None:
+    """The rows; with --synthesize as `rows`, beside `synthesis`, which is null where nothing was synthesized."""
+    rows = records(frame)
+    if not synthesize:
+        print_json(rows)
+    elif race is None:
+        print_json({"rows": rows, "synthesis": None})
+    else:
+        print_json({"rows": rows, "synthesis": build_race_record(race)})
+
+
+def _show_comparison(title: str, frame: pd.DataFrame, sizes: list[int], race: SynthesisRace | None) -> None:
+    """The table for people, what could not run, and the race."""
+    rows = records(frame)
+    _show_times(title, rows, sizes)
     print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
-    for name, why in {row["algorithm"]: row["error"] for row in found if row["error"] is not None}.items():
-        print(f"{name}: {why}")
+    for name, error in {row["algorithm"]: row["error"] for row in rows if row["error"] is not None}.items():
+        print(f"{name}: {error}")
     if race is not None:
         show_race(race)
 
 
-def _show_compared(title: str, found: list[dict[str, Any]], sizes: list[int]) -> None:
+def _show_times(title: str, rows: list[dict[str, Any]], sizes: list[int]) -> None:
     """A row for each algorithm, a column for each size, the best at the largest first."""
     fastest = {
-        size: min((r["time"] for r in found if r["nbytes"] == size and r["error"] is None), default=math.nan)
+        size: min((r["time"] for r in rows if r["nbytes"] == size and r["error"] is None), default=math.nan)
         for size in sizes
     }
-    ran = [row for row in found if row["error"] is None]
+    ran = [row for row in rows if row["error"] is None]
     by_choice: dict[str, dict[int, str]] = {}
     for row in sorted(ran, key=lambda row: (-row["nbytes"], *standing(row["time"], row["algorithm"]))):
-        by_choice.setdefault(row["algorithm"], {})[row["nbytes"]] = _cell(row, fastest[row["nbytes"]])
+        by_choice.setdefault(row["algorithm"], {})[row["nbytes"]] = _format_cell(row, fastest[row["nbytes"]])
     table = [
         {"algorithm": name, **{cs.format_bytes(size): cells[size] for size in sizes}}
         for name, cells in by_choice.items()
@@ -375,28 +408,36 @@ def _choose_algorithms(
     entries: list[str | cs.Schedule] = []
     for name in named or cs.algorithms(collective):
         schedule = load_schedule(name)
-        entries.append(name if schedule is None else replace(schedule, name=Path(name).name))
+        if schedule is None:
+            entries.append(name)
+        else:
+            entries.append(replace(schedule, name=Path(name).name))
     entries += stored
-    return [*entries, SYNTHESIZED] if synthesize and SYNTHESIZED not in entries else entries
+    if synthesize and SYNTHESIZED not in entries:
+        entries.append(SYNTHESIZED)
+    return entries
 
 
-def _race_at(
+def _run_race(
     collective: str, network: cs.Topology, nbytes: int, dtype: str, switches: bool, progress: bool | None
 ) -> SynthesisRace | None:
     """What is synthesized for the largest size, raced; None where nothing is, and the table says why."""
     try:
-        return cs.close_gap(collective, network, nbytes, dtype=dtype, switches=switches, progress=wanted(progress))
+        return cs.close_gap(
+            collective, network, nbytes, dtype=dtype, switches=switches, progress=is_progress_shown(progress)
+        )
     except cs.CollsimError:
         return None
 
 
 def _require_alone(model: str | None, collectives: dict[str, Any], steps: dict[str, Any]) -> None:
     """Raises CollsimError for an option of collectives beside a model, and of steps of training without one."""
-    for option, given in (steps if model is None else collectives).items():
-        if given and model is None:
-            raise cs.CollsimError("--{option} is for a step of training; say of which --model", option=option)
-        if given:
-            raise cs.CollsimError("--{option} is for a collective; leave out --model", option=option)
+    options, message = collectives, "--{option} is for a collective; leave out --model"
+    if model is None:
+        options, message = steps, "--{option} is for a step of training; say of which --model"
+    for option, value in options.items():
+        if value:
+            raise cs.CollsimError(message, option=option)
 
 
 def _compare_ways(
@@ -410,33 +451,43 @@ def _compare_ways(
     as_json: bool,
 ) -> None:
     """The ways of splitting a model, a row each, the fastest first."""
-    from .training import model_of
+    from .training import find_model
 
-    given = {"batch": batch, "micro_batch": micro_batch, "dtype": dtype, "progress": wanted(progress)}
-    frame = cs.compare(model_of(model), network, **given)
-    found = records(frame)
-    save_rows(found, out)
+    frame = cs.compare(
+        find_model(model),
+        network,
+        batch=batch,
+        micro_batch=micro_batch,
+        dtype=dtype,
+        progress=is_progress_shown(progress),
+    )
+    rows = records(frame)
+    save_rows(rows, out)
     if as_json:
-        print_json(found)
+        print_json(rows)
         return
-    said = {"time": cs.format_time, "exposed": cs.format_time, "bubble": cs.format_time, "memory": _size}
-    ran = [row for row in found if row["error"] is None]
+    formats = {"time": cs.format_time, "exposed": cs.format_time, "bubble": cs.format_time, "memory": _format_size}
     table = [
-        {"parallel": row["parallel"], **{name: say(row[name]) for name, say in said.items()}, "tried": row["tried"]}
-        for row in ran
+        {
+            "parallel": row["parallel"],
+            **{name: format_value(row[name]) for name, format_value in formats.items()},
+            "tried": row["tried"],
+        }
+        for row in rows
+        if row["error"] is None
     ]
     show(table, f"{model} on {network.name}")
     print(f"the best of: {frame.attrs['search']}")
-    for row in found:
+    for row in rows:
         if row["error"] is not None:
             print(f"{row['parallel']}: {row['error']}")
 
 
-def _size(nbytes: float) -> str:
+def _format_size(nbytes: float) -> str:
     return cs.format_bytes(round(nbytes))
 
 
-def _time_of_the_fastest(
+def _build_timer(
     collective: str, frame: Any, entries: list[str | cs.Schedule] | None, timing: TimingOptions
 ) -> Callable[[cs.Topology], float]:
     """Seconds of the algorithm that is the fastest at the largest size, on another topology, again at its best."""
@@ -456,10 +507,14 @@ def _time_of_the_fastest(
     return time
 
 
-def _cell(row: dict[str, Any], best: float) -> str:
+def _format_cell(row: dict[str, Any], best: float) -> str:
     """`2.61 ms* (8 × 4)`: the time, is it the fastest, and the channels and chunks it took where they are not one."""
-    chosen = "" if row["channels"] == row["chunks"] == 1 else f" ({row['channels']} × {row['chunks']})"
-    return cs.format_time(row["time"]) + ("*" if counted(row["time"]) == counted(best) else "") + chosen
+    text = str(cs.format_time(row["time"]))
+    if counted(row["time"]) == counted(best):
+        text += "*"
+    if (row["channels"], row["chunks"]) != (1, 1):
+        text += f" ({row['channels']} × {row['chunks']})"
+    return text
 
 
 @command()
@@ -475,10 +530,12 @@ def sweep(
     from collsim.sweep.plan import read_plan
     from collsim.sweep.store import parse_options
 
-    frame = cs.sweep(**read_plan(plan), out=out, progress=wanted(progress))
+    frame = cs.sweep(**read_plan(plan), out=out, progress=is_progress_shown(progress))
     if as_json:
         print_json([parse_options(row) for row in records(frame)])
     elif out is None:
         print(frame.to_string(max_rows=40))
-    failed = int(frame["error"].notna().sum()) if "error" in frame else 0
-    print_note(f"{len(frame)} scenarios, {failed} could not run" + (f"; written to {out}" if out else ""))
+    note = f"{len(frame)} scenarios, {frame['error'].count()} could not run"
+    if out is not None:
+        note += f"; written to {out}"
+    print_note(note)

@@ -14,7 +14,17 @@ from collsim.catalog import format_cell
 from collsim.errors import CollsimError, describe_unknown
 from collsim.registry import find
 
-from .options import AlgorithmName, Json, Load, Progress, TableFile, algorithm_of, own_options, wanted, writable
+from .options import (
+    AlgorithmName,
+    Json,
+    Load,
+    Progress,
+    TableFile,
+    find_algorithm,
+    is_progress_shown,
+    parse_algorithm_options,
+    require_writable,
+)
 from .shell import EXTRA, command
 from .tables import print_json, require_table_file, save_rows, show
 
@@ -43,14 +53,14 @@ def list_(
         show([{heading: format_cell(value) for heading, value in row.items()} for row in rows], what)
 
 
-def _topology_rows() -> list[dict[str, Any]]:
+def _list_topologies() -> list[dict[str, Any]]:
     return [{"name": name, "what": (f.__doc__ or "").split("\n")[0]} for name, f in cs.topology.NETWORKS.items()]
 
 
 _LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "algorithms": lambda: cs.algorithms().rows(),
     "machines": lambda: cs.machines().rows(),
-    "topologies": _topology_rows,
+    "topologies": _list_topologies,
     "collectives": lambda: cs.collectives().rows(),
     "models": lambda: cs.models().rows(),
     "formats": lambda: cs.io.formats().rows(),
@@ -73,8 +83,8 @@ def show_(
     Options of the algorithm itself go after its name, as --chunks 4 or --root 2.
     """
     if out is not None:
-        writable("schedule", out)
-    plan = algorithm_of(algorithm, load)(ranks, **own_options(context))
+        require_writable("schedule", out)
+    plan = find_algorithm(algorithm, load)(ranks, **parse_algorithm_options(context))
     if out is not None:
         cs.save(plan, out)
     if as_json:
@@ -90,7 +100,9 @@ def show_(
         return
     entry = find(plan.name)
     print(plan)
-    print(f"\n{entry.doc}\n{entry.says[0]}\nSource: {entry.source}" if entry.source else f"\n{entry.doc}")
+    print(f"\n{entry.doc}")
+    if entry.source:
+        print(f"{entry.says[0]}\nSource: {entry.source}")
 
 
 @command(context_settings=EXTRA)
@@ -106,15 +118,15 @@ def verify(
     """Check that an algorithm does what its collective promises, for many numbers of ranks. Exit code 1 if it does
     not. Numbers that the algorithm says it does not take are left out, and said."""
     require_table_file(out)
-    entry = algorithm_of(algorithm, load)
-    own = own_options(context)
-    given = _rank_range(ranks)
-    checked = [n for n in given if entry.ranks is None or entry.ranks(n) is None]
+    entry = find_algorithm(algorithm, load)
+    options = parse_algorithm_options(context)
+    counts = _parse_rank_range(ranks)
+    checked = [n for n in counts if entry.ranks is None or entry.ranks(n) is None]
     if not checked:
-        why = "{name} takes none of ranks={ranks}: {why}"
-        raise CollsimError(why, name=entry.name, ranks=ranks, why=entry.ranks(given[0]) if entry.ranks else "")
-    left_out = sorted(set(given) - set(checked))
-    failed = _failures(entry, own, checked, wanted(progress))
+        message = "{name} takes none of ranks={ranks}: {why}"
+        raise CollsimError(message, name=entry.name, ranks=ranks, why=entry.ranks and entry.ranks(counts[0]))
+    left_out = sorted(set(counts) - set(checked))
+    failed = _find_failures(entry, options, checked, is_progress_shown(progress))
     save_rows([{"ranks": n, "correct": n not in failed, "error": failed.get(n)} for n in checked], out)
     if as_json:
         print_json({"algorithm": entry.name, "checked": checked, "left_out": left_out, "failed": failed})
@@ -124,21 +136,21 @@ def verify(
             f"n={min(failed)}:\n{failed[min(failed)]}"
         )
     else:
-        print(
-            f"{entry.name}: correct for n = {_said(checked)}"
-            + (f"; it does not take {_said(left_out)}" if left_out else "")
-        )
+        text = f"{entry.name}: correct for n = {_format_numbers(checked)}"
+        if left_out:
+            text += f"; it does not take {_format_numbers(left_out)}"
+        print(text)
     if failed:
         raise typer.Exit(1)
 
 
-def _failures(entry: cs.Algorithm, own: dict[str, Any], checked: list[int], bar: bool) -> dict[int, str]:
+def _find_failures(entry: cs.Algorithm, options: dict[str, Any], checked: list[int], bar: bool) -> dict[int, str]:
     """Numbers of ranks for which an algorithm is wrong, and why."""
     failed: dict[int, str] = {}
     with open_progress(bar, "numbers of ranks") as tell:
         for done, n in enumerate(checked, 1):
             try:
-                cs.verify(entry(n, **own))
+                cs.verify(entry(n, **options))
             except CollsimError as error:
                 failed[n] = str(error)
             if tell is not None:
@@ -146,14 +158,17 @@ def _failures(entry: cs.Algorithm, own: dict[str, Any], checked: list[int], bar:
     return failed
 
 
-def _said(numbers: list[int]) -> str:
+def _format_numbers(numbers: list[int]) -> str:
     """`2 to 33`, or the numbers, at most eight of them."""
     if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
         return f"{numbers[0]} to {numbers[-1]}"
-    return ", ".join(map(str, numbers[:8])) + (f" and {len(numbers) - 8} more" if len(numbers) > 8 else "")
+    text = ", ".join(map(str, numbers[:8]))
+    if len(numbers) > 8:
+        text += f" and {len(numbers) - 8} more"
+    return text
 
 
-def _rank_range(text: str) -> list[int]:
+def _parse_rank_range(text: str) -> list[int]:
     first, _, last = text.partition(":")
     try:
         low, high = int(first), int(last or first)

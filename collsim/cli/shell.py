@@ -20,7 +20,7 @@ from collsim.errors import CollsimError
 from collsim.files import require_writable_file
 from collsim.interrupts import STOPPED, end_process, raise_at_interrupt
 
-from .conversion import unconverted
+from .conversion import lighten_parameters
 from .streams import StandardStreams, print_note
 
 #: The exit code after a mistake of the user's.
@@ -61,7 +61,7 @@ class Commands(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Options beside the commands."""
-        return unconverted(super().get_params(ctx))
+        return lighten_parameters(super().get_params(ctx))
 
 
 class Command(TyperCommand):
@@ -69,7 +69,7 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its arguments and options."""
-        return unconverted(super().get_params(ctx))
+        return lighten_parameters(super().get_params(ctx))
 
 
 app = typer.Typer(
@@ -93,31 +93,33 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
         groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
         options: dict[str, inspect.Parameter] = {}
         for parameter in inspect.signature(function).parameters.values():
-            for one in _fields(groups[parameter.name]) if parameter.name in groups else [parameter]:
-                kind = hints.get(one.name, one.annotation) if one is parameter else one.annotation
-                options[one.name] = one.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
+            if parameter.name in groups:
+                options |= {field.name: field for field in _list_fields(groups[parameter.name])}
+                continue
+            kind = hints.get(parameter.name, parameter.annotation)
+            options[parameter.name] = parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
 
-        def run(**given: Any) -> None:
+        def run(**arguments: Any) -> None:
             for group, kind in groups.items():
-                words = {field.name: given.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
-                given[group] = kind(**words)  # type: ignore[operator]
-            _ended(function, given)
+                words = {field.name: arguments.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+                arguments[group] = kind(**words)  # type: ignore[operator]
+            _run_command(function, arguments)
 
         run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
         run.__annotations__ = {option.name: option.annotation for option in options.values()}
-        run.__name__, run.__doc__ = function.__name__, _flowing(function.__doc__ or "")
+        run.__name__, run.__doc__ = function.__name__, _unwrap_paragraphs(function.__doc__ or "")
         app.command(name, cls=Command, **settings)(run)
         return run
 
     return register
 
 
-def _flowing(text: str) -> str:
+def _unwrap_paragraphs(text: str) -> str:
     """A docstring whose paragraphs break where the terminal does, not where the source does."""
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
 
 
-def _fields(kind: Any) -> list[inspect.Parameter]:
+def _list_fields(kind: Any) -> list[inspect.Parameter]:
     """The fields of a dataclass as parameters."""
     hints = get_type_hints(kind, include_extras=True)
     return [
@@ -126,31 +128,33 @@ def _fields(kind: Any) -> list[inspect.Parameter]:
     ]
 
 
-def _ended(function: Callable[..., None], given: dict[str, Any]) -> None:
+def _run_command(function: Callable[..., None], arguments: dict[str, Any]) -> None:
     """Run a command; a mistake of the user's, of the file system or of nobody is a sentence and an exit code."""
     try:
-        if given.get("out") is not None:  # before the work: it may take minutes
-            require_writable_file(given["out"])
-        function(**given)
+        if arguments.get("out") is not None:  # before the work: it may take minutes
+            require_writable_file(arguments["out"])
+        function(**arguments)
     except CollsimError as error:
-        print_note(f"collsim: {error.text(str(given.get('lang', 'en')))}")
+        print_note(f"collsim: {error.text(str(arguments.get('lang', 'en')))}")
         raise typer.Exit(MISTAKE) from None
     except OSError as error:
-        print_note(f"collsim: {_said(error)}")
+        print_note(f"collsim: {_describe_os_error(error)}")
         raise typer.Exit(MISTAKE) from None
     except MemoryError:
         print_note("collsim: this machine has not enough memory for that; use fewer ranks, chunks or sizes")
         raise typer.Exit(MISTAKE) from None
 
 
-def _said(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     """`cannot open '/x': Permission denied`."""
     reason = error.strerror or str(error)
-    return reason if error.filename is None else f"{str(error.filename)!r}: {reason}"
+    if error.filename is None:
+        return reason
+    return f"{str(error.filename)!r}: {reason}"
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         print(f"collsim {cs.__version__}")
         raise typer.Exit(0)
 
@@ -158,13 +162,13 @@ def _version(asked: bool) -> None:
 @app.callback()
 def main_options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which version this is.")
     ] = False,
 ) -> None:
     """See collective communication move, check it, and trust the numbers."""
 
 
-def _warning(
+def _format_warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
 ) -> str:
     """A warning as a sentence: the line of code that gave it says nothing to who typed a command."""
@@ -173,7 +177,7 @@ def _warning(
 
 def main() -> None:
     """Entry point of the `collsim` command: whatever happens ends in an exit code, and nothing in a traceback."""
-    warnings.formatwarning = _warning
+    warnings.formatwarning = _format_warning
     streams, code = StandardStreams(), 0
     usual_hook = sys.unraisablehook
     sys.unraisablehook = lambda fault: end_process() if fault.exc_type is KeyboardInterrupt else usual_hook(fault)

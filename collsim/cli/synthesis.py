@@ -9,7 +9,7 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Place, Progress, Ranks, Switches, wanted, writable
+from .options import Json, MachineSpec, Progress, Ranks, Switches, is_progress_shown, require_writable
 from .shell import command
 from .tables import print_json, show
 
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from collsim.synthesis.synthesize import Effort
 
 
+#: Bytes at which a schedule is timed that was found for no size.
+_SIZES = {"bandwidth": 2**36, "latency": 1024}
+
+
 @command()
 def synthesize(
     collective: Annotated[str, typer.Argument(help="allgather, allreduce, broadcast, ...")],
-    place: Place,
+    machine_spec: MachineSpec,
     objective: Annotated[str, typer.Option(help="bandwidth, latency, or a size as '4MiB'.")] = "bandwidth",
     effort: Annotated[str, typer.Option(help="low, normal or high: how long to search.")] = "normal",
     method: Annotated[str | None, typer.Option(help="trees, greedy or exact; chosen unless given.")] = None,
@@ -39,25 +43,27 @@ def synthesize(
     """Find a schedule for a machine or network, verify it and time it beside its lower bound. Trees come with the share
     of the narrowest cut that they reach, which no schedule can exceed; the fewest steps with a proof that there are no
     fewer; a greedy matching with none: what it finds is good, not proved to be the best."""
-    network = place.network(ranks)
+    network = machine_spec.build_network(ranks)
     if out is not None:
-        writable("schedule", out)
-    told = wanted(progress)
+        require_writable("schedule", out)
+    shows_progress = is_progress_shown(progress)
     options: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
-    options["progress"] = told
-    found = cs.synthesize(collective, network, objective, cast("Effort", effort), **options)
+    options["progress"] = shows_progress
+    schedule = cs.synthesize(collective, network, objective, cast("Effort", effort), **options)
     if out is not None:
-        cs.save(found, out)
-    size = 2**36 if objective == "bandwidth" else 1024 if objective == "latency" else cs.units.parse_bytes(objective)
-    trace = cs.simulate(found, network, size, engine="event", progress=told)
-    report, cut = cs.synthesis.report(found), trace.bound.cut
-    said = {"method": report.method, "objective": report.objective, "says": report.summary} if report else {}
-    row = {**trace.row(), "chunks": found.chunks, **said, "cut": cut.describe(network) if cut else None}
+        cs.save(schedule, out)
+    size = _SIZES.get(objective) or cs.units.parse_bytes(objective)
+    trace = cs.simulate(schedule, network, size, engine="event", progress=shows_progress)
+    report, cut = cs.synthesis.report(schedule), trace.bound.cut
+    row = {**trace.row(), "chunks": schedule.chunks}
+    if report is not None:
+        row |= {"method": report.method, "objective": report.objective, "says": report.summary}
+    row["cut"] = cut and cut.describe(network)
     if as_json:
         print_json(row)
         return
-    print(repr(found)[1:-1])
-    print(said.get("says", ""))
+    print(repr(schedule)[1:-1])
+    print(row.get("says", ""))
     times = {"time": cs.format_time(trace.time), "bound": cs.format_time(trace.bound.time), "gap": f"{trace.gap:.4g}"}
     show([{"size": cs.format_bytes(size), **times}], f"timed by the event engine on {network.name}")
     if cut is not None:

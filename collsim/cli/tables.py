@@ -33,34 +33,39 @@ def show(rows: list[dict[str, Any]], title: str) -> None:
     follows below, after the first column again."""
     from rich.console import Console
 
-    columns = [(name, [str(row[name]) for row in rows]) for name in (rows[0] if rows else ())]
-    least = [_least(name, cells) for name, cells in columns]
+    names = [name for row in rows[:1] for name in row]
+    columns = [(name, [str(row[name]) for row in rows]) for name in names]
+    least = [_measure_width(name, cells) for name, cells in columns]
     needed = sum(least) + _GAP * len(least)
-    console = Console(width=None if sys.stdout.isatty() else max(_ON_PAPER, needed), markup=False, emoji=False)
-    for number, part in enumerate(_parts(least, console.width)):
+    width = None
+    if not sys.stdout.isatty():
+        width = max(_ON_PAPER, needed)
+    console = Console(width=width, markup=False, emoji=False)
+    for number, part in enumerate(_split_columns(least, console.width)):
         if number:
             console.print()
-        console.print(_table([(*columns[at], least[at]) for at in part], "" if number else title))
+            title = ""
+        console.print(_build_table([(*columns[column], least[column]) for column in part], title))
 
 
-def _least(name: str, cells: list[str]) -> int:
+def _measure_width(name: str, cells: list[str]) -> int:
     """The width below which a column is not read well: all of it, but sentences may break."""
     from rich.cells import cell_len
 
     return min(max(map(cell_len, (name, *cells))), max(_WHOLE, cell_len(name)))
 
 
-def _parts(least: list[int], room: int) -> list[list[int]]:
-    """Numbers of the columns that stand beside one another in that room, each part with the first one."""
-    parts = [[0] if least else []]
-    for at in range(1, len(least)):
-        if len(parts[-1]) > 1 and sum(least[one] + _GAP for one in parts[-1]) + least[at] > room:
+def _split_columns(least: list[int], width: int) -> list[list[int]]:
+    """Numbers of the columns that fit next to one another in a width, each part with the first one."""
+    parts = [[0][: len(least)]]
+    for column in range(1, len(least)):
+        if len(parts[-1]) > 1 and sum(least[other] + _GAP for other in parts[-1]) + least[column] > width:
             parts.append([0])
-        parts[-1].append(at)
+        parts[-1].append(column)
     return parts
 
 
-def _table(columns: list[tuple[str, list[str], int]], title: str) -> Any:
+def _build_table(columns: list[tuple[str, list[str], int]], title: str) -> Any:
     """Columns, each with its cells and its least width, as rich draws them."""
     from rich.table import Table
 
@@ -145,21 +150,23 @@ def show_race(race: SynthesisRace) -> None:
     print(race)
 
 
-def race_record(race: SynthesisRace) -> dict[str, Any]:
+def build_race_record(race: SynthesisRace) -> dict[str, Any]:
     """The same for machines."""
-    return {"found": str(race.found), "says": [str(said) for said in race.says], "runs": race.rows()}
+    return {"found": str(race.found), "says": [str(sentence) for sentence in race.says], "runs": race.rows()}
 
 
 def plain(value: Any) -> Any:
     """The same in dicts, lists, texts, numbers and None. Raises TypeError for what has no such form."""
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
+        if not math.isfinite(value):
+            return None
+        return float(value)
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return _from_object(value)
 
 

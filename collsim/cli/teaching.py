@@ -16,15 +16,15 @@ from collsim.sandbox import Walls, walls
 from .options import (
     Json,
     Language,
+    MachineSpec,
     OutFile,
-    Place,
     Progress,
     Ranks,
     Size,
-    algorithm_of,
     choose_out,
-    own_options,
-    wanted,
+    find_algorithm,
+    is_progress_shown,
+    parse_algorithm_options,
 )
 from .shell import EXTRA, command
 from .streams import print_note
@@ -34,7 +34,7 @@ from .tables import print_json, records
 @command(context_settings=EXTRA)
 def worksheet(
     context: typer.Context,
-    place: Place,
+    machine_spec: MachineSpec,
     sheet: Annotated[
         Path | None,
         typer.Argument(help="sheet.md or sheet.pdf, the key goes to sheet-key next to it; sheet.xml for Moodle."),
@@ -53,8 +53,10 @@ def worksheet(
 
     file = choose_out(sheet, out, "collsim worksheet sheet.md --machine dgx-a100")
     require_writable_file(file)
-    network = place.network(ranks)
-    plan = cs.schedule(algorithm_of(algorithm, None), ranks=ranks, topology=network, **own_options(context))
+    network = machine_spec.build_network(ranks)
+    plan = cs.schedule(
+        find_algorithm(algorithm, None), ranks=ranks, topology=network, **parse_algorithm_options(context)
+    )
     sheet, key = write_worksheet(cs.simulate(plan, network, nbytes), file, seed=seed, count=count, lang=lang)
     if as_json:
         print_json({"sheet": sheet, "key": key})
@@ -75,12 +77,14 @@ def slides(
     """Slides of the lessons, as one HTML file to show or to print: what is said, the question, the answer, the run."""
     from collsim.site import write_slides
 
-    made = write_slides(choose_out(file, out, "collsim slides slides.html"), lesson or (), lang)
+    slides = write_slides(choose_out(file, out, "collsim slides slides.html"), lesson or (), lang)
     if as_json:
-        print_json(made)
+        print_json(slides)
         return
-    lessons = "one lesson" if made.lessons == 1 else f"{made.lessons} lessons"
-    print(f"{made.path}: {made.slides} slides of {lessons}; print them from the browser, for PDF too")
+    lessons = "one lesson"
+    if slides.lessons != 1:
+        lessons = f"{slides.lessons} lessons"
+    print(f"{slides.path}: {slides.slides} slides of {lessons}; print them from the browser, for PDF too")
 
 
 @command()
@@ -108,7 +112,9 @@ def grade(
 
     if without_walls and walls() is Walls.NONE:
         print_note("No walls here: the hand-ins run with all that you may do.")
-    frame = cs.grade(folder, only=only, out=out, lang=lang, without_walls=without_walls, progress=wanted(progress))
+    frame = cs.grade(
+        folder, only=only, out=out, lang=lang, without_walls=without_walls, progress=is_progress_shown(progress)
+    )
     if as_json:
         print_json(records(frame))
     else:
@@ -127,11 +133,14 @@ def site(
     file:// too."""
     from collsim.site import build
 
-    made = build(choose_out(folder, out, "collsim site FOLDER"), lang or ("en", "zh"), progress=wanted(progress))
+    website = build(
+        choose_out(folder, out, "collsim site FOLDER"), lang or ("en", "zh"), progress=is_progress_shown(progress)
+    )
     if as_json:
-        print_json(made)
+        print_json(website)
         return
-    print(f"{made.path}: {made.runs} runs, {made.files} files, {cs.format_bytes(made.nbytes)}; open index.html")
+    size = cs.format_bytes(website.nbytes)
+    print(f"{website.path}: {website.runs} runs, {website.files} files, {size}; open index.html")
 
 
 @command("app")
@@ -176,16 +185,16 @@ def _serve(flags: list[str]) -> None:
     except ImportError as error:
         raise CollsimError("the app needs Streamlit: pip install 'collsim[app]' ({error})", error=error) from None
     try:
-        streamlit(["run", str(_script()), *flags], prog_name="streamlit", standalone_mode=False)
+        streamlit(["run", str(_find_script()), *flags], prog_name="streamlit", standalone_mode=False)
     except click.Abort:  # what click makes of Ctrl-C
         raise KeyboardInterrupt from None
 
 
-def _script() -> Path:
+def _find_script() -> Path:
     """`app.py` with its configuration beside it: in an installed package (pyproject.toml), or in a checkout."""
     package = Path(__file__).parents[1]
     script = next((f for f in (package / "app/server/app.py", package.parent / "app.py") if f.is_file()), None)
     if script is None:
-        why = "app.py is neither in {package!r} nor beside it; install collsim again"
-        raise CollsimError(why, package=str(package))
+        message = "app.py is neither in {package!r} nor beside it; install collsim again"
+        raise CollsimError(message, package=str(package))
     return script

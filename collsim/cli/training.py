@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import collsim as cs
 from collsim.errors import CollsimError, require_word
 
-from .options import Json, Language, Place, Ranks, TableFile
+from .options import Json, Language, MachineSpec, Ranks, TableFile
 from .shell import command
 from .streams import print_note
 from .tables import print_json, require_table_file, save_rows, show
+
+if TYPE_CHECKING:
+    from collsim.train.parallel import ParallelStrategy
 
 _BACKENDS = (
     "is there NCCL? python -c 'import torch, torch.distributed as d; print(d.is_nccl_available(), "
@@ -52,26 +56,26 @@ class Splitting:
     ] = None
     accumulate: Annotated[int | None, typer.Option(help="Microbatches of a step.")] = None
 
-    def way(self) -> Any:
+    def build_strategy(self) -> ParallelStrategy:
         """The value that `training_step` takes."""
         name = self.parallel.replace("-", "_")
         if name not in WAYS:
-            return self.product()
-        make: Any
-        make, takes = {
+            return self._parse_product()
+        strategies: dict[str, tuple[Callable[..., ParallelStrategy], tuple[str, ...]]] = {
             "ddp": (cs.ddp, ("bucket", "hook", "overlap", "view", "find_unused", "no_sync", "accumulate")),
             "data_parallel": (cs.data_parallel, ("nccl", "accumulate")),
             "parameter_server": (cs.parameter_server, ("bucket", "servers", "on", "asynchronous", "accumulate")),
-        }[name]
-        given = {key: value for key, value in vars(self).items() if value is not None and key != "parallel"}
-        for key in given:
-            if key not in takes:
+        }
+        build, known = strategies[name]
+        options = {key: value for key, value in vars(self).items() if value is not None and key != "parallel"}
+        for key in options:
+            if key not in known:
                 raise CollsimError("--{key} is no option of --parallel {name}", key=key.replace("_", "-"), name=name)
-        if given.pop("asynchronous", False):
-            given["synchronous"] = False
-        return make(**given)
+        if options.pop("asynchronous", False):
+            options["synchronous"] = False
+        return build(**options)
 
-    def product(self) -> Any:
+    def _parse_product(self) -> ParallelStrategy:
         """The value where --parallel is written as in Python, with its options inside."""
         for key, value in vars(self).items():
             if value is not None and key != "parallel":
@@ -104,24 +108,26 @@ class StepOptions:
     ] = "none"
     memory: Annotated[str | None, typer.Option(help="Bytes of a GPU, '80GB'; the GPU's own unless given.")] = None
 
-    def given(self) -> dict[str, Any]:
+    def to_arguments(self) -> dict[str, Any]:
         """Keywords of `training_step`. Raises CollsimError without a number of samples."""
         if self.batch is None and self.micro_batch is None:
             raise CollsimError("say how many samples: --batch 4096 (over all GPUs), or --micro-batch 32 (of one)")
         return dict(vars(self))
 
 
-def model_of(word: str) -> cs.train.Model:
+def find_model(word: str) -> cs.train.Model:
     """A model of the catalogue, or of a table of layers."""
-    return cs.train.Model.from_csv(word) if word.endswith(".csv") else cs.model(word)
+    if word.endswith(".csv"):
+        return cs.train.Model.from_csv(word)
+    return cs.model(word)
 
 
 @command()
 def train(
     model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
-    place: Place,
+    machine_spec: MachineSpec,
     splitting: Splitting,
-    asked: StepOptions,
+    options: StepOptions,
     ranks: Ranks = None,
     what_if: Annotated[
         list[str] | None,
@@ -145,16 +151,16 @@ def train(
     from collsim.train.step_export import build_record
     from collsim.train.step_request import STEADY_STEP
 
-    known = model_of(model)
+    known = find_model(model)
     trace = cs.training_step(
         known,
-        place.network(),
-        parallel=splitting.way(),
+        machine_spec.build_network(),
+        parallel=splitting.build_strategy(),
         ranks=ranks,
         step=1 if first_step else STEADY_STEP,
-        **asked.given(),
+        **options.to_arguments(),
     )
-    changes = {word: trace.what_if(**_change(word)) for word in what_if or ()}
+    changes = {word: trace.what_if(**_parse_change(word)) for word in what_if or ()}
     if out is not None:
         trace.save(out)
     if pytorch:
@@ -162,14 +168,16 @@ def train(
         print_note(f"start it:\n{trace.launch_lines()}\n{_BACKENDS}")
         return
     if as_json:
-        more = {"what_if": {word: build_record(other) for word, other in changes.items()}} if changes else {}
-        print_json(build_record(trace) | more)
+        record = build_record(trace)
+        if changes:
+            record["what_if"] = {word: build_record(other) for word, other in changes.items()}
+        print_json(record)
         return
     print(trace)
     print(trace.explain(lang))
     for word, other in changes.items():
         print(f"{word}: {describe_change(other, lang)}")
-    show(_collectives(trace), "collectives")
+    show(_list_collectives(trace), "collectives")
 
 
 #: Commas between changes, and none between the arguments of a call: of those what follows closes a bracket first.
@@ -178,20 +186,25 @@ _OUTSIDE = re.compile(r",(?![^()]*\))")
 _WORDS = ("optimizer", "recompute")
 
 
-def _change(word: str) -> dict[str, Any]:
+def _parse_change(word: str) -> dict[str, Any]:
     """`network=2` as a keyword of what_if; several are joined by commas. Raises CollsimError for what is none."""
-    found = {}
+    options: dict[str, Any] = {}
     for part in _OUTSIDE.split(word):
         name, equals, text = part.partition("=")
         if not equals or not name.strip() or not text.strip():
-            why = "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2"
-            raise CollsimError(why, word=word, part=part)
+            message = "--what-if {word!r}: {part!r} is no change; write name=value, for example network=2"
+            raise CollsimError(message, word=word, part=part)
         key, value = name.strip().replace("-", "_"), text.strip()
-        found[key] = Splitting(parallel=value).way() if key == "parallel" else value if key in _WORDS else _value(value)
-    return found
+        if key == "parallel":
+            options[key] = Splitting(parallel=value).build_strategy()
+        elif key in _WORDS:
+            options[key] = value
+        else:
+            options[key] = _parse_value(value)
+    return options
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """A word of the command line as the value that it stands for."""
     known = {"true": True, "false": False, "none": None}
     if text.lower() in known:
@@ -210,7 +223,7 @@ _Ran = tuple[cs.train.StepTask, float, float]
 _LISTED = 24
 
 
-def _collectives(trace: cs.train.StepTrace) -> list[dict[str, Any]]:
+def _list_collectives(trace: cs.train.StepTrace) -> list[dict[str, Any]]:
     """A row for each collective of the last microbatch; where they are many, for those that are alike: of one kind and
     size, and one name up to its numbers."""
     last = max(task.microbatch for task in trace.step.tasks)
@@ -221,41 +234,45 @@ def _collectives(trace: cs.train.StepTrace) -> list[dict[str, Any]]:
     ]
     if len(listed) <= _LISTED:
         return [
-            {"collective": f"{t.name} {t.kind}", **_figures(t.nbytes, begin), "time": cs.format_time(end - begin)}
+            {
+                "collective": f"{t.name} {t.kind}",
+                **_format_figures(t.nbytes, begin),
+                "time": cs.format_time(end - begin),
+            }
             for t, begin, end in listed
         ]
     alike: dict[tuple[str, str, int], list[_Ran]] = {}
-    for one in listed:
-        task = one[0]
-        alike.setdefault((re.sub(r"\d+", "", task.name), task.kind, task.nbytes), []).append(one)
-    return [_row(same) for same in alike.values()]
+    for run in listed:
+        task = run[0]
+        alike.setdefault((re.sub(r"\d+", "", task.name), task.kind, task.nbytes), []).append(run)
+    return [_build_row(same) for same in alike.values()]
 
 
-def _row(same: list[_Ran]) -> dict[str, Any]:
+def _build_row(same: list[_Ran]) -> dict[str, Any]:
     """A row for collectives that are alike: how many they are, when the first begins, and the least and most that one
     takes."""
     names = sorted({task.name for task, _, _ in same}, key=lambda name: [int(n) for n in re.findall(r"\d+", name)])
     task, many = same[0][0], sum(task.repeats for task, _, _ in same)
-    each = [(end - begin) / task.repeats for task, begin, end in same]
-    least, most = cs.format_time(min(each)), cs.format_time(max(each))
-    name = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-    figures = _figures(task.nbytes, min(begin for _, begin, _ in same))
+    times = [(end - begin) / task.repeats for task, begin, end in same]
+    name = " … ".join(dict.fromkeys((names[0], names[-1])))
+    range_of_times = " to ".join(dict.fromkeys((cs.format_time(min(times)), cs.format_time(max(times)))))
+    figures = _format_figures(task.nbytes, min(begin for _, begin, _ in same))
     return {
         "collective": f"{name} {task.kind}",
         "times": many,
         **figures,
-        "each": least if least == most else f"{least} to {most}",
+        "each": range_of_times,
     }
 
 
-def _figures(nbytes: int, begin: float) -> dict[str, str]:
+def _format_figures(nbytes: int, begin: float) -> dict[str, str]:
     return {"bytes": cs.format_bytes(nbytes), "begin": cs.format_time(begin)}
 
 
 @command()
 def train_search(
     model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
-    place: Place,
+    machine_spec: MachineSpec,
     batch: Annotated[int, typer.Option(help="Samples of the step, over all GPUs.")],
     memory: Annotated[str | None, typer.Option(help="Bytes of a GPU, '80GB'; the GPU's own unless given.")] = None,
     top: Annotated[int, typer.Option(help="Rows, each of them timed; 0 for all.")] = 10,
@@ -272,20 +289,32 @@ def train_search(
     as_json: Json = False,
 ) -> None:
     """Every legal way to split a step over the machine's GPUs: the best, how long they take and what they hold."""
-    known = model_of(model)
+    known = find_model(model)
     sizes: dict[str, Any] = {"context_sizes": tuple(context or (1,)), "expert_sizes": tuple(expert or (1,))}
-    every: Any = {"every": out is not None, "out": out, "progress": None if as_json else True}
     frame = cs.best_parallel(
-        known, place.network(), batch=batch, memory=memory, top=top, dtype=dtype, compute=compute, **sizes, **every
+        known,
+        machine_spec.build_network(),
+        batch=batch,
+        memory=memory,
+        top=top,
+        dtype=dtype,
+        compute=compute,
+        every=out is not None,
+        out=out,
+        progress=not as_json,
+        **sizes,
     ).drop(columns="split")
-    rows = (frame.head(top) if top else frame).to_dict("records")
+    rows = frame[: top or None].to_dict("records")
     if as_json:
         print_json(rows)
         return
-    show([_split(dict(row)) for row in rows], f"{model}: {len(frame)} splits" if out else model)
+    title = model
+    if out is not None:
+        title = f"{model}: {len(frame)} splits"
+    show([_format_split(dict(row)) for row in rows], title)
 
 
-def _split(row: dict[Any, Any]) -> dict[str, Any]:
+def _format_split(row: dict[Any, Any]) -> dict[str, Any]:
     """A row for people."""
     return {
         "split": row["parallel"],
@@ -333,35 +362,41 @@ def train_pipeline(
 
     require_table_file(out)
     known = [require_word("schedule of a pipeline", name, SCHEDULES) for name in schedule or SCHEDULES]
-    seconds = [_value(text) for text in (forward, backward, hop)]
-    made = time_schedules(stages, microbatches, *seconds, interleave=interleave, schedules=known)
-    refused = [one for one in made.values() if isinstance(one, CollsimError)]
-    if len(refused) == len(made):  # none of them can be, and the first says why
+    seconds = [_parse_value(text) for text in (forward, backward, hop)]
+    timings = time_schedules(stages, microbatches, *seconds, interleave=interleave, schedules=known)
+    refused = [timing for timing in timings.values() if isinstance(timing, CollsimError)]
+    if len(refused) == len(timings):  # none of them can be, and the first says why
         raise refused[0]
-    rows = [_schedule(name, one) for name, one in made.items()]
+    rows = [_build_schedule_row(name, timing) for name, timing in timings.items()]
     save_rows(rows, out)
     if as_json:
         print_json(rows)
         return
     show(
-        [{key: _short(value) for key, value in row.items()} for row in rows],
+        [{key: _format_value(value) for key, value in row.items()} for row in rows],
         f"{stages} GPUs, {microbatches} microbatches",
     )
 
 
-def _short(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """A figure for people."""
     if isinstance(value, list):
-        return ", ".join(map(_short, value))
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+        return ", ".join(map(_format_value, value))
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if value is None:
+        return ""
+    return str(value)
 
 
-def _schedule(name: str, made: Any) -> dict[str, Any]:
+def _build_schedule_row(name: str, timing: Any) -> dict[str, Any]:
     """A row for a schedule; for one that cannot be the reason."""
-    if isinstance(made, CollsimError):
-        return {"schedule": name, "time": None, "bubble": None, "held": None, "formula": None, "why": str(made)}
-    _, t = made
-    formula = None if t.formulas is None else t.formulas.time
+    if isinstance(timing, CollsimError):
+        return {"schedule": name, "time": None, "bubble": None, "held": None, "formula": None, "why": str(timing)}
+    _, t = timing
+    formula = None
+    if t.formulas is not None:
+        formula = t.formulas.time
     return {
         "schedule": name,
         "time": t.time,

@@ -44,7 +44,7 @@ def test_what_is_no_rank_is_refused_before_it_is_counted_out(listed):
 
 def test_the_cost_that_is_said_is_that_of_all_at_once_and_then_of_each_alone(monkeypatch):
     said = []
-    monkeypatch.setattr(runs, "_say_cost", lambda *costs: said.append(costs))
+    monkeypatch.setattr(runs, "_print_cost", lambda *costs: said.append(costs))
     rows("--beside", "allreduce_ring@0-3")
     s, four, topo = cs.schedule("allreduce_ring", 8), cs.schedule("allreduce_ring", 4), cs.topology.switch(8)
     every, *alone = said[0]
