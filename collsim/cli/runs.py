@@ -432,12 +432,12 @@ def _run_race(
 
 def _require_alone(model: str | None, collectives: dict[str, Any], steps: dict[str, Any]) -> None:
     """Raises CollsimError for an option of collectives beside a model, and of steps of training without one."""
-    options, message = collectives, "--{option} is for a collective; leave out --model"
-    if model is None:
-        options, message = steps, "--{option} is for a step of training; say of which --model"
-    for option, value in options.items():
-        if value:
-            raise cs.CollsimError(message, option=option)
+    for option, value in steps.items():
+        if value and model is None:
+            raise cs.CollsimError("--{option} is for a step of training; say of which --model", option=option)
+    for option, value in collectives.items():
+        if value and model is not None:
+            raise cs.CollsimError("--{option} is for a collective; leave out --model", option=option)
 
 
 def _compare_ways(
