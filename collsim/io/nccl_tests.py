@@ -16,7 +16,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..collective import collective as find_collective
 from ..collective import collectives
@@ -28,6 +28,8 @@ from .formats import Format, register
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Columns of a row and their values.
+Row: TypeAlias = dict[str, Any]
 #: nccl-tests' names of types and tests, and ours.
 TYPES = {
     "int8": "int8",
@@ -86,7 +88,7 @@ def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | No
     Args:
         collective, ranks: what was run, where the log does not say (older versions do not print the test's name).
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     seen = _Header(find_collective(collective).name if collective is not None else None, ranks)
     for number, raw in enumerate(read_text(path).splitlines(), 1):
         line = _TAG.sub("", raw.strip())
@@ -104,10 +106,10 @@ def read_nccl_tests(path: Any, *, collective: str | None = None, ranks: int | No
     return _frame(rows)
 
 
-def _infer_collectives(rows: list[dict[str, Any]]) -> None:
+def _infer_collectives(rows: list[Row]) -> None:
     """Fill in the collective of tables whose test is not named (before nccl-tests 2.16.7), where columns and bandwidths
     tell it."""
-    unnamed: dict[int, list[dict[str, Any]]] = {}
+    unnamed: dict[int, list[Row]] = {}
     for row in rows:
         if row["collective"] is None:
             unnamed.setdefault(row["table"], []).append(row)
@@ -117,7 +119,7 @@ def _infer_collectives(rows: list[dict[str, Any]]) -> None:
             row["collective"] = name
 
 
-def infer_collective(rows: list[dict[str, Any]]) -> str | None:
+def infer_collective(rows: list[Row]) -> str | None:
     """Infer the collective of a table from its columns and from busbw / algbw.
 
     The factor is 2(n-1)/n for allreduce, (n-1)/n for those where a rank's own block stays, and 1 for broadcast, reduce
@@ -170,11 +172,11 @@ class _Header:
         if rank is not None:
             self.ranks = max(self.ranks, int(rank["rank"] or rank["bare"]) + 1)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Row:
         return {"table": self.table, "collective": self.collective, "ranks": self.given_ranks or self.ranks or None}
 
 
-def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
+def _row(path: Any, number: int, line: str) -> Row | None:
     """A data row, or None for any other line."""
     tokens = [t for t in line.split()[:64] if not _STAMP.fullmatch(t)]
     if len(tokens) < 4 or not (tokens[0].isdigit() and tokens[1].isdigit()) or tokens[2] not in TYPES:
@@ -193,7 +195,7 @@ def _row(path: Any, number: int, line: str) -> dict[str, Any] | None:
             count=len(tokens),
         )
     half = max(4, len(rest) // 2)
-    row: dict[str, Any] = {
+    row: Row = {
         "nbytes": parse_whole_number(path, where, "size", tokens[0], 0, 2**60),
         "count": parse_whole_number(path, where, "count", tokens[1], 0, 2**60),
         "dtype": TYPES[tokens[2]],
@@ -211,7 +213,7 @@ def _half(path: Any, where: Words, tokens: list[str], prefix: str) -> dict[str, 
     return {**found, f"{prefix}wrong": math.nan if wrong == "N/A" else parse_real_number(path, where, "#wrong", wrong)}
 
 
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _frame(rows: list[Row]) -> pd.DataFrame:
     import pandas as pd
 
     columns = [
@@ -251,7 +253,7 @@ def read_nccl_tests_json(path: Any) -> pd.DataFrame:
     return _frame(rows)
 
 
-def _result(path: Any, where: Words, result: Any) -> dict[str, Any]:
+def _result(path: Any, where: Words, result: Any) -> Row:
     if not isinstance(result, dict) or not isinstance(result.get("type"), str) or result["type"] not in TYPES:
         why = "expected an object with size, count, type (one of {types}) and out_of_place"
         refuse(path, where, why, types=", ".join(TYPES))
@@ -266,7 +268,7 @@ def _result(path: Any, where: Words, result: Any) -> dict[str, Any]:
     return row if result.get("in_place") is None else row | _half_of(path, where, result, "in_place", "in_place_")
 
 
-def _half_of(path: Any, where: Words, result: dict[str, Any], key: str, prefix: str) -> dict[str, float]:
+def _half_of(path: Any, where: Words, result: Row, key: str, prefix: str) -> dict[str, float]:
     half = result.get(key)
     if not isinstance(half, dict):
         refuse(path, where, "expected {key} to be an object with time, alg_bw, bus_bw", key=key)
@@ -314,13 +316,13 @@ def _checked(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _groups(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+def _groups(table: pd.DataFrame) -> Iterator[tuple[Row, list[Row]]]:
     keys = [
         k
         for k in ("table", "collective", "algorithm", "options", "topology", "ranks", "dtype", "engine")
         if k in table.columns
     ]
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in table.to_dict("records"):
         groups.setdefault(repr([row[k] for k in keys]), []).append({str(k): v for k, v in row.items()})
     for rows in groups.values():
@@ -360,7 +362,7 @@ _HEAD = (
 )
 
 
-def _line(row: dict[str, Any]) -> str:
+def _line(row: Row) -> str:
     kind = find_collective(row["collective"])
     dtype = str(row.get("dtype") or "float32")
     short = next((t for t, ours in TYPES.items() if ours == dtype), "float")
@@ -378,12 +380,12 @@ def _line(row: dict[str, Any]) -> str:
     return f"{nbytes:12d}  {count:12d}  {short:>8}  {redop:>6}  {root:6d}{''.join(halves)}\n"
 
 
-def _redop(row: dict[str, Any], reduces: bool) -> str:
+def _redop(row: Row, reduces: bool) -> str:
     given = row.get("redop")
     return given if isinstance(given, str) else "sum" if reduces else "none"
 
 
-def _size(row: dict[str, Any], dtype: str) -> tuple[int, int]:
+def _size(row: Row, dtype: str) -> tuple[int, int]:
     """The size and count columns: what was read, or what nccl-tests would make of this size."""
     if row.get("count") is not None and row["count"] == row["count"]:
         return int(row["nbytes"]), int(row["count"])
@@ -392,12 +394,12 @@ def _size(row: dict[str, Any], dtype: str) -> tuple[int, int]:
     return (nbytes, count) if count else (int(row["nbytes"]), count)
 
 
-def _value(row: dict[str, Any], name: str, default: float) -> float:
+def _value(row: Row, name: str, default: float) -> float:
     value = row.get(name)
     return default if value is None or (value != value and "wrong" not in name) else float(value)
 
 
-def _bandwidths(row: dict[str, Any], prefix: str = "") -> tuple[float, float]:
+def _bandwidths(row: Row, prefix: str = "") -> tuple[float, float]:
     """algbw and busbw: of the row, or from its time (nccl-tests doc/PERFORMANCE.md)."""
     time = _value(row, f"{prefix}time", float(row["time"]))
     algbw = _value(row, f"{prefix}algbw", row["nbytes"] / time if time else 0.0)
@@ -412,7 +414,7 @@ def write_nccl_tests_json(table: pd.DataFrame, path: Any) -> None:
     write_text(path, json.dumps(_document(*groups[0]), indent=2) + "\n")
 
 
-def _document(facts: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _document(facts: Row, rows: list[Row]) -> Row:
     results = [_as_result(row) for row in rows]
     mean = sum(r["out_of_place"]["bus_bw"] for r in results) / len(results)
     return {
@@ -430,12 +432,12 @@ def _document(facts: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, An
     }
 
 
-def _device(rank: int) -> dict[str, Any]:
+def _device(rank: int) -> Row:
     simulated = {"hostname": "collsim", "device": rank, "device_hex": "0000:00:00", "device_info": "simulated"}
     return {"rank": rank, "group": 0, "pid": 0, **simulated}
 
 
-def _as_result(row: dict[str, Any]) -> dict[str, Any]:
+def _as_result(row: Row) -> Row:
     kind = find_collective(row["collective"])
     dtype = str(row.get("dtype") or "float32")
     nbytes, count = _size(row, dtype)
@@ -450,7 +452,7 @@ def _as_result(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _timed(row: dict[str, Any], prefix: str) -> dict[str, Any]:
+def _timed(row: Row, prefix: str) -> Row:
     algbw, busbw = _bandwidths(row, prefix)
     time = _value(row, f"{prefix}time", float(row["time"]))
     return {"time": time / _US, "alg_bw": algbw / _GB, "bus_bw": busbw / _GB}

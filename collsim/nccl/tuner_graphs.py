@@ -111,13 +111,11 @@ def _nvls(facts: Facts, ring: Graph, found: GraphSearch | None) -> Graph | None:
     """None without NVLink SHARP, which needs peers that reach one another and is not sold on GeForce and RTX cards."""
     if facts.cc < 90 or not facts.has_nvswitch or facts.local_ranks < 2 or facts.cc in (120, 121):
         return None
-    return (
-        build_nvls_graph(facts, ring)
-        if found is None
-        else None
-        if found.heads is None
-        else _searched_heads(found.heads)
-    )
+    if found is None:
+        return build_nvls_graph(facts, ring)
+    if found.heads is None:
+        return None
+    return _searched_heads(found.heads)
 
 
 def _searched_heads(heads: NvlsHeads) -> Graph:

@@ -101,19 +101,28 @@ def nvlink(generation: int, links: int) -> Cable:
     )
 
 
-#: The bridge of two graphics cards (RTX 3090, A6000, A40): four links.
-NVLINK_BRIDGE = Cable(
-    kind="nvlink",
-    label="NVLink bridge ×4",
-    bandwidth=56.25e9,
-    alpha=_NVLINK_ALPHA[0],
-    nominal=56.25e9,
-    effective=48e9,
-    width=4,
-    source=f"bandwidth spec: 14.0625 GB/s per link of GA102; effective: 12 per link, {_NCCL}; measured 50.8 GB/s each "
-    "way on an A40 pair "
-    f"(NVIDIA/nccl-tests issue 74); {_NVLINK_ALPHA[1]}",
-)
+#: Compute capability of GA102 (RTX 3090, A6000, A40) times ten.
+GA102_SM = 86
+
+
+def nvlink_bridge(links: int) -> Cable:
+    """The bridge of two graphics cards with GA102: four links, fewer where contacts are missing (NVIDIA/nccl issue
+    557)."""
+    return Cable(
+        kind="nvlink",
+        label=f"NVLink bridge ×{links}",
+        bandwidth=14.0625e9 * links,
+        alpha=_NVLINK_ALPHA[0],
+        nominal=14.0625e9 * links,
+        effective=12e9 * links,
+        width=links,
+        source=f"bandwidth spec: 14.0625 GB/s per link of GA102; effective: 12 per link, {_NCCL}; measured 50.8 GB/s "
+        f"each way on an A40 pair (NVIDIA/nccl-tests issue 74); {_NVLINK_ALPHA[1]}",
+    )
+
+
+#: The bridge as it is sold.
+NVLINK_BRIDGE = nvlink_bridge(4)
 
 #: Grace to its GPU.
 C2C = Cable(

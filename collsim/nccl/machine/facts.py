@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from ...errors import CollsimError, describe_unknown
+from ...topology.parts.gpus import GPUS as MODELS
+from ...topology.parts.gpus import find_model
 from ...topology.plan import LEVELS
 from .wired_nodes import WiredNodes
 
@@ -55,41 +57,9 @@ class Gpu:
         return self.lanes < LANES
 
 
-_NV = "NVIDIA data sheet and NVLink page"
-#: By the name people write, longest match first. Links as sold; the NIC rate of the usual box is in `USUAL_NIC`.
+#: By the name people write: the rows of `topology/parts/gpus.csv`. The NIC rate of the usual box is in `USUAL_NIC`.
 GPUS: dict[str, Gpu] = {
-    "P100": Gpu(60, 4, 3, _NV),
-    "V100": Gpu(70, 6, 3, _NV),
-    "T4": Gpu(75, 0, 3, _NV),
-    "RTX 2080 Ti": Gpu(75, 2, 3, _NV),
-    "A100": Gpu(80, 12, 4, _NV),
-    "A800": Gpu(80, 8, 4, _NV),
-    "A30": Gpu(80, 4, 4, _NV),
-    "A10": Gpu(86, 0, 4, _NV),
-    "A40": Gpu(86, 4, 4, _NV),
-    "A6000": Gpu(86, 4, 4, _NV),
-    "RTX 3090": Gpu(86, 4, 4, _NV),
-    "RTX 4090": Gpu(89, 0, 4, _NV),
-    "L4": Gpu(89, 0, 4, _NV),
-    "L40": Gpu(89, 0, 4, _NV),
-    "6000 Ada": Gpu(89, 0, 4, _NV),
-    "H100": Gpu(90, 18, 5, _NV),
-    "H200": Gpu(90, 18, 5, _NV),
-    "H20": Gpu(90, 18, 5, _NV),
-    "H800": Gpu(90, 8, 5, _NV),
-    "GH200": Gpu(90, 18, 5, _NV),
-    "B200": Gpu(100, 18, 5, _NV),
-    "B300": Gpu(103, 18, 6, _NV),
-    "GB200": Gpu(100, 18, 5, _NV),
-    "GB300": Gpu(103, 18, 6, _NV),
-    "GB10": Gpu(121, 0, 5, _NV),
-    "RTX 5090": Gpu(120, 0, 5, _NV),
-    "RTX PRO 6000": Gpu(120, 0, 5, _NV),
-    "MI250": Gpu(0, 7, 4, "AMD data sheet"),
-    "MI300": Gpu(0, 7, 5, "AMD CDNA3 white paper: 7 links x 64 GB/s"),
-    "MI325": Gpu(0, 7, 5, "AMD CDNA3 white paper: 7 links x 64 GB/s"),
-    "MI350": Gpu(0, 7, 5, "AMD data sheet: 7 links x 76.5 GB/s"),
-    "MI355": Gpu(0, 7, 5, "AMD data sheet: 7 links x 76.5 GB/s"),
+    name: Gpu(int(not model.is_amd) * model.sm, model.links, model.pcie, model.source) for name, model in MODELS.items()
 }
 
 #: GB/s of one NVLink in one direction, by generation: payload rates of NVIDIA's NVLink page.
@@ -287,10 +257,10 @@ def find_gpu(name: str) -> Gpu:
     Raises:
         CollsimError: where the table has no such GPU.
     """
-    matches = [key for key in GPUS if key.lower() in name.lower()]
-    if not matches:
+    model = find_model(name)
+    if model is None:
         raise CollsimError(describe_unknown("GPU", name, GPUS))
-    return GPUS[max(matches, key=len)]
+    return GPUS[model.name]
 
 
 #: Series of cards that are not all in the table: pattern -> compute capability and PCIe generation (NVIDIA: CUDA GPUs
@@ -318,7 +288,7 @@ def is_known_gpu(name: str) -> bool:
     Args:
         name: as people write it.
     """
-    return any(key.lower() in name.lower() for key in GPUS)
+    return find_model(name) is not None
 
 
 def guess_gpu(name: str, intra_link: str) -> Gpu:

@@ -139,6 +139,7 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
         gdr=None if net == "none" else options["gdr"] != "LOC",
         cpu=_find_cpu(machine),
         hosts=nodes * _count_hosts(machine),
+        gpu_known=not machine.gpu or is_known_gpu(machine.gpu),
     )
     require_shared_host(facts)
     return facts

@@ -11,7 +11,7 @@ from ..assumed import Assumption
 from ..cables import Nic, nvlink, pcie
 from ..machines import machine
 from ..network import Cable, Topology
-from ..parts.gpus import BRIDGED, GEFORCE, GPUS
+from ..parts.gpus import GPUS
 from ..parts.refit import training_cards, without
 from ..parts.sockets import processor
 from ..plan import Machine
@@ -79,4 +79,4 @@ def _for_training(plan: Machine) -> tuple[Machine, list[Assumption]]:
     return without(plan, rest), [Assumption("nics", str(len(used)), why, ("all",))]
 
 
-__all__ = ["BRIDGED", "GEFORCE", "GPUS", "finish", "nvlink", "pcie", "usual_memory"]
+__all__ = ["GPUS", "finish", "nvlink", "pcie", "usual_memory"]

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import TopologyError, format_value
 from ...units import parse_count
 from ..assumed import Assumption
-from ..parts.gpus import GPUS, gpu_name
+from ..parts.gpus import GPUS, UNKNOWN, gpu_name
 from ..parts.sockets import PROCESSORS, processor, usual_processor
 
 #: NVLinks of a GPU up to which it is taken for a generation (data sheets); of drivers that say SOC, before V100.
@@ -66,8 +66,9 @@ def guessed(seen: Seen, options: Mapping[str, Any]) -> Guesses:
     names."""
     assumed: list[Assumption] = []
     kind = _gpu(seen, options.get("gpu"), assumed)
-    _, _, usual, card = GPUS.get(kind, (0, 0, 4, "ib-hdr"))
-    generation = _pcie(usual, options.get("pcie"), assumed)
+    model = GPUS.get(kind, UNKNOWN)
+    card = model.card
+    generation = _pcie(model.pcie, options.get("pcie"), assumed)
     chip = _cpu(seen, kind, generation, options.get("cpu"), assumed)
     if seen.cards:
         names = ", ".join(seen.cards)
@@ -79,7 +80,7 @@ def guessed(seen: Seen, options: Mapping[str, Any]) -> Guesses:
 def _gpu(seen: Seen, told: object, assumed: list[Assumption]) -> str:
     if told is not None:
         kind = gpu_name(told)
-        if seen.links and not GPUS[kind][1]:
+        if seen.links and not GPUS[kind].nvlink:
             raise TopologyError(
                 "gpu={told} has no NVLink, but the text has NV# between GPUs; give the GPU that it was printed on",
                 told=format_value(told),

@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element, ParseError
 from ...errors import FormatError, Sentence
 from ...files import GrowingReader
 from ..assumed import Assumption
-from ..cables import C2C, NVLINK_BRIDGE, Nic, nic, nvlink, pcie, xgmi_gpu
+from ..cables import C2C, GA102_SM, Nic, nic, nvlink, nvlink_bridge, pcie, xgmi_gpu
 from ..network import Cable, Topology
 from ..parts.sockets import between, identified
 from ..plan import Machine, Plan
@@ -371,8 +371,8 @@ def _socket_of(device: str, found: _Found) -> str:
 def _gpu_link(tag: str, sm: int, count: int, gpu: Element | None) -> Cable:
     if tag == "xgmi":
         return xgmi_gpu(count, gpu.get("gcn", "") if gpu is not None else "")
-    if 80 < sm < 90 and count == NVLINK_BRIDGE.width:
-        return NVLINK_BRIDGE
+    if sm == GA102_SM:
+        return nvlink_bridge(count)
     return nvlink(next((g for least, g in _SM_TO_NVLINK if sm >= least), 1), count)
 
 

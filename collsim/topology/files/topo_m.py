@@ -12,15 +12,16 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import FormatError, format_value
-from ..cables import NVLINK_BRIDGE, nic
+from ..cables import GA102_SM, nic, nvlink_bridge
 from ..network import Cable, Topology
+from ..parts.gpus import UNKNOWN, label_gpu
 from ..parts.sockets import between, processor
 from ..plan import Machine, Plan
-from .build import BRIDGED, GEFORCE, GPUS, finish, nvlink, pcie, usual_memory
+from .build import GPUS, finish, nvlink, pcie, usual_memory
 from .guesses import Guesses, Seen, guessed
 
 _ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
@@ -83,6 +84,8 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     taken = guessed(_seen(matrix), options)
     rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie", "cpu")}
     plan, notes = _plan(matrix, name, taken)
+    if options.get("gpu") is not None:
+        plan = replace(plan, gpu=label_gpu(options["gpu"]))
     usual = nic(taken.nic) if matrix.cards else None
     return finish(plan, [*matrix.notes, *notes], name, rest, usual, taken.assumed)
 
@@ -231,11 +234,13 @@ def _seen(matrix: _Matrix) -> Seen:
 def _plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str]]:
     notes: list[str] = []
     kind, slot = taken.gpu, pcie(taken.pcie)
+    model = GPUS.get(kind, UNKNOWN)
     local = {n: f"gpu{i}" for i, n in enumerate(matrix.gpus)} | {n: f"nic{i}" for i, n in enumerate(matrix.cards)}
     plan = Plan()
     plan.add(*(local[n] for n in matrix.gpus))
     _join_nvlinks(plan, matrix, local, kind)
-    _join_pcie(plan, matrix, local, _sockets(matrix), slot, taken.cpu)
+    gpu_slot = pcie(taken.pcie, model.lanes)
+    _join_pcie(plan, matrix, local, slot, gpu_slot, taken.cpu)
     memory = usual_memory(taken.cpu)
     notes.append(f"host memory ({memory.bandwidth / 1e9:g} GB/s) is not in the text: as in a usual server")
     if (
@@ -257,11 +262,11 @@ def _plan(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine, list[str
         title=f"{len(matrix.gpus)} GPUs of {name}",
         about="read from nvidia-smi topo -m",
         gpu=kind,
-        sm=GPUS.get(kind, (0,))[0],
+        sm=model.sm,
         nic=taken.nic,
         amd_cpu=processor(taken.cpu).amd,
-        p2p_over_pcie=kind not in GEFORCE,
-        gdr=kind not in GEFORCE,
+        p2p_over_pcie=model.p2p,
+        gdr=model.gdr,
         bridge="NODE" if "NODE" in words.values() else "PHB",
         words={
             (devices.index(local[a]), devices.index(local[b])): w
@@ -290,15 +295,16 @@ def _switched(matrix: _Matrix) -> bool:
 
 def _join_nvlinks(plan: Plan, matrix: _Matrix, local: dict[str, str], kind: str) -> None:
     gpus = matrix.gpus
-    generation = GPUS.get(kind, (0, 3))[1]
+    model = GPUS.get(kind, UNKNOWN)
+    generation = model.nvlink
     if _switched(matrix):
         width = int(matrix.between(gpus[0], gpus[1])[2:])
         for g in gpus:
             plan.join(local[g], "nvswitch", nvlink(generation, width))
         return
-    bridged = _pairs_of_four(matrix) and (not kind or kind in BRIDGED)
+    is_ga102 = model.sm == GA102_SM or (not kind and _pairs_of_four(matrix))
     for a, b, width in _nv_pairs(matrix):
-        plan.join(local[a], local[b], NVLINK_BRIDGE if bridged else nvlink(generation, width))
+        plan.join(local[a], local[b], nvlink_bridge(width) if is_ga102 else nvlink(generation, width))
 
 
 def _nv_pairs(matrix: _Matrix) -> list[tuple[str, str, int]]:
@@ -339,11 +345,9 @@ def _twins(matrix: _Matrix, a: str, b: str) -> bool:
     return hidden and all(one == other for one, other in seen) and ("PXB", "PXB") in seen
 
 
-def _join_pcie(
-    plan: Plan, matrix: _Matrix, local: dict[str, str], sockets: list[list[str]], slot: Cable, cpu: str
-) -> None:
+def _join_pcie(plan: Plan, matrix: _Matrix, local: dict[str, str], slot: Cable, gpu_slot: Cable, cpu: str) -> None:
     """Switches for PIX pairs, switches above for PXB pairs, then sockets and their memories."""
-    switches = itertools.count()
+    switches, sockets = itertools.count(), _sockets(matrix)
     for s, members in enumerate(sockets):
         for tree in _groups(members, lambda a, b: matrix.between(a, b) in ("PIX", "PXB")):
             leaves = _groups(tree, lambda a, b: matrix.between(a, b) == "PIX" or _twins(matrix, a, b))
@@ -352,7 +356,8 @@ def _join_pcie(
             for leaf in leaves:
                 above = _under(plan, top, slot, switches) if several or len(leaf) > 1 else top
                 for member in leaf:
-                    plan.join(local[member], above, slot)
+                    is_gpu = local[member].startswith("gpu")
+                    plan.join(local[member], above, gpu_slot if is_gpu else slot)
     for s in range(len(sockets)):
         plan.join(f"cpu{s}", f"memory{s}", usual_memory(cpu))
         for other in range(s):

@@ -1,40 +1,80 @@
-"""GPUs by name: what files do not say of them, for readers and for a machine that is given another."""
+"""GPUs by name: what files do not say of them, for readers and for a machine that is given another. The rows are in
+`gpus.csv`, from the makers' data sheets."""
 
 from __future__ import annotations
 
+import csv
+import re
+import warnings
+from dataclasses import dataclass
+from importlib.resources import files
+
 from ...errors import TopologyError, describe_unknown
 
-#: GPU name as people write it -> (compute capability, NVLink generation or 0, PCIe generation, usual network card).
-GPUS = {
-    "P100": (60, 1, 3, "ib-edr"),
-    "V100": (70, 2, 3, "ib-edr"),
-    "T4": (75, 0, 3, "ib-edr"),
-    "RTX 2080": (75, 2, 3, "ib-edr"),
-    "A100": (80, 3, 4, "ib-hdr"),
-    "A800": (80, 3, 4, "ib-hdr"),
-    "A30": (80, 3, 4, "ib-hdr"),
-    "A10": (86, 0, 4, "ib-hdr"),
-    "A40": (86, 3, 4, "ib-hdr"),
-    "A5000": (86, 3, 4, "ib-hdr"),
-    "A6000": (86, 3, 4, "ib-hdr"),
-    "RTX 3090": (86, 3, 4, "ib-hdr"),
-    "RTX 4090": (89, 0, 4, "ib-hdr"),
-    "6000 ADA": (89, 0, 4, "ib-hdr"),
-    "L4": (89, 0, 4, "ib-hdr"),
-    "L40": (89, 0, 4, "ib-hdr"),
-    "H100": (90, 4, 5, "ib-ndr"),
-    "H200": (90, 4, 5, "ib-ndr"),
-    "H800": (90, 4, 5, "ib-ndr"),
-    "H20": (90, 4, 5, "ib-ndr"),
-    "B200": (100, 5, 5, "ib-ndr"),
-    "B300": (103, 5, 6, "ib-xdr"),
-    "RTX 5090": (120, 0, 5, "ib-ndr"),
-    "PRO 6000": (120, 0, 5, "ib-ndr"),
-}
-#: Those whose NVLinks are a bridge to one other card, and those whose driver has neither P2P over PCIe nor GPUDirect
-#: RDMA.
-BRIDGED = {"A40", "A5000", "A6000", "RTX 3090"}
-GEFORCE = {"RTX 2080", "RTX 3090", "RTX 4090", "RTX 5090"}
+#: Letters of a name up to which it is looked for as a word of its own, as `A2` is in `A2000` and `T4` in `DGXT4`.
+_SHORT = 3
+
+
+@dataclass(frozen=True)
+class GpuModel:
+    """A row of `gpus.csv`.
+
+    Attributes:
+        name: as people write it.
+        sm: compute capability times ten; of AMD's the number of its architecture.
+        nvlink: NVLink generation; 0 for none.
+        links: NVLinks, or xGMI links of AMD's.
+        pcie: PCIe generation of its slot.
+        lanes: PCIe lanes of its slot.
+        card: the network card that boxes with it usually have, a name in `cables.NICS`.
+        p2p: whether the driver allows P2P over PCIe.
+        gdr: whether the driver allows GPUDirect RDMA.
+        series: a pattern of the names that it stands for where they have no row; "" for none.
+        source: where this is published.
+    """
+
+    name: str
+    sm: int
+    nvlink: int
+    links: int
+    pcie: int
+    lanes: int
+    card: str
+    p2p: bool
+    gdr: bool
+    series: str
+    source: str
+
+    @property
+    def is_amd(self) -> bool:
+        """Whether RCCL runs on it."""
+        return self.name.startswith("MI")
+
+
+def _read_models() -> dict[str, GpuModel]:
+    text = files(__package__).joinpath("gpus.csv").read_text(encoding="utf-8")
+    models = {}
+    for row in csv.DictReader(text.splitlines()):
+        models[row["name"]] = GpuModel(
+            name=row["name"],
+            sm=int(row["sm"]),
+            nvlink=int(row["nvlink"]),
+            links=int(row["links"]),
+            pcie=int(row["pcie"]),
+            lanes=int(row["lanes"]),
+            card=row["card"],
+            p2p=row["p2p"] == "1",
+            gdr=row["gdr"] == "1",
+            series=row["series"],
+            source=row["source"],
+        )
+    return models
+
+
+#: What is taken for a GPU that nothing tells: the generation of A100 and RTX 3090.
+UNKNOWN = GpuModel("", 0, 3, 0, 4, 16, "ib-hdr", True, True, "", "nothing tells it")
+#: By name.
+GPUS: dict[str, GpuModel] = _read_models()
 
 #: Who makes a chip, and the year in which it was announced (P100 GTC 2016, V100 GTC 2017, A100 May 2020, RTX 30 and A40
 #: autumn 2020, H100 GTC 2022, RTX 40 autumn 2022, H800 and H200 2023, B200 GTC 2024; MI300X December 2023; TPU v4
@@ -64,14 +104,66 @@ def announced(gpu: str) -> tuple[str, int] | None:
     return ANNOUNCED.get(found)
 
 
-def gpu_name(value: object) -> str:
-    """The name in `GPUS` that is in a text such as "NVIDIA A100-SXM4-80GB"; the longest counts.
+def find_model(text: object) -> GpuModel | None:
+    """Find the row of a GPU in a text.
 
-    Raises TopologyError where none is.
+    Args:
+        text: as people write it, "NVIDIA A100-SXM4-80GB"; the longest name in it counts.
+
+    Returns:
+        The row; None where there is none.
     """
-    found = max((name for name in GPUS if name in str(value).upper()), key=len, default="")
-    if not found:
-        raise TopologyError(
-            "gpu={value!r}: {unknown}", value=value, unknown=describe_unknown("GPU", str(value).upper(), GPUS)
-        )
-    return found
+    upper = str(text).upper()
+    matches = [name for name in GPUS if re.search(_build_pattern(name), upper)]
+    return GPUS.get(max(matches, key=len, default=""))
+
+
+def _build_pattern(name: str) -> str:
+    """A name with or without blanks, not followed by a digit, as L4 is not L40."""
+    words = r"[\s_-]*".join(map(re.escape, name.upper().split()))
+    if len(name) <= _SHORT:
+        words = rf"(?<![A-Z0-9]){words}"
+    return rf"{words}(?!\d)"
+
+
+def find_nearest_model(text: object) -> GpuModel | None:
+    """Find the row that stands for the series of a GPU that has none.
+
+    Args:
+        text: as people write it, "RTX 4070 Ti".
+
+    Returns:
+        The row; None where the name tells no series.
+    """
+    upper = str(text).upper()
+    return next((model for model in GPUS.values() if model.series and re.search(model.series, upper)), None)
+
+
+def label_gpu(value: object) -> str:
+    """The name that a machine gets of a GPU: that of its row, or what was written where it has none.
+
+    Args:
+        value: as people write it.
+
+    Returns:
+        The name.
+    """
+    model = find_model(value)
+    if model is None:
+        return str(value).strip()
+    return model.name
+
+
+def gpu_name(value: object) -> str:
+    """The name in `GPUS` that is in a text such as "NVIDIA A100-SXM4-80GB"; the longest counts. Of a GPU without a row
+    the nearest, with a warning.
+
+    Raises TopologyError where none is near.
+    """
+    model = find_model(value)
+    if model is None:
+        model = find_nearest_model(value)
+        if model is None:
+            raise TopologyError("gpu={value!r}: {unknown}", value=value, unknown=describe_unknown("GPU", value, GPUS))
+        warnings.warn(f"gpu={value!r} is in no table of GPUs: taken for {model.name}, the nearest", stacklevel=2)
+    return model.name

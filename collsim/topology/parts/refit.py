@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from ...errors import CollsimError, TopologyError
 from ...units import parse_count
-from ..cables import NVLINK_BRIDGE, nvlink, pcie
+from ..cables import GA102_SM, nvlink, nvlink_bridge, pcie
 from ..network import Cable
 from ..plan import P2C, Machine, MachinePaths
-from .gpus import BRIDGED, GEFORCE, GPUS, gpu_name
+from .gpus import GPUS, gpu_name, label_gpu
 from .sockets import between, processor, usual_memory
 
 #: The keywords of `machine` and `load_topology` that name parts.
@@ -46,7 +46,7 @@ def refitted(
     if gpus is not None:
         plan = with_gpus(plan, gpus)
     if gpu is not None:
-        plan = _with_gpu(plan, gpu_name(gpu))
+        plan = replace(_with_gpu(plan, gpu_name(gpu)), gpu=label_gpu(gpu))
     if pcie is not None:
         plan = _with_pcie(plan, pcie)
     if cpu is not None:
@@ -64,18 +64,18 @@ def _recabled(plan: Machine, kind: str, made: Callable[[Cable], Cable]) -> Machi
 def _with_gpu(plan: Machine, name: str) -> Machine:
     if not plan.of_kind("gpu"):
         raise TopologyError("machine {name!r} has no GPU, so gpu={gpu!r} has no place", name=plan.name, gpu=name)
-    capability, generation, *_ = GPUS[name]
+    model = GPUS[name]
 
     def links(cable: Cable) -> Cable:
-        if not generation:
+        if not model.nvlink:
             why = "gpu={name!r} has no NVLink, but {plan_name!r} has; give a GPU with NVLinks"
             raise TopologyError(why, name=name, plan_name=plan.name)
-        bridge = name in BRIDGED and cable.width == NVLINK_BRIDGE.width
-        return NVLINK_BRIDGE if bridge else nvlink(generation, cable.width)
+        if model.sm == GA102_SM:
+            return nvlink_bridge(cable.width)
+        return nvlink(model.nvlink, cable.width)
 
-    rdma = name not in GEFORCE
     made = _recabled(plan, "nvlink", links)
-    return replace(made, gpu=name, sm=capability, p2p_over_pcie=rdma, gdr=rdma)
+    return replace(made, sm=model.sm, p2p_over_pcie=model.p2p, gdr=model.gdr)
 
 
 def _with_pcie(plan: Machine, generation: int | str) -> Machine:

@@ -1,0 +1,86 @@
+"""GPUs by name: rows of a data file, from data sheets; of an unknown one the nearest, with a word."""
+
+import warnings
+
+import pytest
+
+import collsim as cs
+from collsim.errors import TopologyError
+from collsim.topology.cables import NICS
+from collsim.topology.parts.gpus import GPUS, find_model, find_nearest_model, gpu_name
+
+PAIR = "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \t{word}\t0-31\t0\nGPU1\t{word}\t X \t0-31\t0\n"
+
+
+def pair(word, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return cs.topology.parse_topology_text(PAIR.format(word=word), **options)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "L20, RTX 3060, RTX 3070, RTX 3080, RTX 4080, RTX 5080, RTX 5090, GTX 1080 Ti, Titan RTX, RTX 8000, P40, A2, A16, "
+    "5880 Ada, GB10, MI210, MI250X, MI325X, MI350X, MI355X, H20, L4, T4".split(", "),
+)
+def test_gpus_of_data_sheets_are_known(name):
+    model = find_model(f"NVIDIA {name}")
+    assert model is not None
+    assert model.name in name
+    assert model.source
+    assert model.card in NICS
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "A100"),
+        ("Tesla V100-SXM2-16GB", "V100"),
+        ("NVIDIA L40S", "L40"),
+        ("GB200", "GB200"),
+        ("NVIDIA GH200 480GB", "GH200"),
+        ("GeForce RTX4090", "RTX 4090"),
+        ("NVIDIA RTX 6000 Ada Generation", "6000 Ada"),
+    ],
+)
+def test_the_longest_name_in_a_text_counts(text, name):
+    assert find_model(text).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"), [("RTX 4070 Ti SUPER", "RTX 4090"), ("RTX A2000", "A10"), ("H300", "H100")]
+)
+def test_of_an_unknown_gpu_the_nearest_is_taken_with_a_word(text, nearest):
+    assert find_model(text) is None
+    assert find_nearest_model(text).name == nearest
+    with pytest.warns(UserWarning, match=f"taken for {nearest}, the nearest"):
+        assert gpu_name(text) == nearest
+
+
+def test_a_gpu_without_a_near_one_is_refused():
+    with pytest.raises(TopologyError, match="Banana"):
+        gpu_name("Banana")
+
+
+def test_the_interval_of_an_unknown_gpu_is_wide():
+    known, unknown = (cs.nccl.predict("allreduce", pair("PHB", gpu=gpu), "1GiB") for gpu in ("RTX 4090", "RTX 4070"))
+    assert unknown.time == pytest.approx(known.time, rel=0.01)
+    assert unknown.high / unknown.low > known.high / known.low
+    assert any("RTX 4070 is in no table of GPUs" in note for note in unknown.notes)
+
+
+def test_a_bridge_with_missing_contacts_has_three_links():
+    """NVIDIA/nccl issue 557: NV3 between two cards with GA102 is 3 x 14.06 GB/s."""
+    prediction = cs.nccl.predict("allreduce", pair("NV3", gpu="RTX 3090"), "1GiB")
+    assert prediction.facts.link_rate == pytest.approx(3 * 14.0625e9)
+    assert prediction.busbw < 3 * 14.0625e9
+
+
+def test_gpus_of_eight_lanes_have_half_of_the_slot():
+    """NVIDIA A2 data sheet: PCIe 4.0 x8."""
+    joints = pair("PHB", gpu="A2").facts["asked"][0].joints
+    assert {cable.bandwidth for a, b, cable in joints if "gpu" in a + b} == {15.75e9}
+
+
+def test_every_row_has_a_slot_and_a_card():
+    assert all(model.card in NICS and 3 <= model.pcie <= 6 and model.source for model in GPUS.values())
