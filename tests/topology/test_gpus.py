@@ -20,7 +20,31 @@ def pair(word, **options):
 
 @pytest.mark.parametrize(
     "name",
-    ["L20", "RTX 3060", "RTX 3070", "RTX 3080", "RTX 4080", "RTX 5080", "RTX 5090", "GTX 1080 Ti", "Titan RTX", "RTX 8000", "P40", "A2", "A16", "5880 Ada", "GB10", "MI210", "MI250X", "MI325X", "MI350X", "MI355X", "H20", "L4", "T4"],
+    [
+        "L20",
+        "RTX 3060",
+        "RTX 3070",
+        "RTX 3080",
+        "RTX 4080",
+        "RTX 5080",
+        "RTX 5090",
+        "GTX 1080 Ti",
+        "Titan RTX",
+        "RTX 8000",
+        "P40",
+        "A2",
+        "A16",
+        "5880 Ada",
+        "GB10",
+        "MI210",
+        "MI250X",
+        "MI325X",
+        "MI350X",
+        "MI355X",
+        "H20",
+        "L4",
+        "T4",
+    ],
 )
 def test_gpus_of_data_sheets_are_known(name):
     model = find_model(f"NVIDIA {name}")
