@@ -115,6 +115,7 @@ FRAMES = {
     "StepTrace.tasks": lambda _: step().tasks,
     "TrainingStep.to_frame": lambda _: step().step.to_frame(),
     "StepTrace.count_crossing_bytes": lambda _: step().count_crossing_bytes(),
+    "StepTrace.split_exposed": lambda _: step().split_exposed(),
     "Memory.to_frame": lambda _: step().memory.to_frame(),
     "StepComparison.frame": lambda _: cs.compare(step(), step().what_if(bucket="1MiB")).frame,
     "StepComparison.parts": lambda _: cs.compare(step(), step().what_if(bucket="1MiB")).parts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -178,6 +178,7 @@ def train(
     for word, other in changes.items():
         print(f"{word}: {describe_change(other, lang)}")
     show(_list_collectives(trace), "collectives")
+    show(_list_exposed_parts(trace), "what the network costs")
 
 
 #: Commas between changes, and none between the arguments of a call: of those what follows closes a bracket first.
@@ -221,6 +222,34 @@ def _parse_value(text: str) -> Any:
 _Ran = tuple[cs.train.StepTask, float, float]
 #: So many collectives are listed one by one; more than that by what they have in common.
 _LISTED = 24
+
+
+def _list_exposed_parts(trace: cs.train.StepTrace) -> list[dict[str, object]]:
+    """The rows of `StepTrace.split_exposed` that cost anything, for people."""
+    return [
+        {
+            "for": row["strategy"],
+            "collective": row["kind"],
+            **_describe_collective(row),
+            "count": row["count"] or "",
+            "exposed": cs.format_time(row["exposed"]),
+        }
+        for row in trace.split_exposed().to_dict("records")
+        if row["exposed"] > 1e-6 * trace.time
+    ]
+
+
+def _describe_collective(row: Mapping[Hashable, object]) -> dict[str, str]:
+    """The size of a collective, which ranks run it, and how many such groups do so at once; empty for interference."""
+    ranks, groups = row["ranks"], row["groups"]
+    if not isinstance(ranks, tuple) or not ranks:
+        return {"bytes": "", "groups": ""}
+    words = f"ranks {', '.join(map(str, ranks[:8]))}"
+    if len(ranks) > 8:
+        words += " ..."
+    if groups != 1:
+        words = f"{groups} like {words}"
+    return {"bytes": cs.format_bytes(int(str(row["nbytes"]))), "groups": words}
 
 
 def _list_collectives(trace: cs.train.StepTrace) -> list[dict[str, Any]]:

@@ -1,11 +1,10 @@
-"""What GPUs wait for: of the time in which they communicate and do not compute, the collectives that are under way."""
+"""What the network costs a step: for which collectives GPUs wait, and how much of it is interference."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from .step_trace import StepTrace
-from .timing import intersect_spans, measure_spans
 
 
 @dataclass(frozen=True)
@@ -13,8 +12,10 @@ class NetworkWait:
     """Collectives of one way of splitting, kind and size.
 
     Attributes:
-        way: tensor, context, expert, pipeline or data. seconds: that a GPU waits while one of them is under way, the
-            mean over GPUs. each: s that one of them takes, the mean. tasks: their numbers.
+        strategy: tensor, context, expert, pipeline or data.
+        seconds: s by which they make the step longer, apart from interference.
+        seconds_each: s that one of them takes, the mean.
+        tasks: Their numbers.
     """
 
     strategy: str
@@ -30,18 +31,38 @@ def list_network_waits(trace: StepTrace) -> list[NetworkWait]:
     for i in step.collectives:
         task = step.tasks[i]
         alike.setdefault((task.strategy, task.kind, task.nbytes), []).append(i)
-    out = []
-    for (way, _, _), tasks in alike.items():
-        seconds = sum(_seconds(trace, i) for i in tasks) / step.ranks
-        took = sum(float(trace.end[i] - trace.begin[i]) for i in tasks)
-        out.append(NetworkWait(way, seconds, took / sum(step.tasks[i].repeats for i in tasks), tuple(tasks)))
-    return sorted(out, key=lambda found: -found.seconds)
+    waits = [_sum_waits(trace, strategy, tasks) for (strategy, _, _), tasks in alike.items()]
+    return sorted(waits, key=lambda wait: -wait.seconds)
 
 
-def _seconds(trace: StepTrace, number: int) -> float:
-    """Seconds that GPUs wait while a collective is under way, all GPUs together."""
-    span = [(float(trace.begin[number]), float(trace.end[number]))]
-    lanes = trace.step.tasks[number].lanes
-    return sum(
-        measure_spans(intersect_spans(trace.exposed_spans[lane], span)) * len(trace.step.lanes[lane]) for lane in lanes
-    )
+def list_exposed_parts(trace: StepTrace) -> list[dict[str, object]]:
+    """The rows of `StepTrace.split_exposed`."""
+    step = trace.step
+    alike: dict[tuple[str, str, int, tuple[int, ...]], list[int]] = {}
+    for i in step.collectives:
+        task = step.tasks[i]
+        alike.setdefault((task.strategy, task.kind, task.nbytes, step.get_ranks(task)), []).append(i)
+    rows: list[tuple[float, dict[str, object]]] = []
+    for (strategy, kind, nbytes, ranks), tasks in alike.items():
+        wait = _sum_waits(trace, strategy, tasks)
+        row = {
+            "strategy": strategy,
+            "kind": kind,
+            "nbytes": nbytes,
+            "ranks": ranks,
+            "groups": len(step.get_groups(step.tasks[tasks[0]])),
+            "count": sum(step.tasks[i].repeats for i in tasks),
+            "each": wait.seconds_each,
+            "exposed": wait.seconds,
+        }
+        rows.append((wait.seconds, row))
+    rows.sort(key=lambda item: -item[0])
+    slowed = {"strategy": "interference", "kind": "", "nbytes": 0, "ranks": (), "groups": 0, "count": 0, "each": 0.0}
+    return [*(row for _, row in rows), {**slowed, "exposed": trace.interference_time}]
+
+
+def _sum_waits(trace: StepTrace, strategy: str, tasks: list[int]) -> NetworkWait:
+    waits = trace.waits
+    took = sum(float(trace.end[i] - trace.begin[i]) for i in tasks)
+    count = sum(trace.step.tasks[i].repeats for i in tasks)
+    return NetworkWait(strategy, float(sum(waits[i] for i in tasks)), took / count, tuple(tasks))

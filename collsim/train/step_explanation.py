@@ -129,7 +129,7 @@ def _moved_part(was: StepTrace, trace: StepTrace) -> Pair:
     if moved is None:
         return "", ""
     name, a, b = moved
-    names = {"computing": "计算", "exposed": "未被掩盖的通信", "bubble": "等待"}
+    names = {"computing": "计算", "exposed": "等待网络", "bubble": "等待"}
     said = {"computing": "computing", "exposed": "waiting for the network", "bubble": "idle time"}[name]
     same = was.step.samples == trace.step.samples
     per = ("", "") if same else (f" for {was.step.samples:,} samples", f"（每 {was.step.samples:,} 个样本）")
@@ -148,11 +148,31 @@ def _exposed(trace: StepTrace) -> Pair:
         return f"{whole}, and nothing is sent.", f"{whole}，没有任何通信。"
     if trace.exposed <= 1e-9 * trace.time:
         return f"{whole}, and no GPU waits for the network.", f"{whole}，没有 GPU 在等待网络。"
+    costs, share = format_time(trace.exposed), _percent(trace.exposed / trace.time)
+    waiting = trace.exposed - trace.interference_time
+    is_slowed = trace.interference_time > 5e-4 * trace.time
+    if waiting <= 1e-9 * trace.time and not is_slowed:
+        return f"{whole}, and no GPU waits for the network.", f"{whole}，没有 GPU 在等待网络。"
+    if not is_slowed:
+        en, zh = describe_waits(trace)
+        return (
+            f"Of {whole} a GPU waits for the network for {costs} ({share}): {en}.",
+            f"{whole} 中，GPU 等待网络 {costs}（{share}）：{zh}。",
+        )
+    slowed = format_time(trace.interference_time)
+    slower = (
+        f"computing while GPUs communicate takes {slowed} longer (interference {trace.interference:g})",
+        f"通信期间的计算变长 {slowed}（干扰系数 {trace.interference:g}）",
+    )
+    if waiting <= 1e-9 * trace.time:
+        return (
+            f"Of {whole} the network costs {costs} ({share}): no GPU waits for it, but {slower[0]}.",
+            f"{whole} 中，网络占用 {costs}（{share}）：没有 GPU 在等待网络，但{slower[1]}。",
+        )
     en, zh = describe_waits(trace)
-    waits, share = format_time(trace.exposed), _percent(trace.exposed / trace.time)
     return (
-        f"Of {whole} a GPU waits for the network for {waits} ({share}): {en}.",
-        f"{whole} 中，GPU 等待网络 {waits}（{share}）：{zh}。",
+        f"Of {whole} the network costs {costs} ({share}): GPUs wait for {format_time(waiting)}, {slower[0]}; {en}.",
+        f"{whole} 中，网络占用 {costs}（{share}）：GPU 等待 {format_time(waiting)}，{slower[1]}；{zh}。",
     )
 
 
@@ -189,7 +209,7 @@ def _of_kind(trace: StepTrace, found: Sequence[NetworkWait]) -> Pair:
     task = trace.step.tasks[most.tasks[-1]]
     size, each = format_bytes(task.nbytes), format_time(most.seconds_each)
     en, zh = (f"{format_time(seconds)} of that for", f"占 {format_time(seconds)}")
-    if seconds > (1 - 5e-4) * trace.exposed:
+    if seconds > (1 - 5e-4) * (trace.exposed - trace.interference_time):
         en, zh = "all of that for", "占全部"
     if task.name == "buffers":
         return (
@@ -236,10 +256,6 @@ def _overlap(trace: StepTrace) -> Pair | None:
         return None
     share, whole = _percent(trace.overlapped), format_time(trace.communication)
     en, zh = f"{share} of {whole} of communication runs beside computing", f"{whole} 的通信中有 {share} 与计算同时进行"
-    if trace.interference_time > 5e-4 * trace.time:
-        longer = format_time(trace.interference_time)
-        en += f", which it makes {longer} longer (interference {trace.interference:g})"
-        zh += f"，并使计算变长 {longer}（干扰系数 {trace.interference:g}）"
     return en + ".", zh + "。"
 
 

@@ -57,7 +57,9 @@ def build_record(trace: StepTrace) -> dict[str, Any]:
     """The figures and all tasks as plain values; what is no number is None."""
     figures = {k: _number(v) for k, v in trace.row().items()}
     tasks = json.loads(_plain(trace).to_json(orient="records"))
-    return {**figures, "memory_by_kind": trace.memory.peak(), "notes": list(trace.notes), "tasks": tasks}
+    parts = [{**row, "ranks": list(row["ranks"])} for row in trace.split_exposed().to_dict("records")]
+    figures |= {"exposed_parts": parts, "memory_by_kind": trace.memory.peak(), "notes": list(trace.notes)}
+    return {**figures, "tasks": tasks}
 
 
 def _number(value: Any) -> Any:

@@ -15,7 +15,14 @@ from ..topology import Topology
 from ..units import format_bytes, format_time
 from .compute import ComputeCosts
 from .memory import Memory
-from .timing import intersect_spans, measure_spans, merge_spans, subtract_spans
+from .timing import (
+    intersect_spans,
+    measure_spans,
+    merge_spans,
+    share_network_time,
+    subtract_spans,
+    time_alone,
+)
 from .workload.step_graph import Spans, TrainingStep, list_busy_spans
 
 if TYPE_CHECKING:
@@ -80,18 +87,68 @@ class StepTrace:
 
     @cached_property
     def computing(self) -> float:
-        """Seconds in which a GPU computes, on average over GPUs."""
-        return self._mean([measure_spans(compute) for _, compute, _ in self._lanes])
+        """Seconds that a GPU computes, on average over GPUs, if nothing slows it down."""
+        seconds = [0.0] * len(self.step.lanes)
+        for task, spent in zip(self.step.tasks, self.costs.seconds.tolist(), strict=True):
+            for lane in task.lanes if task.is_compute else ():
+                seconds[lane] += spent
+        return self._mean(seconds)
 
     @cached_property
     def _both(self) -> float:
         return self._mean([measure_spans(intersect_spans(compute, network)) for _, compute, network in self._lanes])
 
+    @cached_property
+    def free_network_time(self) -> float:
+        """Seconds of the same step on a network that costs nothing: collectives take no time and slow nothing down."""
+        _, end = time_alone(self.step, self.costs.seconds, 0.0)
+        return float(end.max(initial=0.0))
+
     @property
     def exposed(self) -> float:
-        """Seconds in which a GPU communicates and does not compute, on average over GPUs: computing + exposed + bubble
-        = time."""
-        return max(0.0, self.communication - self._both)
+        """Seconds that the network costs: the time of the step less its time on a network that costs nothing. Its parts
+        are what GPUs wait for and `interference_time` (`split_exposed`); computing + exposed + bubble = time."""
+        return self._drop_rounding(self.time - self.free_network_time, _ROUNDED)
+
+    def _drop_rounding(self, seconds: float, share: float) -> float:
+        """Seconds, or 0 where they are less than this share of the step's time."""
+        if seconds > share * self.time:
+            return seconds
+        return 0.0
+
+    @cached_property
+    def waits(self) -> Floats:
+        """(tasks,) s by which each collective makes the step longer, if computing beside it is not slowed."""
+        seconds = self.costs.seconds.copy()
+        for number in self.step.collectives:
+            seconds[number] = self.end[number] - self.begin[number]
+        return share_network_time(self.step, seconds)
+
+    @property
+    def interference_time(self) -> float:
+        """Seconds of `exposed` that are no waiting: the time of the step less its time if every collective took as long
+        and computing beside it was not slowed. Of a measured step: what it took beyond its collectives."""
+        return self._drop_rounding(self.exposed - float(self.waits.sum()), 1e-9)
+
+    def split_exposed(self) -> pd.DataFrame:
+        """What the network costs, by collective and group.
+
+        Returns:
+            A row for each strategy, kind, size and group of collectives, the most seconds first, and one for
+            interference: strategy, kind, nbytes, ranks (of one of the groups that run it at the same time), groups (how
+            many do), count (times in the step), each (s that one takes), exposed (s; the rows add up to `exposed`).
+
+        Example:
+            >>> import collsim as cs
+            >>> step = cs.training_step("resnet50", "dgx-a100", parallel=cs.ddp(), micro_batch=64)
+            >>> bool(abs(step.split_exposed().exposed.sum() - step.exposed) < 1e-9 * step.time)
+            True
+        """
+        import pandas as pd
+
+        from .network_waits import list_exposed_parts
+
+        return pd.DataFrame(list_exposed_parts(self))
 
     @property
     def overlapped(self) -> float:
@@ -106,18 +163,9 @@ class StepTrace:
 
     @property
     def bubble(self) -> float:
-        """Seconds in which a GPU neither computes nor communicates, on average over GPUs."""
-        left = self.time - self.computing - self.exposed
-        return left if left > _ROUNDED * self.time else 0.0
-
-    @cached_property
-    def interference_time(self) -> float:
-        """Seconds by which communication made computing longer (interference), on average over GPUs."""
-        own = [0.0] * len(self.step.lanes)
-        for task, seconds in zip(self.step.tasks, self.costs.seconds.tolist(), strict=True):
-            for lane in task.lanes if task.is_compute else ():
-                own[lane] += seconds
-        return max(0.0, self.computing - self._mean(own))
+        """Seconds in which a GPU would be idle on a network that costs nothing, on average over GPUs: it waits for
+        other stages of a pipeline, or for a slower GPU."""
+        return self._drop_rounding(self.time - self.computing - self.exposed, _ROUNDED)
 
     @cached_property
     def memory(self) -> Memory:
@@ -246,6 +294,7 @@ class StepTrace:
             "computing": self.computing,
             "communication": self.communication,
             "exposed": self.exposed,
+            "interference_time": self.interference_time,
             "overlapped": self.overlapped,
             "bubble": self.bubble,
             "memory": self.memory.max(),
@@ -300,7 +349,9 @@ class StepTrace:
             f"{self.step.model.name}, {self.step.label} on {self.topology.name}",
             f"batch    {self.step.samples:,}, {self.step.micro_batch} on a GPU at a time; computing: {says}",
             f"time     {format_time(self.time)}, {_rate(self.samples_per_second)} samples/s",
-            f"exposed  {format_time(self.exposed)} of {format_time(self.communication)} of communication",
+            f"exposed  {format_time(self.exposed)}: {format_time(self.exposed - self.interference_time)} of waiting, "
+            f"{format_time(self.interference_time)} of interference",
+            f"network  {format_time(self.communication)}, {100 * self.overlapped:.3g} % of it beside computing",
             f"bubble   {format_time(self.bubble)}",
             f"memory   {format_bytes(sum(held.values()))} on the fullest GPU",
             f"mfu      {100 * self.mfu:.3g} % of {self.peak_flops / 1e12:g} TFLOP/s"

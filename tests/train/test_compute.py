@@ -154,10 +154,21 @@ def test_the_second_table_is_of_small_buckets_in_both_columns():
 
 
 def test_free_overlap_is_too_good():
-    """Without interference 8 and 16 GPUs come out 3 to 6 % too fast."""
+    """Without interference many small buckets on 8 and 16 GPUs come out 4 to 5 % too fast."""
     for n, cap, seconds in PUBLISHED:
-        if n > 4:
-            assert predicted(n, cap, ALONE, 0.0) < 0.975 * seconds
+        if n > 4 and cap == 1:
+            assert predicted(n, cap, ALONE, 0.0) < 0.965 * seconds
+
+
+def test_overlap_gains_something_on_v100():
+    """In Li et al., VLDB 2020 (arXiv 2006.15704, section 5.1), overlap makes ResNet-50 and BERT on 32 V100 a third
+    faster; a V100 that computes nothing while it communicates would gain nothing."""
+    box = cs.machine("dgx-1v", nodes=4, nic="tcp-100", nics=1)
+    for model, samples in (("resnet50", 32), ("bert-base", 8)):
+        on = cs.training_step(model, box, parallel=cs.ddp(), micro_batch=samples)
+        assert 1.25 < on.what_if(overlap=False).time / on.time < 1.5
+        off = on.what_if(interference=1)
+        assert off.what_if(overlap=False).time == pytest.approx(off.time, rel=0.01)
 
 
 # ---- a profiler's trace ----------------------------------------------------------------------------------------------

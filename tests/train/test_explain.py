@@ -85,9 +85,28 @@ def test_where_the_network_is_hidden_nobody_waits_for_it():
     model = cs.train.transformer(64, 2, 2, seq=32, vocab=1000)
     asked = {"parallel": cs.context(2), "micro_batch": 1, "compute": "H100", "dtype": "bfloat16"}
     t = cs.training_step(model, cs.topology.ring(16), ranks=range(2), **asked)
+    assert t.interference_time == t.exposed > 0, "computing beside it is slower"
+    t = t.what_if(interference=0)
     assert t.exposed == 0 < t.communication
     assert "no GPU waits for the network" in t.explain()
     assert "没有 GPU 在等待网络" in t.explain("zh")
+
+
+def test_interference_has_a_part_of_its_own_and_hides_no_waiting():
+    """Ten gigabits a second between two nodes of V100 (horovod/horovod #2581: 936 ms, of one node 167 ms)."""
+    slow = {"nodes": 2, "nic": "tcp-10", "nics": 1}
+    asked = {"parallel": cs.ddp(), "micro_batch": 32, "compute": "150ms", "interference": 1.0}
+    t = cs.training_step("vgg16", cs.machine("dgx-1v", **slow), **asked)
+    assert t.exposed == pytest.approx(t.time - t.free_network_time, rel=1e-12)
+    assert t.exposed - t.interference_time > 0.5 * t.time, "it is waiting also where overlap gains nothing"
+    assert t.interference_time > 0.05 * t.time
+    said = t.explain()
+    assert cs.format_time(t.exposed) in said
+    assert f"GPUs wait for {cs.format_time(t.exposed - t.interference_time)}" in said
+    assert f"{cs.format_time(t.interference_time)} longer (interference 1)" in said
+    faster = t.what_if(network=1000)
+    assert "most of that is waiting for the network" in faster.explain()
+    assert faster.time == pytest.approx(t.free_network_time, rel=0.05)
 
 
 @pytest.mark.parametrize(

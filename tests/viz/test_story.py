@@ -77,7 +77,7 @@ def test_the_steps_of_training_are_those_of_the_engine(story):
     for step in story["training"]["steps"]:
         ends = [end for *_, end in step["boxes"]]
         assert max(ends) == pytest.approx(step["time"])
-        assert sum(b - a for a, b in step["waits"]) == pytest.approx(step["exposed"])
+        assert 0 < sum(b - a for a, b in step["waits"]) <= step["exposed"], "computing beside the network is slower"
         assert step["time"] <= step["apart"] * (1 + 1e-9)
     one = next(step for step in story["training"]["steps"] if step["buckets"] == 1)
     assert one["time"] == pytest.approx(one["apart"]), "a single bucket has nothing to overlap with"

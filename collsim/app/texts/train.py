@@ -64,6 +64,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "train.rate": ("{rate} samples/s", "每秒 {rate} 个样本"),
     "train.exposed": ("Exposed", "暴露的通信"),
     "train.exposed.note": ("{share} of the step", "占一步的 {share}"),
+    "train.exposed.interference": ("of which {slowed} interference", "其中干扰 {slowed}"),
     "train.exposed.idle": ("and {idle} idle", "另有 {idle} 空闲"),
     "train.overlapped": ("Overlapped", "被掩盖的通信"),
     "train.overlapped.note": ("of {whole} of network", "网络共 {whole}"),

@@ -14,7 +14,6 @@ import numpy as np
 from ...errors import CollsimError
 from ...train import DDP, DataParallel, StepTrace
 from ...train.memory import MEMORY_KINDS
-from ...train.timing import intersect_spans, measure_spans
 from ...units import format_bytes, format_time
 from ..language import Text
 from .kinds import Random, _choice
@@ -102,8 +101,7 @@ def waited_for(run: AskedStep, random: Random) -> Question | None:
     if not run.ddp or len(run.buckets) < 2:
         return None
     trace = run.trace
-    waits = trace.exposed_spans[0]
-    beside = [measure_spans(intersect_spans(waits, [(trace.begin[i], trace.end[i])])) for i in run.buckets]
+    beside = [float(trace.waits[i]) for i in run.buckets]
     most = int(np.argmax(beside))
     if beside[most] <= 0.001 * trace.time:
         return None
@@ -114,8 +112,8 @@ def waited_for(run: AskedStep, random: Random) -> Question | None:
         "桶按梯度就绪的顺序发送。GPU 等待最久的是哪一个？",
     )
     why = (
-        f"Beside it GPUs wait for {format_time(beside[most])}; the others run beside computing.",
-        f"在它旁边 GPU 等待 {format_time(beside[most])}；其余的与计算同时进行。",
+        f"For it GPUs wait {format_time(beside[most])}; the others run beside computing.",
+        f"为它 GPU 等待 {format_time(beside[most])}；其余的与计算同时进行。",
     )
     right = Alternative(names[most], ("Nothing is left to compute beside it.", "旁边已没有可计算的了。"))
     largest = max(range(len(names)), key=lambda k: trace.step.tasks[run.buckets[k]].nbytes)
@@ -124,8 +122,8 @@ def waited_for(run: AskedStep, random: Random) -> Question | None:
         Alternative(
             names[k],
             (
-                f"GPUs wait only {format_time(beside[k])} beside it.",
-                f"在它旁边 GPU 只等待 {format_time(beside[k])}。",
+                f"GPUs wait only {format_time(beside[k])} for it.",
+                f"为它 GPU 只等待 {format_time(beside[k])}。",
             ),
         )
         for k in others

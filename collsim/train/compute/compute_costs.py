@@ -135,6 +135,8 @@ def _modelled(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
     layers, known = step.model.layers, dict[int, float]()
 
     def seconds(task: StepTask) -> float:
+        if is_join(step, task):
+            return fast.join_time * (step.ranks > 1)
         if task.layer_work:  # equal boxes share one tuple of work, which lives as long as the step
             if id(task.layer_work) not in known:
                 known[id(task.layer_work)] = sum(
@@ -145,6 +147,12 @@ def _modelled(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
         return fast.estimate_seconds(task.flops, task.memory_bytes, task.ops, *of, task.kind != "forward")
 
     return np.array([seconds(task) for task in step.tasks])
+
+
+def is_join(step: TrainingStep, task: StepTask) -> bool:
+    """Whether a task does nothing but wait for the allreduces of a backward pass."""
+    works = task.ops or task.memory_bytes or task.flops
+    return task.kind == "copy" and not works and any(step.tasks[i].kind == "allreduce" for i in task.dependencies)
 
 
 def _scaled(step: TrainingStep, modelled: Floats, fast: GpuSpeed | None, kinds: Sequence[str], total: float) -> Floats:

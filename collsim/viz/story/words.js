@@ -112,7 +112,7 @@ export const STORY_WORDS = {
             "the next is computed."],
           [0.8, "With [bucket] a step takes **{stepTime}**; if the sums began after the last gradient, {apart}."],
           [1,
-            "For {exposed} of the step the GPUs wait for bytes. Many small buckets pay α again and again; " +
+            "The network costs {exposed} of the step. Many small buckets pay α again and again; " +
             "one large bucket has nothing to hide behind."],
         ],
         note: "ResNet-50, 16 images on each of 8 A100 in one PCIe machine, DDP, bfloat16; predicted, not measured.",
@@ -240,7 +240,7 @@ export const STORY_WORDS = {
         text: [
           [0.4, "梯度从最后一层到第一层依次出现，所以一个桶在求和时，下一个桶还在计算。"],
           [0.8, "用 [bucket]，一步需要 **{stepTime}**；如果等最后一个梯度算完才开始求和，则要 {apart}。"],
-          [1, "一步中有 {exposed} GPU 在等数据。桶太小太多，要一次次付 α；只有一个大桶，就无处可藏。"],
+          [1, "网络占用一步中的 {exposed}。桶太小太多，要一次次付 α；只有一个大桶，就无处可藏。"],
         ],
         note: "ResNet-50，一台 PCIe 机器中 8 个 A100，每个 16 张图片，DDP，bfloat16；是预测，不是实测。",
       },

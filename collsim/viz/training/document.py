@@ -13,7 +13,6 @@ import numpy as np
 
 from ...train import DDP, ParameterServer
 from ...train.parallel.buckets import rebuild_buckets
-from ...train.timing import intersect_spans, measure_spans
 from ...train.workload.collective_model import CollectiveModel
 from ...train.workload.step_graph import COMPUTE, NETWORK
 from ..hosts.bundle import bundle_modules
@@ -176,7 +175,7 @@ def _describe_collective(
         "ready": min(ready, begin),
         "begin": begin,
         "end": end,
-        "exposed": float(measure_spans(intersect_spans(trace.exposed_spans[task.lanes[0]], [(begin, end)]))),
+        "exposed": float(trace.waits[number]),
         "tensors": len(tensors),
         "from": layer_names[-1] if layer_names else "",
         "to": layer_names[0] if layer_names else "",

@@ -92,7 +92,11 @@ def _step(choice: TrainingChoice, top: Any) -> StepShown | None:
 def _headline(made: StepShown) -> None:
     """Four figures and the sentence."""
     row, said = made.figures, {about: pair[language() == "zh"] for about, pair in made.said.items()}
-    idle = [t("train.exposed.idle", idle=format_time(row["bubble"]))] if row["bubble"] > 1e-3 * row["time"] else []
+    notes = []
+    if row["interference_time"] > 1e-3 * row["time"]:
+        notes.append(t("train.exposed.interference", slowed=format_time(row["interference_time"])))
+    if row["bubble"] > 1e-3 * row["time"]:
+        notes.append(t("train.exposed.idle", idle=format_time(row["bubble"])))
     number, _, unit = format_time(row["exposed"]).partition(" ")
     head, _, why = said["network"].partition(": " if language() == "en" else "：")
     lines = [why[:1].upper() + why[1:] if why else "", said.get("overlap", ""), said.get("use", "")]
@@ -107,7 +111,7 @@ def _headline(made: StepShown) -> None:
             f"{number} ",
             unit,
             t("train.exposed.note", share=f"{100 * row['exposed'] / row['time']:.3g} %"),
-            *idle,
+            *notes,
         ),
         figure(
             small(t("train.overlapped")),
