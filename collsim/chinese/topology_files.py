@@ -113,6 +113,18 @@ TRANSLATIONS = {
     "{name}: this is rocm-smi's or amd-smi's; RCCL says more in the XML that NCCL_TOPO_DUMP_FILE=topo.xml writes": (
         "{name}：这是 rocm-smi 或 amd-smi 的输出；RCCL 用 NCCL_TOPO_DUMP_FILE=topo.xml 写出的 XML 更完整"
     ),
+    "{name} holds processors and PCIe alone, as clouds' files do: NCCL adds NVLink by itself, and no machine of the "
+    "catalogue has {count} such GPUs; say gpu='H100' for the NVLinks of its usual board, or nvlink='none' for PCIe "
+    "alone": (
+        "{name} 与云厂商的文件一样只有处理器和 PCIe：NVLink 由 NCCL 自己补上，而目录中没有带 {count} 块这种 GPU 的"
+        "机器；"
+        "请用 gpu='H100' 补上常见主板的 NVLink，或用 nvlink='none' 只用 PCIe"
+    ),
+    "{name}: nvidia-smi topo -mp hides NVLink; paste what topo -m prints, say gpu='H100' for the NVLinks of its usual "
+    "board, or nvlink='none' for PCIe alone": (
+        "{name}：nvidia-smi topo -mp 不显示 NVLink；请粘贴 topo -m 的输出，用 gpu='H100' 补上常见主板的 NVLink，"
+        "或用 nvlink='none' 只用 PCIe"
+    ),
     "{name}: no header line with GPU0, GPU1 ...; paste all of what nvidia-smi topo -m prints": (
         "{name}：没有含 GPU0、GPU1……的表头行；请粘贴 nvidia-smi topo -m 的全部输出"
     ),

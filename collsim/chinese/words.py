@@ -59,6 +59,7 @@ TRANSLATIONS = {
     "kind of cable inside a machine": "机内线缆类型",
     "kind of layer ({where})": "层的类型（{where}）",
     "kind of link inside a node": "节点内链路类型",
+    "value of nvlink": "nvlink 的取值",
     "kind of network": "网络类型",
     "way of launching": "启动方式",
     "knob": "可调项",

@@ -116,6 +116,10 @@ class MachineSpec:
     cpu: Annotated[
         str | None, typer.Option(help="Processors, for the link between sockets: skylake, rome, genoa ...")
     ] = None
+    nvlink: Annotated[
+        str | None,
+        typer.Option(help="Of a file that leaves NVLink out: none (PCIe alone) or board (the usual one of --gpu)."),
+    ] = None
     nics: Annotated[
         str | None, typer.Option(help="Network cards of a node to use: 4, or all; those beside a GPU unless given.")
     ] = None
@@ -147,6 +151,8 @@ class MachineSpec:
             raise CollsimError("give one of --machine, --topology and --topology-file")
         options = {name: getattr(self, name) for name in _MACHINE_OPTIONS} | {"nics": _parse_count_or_word(self.nics)}
         options = {name: value for name, value in options.items() if value is not None}  # else as the machine has it
+        if self.nvlink is not None:
+            options["nvlink"] = self.nvlink
         if self.machine is not None:
             return cs.machine(self.machine, **options)
         if self.topology is not None:

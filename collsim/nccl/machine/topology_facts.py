@@ -458,6 +458,8 @@ def _find_nics(topology: Topology, node: WiredNode) -> CardFacts:
     assert card is not None
     if card.name == "file":
         net: Net | None = "ib" if card.cable.kind == "infiniband" else "roce"
+        if not card.rdma:
+            net = "tcp"
     else:
         net = _NET_OF_CARD.get(card.name.split("-")[0])
     if net is None:

@@ -35,7 +35,8 @@ def load_topology(path: str | Path, **options: Any) -> Topology:
         options: for files that describe one machine, what `machine` takes: nodes, p2p, gdr, fabric ...; for topo -m
         also
             `gpu` ("A100"), `pcie` (generation), `cpu` ("rome") and `nics` (how many cards), which that text does not
-            tell.
+            tell. Where a file leaves NVLink out, `nvlink="none"` is PCIe alone and `nvlink="board"` the usual board of
+            `gpu`.
 
     Raises FormatError with file, line and what was expected. Warns (FormatWarning) of what was not understood or
     assumed.

@@ -20,10 +20,18 @@ from ...files import GrowingReader
 from ..assumed import Assumption
 from ..cables import C2C, GA102_SM, Nic, nic, nvlink, nvlink_bridge, pcie, xgmi_gpu
 from ..network import Cable, Topology
+from ..parts.gpus import GPUS, gpu_name
 from ..parts.sockets import between, identified
 from ..plan import Machine, Plan
+from .boards import Board, add_nvlinks, find_board, find_board_by_bus, find_module, parse_nvlink
 from .build import finish, usual_memory
 
+#: Names that Linux gives interfaces, tunnels and wireless cards; RDMA devices are called mlx5_0, rdmap0s6, ibp3s0 ...
+_INTERFACE = re.compile(
+    r"eth\d|en[opsx]\w|em\d|wl\w|bond\d|br-?\w|tun\d|tap\d|wg\d|vpn\d|ppp\d|docker|veth|tailscale|lo$"
+)
+#: Class of a 3D controller, which GPUs of data centers are.
+_MODULE_CLASS = "0x0302"
 _DEEPEST = 64
 _MOST_LINKS = 512  # of one GPU, in one element
 _FASTEST = 3_200_000  # Mbit/s of one port
@@ -74,6 +82,7 @@ class _Found:
     seen: set[str] = field(default_factory=set)
     nets: list[Element] = field(default_factory=list)
     cards: int = 0
+    ports: int = 1
     switches: int = 0
     notes: list[str] = field(default_factory=list)
     assumed: list[Assumption] = field(default_factory=list)
@@ -117,8 +126,46 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
             _walk(child, f"cpu{i}", None, order, found, name)
     _join_sockets(cpus, found)
     _join_links(found, name)
-    card, plan = _card(found), _machine(found, cpus, name)
-    return finish(plan, found.notes, name, options, card, found.assumed)
+    plan, board = _complete(_machine(found, cpus, name), found, root, options, name)
+    card = _card(found, board)
+    rest = {key: value for key, value in options.items() if key != "nvlink"}
+    return finish(plan, found.notes, name, rest, card, found.assumed)
+
+
+def _complete(
+    plan: Machine, found: _Found, root: Element, options: dict[str, Any], name: str
+) -> tuple[Machine, Board | None]:
+    """The machine with the NVLinks that its file leaves out, and the board that they are from.
+
+    Raises FormatError where that is unknown of GPUs that nothing but their PCI class describes.
+    """
+    word = parse_nvlink(options.get("nvlink"))
+    has_links = any(cable.kind in ("nvlink", "xgmi") for *_, cable in plan.joints)
+    if word == "none" or has_links or len(found.gpus) < 2:
+        return plan, None
+    devices = [pci for pci in root.iter("pci") if _bus(pci) in found.bus]
+    gpu = find_module(pci.get("device", "") for pci in devices)
+    if not gpu and options.get("gpu") is not None and (word or not found.any_gpu):
+        gpu = gpu_name(options["gpu"])
+    board = find_board_by_bus(found.bus)
+    if board is None and gpu:
+        board = find_board(gpu, len(found.gpus))
+    if board is not None:
+        found.notes.append(
+            f"the file leaves NVLink out, as clouds' files do, and NCCL adds it by itself: NVLinks as in "
+            f"{board.label}; nvlink='none' leaves them out"
+        )
+        return add_nvlinks(plan, board), board
+    is_bare = not found.any_gpu and any(pci.get("class", "").startswith(_MODULE_CLASS) for pci in devices)
+    if word == "board" or (is_bare and (not gpu or GPUS[gpu].links)):
+        raise FormatError(
+            "{name} holds processors and PCIe alone, as clouds' files do: NCCL adds NVLink by itself, and no machine "
+            "of the catalogue has {count} such GPUs; say gpu='H100' for the NVLinks of its usual board, or "
+            "nvlink='none' for PCIe alone",
+            name=name,
+            count=len(found.gpus),
+        )
+    return plan, None
 
 
 def _parse(text: str, name: str) -> Element:
@@ -280,7 +327,8 @@ def _add_card(element: Element, above: str, slot: Cable | None, found: _Found) -
     if slot is None:
         found.notes.append(f"nic{found.cards} is not under a PCI device: taken for PCIe 4.0 ×16")
     if len(nets) > 1:
-        found.notes.append(f"nic{found.cards} has {len(nets)} ports; it is one card here")
+        found.notes.append(f"nic{found.cards} has {len(nets)} ports: its rate is that of all of them")
+    found.ports = max(found.ports, len(nets))
     found.cards += 1
 
 
@@ -384,31 +432,43 @@ def _port_rate(net: Element, found: _Found) -> int:
     return found.count(net, "speed", 10_000, most=_FASTEST)
 
 
-def _card(found: _Found) -> Nic | None:
-    """What the cards are: the rate of their ports, which is the same in NCCL's sense for all."""
+def _card(found: _Found, board: Board | None) -> Nic | None:
+    """What the cards are: the rate of their ports, which is the same in NCCL's sense for all; where the file has none,
+    those of the board that completes it."""
     if not found.cards:
         return None
     speeds = sorted({_port_rate(net, found) for net in found.nets})
+    if not speeds and board is not None and board.machine is not None:
+        found.notes.append(f"the file gives no rate of the cards: {board.machine.nic} as in {board.label}")
+        return nic(board.machine.nic)
     if not speeds:
         why = "the file gives no rate of the cards", "文件没有说明网卡的速率"
         found.assumed.append(Assumption("nic", "ib-hdr, 25 GB/s", why, ("ib-edr", "ib-ndr")))
         return nic("ib-hdr")
     if len(speeds) > 1:
         found.notes.append(f"ports of {', '.join(map(str, speeds))} Mbit/s; all are given {speeds[-1]}")
-    rate = speeds[-1] * 1e6 / 8
-    source = (
-        f"bandwidth measured by NCCL: speed={speeds[-1]} Mbit/s in the file; alpha order of magnitude: as HDR "
-        "InfiniBand"
-    )
-    return Nic("file", Cable("infiniband", f"{speeds[-1] / 1000:g}G network", rate, 0.6e-6, source, nominal=rate))
+    rate = speeds[-1] * found.ports * 1e6 / 8
+    source = f"bandwidth measured by NCCL: speed={speeds[-1]} Mbit/s in the file, {found.ports} ports of a card"
+    gigabits = speeds[-1] * found.ports / 1000
+    if all(_is_socket(net) for net in found.nets):
+        names = ", ".join(sorted({net.get("name", "") for net in found.nets}))
+        found.notes.append(f"{names}: interfaces of the system, which NCCL uses over TCP sockets, without RDMA")
+        cable = replace(nic("tcp-10").cable, label=f"TCP {gigabits:g}G", bandwidth=rate, nominal=rate, effective=None)
+        return Nic("file", replace(cable, source=f"{source}; alpha as of {nic('tcp-10').cable.label}"), rdma=False)
+    source += "; alpha order of magnitude: as HDR InfiniBand"
+    return Nic("file", Cable("infiniband", f"{gigabits:g}G network", rate, 0.6e-6, source, nominal=rate))
+
+
+def _is_socket(net: Element) -> bool:
+    """Whether a <net> is an interface of the system, which NCCL's socket transport names, and no RDMA device."""
+    return net.get("gdr") != "1" and _INTERFACE.match(net.get("name", "").lower()) is not None
 
 
 def _machine(found: _Found, cpus: list[Element], name: str) -> Machine:
     sms = [_whole(gpu.get("sm"), 0) for _, gpu in found.gpus if gpu is not None]
     if not found.any_gpu:
         found.notes.append(
-            "the file has no <gpu> elements: GPUs are the PCI devices of class 0x03, without NVLink, in the order of "
-            "the file"
+            "the file has no <gpu> elements: GPUs are the PCI devices of class 0x03, in the order of the file"
         )
     return Machine.drawn(
         found.plan,

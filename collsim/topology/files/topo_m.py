@@ -18,9 +18,10 @@ from typing import Any
 from ...errors import FormatError, format_value
 from ..cables import GA102_SM, nic, nvlink_bridge
 from ..network import Cable, Topology
-from ..parts.gpus import UNKNOWN, label_gpu
+from ..parts.gpus import UNKNOWN, gpu_name, label_gpu
 from ..parts.sockets import between, processor
 from ..plan import Machine, Plan
+from .boards import add_nvlinks, find_board, parse_nvlink
 from .build import GPUS, finish, nvlink, pcie, usual_memory
 from .guesses import Guesses, Seen, guessed
 
@@ -37,6 +38,7 @@ _COLUMN = re.compile(r"[A-Za-z][A-Za-z_.:-]*\d[\w.:-]*")  # GPU0, NIC3, mlx5_0, 
 _GLUED = re.compile(r"(?<=\d)(?=GPU\d|NIC\d|mlx\d|CPU[\s_-]*Affinity)")  # tabs that a copy has eaten
 _AMD = re.compile(r"ROCm System Management Interface|Link Type between two GPUs|\bamd-smi topology\b")
 _P2P_STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"}  # the cells of nvidia-smi topo -p2p
+_BOARDS_ONLY = {"H800", "H200", "H20", "B200", "B300"}  # sold on boards with NVLink, few as cards
 _MOST_LINKS = 18  # NVLinks of one GPU, any generation
 
 
@@ -82,12 +84,44 @@ def read(text: str, name: str, options: dict[str, Any]) -> Topology:
     """The topology of the machine that the text came from. Options: gpu, pcie, cpu, and those of `machine`."""
     matrix = _matrix(text, name)
     taken = guessed(_seen(matrix), options)
-    rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie", "cpu")}
+    rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie", "cpu", "nvlink")}
     plan, notes = _plan(matrix, name, taken)
+    plan, hidden = _complete(plan, text, matrix, options, name)
+    notes += hidden
     if options.get("gpu") is not None:
         plan = replace(plan, gpu=label_gpu(options["gpu"]))
     usual = nic(taken.nic) if matrix.cards else None
     return finish(plan, [*matrix.notes, *notes], name, rest, usual, taken.assumed)
+
+
+def _complete(
+    plan: Machine, text: str, matrix: _Matrix, options: dict[str, Any], name: str
+) -> tuple[Machine, list[str]]:
+    """The machine with the NVLinks that `topo -mp` hides, and a note.
+
+    Raises FormatError where they are hidden and nothing says which they are.
+    """
+    word, gpu = parse_nvlink(options.get("nvlink")), ""
+    if options.get("gpu") is not None:
+        gpu = gpu_name(options["gpu"])
+    is_only_guessed = "topo -mp" not in text and word != "board"
+    is_hidden = gpu in _BOARDS_ONLY or not is_only_guessed
+    has_links = any(cable.kind == "nvlink" for *_, cable in plan.joints)
+    if word == "none" or has_links or not is_hidden or (gpu and not GPUS[gpu].links):
+        return plan, []
+    board = None
+    if gpu:
+        board = find_board(gpu, len(matrix.gpus))
+    if board is None and is_only_guessed:
+        return plan, []
+    if board is None:
+        raise FormatError(
+            "{name}: nvidia-smi topo -mp hides NVLink; paste what topo -m prints, say gpu='H100' for the NVLinks of "
+            "its usual board, or nvlink='none' for PCIe alone",
+            name=name,
+        )
+    note = f"the text has no NVLink, as topo -mp hides it: NVLinks as in {board.label}; nvlink='none' leaves them out"
+    return add_nvlinks(plan, board), [note]
 
 
 # ---- text to matrix

@@ -1,0 +1,138 @@
+"""NVLinks of files that leave them out: clouds' topology files hold processors and PCIe only, as NCCL adds NVLink by
+itself, and `nvidia-smi topo -mp` hides it. They are completed from the catalogue, by the bus ids of the GPUs, by
+their model and number, or by what `gpu=` says."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+from ...errors import FormatError, describe_unknown
+from ..cables import nvlink
+from ..machines import machines
+from ..parts.gpus import GPUS
+from ..plan import Machine
+
+#: GPUs of the usual NVSwitch board, and the compute capability times ten from which a board has one.
+_BOARD, _LEAST_SM = 8, 80
+#: Values of `nvlink=`: by the rules here, none at all, or the usual board whatever the text looks like.
+_WORDS = ("none", "board")
+
+
+@dataclass(frozen=True)
+class Board:
+    """What completes a file.
+
+    Attributes:
+        label: what it is, for a sentence.
+        machine: the machine of the catalogue, whose NVLinks and card are taken; None for the usual NVSwitch board.
+        gpu: name of the GPU in `gpus.GPUS`.
+    """
+
+    label: str
+    machine: Machine | None
+    gpu: str
+
+
+def parse_nvlink(value: object) -> str:
+    """Read `nvlink=`.
+
+    Args:
+        value: "none", "board", or None.
+
+    Returns:
+        The word; "" where nothing is given.
+
+    Raises:
+        FormatError: for any other value.
+    """
+    if value is None:
+        return ""
+    word = str(value).strip().lower()
+    if word not in _WORDS:
+        raise FormatError(describe_unknown("value of nvlink", value, _WORDS))
+    return word
+
+
+@cache
+def _read_rows(name: str) -> tuple[dict[str, str], ...]:
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return tuple(csv.DictReader(text.splitlines()))
+
+
+def find_board_by_bus(bus_ids: Iterable[str]) -> Board | None:
+    """Find a cloud's machine by the bus ids of its GPUs.
+
+    Args:
+        bus_ids: of all GPUs of a file.
+
+    Returns:
+        The board; None where no machine of the catalogue has them.
+    """
+    present = set(bus_ids)
+    for row in _read_rows("boards.csv"):
+        if set(row["gpus"].split()) == present:
+            machine = machines()[row["machine"]]
+            return Board(machine.name, machine, machine.gpu)
+    return None
+
+
+def find_module(device_ids: Iterable[str]) -> str:
+    """Find the GPU module of PCI device ids (pci-ids.ucw.cz); cards that may have a bridge are none.
+
+    Args:
+        device_ids: of all GPUs of a file.
+
+    Returns:
+        Its name in `gpus.GPUS`; "" where they are several, or no module.
+    """
+    present = {device.lower() for device in device_ids}
+    modules = {row["device"]: row["gpu"] for row in _read_rows("modules.csv")}
+    names = {modules.get(device, "") for device in present}
+    return names.pop() if len(names) == 1 else ""
+
+
+def find_board(gpu: str, count: int) -> Board | None:
+    """Find the board on which so many GPUs of a model are sold.
+
+    Args:
+        gpu: its name in `gpus.GPUS`.
+        count: GPUs of a node.
+
+    Returns:
+        The board; None where the model has no NVLink, or none is known with this number.
+    """
+    model = GPUS[gpu]
+    for machine in machines().values():
+        has_links = any(cable.kind == "nvlink" for *_, cable in machine.joints)
+        if machine.gpu == gpu and len(machine.of_kind("gpu")) == count and has_links:
+            return Board(machine.name, machine, gpu)
+    if count == _BOARD and model.nvlink and model.sm >= _LEAST_SM and model.links >= _BOARD:
+        return Board("an NVSwitch board", None, gpu)
+    return None
+
+
+def add_nvlinks(plan: Machine, board: Board) -> Machine:
+    """Add the NVLinks of a board to a machine with as many GPUs.
+
+    Args:
+        plan: the machine without them.
+        board: of `find_board` or `find_board_by_bus`.
+
+    Returns:
+        The machine with them.
+    """
+    model = GPUS[board.gpu]
+    if board.machine is None:
+        joints = tuple((plan.devices[g], "nvswitch", nvlink(model.nvlink, model.links)) for g in plan.of_kind("gpu"))
+    else:
+        joints = tuple(joint for joint in board.machine.joints if joint[2].kind == "nvlink")
+    ends = {name for a, b, _ in joints for name in (a, b)}
+    devices = (*plan.devices, *sorted(ends - set(plan.devices)))
+    rings = plan.rings
+    if board.machine is not None:
+        rings = board.machine.rings
+    return replace(plan, devices=devices, joints=(*joints, *plan.joints), gpu=board.gpu, sm=model.sm, rings=rings)
