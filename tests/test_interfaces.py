@@ -207,7 +207,7 @@ def by_page(run):
     collective = run.algorithm.split("_")[0] if not run.algorithm.startswith("reduce_scatter") else "reduce_scatter"
     choice, complaints = from_query({"collective": collective, "algorithm": run.algorithm, **run.query})
     assert complaints == []
-    shown = outcome.outcome(choice)
+    shown = outcome.compute_outcome(choice)
     made = decode(shown.timeline)
     assert shown.bottleneck["text"] == made["bottleneck"]["text"]
     found = {
@@ -312,7 +312,7 @@ def test_a_prediction_has_one_answer_and_one_note(collective, run, nbytes, what,
             choice, _ = from_query(
                 {"collective": collective, "algorithm": f"{collective}_ring", **run.query, "nbytes": nbytes}
             )
-            assert any(f"the term {said}" in en for en, _ in outcome.outcome(choice).notes)
+            assert any(f"the term {said}" in en for en, _ in outcome.compute_outcome(choice).notes)
     assert said == answer
 
 
@@ -344,7 +344,7 @@ def test_a_comparison_has_one_winner(collective, run, nbytes, what, answer):
     choice, complaints = from_query({name: value for name, value in query.items() if name != "nbytes"})
     assert complaints == []
     table = outcome.compare(choice).set_index("algorithm")
-    (leader,), _ = outcome.crossings(table.reset_index())
+    (leader,), _ = outcome.find_crossings(table.reset_index())
     assert table["time"][leader] == pytest.approx(first["time"], rel=1e-9)
     assert leader == first["algorithm"]
     assert {"winner": first["algorithm"], "chosen": f"{first['channels']} x {first['chunks']}"}[what] == answer
@@ -368,7 +368,7 @@ def test_equal_times_stand_in_one_order_through_every_interface():
             "python": cs.compare("allgather", network, "64MiB", algorithm=given)["algorithm"].iloc[0],
             "best": cs.best("allgather", network, "64MiB", algorithm=given).trace.schedule.name,
             "command": rows[0]["algorithm"],
-            "page": outcome.crossings(table)[0][0],
+            "page": outcome.find_crossings(table)[0][0],
         }
         assert set(answers.values()) == {"allgather_hierarchical"}, answers
 

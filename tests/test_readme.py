@@ -155,12 +155,12 @@ def test_the_animated_picture_is_what_the_film_writer_makes(lang):
     file = make_film.FILES[lang]
     assert f"](docs/{file.name})" in {"en": README, "zh": CHINESE}[lang]
     assert file.stat().st_size < 1.5e6
-    film = Film.of(build_timeline(make_film.trace(), inside=False), lang)
+    film = Film.from_timeline(build_timeline(make_film.trace(), inside=False), lang)
     with Image.open(file) as kept:
         assert kept.n_frames == make_film.FRAMES
         for number in (0, make_film.FRAMES // 2, make_film.FRAMES - 1):
             kept.seek(number)
-            made = film.frame(film.time * number / (make_film.FRAMES - 1))
+            made = film.render_frame(film.time * number / (make_film.FRAMES - 1))
             assert kept.size == made.size
             off = np.abs(np.asarray(kept.convert("RGB"), float) - np.asarray(made.convert("RGB"), float)).max(axis=2)
             assert (off > 96).mean() < 0.01  # letters of another font are less; eight pictures too late is more

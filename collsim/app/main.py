@@ -15,30 +15,34 @@ from collsim.errors import CollsimError
 from .classroom.student_page import get_invited_code
 from .jobs.engine import ENGINE
 from .pages import load
-from .scenario.mistakes import sentence
+from .scenario.mistakes import write_sentence
 from .shell.address import enter, put_menu
-from .shell.look import STYLE, logo, mark
-from .shell.notes import mistake
+from .shell.look import STYLE, draw_logo, mark
+from .shell.notes import draw_mistake
 from .shell.page import Page
-from .shell.results import turn
-from .shell.session import is_dark, language, queue_reruns, session, t
-from .shell.switches import switches
+from .shell.results import open_page
+from .shell.session import get_language, get_session, is_dark, queue_reruns, t
+from .shell.switches import draw_switches
 
 PAGES: dict[str, Page] = load()
 
 
 @queue_reruns
 def main(first: str = "explore") -> None:
-    """The whole app. `first` is the page at the bare address."""
+    """The whole app. `first` is the page at the bare address.
+
+    Args:
+        first: Name of the page that opens first.
+    """
     st.set_page_config(page_title="collsim", page_icon=mark(), layout="wide", initial_sidebar_state=272)
     st.html(STYLE)
-    st.logo(logo(is_dark()), size="large")
-    warm_up()
-    entries = {name: _entry(page, first) for name, page in PAGES.items()}
+    st.logo(draw_logo(is_dark()), size="large")
+    compile_engine()
+    entries = {name: _build_entry(page, first) for name, page in PAGES.items()}
     put_menu(entries)
     # Streamlit gives its first page the bare address only; this one, not in the menu, answers to the name as well
-    named = st.Page(_drawn(PAGES[first]), title=t(f"page.{first}"), url_path=first, visibility="hidden")
-    shown = st.navigation(_menu(entries, named), position="top")
+    named = st.Page(_wrap_page(PAGES[first]), title=t(f"page.{first}"), url_path=first, visibility="hidden")
+    shown = st.navigation(_group_menu(entries, named), position="top")
     if shown is named:
         st.switch_page(entries[first], query_params=st.query_params.to_dict())
     if shown is not entries["class"] and (code := get_invited_code()):
@@ -56,7 +60,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 _OTHERS = "see"
 
 
-def _menu(entries: dict[str, st.Page], named: st.Page) -> dict[str, list[st.Page]]:
+def _group_menu(entries: dict[str, st.Page], named: st.Page) -> dict[str, list[st.Page]]:
     """Entries by the name of their group."""
     placed = {name for names in GROUPS.values() for name in names}
     more = {_OTHERS: [entries[name] for name in entries if name not in placed] + [named]}
@@ -67,16 +71,22 @@ def _menu(entries: dict[str, st.Page], named: st.Page) -> dict[str, list[st.Page
     return {t(f"menu.{group}"): pages for group, pages in found.items() if pages}
 
 
-def _entry(page: Page, first: str) -> st.Page:
+def _build_entry(page: Page, first: str) -> st.Page:
     """One entry of the menu; a page that is not listed is reached by its address only."""
-    seen: Literal["hidden", "visible"] = "visible" if page.listed else "hidden"
+    if page.listed:
+        seen: Literal["hidden", "visible"] = "visible"
+    else:
+        seen = "hidden"
     begins = page.name == first
-    path = "first" if begins else page.name
-    return st.Page(_drawn(page), title=t(f"page.{page.name}"), url_path=path, default=begins, visibility=seen)
+    if begins:
+        path = "first"
+    else:
+        path = page.name
+    return st.Page(_wrap_page(page), title=t(f"page.{page.name}"), url_path=path, default=begins, visibility=seen)
 
 
 @cache
-def warm_up() -> threading.Thread:
+def compile_engine() -> threading.Thread:
     """Compile the event engine while the first page is read, once for the server, where `server.start` did not."""
     thread = threading.Timer(4.0, ENGINE.prepare)
     thread.daemon = True
@@ -84,22 +94,22 @@ def warm_up() -> threading.Thread:
     return thread
 
 
-def _drawn(page: Page) -> Callable[[], None]:
+def _wrap_page(page: Page) -> Callable[[], None]:
     """A page with everything round it, as Streamlit's menu wants it: a function without arguments and with a name of
     its own."""
 
     def whole() -> None:
         enter(page)
-        switches(list(PAGES))
-        turn(page.name)
+        draw_switches(list(PAGES))
+        open_page(page.name)
         try:
             page.draw()
         except CollsimError as error:
-            mistake(sentence(error, language()))
+            draw_mistake(write_sentence(error, get_language()))
         except Exception as error:  # a class never sees a stack trace; the log does
             logging.getLogger(__name__).exception("page %s failed", page.name)
-            mistake(t("ours", why=f"{type(error).__name__}: {error}"))
-        session().begun.clear()
+            draw_mistake(t("ours", why=f"{type(error).__name__}: {error}"))
+        get_session().begun.clear()
 
     whole.__name__ = page.name
     return whole

@@ -42,16 +42,34 @@ def animate(trace: Trace, lang: str = "en", **options: Any) -> Animation:
     """The player, for a notebook cell: shows itself, also in exported notebooks without a network.
 
     Args:
+        trace: The run.
         lang: `en` or `zh`.
-        options: of the frame: `height` (pixels), `theme` (`light`, `dark`), `view` (`physical`, `logical`), `t`
-        (seconds).
+        **options: Of the frame: `height` (pixels), `theme` (`light`, `dark`), `view` (`physical`, `logical`), `t`
+            (seconds).
+
+    Returns:
+        An object that a notebook shows as the player; its `save` writes a file.
+
+    Raises:
+        CollsimError: The language is not known.
+
+    Example:
+        >>> import collsim as cs
+        >>> from collsim import viz
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=8), "dgx-a100", "1MiB")
+        >>> viz.animate(trace, lang="zh").timeline["meta"]["ranks"]
+        8
     """
     return Animation(trace, lang, options)
 
 
 def html(trace: Trace) -> str:
     """A run as HTML for a notebook: its figures, and below them the player where the run is not too large to be
-    drawn."""
+    drawn.
+
+    Args:
+        trace: The run.
+    """
     from ..errors import CollsimError
     from .hosts.figures import format_printed_trace
 

@@ -158,7 +158,7 @@ def test_a_training_step_is_not_timed_with_a_wrong_allreduce(cheat):
 
 def test_the_race_page_gives_the_sentence_in_place_of_a_runner(cheat):
     ring = Choice(place="switch", nbytes="64MiB", nodes=1)
-    field = lineup.field((ring, replace(ring, algorithm="cheat")))
+    field = lineup.run_field((ring, replace(ring, algorithm="cheat")))
     assert "chunk 0 = r0" in str(field.runners[1])
     assert field.overtaking is None
     assert field.runners[0].time > 0
@@ -169,18 +169,18 @@ def test_the_compare_page_names_it_and_does_not_lead_with_it(cheat):
     table = outcome.compare(choice)
     assert set(table[table["error"].isna()]["algorithm"]) == {RING}
     assert "chunk 0 = r0" in str(table.attrs["refusals"]["cheat"])
-    assert outcome.crossings(table)[0] == [RING]
+    assert outcome.find_crossings(table)[0] == [RING]
 
 
 def test_explore_says_that_a_time_below_the_bound_is_that_of_no_correct_schedule(cheat):
-    shown = outcome.outcome(Choice(place="switch", nodes=1, nbytes="64MiB", algorithm="cheat"))
+    shown = outcome.compute_outcome(Choice(place="switch", nodes=1, nbytes="64MiB", algorithm="cheat"))
     assert any("below the bound" in en and "低于下界" in zh for en, zh in shown.notes)
-    shown = outcome.outcome(Choice(place="switch", nodes=1, nbytes="64MiB", algorithm=RING))
+    shown = outcome.compute_outcome(Choice(place="switch", nodes=1, nbytes="64MiB", algorithm=RING))
     assert not any("below the bound" in en for en, _ in shown.notes)
 
 
 def test_the_search_for_chunks_leaves_out_what_is_wrong(sometimes):
-    table = chunk_search.tried(Choice(place="switch", nodes=1, nbytes="64MiB", algorithm="sometimes"))
+    table = chunk_search.search_chunks(Choice(place="switch", nodes=1, nbytes="64MiB", algorithm="sometimes"))
     assert list(table["chunks"]) == [1]
 
 
@@ -340,7 +340,7 @@ def test_a_race_is_of_one_collective():
     with pytest.raises(
         cs.CollsimError, match="a race wants runs of one collective: allreduce_ring is for allreduce, allgather_ring"
     ):
-        lineup.field((ring, gather))
+        lineup.run_field((ring, gather))
     place = "network:switch;ranks:8"
     query = {"runner1": f"algorithm:allreduce_ring;{place}", "runner2": f"collective:allgather;{place}"}
     runners, complaints = lineup.ADDRESS.read(query)

@@ -81,7 +81,8 @@ def test_a_cable_that_is_not_there_and_an_option_of_another_algorithm_are_told_o
         (said,) = messages(opened("whatif", {**place, "cable": cable, "do": "cut"}))
         assert f"cable={cable}" in said
     assert (
-        messages(opened("whatif", {**place, "cable": next(iter(edits.cables(Choice(nodes=1, nbytes="1MiB"))))})) == []
+        messages(opened("whatif", {**place, "cable": next(iter(edits.list_cables(Choice(nodes=1, nbytes="1MiB"))))}))
+        == []
     )
     (said,) = messages(opened("explore", {**place, "algorithm": "allreduce_ring", "arity": "3", "lang": "en"}))
     assert "arity=3: allreduce_ring has no option arity" in said
@@ -107,7 +108,7 @@ def test_a_moment_is_a_time_as_everywhere(text, seconds):
 
 
 def test_a_comparison_under_way_says_what_is_compared_and_where_the_charts_will_stand(monkeypatch):
-    monkeypatch.setattr(compare, "latest", lambda *_, **__: None)
+    monkeypatch.setattr(compare, "get_latest", lambda *_, **__: None)
     at = opened("compare", {"machine": "dgx-a100", "nodes": "2"})
     assert not at.exception
     said = " ".join(e.proto.body for e in at.get("html"))
@@ -145,8 +146,8 @@ def test_what_has_no_bytes_or_too_much_of_everything_gets_a_sentence_and_a_page(
 def test_a_short_link_does_not_cost_gigabytes(options):
     from collsim.app.scenario import custom_machine, outcome
 
-    letters = custom_machine.packed(f"collsim: 1\nmachine: dgx-a100\noptions: {options}\n")
-    choice, complaints = outcome.choice_of({"machine": "own", "own": letters})
+    letters = custom_machine.pack_text(f"collsim: 1\nmachine: dgx-a100\noptions: {options}\n")
+    choice, complaints = outcome.read_choice({"machine": "own", "own": letters})
     assert [c.name for c in complaints] == ["own"]
     assert "is the most here" in str(complaints[0].why)
     assert choice.place == "dgx-a100"

@@ -3,9 +3,9 @@
 import pytest
 
 from collsim.app.pages.whatif import edits
-from collsim.app.pages.whatif.cards import MOST_CARDS, asked
+from collsim.app.pages.whatif.cards import MOST_CARDS, list_questions
 from collsim.app.scenario.choice import Choice
-from collsim.app.shell.controls import algorithm_label, algorithms_offered
+from collsim.app.shell.controls import label_algorithm, list_algorithms
 
 PLACES = {
     "two nodes": Choice(nbytes="1MiB"),
@@ -18,23 +18,23 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 def test_every_question_has_an_answer(place):
     choice = PLACES[place]
-    found = dict(asked(choice, edits.cables(choice)))
+    found = dict(list_questions(choice, edits.list_cables(choice)))
     assert 3 < len(found) <= MOST_CARDS
     for name, edit in found.items():
         assert edit != edits.PLAIN, name
-        edits.changed(choice, edit)  # raises where it cannot be made
+        edits.build_changed_topology(choice, edit)  # raises where it cannot be made
 
 
 def test_questions_turn_what_is_on_off_and_what_is_off_on():
-    assert dict(asked(PLACES["two nodes"], []))["rdma"].gdr == "off"
-    assert dict(asked(PLACES["no GPUDirect"], []))["rdma"].gdr == "on"
-    assert "rdma" not in dict(asked(PLACES["one node"], []))
+    assert dict(list_questions(PLACES["two nodes"], []))["rdma"].gdr == "off"
+    assert dict(list_questions(PLACES["no GPUDirect"], []))["rdma"].gdr == "on"
+    assert "rdma" not in dict(list_questions(PLACES["one node"], []))
 
 
 def test_algorithms_are_written_as_people_write_them_well_known_ones_first():
-    assert algorithm_label("allreduce_nvls_tree", "allreduce") == "NVLS tree"
-    assert algorithm_label("allreduce_kary_tree", "allreduce") == "k-ary tree"
-    assert algorithm_label("broadcast_knomial", "broadcast") == "k-nomial"
-    offered = algorithms_offered("allreduce")
+    assert label_algorithm("allreduce_nvls_tree", "allreduce") == "NVLS tree"
+    assert label_algorithm("allreduce_kary_tree", "allreduce") == "k-ary tree"
+    assert label_algorithm("broadcast_knomial", "broadcast") == "k-nomial"
+    offered = list_algorithms("allreduce")
     assert offered.index("allreduce_ring") < offered.index("allreduce_bcube")
     assert len(set(offered)) == len(offered)

@@ -14,13 +14,13 @@ NETWORK = {"network": "switch", "ranks": "4", "nbytes": "1MiB"}
 @pytest.fixture
 def drawn(monkeypatch):
     """The charts that a page draws, by key."""
-    seen, draw = {}, charts.chart
+    seen, draw = {}, charts.draw_chart
 
     def note(key, make, *given):
         seen[key] = make(*given)
         draw(key, make, *given)
 
-    monkeypatch.setattr(charts, "chart", note)
+    monkeypatch.setattr(charts, "draw_chart", note)
     return seen
 
 

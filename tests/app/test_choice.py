@@ -14,13 +14,13 @@ from collsim.app.scenario.choice import (
     WORDS,
     Choice,
     from_query,
-    network_text,
-    networks,
-    option_key,
-    own_options,
+    list_networks,
+    list_own_options,
+    name_option_key,
     to_query,
+    write_network,
 )
-from collsim.app.scenario.mistakes import sentence
+from collsim.app.scenario.mistakes import write_sentence
 
 CHOICES = [
     Choice(),
@@ -77,7 +77,7 @@ def test_a_bad_value_falls_back_and_says_so_in_one_sentence(name, text):
     )
     assert [c.name for c in complaints] == [name]
     for language in ("en", "zh"):
-        said = sentence(complaints[0].why, language)
+        said = write_sentence(complaints[0].why, language)
         assert said
         assert "\n" not in said
         assert len(said) < 700
@@ -125,17 +125,17 @@ def test_the_algorithm_alone_says_the_collective():
 
 def test_options_of_algorithms_have_addresses_of_their_own():
     for name in cs.algorithms():
-        keys = [option_key(o) for o in own_options(name)]
+        keys = [name_option_key(o) for o in list_own_options(name)]
         assert len(set(keys)) == len(keys)
         assert not set(keys) & set(WORDS)
 
 
-@pytest.mark.parametrize("network", networks())
+@pytest.mark.parametrize("network", list_networks())
 def test_the_text_of_every_network_builds_it(network):
     from collsim.topology.spec import parse_topology
 
     topology = parse_topology(
-        network_text(Choice(place=network, bandwidth="100Gbit/s", alpha="2us")), cs.topology.NETWORKS
+        write_network(Choice(place=network, bandwidth="100Gbit/s", alpha="2us")), cs.topology.NETWORKS
     )
     assert 2 <= topology.ranks <= MOST_RANKS
     assert topology.links.bandwidth[0] == 12.5e9

@@ -26,13 +26,13 @@ CHOICE = Choice(place="switch", ranks=4, nbytes="1MiB", sizes="1KiB:1MiB:32")
 
 
 def test_every_format_that_can_be_written_is_offered():
-    names = {f.name for f in files.offers()} | {"mp4"}
+    names = {f.name for f in files.list_formats()} | {"mp4"}
     assert names == {f.name for f in formats().values() if f.write is not None}
 
 
-@pytest.mark.parametrize("name", [f.name for f in files.offers() if f.name != "mp4"])
+@pytest.mark.parametrize("name", [f.name for f in files.list_formats() if f.name != "mp4"])
 def test_every_format_is_made_and_opened_by_something_that_knows_it(name, tmp_path):
-    title, data = files.file(CHOICE, name, "zh")
+    title, data = files.build_file(CHOICE, name, "zh")
     assert title.endswith((*formats()[name].suffixes, ".zip"))
     (path := tmp_path / title).write_bytes(data)
     OPEN.get(name, known)(path)
@@ -40,7 +40,7 @@ def test_every_format_is_made_and_opened_by_something_that_knows_it(name, tmp_pa
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_without_ffmpeg_the_page_says_so_and_gif_is_there(monkeypatch, language):
-    monkeypatch.setattr(files, "films", lambda: False)
+    monkeypatch.setattr(files, "has_ffmpeg", lambda: False)
     at = fine(opened(explore, network="switch", ranks="4", nbytes="1MiB", lang=language))
     fine(unfolded(at, "tables", "tab.files"))
     assert not any("(.mp4)" in option for option in at.selectbox(key="w_format").options)
@@ -49,36 +49,36 @@ def test_without_ffmpeg_the_page_says_so_and_gif_is_there(monkeypatch, language)
 
 
 def test_a_large_text_is_handed_over_zipped():
-    name, data = files._handy("a.trace.json", b'{"ph": "X"}' * 500_000)
+    name, data = files._compress_large("a.trace.json", b'{"ph": "X"}' * 500_000)
     assert name == "a.trace.json.gz"
     assert gzip.decompress(data) == b'{"ph": "X"}' * 500_000
     film = random.Random(0).randbytes(5 * 2**20)
-    assert files._handy("a.mp4", film) == ("a.mp4", film)
-    assert files._handy("a.csv", b"a,b") == ("a.csv", b"a,b")
+    assert files._compress_large("a.mp4", film) == ("a.mp4", film)
+    assert files._compress_large("a.csv", b"a,b") == ("a.csv", b"a,b")
 
 
 def test_a_file_of_many_transfers_is_left_to_a_worker():
     large = Choice(place="switch", ranks=256)
-    assert files.expected_file(large, "chrome-trace", "en") > 2
-    assert files.expected_file(CHOICE, "chrome-trace", "en") < 0.5
+    assert files.estimate_file(large, "chrome-trace", "en") > 2
+    assert files.estimate_file(CHOICE, "chrome-trace", "en") < 0.5
 
 
 def test_the_page_of_a_run_says_what_the_run_says():
-    assert simulate(CHOICE).schedule.label.split("(")[0] in files.file(CHOICE, "html", "en")[1].decode()
+    assert simulate(CHOICE).schedule.label.split("(")[0] in files.build_file(CHOICE, "html", "en")[1].decode()
 
 
 RACE = (("ring", CHOICE), ("tree", replace(CHOICE, algorithm="allreduce_double_binary_tree")))
 
 
-@pytest.mark.parametrize("name", [f.name for f in files.tables()])
+@pytest.mark.parametrize("name", [f.name for f in files.list_table_formats()])
 def test_a_race_and_a_comparison_are_written_as_tables(name):
-    for title, data in (files.race(RACE, name), files.comparison(CHOICE, name)):
+    for title, data in (files.build_race_table(RACE, name), files.build_comparison_table(CHOICE, name)):
         assert title.endswith((formats()[name].suffixes[0], ".zip"))
         if title.endswith(".zip"):
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
                 assert len(packed.namelist()) > 1
                 assert all(b'"results"' in packed.read(one) for one in packed.namelist())
-    text = files.race(RACE, "markdown")[1].decode()
+    text = files.build_race_table(RACE, "markdown")[1].decode()
     assert format_time(simulate(CHOICE).time) in text
     assert "| tree |" in text
 
@@ -103,7 +103,7 @@ def test_a_race_and_a_comparison_hand_over_files(page, language):
 
 def test_a_film_of_a_runner_is_work_with_a_bar(monkeypatch):
     asked = []
-    monkeypatch.setattr(filebox, "latest", lambda function, *arguments, **_: asked.append((function, arguments)))
+    monkeypatch.setattr(filebox, "get_latest", lambda function, *arguments, **_: asked.append((function, arguments)))
     at = AppTest.from_string("from collsim.app.main import main\nmain(first='race')", default_timeout=60)
     fine(at.run())
     fine(unfolded(at, "files"))
@@ -111,37 +111,37 @@ def test_a_film_of_a_runner_is_work_with_a_bar(monkeypatch):
     fine(at.selectbox(key="w_format").set_value("gif").run())
     fine(at.button(key="files_make").click().run())
     ((function, arguments),) = asked
-    assert (function, arguments[0].algorithm, arguments[1]) == (files.file, "allreduce_double_binary_tree", "gif")
+    assert (function, arguments[0].algorithm, arguments[1]) == (files.build_file, "allreduce_double_binary_tree", "gif")
 
 
 def test_many_files_come_as_one_zip():
-    title, data = files.file(CHOICE, "chakra", "en")
+    title, data = files.build_file(CHOICE, "chakra", "en")
     assert title.endswith(".zip")
     assert len(zipfile.ZipFile(io.BytesIO(data)).namelist()) == CHOICE.ranks
 
 
 @pytest.mark.parametrize("name", ["msccl", "json", "csv"])
 def test_a_schedule_comes_back_and_takes_as_long(name):
-    title, data = files.file(CHOICE, name, "en")
-    shown, _, wrong = files.played(Upload(title, data), CHOICE)
+    title, data = files.build_file(CHOICE, name, "en")
+    shown, _, wrong = files.play_upload(Upload(title, data), CHOICE)
     assert wrong == ""
     assert shown.figures.time == pytest.approx(simulate(CHOICE).time, rel=1e-9)
     assert shown.timeline is not None
 
 
 def test_a_schedule_that_is_wrong_is_played_and_its_place_is_named():
-    lines = files.file(CHOICE, "csv", "en")[1].decode().splitlines()
-    shown, _, wrong = files.played(Upload("short.csv", "\n".join(lines[:-1]).encode()), CHOICE)
+    lines = files.build_file(CHOICE, "csv", "en")[1].decode().splitlines()
+    shown, _, wrong = files.play_upload(Upload("short.csv", "\n".join(lines[:-1]).encode()), CHOICE)
     assert "rank" in str(wrong)
     assert "chunk" in str(wrong)
     assert shown.timeline is not None
 
 
 def test_a_program_that_is_wrong_is_refused_with_gpu_thread_block_and_step():
-    lines = files.file(CHOICE, "msccl", "en")[1].splitlines()
+    lines = files.build_file(CHOICE, "msccl", "en")[1].splitlines()
     last = max(i for i, line in enumerate(lines) if b'type="r"' in line or b'type="rcs"' in line)
     with pytest.raises(CollsimError, match=r"gpu \d.*thread block \d"):
-        files.schedule_of(Upload("wrong.xml", b"\n".join(lines[:last] + lines[last + 1 :])))
+        files.read_schedule(Upload("wrong.xml", b"\n".join(lines[:last] + lines[last + 1 :])))
 
 
 HOSTILE = {
@@ -159,7 +159,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused_in_one_sentence(name):
     with pytest.raises(CollsimError) as refused:
-        files.schedule_of(Upload(name, HOSTILE[name]))
+        files.read_schedule(Upload(name, HOSTILE[name]))
     assert len(str(refused.value)) < 600
     assert "\n" not in str(refused.value)
 
@@ -193,7 +193,7 @@ def test_an_uploaded_schedule_is_played_on_explore_and_given_up(language):
     at = AppTest.from_function(from_file, default_timeout=60)
     at.query_params["lang"] = language
     at.query_params["network"], at.query_params["ranks"] = "switch", "4"
-    at.session_state["held"] = files.file(CHOICE, "msccl", "en")
+    at.session_state["held"] = files.build_file(CHOICE, "msccl", "en")
     fine(at.run())
     assert players(at)
     assert "w_algorithm" not in at.session_state
@@ -209,11 +209,11 @@ def test_under_a_bar_the_last_file_keeps_its_name_and_its_run(slow, monkeypatch)
     monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     at = AppTest.from_function(from_file, default_timeout=60)
     at.query_params["network"], at.query_params["ranks"] = "switch", "4"
-    at.session_state["held"] = files.file(CHOICE, "msccl", "en")
+    at.session_state["held"] = files.build_file(CHOICE, "msccl", "en")
     fine(at.run())
     before, said = players(at)[0].proto.json, [e.proto.body for e in at.get("html") if "collsim.xml" in e.proto.body]
     monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
-    _, data = files.file(CHOICE, "json", "en")
+    _, data = files.build_file(CHOICE, "json", "en")
     at.session_state["held"] = "another.json", data
     at.run()
     assert slow._jobs
@@ -222,13 +222,13 @@ def test_under_a_bar_the_last_file_keeps_its_name_and_its_run(slow, monkeypatch)
 
 
 def test_a_schedule_that_needs_more_ranks_than_there_are_goes_to_a_switch():
-    assert files.placed(CHOICE, 3) == CHOICE
-    assert files.placed(CHOICE, 9) == Choice(**{**CHOICE.__dict__, "ranks": 9})
+    assert files.place_choice(CHOICE, 3) == CHOICE
+    assert files.place_choice(CHOICE, 9) == Choice(**{**CHOICE.__dict__, "ranks": 9})
 
 
 def test_the_best_number_of_chunks_is_the_one_that_is_the_fastest():
     choice = Choice(algorithm="allreduce_tree", place="switch", ranks=8, nbytes="64MiB")
-    table = chunk_search.tried(choice)
+    table = chunk_search.search_chunks(choice)
     best = int(table.loc[table["time"].idxmin()]["chunks"])
     assert best > 1
     by_hand = {

@@ -20,7 +20,7 @@ def again(monkeypatch):
     how often that happened."""
     import streamlit as st
 
-    runs, draw = [], page.controls
+    runs, draw = [], page.draw_controls
 
     def controls(choice):
         choice = draw(choice)
@@ -30,7 +30,7 @@ def again(monkeypatch):
             st.rerun()
         return choice
 
-    monkeypatch.setattr(page, "controls", controls)
+    monkeypatch.setattr(page, "draw_controls", controls)
     return runs
 
 

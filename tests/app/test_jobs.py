@@ -20,9 +20,9 @@ from collsim.app.jobs.result_cache import ResultCache
 from collsim.app.jobs.worker import remove_folder
 from collsim.app.jobs.worker_pool import HIDDEN_PATIENCE, MOST_JOBS, MOST_PER_CLIENT, WorkerPool
 from collsim.app.pages.write.drafts import Draft
-from collsim.app.pages.write.verdict import verdict
+from collsim.app.pages.write.verdict import judge_draft
 from collsim.app.scenario.choice import Choice
-from collsim.app.scenario.outcome import Refused, outcome
+from collsim.app.scenario.outcome import Refused, compute_outcome
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,9 +73,9 @@ def test_a_result_comes_back_with_shares_on_the_way_and_is_kept(staff):
 
 def test_a_run_in_a_worker_is_the_run_on_the_spot(staff):
     choice = Choice(engine="event", nbytes="1MiB")
-    job = staff().submit(tab_of("a"), outcome, (choice,), 1.0)
+    job = staff().submit(tab_of("a"), compute_outcome, (choice,), 1.0)
     assert job.over.wait(60)
-    assert pickle.loads(job.result).figures == outcome(choice).figures
+    assert pickle.loads(job.result).figures == compute_outcome(choice).figures
 
 
 def test_what_is_stopped_stops_at_once_even_inside_one_long_operation(staff):
@@ -101,7 +101,7 @@ def test_the_processes_of_stopped_work_go_with_it(staff, tmp_path):
 def test_a_learners_endless_code_ends_with_the_worker_that_tries_it(staff):
     workers = staff()
     draft = Draft(code="def f(n):\n    while True:\n        pass\n    yield None\n")
-    job = workers.submit(tab_of("a"), verdict, (draft,), 0.0)
+    job = workers.submit(tab_of("a"), judge_draft, (draft,), 0.0)
     eventually(lambda: job.worker is not None)
     worker = psutil.Process(job.worker.process.pid)
     eventually(

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.app.pages.lab import lab as page
 from collsim.app.pages.lab import measure, steps
-from collsim.app.pages.lab.asked import ADDRESS, PLAIN, LabChoice, offered
+from collsim.app.pages.lab.asked import ADDRESS, PLAIN, LabChoice, list_algorithms
 from collsim.app.texts.lab import TEXTS
 from collsim.cli import app as commands
 
@@ -70,10 +70,10 @@ def test_whoever_sits_elsewhere_may_not_start_processes(monkeypatch):
 def test_a_measurement_is_what_run_for_real_gives_beside_its_prediction():
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=3, alpha="1ms", bandwidth="10MB/s")
     told = []
-    shown = measure.measured(choice, 1, report_progress=lambda stage, share: told.append((stage, share)))
+    shown = measure.measure_choice(choice, 1, report_progress=lambda stage, share: told.append((stage, share)))
     assert set(shown.document["measured"]) >= {"boxes", "late", "low", "high", "times", "expected"}
     assert len(shown.document["measured"]["times"]) == 3
-    assert shown.figures["predicted"] == measure.predicted(choice).figures["predicted"]
+    assert shown.figures["predicted"] == measure.predict_choice(choice).figures["predicted"]
     assert shown.figures["best"] >= shown.figures["predicted"]
     assert [stage for stage, _ in told] == ["run"] * 5
     assert told[-1][1] == 1.0
@@ -82,16 +82,16 @@ def test_a_measurement_is_what_run_for_real_gives_beside_its_prediction():
 
 def test_what_is_too_much_is_refused_before_a_worker_has_it():
     with pytest.raises(cs.CollsimError, match="16 is the most"):
-        measure.expected(LabChoice(ranks=20), 1)
+        measure.estimate_measurement(LabChoice(ranks=20), 1)
     with pytest.raises(cs.CollsimError, match="no whole number"):
-        measure.expected(LabChoice(nbytes="3"), 1)
+        measure.estimate_measurement(LabChoice(nbytes="3"), 1)
 
 
 def test_every_word_of_the_address_is_read_back():
     choice = LabChoice("allreduce_tree", "64KiB", 5, "5MB/s", "1ms", 3, 2, 25)
     read, complaints = ADDRESS.read(ADDRESS.write(choice))
     assert (read, complaints) == (choice, [])
-    assert "allreduce_ring" in offered()
+    assert "allreduce_ring" in list_algorithms()
 
 
 def test_python_and_shell_ask_for_the_same_run(monkeypatch):
@@ -104,8 +104,8 @@ def test_python_and_shell_ask_for_the_same_run(monkeypatch):
     monkeypatch.setattr(cs, "run_for_real", remembered, raising=False)
     choice = LabChoice("allreduce_ring", "64KiB", 4, "5MB/s", "1ms", 3, 2, 3)
     with pytest.raises(cs.CollsimError, match="enough"):
-        exec(page.script(choice), {})
-    CliRunner().invoke(commands, shlex.split(page.command(choice))[1:])
+        exec(page.build_script(choice), {})
+    CliRunner().invoke(commands, shlex.split(page.build_command(choice))[1:])
     (label, size, one), (other_label, other_size, other) = asked
     assert (label, size) == (other_label, other_size)
     assert one == {name: other[name] for name in one}
@@ -136,11 +136,11 @@ def test_the_sheet_of_a_step_predicts_every_bucket_size_and_starts_nothing(monke
 def test_a_measured_step_stands_below_its_prediction_and_every_size_is_measured():
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=1, alpha="1ms", sheet="step", layers=4, backward="4ms", slow=1)
     told = []
-    shown = steps.measured(choice, 1, report_progress=lambda stage, share: told.append(share))
+    shown = steps.measure_choice(choice, 1, report_progress=lambda stage, share: told.append(share))
     document = shown.document
     assert len(document["measured"]["ranks"]) == 2
     assert all(one["measured"] >= 8 * 0.012 for one in document["sizes"])  # rank 1 sleeps 4 and 8 ms a layer
-    assert document["predicted"] == steps.predicted(choice).document["predicted"]
+    assert document["predicted"] == steps.predict_choice(choice).document["predicted"]
     assert shown.checked == 4 * 2 * 1024
     assert told == sorted(told)
     assert told[-1] == 1.0
@@ -153,7 +153,7 @@ def test_a_measured_step_stands_below_its_prediction_and_every_size_is_measured(
 )
 def test_other_ways_to_split_a_step_are_measured_below_their_prediction(split, counted, lanes, sent):
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=1, alpha="1ms", sheet="step", backward="4ms", split=split)
-    shown = steps.measured(choice, 1)
+    shown = steps.measure_choice(choice, 1)
     document = shown.document
     assert document["number"] == counted
     assert document["sizes"] == []
@@ -177,8 +177,8 @@ def test_script_and_command_of_a_step_ask_for_the_same(split, monkeypatch):
     monkeypatch.setattr(cs.lab, "training_step_for_real", remembered)
     choice = LabChoice(ranks=4, nbytes="64KiB", repeat=3, sheet="step", backward="4ms", slow=1, split=split)
     with pytest.raises(cs.CollsimError, match="enough"):
-        exec(page.script(choice), {})
-    CliRunner().invoke(commands, shlex.split(page.step_command(choice))[1:])
+        exec(page.build_script(choice), {})
+    CliRunner().invoke(commands, shlex.split(page.build_step_command(choice))[1:])
     (layers, ranks, one), (other_layers, other_ranks, other) = asked
     assert (layers, ranks) == (other_layers, other_ranks)
     assert cs.units.parse_time(other.pop("compute")) == pytest.approx(sum(map(sum, one.pop("compute"))))
@@ -187,7 +187,7 @@ def test_script_and_command_of_a_step_ask_for_the_same(split, monkeypatch):
 
 def test_gradients_that_do_not_make_eight_layers_are_refused():
     with pytest.raises(cs.CollsimError, match="use a multiple of 32 bytes"):
-        steps.expected(LabChoice(nbytes="36", sheet="step"), 1)
+        steps.estimate_measurement(LabChoice(nbytes="36", sheet="step"), 1)
 
 
 def test_the_script_of_a_step_asks_for_the_step_that_the_page_runs(monkeypatch):
@@ -199,7 +199,7 @@ def test_the_script_of_a_step_asks_for_the_step_that_the_page_runs(monkeypatch):
     monkeypatch.setattr(cs.lab, "training_step_for_real", remembered)
     choice = LabChoice(ranks=3, nbytes="64KiB", repeat=3, sheet="step", layers=4, backward="4ms", slow=1)
     with pytest.raises(AttributeError):  # of the table of what was not run
-        exec(page.script(choice), {})
+        exec(page.build_script(choice), {})
     ((layers, options),) = asked
-    assert layers == steps.model_of(choice).layers
-    assert options == steps.given(choice, 4) | {"repeat": 3}
+    assert layers == steps.build_model(choice).layers
+    assert options == steps.build_step_options(choice, 4) | {"repeat": 3}

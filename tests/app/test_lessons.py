@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
-from collsim.app.pages.lessons import kept_lesson
+from collsim.app.pages.lessons import load_lesson
 from collsim.app.texts.catalogue import LANGUAGES
 from collsim.app.texts.lessons import TEXTS as LESSONS
 from collsim.lessons.chapters import LESSONS as CHAPTERS
@@ -163,7 +163,7 @@ def test_a_moment_of_the_player_is_in_the_address():
 
 
 def test_a_lesson_is_kept_small():
-    assert all(len(json.dumps(kept_lesson(name).timeline)) < 300_000 for name in NAMES)
+    assert all(len(json.dumps(load_lesson(name).timeline)) < 300_000 for name in NAMES)
 
 
 def test_words_of_the_page_stand_in_both_languages():
@@ -179,5 +179,5 @@ def test_rows_of_a_pipeline_stand_in_its_lesson_and_those_of_the_answer_come_wit
         return wide
 
     told, k = made("orders"), int(lang == "zh")
-    assert shown() == [one.described(k) for one in told.lanes]
-    assert shown(answer="1") == [one.described(k) for one in (*told.lanes, *told.lanes_after)]
+    assert shown() == [one.describe(k) for one in told.lanes]
+    assert shown(answer="1") == [one.describe(k) for one in (*told.lanes, *told.lanes_after)]

@@ -95,7 +95,7 @@ def test_a_text_of_ones_own_is_drawn_stays_in_the_address_and_is_dropped_again()
     next(b for b in at.button if b.label == "Use it").click()
     fine(at.run())
     assert len(sent(at)["cards"]) == 2
-    assert custom_machine.unpacked(address(at)["own"]) == SMI
+    assert custom_machine.unpack_text(address(at)["own"]) == SMI
     again = fine(opened(**address(at)))
     assert sent(again)["id"] == sent(at)["id"]
     next(b for b in again.button if b.label == "Back to the catalogue").click()
@@ -124,11 +124,11 @@ def test_a_text_too_long_for_an_address_is_left_out_of_it():
     import random
 
     noise = "".join(random.Random(1).choices("abcdefghij0123456789", k=20_000))
-    assert custom_machine.packed(noise) == ""
+    assert custom_machine.pack_text(noise) == ""
 
 
 def test_an_address_cannot_unpack_to_more_than_a_topology():
-    bomb = custom_machine.packed("a" * 900_000)
+    bomb = custom_machine.pack_text("a" * 900_000)
     assert 0 < len(bomb) < custom_machine.LONGEST_IN_ADDRESS
     _, complaints = pair.ADDRESS.read({"own": bomb})
     assert "too long" in str(complaints[0].why)

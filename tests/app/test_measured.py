@@ -13,7 +13,7 @@ from collsim.app.pages.measured import compared, osu
 from collsim.app.pages.measured.compared import Selection
 from collsim.app.scenario import custom_machine
 from collsim.app.scenario.outcome import Refused
-from collsim.app.texts.catalogue import LANGUAGES, placeholders
+from collsim.app.texts.catalogue import LANGUAGES, list_placeholders
 from collsim.app.texts.measured import TEXTS as MEASURED
 from collsim.markup import bind_units
 from collsim.nccl import compare_ring_and_tree, explain_gap, get_published_run, load_published_runs, predict
@@ -124,9 +124,9 @@ def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
         f"#  Rank {r:2d} Group  0 Pid 1 on host{r // 8} device {r % 8} [0000:00:00] NVIDIA H100 80GB HBM3\n"
         for r in range(16)
     )
-    guess = compared.guessed(lines, Selection("own"))
+    guess = compared.guess_machine(lines, Selection("own"))
     assert (guess.nodes, "H100" in compared.read_facts(compared.cs.machine(guess.machine)).gpu) == (2, True)
-    card = compared.guessed("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Selection("own"))
+    card = compared.guess_machine("# Rank 0 Pid 1 on a device 0 [0x01] NVIDIA GeForce RTX 4090\n", Selection("own"))
     assert card.machine == "rtx4090-8gpu"
 
 
@@ -141,7 +141,7 @@ def test_a_log_of_ones_own_is_predicted_and_its_machine_guessed():
     ],
 )
 def test_the_version_of_nccl_is_read_off_the_log(line, version):
-    assert compared.version_of(line) == version
+    assert compared.extract_version(line) == version
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "not there yet: "), ("zh", "当时还没有：")])
@@ -162,10 +162,10 @@ def page_text(at):
 
 def test_the_version_is_part_of_the_run_and_of_its_script():
     shown = Selection("own", text=compared.sample(), machine="polaris", nodes=2, version="2.12")
-    assert dict(compared.run_of(shown).settings) == {"version": "2.12"}
-    assert 'version="2.12")' in compared.python_of(shown)
-    assert compared.on_nccl(shown)
-    assert not compared.on_nccl(replace(shown, machine="mi300x-8gpu"))
+    assert dict(compared.load_selected_run(shown).settings) == {"version": "2.12"}
+    assert 'version="2.12")' in compared.build_python(shown)
+    assert compared.runs_on_nccl(shown)
+    assert not compared.runs_on_nccl(replace(shown, machine="mi300x-8gpu"))
 
 
 def test_what_cannot_be_told_is_said_to_be_so():
@@ -222,18 +222,18 @@ def test_ranks_of_an_osu_log_are_one_per_gpu_until_somebody_says_otherwise_of_th
 
 def test_the_mpi_model_gets_the_ranks_the_network_and_where_the_buffers_are(tmp_path, monkeypatch):
     shown = Selection("own", text=OSU.format(kind="-CUDA", test="Allgather"), machine="polaris", nodes=2, ranks=16)
-    table, case = compared.over_mpi(shown)
+    table, case = compared.compare_with_mpi(shown)
     facts = compared.read_facts(compared.cs.machine("polaris", nodes=2))
     assert (case.ranks, case.nodes, case.collective, "none" in case.gpu) == (16, 2, "allgather", False)
     assert parse_network(case.inter_link) == (facts.nics, facts.nic_rate, facts.net)
     assert table["nbytes"].tolist() == [16 * 1024, 16 * 2**20]  # OSU counts what one rank gives
     assert table["predicted"].tolist() == [mpi.predict_mpi_time(case, n) for n in table["nbytes"]]
-    host = compared.over_mpi(replace(shown, text=OSU.format(kind="", test="Allgather")))[0]
+    host = compared.compare_with_mpi(replace(shown, text=OSU.format(kind="", test="Allgather")))[0]
     assert (host["predicted"] != table["predicted"]).all()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "osu.log").write_text(shown.text)
     names = {}
-    exec(osu.python_of(case), names)
+    exec(osu.build_python(case), names)
     assert names["table"]["predicted"].tolist() == table["predicted"].tolist()
 
 
@@ -294,7 +294,7 @@ def test_both_languages_have_every_word_and_every_hypothesis():
     assert not [
         key
         for key, pair in MEASURED.items()
-        if len(pair) != 2 or not all(pair) or placeholders(pair[0]) != placeholders(pair[1])
+        if len(pair) != 2 or not all(pair) or list_placeholders(pair[0]) != list_placeholders(pair[1])
     ]
     assert {f"gap.{h.key}" for h in HYPOTHESES} == {key for key in MEASURED if key.startswith("gap.")}
 
@@ -344,8 +344,8 @@ def test_the_python_that_is_shown_makes_the_same_run(shown, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nccl-tests.txt").write_text(shown.text)
     names = {}
-    exec(compared.python_of(shown), names)
-    assert names["run"] == compared.run_of(shown)
+    exec(compared.build_python(shown), names)
+    assert names["run"] == compared.load_selected_run(shown)
 
 
 def test_a_log_whose_collective_is_known_is_fitted_on_every_pandas(monkeypatch):
@@ -359,9 +359,9 @@ def test_a_log_whose_collective_is_known_is_fitted_on_every_pandas(monkeypatch):
 
     monkeypatch.setattr(pd.Series, "fillna", as_in_pandas_2)
     shown = Selection("own", text=compared.sample(), machine=compared.SAMPLE_MACHINE, nodes=2)
-    assert set(compared.fitted(shown).rows["collective"]) == {"allreduce"}
+    assert set(compared.fit_machine(shown).rows["collective"]) == {"allreduce"}
     with pytest.raises(Refused) as refused:
-        compared.fitted(replace(shown, text=ROW))
+        compared.fit_machine(replace(shown, text=ROW))
     assert refused.value.key == "measured.nocollective"
 
 
@@ -373,7 +373,7 @@ def test_a_log_calibrates_a_machine_that_is_predicted_calibrated_wherever_it_is_
     fine(at.button(key="w_e_sample").click().run())
     fine(at.button(key="fit_do").click().run())
     shown = Selection("own", text=compared.sample(), machine=compared.SAMPLE_MACHINE, nodes=2)
-    made = compared.fitted(shown)
+    made = compared.fit_machine(shown)
     assert f"{100 * made.held_out:.1f}" in text_of(at)
     assert made.after < 0.5 * made.before
     loaded = custom_machine.build(made.yaml, nodes=2)

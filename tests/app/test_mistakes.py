@@ -9,8 +9,8 @@ import collsim as cs
 from collsim.app.pages.whatif import edits
 from collsim.app.scenario import custom_machine, files
 from collsim.app.scenario.choice import Choice
-from collsim.app.scenario.mistakes import sentence
-from collsim.app.scenario.outcome import build_place, choice_of, simulate
+from collsim.app.scenario.mistakes import write_sentence
+from collsim.app.scenario.outcome import build_place, read_choice, simulate
 from collsim.errors import CollsimError
 from collsim.topology.fabrics import FABRICS
 
@@ -105,14 +105,14 @@ def attempts():
     for network in cs.topology.NETWORKS:
         for ranks, shape in ((1, "3"), (3, "1"), (7, "2x2"), (2, "3x3x3"), (2, "99x99")):
             yield build_place, Choice(place=network, ranks=ranks, shape=shape)
-    yield from ((custom_machine.facts, text) for text in TEXTS)
-    yield from ((files.schedule_of, files.Upload(name, data)) for name, data in FILES.items())
+    yield from ((custom_machine.read_facts, text) for text in TEXTS)
+    yield from ((files.read_schedule, files.Upload(name, data)) for name, data in FILES.items())
     for cable in ("a~b", "node0/gpu0~node0/gpu1"):
-        yield lambda cable: edits.changed(Choice(nodes=1), edits.Edit(gdr="same", cable=cable)), cable
-    yield lambda kind: edits.changed(Choice(nodes=1), edits.Edit(gdr="same", kind=kind)), "string"
+        yield lambda cable: edits.build_changed_topology(Choice(nodes=1), edits.Edit(gdr="same", cable=cable)), cable
+    yield lambda kind: edits.build_changed_topology(Choice(nodes=1), edits.Edit(gdr="same", kind=kind)), "string"
     helper = Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), place="switch", ranks=4)
-    yield from ((lambda name: files.file(helper, name, "zh"), name) for name in ("msccl", "chakra", "goal"))
-    yield lambda name: files.file(Choice(), name, "zh"), "astra-sim"
+    yield from ((lambda name: files.build_file(helper, name, "zh"), name) for name in ("msccl", "chakra", "goal"))
+    yield lambda name: files.build_file(Choice(), name, "zh"), "astra-sim"
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def reached():
                 found.setdefault(str(error), error)
     for name, values in WORDS.items():
         query = {"algorithm": "broadcast_chain"} if name == "root" else {}
-        found |= {c.why: c.why for value in values for c in choice_of({**query, name: value})[1]}
+        found |= {c.why: c.why for value in values for c in read_choice({**query, name: value})[1]}
     return list(found.values())
 
 
@@ -138,18 +138,22 @@ def test_many_kinds_of_mistakes_are_reached(reached):
 
 def test_every_mistake_is_told_in_chinese(reached):
     english = [
-        str(error) for error in reached if not HAN.search(sentence(error, "zh")) or "英文原文" in sentence(error, "zh")
+        str(error)
+        for error in reached
+        if not HAN.search(write_sentence(error, "zh")) or "英文原文" in write_sentence(error, "zh")
     ]
     assert not english
 
 
 def test_what_the_table_does_not_know_keeps_its_words_under_a_chinese_beginning():
-    assert sentence(CollsimError("no such thing"), "zh") == "出错（英文原文）：no such thing。"
-    assert sentence(CollsimError("no such thing"), "en") == "No such thing."
+    assert write_sentence(CollsimError("no such thing"), "zh") == "出错（英文原文）：no such thing。"
+    assert write_sentence(CollsimError("no such thing"), "en") == "No such thing."
 
 
 def test_a_place_in_a_file_is_read_before_what_is_wrong_there():
     with pytest.raises(CollsimError) as caught:
-        custom_machine.facts("collsim: 1\nmachine: dgx-a100\noptions: {nodes: 0}\n")
-    assert sentence(caught.value, "en").startswith("topo.yaml, line 2: machine: nodes=0 is too small; nodes is at")
-    assert sentence(caught.value, "zh") == "topo.yaml 第 2 行：machine：nodes=0 太小；nodes 至少为 1。"
+        custom_machine.read_facts("collsim: 1\nmachine: dgx-a100\noptions: {nodes: 0}\n")
+    assert write_sentence(caught.value, "en").startswith(
+        "topo.yaml, line 2: machine: nodes=0 is too small; nodes is at"
+    )
+    assert write_sentence(caught.value, "zh") == "topo.yaml 第 2 行：machine：nodes=0 太小；nodes 至少为 1。"

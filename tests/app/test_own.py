@@ -19,8 +19,8 @@ from collsim.app.pages.machines import pair
 from collsim.app.pages.machines.pair import Pair
 from collsim.app.pages.race import lineup
 from collsim.app.scenario import custom_machine, snippets
-from collsim.app.scenario.choice import Choice, filed, from_query, to_query
-from collsim.app.scenario.outcome import build_place, options_used, simulate
+from collsim.app.scenario.choice import Choice, from_query, read_file_fields, to_query
+from collsim.app.scenario.outcome import build_place, find_used_options, simulate
 from collsim.cli import app
 
 SMI = """\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tCPU Affinity
@@ -51,14 +51,14 @@ def race() -> None:
 
 
 def on(text, **values):
-    return Choice(**{"nbytes": "1MiB", **filed(text), **values})
+    return Choice(**{"nbytes": "1MiB", **read_file_fields(text), **values})
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_what_the_file_says_is_what_is_run(text, tmp_path):
-    path = tmp_path / custom_machine.file_name(text)
+    path = tmp_path / custom_machine.choose_file_name(text)
     path.write_text(text)
-    with pytest.warns() if custom_machine.facts(text).notes else contextlib.nullcontext():
+    with pytest.warns() if custom_machine.read_facts(text).notes else contextlib.nullcontext():
         plain = cs.load_topology(path)
     assert build_place(on(text)).name == plain.name
 
@@ -66,7 +66,9 @@ def test_what_the_file_says_is_what_is_run(text, tmp_path):
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("values", [{}, {"p2p": True, "gdr": False, "nodes": 2, "fabric": "rail"}])
 def test_a_machine_of_ones_own_survives_its_address(text, values):
-    choice = on(text, **{name: value for name, value in values.items() if name in custom_machine.facts(text).takes})
+    choice = on(
+        text, **{name: value for name, value in values.items() if name in custom_machine.read_facts(text).takes}
+    )
     assert from_query(to_query(choice)) == (choice, [])
 
 
@@ -79,7 +81,7 @@ def test_two_nodes_without_p2p_are_slower_than_one_with_it():
 def test_pages_with_a_sidebar_run_on_it(page):
     at = fine(opened(page, **to_query(on(SMI, sizes="1KiB:1MiB:32"))))
     assert at.selectbox(key="w_place").value == "own"
-    assert address(at)["own"] == custom_machine.packed(SMI)
+    assert address(at)["own"] == custom_machine.pack_text(SMI)
 
 
 def test_a_text_pasted_on_explore_is_run_and_stays_through_the_language_and_is_dropped():
@@ -108,7 +110,7 @@ def test_a_text_that_is_no_topology_gets_one_sentence_and_the_run_stays():
 
 
 def test_a_race_on_it_has_the_text_once_in_its_address():
-    runners = lineup.on(on(SMI))
+    runners = lineup.build_race(on(SMI))
     query = lineup.ADDRESS.write(runners)
     assert sum("own" in name for name in query) == 1
     assert lineup.ADDRESS.read(query) == (runners, [])
@@ -120,20 +122,20 @@ def test_a_race_on_it_has_the_text_once_in_its_address():
 
 def test_the_machine_that_is_looked_at_is_the_machine_that_is_run():
     shown = Pair(text=SMI, nodes=2, fabric="rail")
-    assert build_place(pair.chosen(Choice(), shown)).name == pair.build(shown).name
-    assert build_place(pair.chosen(on(SMI), Pair("dgx-h100", 2))).name == pair.build(Pair("dgx-h100", 2)).name
+    assert build_place(pair.build_choice(Choice(), shown)).name == pair.build(shown).name
+    assert build_place(pair.build_choice(on(SMI), Pair("dgx-h100", 2))).name == pair.build(Pair("dgx-h100", 2)).name
 
 
 @pytest.mark.parametrize("choice", [on(SMI, nodes=2, p2p=False), on(TEXTS["our YAML"], p2p=True), on(TEXTS["network"])])
 def test_code_to_copy_reads_the_file_and_gives_the_same_time(choice, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path(custom_machine.file_name(choice.own)).write_text(choice.own)
-    used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    Path(custom_machine.choose_file_name(choice.own)).write_text(choice.own)
+    used = find_used_options(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(UserWarning):
-        exec(snippets.python(choice, used), names)
+        exec(snippets.write_python(choice, used), names)
     assert names["t"].time == simulate(choice).time
-    done = CliRunner().invoke(app, [*shlex.split(snippets.command(choice, used))[1:], "--json"])
+    done = CliRunner().invoke(app, [*shlex.split(snippets.write_command(choice, used))[1:], "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["time"] == pytest.approx(simulate(choice).time, rel=1e-12)
 

@@ -9,7 +9,7 @@ from test_question_panel import RUN, joined
 
 import collsim as cs
 from collsim.app.classroom.question_panel import get_class_sessions
-from collsim.app.scenario.choice import Choice, filed, to_query
+from collsim.app.scenario.choice import Choice, read_file_fields, to_query
 from collsim.app.server.clients import LOCAL
 
 IMAGE, TAG = "![x](http://outside.test/a.png)", "<img src=http://outside.test/b.png>"
@@ -86,7 +86,7 @@ def machines() -> None:
 
 @pytest.mark.parametrize("page", [explore, compare, whatif, machines])
 def test_names_in_a_machine_of_a_stranger_are_plain(page):
-    query = to_query(Choice(nbytes="1MiB", sizes="1KiB:1MiB:32", **filed(machine())))
+    query = to_query(Choice(nbytes="1MiB", sizes="1KiB:1MiB:32", **read_file_fields(machine())))
     at = fine(opened(page, **query))
     assert read_as_markup(at) == []
 

@@ -12,8 +12,8 @@ from test_pages import address, explore, messages, opened, players
 import collsim as cs
 from collsim.app.classroom.question_panel import get_class_sessions
 from collsim.app.scenario.choice import Choice, from_query
-from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels, settled
-from collsim.app.scenario.run_questions import asked_about, broken
+from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels, settle_mode
+from collsim.app.scenario.run_questions import ask_about_run, break_run
 from collsim.app.server.clients import LOCAL
 from collsim.app.texts.catalogue import LANGUAGES, say
 from collsim.teach.breaking import WAYS, break_it
@@ -28,7 +28,7 @@ RUN = {
 }
 RUN |= {"nbytes": "64MiB"}
 CHOICE = from_query(RUN)[0]
-QUESTIONS = asked_about(CHOICE, 1)
+QUESTIONS = ask_about_run(CHOICE, 1)
 
 
 def test_a_class_survives_when_a_page_clears_the_caches_of_streamlit():
@@ -122,10 +122,10 @@ def test_another_seed_asks_otherwise_and_another_run_asks_about_itself():
     at.button(key="ask_new").click().run()
     assert address(at)["ask"] == "2"
     assert "question" not in address(at)
-    assert asked_about(CHOICE, 2)[0].ask[0] in words(at)
+    assert ask_about_run(CHOICE, 2)[0].ask[0] in words(at)
     at.number_input(key="w_ranks").set_value(6).run()
     other = from_query({**RUN, "ranks": "6"})[0]
-    assert asked_about(other, 2)[0].ask[0] in words(at)
+    assert ask_about_run(other, 2)[0].ask[0] in words(at)
     assert "answer" not in address(at)
     at.button(key="ask_close").click().run()
     assert "ask" not in address(at)
@@ -160,7 +160,7 @@ def test_an_address_says_the_panels_and_is_read_back():
         Panels(way="cut", place=4),
         Panels(0, class_key="bcdf"),
     ):
-        assert ADDRESS.read(settled(panels, ADDRESS.write(panels))) == (panels, [])
+        assert ADDRESS.read(settle_mode(panels, ADDRESS.write(panels))) == (panels, [])
 
 
 # ---- with a class
@@ -285,7 +285,7 @@ def test_every_way_to_break_a_run_says_what_is_wrong_and_plays_it(way, lang):
     at = opened(**RUN, **{"break": f"{way}-1"}, lang=lang)
     assert not at.exception
     assert messages(at) == []
-    shown = broken(CHOICE, way, 1, lang)
+    shown = break_run(CHOICE, way, 1, lang)
     assert shown.what in words(at)
     assert shown.says in words(at)
     assert not figures(at)
@@ -339,7 +339,7 @@ def _lost(step, chunk, src, dst):
 
 
 def test_what_a_broken_run_says_first_is_where_the_checker_first_finds_it():
-    found = broken(CHOICE, "lose", 3, "en")
+    found = break_run(CHOICE, "lose", 3, "en")
     at = found.timeline["mistake"]
     trace = cs.simulate(
         cs.schedule("allreduce_ring", ranks=4), cs.topology.switch(4, bandwidth="25GB/s", alpha="1us"), "64MiB"

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from collsim.app.scenario.choice import Choice
-from collsim.app.scenario.simple import simple, single, whole
+from collsim.app.scenario.simple import run_simple, use_all_channels, use_single_channel
 from collsim.app.texts.catalogue import LANGUAGES
 
 
@@ -121,11 +121,11 @@ def test_what_a_reader_switches_in_the_picture_is_in_the_address_and_in_its_data
 
 def test_one_channel_is_put_in_only_where_there_are_more():
     first = Choice()
-    assert dict(single(first).options) == {"channels": 1}
-    assert whole(single(first)) == first
+    assert dict(use_single_channel(first).options) == {"channels": 1}
+    assert use_all_channels(use_single_channel(first)) == first
     network = Choice(place="switch")
-    assert single(network) == network
-    assert simple(network).runs[1] is None
+    assert use_single_channel(network) == network
+    assert run_simple(network).runs[1] is None
 
 
 @pytest.mark.parametrize("query", [{"mode": "both"}, {"cards": "some"}, {"predict": "perhaps"}])

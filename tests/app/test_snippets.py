@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.app.scenario import snippets
-from collsim.app.scenario.choice import Choice, own_options
-from collsim.app.scenario.outcome import build_place, compare, compared, options_used, simulate
+from collsim.app.scenario.choice import Choice, list_own_options
+from collsim.app.scenario.outcome import build_place, compare, find_used_options, list_compared, simulate
 from collsim.cli import app
 
 CHOICES = [
@@ -31,21 +31,21 @@ CHOICES = [
 
 
 def used(choice):
-    return options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    return find_used_options(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_the_python_script_gives_the_same_time(choice):
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(snippets.python(choice, used(choice)), names)
+        exec(snippets.write_python(choice, used(choice)), names)
     assert names["t"].time == simulate(choice).time
     assert names["t"].dtype == choice.dtype
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_the_command_line_gives_the_same_time(choice):
-    words = shlex.split(snippets.command(choice, used(choice)))
+    words = shlex.split(snippets.write_command(choice, used(choice)))
     assert words[0] == "collsim"
     done = CliRunner().invoke(app, [*words[1:], "--json"])
     assert done.exit_code == 0, done.output
@@ -58,7 +58,7 @@ def test_the_command_line_gives_the_same_time(choice):
 def test_the_script_of_a_comparison_gives_the_same_times(choice):
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(snippets.python_sweep(choice, compared(choice, build_place(choice))), names)
+        exec(snippets.write_sweep_python(choice, list_compared(choice, build_place(choice))), names)
     shown = compare(choice).pivot_table(index="nbytes", columns="algorithm", values="time")
     assert (names["times"] == shown).all(axis=None)
 
@@ -67,8 +67,8 @@ def test_the_script_of_a_comparison_gives_the_same_times(choice):
     "choice", [Choice(sizes="1KiB:64MiB:64"), Choice(place="dgx-h100", nodes=1, sizes="1MiB:64MiB:64")]
 )
 def test_the_command_line_of_a_comparison_gives_the_figures_of_the_page(choice):
-    names = tuple(dict.fromkeys(name for name, _ in compared(choice, build_place(choice))))
-    words = shlex.split(snippets.command_sweep(choice, names))
+    names = tuple(dict.fromkeys(name for name, _ in list_compared(choice, build_place(choice))))
+    words = shlex.split(snippets.write_sweep_command(choice, names))
     rows = json.loads(CliRunner().invoke(app, [*words[1:], "--json"]).stdout)
     key, figures = ("nbytes", "algorithm"), ("time", "channels", "chunks")
     printed = {tuple(row[k] for k in key): tuple(row[k] for k in figures) for row in rows}
@@ -77,18 +77,18 @@ def test_the_command_line_of_a_comparison_gives_the_figures_of_the_page(choice):
 
 
 def test_the_command_line_names_the_fabric():
-    assert "--fabric rail" in snippets.command(Choice(fabric="rail"), {})
+    assert "--fabric rail" in snippets.write_command(Choice(fabric="rail"), {})
 
 
 def test_nccl_tests_only_where_nccl_has_the_algorithm():
-    line = snippets.nccl_tests(Choice(gdr=False, dtype="float16"), {"channels": 8}, 16)
+    line = snippets.write_nccl_tests(Choice(gdr=False, dtype="float16"), {"channels": 8}, 16)
     assert "-np 16 --map-by ppr:8:node" in line
     assert "all_reduce_perf -b 268435456 -e 268435456 -d half -g 1" in line
     assert "NCCL_ALGO=Ring" in line
     assert "NCCL_NET_GDR_LEVEL=LOC" in line
     assert "NCCL_P2P_DISABLE" not in line
-    assert snippets.nccl_tests(Choice(algorithm="allreduce_parameter_server"), {}, 16) is None
-    assert snippets.nccl_tests(Choice(place="ring"), {}, 8) is None
+    assert snippets.write_nccl_tests(Choice(algorithm="allreduce_parameter_server"), {}, 16) is None
+    assert snippets.write_nccl_tests(Choice(place="ring"), {}, 8) is None
 
 
 def test_algorithms_and_programs_that_are_named_exist():
@@ -97,9 +97,9 @@ def test_algorithms_and_programs_that_are_named_exist():
 
 
 def test_the_busbw_factor_reads_as_in_nccl_tests():
-    assert [snippets.factor(cs.collective(c).busbw(16), 16) for c in ("allreduce", "allgather", "broadcast")] == [
+    assert [snippets.write_factor(cs.collective(c).busbw(16), 16) for c in ("allreduce", "allgather", "broadcast")] == [
         "30/16",
         "15/16",
         "1",
     ]
-    assert own_options("allreduce_ring").keys() == {"channels"}
+    assert list_own_options("allreduce_ring").keys() == {"channels"}

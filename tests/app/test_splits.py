@@ -43,7 +43,7 @@ def test_a_pipeline_on_the_page_is_the_one_of_python_and_of_the_command_line(que
     at = opened("pipeline", **query)
     assert messages(at) == []
     choice = pipeline.ADDRESS.read(query)[0]
-    found = CliRunner().invoke(commands, [*shlex.split(pipeline.command(choice))[1:], "--json"])
+    found = CliRunner().invoke(commands, [*shlex.split(pipeline.build_command(choice))[1:], "--json"])
     assert found.exit_code == 0, found.output
     rows = {row["schedule"]: row for row in json.loads(found.stdout)}
     for run in sent(at, "collsim_lanes")["runners"]:
@@ -106,7 +106,7 @@ def test_a_mixture_of_experts_is_sharded_and_split_on_the_pages(monkeypatch):
 def test_sharding_shows_the_steps_of_python(monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 60.0)
     query = {"model": "gpt2", "machine": "dgx-a100", "nodes": "1"}
-    made = sharding.steps(sharding.ADDRESS.read(query)[0])
+    made = sharding.simulate_steps(sharding.ADDRESS.read(query)[0])
     data = sent(opened("sharding", **query), "collsim_lanes")
     assert {run["way"]: run["time"] for run in data["runners"]} == {name: t.time for name, t in made.items()}
     assert data["whole"] == 2 * cs.model("gpt2").parameters
@@ -121,7 +121,7 @@ def test_the_split_that_is_open_is_training_step_and_the_table_is_best_parallel(
     choice = searched.ADDRESS.read(SMALL)[0]
     at = opened("split", **SMALL)
     assert messages(at) == []
-    data, t = sent(at, "collsim_split"), searched.step(choice)
+    data, t = sent(at, "collsim_split"), searched.request_step(choice)
     said = describe_waits(t)[0]
     written = html.unescape(" ".join(e.proto.body for e in at.get("html"))).replace("\N{NO-BREAK SPACE}", " ")
     assert f"{said[:1].upper()}{said[1:]}." in written, "the headline says what GPUs wait for"
@@ -132,7 +132,7 @@ def test_the_split_that_is_open_is_training_step_and_the_table_is_best_parallel(
     assert data["table"]["parallel"] == frame["parallel"].tolist()
     row = data["open"]
     assert row == page.place_of(choice, data["table"])
-    line = shlex.split(page.command(choice).splitlines()[0])[1:]
+    line = shlex.split(page.build_command(choice).splitlines()[0])[1:]
     found = CliRunner().invoke(commands, [*line, "--json"])
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["time"] == pytest.approx(t.time)
@@ -143,17 +143,19 @@ def test_a_split_that_does_not_fit_is_shown_with_the_reason_as_if_it_did(monkeyp
     query = {**SMALL, "memory": "2GB"}
     choice = searched.ADDRESS.read(query)[0]
     with pytest.raises(cs.CollsimError, match="does not fit"):
-        searched.step(choice)
+        searched.request_step(choice)
     at = opened("split", **query)
     assert any("does not fit" in text and "had GPUs the memory" in text for text in messages(at))
     memory = sent(at, "collsim_split")["step"]["memory"]
-    assert memory["room"] == 2e9 < memory["total"] == searched.step(searched.ADDRESS.read(SMALL)[0]).memory.max()
+    assert (
+        memory["room"] == 2e9 < memory["total"] == searched.request_step(searched.ADDRESS.read(SMALL)[0]).memory.max()
+    )
 
 
 def test_a_limit_of_memory_is_what_the_figures_are_of():
-    document = searched.shown(searched.ADDRESS.read({**SMALL, "memory": "24GB"})[0]).document
+    document = searched.show_step(searched.ADDRESS.read({**SMALL, "memory": "24GB"})[0]).document
     assert document["memory"]["room"] == 24e9
-    assert searched.shown(searched.ADDRESS.read(SMALL)[0]).document["memory"]["room"] == 80e9
+    assert searched.show_step(searched.ADDRESS.read(SMALL)[0]).document["memory"]["room"] == 80e9
 
 
 def test_nothing_is_said_to_stand_below_where_nothing_was_run_before(monkeypatch):
@@ -169,8 +171,8 @@ def test_nothing_is_said_to_stand_below_where_nothing_was_run_before(monkeypatch
 def test_lanes_of_the_document_are_the_stages_that_the_map_counts(split):
     """A click on a GPU shows what a GPU of its stage sends."""
     choice = searched.ADDRESS.read({**SMALL, "split": split, "micro": "1"})[0]
-    trace = searched.step(choice)
-    document = searched.shown(choice).document
+    trace = searched.request_step(choice)
+    document = searched.show_step(choice).document
     frame = trace.count_crossing_bytes()
     at = [way for way, _ in document["ways"]].index("pp")
     below = 1
@@ -187,7 +189,7 @@ def test_lanes_of_the_document_are_the_stages_that_the_map_counts(split):
 def test_the_first_and_the_last_stage_are_drawn_as_they_run(monkeypatch):
     """Passes, collectives and memory are those of the step; of a long one the middle is cut."""
     choice = searched.ADDRESS.read({**SMALL, "split": "tensor(2) * pipeline(2) * ddp()", "micro": "1"})[0]
-    trace, drawn = searched.step(choice), searched.shown(choice).document["drawn"]
+    trace, drawn = searched.request_step(choice), searched.show_step(choice).document["drawn"]
     assert drawn["cut"] is None
     assert [row["stage"] for row in drawn["rows"]] == [0, 1]
     for row, lane in zip(drawn["rows"], (0, 1), strict=True):
@@ -199,7 +201,7 @@ def test_the_first_and_the_last_stage_are_drawn_as_they_run(monkeypatch):
         assert max(totals) == pytest.approx(row["most"])
         assert row["most"] == sum(trace.memory.peak(trace.step.lanes[lane][0]).values())
     monkeypatch.setattr(places, "MOST_PASSES", 3)
-    cut = searched.shown(choice).document["drawn"]
+    cut = searched.show_step(choice).document["drawn"]
     low, high = cut["cut"]
     assert 0 < low < high < trace.time
     for row, whole in zip(cut["rows"], drawn["rows"], strict=True):
@@ -212,8 +214,8 @@ def test_the_open_split_is_a_row_with_the_figures_of_its_run():
     choice = searched.ADDRESS.read(
         {**SMALL, "split": "tensor(2) * pipeline(2, schedule='interleaved', interleave=3) * zero(2)"}
     )[0]
-    made = searched.shown(choice)
-    row = searched.opened_row(choice, made)
+    made = searched.show_step(choice)
+    row = searched.build_opened_row(choice, made)
     assert row == {
         "tp": 2, "cp": 1, "pp": 2, "dp": 2, "ep": 1, "interleave": 3, "micro_batch": 2, "data": "zero(2)", "recompute": "none",
         "time": made.figures["time"], "memory": made.figures["memory"], "fits": True,
@@ -221,10 +223,10 @@ def test_the_open_split_is_a_row_with_the_figures_of_its_run():
 
 
 def test_the_scripts_on_the_pages_run(capsys):
-    exec(compile(pipeline.script(pipeline.PLAIN), "page", "exec"), {})
+    exec(compile(pipeline.build_script(pipeline.PLAIN), "page", "exec"), {})
     assert "zero-bubble 25.5" in capsys.readouterr().out
     small = sharding.ADDRESS.read({"model": "gpt2", "machine": "dgx-a100", "nodes": "1"})[0]
-    exec(compile(sharding.script(small), "page", "exec"), {})
+    exec(compile(sharding.build_script(small), "page", "exec"), {})
     assert capsys.readouterr().out.count("fsdp(") == 3
 
 

@@ -16,11 +16,11 @@ from test_whatif import sent, whatif
 import collsim as cs
 from collsim.app.jobs.computation import Computation, build_job_key
 from collsim.app.pages.whatif import edits
-from collsim.app.pages.whatif.cards import asked
+from collsim.app.pages.whatif.cards import list_questions
 from collsim.app.pages.whatif.edits import Edit
 from collsim.app.scenario import snippets
 from collsim.app.scenario.choice import Choice
-from collsim.app.scenario.outcome import expected_compare
+from collsim.app.scenario.outcome import estimate_compare
 from collsim.app.shell import results
 from collsim.app.synthesis import found
 from collsim.app.texts.catalogue import LANGUAGES, say
@@ -41,15 +41,15 @@ def at_once(monkeypatch):
 
     def latest(function, *arguments, **how):
         if not how.get("in_worker"):
-            return results.latest(function, *arguments, **how)
+            return results.get_latest(function, *arguments, **how)
         try:
             return pickle.loads(pickle.dumps(function(*arguments))), arguments
         except cs.CollsimError as error:
-            results.mistake(results.sentence(error, results.language()))
+            results.draw_mistake(results.write_sentence(error, results.get_language()))
             return None
 
-    monkeypatch.setattr("collsim.app.synthesis.box.latest", latest)
-    monkeypatch.setattr("collsim.app.pages.compare.latest", latest)
+    monkeypatch.setattr("collsim.app.synthesis.box.get_latest", latest)
+    monkeypatch.setattr("collsim.app.pages.compare.get_latest", latest)
 
 
 def said(at):
@@ -105,11 +105,11 @@ def test_what_cannot_be_synthesized_is_a_sentence():
 
 
 def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slow, monkeypatch):
-    monkeypatch.setattr("collsim.app.synthesis.box.latest", results.latest)
+    monkeypatch.setattr("collsim.app.synthesis.box.get_latest", results.get_latest)
     monkeypatch.setattr(results, "ON_THE_SPOT", 1.0)
     at = opened(explore, synthesize="1", **RUN)
     (job,) = slow._jobs.values()
-    assert job.key[0].endswith("found.of_run")
+    assert job.key[0].endswith("found.synthesize_for_run")
     next(b for b in at.button if b.key.startswith("stop_")).click().run()
     assert job.is_stopped
     assert messages(at) == ["Stopped before it was done."]
@@ -122,7 +122,7 @@ def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slo
 
 def test_the_bar_goes_forward_while_it_is_looked_for():
     at = []
-    found.of_run(
+    found.synthesize_for_run(
         Choice(place="torus", shape="3x3", collective="allgather", algorithm="allgather_ring", nbytes="1MiB"),
         True,
         lambda stage, share: at.append(share),
@@ -143,10 +143,10 @@ def test_the_bar_has_a_word_for_each_phase_of_a_search(language):
 
 def test_what_is_told_of_a_search_is_said_under_the_bar(monkeypatch):
     monkeypatch.setattr(results, "t", lambda key, **values: say("en", key, **values))
-    job = Computation(build_job_key(found.of_run, (ONE_BOX, True)), found.of_run, 60.0)
+    job = Computation(build_job_key(found.synthesize_for_run, (ONE_BOX, True)), found.synthesize_for_run, 60.0)
     job.began = time.monotonic() - 10
-    found._reporter(lambda stage, share: setattr(job, "stage", stage))(1, 2, "timing trees")
-    assert results._said(job).startswith("Timing the trees, whole and in pieces: about 60")
+    found._create_reporter(lambda stage, share: setattr(job, "stage", stage))(1, 2, "timing trees")
+    assert results._describe_job(job).startswith("Timing the trees, whole and in pieces: about 60")
 
 
 def test_switches_that_reduce_can_be_left_out_and_the_address_and_the_code_say_so():
@@ -191,7 +191,9 @@ def test_an_alltoall_is_synthesized_beside_those_that_it_has():
 
 def test_a_schedule_of_many_transfers_is_played_with_fewer_pieces_and_says_so(monkeypatch):
     monkeypatch.setattr(found, "MOST_PLAYED", 2_000)
-    shown = found.of_run(replace(ONE_BOX, nbytes="256MiB", collective="broadcast", algorithm="broadcast_chain"), True)
+    shown = found.synthesize_for_run(
+        replace(ONE_BOX, nbytes="256MiB", collective="broadcast", algorithm="broadcast_chain"), True
+    )
     few, all_, time = shown.thinned
     assert few < all_
     assert shown.runners[SYNTHESIZED].time == time
@@ -239,7 +241,7 @@ def test_compare_without_anything_to_synthesize_keeps_the_others():
 def test_a_comparison_with_it_takes_longer_and_is_known_to():
     plain = Choice(place="switch", ranks=64, nbytes="1MiB", algorithms=("allreduce_ring",))
     with_it = Choice(place="switch", ranks=64, nbytes="1MiB", algorithms=("allreduce_ring", SYNTHESIZED))
-    assert expected_compare(with_it) > expected_compare(plain) + results.ON_THE_SPOT
+    assert estimate_compare(with_it) > estimate_compare(plain) + results.ON_THE_SPOT
 
 
 # ---- a machine with a cable less
@@ -265,11 +267,13 @@ def test_a_dgx1_that_loses_an_nvlink_gets_a_schedule_that_beats_the_fallback_of_
 
 def test_a_question_cuts_a_cable_that_the_machine_can_lose_and_asks_for_a_new_schedule():
     choice = ONE_BOX
-    change = dict(asked(choice, edits.cables(choice)))["broken"]
+    change = dict(list_questions(choice, edits.list_cables(choice)))["broken"]
     assert (change.do, change.synthesize) == ("cut", True)
-    edits.changed(choice, change)
+    edits.build_changed_topology(choice, change)
     star = Choice(place="switch", ranks=4, nbytes="1MiB")
-    assert "broken" not in dict(asked(star, edits.cables(star))), "a switch with a cable less parts its ranks"
+    assert "broken" not in dict(list_questions(star, edits.list_cables(star))), (
+        "a switch with a cable less parts its ranks"
+    )
 
 
 def machines() -> None:
@@ -299,18 +303,18 @@ def test_machines_offers_no_cable_without_which_a_rank_is_cut_off():
 
 def test_a_single_link_of_a_dgx_a100_is_a_twelfth_of_its_cable():
     choice, edit = Choice(nodes=1), Edit(gdr="same", cable="node0/gpu0~node0/nvswitch", do="one")
-    before, after = cs.machine("dgx-a100"), edits.changed(choice, edit)
+    before, after = cs.machine("dgx-a100"), edits.build_changed_topology(choice, edit)
     link = next(i for i in range(len(before.links)) if before.link_name(i) == "node0/gpu0 → node0/nvswitch")
     assert after.links.bandwidth[link] == pytest.approx(before.links.bandwidth[link] * 11 / 12)
-    built = eval(edits.code(choice, edit)[1], {"cs": cs})
+    built = eval(edits.build_code(choice, edit)[1], {"cs": cs})
     assert built.links.bandwidth[link] == pytest.approx(after.links.bandwidth[link], rel=1e-9)
     single = Edit(gdr="same", cable="node0/gpu0~node0/gpu1", do="one")
-    gone = edits.changed(Choice(place="dgx-1v", nodes=1), single)
+    gone = edits.build_changed_topology(Choice(place="dgx-1v", nodes=1), single)
     assert len(gone.links) == len(cs.machine("dgx-1v").links) - 2, "a cable of one link is broken with it"
 
 
 def test_the_script_of_a_change_builds_the_changed_machine():
-    text = snippets.python_synthesis(
+    text = snippets.write_synthesis_python(
         Choice(nodes=1), {}, 'cs.machine("dgx-1v").without_link("node0/gpu0", "node0/gpu3")'
     )
     compile(text, "script", "exec")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collsim.app.texts.catalogue import LANGUAGES, TEXTS, placeholders, say
+from collsim.app.texts.catalogue import LANGUAGES, TEXTS, list_placeholders, say
 from collsim.app.texts.shell import TEXTS as SHARED
 
 APP = Path(__file__).parents[2] / "collsim" / "app"
@@ -19,7 +19,7 @@ def test_no_text_is_empty_in_either_language():
 
 
 def test_both_languages_fill_in_the_same_values():
-    assert not [key for key, (en, zh) in TEXTS.items() if placeholders(en) != placeholders(zh)]
+    assert not [key for key, (en, zh) in TEXTS.items() if list_placeholders(en) != list_placeholders(zh)]
 
 
 def test_sentences_are_translated_and_english_holds_no_chinese():

@@ -18,7 +18,7 @@ import collsim as cs
 from collsim.app.pages.train import growth, rivals, stepfile, steps
 from collsim.app.pages.train import train as page
 from collsim.app.pages.train.asked import ADDRESS, CHANGES, PLAIN, TrainingChoice
-from collsim.app.pages.train.code import command, script
+from collsim.app.pages.train.code import build_command, build_script
 from collsim.app.shell import results
 from collsim.app.texts.catalogue import LANGUAGES
 from collsim.app.texts.train import TEXTS
@@ -78,7 +78,7 @@ def test_the_page_and_the_command_line_give_the_figures_of_training_step(query, 
     for said in (cs.format_time(trace.time), cs.format_time(trace.exposed), cs.format_bytes(trace.memory.max())):
         assert said in shown
     assert f"{100 * trace.overlapped:.3g} %" in shown
-    line = shlex.split(command(choice))[1:]
+    line = shlex.split(build_command(choice))[1:]
     found = CliRunner().invoke(commands, [*line, "--json"])
     assert found.exit_code == 0, found.output
     record = json.loads(found.stdout)
@@ -88,7 +88,7 @@ def test_the_page_and_the_command_line_give_the_figures_of_training_step(query, 
 
 def test_the_script_on_the_page_prints_the_same_figures(capsys):
     choice = replace(PLAIN, changes=("network", "accumulate"), bucket="4MiB", interference="0.3")
-    exec(compile(script(choice), "page", "exec"), {})
+    exec(compile(build_script(choice), "page", "exec"), {})
     trace = steps.switched(choice, steps.run(replace(choice, changes=())))
     assert capsys.readouterr().out == f"{trace}\n{trace.explain()}\n"
 
@@ -229,9 +229,9 @@ def test_a_collective_that_the_step_does_not_have_is_told_of():
 def test_a_click_in_the_card_changes_what_the_page_remembers(act, change, monkeypatch):
     before, kept = replace(PLAIN, changes=("first",), bucket="8MiB"), {}
     monkeypatch.setattr(page.st, "session_state", {"step": {"act": act}})
-    monkeypatch.setattr(page, "remembered", lambda name: before)
+    monkeypatch.setattr(page, "get_remembered", lambda name: before)
     monkeypatch.setattr(page, "remember", kept.__setitem__)
-    page._acted()
+    page._on_act()
     assert kept.get("train", before) == replace(before, **change)
 
 
@@ -371,7 +371,7 @@ def test_every_text_of_the_page_is_asked_for():
 def test_the_step_can_be_taken_along_in_every_format(tmp_path):
     choice = replace(PLAIN, model="resnet18", nodes=1, samples=8, changes=("fp16",))
     now = steps.switched(choice, steps.run(steps.bare(choice)))
-    files = {suffix: stepfile.made(choice, suffix, "zh") for suffix in stepfile.SUFFIXES}
+    files = {suffix: stepfile.build_file(choice, suffix, "zh") for suffix in stepfile.SUFFIXES}
     assert {name for name, _ in files.values()} >= {"collsim-step.html", "collsim-step.py", "collsim-step.et.zip"}
     assert json.loads(files["json"][1])["time"] == now.time
     assert files["csv"][1].decode().count("\n") == len(now.step.tasks) + 1

@@ -11,7 +11,7 @@ from test_pages import explore, fine, messages, opened, players, unfolded
 from collsim.app.jobs.computation import Computation, Tab, build_job_key
 from collsim.app.jobs.engine import EngineLoader
 from collsim.app.scenario.choice import Choice
-from collsim.app.scenario.outcome import outcome
+from collsim.app.scenario.outcome import compute_outcome
 from collsim.app.shell import results
 from collsim.app.texts.catalogue import LANGUAGES, say
 
@@ -45,7 +45,7 @@ def test_long_work_has_a_bar_and_a_button_and_stopping_it_leaves_a_sentence_and_
 def test_the_moment_of_an_address_is_not_that_of_the_run_before_it(slow):
     def done():
         (job,) = under_way(slow)
-        slow.cache.put(job.key, pickle.dumps(outcome(*job.key[1])))
+        slow.cache.put(job.key, pickle.dumps(compute_outcome(*job.key[1])))
         return fine(at.run())
 
     def sent():
@@ -83,7 +83,7 @@ def test_a_file_under_way_can_be_stopped_and_nothing_else_is_shown_in_its_place(
     monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
     at.button(key="files_make").click().run()
     (job,) = under_way(slow)
-    assert job.key[0] == "collsim.app.scenario.files.file"
+    assert job.key[0] == "collsim.app.scenario.files.build_file"
     stop(at).click()
     at.run()
     assert job.is_stopped
@@ -97,7 +97,7 @@ def shared_run(slow):
     at = opened(explore, **BUSY)
     (job,) = under_way(slow)
     assert slow.join(Tab("somebody else"), job.key) is job
-    return at, job, pickle.dumps(outcome(*job.key[1]), pickle.HIGHEST_PROTOCOL)
+    return at, job, pickle.dumps(compute_outcome(*job.key[1]), pickle.HIGHEST_PROTOCOL)
 
 
 def finish(workers, job, result):
@@ -137,7 +137,7 @@ def test_who_asks_for_what_is_under_way_joins_it_without_an_estimate(slow, monke
     (job,) = under_way(slow)
     job.waiting = {Tab("somebody else"): job.waiting.popitem()[1]}
     monkeypatch.setattr(
-        "collsim.app.pages.explore.explore.expected_outcome",
+        "collsim.app.pages.explore.explore.estimate_outcome",
         lambda choice: pytest.fail("an estimate of what is under way"),
     )
     fine(opened(explore, **BUSY))
@@ -148,15 +148,15 @@ def test_who_asks_for_what_is_under_way_joins_it_without_an_estimate(slow, monke
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_nobody_can_know_has_no_estimate(monkeypatch, language):
     monkeypatch.setattr(results, "t", lambda key, **values: say(language, key, **values))
-    job = Computation(build_job_key(outcome, (Choice(),)), outcome, 0.0)
+    job = Computation(build_job_key(compute_outcome, (Choice(),)), compute_outcome, 0.0)
     job.began, job.stage = time.monotonic() - 30, "run"
     doing = say(language, "work.run")
-    assert results._said(job) == say(language, "work.unknown", doing=doing, so_far=30)
+    assert results._describe_job(job) == say(language, "work.unknown", doing=doing, so_far=30)
     assert results._share(job) == 0
     job.share = 0.25
     assert results._share(job) == 0.25
     job.expected = 60.0
-    assert results._said(job) == say(language, "work.about", doing=doing, about=60, so_far=30)
+    assert results._describe_job(job) == say(language, "work.about", doing=doing, about=60, so_far=30)
     assert results._share(job) == pytest.approx(0.475, abs=0.01)
 
 

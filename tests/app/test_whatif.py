@@ -19,7 +19,7 @@ from collsim.app.pages.whatif import edits
 from collsim.app.pages.whatif.edits import Edit
 from collsim.app.scenario import companions, snippets
 from collsim.app.scenario.choice import Choice
-from collsim.app.scenario.custom_machine import packed
+from collsim.app.scenario.custom_machine import pack_text
 from collsim.app.shell import results
 from collsim.app.texts.catalogue import LANGUAGES
 from collsim.app.texts.whatif import TEXTS as WHATIF
@@ -164,7 +164,7 @@ def test_where_nothing_is_changed_no_link_stands_in_the_table():
 
 def test_a_broken_nvlink_of_a_dgx1_moves_its_bytes_elsewhere():
     choice = Choice(place="dgx-1v", nodes=1, nbytes="16MiB", options=(("channels", 1),))
-    assert "node0/gpu0~node0/gpu3" in edits.cables(choice)
+    assert "node0/gpu0~node0/gpu3" in edits.list_cables(choice)
     found = edits.change(choice, Edit(cable="node0/gpu0~node0/gpu3", do="cut"))
     assert found.speedup < 1
     assert (found.links["bytes"] < 0).any()
@@ -239,7 +239,7 @@ def test_the_verdict_says_what_doubling_one_cable_and_what_doubling_all_would_sa
     [
         {"straggler": "1", "how": "slow10", "jitter": "1us", "traffic": "one", **SMALL},
         {"machine": "dgx-a100", "nodes": "2", "nbytes": "1MiB", "straggler": "9", "how": "late100us"},
-        {"own": packed(SMI), "traffic": "all", "nbytes": "1MiB"},
+        {"own": pack_text(SMI), "traffic": "all", "nbytes": "1MiB"},
     ],
     ids=["switch", "machine", "pasted"],
 )
@@ -259,16 +259,16 @@ def test_trouble_has_an_address_a_verdict_and_code(query, language):
 )
 def test_the_script_of_trouble_gives_the_times_of_the_page(edit):
     found = edits.change(RING, edit)
-    before = edits.timed(RING, edit)
-    _, changed = edits.code(before, edit)
-    trouble = edits.conditions(RING, edit, 4)
+    before = edits.choose_engine(RING, edit)
+    _, changed = edits.build_code(before, edit)
+    trouble = edits.build_conditions(RING, edit, 4)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(snippets.python_change(before, changed, {}, trouble, edits.RUNS if edit.jitter else 0), names)
+        exec(snippets.write_change_python(before, changed, {}, trouble, edits.RUNS if edit.jitter else 0), names)
     assert (names["before"].time, names["after"].time) == pytest.approx((found.before.time, found.after.time), rel=1e-9)
     if edit.jitter:
         assert tuple(names["times"]) == pytest.approx(found.times, rel=1e-9)
-    line = shlex.split(snippets.command(before, {}, {k: v for k, v in trouble.items() if k != "background"}))
+    line = shlex.split(snippets.write_command(before, {}, {k: v for k, v in trouble.items() if k != "background"}))
     done = CliRunner().invoke(app, [*line[1:], "--json"])
     assert done.exit_code == 0, done.output
     if "background" not in trouble:
@@ -358,10 +358,10 @@ def test_the_same_once_more_on_one_set_of_cables_takes_as_long_as_both():
 def test_groups_of_ranks_are_those_of_tensor_and_data_parallelism():
     """Two boxes of 8 on PCIe: groups of 8 inside each, or 8 pairs across; a plain switch has neither."""
     place = cs.machine("pcie-8gpu", nodes=2)
-    assert companions.groups("tensor", place) == [list(range(8)), list(range(8, 16))]
-    assert companions.groups("data", place) == [[r, r + 8] for r in range(8)]
-    assert companions.offered(place) == list(companions.BESIDE)
-    assert companions.offered(cs.topology.switch(4)) == ["", "again"]
+    assert companions.list_groups("tensor", place) == [list(range(8)), list(range(8, 16))]
+    assert companions.list_groups("data", place) == [[r, r + 8] for r in range(8)]
+    assert companions.find_companions(place) == list(companions.BESIDE)
+    assert companions.find_companions(cs.topology.switch(4)) == ["", "again"]
     choice = Choice(place="pcie-8gpu", nodes=2, nbytes="1MiB")
     found = edits.change(choice, Edit(gdr="same", beside="data"))
     assert [row[1] for row in found.several.rows] == [16, *[2] * 8]
@@ -402,13 +402,18 @@ def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_pag
     choice = Choice(place="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),))
     edit = Edit(gdr="same", beside=what, jitter=jitter)
     found = edits.change(choice, edit)
-    before, place = edits.timed(choice, edit), cs.machine("pcie-8gpu", nodes=2)
-    trouble = edits.conditions(choice, edit, 16)
-    lines = companions.python(what, place)
+    before, place = edits.choose_engine(choice, edit), cs.machine("pcie-8gpu", nodes=2)
+    trouble = edits.build_conditions(choice, edit, 16)
+    lines = companions.write_python(what, place)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
         runs = edits.RUNS if jitter else 0
-        exec(snippets.python_change(before, edits.code(before, edit)[1], {"channels": 1}, trouble, runs, lines), names)
+        exec(
+            snippets.write_change_python(
+                before, edits.build_code(before, edit)[1], {"channels": 1}, trouble, runs, lines
+            ),
+            names,
+        )
     assert names["after"].time == pytest.approx(found.after.time, rel=1e-9)
     assert [*names["both"].slowdown] == pytest.approx([row[4] for row in found.several.rows], rel=1e-9)
     assert Path("together.html").exists()
@@ -416,7 +421,9 @@ def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_pag
         assert [*names["times"]] == pytest.approx(found.times, rel=1e-9)
         return
     line = shlex.split(
-        snippets.command(before, {"channels": 1}, trouble, companions.command(what, place, choice.algorithm))
+        snippets.write_command(
+            before, {"channels": 1}, trouble, companions.write_command(what, place, choice.algorithm)
+        )
     )
     done = CliRunner().invoke(app, [*line[1:], "--json"])
     assert done.exit_code == 0, done.output

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
 from collsim.app.pages.write import consent, drafts
-from collsim.app.pages.write.trial import trial, tried
+from collsim.app.pages.write.trial import run_code, try_code
 from collsim.app.shell import results
 from collsim.app.texts.write import TEXTS as WRITE
 from collsim.sandbox import Walls, walls
@@ -25,10 +25,10 @@ def write() -> None:
     import streamlit as st
 
     from collsim.app.main import main
-    from collsim.app.shell.address import remember, remembered
+    from collsim.app.shell.address import get_remembered, remember
 
     if (typed := st.session_state.pop("typed", None)) is not None:
-        remember("write", replace(remembered("write"), code=typed))
+        remember("write", replace(get_remembered("write"), code=typed))
     main(first="write")
 
 
@@ -98,7 +98,7 @@ def test_code_that_is_right_for_some_ranks_only_says_for_which_it_is_not():
         + "def mine(n):\n    yield cs.reduce(np.array([1, 2, 3]), 0, chunk=0)\n    yield cs.copy(0, np.array([1, 2, "
         "3]), chunk=0)\n"
     )
-    made = trial(code, "allreduce", 4)
+    made = try_code(code, "allreduce", 4)
     assert made.passed
     assert made.failed == 2
     assert "dst" in str(made.error) or "src" in str(made.error)
@@ -168,10 +168,10 @@ def test_hostile_code_gets_a_sentence_and_never_a_traceback(app, name):
     "code", ["def f(n):\n    while True:\n        pass", "def f(n):\n    x = 10 ** 10 ** 10\n    yield x"]
 )
 def test_code_that_never_ends_is_ended(code):
-    made = trial(code, "allreduce", 4)
+    made = try_code(code, "allreduce", 4)
     assert not made.passed
     assert "did not end within" in str(made.error)
-    assert "没有结束" in made.told("zh")
+    assert "没有结束" in made.describe("zh")
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -190,7 +190,7 @@ def test_code_that_got_past_the_lists_writes_nowhere(tmp_path):
             f"    open({path!r}, 'w').write('x')",
             "    yield cs.copy(0, 1, chunk=0)",
         ]
-        assert "PermissionError" in str(tried(Code("\n".join(lines), "f"), Wanted("allreduce", (2,))).error)
+        assert "PermissionError" in str(run_code(Code("\n".join(lines), "f"), Wanted("allreduce", (2,))).error)
     assert not outside.exists()
 
 
@@ -199,7 +199,7 @@ def test_code_that_got_past_the_lists_writes_nowhere(tmp_path):
 
 def fresh(text):
     """Code that nobody has run yet, in an address."""
-    return drafts.packed(drafts.STARTERS["naive"][1] + f"# {text}\n")
+    return drafts.pack_code(drafts.STARTERS["naive"][1] + f"# {text}\n")
 
 
 def button(at, key):
@@ -212,12 +212,12 @@ def test_code_from_a_link_is_shown_and_runs_only_after_a_click_that_says_what_it
         raise AssertionError("it ran")
 
     with monkeypatch.context() as patched:
-        patched.setattr("collsim.app.pages.write.write.latest", never)
+        patched.setattr("collsim.app.pages.write.write.get_latest", never)
         at = opened(code=fresh("shown"), lang=language)
         assert not at.exception
         assert WRITE["write.link"][language == "zh"] in words(at)
         assert "# shown" in sent(at, "collsim_editor")["code"]
-        typed(at, drafts.unpacked(fresh("changed by hand")))
+        typed(at, drafts.unpack_code(fresh("changed by hand")))
         assert button(at, "write_run_link").label == WRITE["write.link.run"][language == "zh"]
     button(at, "write_run_link").click().run()
     assert WRITE["write.right"][language == "zh"].split("{")[0] in words(at)
@@ -237,7 +237,7 @@ def test_a_second_link_in_the_same_tab_asks_again_and_code_that_ran_here_does_no
 
 
 def test_a_starting_point_in_a_link_is_ours_and_runs():
-    assert button(opened(code=drafts.packed(drafts.STARTERS["naive"][1])), "write_run_link") is None
+    assert button(opened(code=drafts.pack_code(drafts.STARTERS["naive"][1])), "write_run_link") is None
 
 
 # ---- no walls
@@ -282,7 +282,7 @@ def test_what_is_refused_names_its_line():
 def test_ordinary_code_is_allowed_and_fits_in_an_address(name):
     code = drafts.STARTERS[name][1] + "\n# 注释\nhelp_me = [k for k in range(3) if k % 2]\n"
     assert allowed(code).function.startswith("my_")
-    draft, complaints = drafts.ADDRESS.read({"code": drafts.packed(code)})
+    draft, complaints = drafts.ADDRESS.read({"code": drafts.pack_code(code)})
     assert complaints == []
     assert draft.code == code
 
@@ -293,7 +293,7 @@ def test_the_address_holds_the_state_and_bombs_do_not_go_off():
     typed(at, drafts.STARTERS["naive"][1].replace("one after", "one  after"))
     assert address(at)["code"]
     assert drafts.ADDRESS.read(address(at))[0].code.count("one  after") == 1
-    assert drafts.ADDRESS.read({"code": drafts.packed("#" * 10**7)})[1]
+    assert drafts.ADDRESS.read({"code": drafts.pack_code("#" * 10**7)})[1]
 
 
 @pytest.mark.parametrize(
@@ -337,11 +337,11 @@ def test_a_starting_point_brings_its_collective_and_the_page_other_places():
     ],
 )
 def test_common_mistakes_are_told_in_both_languages(ending):
-    made = trial(HEAD + f"def f(n):\n    r = np.arange(n)\n    yield {ending}\n", "allreduce", 4)
+    made = try_code(HEAD + f"def f(n):\n    r = np.arange(n)\n    yield {ending}\n", "allreduce", 4)
     assert not made.passed
-    assert made.told("en").isascii()
-    assert re.search("[\u4e00-\u9fff]", made.told("zh"))
-    assert not re.search(r"\b(does not exist|itself|must be|same slot)\b", made.told("zh"))
+    assert made.describe("en").isascii()
+    assert re.search("[\u4e00-\u9fff]", made.describe("zh"))
+    assert not re.search(r"\b(does not exist|itself|must be|same slot)\b", made.describe("zh"))
 
 
 def test_while_code_is_broken_the_last_picture_stays():
@@ -352,7 +352,7 @@ def test_while_code_is_broken_the_last_picture_stays():
 
 
 def test_a_chunk_that_nothing_writes_is_named_without_a_step():
-    made = trial(HEAD + "def f(n):\n    yield cs.copy(0, 1, chunk=1)\n", "allreduce", 4)
+    made = try_code(HEAD + "def f(n):\n    yield cs.copy(0, 1, chunk=1)\n", "allreduce", 4)
     assert (made.rank, made.chunk, made.step) == (0, 0, None)
     assert "look at rank 0, chunk 0." in typed(opened(), HEAD + "def f(n):\n    yield cs.copy(0, 1, chunk=1)\n")
 

@@ -39,7 +39,7 @@ def words():
     known |= dict.fromkeys((f"option_{n}" for n in ("root", "chunks")), ())
     for algorithm in cs.algorithms().values():
         known |= dict.fromkeys(
-            (choice.option_key(name) for name in algorithm.options), ("1", "2", "3", "8", "1024", "ring", "on")
+            (choice.name_option_key(name) for name in algorithm.options), ("1", "2", "3", "8", "1024", "ring", "on")
         )
     known |= {"then_gdr": edits.SWITCHED, "then_p2p": edits.SWITCHED, "factor": tuple(edits.FACTORS)}
     known |= {"do": tuple(edits.CABLE), "how": tuple(edits.STRAGGLERS), "traffic": tuple(edits.TRAFFIC)}
@@ -77,7 +77,7 @@ def address(seed):
             text = next(d for k, d in map(mutant, range(rng.randrange(10**9), 10**10)) if k == "topology").decode(
                 "utf-8", "replace"
             )
-        query |= {"own": custom_machine.packed(text[:20_000]) or "x", "machine": "own"}
+        query |= {"own": custom_machine.pack_text(text[:20_000]) or "x", "machine": "own"}
     return page, query
 
 
@@ -125,8 +125,8 @@ def _read(query):
     for page in PAGES.values():
         value, _ = page.address.read(dict(query))
         page.address.write(value)
-    choice, _ = outcome.choice_of(query)
-    again, complaints = outcome.choice_of(to_query(choice))
+    choice, _ = outcome.read_choice(query)
+    again, complaints = outcome.read_choice(to_query(choice))
     assert not complaints, f"the address that was written is complained of: {complaints[0]}"
     assert to_query(again) == to_query(choice), "the address that was written reads otherwise"
     for build in (lambda: outcome.build_place(choice), lambda: pair.build(pair.ADDRESS.read(dict(query))[0])):

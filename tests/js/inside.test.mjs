@@ -40,11 +40,7 @@ function cluster() {
   };
   tl.rows = [];
   tl.routes = { start: [0, 1, 5], link: [4, 5, 0, 3, 7] };
-  const bars = [
-    [{ label: text("NVLink"), links: [4, 5] }],
-    [{ label: text("NVLink"), links: [6, 7] }],
-    [],
-  ];
+  const bars = [[{ label: text("NVLink"), links: [4, 5] }], [{ label: text("NVLink"), links: [6, 7] }], []];
   tl.devices = {
     ...{ name: ["node0", "node1", "switch"], label: ["0–1", "2–3", "switch"], kind: ["host", "host", "switch"] },
     ...{ panel: [-1, -1, -1], endpoint: [-1, -1, -1], x: [0, 200, 0], y: [100, 100, 0] },
@@ -60,7 +56,14 @@ function cluster() {
       panel: { x: 10, y: 130, w: 300, h: 160 },
       strip: { device: [0, 1], x: [0, 130], y: [3, 3], w: [120, 120], h: [104, 104] },
       devices: { name: ["a", "b"], kind: ["gpu", "gpu"], x: [20, 200], y: [200, 200], w: [40, 40], h: [40, 40] },
-      links: { src: [0, 1], dst: [1, 0], path: [[60, 220, 200, 220], [200, 225, 60, 225]] },
+      links: {
+        src: [0, 1],
+        dst: [1, 0],
+        path: [
+          [60, 220, 200, 220],
+          [200, 225, 60, 225],
+        ],
+      },
       nodes: [node(0, 0, 4), node(1, 1, 6)],
     },
   ];
@@ -108,16 +111,16 @@ test("nodes do the same when the bars in all boxes show the same use", () => {
 });
 
 test("bars stand in a box that has room for them", () => {
-  const V = { k: 1 },
+  const view = { k: 1 },
     bars = [{}, {}];
-  assert.equal(barsHeight(V, bars, 120, 104), 2 * 19 + 4);
-  assert.equal(barsHeight(V, bars, 60, 104), 2 * 7 + 4);
-  assert.equal(barsHeight(V, bars, 60, 40), 0);
+  assert.equal(barsHeight(view, bars, 120, 104), 2 * 19 + 4);
+  assert.equal(barsHeight(view, bars, 60, 104), 2 * 7 + 4);
+  assert.equal(barsHeight(view, bars, 60, 40), 0);
 });
 
 test("the row of waiting ranks counts the chunks that have rings, and ranks with nothing left to do", () => {
   const m = cluster(), // rank 1 receives until 1 s, rank 2 until 4 s; 0 only sends, until 1 s; 3 has no part
-    at = (t) => ({ m, W: WORDS.en, s: 0, t, wait: waitingAt(m, t, 0, []), act: [] });
+    at = (t) => ({ model: m, words: WORDS.en, s: 0, t, wait: waitingAt(m, t, 0, []), act: [] });
   assert.deepEqual([...ranksWaiting(m, 0.5, 0)], [3]);
   assert.deepEqual([...ranksWaiting(m, 2, 0)], [0, 1, 3]);
   assert.equal(waitText(at(0.5)), "1 of 4 ranks");

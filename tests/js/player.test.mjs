@@ -129,8 +129,8 @@ test("numbers of steps under the scrubber do not touch, however uneven the steps
   tl.steps.t0 = [0, 2, 2.01, 2.02, 2.03, 5];
   tl.phases = [];
   const g = scribe(),
-    V = { m: index(tl), C: TOKENS.light, W: WORDS.en, lang: "en", t: 0, s: 0 };
-  drawScrub(g, V, { x0: 0, tw: 600, zoom: 1 });
+    view = { model: index(tl), colors: TOKENS.light, words: WORDS.en, lang: "en", t: 0, s: 0 };
+  drawScrub(g, view, { x0: 0, tw: 600, zoom: 1 });
   const places = g.said.map(([, x]) => x).sort((a, b) => a - b);
   assert.ok(places.length >= 3, String(g.said));
   places.slice(1).forEach((x, q) => assert.ok(x - places[q] >= 10, String(g.said)));
@@ -181,7 +181,9 @@ test("contributions that double in every step stay more than any goal, and never
   const steps = 60,
     repeated = (column) => Array.from({ length: steps }, (_, s) => column.slice(0, 4).map((x) => [s, x])).flat();
   for (const [name, column] of Object.entries(tl.transfers))
-    tl.transfers[name] = repeated(column).map(([s, x]) => (name === "step" ? s : /^t[01]$/.test(name) ? s + +(name === "t1") : x));
+    tl.transfers[name] = repeated(column).map(([s, x]) =>
+      name === "step" ? s : /^t[01]$/.test(name) ? s + +(name === "t1") : x,
+    );
   tl.steps.t0 = Array.from({ length: steps }, (_, s) => s);
   tl.steps.t1 = tl.steps.t0.map((t) => t + 1);
   tl.meta.time = steps;
@@ -368,7 +370,7 @@ test("several collectives: each slot has its own goal, letter and colour, and a 
   ];
   const m = index(tl);
   assert.deepEqual([...m.groupOf], [0, 0, 1, 1]);
-  assert.deepEqual([slotText({ m }, 1), slotText({ m }, 2)], ["A1", "B0"]);
+  assert.deepEqual([slotText({ model: m }, 1), slotText({ model: m }, 2)], ["A1", "B0"]);
   assert.equal(doneAt(m, 0), false); // slot 2 holds its one contribution from the start, slot 0 lacks three
   assert.equal(doneAt(m, 6), true);
   assert.equal(hues(TOKENS.dark, m, 0), TOKENS.dark);
@@ -382,7 +384,8 @@ test("several collectives: each slot has its own goal, letter and colour, and a 
 });
 
 /** How far each endpoint is at t. */
-const shares = (m, t) => Array.from({ length: m.endpoints }, (_, e) => shareDone({ m, finished: finishedAt(m, t) }, e));
+const shares = (m, t) =>
+  Array.from({ length: m.endpoints }, (_, e) => shareDone({ model: m, finished: finishedAt(m, t) }, e));
 
 /** Copies of a chunk in the last step of ring4, at its end: [src, dst, chunk]. */
 const copies = (tl, rows) =>
@@ -463,10 +466,10 @@ test("names of chunks over the matrix are measured once, not at every frame", ()
     none = new Set(),
     g = { ...scribe(), ...Object.fromEntries(["stroke", "setLineDash"].map((f) => [f, () => {}])) };
   g.measureText = (str) => (measured.push(str), { width: 6 * str.length });
-  const V = {
-    m,
-    C: TOKENS.light,
-    W: WORDS.en,
+  const view = {
+    model: m,
+    colors: TOKENS.light,
+    words: WORDS.en,
     lang: "en",
     t: 0,
     slots: [0, 1, 2, 3],
@@ -476,8 +479,8 @@ test("names of chunks over the matrix are measured once, not at every frame", ()
     hotCells: none,
     hotRanks: none,
   };
-  drawMatrix(g, V, 300, 300);
-  drawMatrix(g, V, 300, 300);
+  drawMatrix(g, view, 300, 300);
+  drawMatrix(g, view, 300, 300);
   assert.deepEqual(
     measured.filter((str) => str.startsWith("A")),
     ["A0", "A1", "A2", "A3"],
@@ -560,11 +563,11 @@ test("a route is drawn hop by hop, with a bend through a switch whose cables are
   assert.equal(hops[1].pts[0], 55);
   assert.ok(hops[1].pts[3] < 60); // goes up into the switch before it crosses
   assert.deepEqual(hops[1].pts.slice(-2), [145, 200]);
-  const D = m.tl.devices; // the switch is 380 x 40 at (10, 20)
-  assert.deepEqual(through(D, 4, 10, 40, 390, 40), [10, 40]); // left to right on one level: straight
-  assert.deepEqual(through(D, 4, 100, 20, 200, 60), [100, 20, 100, 42.5, 200, 42.5]); // top to bottom: a Z
-  assert.deepEqual(through(D, 4, 100, 20, 390, 40), [100, 20, 100, 40]); // top to right: one corner
-  assert.deepEqual(through(D, 4, 150, 33, 222, 47), [150, 33]); // cables that end inside the box: straight
+  const devices = m.tl.devices; // the switch is 380 x 40 at (10, 20)
+  assert.deepEqual(through(devices, 4, 10, 40, 390, 40), [10, 40]); // left to right on one level: straight
+  assert.deepEqual(through(devices, 4, 100, 20, 200, 60), [100, 20, 100, 42.5, 200, 42.5]); // top to bottom: a Z
+  assert.deepEqual(through(devices, 4, 100, 20, 390, 40), [100, 20, 100, 40]); // top to right: one corner
+  assert.deepEqual(through(devices, 4, 150, 33, 222, 47), [150, 33]); // cables that end inside the box: straight
 });
 
 test("points along a polyline, clamped at both ends", () => {
@@ -723,13 +726,16 @@ test("cards too small for a name each have one together, under the lowest; a ran
   });
   const g = { ...scribe(), ...Object.fromEntries(["stroke", "strokeText"].map((f) => [f, () => {}])) },
     facts = { live: new Set([0]), turns: new Map(), share: [] };
-  drawDevices(g, { m: index(tl), C: TOKENS.light, facts, k: 1, lang: "en", act: [] });
+  drawDevices(g, { model: index(tl), colors: TOKENS.light, facts, k: 1, lang: "en", act: [] });
   assert.deepEqual(g.said.map(([text]) => text).sort(), ["0", "1", "NIC 4–5", "switch"]);
 });
 
 test("texts of a timeline come with plain spaces, and are bound to their units when it is read", async () => {
   const tl = ring4();
-  tl.steps.text = { en: tl.steps.text.en.map(() => "4.73 ms of 25 GB/s"), zh: tl.steps.text.zh.map(() => "99.5 %，16 MiB的") };
+  tl.steps.text = {
+    en: tl.steps.text.en.map(() => "4.73 ms of 25 GB/s"),
+    zh: tl.steps.text.zh.map(() => "99.5 %，16 MiB的"),
+  };
   const read = await unpack(tl),
     packed = await unpack({ schema: SCHEMA, z: gzipSync(JSON.stringify(tl)).toString("base64") });
   for (const one of [read, packed]) {
@@ -742,7 +748,10 @@ test("texts of a timeline come with plain spaces, and are bound to their units w
 
 test("numbers are bound to units and nothing else is", () => {
   const code = "k = 2 % n; [8 for s in x]; 1 switch, 8 bytes";
-  assert.equal(bindUnits("1.98 times slower, 3 × A100, 2 倍"), "1.98~times slower, 3~× A100, 2~倍".replaceAll("~", "\u00a0"));
+  assert.equal(
+    bindUnits("1.98 times slower, 3 × A100, 2 倍"),
+    "1.98~times slower, 3~× A100, 2~倍".replaceAll("~", "\u00a0"),
+  );
   assert.equal(bindUnits(code), code);
   assert.deepEqual(bindUnits({ a: [{ b: "1 s" }], n: null, on: true }), { a: [{ b: "1\u00a0s" }], n: null, on: true });
 });

@@ -3,7 +3,7 @@
 from urllib.parse import parse_qsl, urlsplit
 
 import collsim as cs
-from collsim.app.scenario.choice import WORDS, from_query, network_text, option_key, own_options
+from collsim.app.scenario.choice import WORDS, from_query, list_own_options, name_option_key, write_network
 from collsim.app.scenario.panels import ADDRESS
 from collsim.topology.spec import parse_topology
 
@@ -23,7 +23,7 @@ def trace_of(url):
     unknown = set(query) - {
         *WORDS,
         *(word.name for word in ADDRESS.words),
-        *map(option_key, own_options(query["algorithm"])),
+        *map(name_option_key, list_own_options(query["algorithm"])),
     }
     assert not unknown, f"{url}: nothing reads {unknown}"
     choice, complaints = from_query(query)
@@ -31,5 +31,5 @@ def trace_of(url):
     if choice.on_machine:
         network = cs.machine(choice.place, nodes=choice.nodes, p2p=choice.p2p, gdr=choice.gdr, fabric=choice.fabric)
     else:
-        network = parse_topology(network_text(choice), cs.topology.NETWORKS)
+        network = parse_topology(write_network(choice), cs.topology.NETWORKS)
     return cs.simulate(cs.schedule(choice.algorithm, topology=network, **dict(choice.options)), network, choice.nbytes)

@@ -111,8 +111,8 @@ def test_every_section_of_a_lesson_has_a_page_with_its_own_question_first(site):
             assert [cell[k] for row in told.table for cell in row if f"<td>{cell[k]}</td>" not in text] == []
             hidden = text[text.index("<details>") : text.index("</details>")] if "<details>" in text else ""
             assert [p[k] for p in told.after if p[k] not in hidden] == [], "what gives the answer away is folded"
-            assert [one for one in told.lanes if one.described(k) not in text.replace(hidden, "")] == []
-            assert [one for one in told.lanes_after if one.described(k) not in hidden] == []
+            assert [one for one in told.lanes if one.describe(k) not in text.replace(hidden, "")] == []
+            assert [one for one in told.lanes_after if one.describe(k) not in hidden] == []
 
 
 def test_a_folder_that_cannot_be_written_is_named_before_anything_runs(monkeypatch):

@@ -73,7 +73,11 @@ class PosedQuestion:
     round: int = 0
 
     def is_same(self, other: PosedQuestion) -> bool:
-        """Whether both are the same question about the same run."""
+        """Whether both are the same question about the same run.
+
+        Args:
+            other: The other question.
+        """
         return (self.choice, self.seed, self.number) == (other.choice, other.seed, other.number)
 
 
@@ -165,6 +169,9 @@ class ClassSessions:
         Whoever sits at the computer of the server can always open one; the one that was used least recently ends where
         there would be more than `MOST_LOCAL`.
 
+        Args:
+            client: Name of the client, as the server knows it.
+
         Raises:
             TooManySessions: The client, or all clients on the network, have as many as they may.
         """
@@ -179,20 +186,36 @@ class ClassSessions:
             return f"{code}-{session.key}"
 
     def close(self, class_key: str, client: str) -> None:
-        """End a session, for everybody."""
+        """End a session, for everybody.
+
+        Args:
+            class_key: The secret key of the class's leader.
+            client: Name of the client, as the server knows it.
+        """
         with self._lock:
             session = self._find_led(class_key, client)
             if session is not None:
                 del self._sessions[session.code]
 
     def is_leader(self, class_key: str, client: str) -> bool:
-        """Whether this client opened the session that has this key, and it is still open."""
+        """Whether this client opened the session that has this key, and it is still open.
+
+        Args:
+            class_key: The secret key of the class's leader.
+            client: Name of the client, as the server knows it.
+        """
         with self._lock:
             self._end_idle()
             return self._find_led(class_key, client) is not None
 
     def pose(self, class_key: str, client: str, posed: PosedQuestion) -> None:
-        """Put a question to the class. A question that it is asked already keeps its votes."""
+        """Put a question to the class. A question that it is asked already keeps its votes.
+
+        Args:
+            class_key: The secret key of the class's leader.
+            client: Name of the client, as the server knows it.
+            posed: The question as it is put to the class.
+        """
         with self._lock:
             session = self._find_led(class_key, client)
             if session is None:
@@ -202,14 +225,24 @@ class ClassSessions:
                 _start_round(session, posed)
 
     def clear_votes(self, class_key: str, client: str) -> None:
-        """Ask the same question again, without votes."""
+        """Ask the same question again, without votes.
+
+        Args:
+            class_key: The secret key of the class's leader.
+            client: Name of the client, as the server knows it.
+        """
         with self._lock:
             session = self._find_led(class_key, client)
             if session is not None and session.posed is not None:
                 _start_round(session, session.posed)
 
     def reveal(self, class_key: str, client: str) -> None:
-        """Show everybody the votes and the answer. Later votes do not count."""
+        """Show everybody the votes and the answer. Later votes do not count.
+
+        Args:
+            class_key: The secret key of the class's leader.
+            client: Name of the client, as the server knows it.
+        """
         with self._lock:
             session = self._find_led(class_key, client)
             if session is not None and session.posed is not None and not session.is_revealed:
@@ -218,14 +251,26 @@ class ClassSessions:
                 session.revealed = [*session.revealed, revealed][-MOST_REVEALED:]
 
     def get_revealed(self, class_key: str, client: str) -> list[RevealedQuestion]:
-        """Return all questions that were revealed to the class, in order; for its teacher."""
+        """Return all questions that were revealed to the class, in order; for its teacher.
+
+        Args:
+            class_key: The secret key of the class's leader.
+            client: Name of the client, as the server knows it.
+        """
         with self._lock:
             session = self._find_led(class_key, client)
-            return [] if session is None else list(session.revealed)
+            if session is None:
+                return []
+            return list(session.revealed)
 
     def get_leader_board(self, class_key: str, client: str) -> Board | None:
         """Return the board for the teacher of a session; None where the client does not lead it. The session is in
-        use."""
+        use.
+
+        Args:
+            class_key: The secret key of the class's leader.
+            client: Name of the client, as the server knows it.
+        """
         with self._lock:
             self._end_idle()
             session = self._find_led(class_key, client)
@@ -235,7 +280,12 @@ class ClassSessions:
             return self._build_board(session)
 
     def get_board(self, code: str, voter: str) -> Board | None:
-        """Return the board for a voter, who is present from now on; None where there is no such session."""
+        """Return the board for a voter, who is present from now on; None where there is no such session.
+
+        Args:
+            code: The code with which students join.
+            voter: Name of the voter.
+        """
         with self._lock:
             self._end_idle()
             session = self._sessions.get(code)
@@ -246,7 +296,9 @@ class ClassSessions:
                 session.last_seen[voter] = self._clock()
             board = self._build_board(session)
             vote = session.votes.get(voter)
-            return board if vote is None else replace(board, own_vote=vote.value)
+            if vote is None:
+                return board
+            return replace(board, own_vote=vote.value)
 
     def vote(self, code: str, client: str, voter: str, value: float, round: int) -> bool:
         """Count a vote in place of an earlier one of the same voter.
@@ -268,25 +320,25 @@ class ClassSessions:
             choices = len(session.posed.question.choices)
             if choices and value not in range(choices):
                 return False
-            if voter not in session.votes and not self._accepts_voter(session, client):
+            if voter not in session.votes and not self._has_slot_for_voter(session, client):
                 return False
             session.votes[voter] = Vote(value, client)
             return True
 
-    def _accepts_voter(self, session: ClassSession, client: str) -> bool:
+    def _has_slot_for_voter(self, session: ClassSession, client: str) -> bool:
         """Whether there is a place for another vote; the client's oldest one makes it where it has its share."""
-        own = [voter for voter, vote in session.votes.items() if vote.client == client]
-        if client != LOCAL and len(own) >= self._votes_per_client:
-            del session.votes[own[0]]
+        client_voters = [voter for voter, vote in session.votes.items() if vote.client == client]
+        if client != LOCAL and len(client_voters) >= self._votes_per_client:
+            del session.votes[client_voters[0]]
         return len(session.votes) < MOST_VOTERS
 
     def _make_room(self, client: str) -> None:
-        own = [session for session in self._sessions.values() if session.client == client]
+        client_sessions = [session for session in self._sessions.values() if session.client == client]
         if client == LOCAL:
-            if len(own) >= MOST_LOCAL:
-                del self._sessions[min(own, key=lambda session: session.last_used).code]
+            if len(client_sessions) >= MOST_LOCAL:
+                del self._sessions[min(client_sessions, key=lambda session: session.last_used).code]
             return
-        if len(own) >= MOST_PER_CLIENT:
+        if len(client_sessions) >= MOST_PER_CLIENT:
             raise TooManySessions(is_own_limit=True)
         if sum(session.client != LOCAL for session in self._sessions.values()) >= MOST_SESSIONS:
             raise TooManySessions(is_own_limit=False)
@@ -296,11 +348,16 @@ class ClassSessions:
         session = self._sessions.get(code)
         if session is None or session.client != client:
             return None
-        return session if secrets.compare_digest(session.key.encode(), key.encode()) else None
+        if secrets.compare_digest(session.key.encode(), key.encode()):
+            return session
+        return None
 
     def _build_board(self, session: ClassSession) -> Board:
         self._forget_absent(session)
-        groups, other_votes = _group_votes(session) if session.is_revealed else ((), 0)
+        if session.is_revealed:
+            groups, other_votes = _group_votes(session)
+        else:
+            groups, other_votes = ((), 0)
         present = len(set(session.last_seen) | set(session.votes))
         return Board(session.posed, session.is_revealed, len(session.votes), present, groups, other_votes)
 
@@ -314,7 +371,10 @@ class ClassSessions:
 
 
 def _start_round(session: ClassSession, posed: PosedQuestion) -> None:
-    number = 0 if session.posed is None else session.posed.round + 1
+    if session.posed is None:
+        number = 0
+    else:
+        number = session.posed.round + 1
     session.posed = replace(posed, round=number)
     session.is_revealed, session.votes = False, {}
 

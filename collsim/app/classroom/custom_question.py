@@ -7,9 +7,9 @@ import streamlit as st
 from collsim.errors import CollsimError
 from collsim.teach.questions.question import Alternative, Question
 
-from ..scenario.mistakes import sentence
-from ..shell.notes import mistake, note
-from ..shell.session import language, t
+from ..scenario.mistakes import write_sentence
+from ..shell.notes import draw_mistake, draw_note
+from ..shell.session import get_language, t
 
 LONGEST_TEXT, LONGEST_CHOICE, MOST_CHOICES = 300, 120, 6
 _STATE, _STATE_ERROR = "custom_question", "custom_question_error"
@@ -53,12 +53,12 @@ def parse_question(text: str, lines: str) -> Question:
 def draw_editor() -> None:
     """Draw where the teacher writes a question, and returns to those about the run."""
     with st.popover(t("own.question")):
-        note(t("own.question.note"))
+        draw_note(t("own.question.note"))
         st.text_input(t("own.question.text"), key="own_question_text", max_chars=LONGEST_TEXT)
         st.text_area(t("own.question.choices"), key="own_question_lines", height=140)
         st.button(t("own.question.ask"), key="own_question_ask", type="primary", on_click=_ask)
         if error := st.session_state.pop(_STATE_ERROR, None):
-            mistake(sentence(error, language()))
+            draw_mistake(write_sentence(error, get_language()))
     if get_custom_question() is not None:
         st.button(t("own.question.back"), key="own_question_back", on_click=discard_custom_question)
 

@@ -11,8 +11,17 @@ from .class_sessions import VoteGroup
 
 
 def render_question(label: str, question: Question, *, is_large: bool = False) -> str:
-    """Return the question under a small line; a large one is read from the last row."""
-    kind = "cs-ask large" if is_large else "cs-ask"
+    """Return the question under a small line; a large one is read from the last row.
+
+    Args:
+        label: What screen readers call the choices.
+        question: The question.
+        is_large: In large type, for a class room.
+    """
+    if is_large:
+        kind = "cs-ask large"
+    else:
+        kind = "cs-ask"
     return f'<div class="{kind}"><small>{escape_text(label)}</small><b>{escape_text(question.text)}</b></div>'
 
 
@@ -35,16 +44,26 @@ def render_answered_choices(
             mark, kind = "✓", "right"
         elif k == answer:
             mark, kind = "✗", "given"
-        bar = _render_votes(groups[k][1], total) if groups else ""
+        if groups:
+            bar = _render_votes(groups[k][1], total)
+        else:
+            bar = ""
         text, reason = escape_text(question.say(choice.text)), escape_text(question.say(choice.why))
         body = f"<b>{text}</b><span>{reason}</span>{bar}"
         cards.append(f'<div class="cs-choice {kind}"><i>{mark}</i><div>{body}</div></div>')
-    attributes = f' role="list" aria-label="{escape_text(label)}"' if label else ""
+    if label:
+        attributes = f' role="list" aria-label="{escape_text(label)}"'
+    else:
+        attributes = ""
     return f'<div class="cs-choices"{attributes}>{"".join(cards)}</div>'
 
 
 def render_open_choices(question: Question) -> str:
-    """Return the choices with their letters, and nothing that tells which is right."""
+    """Return the choices with their letters, and nothing that tells which is right.
+
+    Args:
+        question: The question.
+    """
     texts = [f"<i>{chr(65 + k)}</i><div><b>{escape_text(text)}</b></div>" for k, text in enumerate(question.options)]
     cards = "".join(f'<div class="cs-choice">{text}</div>' for text in texts)
     return f'<div class="cs-choices">{cards}</div>'
@@ -65,20 +84,34 @@ def render_numbers(question: Question, groups: Sequence[VoteGroup], other_votes:
         rows.append((labels[1], other_votes, False))
     cards = []
     for text, votes, is_right in rows:
-        kind, mark = ("right", "✓") if is_right else ("", "✗")
+        if is_right:
+            kind, mark = ("right", "✓")
+        else:
+            kind, mark = ("", "✗")
         body = f"<b>{escape_text(text)}</b>{_render_votes(votes, total)}"
         cards.append(f'<div class="cs-choice {kind}"><i>{mark}</i><div>{body}</div></div>')
     return f'<div class="cs-choices" role="list" aria-label="{escape_text(labels[0])}">{"".join(cards)}</div>'
 
 
 def render_verdict(text: str, verdict: str = "") -> str:
-    """Return why the answer is what it is, after whether the answer given is right."""
-    start = f"<b>{escape_text(verdict)}</b> " if verdict else ""
+    """Return why the answer is what it is, after whether the answer given is right.
+
+    Args:
+        text: The text.
+        verdict: Right or wrong, in a word.
+    """
+    if verdict:
+        start = f"<b>{escape_text(verdict)}</b> "
+    else:
+        start = ""
     return f'<div class="cs-after" role="status"><p>{start}{escape_text(text)}</p></div>'
 
 
 def _render_votes(votes: int, total: int) -> str:
-    share = 100 * votes / total if total else 0
+    if total:
+        share = 100 * votes / total
+    else:
+        share = 0
     return f'<em class="cs-votes"><u style="width:{share:.3g}%"></u><s>{votes} · {share:.0f} %</s></em>'
 
 

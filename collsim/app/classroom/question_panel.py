@@ -15,14 +15,14 @@ from collsim.markup import escape_markdown, escape_text
 from collsim.teach.questions.question import Question
 
 from ..scenario.choice import Choice
-from ..scenario.mistakes import sentence
+from ..scenario.mistakes import write_sentence
 from ..scenario.panels import LONGEST_ANSWER, MOST_SEEDS, SHOWN, Panels
-from ..scenario.run_questions import asked_about, expected_questions
+from ..scenario.run_questions import ask_about_run, estimate_questions
 from ..server import create_invitation, get_session_client, render_qr_svg
 from ..server.startup import read_limits
-from ..shell.notes import mistake, note_html
-from ..shell.results import latest
-from ..shell.session import language, queue_reruns, session, t
+from ..shell.notes import draw_mistake, note_html
+from ..shell.results import get_latest
+from ..shell.session import get_language, get_session, queue_reruns, t
 from . import question_html
 from .class_sessions import IDLE_SECONDS, MOST_PER_CLIENT, Board, ClassSessions, PosedQuestion, TooManySessions
 from .custom_question import discard_custom_question, draw_editor, get_custom_question
@@ -43,14 +43,17 @@ def get_class_sessions() -> ClassSessions:
 def draw_buttons() -> None:
     """Draw the buttons that open the questions and break the run, always in sight at the end of the sidebar."""
     with st.sidebar, st.container(key="classroom", horizontal=True, gap="small"):
-        panels = session().panels
+        panels = get_session().panels
         _draw_switch("ask", panels.seed is not None, _open_questions, _close_questions)
-        _draw_switch("break", bool(panels.way), _break_run, _mend_run)
+        _draw_switch("break", bool(panels.way), _break_run, _restore_run)
     st.html(f"<style>{_STYLE}</style>")
 
 
 def _draw_switch(name: str, is_on: bool, turn_on: PanelChange, turn_off: PanelChange) -> None:
-    kind: ButtonKind = "primary" if is_on else "secondary"
+    if is_on:
+        kind: ButtonKind = "primary"
+    else:
+        kind = "secondary"
     st.button(
         t(f"{name}.start"),
         key=f"{name}_start",
@@ -71,12 +74,12 @@ def draw_panel(choice: Choice) -> bool:
     Returns:
         Whether it takes the place of the figures that would answer it.
     """
-    panels = session().panels
+    panels = get_session().panels
     if panels.seed is None:
         return False
     st.html(f"<style>{question_html.STYLE}</style>")
     with st.container(border=True, key="card_question"):
-        result = latest(asked_about, choice, panels.seed, expected=expected_questions, only=True)
+        result = get_latest(ask_about_run, choice, panels.seed, expected=estimate_questions, only=True)
         if result is None:
             _draw_button("close", "ask.close", _close_questions)
             return False
@@ -91,12 +94,12 @@ def _draw_question(choice: Choice, panels: Panels, seed: int, questions: list[Qu
     label = t("ask.count", number=number + 1, all=count)
     if is_leader and (custom := get_custom_question()) is not None:
         posed, label = PosedQuestion(choice, seed, -custom[0], count, custom[1]), t("own.question.head")
-    question = replace(posed.question, lang=language())
+    question = replace(posed.question, lang=get_language())
     st.html(question_html.render_question(label, question, is_large=is_leader))
     if is_leader:
         return _draw_with_class(panels.class_key, posed, question)
     if panels.class_key:
-        mistake(t("class.over"))
+        draw_mistake(t("class.over"))
     return _draw_alone(panels, number, count, question)
 
 
@@ -104,7 +107,7 @@ def _draw_question(choice: Choice, panels: Panels, seed: int, questions: list[Qu
 
 
 def _change_panels(change: PanelChange) -> None:
-    current = session()
+    current = get_session()
     current.panels = change(current.panels)
 
 
@@ -126,11 +129,11 @@ def _break_run(panels: Panels) -> Panels:
     return replace(_close_questions(panels), way="lose")
 
 
-def _mend_run(panels: Panels) -> Panels:
+def _restore_run(panels: Panels) -> Panels:
     return replace(panels, way="", place=0)
 
 
-def _go_to(number: int) -> PanelChange:
+def _open_question(number: int) -> PanelChange:
     return lambda panels: replace(panels, number=number, answer="")
 
 
@@ -146,8 +149,8 @@ def _give_answer(text: str) -> PanelChange:
 
 
 def _draw_navigation(number: int, count: int) -> None:
-    _draw_button("back", "ask.back", _go_to(number - 1), disabled=number == 0)
-    _draw_button("next", "ask.next", _go_to(number + 1), disabled=number + 1 >= count)
+    _draw_button("back", "ask.back", _open_question(number - 1), disabled=number == 0)
+    _draw_button("next", "ask.next", _open_question(number + 1), disabled=number + 1 >= count)
     _draw_button("new", "ask.new", _choose_next_seed)
     _draw_button("close", "ask.close", _close_questions)
 
@@ -159,7 +162,7 @@ def _draw_alone(panels: Panels, number: int, count: int, question: Question) -> 
         try:
             answer, is_revealed = question.value(panels.answer), True
         except CollsimError as error:
-            mistake(sentence(error, language()))
+            draw_mistake(write_sentence(error, get_language()))
     if is_revealed:
         _draw_answer(question, answer)
     elif question.kind == "number":
@@ -209,9 +212,15 @@ def _submit_number() -> None:
 
 
 def _draw_answer(question: Question, answer: float | None) -> None:
-    verdict = "" if answer is None else t("lessons.right" if question.right(answer) else "lessons.wrong")
+    if answer is None:
+        verdict = ""
+    else:
+        verdict = t("lessons.right" if question.right(answer) else "lessons.wrong")
     if question.choices:
-        position = None if answer is None else int(answer)
+        if answer is None:
+            position = None
+        else:
+            position = int(answer)
         st.html(question_html.render_answered_choices(question, position))
     st.html(question_html.render_verdict(_explain_answer(question), verdict))
 
@@ -308,7 +317,10 @@ def _draw_vote_count(leader: tuple[str, str], is_revealed: bool) -> None:
     board = get_class_sessions().get_leader_board(*leader)
     if board is None:
         st.rerun()
-    text = t("class.votes", votes=board.votes, here=board.present) if board.present else t("class.nobody")
+    if board.present:
+        text = t("class.votes", votes=board.votes, here=board.present)
+    else:
+        text = t("class.nobody")
     counts = f'data-votes="{board.votes}" data-here="{board.present}"'
     st.html(f'<div class="cs-count" role="status" {counts}>{escape_text(text)}</div>')
     if board.is_revealed != is_revealed:
@@ -316,9 +328,17 @@ def _draw_vote_count(leader: tuple[str, str], is_revealed: bool) -> None:
 
 
 def draw_votes(question: Question, board: Board) -> None:
-    """Draw the votes of a class, the right answer and why; the vote of a voter who looks stands out."""
+    """Draw the votes of a class, the right answer and why; the vote of a voter who looks stands out.
+
+    Args:
+        question: The question.
+        board: Votes of the class.
+    """
     if question.choices:
-        position = None if board.own_vote is None else int(board.own_vote)
+        if board.own_vote is None:
+            position = None
+        else:
+            position = int(board.own_vote)
         st.html(question_html.render_answered_choices(question, position, board.groups, t("class.tally")))
     else:
         labels = t("class.tally"), t("class.others")

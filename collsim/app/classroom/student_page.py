@@ -14,16 +14,16 @@ from collsim.teach.questions.question import Question
 
 from ..scenario.address import PageAddress, Word
 from ..scenario.choice import Choice
-from ..scenario.mistakes import sentence
-from ..scenario.outcome import build_place, expected_outcome, outcome
+from ..scenario.mistakes import write_sentence
+from ..scenario.outcome import build_place, compute_outcome, estimate_outcome
 from ..scenario.panels import CLASS_KEY, LONGEST_ANSWER
 from ..server import get_session_client
-from ..shell.address import leave, remember, remembered
-from ..shell.controls import algorithm_label, place_label, spaced
-from ..shell.notes import complain, mistake, note, status, title
-from ..shell.player import player
-from ..shell.results import latest
-from ..shell.session import language, queue_reruns, session, t
+from ..shell.address import get_remembered, leave, remember
+from ..shell.controls import add_space, label_algorithm, label_machine
+from ..shell.notes import complain, draw_mistake, draw_note, draw_status, draw_title
+from ..shell.player import mount_player
+from ..shell.results import get_latest
+from ..shell.session import get_language, get_session, queue_reruns, t
 from . import question_html
 from .class_sessions import PosedQuestion
 from .question_panel import ButtonKind, draw_votes, get_class_sessions
@@ -35,7 +35,9 @@ def get_invited_code() -> str:
     """Return the code of a class that the address of another page names without its teacher's key; else an empty
     text."""
     match = CLASS_KEY.fullmatch(st.query_params.get("class", "").lower())
-    return match[1] if match and not match[2] else ""
+    if match and not match[2]:
+        return match[1]
+    return ""
 
 
 def _parse_code(text: str) -> str:
@@ -53,40 +55,53 @@ ADDRESS = PageAddress(
 
 def draw() -> None:
     """Draw the page: the question and the choices; once the answer is revealed, also the run that it is about."""
-    code: str = remembered(PAGE)
+    code: str = get_remembered(PAGE)
     leave(code)
     st.html(f"<style>{question_html.STYLE}{_STYLE}</style>")
-    complain(session().complaints)
-    board = get_class_sessions().get_board(code, _get_voter()) if CLASS_KEY.fullmatch(code) else None
+    complain(get_session().complaints)
+    if CLASS_KEY.fullmatch(code):
+        board = get_class_sessions().get_board(code, _get_voter())
+    else:
+        board = None
     if board is None:
         _draw_code_form(code)
         return
-    st.html(title(t("class.title", code=code)))
-    choice = None if board.posed is None else board.posed.choice
+    st.html(draw_title(t("class.title", code=code)))
+    if board.posed is None:
+        choice = None
+    else:
+        choice = board.posed.choice
     if choice is not None:
         _draw_description(choice)
     with st.container(border=True, key="card_question"):
         _draw_question(code, choice, board.is_revealed)
     if choice is None or not board.is_revealed:
         return
-    result = latest(outcome, choice, expected=expected_outcome, compiled=choice.engine == "event", only=True)
+    result = get_latest(
+        compute_outcome, choice, expected=estimate_outcome, compiled=choice.engine == "event", only=True
+    )
     if result is not None and result[0].timeline is not None:
-        player(result[0].timeline, repr(choice), {}, key="player_class")
+        mount_player(result[0].timeline, repr(choice), {}, key="player_class")
 
 
 def _draw_description(choice: Choice) -> None:
     """Draw what the question is about."""
-    words = {"collective": choice.collective, "algorithm": algorithm_label(choice.algorithm, choice.collective)}
-    place = f"{place_label(choice.place)} × {choice.nodes}" if choice.on_machine else place_label(choice.place)
-    note(t("class.about", **words, place=place, ranks=build_place(choice).ranks, nbytes=spaced(choice.nbytes)))
+    words = {"collective": choice.collective, "algorithm": label_algorithm(choice.algorithm, choice.collective)}
+    if choice.on_machine:
+        machine_text = f"{label_machine(choice.place)} × {choice.nodes}"
+    else:
+        machine_text = label_machine(choice.place)
+    draw_note(
+        t("class.about", **words, place=machine_text, ranks=build_place(choice).ranks, nbytes=add_space(choice.nbytes))
+    )
 
 
 def _draw_code_form(code: str) -> None:
     """Ask for the code where there is no class, or its class is over."""
-    st.html(title(t("page.class")))
+    st.html(draw_title(t("page.class")))
     if code:
-        mistake(t("class.none", code=code))
-    note(t("class.door"))
+        draw_mistake(t("class.none", code=code))
+    draw_note(t("class.door"))
     st.text_input(
         t("class.code"), key="class_code", help=t("class.code.help"), max_chars=4, on_change=_submit_code, width=240
     )
@@ -106,14 +121,20 @@ def _get_voter() -> str:
 def _draw_question(code: str, choice: Choice | None, is_revealed: bool) -> None:
     """Draw the question as it is now. Another run, the answer, or the end of the class draws the whole page again."""
     board = get_class_sessions().get_board(code, _get_voter())
-    posed = None if board is None else board.posed
+    if board is None:
+        posed = None
+    else:
+        posed = board.posed
     if board is None or board.is_revealed != is_revealed or (None if posed is None else posed.choice) != choice:
         st.rerun()
     if posed is None:
-        status(t("class.wait"))
+        draw_status(t("class.wait"))
         return
-    question = replace(posed.question, lang=language())
-    label = t("ask.count", number=posed.number + 1, all=posed.count) if posed.number >= 0 else t("class.custom")
+    question = replace(posed.question, lang=get_language())
+    if posed.number >= 0:
+        label = t("ask.count", number=posed.number + 1, all=posed.count)
+    else:
+        label = t("class.custom")
     st.html(question_html.render_question(label, question))
     if board.is_revealed:
         if board.own_vote is not None:
@@ -130,18 +151,24 @@ def _draw_vote(code: str, posed: PosedQuestion, question: Question, own_vote: fl
     else:
         _draw_number_form(code, posed, question)
     if own_vote is not None:
-        answer = question.options[int(own_vote)] if question.choices else replace(question, answer=own_vote).answer_text
-        status(t("class.mine", answer=answer))
-    note(t("class.privacy"))
+        if question.choices:
+            answer = question.options[int(own_vote)]
+        else:
+            answer = replace(question, answer=own_vote).answer_text
+        draw_status(t("class.mine", answer=answer))
+    draw_note(t("class.privacy"))
 
 
 def _draw_choices(code: str, posed: PosedQuestion, question: Question, own_vote: float | None) -> None:
     with st.container(key="choices"):
         for k, text in enumerate(question.options):
-            kind: ButtonKind = "primary" if own_vote == k else "secondary"
+            if own_vote == k:
+                kind: ButtonKind = "primary"
+            else:
+                kind = "secondary"
             key, vote = f"vote_{posed.round}_{k}", (code, float(k), posed.round)
             label = f"{chr(65 + k)} · {escape_markdown(text)}"
-            st.button(label, key=key, type=kind, on_click=_vote, args=vote, width="stretch")
+            st.button(label, key=key, type=kind, on_click=_submit_vote, args=vote, width="stretch")
 
 
 def _draw_number_form(code: str, posed: PosedQuestion, question: Question) -> None:
@@ -152,10 +179,10 @@ def _draw_number_form(code: str, posed: PosedQuestion, question: Question) -> No
         vote = (code, question, posed.round, field)
         st.form_submit_button(t("ask.check"), type="primary", on_click=_submit_number, args=vote)
     if message := st.session_state.pop("vote_mistake", ""):
-        mistake(message)
+        draw_mistake(message)
 
 
-def _vote(code: str, value: float, round: int) -> None:
+def _submit_vote(code: str, value: float, round: int) -> None:
     if not get_class_sessions().vote(code, get_session_client(), _get_voter(), value, round):
         st.toast(t("class.late"))
 
@@ -164,9 +191,9 @@ def _submit_number(code: str, question: Question, round: int, field: str) -> Non
     try:
         value = question.value(str(st.session_state.get(field, "")))
     except CollsimError as error:
-        st.session_state["vote_mistake"] = sentence(error, language())
+        st.session_state["vote_mistake"] = write_sentence(error, get_language())
         return
-    _vote(code, value, round)
+    _submit_vote(code, value, round)
 
 
 _STYLE = """

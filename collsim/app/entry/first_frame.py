@@ -94,14 +94,19 @@ look();
 """
 
 
-def of(scope: Scope, base: str) -> str:
-    """The frame for a request; empty where it does not ask for the bare first page, or there is none yet."""
+def build_first_frame(scope: Scope, base: str) -> str:
+    """The frame for a request; empty where it does not ask for the bare first page, or there is none yet.
+
+    Args:
+        scope: The request, as ASGI has it.
+        base: Path below which the app is served.
+    """
     headers = Headers(scope=scope)
     query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True))
     if scope["path"] != f"{base}/" or "text/html" not in headers.get("accept", "") or set(query) - {"lang"}:
         return ""
-    asked = query.get("lang") or headers.get("accept-language", "")
-    return _FRAMES.get("zh" if asked.lower().startswith("zh") else "en", "")
+    language_wish = query.get("lang") or headers.get("accept-language", "")
+    return _FRAMES.get("zh" if language_wish.lower().startswith("zh") else "en", "")
 
 
 def make() -> None:
@@ -110,40 +115,41 @@ def make() -> None:
     from collsim.viz.simple.simple import build_simple_source
 
     from ..scenario.choice import Choice
-    from ..scenario.simple import run_name, simple, single, whole
-    from ..shell.look import FONT, TOKENS, logo
+    from ..scenario.simple import run_name, run_simple, use_all_channels, use_single_channel
+    from ..shell.look import FONT, TOKENS, draw_logo
 
-    choice = whole(Choice())
-    shown = simple(choice)
-    runs = [run and asdict(run) for run in shown.runs]
+    choice = use_all_channels(Choice())
+    simple_run = run_simple(choice)
+    runs = [run and asdict(run) for run in simple_run.runs]
     pairs = {name: ",".join(TOKENS[name]) for name in ("bg", "card", "line")}
-    names = [run_name(single(choice)), run_name(choice)]
-    run = {"id": run_name(choice), "names": names, "runs": runs, "questions": list(shown.questions)}
+    names = [run_name(use_single_channel(choice)), run_name(choice)]
+    run = {"id": run_name(choice), "names": names, "runs": runs, "questions": list(simple_run.questions)}
     for lang in ("en", "zh"):
-        data = {**run, "title": _title(choice, shown.ranks, lang), "lang": lang}
+        data = {**run, "title": _build_title(choice, simple_run.ranks, lang), "lang": lang}
         page = {
             "font": FONT,
-            "light": logo(False),
-            "dark": logo(True),
-            "module": _module(build_simple_source()),
+            "light": draw_logo(False),
+            "dark": draw_logo(True),
+            "module": _inline_module(build_simple_source()),
             **pairs,
         }
         _FRAMES[lang] = _PAGE.format(run=encode_inline_json(data), **page)
 
 
-def _title(choice: Any, ranks: int, lang: Any) -> str:
+def _build_title(choice: Any, ranks: int, lang: Any) -> str:
     """As the page has it."""
     from collsim.topology import machines
 
     from ..texts.catalogue import say
 
-    place = machines()[choice.place].title
-    place = place if choice.copies == 1 else say(lang, "race.nodes", place=place, count=choice.nodes)
+    machine_title = machines()[choice.place].title
+    if choice.copies != 1:
+        machine_title = say(lang, "race.nodes", place=machine_title, count=choice.nodes)
     algorithm = choice.algorithm.removeprefix(f"{choice.collective}_").replace("_", " ")
-    words = {"collective": choice.collective, "algorithm": algorithm, "place": place, "ranks": ranks}
+    words = {"collective": choice.collective, "algorithm": algorithm, "place": machine_title, "ranks": ranks}
     return say(lang, "simple.title", nbytes=format_bytes(parse_bytes(choice.nbytes)), **words)
 
 
-def _module(source: str) -> str:
+def _inline_module(source: str) -> str:
     """A module that may stand in a script element."""
     return source.replace("</script", "<\\/script")

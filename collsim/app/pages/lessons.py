@@ -18,12 +18,12 @@ from ...lessons.chapters import LESSONS, SECTIONS
 from ...lessons.lesson import Lesson
 from ..classroom import question_html
 from ..scenario.address import Complaint, PageAddress, Word
-from ..scenario.choice import count, one_of
-from ..shell.address import leave, remember, remembered
-from ..shell.notes import complain, note, part, title
-from ..shell.page import page
-from ..shell.player import player
-from ..shell.session import is_dark, language, session, t
+from ..scenario.choice import count, create_name_reader
+from ..shell.address import get_remembered, leave, remember
+from ..shell.notes import complain, draw_note, draw_part, draw_title
+from ..shell.page import register_page
+from ..shell.player import mount_player
+from ..shell.session import choose_text, get_language, get_session, is_dark, t
 
 PAGE = "lessons"
 NAMES = list(SECTIONS)
@@ -52,168 +52,184 @@ class Content:
 
 
 @st.cache_data(max_entries=len(NAMES), show_spinner=False)
-def kept_lesson(name: str) -> Content:
-    """A section of a lesson, computed once for all sessions."""
-    one = SECTIONS[name][1].told()
-    drawn = build_encoded_timeline(one.trace), one.lanes, one.lanes_after
-    return Content(one.before, one.question, one.after, one.table, one.view, *drawn)
+def load_lesson(name: str) -> Content:
+    """A section of a lesson, computed once for all sessions.
+
+    Args:
+        name: Name of the lesson's section.
+    """
+    content = SECTIONS[name][1].told()
+    drawn = build_encoded_timeline(content.trace), content.lanes, content.lanes_after
+    return Content(content.before, content.question, content.after, content.table, content.view, *drawn)
 
 
 # ---- address -------------------------------------------------------------------------------------------------------
 
 
-def _section(text: str) -> str:
+def _find_section(text: str) -> str:
     """The key of a section, or the number of a lesson: its first section."""
     if text.isdecimal() and int(text) in LESSONS:
         return LESSONS[int(text)].sections[0].key
-    return one_of("lesson", lambda: NAMES)(text)
+    return create_name_reader("lesson", lambda: NAMES)(text)
 
 
-def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Reading:
+def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Reading:
     """A lesson and the answer to it, beside those that were given before."""
-    before: Reading | None = session().kept.get(PAGE)
-    reading = Reading(found.get("lesson", NAMES[0]), before.answers if before else {})
-    most = len(kept_lesson(reading.lesson).question.choices)
+    before: Reading | None = get_session().kept.get(PAGE)
+    reading = Reading(fields.get("lesson", NAMES[0]), before.answers if before else {})
+    most = len(load_lesson(reading.lesson).question.choices)
     word = Word("answer", count("answer", most), instead=t("lessons.predict"))
-    answer = word.found(query["answer"], None, complaints) if "answer" in query else {}
-    return (
-        reading if not answer else replace(reading, answers={**reading.answers, reading.lesson: answer["answer"] - 1})
-    )
+    if "answer" in query:
+        answer = word.read_fields(query["answer"], None, complaints)
+    else:
+        answer = {}
+    if not answer:
+        return reading
+    return replace(reading, answers={**reading.answers, reading.lesson: answer["answer"] - 1})
 
 
-def _adapt(reading: Reading, said: dict[str, str]) -> dict[str, str]:
+def _adapt_address(reading: Reading, query: dict[str, str]) -> dict[str, str]:
     """The lesson, with the answer that is open in it; the first lesson has a bare address until it is answered."""
-    given = reading.answers.get(reading.lesson)
-    return said if given is None else {"lesson": reading.lesson, "answer": str(given + 1)}
+    answer = reading.answers.get(reading.lesson)
+    if answer is None:
+        return query
+    return {"lesson": reading.lesson, "answer": str(answer + 1)}
 
 
-ADDRESS = PageAddress(Reading(), (Word("lesson", _section), Word("answer", field="")), _agree, _adapt)
+ADDRESS = PageAddress(Reading(), (Word("lesson", _find_section), Word("answer", field="")), _reconcile, _adapt_address)
 
 
 # ---- page ----------------------------------------------------------------------------------------------------------
 
 
-@page(PAGE, 80, address=ADDRESS, moment=("t", "view"), run=lambda reading: reading.lesson)
+@register_page(PAGE, 80, address=ADDRESS, moment=("t", "view"), run=lambda reading: reading.lesson)
 def draw() -> None:
     """Draw the page: the lessons at the side; the text; the run and its question."""
-    reading: Reading = remembered(PAGE)
+    reading: Reading = get_remembered(PAGE)
     leave(reading)
-    content = kept_lesson(reading.lesson)
+    content = load_lesson(reading.lesson)
     _list(reading)
-    st.html(f"<style>{question_html.STYLE}{_STYLE}{_marks(reading)}</style>")
+    st.html(f"<style>{question_html.STYLE}{_STYLE}{_build_list_style(reading)}</style>")
     with st.container(key="lessonhead"):
         head, back, following = st.columns([10, 2, 2], vertical_alignment="bottom", gap="small")
-    head.html(_title(reading))
-    _turning(reading, back, following)
-    lines = "".join(f"<p>{escape_text(_say(p))}</p>" for p in content.before)
-    st.html(f'<div class="cs-lesson">{lines}</div>{_lanes(content.lanes)}')
-    complain(session().complaints)
+    head.html(_draw_title(reading))
+    _draw_navigation(reading, back, following)
+    lines = "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.before)
+    st.html(f'<div class="cs-lesson">{lines}</div>{_draw_lanes(content.lanes)}')
+    complain(get_session().complaints)
     with st.container(key="lessonstage"):
         left, right = st.columns([2.2, 1], gap="medium")
     with left:
-        start = {"view": content.view, **session().start}
-        player(content.timeline, reading.lesson, start, key=f"player_lesson_{reading.lesson}")
+        start = {"view": content.view, **get_session().start}
+        mount_player(content.timeline, reading.lesson, start, key=f"player_lesson_{reading.lesson}")
     with right, st.container(border=True, key="card_question"):
-        _question(reading, content)
+        _draw_question(reading, content)
 
 
-def _lanes(shown: tuple[PipelinePicture, ...]) -> str:
+def _draw_lanes(pictures: tuple[PipelinePicture, ...]) -> str:
     """Pipelines as rows of boxes, below each other."""
-    k, dark = 0 if language() == "en" else 1, is_dark()
-    return "".join(f'<div class="cs-lanes">{one.html(k, dark=dark)}</div>' for one in shown)
+    k, dark = 0 if get_language() == "en" else 1, is_dark()
+    return "".join(f'<div class="cs-lanes">{picture.html(k, dark=dark)}</div>' for picture in pictures)
 
 
-def _say(text: Text) -> str:
-    return text[0 if language() == "en" else 1]
-
-
-def _title(reading: Reading) -> str:
+def _draw_title(reading: Reading) -> str:
     lesson, section = SECTIONS[reading.lesson]
     where = t("lessons.count", number=lesson.number, all=len(LESSONS))
     if section.title:
-        at = lesson.sections.index(section) + 1
-        where += t("lessons.part", number=at, all=len(lesson.sections), title=_say(section.title))
-    return f'<div class="cs-lesson"><small>{escape_text(where)}</small>{title(_say(lesson.title))}</div>'
+        section_number = lesson.sections.index(section) + 1
+        where += t("lessons.part", number=section_number, all=len(lesson.sections), title=choose_text(section.title))
+    return f'<div class="cs-lesson"><small>{escape_text(where)}</small>{draw_title(choose_text(lesson.title))}</div>'
 
 
 def _list(reading: Reading) -> None:
     """All lessons, and the further sections of the open one; what is open stands out, lessons that are answered have a
     filled number."""
     with st.sidebar:
-        part(t("lessons.list"))
+        draw_part(t("lessons.list"))
         with st.container(key="lessonlist"):
             for lesson in LESSONS.values():
-                _entry(lesson.sections[0].key, lesson.title, t("lessons.done") if _done(lesson, reading) else None)
-                further = lesson.sections[1:] if lesson is SECTIONS[reading.lesson][0] else ()
+                _format_entry(
+                    lesson.sections[0].key, lesson.title, t("lessons.done") if _is_done(lesson, reading) else None
+                )
+                if lesson is SECTIONS[reading.lesson][0]:
+                    further = lesson.sections[1:]
+                else:
+                    further = ()
                 for section in further:
-                    _entry(section.key, section.title or lesson.title)
+                    _format_entry(section.key, section.title or lesson.title)
 
 
-def _done(lesson: Lesson, reading: Reading) -> bool:
+def _is_done(lesson: Lesson, reading: Reading) -> bool:
     """Are all questions of a lesson answered?"""
     return all(section.key in reading.answers for section in lesson.sections)
 
 
-def _entry(name: str, text: Text, done: str | None = None) -> None:
+def _format_entry(name: str, text: Text, done: str | None = None) -> None:
     key = f"lesson_{name}"
-    st.button(_say(text), key=key, type="tertiary", help=done, on_click=_open, args=(name,), width="stretch")
+    st.button(choose_text(text), key=key, type="tertiary", help=done, on_click=_open, args=(name,), width="stretch")
 
 
 def _open(name: str) -> None:
-    remember(PAGE, replace(remembered(PAGE), lesson=name))
-    session().start = {}
+    remember(PAGE, replace(get_remembered(PAGE), lesson=name))
+    get_session().start = {}
 
 
-def _answer(lesson: str, choice: int | None) -> None:
-    reading: Reading = remembered(PAGE)
+def _on_answer(lesson: str, choice: int | None) -> None:
+    reading: Reading = get_remembered(PAGE)
     answers = {name: k for name, k in reading.answers.items() if name != lesson}
     remember(PAGE, replace(reading, answers=answers if choice is None else {**answers, lesson: choice}))
 
 
-def _question(reading: Reading, content: Content) -> None:
+def _draw_question(reading: Reading, content: Content) -> None:
     """The question and its choices; once answered, every choice with its reason, and what follows."""
-    question = replace(content.question, lang=language())
+    question = replace(content.question, lang=get_language())
     st.html(question_html.render_question(t("lessons.predict"), question))
-    given = reading.answers.get(reading.lesson)
-    if given is None:
-        _choices(reading.lesson, question)
-        note(t("lessons.waits"), kind="small")
+    answer = reading.answers.get(reading.lesson)
+    if answer is None:
+        _build_choices(reading.lesson, question)
+        draw_note(t("lessons.waits"), kind="small")
         return
-    st.html(question_html.render_answered_choices(question, given))
-    verdict = t("lessons.right" if given == question.answer else "lessons.wrong")
+    st.html(question_html.render_answered_choices(question, answer))
+    verdict = t("lessons.right" if answer == question.answer else "lessons.wrong")
     body = f"<p><b>{escape_text(verdict)}</b> {escape_text(question.why)}</p>"
-    body += "".join(f"<p>{escape_text(_say(p))}</p>" for p in content.after)
-    st.html(f'<div class="cs-after" role="status">{body}</div>{_lanes(content.lanes_after)}{_rest(reading, content)}')
+    body += "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.after)
+    lanes, rest = _draw_lanes(content.lanes_after), _draw_rest(reading, content)
+    st.html(f'<div class="cs-after" role="status">{body}</div>{lanes}{rest}')
     again = (reading.lesson, None)
-    st.button(t("lessons.again"), key=f"again_{reading.lesson}", type="tertiary", on_click=_answer, args=again)
+    st.button(t("lessons.again"), key=f"again_{reading.lesson}", type="tertiary", on_click=_on_answer, args=again)
 
 
-def _rest(reading: Reading, content: Content) -> str:
-    return _table(content) + _notebook(reading.lesson)
+def _draw_rest(reading: Reading, content: Content) -> str:
+    return _draw_table(content) + _draw_notebook(reading.lesson)
 
 
-def _notebook(name: str) -> str:
+def _draw_notebook(name: str) -> str:
     """Where a lesson goes on after its last section: its notebook, and what is written there."""
     lesson, section = SECTIONS[name]
     if section is not lesson.sections[-1] or not lesson.notebook:
         return ""
-    said = t("lessons.notebook", notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
-    return f'<div class="cs-after"><p>{escape_text(said)}</p></div>'
+    text = t("lessons.notebook", notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
+    return f'<div class="cs-after"><p>{escape_text(text)}</p></div>'
 
 
-def _choices(lesson: str, question: Question) -> None:
+def _build_choices(lesson: str, question: Question) -> None:
     with st.container(key="choices"):
         for k, choice in enumerate(question.choices):
-            key, text = f"answer_{lesson}_{k}", _say(choice.text)
+            key, text = f"answer_{lesson}_{k}", choose_text(choice.text)
             st.button(
-                escape_markdown(text), key=key, on_click=_answer, args=(lesson, k), width="stretch", shortcut=str(k + 1)
+                escape_markdown(text),
+                key=key,
+                on_click=_on_answer,
+                args=(lesson, k),
+                width="stretch",
+                shortcut=str(k + 1),
             )
 
 
-def _table(content: Content) -> str:
+def _draw_table(content: Content) -> str:
     if not content.table:
         return ""
-    cells = [[escape_text(_say(cell)) for cell in row] for row in content.table]
+    cells = [[escape_text(choose_text(cell)) for cell in row] for row in content.table]
     head = "".join(f"<th>{cell}</th>" for cell in cells[0])
     rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells[1:])
     return (
@@ -222,29 +238,31 @@ def _table(content: Content) -> str:
     )
 
 
-def _turning(reading: Reading, back: Any, following: Any) -> None:
+def _draw_navigation(reading: Reading, back: Any, following: Any) -> None:
     """Back and next, always in the same place."""
-    at = NAMES.index(reading.lesson)
-    before, after = NAMES[max(0, at - 1)], NAMES[min(len(NAMES) - 1, at + 1)]
-    label = t(_turn("back", reading.lesson, before))
-    back.button(label, key="lesson_back", disabled=at == 0, on_click=_open, args=(before,), width="stretch")
+    lesson_number = NAMES.index(reading.lesson)
+    before, after = NAMES[max(0, lesson_number - 1)], NAMES[min(len(NAMES) - 1, lesson_number + 1)]
+    label = t(_label_turn("back", reading.lesson, before))
+    back.button(label, key="lesson_back", disabled=lesson_number == 0, on_click=_open, args=(before,), width="stretch")
     if after != reading.lesson:
-        label, key = t(_turn("next", reading.lesson, after)), "lesson_next"
+        label, key = t(_label_turn("next", reading.lesson, after)), "lesson_next"
         following.button(label, key=key, type="primary", on_click=_open, args=(after,), width="stretch")
 
 
-def _turn(way: str, here: str, there: str) -> str:
+def _label_turn(way: str, here: str, there: str) -> str:
     """What a button says that leads to another lesson, or to another part of this one."""
     within = here != there and SECTIONS[here][0] is SECTIONS[there][0]
-    return f"lessons.{way}part" if within else f"lessons.{way}"
+    if within:
+        return f"lessons.{way}part"
+    return f"lessons.{way}"
 
 
-def _marks(reading: Reading) -> str:
+def _build_list_style(reading: Reading) -> str:
     """Style of the list: what is open, lessons that are answered, sections without a number."""
     rules = [
         f".st-key-lesson_{lesson.sections[0].key} button::before{{background:var(--cs-done);color:var(--cs-card)}}"
         for lesson in LESSONS.values()
-        if _done(lesson, reading)
+        if _is_done(lesson, reading)
     ]
     rules += [
         f".st-key-lesson_{section.key} button::before{{counter-increment:none;content:'';border-color:transparent}}"

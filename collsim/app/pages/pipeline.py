@@ -14,17 +14,17 @@ from collsim.train.pytorch.pipeline_scripts import write_pipeline_script
 from collsim.viz.splits.lanes import build_lanes_source, build_pipeline_runner
 
 from ..scenario.address import PageAddress, Word
-from ..scenario.choice import count, one_of
-from ..scenario.mistakes import sentence
+from ..scenario.choice import count, create_name_reader
+from ..scenario.mistakes import write_sentence
 from ..shell import codebox
-from ..shell.address import leave, remembered
+from ..shell.address import get_remembered, leave
 from ..shell.codebox import CodePart
-from ..shell.controls import choose, many
-from ..shell.notes import complain, mistake, title
-from ..shell.page import page
+from ..shell.controls import choose, choose_several
+from ..shell.notes import complain, draw_mistake, draw_title
+from ..shell.page import register_page
 from ..shell.player import look
-from ..shell.session import language, session, t
-from .train.tabs import tabs
+from ..shell.session import get_language, get_session, t
+from .train.tabs import draw_tabs
 
 PAGE = "pipeline"
 #: What the controls offer; an address may say any number up to the most.
@@ -65,8 +65,8 @@ def _number(name: str, least: float, most: float) -> Any:
     return read
 
 
-def _schedules(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one_of("schedule", lambda: SCHEDULES)(name) for name in text.split(",")))
+def _read_schedules(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(create_name_reader("schedule", lambda: SCHEDULES)(name) for name in text.split(",")))
 
 
 ADDRESS = PageAddress(
@@ -77,34 +77,37 @@ ADDRESS = PageAddress(
         Word("ratio", _number("ratio", 0.1, 10)),
         Word("hop", _number("hop", 0, 10)),
         Word("interleave", count("interleave", MOST_INTERLEAVE)),
-        Word("schedules", _schedules, write=",".join),
+        Word("schedules", _read_schedules, write=",".join),
     ),
 )
 
 
-@page(PAGE, 16, address=ADDRESS, moment=("t",), listed=False)
+@register_page(PAGE, 16, address=ADDRESS, moment=("t",), listed=False)
 def draw() -> None:
     """Draw the page: tabs and controls in rows, the schedules on one clock."""
-    choice: PipelineChoice = remembered(PAGE)
-    st.html(title(t("page.pipeline"), t("pipeline.below")))
-    tabs(PAGE)
-    said = st.container()
-    choice = _controls(choice)
+    choice: PipelineChoice = get_remembered(PAGE)
+    st.html(draw_title(t("page.pipeline"), t("pipeline.below")))
+    draw_tabs(PAGE)
+    notes = st.container()
+    choice = _draw_controls(choice)
     leave(choice)
-    with said:
-        complain(session().complaints)
-    _lanes(choice)
+    with notes:
+        complain(get_session().complaints)
+    _draw_lanes(choice)
     with st.expander(t("code.title")):
         codebox.draw(
             [
-                CodePart(t("python"), script(choice), "python"),
-                CodePart("PyTorch, pipelines.py", torch(choice), "python"),
+                CodePart(t("python"), build_script(choice), "python"),
+                CodePart("PyTorch, pipelines.py", build_torch_code(choice), "python"),
             ],
-            [CodePart(t("cli"), command(choice)), CodePart("Megatron-LM", megatron(choice), note=t("pipeline.code"))],
+            [
+                CodePart(t("cli"), build_command(choice)),
+                CodePart("Megatron-LM", build_megatron_options(choice), note=t("pipeline.code")),
+            ],
         )
 
 
-def _controls(choice: PipelineChoice) -> PipelineChoice:
+def _draw_controls(choice: PipelineChoice) -> PipelineChoice:
     with st.container(key="pipelinecontrols"):
         row = st.columns([1, 1, 1, 1, 1, 3], vertical_alignment="bottom", gap="small")
     numbers: dict[str, Any] = {}
@@ -124,49 +127,60 @@ def _controls(choice: PipelineChoice) -> PipelineChoice:
         thin = {n: str(n) for n in sorted({1, 2, 3, 4, choice.interleave})}
         numbers["interleave"] = choose("pipeline_interleave", t("pipeline.interleave"), thin, choice.interleave)
     with row[5]:
-        names = many("pipeline.schedules", list(SCHEDULES), choice.schedules, lambda name: t(f"pipeline.{name}"))
+        names = choose_several(
+            "pipeline.schedules", list(SCHEDULES), choice.schedules, lambda name: t(f"pipeline.{name}")
+        )
     if not names:
-        mistake(t("pipeline.none"))
+        draw_mistake(t("pipeline.none"))
     return replace(choice, **numbers, schedules=names or choice.schedules)
 
 
-def timed(choice: PipelineChoice) -> dict[str, Any]:
-    """Each schedule that was chosen: its pipeline and timing, or why it cannot be."""
+def time_choices(choice: PipelineChoice) -> dict[str, Any]:
+    """Each schedule that was chosen: its pipeline and timing, or why it cannot be.
+
+    Args:
+        choice: The pipelines that are chosen.
+    """
     hop, ratio = float(choice.hop), float(choice.ratio)
     rest: dict[str, Any] = {"interleave": choice.interleave, "schedules": choice.schedules}
     return time_schedules(choice.stages, choice.microbatches, 1.0, ratio, hop, **rest)
 
 
-def _lanes(choice: PipelineChoice) -> None:
+def _draw_lanes(choice: PipelineChoice) -> None:
     """The card: schedules that can be; a sentence for each of the others."""
-    made = timed(choice)
-    for name, one in made.items():
-        if isinstance(one, CollsimError):
-            mistake(t("pipeline.failed", name=t(f"pipeline.{name}"), why=sentence(one, language())))
-    found = {name: one for name, one in made.items() if not isinstance(one, CollsimError)}
-    if not found:
+    timings = time_choices(choice)
+    for name, result in timings.items():
+        if isinstance(result, CollsimError):
+            draw_mistake(t("pipeline.failed", name=t(f"pipeline.{name}"), why=write_sentence(result, get_language())))
+    good_timings = {name: result for name, result in timings.items() if not isinstance(result, CollsimError)}
+    if not good_timings:
         return
     runners = []
-    for name, (pipe, timing) in found.items():
+    for name, (pipe, timing) in good_timings.items():
         note = t(f"pipeline.{name}.note", v=pipe.interleave)
         runners.append(build_pipeline_runner(pipe, timing) | {"name": t(f"pipeline.{name}"), "note": note})
     data = {
         "id": repr(choice),
         "kind": "pipelines",
         "runners": runners,
-        "said": told({name: timing for name, (_, timing) in found.items()}, choice),
+        "said": describe_timings({name: timing for name, (_, timing) in good_timings.items()}, choice),
         "unit": t("pipeline.unit", ratio=choice.ratio),
         "held": choice.microbatches,
         "most": max(run["most"] for run in runners),
         **look(),
-        "t": session().start.get("t"),
+        "t": get_session().start.get("t"),
     }
     mount = st.components.v2.component("collsim_lanes", js=build_lanes_source())
     mount(key="pipelines", data=data)
 
 
-def told(timings: dict[str, PipelineTiming], choice: PipelineChoice) -> str:
-    """What is to be seen, with the numbers of this run."""
+def describe_timings(timings: dict[str, PipelineTiming], choice: PipelineChoice) -> str:
+    """What is to be seen, with the numbers of this run.
+
+    Args:
+        timings: Timings by the name of the schedule.
+        choice: The pipelines that are chosen.
+    """
 
     def share(timing: PipelineTiming) -> str:
         return f"{100 * timing.bubble:.1f} %"
@@ -174,9 +188,12 @@ def told(timings: dict[str, PipelineTiming], choice: PipelineChoice) -> str:
     lines = []
     a, b = timings.get("gpipe"), timings.get("1f1b")
     if a is not None and b is not None:
-        held = {"a": f"{b.peak_activations[0]:g}", "b": f"{a.peak_activations[0]:g}", "share": share(a)}
-        key = "pipeline.says.memory" if abs(a.time - b.time) < 1e-9 * a.time else "pipeline.says.hops"
-        lines.append(t(key, **held, more=f"{b.time - a.time:.3g}"))
+        words = {"a": f"{b.peak_activations[0]:g}", "b": f"{a.peak_activations[0]:g}", "share": share(a)}
+        if abs(a.time - b.time) < 1e-9 * a.time:
+            key = "pipeline.says.memory"
+        else:
+            key = "pipeline.says.hops"
+        lines.append(t(key, **words, more=f"{b.time - a.time:.3g}"))
     if (thin := timings.get("interleaved")) is not None and choice.interleave > 1:
         lines.append(t("pipeline.says.thin", v=choice.interleave, share=share(thin)))
     if (zero := timings.get("zero-bubble")) is not None:
@@ -187,14 +204,18 @@ def told(timings: dict[str, PipelineTiming], choice: PipelineChoice) -> str:
         )["gpipe"]
         assert not isinstance(twice, CollsimError)
         lines.append(t("pipeline.says.twice", m=2 * choice.microbatches, a=share(a), b=share(twice[1])))
-    return ("" if language() == "zh" else " ").join(lines)
+    return ("" if get_language() == "zh" else " ").join(lines)
 
 
 # ---- the same as code ----------------------------------------------------------------------------------------------
 
 
-def script(choice: PipelineChoice) -> str:
-    """Python that prints time, bubble and what ranks hold of each schedule."""
+def build_script(choice: PipelineChoice) -> str:
+    """Python that prints time, bubble and what ranks hold of each schedule.
+
+    Args:
+        choice: The pipelines that are chosen.
+    """
     lines = ["import collsim as cs", ""]
     lines.append(
         f"made = cs.train.time_schedules({choice.stages}, {choice.microbatches}, forward=1, "
@@ -208,21 +229,35 @@ def script(choice: PipelineChoice) -> str:
     return "\n".join(lines).replace("'", '"').replace('f"{t.bubble:.1%}"', "f'{t.bubble:.1%}'") + "\n"
 
 
-def command(choice: PipelineChoice) -> str:
-    """The command that prints the same."""
+def build_command(choice: PipelineChoice) -> str:
+    """The command that prints the same.
+
+    Args:
+        choice: The pipelines that are chosen.
+    """
     words = f"collsim train-pipeline {choice.stages} --microbatches {choice.microbatches} --backward {choice.ratio}"
     words += f" --hop {choice.hop} --interleave {choice.interleave}"
     return words + "".join(f" --schedule {name}" for name in choice.schedules)
 
 
-def torch(choice: PipelineChoice) -> str:
-    """The same schedules in torch.distributed.pipelining, those that can be; "" for none."""
-    made = [one for one in timed(choice).values() if not isinstance(one, CollsimError)]
-    return write_pipeline_script([pipe for pipe, _ in made], choice.microbatches) if made else ""
+def build_torch_code(choice: PipelineChoice) -> str:
+    """The same schedules in torch.distributed.pipelining, those that can be; "" for none.
+
+    Args:
+        choice: The pipelines that are chosen.
+    """
+    timings = [timing for timing in time_choices(choice).values() if not isinstance(timing, CollsimError)]
+    if timings:
+        return write_pipeline_script([pipe for pipe, _ in timings], choice.microbatches)
+    return ""
 
 
-def megatron(choice: PipelineChoice) -> str:
-    """Options of Megatron-LM: it has 1F1B and interleaved stages."""
+def build_megatron_options(choice: PipelineChoice) -> str:
+    """Options of Megatron-LM: it has 1F1B and interleaved stages.
+
+    Args:
+        choice: The pipelines that are chosen.
+    """
     line = f"--pipeline-model-parallel-size {choice.stages}"
     if "interleaved" in choice.schedules and choice.interleave > 1:
         line += f" --num-virtual-stages-per-pipeline-rank {choice.interleave}"

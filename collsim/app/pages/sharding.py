@@ -19,20 +19,20 @@ from collsim.viz.splits.lanes import build_lanes_source, build_sharding_runner, 
 from ..jobs.worker import ReportProgress
 from ..scenario import snippets
 from ..scenario.address import PageAddress, Word
-from ..scenario.choice import MACHINE_WORDS, WORDS, PlaceChoice, count, one_of
-from ..scenario.mistakes import sentence
-from ..scenario.outcome import build_place, quietly
+from ..scenario.choice import MACHINE_WORDS, WORDS, PlaceChoice, count, create_name_reader
+from ..scenario.mistakes import write_sentence
+from ..scenario.outcome import build_place, ignore_progress
 from ..shell import codebox
-from ..shell.address import leave, remembered
+from ..shell.address import get_remembered, leave
 from ..shell.codebox import CodePart
 from ..shell.controls import choose, number
-from ..shell.notes import complain, mistake, part, title
-from ..shell.page import page
+from ..shell.notes import complain, draw_mistake, draw_part, draw_title
+from ..shell.page import register_page
 from ..shell.player import look
-from ..shell.results import latest
-from ..shell.session import language, session, t
-from ..shell.sidebar import where
-from .train.tabs import tabs
+from ..shell.results import get_latest
+from ..shell.session import get_language, get_session, t
+from ..shell.sidebar import choose_where
+from .train.tabs import draw_tabs
 
 PAGE = "sharding"
 #: The runners, each with what `cs.fsdp` is told.
@@ -65,9 +65,9 @@ def list_models() -> list[str]:
 ADDRESS = PageAddress(
     PLAIN,
     (
-        Word("model", one_of("model", list_models)),
+        Word("model", create_name_reader("model", list_models)),
         Word("samples", count("samples", MOST_SAMPLES)),
-        Word("machine", one_of("machine", lambda: cs.topology.machines()), "place"),
+        Word("machine", create_name_reader("machine", lambda: cs.topology.machines()), "place"),
         *(WORDS[name] for name in MACHINE_WORDS),
     ),
 )
@@ -84,87 +84,111 @@ class ShardingRace:
     torch: tuple[str, str, str] | None = None
 
 
-def steps(choice: ShardingChoice, report_progress: ReportProgress = quietly) -> dict[str, Any]:
-    """Each runner's step, or why it cannot be."""
-    place, out = build_place(choice), dict[str, Any]()
+def simulate_steps(choice: ShardingChoice, report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
+    """Each runner's step, or why it cannot be.
+
+    Args:
+        choice: The step and the strategies that are chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    topology, step_traces = build_place(choice), dict[str, object]()
     for number_, (name, options) in enumerate(WAYS.items(), 1):
         try:
-            out[name] = cs.training_step(
-                choice.model, place, parallel=cs.fsdp(**options), micro_batch=choice.samples, dtype="bfloat16"
+            step_traces[name] = cs.training_step(
+                choice.model, topology, parallel=cs.fsdp(**options), micro_batch=choice.samples, dtype="bfloat16"
             )
         except CollsimError as error:
-            out[name] = error
+            step_traces[name] = error
         report_progress("run", number_ / len(WAYS))
-    return out
+    return step_traces
 
 
-def raced(choice: ShardingChoice, report_progress: ReportProgress = quietly) -> ShardingRace:
-    """Run them; what is drawn of each."""
+def race_steps(choice: ShardingChoice, report_progress: ReportProgress = ignore_progress) -> ShardingRace:
+    """Run them; what is drawn of each.
+
+    Args:
+        choice: The step and the strategies that are chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
     runners, failed, whole = [], [], 0.0
     torch: tuple[str, str, str] | None = None
-    for name, made in steps(choice, report_progress).items():
-        if isinstance(made, CollsimError):
-            failed.append((name, made.sentence))
+    for name, trace in simulate_steps(choice, report_progress).items():
+        if isinstance(trace, CollsimError):
+            failed.append((name, trace.sentence))
             continue
-        runners.append(build_sharding_runner(name, made))
-        whole = get_formulas(made).weight_bytes
-        torch = torch or (made.script(), made.launch_lines(), made.launch_lines("tcp://"))
+        runners.append(build_sharding_runner(name, trace))
+        whole = get_formulas(trace).weight_bytes
+        torch = torch or (trace.script(), trace.launch_lines(), trace.launch_lines("tcp://"))
     return ShardingRace(tuple(runners), whole, tuple(failed), torch)
 
 
-def expected(choice: ShardingChoice) -> float:
-    """Seconds that `raced` should take."""
+def estimate_race(choice: ShardingChoice) -> float:
+    """Seconds that `race_steps` should take.
+
+    Args:
+        choice: The step and the strategies that are chosen.
+    """
     return 0.6 + 3 * 1e-3 * len(cs.model(choice.model).layers)
 
 
-@page(PAGE, 18, address=ADDRESS, moment=("t",), listed=False)
+@register_page(PAGE, 18, address=ADDRESS, moment=("t",), listed=False)
 def draw() -> None:
     """Draw the page: what and where in the sidebar, the three ways on one clock."""
-    choice: ShardingChoice = remembered(PAGE)
+    choice: ShardingChoice = get_remembered(PAGE)
     with st.sidebar:
-        part(t("train.what"))
+        draw_part(t("train.what"))
         model = choose("sharding_model", t("train.model"), {name: name for name in list_models()}, choice.model)
         samples = number("sharding_samples", choice.samples, 1, MOST_SAMPLES, t("train.samples"))
-        place = where(choice.where)
-    choice = replace(choice, model=model, samples=samples, **place.place_words)
-    st.html(title(t("page.sharding"), t("sharding.below")))
-    tabs(PAGE)
+        machine = choose_where(choice.where)
+    choice = replace(choice, model=model, samples=samples, **machine.place_words)
+    st.html(draw_title(t("page.sharding"), t("sharding.below")))
+    draw_tabs(PAGE)
     leave(choice)
-    complain(session().complaints)
-    found = latest(raced, choice, expected=expected, compiled=False, otherwise=(PLAIN,))
-    if found is not None:
-        _card(*found)
-    torch = codebox.torch_of_step(found[0].torch) if found is not None and found[0].torch else []
+    complain(get_session().complaints)
+    latest_result = get_latest(race_steps, choice, expected=estimate_race, compiled=False, otherwise=(PLAIN,))
+    if latest_result is not None:
+        _draw_card(*latest_result)
+    if latest_result is not None and latest_result[0].torch:
+        torch = codebox.build_step_torch_parts(latest_result[0].torch)
+    else:
+        torch = []
     with st.expander(t("code.title")):
         codebox.draw(
-            [CodePart(t("python"), script(choice), "python"), *torch],
-            [CodePart(t("cli"), command(choice)), codebox.megatron(partial(megatron, choice))],
+            [CodePart(t("python"), build_script(choice), "python"), *torch],
+            [
+                CodePart(t("cli"), build_command(choice)),
+                codebox.build_megatron_parts(partial(build_megatron_options, choice)),
+            ],
         )
 
 
-def _card(made: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
-    for name, why in made.failed:
-        mistake(t("sharding.failed", name=t(f"sharding.{name}"), why=sentence(why, language())))
-    if not made.runners:
+def _draw_card(step_race: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
+    for name, reason in step_race.failed:
+        draw_mistake(t("sharding.failed", name=t(f"sharding.{name}"), why=write_sentence(reason, get_language())))
+    if not step_race.runners:
         return
-    names = [(t(f"sharding.{run['way']}"), t(f"sharding.{run['way']}.note")) for run in made.runners]
+    names = [(t(f"sharding.{run['way']}"), t(f"sharding.{run['way']}.note")) for run in step_race.runners]
     data = {
         "id": repr(drawn),
         "kind": "sharding",
-        "runners": [{**run, "name": a, "note": b} for run, (a, b) in zip(made.runners, names, strict=True)],
-        "said": told(made),
-        "most": max([made.whole, *(run["most"]["both"] for run in made.runners)]),
-        "whole": made.whole,
+        "runners": [{**run, "name": a, "note": b} for run, (a, b) in zip(step_race.runners, names, strict=True)],
+        "said": describe_race(step_race),
+        "most": max([step_race.whole, *(run["most"]["both"] for run in step_race.runners)]),
+        "whole": step_race.whole,
         **look(),
-        "t": session().start.get("t"),
+        "t": get_session().start.get("t"),
     }
     mount = st.components.v2.component("collsim_lanes", js=build_lanes_source())
     mount(key="sharding", data=data)
 
 
-def told(made: ShardingRace) -> str:
-    """What prefetch saves and costs, and what it takes not to give weights back."""
-    runs = {run["way"]: run for run in made.runners}
+def describe_race(step_race: ShardingRace) -> str:
+    """What prefetch saves and costs, and what it takes not to give weights back.
+
+    Args:
+        step_race: The runs of the race.
+    """
+    runs = {run["way"]: run for run in step_race.runners}
     if runs.keys() != WAYS.keys():
         return ""
     on, off, keep = (runs[name] for name in WAYS)
@@ -180,12 +204,16 @@ def told(made: ShardingRace) -> str:
         t("sharding.says.level", on=size(on), off=size(off), exposed=format_time(on["share"])),
         t("sharding.says.keep", on=sends(on), keep=sends(keep), level=size(keep)),
     ]
-    return ("" if language() == "zh" else " ").join(lines)
+    return ("" if get_language() == "zh" else " ").join(lines)
 
 
-def script(choice: ShardingChoice) -> str:
-    """Python that prints the same figures."""
-    lines = ["import collsim as cs", "", f"m = {snippets.place(choice.where)}"]
+def build_script(choice: ShardingChoice) -> str:
+    """Python that prints the same figures.
+
+    Args:
+        choice: The step and the strategies that are chosen.
+    """
+    lines = ["import collsim as cs", "", f"m = {snippets.write_machine(choice.where)}"]
     for options in WAYS.values():
         way = f"cs.fsdp({', '.join(f'{k}={v}' for k, v in options.items())})"
         more = f'micro_batch={choice.samples}, dtype="bfloat16"'
@@ -193,19 +221,30 @@ def script(choice: ShardingChoice) -> str:
     return "\n".join(lines).replace("'", '"') + "\n"
 
 
-def command(choice: ShardingChoice) -> str:
-    """The commands that print the same figures."""
-    words = ["collsim", "train", choice.model, *snippets.place_words(choice.where)]
+def build_command(choice: ShardingChoice) -> str:
+    """The commands that print the same figures.
+
+    Args:
+        choice: The step and the strategies that are chosen.
+    """
+    words = ["collsim", "train", choice.model, *snippets.write_machine_words(choice.where)]
     words += ["--micro-batch", str(choice.samples), "--dtype", "bfloat16", "--parallel"]
     ways = [f"fsdp({', '.join(f'{k}={v}' for k, v in options.items())})" for options in WAYS.values()]
-    return "\n".join(" ".join(map(snippets.quoted, [*words, way])) for way in ways)
+    return "\n".join(" ".join(map(snippets.quote_word, [*words, way])) for way in ways)
 
 
-def megatron(choice: ShardingChoice) -> str:
-    """The command line of Megatron-LM that shards so. Raises CollsimError for what it has not."""
+def build_megatron_options(choice: ShardingChoice) -> str:
+    """The command line of Megatron-LM that shards so.
+
+    Args:
+        choice: The step and the strategies that are chosen.
+
+    Raises:
+        CollsimError: for what it has not
+    """
     from collsim.train.parallel.megatron_command import build_megatron_command as line
 
-    place = build_place(choice)
-    nodes = int(place.facts.get("nodes", 1))
-    batch = choice.samples * place.ranks
-    return line(cs.fsdp(), cs.model(choice.model), batch, choice.samples, nodes=nodes, gpus=place.ranks // nodes)
+    topology = build_place(choice)
+    nodes = int(topology.facts.get("nodes", 1))
+    batch = choice.samples * topology.ranks
+    return line(cs.fsdp(), cs.model(choice.model), batch, choice.samples, nodes=nodes, gpus=topology.ranks // nodes)

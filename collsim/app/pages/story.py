@@ -10,9 +10,9 @@ from collsim.viz.story.document import build_story_source, encode_story
 
 from ..shell.address import leave
 from ..shell.notes import complain
-from ..shell.page import page
+from ..shell.page import register_page
 from ..shell.player import look
-from ..shell.session import session
+from ..shell.session import get_session
 
 NAME = "story"
 _STYLE = """<style>
@@ -21,12 +21,12 @@ _STYLE = """<style>
 </style>"""
 
 
-@page(NAME, 5)
+@register_page(NAME, 5)
 def draw() -> None:
     """Draw the page; what a reader drags stays in the browser."""
     leave()
     st.html(_STYLE)
-    complain(session().complaints)
+    complain(get_session().complaints)
     mount = st.components.v2.component("collsim_story", js=build_story_source())
     links = {name: f"{path}?lang={look()['lang']}" for name, path in (("explore", "./"), ("lessons", "lessons"))}
     with st.container(key=NAME):

@@ -22,18 +22,35 @@ class Complaint:
     used: str
 
 
-def shortened(text: str, most: int = LONGEST) -> str:
-    """At most so much of a text that a stranger wrote."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def shorten(text: str, most: int = LONGEST) -> str:
+    """At most so much of a text that a stranger wrote.
+
+    Args:
+        text: The text.
+        most: Number of characters to keep.
+    """
+    if len(text) <= most:
+        return text
+    return text[: most - 1] + "…"
 
 
-def written(value: Any) -> str:
-    """A value as it stands in an address."""
-    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+def write_value(value: object) -> str:
+    """A value as it stands in an address.
+
+    Args:
+        value: The value.
+    """
+    if isinstance(value, bool):
+        return {True: "on", False: "off"}[value]
+    return str(value)
 
 
-def size_word(nbytes: int) -> str:
-    """A size as an address has it: in the largest unit of which it is a whole number."""
+def write_size(nbytes: int) -> str:
+    """A size as an address has it: in the largest unit of which it is a whole number.
+
+    Args:
+        nbytes: A number of bytes.
+    """
     units = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
     return next((f"{nbytes // unit}{name}" for unit, name in units if nbytes and nbytes % unit == 0), f"{nbytes}B")
 
@@ -56,7 +73,7 @@ class Word:
     read: Callable[[str], Any] | None = None
     field: str = ""
     limit: int = LONGEST
-    write: Callable[[Any], str] = written
+    write: Callable[[Any], str] = write_value
     instead: str | None = None
     usual: str = ""
 
@@ -64,42 +81,74 @@ class Word:
     def fields(self) -> list[str]:
         return (self.field or self.name).split(",")
 
-    def of(self, field: str) -> Word:
-        """The same word where it sets another field."""
+    def with_field(self, field: str) -> Word:
+        """The same word where it sets another field.
+
+        Args:
+            field: Name of the other field.
+        """
         return replace(self, field=field)
 
-    def found(self, text: str, plain: Any, complaints: list[Complaint]) -> dict[str, Any]:
-        """The fields that a text sets; none, and a complaint, where it cannot be used."""
+    def read_fields(self, text: str, plain: Any, complaints: list[Complaint]) -> dict[str, Any]:
+        """The fields that a text sets; none, and a complaint, where it cannot be used.
+
+        Args:
+            text: The text.
+            plain: The value that a bare address stands for.
+            complaints: Gets an entry for each word that cannot be used.
+        """
         try:
             if len(text) > self.limit:
                 raise CollsimError("{characters} characters are too many.", characters=len(text))
-            value = self.read(text) if self.read else text
+            if self.read:
+                value = self.read(text)
+            else:
+                value = text
         except CollsimError as error:
-            used = str(getattr(plain, self.usual)) if self.usual else self.instead or self.said(plain) or "–"
-            complaints.append(Complaint(self.name, shortened(text), error.sentence, used))
+            if self.usual:
+                used = str(getattr(plain, self.usual))
+            else:
+                used = self.instead or self.write_fields(plain) or "–"
+            complaints.append(Complaint(self.name, shorten(text), error.sentence, used))
             return {}
-        return dict(zip(self.fields, value if len(self.fields) > 1 else (value,), strict=True))
+        if len(self.fields) == 1:
+            value = (value,)
+        return dict(zip(self.fields, value, strict=True))
 
-    def said(self, value: Any) -> str:
-        """Its text for what a value holds; empty where the value has no such field."""
-        held = [getattr(value, name, None) for name in self.fields]
-        return "" if None in held else self.write(held[0] if len(held) == 1 else tuple(held))
+    def write_fields(self, value: object) -> str:
+        """Its text for what a value holds; empty where the value has no such field.
+
+        Args:
+            value: The value.
+        """
+        values = [getattr(value, name, None) for name in self.fields]
+        if None in values:
+            return ""
+        if len(values) == 1:
+            return self.write(values[0])
+        return self.write(tuple(values))
 
 
 def read_words(
-    words: Iterable[Word], query: Mapping[str, str], plain: Any = None
+    words: Iterable[Word], query: Mapping[str, str], plain: object = None
 ) -> tuple[dict[str, Any], list[Complaint]]:
-    """Fields that the words of a query set, and complaints; nothing is raised."""
-    found: dict[str, Any] = {}
+    """Fields that the words of a query set, and complaints; nothing is raised.
+
+    Args:
+        words: The words that an address may hold.
+        query: Words of the address.
+        plain: The value that a bare address stands for.
+    """
+    fields: dict[str, object] = {}
     complaints: list[Complaint] = []
     for word in words:
         if word.name in query and word.read is not None:
-            found |= word.found(query[word.name], plain, complaints)
-    return found, complaints
+            fields |= word.read_fields(query[word.name], plain, complaints)
+    return fields, complaints
 
 
 #: Makes the value of the fields found in a query, and adds to the complaints.
-Agree = Callable[[dict[str, Any], Mapping[str, str], list[Complaint]], Any]
+Agree = Callable[[dict[str, Any], Mapping[str, str], list[Complaint]], object]
 
 
 @dataclass(frozen=True)
@@ -119,15 +168,30 @@ class PageAddress:
     agree: Agree | None = None
     adapt: Callable[[Any, dict[str, str]], dict[str, str]] | None = None
 
-    def read(self, query: Mapping[str, str]) -> tuple[Any, list[Complaint]]:
-        """The value that a query asks for, and complaints about what cannot be used; nothing is raised."""
-        found, complaints = read_words(self.words, query, self.plain)
-        if self.agree is not None:
-            return self.agree(found, query, complaints), complaints
-        return replace(self.plain, **found) if found else self.plain, complaints
+    def read(self, query: Mapping[str, str]) -> tuple[object, list[Complaint]]:
+        """The value that a query asks for, and complaints about what cannot be used; nothing is raised.
 
-    def write(self, value: Any) -> dict[str, str]:
-        """The words that ask for a value; what is as usual is left out."""
-        said = {word.name: word.said(value) for word in self.words if word.said(value) != word.said(self.plain)}
-        said = said if self.adapt is None else self.adapt(value, said)
-        return {name: text for name, text in said.items() if text}
+        Args:
+            query: Words of the address.
+        """
+        fields, complaints = read_words(self.words, query, self.plain)
+        if self.agree is not None:
+            return self.agree(fields, query, complaints), complaints
+        if not fields:
+            return self.plain, complaints
+        return replace(self.plain, **fields), complaints
+
+    def write(self, value: object) -> dict[str, str]:
+        """The words that ask for a value; what is as usual is left out.
+
+        Args:
+            value: The value.
+        """
+        words = {
+            word.name: word.write_fields(value)
+            for word in self.words
+            if word.write_fields(value) != word.write_fields(self.plain)
+        }
+        if self.adapt is not None:
+            words = self.adapt(value, words)
+        return {name: text for name, text in words.items() if text}

@@ -17,7 +17,7 @@ from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
 
 from . import custom_machine
-from .address import LONGEST, Complaint, Word, read_words, shortened, written
+from .address import LONGEST, Complaint, Word, read_words, shorten, write_value
 from .custom_machine import OWN
 
 MOST_RANKS = 256
@@ -87,11 +87,20 @@ class Choice(PlaceChoice):
     def takes(self) -> tuple[str, ...]:
         """Which of `nodes`, `fabric`, `p2p`, `gdr` the place has."""
         if self.place != OWN:
-            return MACHINE_WORDS if self.place in cs.topology.machines() else ()
+            if self.place in cs.topology.machines():
+                return MACHINE_WORDS
+            return ()
         try:
-            return custom_machine.facts(self.own).takes
+            return custom_machine.read_facts(self.own).takes
         except CollsimError:
             return ()
+
+    @property
+    def own_text(self) -> str:
+        """Text of the machine of one's own where the run is on it, else ""."""
+        if self.place == OWN:
+            return self.own
+        return ""
 
     @property
     def on_machine(self) -> bool:
@@ -101,140 +110,171 @@ class Choice(PlaceChoice):
     @property
     def copies(self) -> int:
         """How many nodes there are; one where the place has no such thing."""
-        return self.nodes if "nodes" in self.takes else 1
+        if "nodes" in self.takes:
+            return self.nodes
+        return 1
 
 
-def flag(text: str) -> bool:
-    """True or False from the words people write in an address."""
+def read_flag(text: str) -> bool:
+    """True or False from the words people write in an address.
+
+    Args:
+        text: The text.
+    """
     words = {"1": True, "true": True, "on": True, "yes": True, "0": False, "false": False, "off": False, "no": False}
     if text.lower() not in words:
         raise CollsimError("{text!r} is neither on nor off", text=text)
     return words[text.lower()]
 
 
-def one_of(what: str, known: Callable[[], Any]) -> Callable[[str], str]:
-    """A reader for a name out of a list that may still grow."""
-    return partial(_named, what, known)
+def create_name_reader(what: str, known: Callable[[], object]) -> Callable[[str], str]:
+    """A reader for a name out of a list that may still grow.
+
+    Args:
+        what: What is meant: a name for messages.
+        known: Returns the names that exist.
+    """
+    return partial(_read_name, what, known)
 
 
-def _named(what: str, known: Callable[[], Any], text: str) -> str:
+def _read_name(what: str, known: Callable[[], Any], text: str) -> str:
     if text not in known():
-        raise CollsimError(describe_unknown(what, shortened(text), known()))
+        raise CollsimError(describe_unknown(what, shorten(text), known()))
     return text
 
 
 def count(what: str, most: int, least: int = 1) -> Callable[[str], int]:
-    """A reader for a whole number in a range."""
-    return partial(_counted, what, most, least)
+    """A reader for a whole number in a range.
+
+    Args:
+        what: What is meant: a name for messages.
+        most: The most that is allowed.
+        least: The least that is allowed.
+    """
+    return partial(_read_count, what, most, least)
 
 
-def _counted(what: str, most: int, least: int, text: str) -> int:
+def _read_count(what: str, most: int, least: int, text: str) -> int:
     number = parse_count(text, what, least)
     if number > most:
-        why = "{what}={number} is too large; {what} is at most {most} here"
-        raise CollsimError(why, what=what, number=number, most=most)
+        message = "{what}={number} is too large; {what} is at most {most} here"
+        raise CollsimError(message, what=what, number=number, most=most)
     return number
 
 
-def quantity(parse: Callable[[str], Any]) -> Callable[[str], str]:
-    """A reader for a text with a unit; it stays as it was written."""
+def create_quantity_reader(parse: Callable[[str], object]) -> Callable[[str], str]:
+    """A reader for a text with a unit; it stays as it was written.
+
+    Args:
+        parse: Reads the quantity; it raises for a text that is none.
+    """
     return partial(_as_written, parse)
 
 
-def _as_written(parse: Callable[[str], Any], text: str) -> str:
+def _as_written(parse: Callable[[str], object], text: str) -> str:
     parse(text)
     return text
 
 
-def option_reader(of: Option) -> Callable[[str], Any]:
-    """A reader for an algorithm's own option."""
+def create_option_reader(of: Option) -> Callable[[str], object]:
+    """A reader for an algorithm's own option.
+
+    Args:
+        of: The algorithm's option.
+    """
     if of.kind == "flag":
-        return flag
+        return read_flag
     if of.kind == "other":
-        return _shape
+        return _read_shape
     if of.kind == "choice":
         by_text = {str(c): c for c in of.choices}
-        return lambda text: by_text[one_of(of.name, lambda: by_text)(text)]
-    return count(of.name, MOST_OF_OPTION, least=0 if of.kind == "root" else 1)
+        return lambda text: by_text[create_name_reader(of.name, lambda: by_text)(text)]
+    if of.kind == "root":
+        return count(of.name, MOST_OF_OPTION, least=0)
+    return count(of.name, MOST_OF_OPTION, least=1)
 
 
-def _sizes(text: str) -> str:
+def _read_sizes(text: str) -> str:
     if re.search(r":1\.0", text):  # would be counted up in tiny steps
         raise CollsimError("sizes {text!r} are more than 200; use a larger factor", text=text)
     sizes = cs.size_range(text)
     if len(sizes) > 200:
         raise CollsimError("sizes {text!r} are more than 200; use a larger factor", text=text)
     if not sizes[0]:
-        why = "sizes {text!r} begin with 0 bytes, which has no place on a logarithmic axis; use 1 or more"
-        raise CollsimError(why, text=text)
+        message = "sizes {text!r} begin with 0 bytes, which has no place on a logarithmic axis; use 1 or more"
+        raise CollsimError(message, text=text)
     return text
 
 
-def _shape(text: str) -> str:
-    shape_numbers(text)
+def _read_shape(text: str) -> str:
+    parse_shape(text)
     return text
 
 
-def _own(letters: str) -> str:
-    text = custom_machine.unpacked(letters)
-    custom_machine.facts(text)
+def _read_own(letters: str) -> str:
+    text = custom_machine.unpack_text(letters)
+    custom_machine.read_facts(text)
     return text
 
 
-def _names(text: str) -> tuple[str, ...]:
-    known = one_of("algorithm", lambda: [*cs.algorithms(), SYNTHESIZED])
+def _read_names(text: str) -> tuple[str, ...]:
+    known = create_name_reader("algorithm", lambda: [*cs.algorithms(), SYNTHESIZED])
     return tuple(dict.fromkeys(known(name) for name in text.split(",") if name))
 
 
-def among(known: Collection[str]) -> Callable[[str], str]:
-    """A reader for one of a few words."""
-    return partial(_word, known)
+def create_word_reader(known: Collection[str]) -> Callable[[str], str]:
+    """A reader for one of a few words.
+
+    Args:
+        known: The values that exist.
+    """
+    return partial(_read_word, known)
 
 
-def _word(known: Collection[str], text: str) -> str:
+def _read_word(known: Collection[str], text: str) -> str:
     if text not in known:
         raise CollsimError("unknown")
     return text
 
 
-def _place_word(name: str, known: Callable[[], Any]) -> Word:
-    return Word(name, one_of(name, known), "place")
+def _place_word(name: str, known: Callable[[], object]) -> Word:
+    return Word(name, create_name_reader(name, known), "place")
 
 
 #: The words of a run, as every page reads them.
 WORDS: dict[str, Word] = {
     word.name: word
     for word in (
-        Word("collective", one_of("collective", lambda: played_collectives())),
-        Word("algorithm", one_of("algorithm", cs.algorithms)),
-        Word("own", lambda text: _own(text), limit=custom_machine.LONGEST_IN_ADDRESS, usual="place"),
+        Word("collective", create_name_reader("collective", lambda: list_played_collectives())),
+        Word("algorithm", create_name_reader("algorithm", cs.algorithms)),
+        Word("own", lambda text: _read_own(text), limit=custom_machine.LONGEST_IN_ADDRESS, usual="place"),
         _place_word("machine", lambda: [*cs.topology.machines(), OWN]),
-        _place_word("network", lambda: networks()),
-        Word("nbytes", quantity(cs.units.parse_bytes)),
-        Word("dtype", one_of("dtype", cs.dtypes)),
-        Word("engine", one_of("engine", lambda: ENGINES)),
-        Word("sharing", one_of("sharing", lambda: SHARING)),
+        _place_word("network", lambda: list_networks()),
+        Word("nbytes", create_quantity_reader(cs.units.parse_bytes)),
+        Word("dtype", create_name_reader("dtype", cs.dtypes)),
+        Word("engine", create_name_reader("engine", lambda: ENGINES)),
+        Word("sharing", create_name_reader("sharing", lambda: SHARING)),
         Word("nodes", count("nodes", MOST_NODES)),
-        Word("fabric", one_of("fabric", lambda: FABRICS)),
-        Word("p2p", flag),
-        Word("gdr", flag),
+        Word("fabric", create_name_reader("fabric", lambda: FABRICS)),
+        Word("p2p", read_flag),
+        Word("gdr", read_flag),
         Word("ranks", count("ranks", MOST_RANKS)),
-        Word("shape", _shape),
-        Word("bandwidth", quantity(cs.units.parse_bandwidth)),
-        Word("alpha", quantity(cs.units.parse_time)),
-        Word("reduces", flag),
-        Word("algorithms", _names, limit=40 * LONGEST, write=",".join),
-        Word("sizes", _sizes),
+        Word("shape", _read_shape),
+        Word("bandwidth", create_quantity_reader(cs.units.parse_bandwidth)),
+        Word("alpha", create_quantity_reader(cs.units.parse_time)),
+        Word("reduces", read_flag),
+        Word("algorithms", _read_names, limit=40 * LONGEST, write=",".join),
+        Word("sizes", _read_sizes),
     )
 }
 
 
-def played_collectives() -> list[str]:
+def list_played_collectives() -> list[str]:
     """Collectives that have an algorithm, in their own order."""
     return [name for name in cs.collectives() if cs.algorithms(name)]
 
 
-def networks() -> list[str]:
+def list_networks() -> list[str]:
     """Names of the generic networks."""
     return list(cs.topology.NETWORKS)
 
@@ -252,49 +292,77 @@ SHAPES: dict[str, tuple[str, ...]] = {
 LATEST = 1e6  # s
 
 
-def _seconds(text: str) -> float:
-    seconds = float(cs.units.parse_time(shortened(text), "t"))
+def _read_seconds(text: str) -> float:
+    seconds = float(cs.units.parse_time(shorten(text), "t"))
     if seconds > LATEST:
-        why = "t={given} is too large; t is at most {latest:.0f} here"
-        raise CollsimError(why, given=shortened(text), latest=LATEST)
+        message = "t={given} is too large; t is at most {latest:.0f} here"
+        raise CollsimError(message, given=shorten(text), latest=LATEST)
     return seconds
 
 
 #: Where the player begins: time (s), view and open node.
 MOMENT = (
-    Word("t", _seconds, instead="–"),
-    Word("view", one_of("view", lambda: ("physical", "logical")), instead="–"),
+    Word("t", _read_seconds, instead="–"),
+    Word("view", create_name_reader("view", lambda: ("physical", "logical")), instead="–"),
     Word("node", count("node", MOST_NODES - 1, least=0), instead="–"),
 )
 
 
 def has_shape(network: str) -> bool:
-    """Is this network told by something else than its number of ranks?"""
+    """Is this network told by something else than its number of ranks?
+
+    Args:
+        network: Name of the network.
+    """
     return network in SHAPES
 
 
-def may_reduce(network: str) -> bool:
-    """Is this a network whose switch may be said to reduce?"""
+def can_reduce(network: str) -> bool:
+    """Is this a network whose switch may be said to reduce?
+
+    Args:
+        network: Name of the network.
+    """
     return network == "switch"
 
 
-def shape_numbers(text: str) -> list[int]:
-    """`[4, 4]` of `4x4`."""
+def parse_shape(text: str) -> list[int]:
+    """`[4, 4]` of `4x4`.
+
+    Args:
+        text: The text.
+    """
     return [parse_count(part, "shape") for part in text.replace("×", "x").split("x")]
 
 
-def network_text(choice: Choice) -> str:
-    """A generic network as the command line takes it: `ring(8, bandwidth=25GB/s, alpha=1us)`."""
-    shape = shape_numbers(choice.shape or SHAPES[choice.place][0]) if has_shape(choice.place) else [choice.ranks]
+def write_network(choice: Choice) -> str:
+    """A generic network as the command line takes it: `ring(8, bandwidth=25GB/s, alpha=1us)`.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    if has_shape(choice.place):
+        shape = parse_shape(choice.shape or SHAPES[choice.place][0])
+    else:
+        shape = [choice.ranks]
     size = ", ".join(map(str, shape))
-    reduces = ", reduces=True" if may_reduce(choice.place) and choice.reduces else ""
+    if can_reduce(choice.place) and choice.reduces:
+        reduces = ", reduces=True"
+    else:
+        reduces = ""
     return f"{choice.place}({size}, bandwidth={choice.bandwidth}, alpha={choice.alpha}{reduces})"
 
 
-def usual_algorithm(collective: str) -> str:
-    """The ring where there is one, else the first by name."""
+def choose_usual_algorithm(collective: str) -> str:
+    """The ring where there is one, else the first by name.
+
+    Args:
+        collective: Name of the collective.
+    """
     known = list(cs.algorithms(collective))
-    return f"{collective}_ring" if f"{collective}_ring" in known else known[0]
+    if f"{collective}_ring" in known:
+        return f"{collective}_ring"
+    return known[0]
 
 
 #: Ways that a course compares, by what follows the collective in their names; a collective without them shows its first
@@ -313,132 +381,209 @@ _USUAL = (
 )
 
 
-def usual_algorithms(collective: str) -> tuple[str, ...]:
-    """What a comparison starts with: the well-known ways, in the order of their names."""
+def list_usual_algorithms(collective: str) -> tuple[str, ...]:
+    """What a comparison starts with: the well-known ways, in the order of their names.
+
+    Args:
+        collective: Name of the collective.
+    """
     known = cs.algorithms(collective)
     usual = [name for name, algorithm in known.items() if algorithm.pattern in _USUAL]
-    return tuple(usual if len(usual) > 1 else list(known)[:5])
+    if len(usual) > 1:
+        return tuple(usual)
+    return tuple(list(known)[:5])
 
 
-def found_ways(collective: str) -> list[str]:
-    """What may stand among the algorithms of a comparison and is none: what is synthesized."""
-    return [SYNTHESIZED] if can_be(collective) else []
+def list_synthesized(collective: str) -> list[str]:
+    """What may stand among the algorithms of a comparison and is none: what is synthesized.
+
+    Args:
+        collective: Name of the collective.
+    """
+    if can_be(collective):
+        return [SYNTHESIZED]
+    return []
 
 
-def own_options(algorithm: str) -> dict[str, Option]:
-    """The options of an algorithm that a person can set."""
+def list_own_options(algorithm: str) -> dict[str, Option]:
+    """The options of an algorithm that a person can set.
+
+    Args:
+        algorithm: Name of the algorithm.
+    """
     return {name: o for name, o in find(algorithm).options.items() if o.kind != "topology"}
 
 
 def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
-    """The choice that an address asks for. What cannot be used falls back, with a complaint; nothing is raised."""
+    """The choice that an address asks for. What cannot be used falls back, with a complaint; nothing is raised.
+
+    Args:
+        query: Words of the address.
+        start: What holds for words that are missing; None for the first page's run.
+    """
     base = start or Choice()
-    found, complaints = read_words(WORDS.values(), query, base)
-    if found.get("place") == OWN and not (found.get("own") or base.own):
-        del found["place"]
+    fields, complaints = read_words(WORDS.values(), query, base)
+    if fields.get("place") == OWN and not (fields.get("own") or base.own):
+        del fields["place"]
         if "own" not in query:
             complaints.append(Complaint("machine", OWN, Sentence("the address does not hold the machine"), base.place))
-    if found.get("place") == OWN and base.place != OWN:
-        found = filed(found.get("own") or base.own) | found
-    found.update(_agreed(found, query, base, complaints))
-    complaints = [replace(one, used=found["algorithm"]) if one.name == "algorithm" else one for one in complaints]
-    found["options"] = _options(found["algorithm"], query, complaints)
-    if "algorithms" in found:
-        there = (*cs.algorithms(found["collective"]), *found_ways(found["collective"]))
-        found["algorithms"] = tuple(a for a in found["algorithms"] if a in there)
-    made = replace(base, **found)
-    if has_shape(made.place) and not made.shape:
-        made = replace(made, shape=SHAPES[made.place][0])
-    return made, complaints
+    if fields.get("place") == OWN and base.place != OWN:
+        fields = read_file_fields(fields.get("own") or base.own) | fields
+    fields.update(_reconcile(fields, query, base, complaints))
+    complaints = [
+        replace(complaint, used=fields["algorithm"]) if complaint.name == "algorithm" else complaint
+        for complaint in complaints
+    ]
+    fields["options"] = _read_options(fields["algorithm"], query, complaints)
+    if "algorithms" in fields:
+        there = (*cs.algorithms(fields["collective"]), *list_synthesized(fields["collective"]))
+        fields["algorithms"] = tuple(a for a in fields["algorithms"] if a in there)
+    choice = replace(base, **fields)
+    if has_shape(choice.place) and not choice.shape:
+        choice = replace(choice, shape=SHAPES[choice.place][0])
+    return choice, complaints
 
 
-def filed(text: str) -> dict[str, Any]:
-    """Fields of a choice that is on a machine of one's own, as its file has it."""
-    facts = custom_machine.facts(text)
-    said = {"nodes": 1, "fabric": "switch", "p2p": True, "gdr": True} | dict(facts.asked)
-    return {"place": OWN, "own": text, **{name: type(getattr(Choice, name))(said[name]) for name in facts.takes}}
+def read_file_fields(text: str) -> dict[str, Any]:
+    """Fields of a choice that is on a machine of one's own, as its file has it.
+
+    Args:
+        text: The text.
+    """
+    facts = custom_machine.read_facts(text)
+    fields = {"nodes": 1, "fabric": "switch", "p2p": True, "gdr": True} | dict(facts.asked)
+    return {"place": OWN, "own": text, **{name: type(getattr(Choice, name))(fields[name]) for name in facts.takes}}
 
 
-def dropped(choice: Choice) -> Choice:
-    """The choice without a machine of one's own; a run on it goes to the first page's machine, one node of it."""
+def drop_own_machine(choice: Choice) -> Choice:
+    """The choice without a machine of one's own; a run on it goes to the first page's machine, one node of it.
+
+    Args:
+        choice: The run that is chosen.
+    """
     plain = Choice(nodes=1)
-    here = {name: getattr(plain, name) for name in ("place", *MACHINE_WORDS)} if choice.place == OWN else {}
+    if choice.place == OWN:
+        here = {name: getattr(plain, name) for name in ("place", *MACHINE_WORDS)}
+    else:
+        here = {}
     return replace(choice, own="", **here)
 
 
-def _agreed(
-    found: dict[str, Any], query: Mapping[str, str], base: Choice, complaints: list[Complaint]
+def _reconcile(
+    fields: dict[str, Any], query: Mapping[str, str], base: Choice, complaints: list[Complaint]
 ) -> dict[str, str]:
     """Collective and algorithm that belong together; where they do not, the collective wins if the address names it."""
-    collective, algorithm = found.get("collective"), found.get("algorithm")
+    collective, algorithm = fields.get("collective"), fields.get("algorithm")
     if collective is None and algorithm is not None:
         return {"collective": find(algorithm).collective, "algorithm": algorithm}
     collective = collective or base.collective
     algorithm = algorithm or base.algorithm
     if algorithm in cs.algorithms(collective):
         return {"collective": collective, "algorithm": algorithm}
-    usual = usual_algorithm(collective)
-    if "algorithm" in found:
+    usual = choose_usual_algorithm(collective)
+    if "algorithm" in fields:
         its = find(algorithm).collective
-        why = Sentence("it is an algorithm for {its}, not for {collective}", its=its, collective=collective)
-        complaints.append(Complaint("algorithm", shortened(query["algorithm"]), why, usual))
+        reason = Sentence("it is an algorithm for {its}, not for {collective}", its=its, collective=collective)
+        complaints.append(Complaint("algorithm", shorten(query["algorithm"]), reason, usual))
     return {"collective": collective, "algorithm": usual}
 
 
-def _options(algorithm: str, query: Mapping[str, str], complaints: list[Complaint]) -> tuple[tuple[str, Any], ...]:
+def _read_options(
+    algorithm: str, query: Mapping[str, str], complaints: list[Complaint]
+) -> tuple[tuple[str, object], ...]:
     words = [
-        Word(option_key(name), option_reader(o), name, instead="all" if name == "channels" else written(o.default))
-        for name, o in own_options(algorithm).items()
+        Word(
+            name_option_key(name),
+            create_option_reader(o),
+            name,
+            instead="all" if name == "channels" else write_value(o.default),
+        )
+        for name, o in list_own_options(algorithm).items()
     ]
-    found, unread = read_words(words, query)
+    values, unread = read_words(words, query)
     complaints += unread
-    for key in _every_option_key() & query.keys() - {option_key(name) for name in own_options(algorithm)}:
-        why = Sentence("{algorithm} has no option {option}", algorithm=algorithm, option=key)
-        complaints.append(Complaint(key, shortened(query[key]), why, "–"))
-    return tuple(found.items())
+    for key in _list_option_keys() & query.keys() - {name_option_key(name) for name in list_own_options(algorithm)}:
+        reason = Sentence("{algorithm} has no option {option}", algorithm=algorithm, option=key)
+        complaints.append(Complaint(key, shorten(query[key]), reason, "–"))
+    return tuple(values.items())
 
 
 @cache
-def _every_option_key() -> frozenset[str]:
+def _list_option_keys() -> frozenset[str]:
     """The options of all algorithms, as addresses have them."""
-    return frozenset(option_key(name) for algorithm in cs.algorithms() for name in own_options(algorithm))
+    return frozenset(name_option_key(name) for algorithm in cs.algorithms() for name in list_own_options(algorithm))
 
 
-def option_key(name: str) -> str:
-    """The name of an algorithm's option in the address; one that is taken already gets a prefix."""
-    return f"option_{name}" if name in WORDS or name in ("lang", "t", "view", "node") else name
+def name_option_key(name: str) -> str:
+    """The name of an algorithm's option in the address; one that is taken already gets a prefix.
+
+    Args:
+        name: Name of the option.
+    """
+    if name in WORDS or name in ("lang", "t", "view", "node"):
+        return f"option_{name}"
+    return name
 
 
 def to_query(choice: Choice) -> dict[str, str]:
-    """The address of a choice: what it takes to ask for it again, and nothing that does not matter for it."""
-    generic = choice.place in networks()
-    here = {"network" if generic else "machine": choice.place}
-    here |= {"own": custom_machine.packed(choice.own)} if choice.place == OWN else {}
-    size = "shape" if has_shape(choice.place) else "ranks"
-    names = (size, "bandwidth", "alpha") if generic else choice.takes
-    names = (*names, "reduces") if may_reduce(choice.place) else names
+    """The address of a choice: what it takes to ask for it again, and nothing that does not matter for it.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    generic = choice.place in list_networks()
+    here = {"machine": choice.place}
+    if generic:
+        here = {"network": choice.place}
+    if choice.place == OWN:
+        here |= {"own": custom_machine.pack_text(choice.own)}
+    if has_shape(choice.place):
+        size = "shape"
+    else:
+        size = "ranks"
+    names: tuple[str, ...] = choice.takes
+    if generic:
+        names = (size, "bandwidth", "alpha")
+    if can_reduce(choice.place):
+        names = (*names, "reduces")
     query = {"collective": choice.collective, "algorithm": choice.algorithm, **here}
-    names = (*names, "nbytes", "dtype", "engine", *(("sharing",) if choice.engine == "event" else ()))
-    query |= {name: written(getattr(choice, name)) for name in names}
-    query |= {option_key(name): written(value) for name, value in choice.options}
-    query |= {"algorithms": ",".join(choice.algorithms)} if choice.algorithms else {}
-    query |= {"sizes": choice.sizes} if choice.sizes != Choice.sizes else {}
+    names = (*names, "nbytes", "dtype", "engine")
+    if choice.engine == "event":
+        names = (*names, "sharing")
+    query |= {name: write_value(getattr(choice, name)) for name in names}
+    query |= {name_option_key(name): write_value(value) for name, value in choice.options}
+    if choice.algorithms:
+        query |= {"algorithms": ",".join(choice.algorithms)}
+    if choice.sizes != Choice.sizes:
+        query |= {"sizes": choice.sizes}
     query = {name: text for name, text in query.items() if text}
     plain = {
-        f.name: written(f.default)
+        f.name: write_value(f.default)
         for f in fields(Choice)
         if f.name in ("dtype", "engine", "sharing", "fabric", "p2p", "gdr", "reduces")
     }
-    kept = choice.takes if choice.place == OWN else ()  # what is left out there is as the file has it
-    return {name: text for name, text in query.items() if name in kept or plain.get(name) != text}
+    kept_names = choice.takes if choice.place == OWN else ()  # what is left out there is as the file has it
+    return {name: text for name, text in query.items() if name in kept_names or plain.get(name) != text}
 
 
-def engine_settings(choice: Choice) -> dict[str, Any]:
-    """Keywords of `simulate` that belong to the engine."""
-    return {"sharing": choice.sharing} if choice.engine == "event" and choice.sharing != "fair" else {}
+def build_engine_settings(choice: Choice) -> dict[str, Any]:
+    """Keywords of `simulate` that belong to the engine.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    if choice.engine == "event" and choice.sharing != "fair":
+        return {"sharing": choice.sharing}
+    return {}
 
 
-def engine_pair(choice: Choice) -> Any:
-    """The engine as `sweep` takes it: its name, or `(name, {keyword: value})`."""
-    settings = engine_settings(choice)
-    return (choice.engine, settings) if settings else choice.engine
+def build_engine_pair(choice: Choice) -> object:
+    """The engine as `sweep` takes it: its name, or `(name, {keyword: value})`.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    settings = build_engine_settings(choice)
+    if settings:
+        return (choice.engine, settings)
+    return choice.engine

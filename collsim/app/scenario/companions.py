@@ -27,66 +27,116 @@ class Several:
         rows: algorithm, ranks, time alone (s), time beside the others (s), slow-down.
     """
 
-    timeline: dict[str, Any]
+    timeline: dict[str, object]
     rows: tuple[tuple[str, int, float, float, float], ...]
 
 
-def offered(place: cs.Topology | None) -> list[str]:
-    """What can run beside on a place: groups need several nodes with several ranks each."""
-    if place is None or place.ranks < 2:
+def find_companions(topology: cs.Topology | None) -> list[str]:
+    """What can run beside on a place: groups need several nodes with several ranks each.
+
+    Args:
+        topology: The machine or network; None where it cannot be built.
+    """
+    if topology is None or topology.ranks < 2:
         return [""]
-    sizes = np.unique(_nodes(place), return_counts=True)[1]
-    return list(BESIDE) if len(sizes) > 1 and sizes.min() == sizes.max() > 1 else list(BESIDE[:2])
+    sizes = np.unique(_find_nodes(topology), return_counts=True)[1]
+    if len(sizes) > 1 and sizes.min() == sizes.max() > 1:
+        return list(BESIDE)
+    return list(BESIDE[:2])
 
 
-def groups(what: str, place: cs.Topology) -> list[list[int]]:
-    """The ranks of each collective that runs beside; none for the same once more, which has those of the run itself."""
+def list_groups(what: str, topology: cs.Topology) -> list[list[int]]:
+    """The ranks of each collective that runs beside; none for the same once more, which has those of the run itself.
+
+    Args:
+        what: Name of what runs at the same time.
+        topology: The machine or network.
+    """
     if what not in ("tensor", "data"):
         return []
-    nodes = _nodes(place)
+    nodes = _find_nodes(topology)
     inside = [np.flatnonzero(nodes == n).tolist() for n in np.unique(nodes)]
-    return inside if what == "tensor" else [list(ranks) for ranks in zip(*inside, strict=True)]
+    if what == "tensor":
+        return inside
+    return [list(ranks) for ranks in zip(*inside, strict=True)]
 
 
-def _nodes(place: cs.Topology) -> np.ndarray[Any, Any]:
+def _find_nodes(topology: cs.Topology) -> np.ndarray[Any, Any]:
     """The node of each rank."""
-    return place.devices.node[place.endpoint_device[: place.ranks]]
+    return topology.devices.node[topology.endpoint_device[: topology.ranks]]
 
 
 def run_together(
-    plan: cs.Schedule, what: str, place: cs.Topology, nbytes: str, dtype: str, engine: Engine, **settings: Any
+    plan: cs.Schedule, what: str, topology: cs.Topology, nbytes: str, dtype: str, engine: Engine, **settings: Any
 ) -> Together:
-    """A schedule with others beside it. Raises CollsimError for what cannot be."""
-    ranks: list[list[int] | None] = [*groups(what, place)]
+    """A schedule with others beside it.
+
+    Args:
+        plan: The schedule.
+        what: Name of what runs at the same time.
+        topology: The machine or network.
+        nbytes: Size of the buffer with its unit.
+        dtype: Type of the numbers.
+        engine: Name of the engine.
+        **settings: Keywords of `simulate` that belong to the engine.
+
+    Raises:
+        CollsimError: for what cannot be
+    """
+    ranks: list[list[int] | None] = [*list_groups(what, topology)]
     others = [cs.schedule(RING, ranks=len(group)) for group in ranks if group] or [plan]
-    return cs.simulate([plan, *others], place, nbytes, dtype, engine, ranks=[None, *(ranks or [None])], **settings)
+    return cs.simulate([plan, *others], topology, nbytes, dtype, engine, ranks=[None, *(ranks or [None])], **settings)
 
 
-def transfers(plan: cs.Schedule, what: str, place: cs.Topology) -> int:
-    """Transfers of all at once."""
-    ranks = groups(what, place)
-    beside = sum(2 * (len(r) - 1) * len(r) for r in ranks) if ranks else len(plan) * bool(what)
+def count_transfers(plan: cs.Schedule, what: str, topology: cs.Topology) -> int:
+    """Transfers of all at once.
+
+    Args:
+        plan: The schedule.
+        what: Name of what runs at the same time.
+        topology: The machine or network.
+    """
+    ranks = list_groups(what, topology)
+    if ranks:
+        beside = sum(2 * (len(r) - 1) * len(r) for r in ranks)
+    else:
+        beside = len(plan) * bool(what)
     return len(plan) + beside
 
 
-def several(together: Together) -> Several:
-    """What the page shows of all at once."""
+def build_several(together: Together) -> Several:
+    """What the page shows of all at once.
+
+    Args:
+        together: Several collectives at once.
+    """
     runs = zip(together, together.alone, together.slowdown.tolist(), strict=True)
     rows = [(t.schedule.name, t.schedule.ranks, alone.time, t.time, factor) for t, alone, factor in runs]
     return Several(build_encoded_timeline(together), tuple(rows))
 
 
-def python(what: str, place: cs.Topology) -> str:
-    """Lines after `plan = ...` that name the `plans` and `ranks` of all that run at once."""
-    ranks = groups(what, place)
+def write_python(what: str, topology: cs.Topology) -> str:
+    """Lines after `plan = ...` that name the `plans` and `ranks` of all that run at once.
+
+    Args:
+        what: Name of what runs at the same time.
+        topology: The machine or network.
+    """
+    ranks = list_groups(what, topology)
     if not ranks:
         return "plans, ranks = [plan, plan], None\n"
     step, span = ranks[0][1] - ranks[0][0], len(ranks[0])
-    each = f"range(g, {place.ranks}, {step})" if what == "data" else f"range(g, g + {span})"
-    first = f"range({step})" if what == "data" else f"range(0, {place.ranks}, {span})"
+    if what == "data":
+        each = f"range(g, {topology.ranks}, {step})"
+    else:
+        each = f"range(g, g + {span})"
+    if what == "data":
+        first = f"range({step})"
+    else:
+        first = f"range(0, {topology.ranks}, {span})"
     listed = f"[list({each}) for g in {first}]"
     if ranks != [
-        list(range(g, place.ranks, step) if what == "data" else range(g, g + span)) for g in [r[0] for r in ranks]
+        list(range(g, topology.ranks, step) if what == "data" else range(g, g + span)) for g in [r[0] for r in ranks]
     ]:
         listed = repr(ranks)  # another order of ranks than node by node
     return (
@@ -95,8 +145,16 @@ def python(what: str, place: cs.Topology) -> str:
     )
 
 
-def command(what: str, place: cs.Topology, algorithm: str) -> list[str]:
-    """Words of the command line that say the same."""
-    ranks = groups(what, place)
+def write_command(what: str, topology: cs.Topology, algorithm: str) -> list[str]:
+    """Words of the command line that say the same.
+
+    Args:
+        what: Name of what runs at the same time.
+        topology: The machine or network.
+        algorithm: Name of the algorithm.
+    """
+    ranks = list_groups(what, topology)
     each = [",".join(map(str, r)) for r in ranks]
-    return [word for r in each for word in ("--beside", f"{RING}@{r}")] if ranks else ["--beside", algorithm]
+    if ranks:
+        return [word for r in each for word in ("--beside", f"{RING}@{r}")]
+    return ["--beside", algorithm]

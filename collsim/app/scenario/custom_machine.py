@@ -49,22 +49,34 @@ class Own:
     ranks: int
     gpus: int
     takes: tuple[str, ...]
-    asked: tuple[tuple[str, Any], ...]
+    asked: tuple[tuple[str, object], ...]
     notes: tuple[str, ...]
 
 
 # ---- address
 
 
-def packed(text: str) -> str:
-    """A text as it stands in an address; empty where it is too long for one."""
+def pack_text(text: str) -> str:
+    """A text as it stands in an address; empty where it is too long for one.
+
+    Args:
+        text: The text.
+    """
     letters = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
-    return letters if len(letters) <= LONGEST_IN_ADDRESS else ""
+    if len(letters) <= LONGEST_IN_ADDRESS:
+        return letters
+    return ""
 
 
-def unpacked(letters: str) -> str:
-    """The text again, never more than `LONGEST_TEXT` bytes of it. Raises CollsimError for anything that `packed` did
-    not write."""
+def unpack_text(letters: str) -> str:
+    """The text again, never more than `LONGEST_TEXT` bytes of it.
+
+    Args:
+        letters: The text as an address holds it.
+
+    Raises:
+        CollsimError: for anything that `pack_text` did not write
+    """
     try:
         opened = zlib.decompressobj()
         raw = opened.decompress(base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4)), LONGEST_TEXT)
@@ -81,69 +93,122 @@ def unpacked(letters: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def facts(text: str) -> Own:
-    """What the text is. Raises CollsimError where it is no topology, or one too large for a page."""
-    made = _parsed(text)
-    machine = made.facts.get("asked")
-    given = dict(machine[1]) if isinstance(machine, tuple) else {}
+def read_facts(text: str) -> Own:
+    """What the text is.
+
+    Args:
+        text: The text.
+
+    Raises:
+        CollsimError: where it is no topology, or one too large for a page
+    """
+    topology = _parse_cached(text)
+    machine = topology.facts.get("asked")
+    if isinstance(machine, tuple):
+        options = dict(machine[1])
+    else:
+        options = {}
     cards = isinstance(machine, tuple) and bool(machine[0].of_kind("nic"))
-    takes = (*(_OVER_NODES if cards else ()), *_SWITCHES) if isinstance(machine, tuple) else ()
-    asked = {name: given[name] for name in takes if name in given}
-    gpus = len(machine[0].of_kind("gpu")) if isinstance(machine, tuple) else 0
-    return Own(file_name(text), made.ranks, gpus, takes, tuple(asked.items()), tuple(made.facts.get("notes", ())))
+    if isinstance(machine, tuple):
+        takes: tuple[str, ...] = _SWITCHES
+        if cards:
+            takes = (*_OVER_NODES, *_SWITCHES)
+    else:
+        takes = ()
+    set_options = {name: options[name] for name in takes if name in options}
+    if isinstance(machine, tuple):
+        gpus = len(machine[0].of_kind("gpu"))
+    else:
+        gpus = 0
+    return Own(
+        choose_file_name(text),
+        topology.ranks,
+        gpus,
+        takes,
+        tuple(set_options.items()),
+        tuple(topology.facts.get("notes", ())),
+    )
 
 
-def settings(text: str, nodes: int, fabric: str, p2p: bool, gdr: bool) -> dict[str, Any]:
-    """Keywords of `load_topology` that turn what the file says into what is asked for."""
-    own = facts(text)
-    said = dict(own.asked)
-    given: dict[str, Any] = {}
-    if "nodes" in own.takes:
-        given |= {"nodes": nodes} if nodes != said.get("nodes", 1) else {}
-        given |= {"fabric": fabric} if nodes > 1 and fabric != said.get("fabric", "switch") else {}
+def build_settings(text: str, nodes: int, fabric: str, p2p: bool, gdr: bool) -> dict[str, Any]:
+    """Keywords of `load_topology` that turn what the file says into what is asked for.
+
+    Args:
+        text: The text.
+        nodes: Number of nodes.
+        fabric: Name of the fabric between nodes.
+        p2p: Whether P2P is on.
+        gdr: Whether GPUDirect RDMA is on.
+    """
+    file_facts = read_facts(text)
+    file_settings = dict(file_facts.asked)
+    settings: dict[str, object] = {}
+    if "nodes" in file_facts.takes:
+        if nodes != file_settings.get("nodes", 1):
+            settings |= {"nodes": nodes}
+        if nodes > 1 and fabric != file_settings.get("fabric", "switch"):
+            settings |= {"fabric": fabric}
     for name, on in (("p2p", p2p), ("gdr", gdr)):
-        if name in own.takes and on != bool(said.get(name, True)):
-            given[name] = on
-    return given
+        if name in file_facts.takes and on != bool(file_settings.get(name, True)):
+            settings[name] = on
+    return settings
 
 
 def build(
-    text: str, nodes: int = 1, fabric: str = "switch", p2p: bool = True, gdr: bool = True, **more: Any
+    text: str, nodes: int = 1, fabric: str = "switch", p2p: bool = True, gdr: bool = True, **more: object
 ) -> cs.Topology:
-    """The machine as asked for; `more` goes to `machine` (placement, oversubscription). Raises CollsimError."""
-    given = settings(text, nodes, fabric, p2p, gdr) | more
-    if facts(text).ranks * given.get("nodes", 1) > MOST_RANKS:
-        raise _too_large(facts(text).ranks * given["nodes"])
-    return _parsed(text, **given)
+    """The machine as asked for; `more` goes to `machine` (placement, oversubscription). Raises CollsimError.
+
+    Args:
+        text: The text.
+        nodes: Number of nodes.
+        fabric: Name of the fabric between nodes.
+        p2p: Whether P2P is on.
+        gdr: Whether GPUDirect RDMA is on.
+        **more: Further keywords of the function that builds the topology.
+    """
+    settings = build_settings(text, nodes, fabric, p2p, gdr) | more
+    if read_facts(text).ranks * settings.get("nodes", 1) > MOST_RANKS:
+        raise _refuse_size(read_facts(text).ranks * settings["nodes"])
+    return _parse_cached(text, **settings)
 
 
-def file_name(text: str) -> str:
-    """What the text would be called as a file."""
+def choose_file_name(text: str) -> str:
+    """What the text would be called as a file.
+
+    Args:
+        text: The text.
+    """
     if text.lstrip().startswith("<"):
         return "topo.xml"
-    return "topo.txt" if looks_like_topo_m(text) else "topo.yaml"
+    if looks_like_topo_m(text):
+        return "topo.txt"
+    return "topo.yaml"
 
 
-def _parsed(text: str, **given: Any) -> cs.Topology:
+def _parse_cached(text: str, **settings: Any) -> cs.Topology:
     """Built once its size is known to be small: the text may come from anybody's link."""
     if len(text) > LONGEST_TEXT:
-        why = "{characters:,} characters are more than a topology here may have ({most:,})"
-        raise CollsimError(why, characters=len(text), most=LONGEST_TEXT)
-    name = file_name(text)
+        message = "{characters:,} characters are more than a topology here may have ({most:,})"
+        raise CollsimError(message, characters=len(text), most=LONGEST_TEXT)
+    name = choose_file_name(text)
     if name == "topo.yaml":
         _require_small(text, name)
-    gpus = text.count("<gpu") if name == "topo.xml" else len(set(re.findall(r"\bgpu\d+", text, re.IGNORECASE)))
+    if name == "topo.xml":
+        gpus = text.count("<gpu")
+    else:
+        gpus = len(set(re.findall(r"\bgpu\d+", text, re.IGNORECASE)))
     if gpus > MOST_IN_A_NODE:
-        raise _too_large(gpus, MOST_IN_A_NODE)
+        raise _refuse_size(gpus, MOST_IN_A_NODE)
     with warnings.catch_warnings(), within(MOST_MEMORY):  # the page lists the notes
         warnings.simplefilter("ignore")
-        made: cs.Topology = cs.topology.parse_topology_text(text, name, **given)
-    if made.ranks > MOST_RANKS:
-        raise _too_large(made.ranks)
-    return made
+        topology: cs.Topology = cs.topology.parse_topology_text(text, name, **settings)
+    if topology.ranks > MOST_RANKS:
+        raise _refuse_size(topology.ranks)
+    return topology
 
 
-def _too_large(ranks: float, most: int = MOST_RANKS) -> CollsimError:
+def _refuse_size(ranks: float, most: int = MOST_RANKS) -> CollsimError:
     return CollsimError(
         "{ranks:,.0f} ranks are more than this page computes from a file; {most} is the most",
         ranks=min(ranks, 1000000000000000.0),
@@ -155,24 +220,26 @@ def _require_small(text: str, name: str) -> None:
     """Raises CollsimError for YAML that asks for far more ranks, or larger options, than a page builds; nothing is
     built to find out."""
     node = compose(text, name, "YAML")
-    top = _entries(node)
+    top = _get_entries(node)
     if "network" in top:
         builders: dict[str, Any] = {kind: partial(_require_few, kind) for kind in cs.topology.NETWORKS}
         parse_topology(str(top["network"].value), builders)
     if getattr(top.get("npus_count"), "id", "") == "sequence":
-        _require_few("", *(_plain(value) for value in top["npus_count"].value))
-    for key, value in _entries(top.get("options")).items():
-        if isinstance(size := _plain(value), int | float) and not abs(size) <= _MOST_OF_OPTION:
-            why = "option {key}={size:.6g} is too large; {most} is the most here"
-            raise CollsimError(why, key=key[:20], size=size, most=_MOST_OF_OPTION)
+        _require_few("", *(_read_scalar(value) for value in top["npus_count"].value))
+    for key, value in _get_entries(top.get("options")).items():
+        if isinstance(size := _read_scalar(value), int | float) and not abs(size) <= _MOST_OF_OPTION:
+            message = "option {key}={size:.6g} is too large; {most} is the most here"
+            raise CollsimError(message, key=key[:20], size=size, most=_MOST_OF_OPTION)
 
 
-def _entries(node: Any) -> dict[str, Any]:
+def _get_entries(node: Any) -> dict[str, Any]:
     """The entries of a mapping; none of anything else."""
-    return {str(key.value): value for key, value in node.value} if getattr(node, "id", "") == "mapping" else {}
+    if getattr(node, "id", "") == "mapping":
+        return {str(key.value): value for key, value in node.value}
+    return {}
 
 
-def _plain(node: Any) -> Any:
+def _read_scalar(node: Any) -> object:
     """A number as YAML reads it, or the text."""
     if getattr(node, "id", "") != "scalar":
         return None
@@ -180,18 +247,23 @@ def _plain(node: Any) -> Any:
         value = value_of(node)
     except CollsimError:
         return None  # the reader will say what is wrong with it
-    return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value  # '8' is taken for 8
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)  # '8' is taken for 8
+    return value
 
 
-def _require_few(kind: str, *sizes: Any, **more: Any) -> Any:
+def _require_few(kind: str, *sizes: object, **more: object) -> Any:
     """In the place of the function that builds a network: raises CollsimError for sizes far beyond what a page
     computes.
 
     A fat tree of 16 ports has 1,024 ranks, a dragonfly of 16 hosts, switches and cables more: their sizes count more
     than once.
     """
-    most = 16 if kind in ("fat_tree", "dragonfly") else MOST_RANKS
+    if kind in ("fat_tree", "dragonfly"):
+        most = 16
+    else:
+        most = MOST_RANKS
     values = (*sizes, *(value for name, value in more.items() if name not in ("bandwidth", "alpha")))
     numbers = [n for n in values if isinstance(n, int | float)]
     if max(numbers, default=0) > most or math.prod(numbers) > 16 * MOST_RANKS:
-        raise _too_large(max(math.prod(numbers), *numbers))
+        raise _refuse_size(max(math.prod(numbers), *numbers))

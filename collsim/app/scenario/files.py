@@ -16,7 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -29,22 +28,22 @@ from collsim.viz.timeline.document import MOST_TRANSFERS as MOST_PLAYED
 from collsim.viz.timeline.document import build_encoded_timeline
 
 from ..jobs.worker import ReportProgress
-from .choice import MOST_RANKS, Choice, engine_settings
+from .choice import MOST_RANKS, Choice, build_engine_settings
 from .outcome import (
     MOST_TRANSFERS,
     Outcome,
     Refused,
     build_place,
     compare,
-    endpoints,
-    expected_compare,
-    figures,
-    links,
-    options_used,
-    quietly,
-    seconds,
+    compute_figures,
+    estimate_compare,
+    estimate_seconds,
+    find_used_options,
+    ignore_progress,
+    list_endpoints,
+    list_links,
     simulate,
-    swept,
+    sweep_algorithms,
 )
 
 MOST_BYTES = 2 * 2**20
@@ -81,25 +80,33 @@ class Upload:
 # ---- out -----------------------------------------------------------------------------------------------------------
 
 
-def offers() -> list[Format]:
+def list_formats() -> list[Format]:
     """Formats that a run can be written in: of its schedule, its Trace, its machine, and a sweep over sizes."""
     holds = ("trace", "schedule", "table", "topology")
-    able = [f for f in formats().values() if f.write is not None and f.holds in holds and (f.name != "mp4" or films())]
+    able = [
+        f for f in formats().values() if f.write is not None and f.holds in holds and (f.name != "mp4" or has_ffmpeg())
+    ]
     return sorted(able, key=lambda f: (holds.index(f.holds), f.name))
 
 
-def films() -> bool:
+def has_ffmpeg() -> bool:
     """Is there an ffmpeg, on the path or brought by a package?"""
     return shutil.which("ffmpeg") is not None or find_spec("imageio_ffmpeg") is not None
 
 
-def expected_file(choice: Choice, name: str, language: str) -> float:
-    """Seconds that `file` should take. Raises what it would raise before it runs anything."""
+def estimate_file(choice: Choice, name: str, language: str) -> float:
+    """Seconds that `build_file` should take. Raises what it would raise before it runs anything.
+
+    Args:
+        choice: The run that is chosen.
+        name: Name of the format, as the registry of formats has it.
+        language: `en` or `zh`.
+    """
     topology = build_place(choice)
-    options = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     plan: Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
     runs = {"trace": 1, "table": len(cs.size_range(choice.sizes))}.get(formats()[name].holds, 0)
-    return runs * seconds(choice, plan, topology, choice.nbytes) + _to_write(name, len(plan))
+    return runs * estimate_seconds(choice, plan, topology, choice.nbytes) + _to_write(name, len(plan))
 
 
 def _to_write(name: str, transfers: int) -> float:
@@ -107,119 +114,175 @@ def _to_write(name: str, transfers: int) -> float:
     return first + each * transfers
 
 
-def file(choice: Choice, name: str, language: str, report_progress: ReportProgress = quietly) -> tuple[str, bytes]:
-    """The name and the bytes of a file of a run; several files come as one zip. Raises CollsimError for what a format
-    cannot hold."""
+def build_file(
+    choice: Choice, name: str, language: str, report_progress: ReportProgress = ignore_progress
+) -> tuple[str, bytes]:
+    """The name and the bytes of a file of a run; several files come as one zip.
+
+    Args:
+        choice: The run that is chosen.
+        name: Name of the format, as the registry of formats has it.
+        language: `en` or `zh`.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for what a format cannot hold
+    """
     entry = formats()[name]
-    thing: Any
+    thing: object
     if entry.holds == "topology":
         thing = build_place(choice)
     elif entry.holds == "table":
         topology = build_place(choice)
-        used = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-        thing = swept(choice, [(choice.algorithm, used)], topology, report_progress)
+        used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+        thing = sweep_algorithms(choice, [(choice.algorithm, used)], topology, report_progress)
     else:
         trace = simulate(choice)
-        thing = trace if entry.holds == "trace" else trace.schedule
+        if entry.holds == "trace":
+            thing = trace
+        else:
+            thing = trace.schedule
     report_progress("run", 0.3)
     known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "lang": language}
-    return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
+    return write_file(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
 
 
-def written(thing: Any, entry: Format, options: dict[str, Any]) -> tuple[str, bytes]:
-    """Write into a folder of its own, and take what is there."""
+def write_file(thing: object, entry: Format, options: dict[str, object]) -> tuple[str, bytes]:
+    """Write into a folder of its own, and take what is there.
+
+    Args:
+        thing: What is written: a schedule, a trace, a topology or a table.
+        entry: The format.
+        options: Options of the algorithm or format, by name.
+    """
     write = entry.write
     assert write is not None
-    return gathered(f"collsim{entry.suffixes[0]}", lambda path: write(thing, path, **options))
+    return gather_files(f"collsim{entry.suffixes[0]}", lambda path: write(thing, path, **options))
 
 
-def gathered(name: str, write: Callable[[Path], Any]) -> tuple[str, bytes]:
-    """What `write` makes in a folder of its own when it is given a path of that name: one file, or several as a zip."""
+def gather_files(name: str, write: Callable[[Path], object]) -> tuple[str, bytes]:
+    """What `write` makes in a folder of its own when it is given a path of that name: one file, or several as a zip.
+
+    Args:
+        name: Name of the file.
+        write: Writes to a path.
+    """
     with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder:
         write(Path(folder) / name)
-        made = sorted(Path(folder).iterdir())
-        if len(made) == 1:
-            return _handy(made[0].name, made[0].read_bytes())
+        written = sorted(Path(folder).iterdir())
+        if len(written) == 1:
+            return _compress_large(written[0].name, written[0].read_bytes())
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as together:
-            for path in made:
+            for path in written:
                 together.write(path, path.name)
         return f"{name}.zip", packed.getvalue()
 
 
-def _handy(name: str, data: bytes) -> tuple[str, bytes]:
+def _compress_large(name: str, data: bytes) -> tuple[str, bytes]:
     """A large text zipped: a browser, a server of thirty and Perfetto all take 4 MB more gladly than 70."""
     if len(data) > _PLAIN and len(packed := gzip.compress(data, 6, mtime=0)) < len(data) / 2:
         return f"{name}.gz", packed
     return name, data
 
 
-def tables() -> list[Format]:
+def list_table_formats() -> list[Format]:
     """Formats that a table can be written in."""
-    return [f for f in offers() if f.holds == "table"]
+    return [f for f in list_formats() if f.holds == "table"]
 
 
-def expected_race(runners: tuple[tuple[str, Choice], ...], name: str) -> float:
-    """Seconds that `race` should take."""
-    return sum(expected_file(choice, "markdown", "en") for _, choice in runners)
+def estimate_race(runners: tuple[tuple[str, Choice], ...], name: str) -> float:
+    """Seconds that `build_race_table` should take.
+
+    Args:
+        runners: The runs of the race, each with its label.
+        name: Name of the format, as the registry of formats has it.
+    """
+    return sum(estimate_file(choice, "markdown", "en") for _, choice in runners)
 
 
-def race(
-    runners: tuple[tuple[str, Choice], ...], name: str, report_progress: ReportProgress = quietly
+def build_race_table(
+    runners: tuple[tuple[str, Choice], ...], name: str, report_progress: ReportProgress = ignore_progress
 ) -> tuple[str, bytes]:
-    """The table of a race, a row for each runner and its name in front."""
+    """The table of a race, a row for each runner and its name in front.
+
+    Args:
+        runners: The runs of the race, each with its label.
+        name: Name of the format, as the registry of formats has it.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
     rows = []
-    for number, (said, choice) in enumerate(runners, 1):
-        rows.append({"runner": said, **simulate(choice).row()})
+    for number, (label, choice) in enumerate(runners, 1):
+        rows.append({"runner": label, **simulate(choice).row()})
         report_progress("run", number / len(runners))
-    return _tabled(pd.DataFrame(rows), formats()[name], "runner")
+    return _write_table(pd.DataFrame(rows), formats()[name], "runner")
 
 
-def expected_comparison(choice: Choice, name: str) -> float:
-    """Seconds that `comparison` should take."""
-    return expected_compare(choice)
+def estimate_comparison(choice: Choice, name: str) -> float:
+    """Seconds that `build_comparison_table` should take.
+
+    Args:
+        choice: The run that is chosen.
+        name: Name of the format, as the registry of formats has it.
+    """
+    return estimate_compare(choice)
 
 
-def comparison(choice: Choice, name: str, report_progress: ReportProgress = quietly) -> tuple[str, bytes]:
-    """The table of a comparison, without what could not run."""
+def build_comparison_table(
+    choice: Choice, name: str, report_progress: ReportProgress = ignore_progress
+) -> tuple[str, bytes]:
+    """The table of a comparison, without what could not run.
+
+    Args:
+        choice: The run that is chosen.
+        name: Name of the format, as the registry of formats has it.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
     table = compare(choice, report_progress)
-    return _tabled(table[table["error"].isna()], formats()[name], "algorithm")
+    return _write_table(table[table["error"].isna()], formats()[name], "algorithm")
 
 
-def _tabled(table: pd.DataFrame, entry: Format, by: str) -> tuple[str, bytes]:
+def _write_table(table: pd.DataFrame, entry: Format, by: str) -> tuple[str, bytes]:
     """A table as a file; nccl-tests' JSON holds the sizes of one way only, so there it is a file for each in one
     zip."""
     if entry.name != "nccl-tests-json" or table[by].nunique() == 1:
-        return written(table, entry, {})
+        return write_file(table, entry, {})
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as together:
         for number, (_, part) in enumerate(table.groupby(by, sort=False), 1):
-            together.writestr(f"{number}-{part['algorithm'].iloc[0]}{entry.suffixes[0]}", written(part, entry, {})[1])
+            together.writestr(
+                f"{number}-{part['algorithm'].iloc[0]}{entry.suffixes[0]}", write_file(part, entry, {})[1]
+            )
     return f"collsim{entry.suffixes[0]}.zip", packed.getvalue()
 
 
 # ---- in
 
 
-def suffixes() -> list[str]:
+def list_suffixes() -> list[str]:
     """Of the files that hold a schedule or a log of one, without the dot, gzip too."""
     able = {s for f in formats().values() if f.read is not None and f.holds in ("schedule", "log") for s in f.suffixes}
     return sorted({s.rpartition(".")[2] for s in able} | {"gz"})
 
 
-def schedule_of(upload: Upload) -> Schedule:
+def read_schedule(upload: Upload) -> Schedule:
     """What is in a file. Raises CollsimError: too large, no schedule, damaged, or wrong with the gpu, thread block and
-    step of it."""
+    step of it.
+
+    Args:
+        upload: The schedule file that was uploaded.
+    """
     if len(upload.data) > MOST_BYTES:
-        why = "{nbytes:,} bytes are too many; a schedule file here has at most {most:,}"
-        raise CollsimError(why, nbytes=len(upload.data), most=MOST_BYTES)
-    ending = "".join(s for s in Path(upload.name).suffixes[-2:] if s[1:].lower() in suffixes()).lower()
+        message = "{nbytes:,} bytes are too many; a schedule file here has at most {most:,}"
+        raise CollsimError(message, nbytes=len(upload.data), most=MOST_BYTES)
+    ending = "".join(s for s in Path(upload.name).suffixes[-2:] if s[1:].lower() in list_suffixes()).lower()
     with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = Path(folder) / f"file{ending or '.json'}"
         path.write_bytes(upload.data)
         thing = load(path)
-        thing = thing.schedule() if hasattr(thing, "schedule") and not isinstance(thing, Schedule) else thing
+        if hasattr(thing, "schedule") and not isinstance(thing, Schedule):
+            thing = thing.schedule()
     if not isinstance(thing, Schedule):
         raise CollsimError("the file does not hold a schedule, but something else that collsim reads")
     if len(thing) > MOST_TRANSFERS:
@@ -227,17 +290,28 @@ def schedule_of(upload: Upload) -> Schedule:
     return thing
 
 
-def placed(choice: Choice, ranks: int) -> Choice:
-    """The choice, on a switch for so many ranks where its own place has fewer."""
+def place_choice(choice: Choice, ranks: int) -> Choice:
+    """The choice, on a switch for so many ranks where its own place has fewer.
+
+    Args:
+        choice: The run that is chosen.
+        ranks: Number of ranks.
+    """
     try:
         fits = build_place(choice).ranks >= ranks
     except CollsimError:
         fits = False
-    return choice if fits else replace(choice, place="switch", ranks=min(ranks, MOST_RANKS))
+    if fits:
+        return choice
+    return replace(choice, place="switch", ranks=min(ranks, MOST_RANKS))
 
 
-def mistake_in(schedule: Schedule) -> Words:
-    """What is wrong with a schedule; empty where it does what its collective promises."""
+def describe_mistake(schedule: Schedule) -> Words:
+    """What is wrong with a schedule; empty where it does what its collective promises.
+
+    Args:
+        schedule: The schedule.
+    """
     try:
         cs.verify(schedule)
     except CollsimError as error:
@@ -245,50 +319,80 @@ def mistake_in(schedule: Schedule) -> Words:
     return ""
 
 
-def expected_played(upload: Upload, choice: Choice) -> float:
-    """Seconds that `played` should take."""
+def estimate_played(upload: Upload, choice: Choice) -> float:
+    """Seconds that `play_upload` should take.
+
+    Args:
+        upload: The schedule file that was uploaded.
+        choice: The run that is chosen.
+    """
     return len(upload.data) / 2e5
 
 
-def played(upload: Upload, choice: Choice, report_progress: ReportProgress = quietly) -> tuple[Outcome, str, Words]:
-    """A schedule from a file on the place of a choice: all that Explore shows, its label, and what is wrong with it."""
-    plan, topology = schedule_of(upload), build_place(choice)
+def play_upload(
+    upload: Upload, choice: Choice, report_progress: ReportProgress = ignore_progress
+) -> tuple[Outcome, str, Words]:
+    """A schedule from a file on the place of a choice: all that Explore shows, its label, and what is wrong with it.
+
+    Args:
+        upload: The schedule file that was uploaded.
+        choice: The run that is chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    plan, topology = read_schedule(upload), build_place(choice)
     report_progress("run", 0.3)
-    trace = cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice))
+    trace = cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **build_engine_settings(choice))
     report_progress("run", 0.6)
-    shown = Outcome(
+    outcome = Outcome(
         place=topology.name,
-        figures=figures(trace),
+        figures=compute_figures(trace),
         bottleneck=describe_bottleneck(trace),
         channels=1,
         alone=None,
-        links=links(trace),
+        links=list_links(trace),
         steps=trace.steps,
-        endpoints=endpoints(trace),
+        endpoints=list_endpoints(trace),
         claimed=(None, None),
         timeline=build_encoded_timeline(trace) if len(plan) <= MOST_PLAYED else None,
     )
-    return shown, f"{plan.collective}, {plan.label}", mistake_in(plan)
+    return outcome, f"{plan.collective}, {plan.label}", describe_mistake(plan)
 
 
-def expected_converted(upload: Upload, choice: Choice, name: str, language: str) -> float:
-    """Seconds that `converted` should take."""
-    return expected_played(upload, choice) + _to_write(name, round(len(upload.data) / _BYTES_OF_TRANSFER))
+def estimate_conversion(upload: Upload, choice: Choice, name: str, language: str) -> float:
+    """Seconds that `convert_upload` should take.
+
+    Args:
+        upload: The schedule file that was uploaded.
+        choice: The run that is chosen.
+        name: Name of the format, as the registry of formats has it.
+        language: `en` or `zh`.
+    """
+    return estimate_played(upload, choice) + _to_write(name, round(len(upload.data) / _BYTES_OF_TRANSFER))
 
 
-def converted(
-    upload: Upload, choice: Choice, name: str, language: str, report_progress: ReportProgress = quietly
+def convert_upload(
+    upload: Upload, choice: Choice, name: str, language: str, report_progress: ReportProgress = ignore_progress
 ) -> tuple[str, bytes]:
-    """A schedule from a file in another format, or its run as a picture, film or page."""
+    """A schedule from a file in another format, or its run as a picture, film or page.
+
+    Args:
+        upload: The schedule file that was uploaded.
+        choice: The run that is chosen.
+        name: Name of the format, as the registry of formats has it.
+        language: `en` or `zh`.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
     entry = formats()[name]
-    thing = _held(entry, schedule_of(upload), choice)
+    thing = _select_held(entry, read_schedule(upload), choice)
     known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "lang": language}
-    return written(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
+    return write_file(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
 
 
-def _held(entry: Format, plan: Schedule, choice: Choice) -> Any:
+def _select_held(entry: Format, plan: Schedule, choice: Choice) -> object:
     """What a format holds: the schedule, where it runs, or its run there."""
     if entry.holds == "schedule":
         return plan
-    place = build_place(choice)
-    return place if entry.holds == "topology" else cs.simulate(plan, place, choice.nbytes, choice.dtype, choice.engine)
+    topology = build_place(choice)
+    if entry.holds == "topology":
+        return topology
+    return cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine)

@@ -14,17 +14,33 @@ _MOST_NAMES = 20  # a longer list of what is known helps nobody; the menu shows 
 _KNOWN = {"en": "; known: ", "zh": "；可选："}
 
 
-def sentence(error: CollsimError | Words, language: Language) -> str:
-    """One sentence, with its full stop."""
-    text = error if isinstance(error, str) else error.text(language)
+def write_sentence(error: CollsimError | Words, language: Language) -> str:
+    """One sentence, with its full stop.
+
+    Args:
+        error: The error, or its words.
+        language: `en` or `zh`.
+    """
+    if isinstance(error, str):
+        text = error
+    else:
+        text = error.text(language)
     head, known, names = text.partition(_KNOWN[language])
-    text = head if known and names.count(",") >= _MOST_NAMES else text
+    if known and names.count(",") >= _MOST_NAMES:
+        text = head
     if language == "zh" and not _HAN.search(text):  # somebody's own words
         text = f"出错（英文原文）：{text}"
-    text = text[:1].upper() + text[1:] if language == "en" and text.split(" ")[0].isalpha() else text
-    return tight(text if text.endswith((".", "?", "。", "？")) else text + (".", "。")[language == "zh"])
+    if language == "en" and text.split(" ")[0].isalpha():
+        text = text[:1].upper() + text[1:]
+    return remove_chinese_spaces(
+        text if text.endswith((".", "?", "。", "？")) else text + (".", "。")[language == "zh"]
+    )
 
 
-def tight(text: str) -> str:
-    """Without the spaces that stand between Chinese words where a template has been filled with some."""
+def remove_chinese_spaces(text: str) -> str:
+    """Without the spaces that stand between Chinese words where a template has been filled with some.
+
+    Args:
+        text: The text.
+    """
     return _BETWEEN_HAN.sub("", text)

@@ -39,13 +39,13 @@ from .address import Complaint
 from .choice import (
     Choice,
     PlaceChoice,
-    engine_pair,
-    engine_settings,
+    build_engine_pair,
+    build_engine_settings,
     from_query,
-    network_text,
-    networks,
-    own_options,
-    usual_algorithms,
+    list_networks,
+    list_own_options,
+    list_usual_algorithms,
+    write_network,
 )
 from .custom_machine import OWN
 
@@ -108,14 +108,18 @@ class Outcome:
 
 
 def build_place(choice: PlaceChoice) -> cs.Topology:
-    """The machine or network. Raises CollsimError, Refused where it is too large for a page."""
-    return _built(PlaceChoice(**choice.place_words))
+    """The machine or network. Raises CollsimError, Refused where it is too large for a page.
+
+    Args:
+        choice: The machine or network that is chosen.
+    """
+    return _build_cached(PlaceChoice(**choice.place_words))
 
 
 @lru_cache(maxsize=32)
-def _built(place: PlaceChoice) -> cs.Topology:
+def _build_cached(choice: PlaceChoice) -> cs.Topology:
     """One topology for all who ask for the same place: its routes, cuts and orders are found once."""
-    topology = place_of(place.where)
+    topology = place_of(choice.where)
     if topology.ranks > MOST_RANKS_HERE:
         raise Refused("refused.ranks", ranks=topology.ranks, limit=MOST_RANKS_HERE)
     return topology
@@ -123,15 +127,20 @@ def _built(place: PlaceChoice) -> cs.Topology:
 
 def place_of(choice: Choice, **more: Any) -> cs.Topology:
     """The machine or network, of any number of ranks that a page has memory for; `more` goes to `machine`: placement,
-    oversubscription."""
+    oversubscription.
+
+    Args:
+        choice: The run that is chosen.
+        **more: Further keywords of the function that builds the topology.
+    """
     with within(custom_machine.MOST_MEMORY):
-        return _place_of(choice, **more)
+        return _build_machine(choice, **more)
 
 
-def _place_of(choice: Choice, **more: Any) -> cs.Topology:
-    if choice.place in networks():
-        made: cs.Topology = parse_topology(network_text(choice), cs.topology.NETWORKS)
-        return made
+def _build_machine(choice: Choice, **more: Any) -> cs.Topology:
+    if choice.place in list_networks():
+        topology: cs.Topology = parse_topology(write_network(choice), cs.topology.NETWORKS)
+        return topology
     words: dict[str, Any] = {
         "nodes": choice.nodes,
         "fabric": choice.fabric,
@@ -139,30 +148,47 @@ def _place_of(choice: Choice, **more: Any) -> cs.Topology:
         "gdr": choice.gdr,
         **more,
     }
-    return (
-        custom_machine.build(choice.own, **words) if choice.place == OWN else cs.topology.machine(choice.place, **words)
-    )
+    if choice.place == OWN:
+        return custom_machine.build(choice.own, **words)
+    return cs.topology.machine(choice.place, **words)
 
 
-def choice_of(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
-    """The choice that an address asks for, as `from_query`; a root that is no rank of the place is told of too."""
+def read_choice(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
+    """The choice that an address asks for, as `from_query`; a root that is no rank of the place is told of too.
+
+    Args:
+        query: Words of the address.
+        start: What holds for words that are missing; None for the first page's run.
+    """
     choice, complaints = from_query(query, start)
-    roots = {name: value for name, value in choice.options if own_options(choice.algorithm)[name].kind == "root"}
+    roots = {name: value for name, value in choice.options if list_own_options(choice.algorithm)[name].kind == "root"}
     try:
-        ranks = build_place(choice).ranks if roots else 0
+        if roots:
+            ranks = build_place(choice).ranks
+        else:
+            ranks = 0
     except CollsimError:
         return choice, complaints  # the page says what is wrong with the place
     for name, value in roots.items():
         if value >= ranks:
-            why = Sentence(_NO_RANK, name=name, value=value, ranks=ranks, last=ranks - 1)
-            complaints.append(Complaint(name, str(value), why, "0"))
+            reason = Sentence(_NO_RANK, name=name, value=value, ranks=ranks, last=ranks - 1)
+            complaints.append(Complaint(name, str(value), reason, "0"))
             choice = replace(choice, options=tuple(pair for pair in choice.options if pair[0] != name))
     return choice, complaints
 
 
-def options_used(algorithm: str, options: dict[str, Any], topology: cs.Topology, on_machine: bool) -> dict[str, Any]:
-    """The options of a run: those that are set, and the number of channels that `cs.schedule` takes where none is."""
-    known = own_options(algorithm)
+def find_used_options(
+    algorithm: str, options: dict[str, Any], topology: cs.Topology, on_machine: bool
+) -> dict[str, Any]:
+    """The options of a run: those that are set, and the number of channels that `cs.schedule` takes where none is.
+
+    Args:
+        algorithm: Name of the algorithm.
+        options: Options of the algorithm or format, by name.
+        topology: The machine or network.
+        on_machine: Whether it is a machine and no generic network.
+    """
+    known = list_own_options(algorithm)
     used = {name: value for name, value in options.items() if name in known}
     if on_machine and "channels" in known and "channels" not in used and usual_channels(topology) > 1:
         used["channels"] = usual_channels(topology)
@@ -170,17 +196,26 @@ def options_used(algorithm: str, options: dict[str, Any], topology: cs.Topology,
 
 
 def simulate(choice: Choice) -> cs.Trace:
-    """The Trace of a choice. Raises CollsimError for what cannot be, Refused for what is too much."""
+    """The Trace of a choice.
+
+    Args:
+        choice: The run that is chosen.
+
+    Raises:
+        CollsimError: for what cannot be, Refused for what is too much
+    """
     topology = build_place(choice)
-    return _trace(choice, topology, options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine))
+    return _trace(
+        choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    )
 
 
 def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
-    return _planned_once(choice.algorithm, topology, tuple(sorted(options.items())))
+    return _build_plan_cached(choice.algorithm, topology, tuple(sorted(options.items())))
 
 
 @lru_cache(maxsize=8)
-def _planned_once(algorithm: str, topology: cs.Topology, options: tuple[tuple[str, Any], ...]) -> cs.Schedule:
+def _build_plan_cached(algorithm: str, topology: cs.Topology, options: tuple[tuple[str, Any], ...]) -> cs.Schedule:
     """One schedule for the estimate, the run and what is asked about it."""
     plan: cs.Schedule = cs.schedule(algorithm, topology=topology, **dict(options))
     if len(plan) > MOST_TRANSFERS:
@@ -193,12 +228,17 @@ def _trace(
 ) -> cs.Trace:
     plan = _plan(choice, topology, options)
     return cs.simulate(
-        plan, topology, choice.nbytes, choice.dtype, choice.engine, progress=progress, **engine_settings(choice)
+        plan, topology, choice.nbytes, choice.dtype, choice.engine, progress=progress, **build_engine_settings(choice)
     )
 
 
-def quietly(stage: str, share: float) -> None:
-    """Nobody wants to know how far it is."""
+def ignore_progress(stage: str, share: float) -> None:
+    """Nobody wants to know how far it is.
+
+    Args:
+        stage: Name of what is being done.
+        share: The share that is done, 0 to 1.
+    """
 
 
 #: An outcome runs its schedule again: for the bottleneck with each of a few kinds of link doubled, and with a single
@@ -210,73 +250,110 @@ _SECONDS_OF_SCENARIO = 0.02  # of a comparison, beside its transfers
 SECONDS_TO_SYNTHESIZE, SECONDS_OF_PAIR = 0.6, 1e-3
 
 
-def expected_outcome(choice: Choice) -> float:
-    """Seconds that `outcome` should take. Raises what it would raise."""
+def estimate_outcome(choice: Choice) -> float:
+    """Seconds that `compute_outcome` should take. Raises what it would raise.
+
+    Args:
+        choice: The run that is chosen.
+    """
     topology = build_place(choice)
-    plan = _plan(choice, topology, options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine))
-    drawn = len(plan) if len(plan) <= MOST_PLAYED else 0
-    runs = RUNS_OF_OUTCOME + sum(len(one.others[:2]) for one in assumptions(topology))
-    return runs * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
+    plan = _plan(
+        choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    )
+    if len(plan) <= MOST_PLAYED:
+        drawn = len(plan)
+    else:
+        drawn = 0
+    runs = RUNS_OF_OUTCOME + sum(len(assumption.others[:2]) for assumption in assumptions(topology))
+    return runs * estimate_seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
 
 
-def seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
-    """Seconds that one simulation should take."""
+def estimate_seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
+    """Seconds that one simulation should take.
+
+    Args:
+        choice: The run that is chosen.
+        plan: The schedule.
+        topology: The machine or network.
+        nbytes: Size of the buffer, bytes or a text with a unit.
+    """
     return float(
-        cs.expected_cost(plan, topology, nbytes, choice.dtype, choice.engine, **engine_settings(choice)).seconds
+        cs.expected_cost(plan, topology, nbytes, choice.dtype, choice.engine, **build_engine_settings(choice)).seconds
     )
 
 
-def outcome(choice: Choice, report_progress: ReportProgress = quietly) -> Outcome:
-    """Run a choice and keep what is shown of it."""
+def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_progress) -> Outcome:
+    """Run a choice and keep what is shown of it.
+
+    Args:
+        choice: The run that is chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
     topology = build_place(choice)
-    used = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     trace = _trace(choice, topology, used, lambda done, all_: report_progress("run", 0.2 * done / all_))
     channels = int(used.get("channels", 1))
     report_progress("run", 0.2)
-    alone = figures(_trace(choice, topology, {**used, "channels": 1})) if channels > 1 else None
+    if channels > 1:
+        alone = compute_figures(_trace(choice, topology, {**used, "channels": 1}))
+    else:
+        alone = None
     report_progress("run", 0.3)
     neck = describe_bottleneck(trace)
     report_progress("run", 0.8)
-    played = build_encoded_timeline(trace) if len(trace.schedule) <= MOST_PLAYED else None
+    if len(trace.schedule) <= MOST_PLAYED:
+        played = build_encoded_timeline(trace)
+    else:
+        played = None
     return Outcome(
         place=topology.name,
-        figures=figures(trace),
+        figures=compute_figures(trace),
         bottleneck=neck,
         channels=channels,
         alone=alone,
-        links=links(trace),
+        links=list_links(trace),
         steps=trace.steps,
-        endpoints=endpoints(trace),
-        claimed=claimed(trace, choice.algorithm, used),
+        endpoints=list_endpoints(trace),
+        claimed=compute_claims(trace, choice.algorithm, used),
         timeline=played,
-        notes=(*_below_bound(trace), *sentences(topology, lambda place: _time(choice, place)), *_apart(trace)),
+        notes=(
+            *_explain_below_bound(trace),
+            *sentences(topology, lambda changed: _time(choice, changed)),
+            *_explain_nccl_difference(trace),
+        ),
     )
 
 
-def _time(choice: Choice, place: cs.Topology) -> float:
+def _time(choice: Choice, topology: cs.Topology) -> float:
     """Seconds of a choice on another reading of its machine."""
-    used = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
-    return float(_trace(choice, place, used).time)
+    used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    return float(_trace(choice, topology, used).time)
 
 
-def _below_bound(trace: cs.Trace) -> list[tuple[str, str]]:
+def _explain_below_bound(trace: cs.Trace) -> list[tuple[str, str]]:
     """That a time is that of no right schedule, where it is below the bound."""
-    return [] if trace.error is None else [(trace.error.text("en"), trace.error.text("zh"))]
+    if trace.error is None:
+        return []
+    return [(trace.error.text("en"), trace.error.text("zh"))]
 
 
-def _apart(trace: cs.Trace) -> list[tuple[str, str]]:
+def _explain_nccl_difference(trace: cs.Trace) -> list[tuple[str, str]]:
     """Why NCCL's prediction is far from this run, where it is; links by the names that the picture has."""
-    found, neck = cs.nccl.explain_difference(trace), trace.bottleneck
-    if found is None:
+    difference, neck = cs.nccl.explain_difference(trace), trace.bottleneck
+    if difference is None:
         return []
     if neck is None:
-        return [(str(found), found.chinese)]
+        return [(str(difference), difference.chinese)]
     plain, (en, zh) = trace.topology.link_name(neck.busiest), name_link(trace, neck.busiest)
-    return [(str(found).replace(plain, en), found.chinese.replace(plain, zh))]
+    return [(str(difference).replace(plain, en), difference.chinese.replace(plain, zh))]
 
 
-def figures(trace: cs.Trace) -> Figures:
-    """The headline figures of a Trace."""
+def compute_figures(trace: cs.Trace) -> Figures:
+    """The headline figures of a Trace.
+
+    Args:
+        trace: The run.
+    """
     s = trace.schedule
     return Figures(
         trace.time,
@@ -292,22 +369,39 @@ def figures(trace: cs.Trace) -> Figures:
     )
 
 
-def claimed(trace: cs.Trace, algorithm: str, options: dict[str, Any]) -> tuple[float | None, float | None]:
-    """Steps and bytes sent by the busiest endpoint, as the algorithm claims them for this run."""
+def compute_claims(trace: cs.Trace, algorithm: str, options: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Steps and bytes sent by the busiest endpoint, as the algorithm claims them for this run.
+
+    Args:
+        trace: The run.
+        algorithm: Name of the algorithm.
+        options: Options of the algorithm or format, by name.
+    """
     entry = find(algorithm)
-    given = {**options, "topology": trace.topology} if "topology" in entry.options else options
-    sent = entry.claim("sent", trace.schedule.ranks, **given)
-    return entry.claim("steps", trace.schedule.ranks, **given), None if sent is None else sent * trace.nbytes
+    if "topology" in entry.options:
+        arguments = {**options, "topology": trace.topology}
+    else:
+        arguments = options
+    sent = entry.claim("sent", trace.schedule.ranks, **arguments)
+    return entry.claim("steps", trace.schedule.ranks, **arguments), None if sent is None else sent * trace.nbytes
 
 
-def links(trace: cs.Trace) -> pd.DataFrame:
-    """`Trace.links` with the names of the picture and the sentences: en, zh."""
-    said = name_links(trace)
-    return trace.links.assign(en=[en for en, _ in said], zh=[zh for _, zh in said])
+def list_links(trace: cs.Trace) -> pd.DataFrame:
+    """`Trace.links` with the names of the picture and the sentences: en, zh.
+
+    Args:
+        trace: The run.
+    """
+    names = name_links(trace)
+    return trace.links.assign(en=[en for en, _ in names], zh=[zh for _, zh in names])
 
 
-def endpoints(trace: cs.Trace) -> pd.DataFrame:
-    """A row per endpoint: index, helper (not a rank), sent and received bytes."""
+def list_endpoints(trace: cs.Trace) -> pd.DataFrame:
+    """A row per endpoint: index, helper (not a rank), sent and received bytes.
+
+    Args:
+        trace: The run.
+    """
     count = trace.schedule.endpoints
     names = {"endpoint": range(count), "helper": [e >= trace.schedule.ranks for e in range(count)]}
     return pd.DataFrame({**names, "sent": trace.sent_bytes, "received": trace.received_bytes})
@@ -326,47 +420,63 @@ class _InThisProcess(Executor):
         return done
 
 
-def expected_compare(choice: Choice) -> float:
-    """Seconds that `compare` should take. Raises Refused for too much work."""
+def estimate_compare(choice: Choice) -> float:
+    """Seconds that `compare` should take.
+
+    Args:
+        choice: The run that is chosen.
+
+    Raises:
+        Refused: for too much work
+    """
     topology = build_place(choice)
     sizes = cs.size_range(choice.sizes)
-    pairs = compared(choice, topology)
-    plans = [_planned(name, options, topology) for name, options in pairs if name != SYNTHESIZED]
+    pairs = list_compared(choice, topology)
+    plans = [_build_plan(name, options, topology) for name, options in pairs if name != SYNTHESIZED]
     work = sum(len(plan) for plan in plans if plan is not None) * len(sizes)
     if work > MOST_COMPARED:
         raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MOST_COMPARED:,}")
-    runs = sum(_seconds_or_none(choice, plan, topology, sizes[-1]) for plan in plans if plan is not None)
-    searches = SECONDS_TO_SYNTHESIZE + SECONDS_OF_PAIR * topology.ranks**2 if SYNTHESIZED in choice.algorithms else 0.0
+    runs = sum(_estimate_or_none(choice, plan, topology, sizes[-1]) for plan in plans if plan is not None)
+    if SYNTHESIZED in choice.algorithms:
+        searches = SECONDS_TO_SYNTHESIZE + SECONDS_OF_PAIR * topology.ranks**2
+    else:
+        searches = 0.0
     return len(sizes) * (len(plans) * _SECONDS_OF_SCENARIO + runs + searches)
 
 
-def _seconds_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
+def _estimate_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
     """No time for what cannot run here: it becomes a row with its reason."""
     try:
-        return seconds(choice, plan, topology, nbytes)
+        return estimate_seconds(choice, plan, topology, nbytes)
     except CollsimError:
         return 0.0
 
 
-def compare(choice: Choice, report_progress: ReportProgress = quietly) -> pd.DataFrame:
+def compare(choice: Choice, report_progress: ReportProgress = ignore_progress) -> pd.DataFrame:
     """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the channels and chunks that were
     the fastest; `attrs["refusals"]` has a sentence for each algorithm that could not run.
 
-    Ask `expected_compare` before: it refuses what is too much.
+    Ask `estimate_compare` before: it refuses what is too much.
+
+    Args:
+        choice: The run that is chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     topology = build_place(choice)
-    pairs = compared(choice, topology)
-    table = fastest(swept(choice, pairs, topology, report_progress)).drop(columns=["options"])
-    why = table[table["error"].notna()].drop_duplicates("algorithm").set_index("algorithm")["error"]
+    pairs = list_compared(choice, topology)
+    table = fastest(sweep_algorithms(choice, pairs, topology, report_progress)).drop(columns=["options"])
+    reasons = table[table["error"].notna()].drop_duplicates("algorithm").set_index("algorithm")["error"]
     options = dict(reversed(pairs))
     table.attrs["refusals"] = {
-        name: _refusal(choice.collective, name, options[name], topology, text)
-        for name, text in zip(map(str, why.index), why, strict=True)
+        name: _describe_refusal(choice.collective, name, options[name], topology, text)
+        for name, text in zip(map(str, reasons.index), reasons, strict=True)
     }
     return table
 
 
-def _refusal(collective: str, algorithm: str, options: dict[str, Any], topology: cs.Topology, text: str) -> Sentence:
+def _describe_refusal(
+    collective: str, algorithm: str, options: dict[str, Any], topology: cs.Topology, text: str
+) -> Sentence:
     """Why an algorithm cannot run, as a sentence where its schedule is what cannot be."""
     try:
         if algorithm == SYNTHESIZED:
@@ -378,35 +488,47 @@ def _refusal(collective: str, algorithm: str, options: dict[str, Any], topology:
     return Sentence(text)
 
 
-def swept(
+def sweep_algorithms(
     choice: Choice,
     pairs: list[tuple[str, dict[str, Any]]],
     topology: cs.Topology,
-    report_progress: ReportProgress = quietly,
+    report_progress: ReportProgress = ignore_progress,
 ) -> pd.DataFrame:
     """`cs.sweep` of algorithms with their options over the sizes of a choice; in processes of its own only where a
-    worker does it."""
+    worker does it.
+
+    Args:
+        choice: The run that is chosen.
+        pairs: Algorithms with the options that are tried of each.
+        topology: The machine or network.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
     return cs.sweep(
         choice.collective,
         pairs,
         topology,
         cs.size_range(choice.sizes),
         choice.dtype,
-        engine_pair(choice),
-        executor=_InThisProcess() if report_progress is quietly else None,
+        build_engine_pair(choice),
+        executor=_InThisProcess() if report_progress is ignore_progress else None,
         progress=lambda done, all_, _: report_progress("run", done / all_),
     )
 
 
-def compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict[str, Any]]]:
-    """The algorithms of a comparison, each with its options for every choice of channels and chunks that is tried."""
-    names = choice.algorithms or usual_algorithms(choice.collective)
+def list_compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict[str, Any]]]:
+    """The algorithms of a comparison, each with its options for every choice of channels and chunks that is tried.
+
+    Args:
+        choice: The run that is chosen.
+        topology: The machine or network.
+    """
+    names = choice.algorithms or list_usual_algorithms(choice.collective)
     search = Search.on(topology)
     tries = {name: search.of(find(name)) for name in names if name != SYNTHESIZED}
     return [(name, options) for name in names for options in tries.get(name, [{}])]
 
 
-def _planned(algorithm: str, options: dict[str, Any], topology: cs.Topology) -> cs.Schedule | None:
+def _build_plan(algorithm: str, options: dict[str, Any], topology: cs.Topology) -> cs.Schedule | None:
     try:
         plan: cs.Schedule = cs.schedule(algorithm, topology=topology, **options)
     except CollsimError:
@@ -424,9 +546,13 @@ class Crossing:
     time: float
 
 
-def crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
+def find_crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
     """The fastest algorithm of each size in turn, and where the lead changes (between two sizes: where the straight
-    lines meet)."""
+    lines meet).
+
+    Args:
+        table: A row for each size.
+    """
     good = table[table["error"].isna()]
     if good.empty:
         return [], []
@@ -434,18 +560,21 @@ def crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
     if times.empty:
         return [], []
     leaders = [str(times.iloc[0].idxmin())]
-    found = []
+    lead_changes = []
     for low, high in itertools.pairwise(times.index):
         leader, fastest = leaders[-1], str(times.loc[high].idxmin())
         if times.loc[high, leader] > times.loc[high, fastest]:
-            found.append(_meeting(times, leader, fastest, low, high))
+            lead_changes.append(_find_meeting(times, leader, fastest, low, high))
             leaders.append(fastest)
-    return leaders, found
+    return leaders, lead_changes
 
 
-def _meeting(times: pd.DataFrame, a: str, b: str, low: Any, high: Any) -> Crossing:
+def _find_meeting(times: pd.DataFrame, a: str, b: str, low: Any, high: Any) -> Crossing:
     """Times are straight lines over bytes between two sizes, so they meet where their difference is nought."""
     before, after = times.loc[low, b] - times.loc[low, a], times.loc[high, a] - times.loc[high, b]
-    share = before / (before + after) if before + after > 0 else 0.0
+    if before + after > 0:
+        share = before / (before + after)
+    else:
+        share = 0.0
     nbytes = round(low + share * (high - low))
     return Crossing(a, b, nbytes, float(times.loc[low, a] + share * (times.loc[high, a] - times.loc[low, a])))

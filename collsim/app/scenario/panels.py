@@ -16,7 +16,7 @@ from collsim.errors import CollsimError
 from collsim.teach.breaking import WAYS
 
 from .address import Complaint, PageAddress, Word
-from .choice import count, flag, one_of
+from .choice import count, create_name_reader, read_flag
 
 MOST_SEEDS = 9999
 MOST_QUESTIONS = 8
@@ -58,19 +58,29 @@ class Panels:
     switches: bool = True
 
 
-def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Panels:
-    if "seed" not in found:  # no question without questions
-        found = {key: value for key, value in found.items() if key not in ("number", "answer")}
+def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Panels:
+    if "seed" not in fields:  # no question without questions
+        fields = {key: value for key, value in fields.items() if key not in ("number", "answer")}
     if "mode" not in query and not set(query) - set(_OF_SIMPLE):
-        found["mode"] = SIMPLE  # the first visit: a bare address
-    return Panels(**found)
+        fields["mode"] = SIMPLE  # the first visit: a bare address
+    return Panels(**fields)
 
 
-def settled(panels: Panels, query: dict[str, str]) -> dict[str, str]:
-    """The address with the mode where the rest of it would say another one."""
+def settle_mode(panels: Panels, query: dict[str, str]) -> dict[str, str]:
+    """The address with the mode where the rest of it would say another one.
+
+    Args:
+        panels: Which panels are open.
+        query: Words of the address.
+    """
     rest = {name: text for name, text in query.items() if name != "mode"}
-    usual = FULL if set(rest) - set(_OF_SIMPLE) else SIMPLE
-    return rest if panels.mode == usual else {**rest, "mode": panels.mode}
+    if set(rest) - set(_OF_SIMPLE):
+        usual = FULL
+    else:
+        usual = SIMPLE
+    if panels.mode == usual:
+        return rest
+    return {**rest, "mode": panels.mode}
 
 
 def _parse_class_key(text: str) -> str:
@@ -79,9 +89,11 @@ def _parse_class_key(text: str) -> str:
     return text.lower()
 
 
-def _broken(text: str) -> tuple[str, int]:
-    way, _, place = text.partition("-")
-    return one_of("way to break a run", lambda: WAYS)(way), count("break", MOST_SEEDS, least=0)(place or "0")
+def _read_broken(text: str) -> tuple[str, int]:
+    way, _, position = text.partition("-")
+    return create_name_reader("way to break a run", lambda: WAYS)(way), count("break", MOST_SEEDS, least=0)(
+        position or "0"
+    )
 
 
 ADDRESS = PageAddress(
@@ -99,16 +111,16 @@ ADDRESS = PageAddress(
         Word("class", _parse_class_key, "class_key", instead="–"),
         Word(
             "break",
-            _broken,
+            _read_broken,
             "way,place",
             write=lambda broken: f"{broken[0]}-{broken[1]}" if broken[0] else "",
             instead="–",
         ),
-        Word("mode", one_of("mode", lambda: MODES), instead=FULL),
-        Word("cards", one_of("cards", lambda: (ALL_CARDS,)), instead="–"),
-        Word("predict", flag, write=lambda on: "1" if on else "", instead="–"),
-        Word("synthesize", flag, write=lambda on: "1" if on else "", instead="–"),
-        Word("switches", flag, write=lambda on: "" if on else "0", instead="1"),
+        Word("mode", create_name_reader("mode", lambda: MODES), instead=FULL),
+        Word("cards", create_name_reader("cards", lambda: (ALL_CARDS,)), instead="–"),
+        Word("predict", read_flag, write={True: "1", False: ""}.__getitem__, instead="–"),
+        Word("synthesize", read_flag, write={True: "1", False: ""}.__getitem__, instead="–"),
+        Word("switches", read_flag, write={True: "", False: "0"}.__getitem__, instead="1"),
     ),
-    _agree,
+    _reconcile,
 )

@@ -48,20 +48,30 @@ _DTYPES: dict[str, str | None] = {
 }
 
 
-def script(collective: str, sizes: list[int], dtype: str, root: int = 0) -> str | None:
+def build_script(collective: str, sizes: list[int], dtype: str, root: int = 0) -> str | None:
     """`run.py`: init_process_group, the call, and its time, algbw and busbw. None where PyTorch has no such type.
 
     Args:
-        sizes: bytes, nccl-tests' size. root: of a rooted collective.
+        collective: Name of the collective.
+        sizes: Sizes in bytes, as nccl-tests counts them.
+        dtype: Type of the numbers.
+        root: The rank that sends or receives, of a rooted collective.
     """
     kind = _DTYPES.get(dtype, dtype)
     if kind is None:
         return None
     mine, other, call = _CALLS[collective]
     tensors = f"    x = torch.ones({mine}, device=device).to(torch.{kind})\n"
-    tensors += f"    y = torch.empty({other}, dtype=torch.{kind}, device=device)\n" if other else ""
-    helper = _EXCHANGE if collective == "sendrecv" else "\n"
-    globals_ = "    global x, y\n" if collective == "sendrecv" else ""
+    if other:
+        tensors += f"    y = torch.empty({other}, dtype=torch.{kind}, device=device)\n"
+    if collective == "sendrecv":
+        helper = _EXCHANGE
+    else:
+        helper = "\n"
+    if collective == "sendrecv":
+        globals_ = "    global x, y\n"
+    else:
+        globals_ = ""
     each = ", ".join(map(str, sizes))
     return (
         "import os\n"
@@ -83,7 +93,7 @@ def script(collective: str, sizes: list[int], dtype: str, root: int = 0) -> str 
         f"    for _ in range(5):\n        {call.format(root=root)}\n"
         f"    start = ready()\n    for _ in range(runs):\n        {call.format(root=root)}\n"
         "    seconds = (ready() - start) / runs\n"
-        f"    if rank == 0:\n        algbw, factor = nbytes / seconds / 1e9, {_factor(collective)}\n"
+        f"    if rank == 0:\n        algbw, factor = nbytes / seconds / 1e9, {_write_factor(collective)}\n"
         '        print(f"{nbytes} B: {seconds * 1e6:.1f} us, algbw {algbw:.2f} GB/s, busbw {algbw * factor:.2f} '
         'GB/s")\n\n\n'
         f"for nbytes in ({each}{',' if len(sizes) == 1 else ''}):\n"
@@ -92,14 +102,23 @@ def script(collective: str, sizes: list[int], dtype: str, root: int = 0) -> str 
     )
 
 
-def _factor(collective: str) -> str:
+def _write_factor(collective: str) -> str:
     """The busbw factor as an expression in n, read off its value at 4 ranks."""
     value = cs.collective(collective).busbw(4)
     return {1.5: "2 * (n - 1) / n", 0.75: "(n - 1) / n", 1.0: "1"}[value]
 
 
 def launch(ranks: int, nodes: int, environment: dict[str, Any]) -> str:
-    """The line that starts `run.py`: torchrun, once on every node."""
+    """The line that starts `run.py`: torchrun, once on every node.
+
+    Args:
+        ranks: Number of ranks.
+        nodes: Number of nodes.
+        environment: Environment variables of the processes.
+    """
     words = " ".join(f"{name}={value}" for name, value in environment.items())
-    far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500" if nodes > 1 else "--standalone"
+    if nodes > 1:
+        far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500"
+    else:
+        far = "--standalone"
     return f"{words + ' ' if words else ''}torchrun {far} --nproc-per-node {ranks // nodes} run.py"

@@ -11,7 +11,7 @@ from collsim.viz.timeline.document import build_timeline, encode
 
 from ..jobs.worker import ReportProgress
 from .choice import Choice
-from .outcome import expected_outcome, quietly, simulate
+from .outcome import estimate_outcome, ignore_progress, simulate
 from .panels import MOST_QUESTIONS
 
 # In runs of `outcome`: questions run it again with twice the bytes and with every kind of link doubled, a broken run
@@ -35,28 +35,71 @@ class BrokenRun:
     right: bool
 
 
-def asked_about(choice: Choice, seed: int, report_progress: ReportProgress = quietly) -> list[Question]:
-    """Questions about a run. Raises CollsimError where there are none."""
+def ask_about_run(choice: Choice, seed: int, report_progress: ReportProgress = ignore_progress) -> list[Question]:
+    """Questions about a run.
+
+    Args:
+        choice: The run that is chosen.
+        seed: Chooses the questions: the same number, the same questions.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: where there are none
+    """
     report_progress("run", 0.0)
     return questions(simulate(choice), seed, MOST_QUESTIONS)
 
 
-def expected_questions(choice: Choice, seed: int) -> float:
-    """Seconds that `asked_about` should take."""
-    return _RUNS_OF_QUESTIONS * expected_outcome(choice)
+def estimate_questions(choice: Choice, seed: int) -> float:
+    """Seconds that `ask_about_run` should take.
+
+    Args:
+        choice: The run that is chosen.
+        seed: Chooses the questions: the same number, the same questions.
+    """
+    return _RUNS_OF_QUESTIONS * estimate_outcome(choice)
 
 
-def broken(choice: Choice, way: str, place: int, lang: str, report_progress: ReportProgress = quietly) -> BrokenRun:
-    """A run with one thing broken. Raises CollsimError for one that cannot be taken apart."""
+def break_run(
+    choice: Choice, way: str, position: int, lang: str, report_progress: ReportProgress = ignore_progress
+) -> BrokenRun:
+    """A run with one thing broken.
+
+    Args:
+        choice: The run that is chosen.
+        way: Name of what is broken.
+        position: Number of the variant: which transfer or rank is meant.
+        lang: `en` or `zh`.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for one that cannot be taken apart
+    """
     report_progress("run", 0.0)
-    found = break_it(simulate(choice), way, place, lang)
+    broken_run = break_it(simulate(choice), way, position, lang)
     report_progress("run", 0.6)
-    made = None if found.trace is None else build_timeline(found.trace)
-    at = made["mistake"] if made else None
-    says = at["text"][lang] if at else found.says
-    return BrokenRun(found.what, says, encode(made) if made else None, found.error is None)
+    if broken_run.trace is None:
+        document = None
+    else:
+        document = build_timeline(broken_run.trace)
+    if document:
+        cell = document["mistake"]
+    else:
+        cell = None
+    if cell:
+        says = cell["text"][lang]
+    else:
+        says = broken_run.says
+    return BrokenRun(broken_run.what, says, encode(document) if document else None, broken_run.error is None)
 
 
-def expected_broken(choice: Choice, way: str, place: int, lang: str) -> float:
-    """Seconds that `broken` should take."""
-    return _RUNS_OF_BROKEN * expected_outcome(choice)
+def estimate_broken(choice: Choice, way: str, position: int, lang: str) -> float:
+    """Seconds that `break_run` should take.
+
+    Args:
+        choice: The run that is chosen.
+        way: Name of what is broken.
+        position: Number of the variant: which transfer or rank is meant.
+        lang: `en` or `zh`.
+    """
+    return _RUNS_OF_BROKEN * estimate_outcome(choice)

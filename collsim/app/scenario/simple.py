@@ -11,8 +11,8 @@ from collsim.viz.simple.simple import SimpleRun, build_simple_run
 from collsim.viz.timeline.document import MOST_TRANSFERS
 
 from ..jobs.worker import ReportProgress
-from .choice import Choice, own_options, to_query
-from .outcome import Refused, build_place, expected_outcome, options_used, quietly, simulate
+from .choice import Choice, list_own_options, to_query
+from .outcome import Refused, build_place, estimate_outcome, find_used_options, ignore_progress, simulate
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,30 @@ class SimpleShown:
     questions: tuple[dict[str, Any], ...]
 
 
-def single(choice: Choice) -> Choice:
-    """The choice with one channel, where it names no number and could have more."""
-    if "channels" not in own_options(choice.algorithm) or "channels" in dict(choice.options) or not choice.on_machine:
+def use_single_channel(choice: Choice) -> Choice:
+    """The choice with one channel, where it names no number and could have more.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    if (
+        "channels" not in list_own_options(choice.algorithm)
+        or "channels" in dict(choice.options)
+        or not choice.on_machine
+    ):
         return choice
-    used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
-    return replace(choice, options=(*choice.options, ("channels", 1))) if used.get("channels", 1) > 1 else choice
+    used = find_used_options(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    if used.get("channels", 1) > 1:
+        return replace(choice, options=(*choice.options, ("channels", 1)))
+    return choice
 
 
-def whole(choice: Choice) -> Choice:
-    """The choice without its one channel: all that the machine offers."""
+def use_all_channels(choice: Choice) -> Choice:
+    """The choice without its one channel: all that the machine offers.
+
+    Args:
+        choice: The run that is chosen.
+    """
     return replace(choice, options=tuple(pair for pair in choice.options if pair != ("channels", 1)))
 
 
@@ -47,29 +61,47 @@ def run_name(choice: Choice) -> str:
     """The name of a run for the browser, which keeps the moment at which a run of that name is.
 
     What the page Compare plots is not part of it.
+
+    Args:
+        choice: The run that is chosen.
     """
     words = to_query(replace(choice, algorithms=(), sizes=Choice().sizes))
     return "&".join(f"{name}={value}" for name, value in words.items())
 
 
-def simple(choice: Choice, report_progress: ReportProgress = quietly) -> SimpleShown:
-    """Run a choice with one channel, and with all. Raises CollsimError for what cannot be."""
-    one = single(choice)
-    trace = _played(one)
+def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress) -> SimpleShown:
+    """Run a choice with one channel, and with all.
+
+    Args:
+        choice: The run that is chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for what cannot be
+    """
+    single_choice = use_single_channel(choice)
+    trace = _play_run(single_choice)
     report_progress("run", 0.3)
-    all_ = None if one == choice else build_simple_run(_played(choice))
+    if single_choice == choice:
+        all_ = None
+    else:
+        all_ = build_simple_run(_play_run(choice))
     report_progress("run", 0.9)
-    asked = tuple(moment.record() for moment in moments(trace))
-    return SimpleShown((build_simple_run(trace), all_), int(trace.nbytes), trace.schedule.ranks, asked)
+    questions = tuple(moment.record() for moment in moments(trace))
+    return SimpleShown((build_simple_run(trace), all_), int(trace.nbytes), trace.schedule.ranks, questions)
 
 
-def _played(choice: Choice) -> cs.Trace:
+def _play_run(choice: Choice) -> cs.Trace:
     trace = simulate(choice)
     if len(trace.schedule) > MOST_TRANSFERS:
         raise Refused("refused.transfers", transfers=f"{len(trace.schedule):,}", limit=f"{MOST_TRANSFERS:,}")
     return trace
 
 
-def expected_simple(choice: Choice) -> float:
-    """Seconds that `simple` should take. Raises what it would raise."""
-    return expected_outcome(choice)
+def estimate_simple(choice: Choice) -> float:
+    """Seconds that `run_simple` should take. Raises what it would raise.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    return estimate_outcome(choice)

@@ -12,21 +12,25 @@ from typing import Any, cast
 
 import streamlit as st
 
-from ..scenario.address import Complaint, read_words, shortened
+from ..scenario.address import Complaint, read_words, shorten
 from ..scenario.choice import MOMENT, Choice, to_query
-from ..scenario.outcome import choice_of
+from ..scenario.outcome import read_choice
 from ..texts.catalogue import LANGUAGES
-from .page import Page, pages
-from .session import forget_widgets, language, session
+from .page import Page, list_pages
+from .session import forget_widgets, get_language, get_session
 
 
 def enter(page: Page) -> None:
     """At the start of every run: what the page remembers, taken from the address where a person, a link or the back
-    button changed it."""
-    now, query = session(), st.query_params.to_dict()
+    button changed it.
+
+    Args:
+        page: The page.
+    """
+    now, query = get_session(), st.query_params.to_dict()
     turned, bare = page.name != now.page, not set(query) - {"lang"}
     if turned:
-        _turn(page)
+        _change_page(page)
     same = now.written is not None and (query == now.written or (turned and bare))
     if not same or page.name not in now.kept:
         _read(page, query, shared=not same)
@@ -35,9 +39,9 @@ def enter(page: Page) -> None:
         now.left = _run(page, now.kept[page.name])
 
 
-def _turn(page: Page) -> None:
+def _change_page(page: Page) -> None:
     """Another page: Streamlit gives its controls an identity of their own, even under the same key."""
-    now = session()
+    now = get_session()
     now.page, now.complaints = page.name, []
     now.start = dict(now.moments.get(page.name, {}))
     forget_widgets()
@@ -45,33 +49,38 @@ def _turn(page: Page) -> None:
 
 def _read(page: Page, query: dict[str, str], shared: bool) -> None:
     """Take over an address; `shared`: also the run in it that pages share."""
-    now = session()
+    now = get_session()
     lang = query.pop("lang", None)
     now.complaints = []
     if page.choice and shared:
-        now.choice, now.complaints = choice_of(query)
+        now.choice, now.complaints = read_choice(query)
     now.kept[page.name], unread = page.address.read(query)
     begins, unreadable = read_words((word for word in MOMENT if word.name in page.moment), query)
     now.start = now.moments[page.name] = begins
     now.complaints += unread + unreadable
     if lang is not None and lang not in LANGUAGES:
-        now.complaints.append(Complaint("lang", shortened(lang), "unknown", language()))
+        now.complaints.append(Complaint("lang", shorten(lang), "unknown", get_language()))
     elif lang is not None:
         st.session_state["lang"] = lang
 
 
 def _run(page: Page, value: Any) -> tuple[Choice | None, Any]:
     """What the moment of an address and its complaints belong to."""
-    return session().choice if page.choice else None, page.run(value)
+    return get_session().choice if page.choice else None, page.run(value)
 
 
 def leave(value: Any = None) -> None:
-    """At the end of a page's controls: remember `value`, where it is another one, and write the address."""
-    now = session()
-    page = pages()[now.page]
+    """At the end of a page's controls: remember `value`, where it is another one, and write the address.
+
+    Args:
+        value: The value.
+    """
+    now = get_session()
+    page = list_pages()[now.page]
     if page.choice and now.left is not None and now.choice != now.left[0]:
         now.panels = replace(now.panels, number=0, answer="")
-    value = now.kept[page.name] if value is None else value
+    if value is None:
+        value = now.kept[page.name]
     run = _run(page, value)
     if run != now.left:
         now.complaints = []
@@ -82,36 +91,52 @@ def leave(value: Any = None) -> None:
 
 def _query(page: Page, value: Any) -> dict[str, str]:
     """The address of a page that remembers `value`; the moment stays as the address has it."""
-    now = session()
-    query = to_query(now.choice) if page.choice and now.choice != Choice() else {}
+    now = get_session()
+    if page.choice and now.choice != Choice():
+        query = to_query(now.choice)
+    else:
+        query = {}
     query |= page.address.write(value)
     query |= {name: st.query_params[name] for name in now.start if name in st.query_params and name in page.moment}
-    if language() != "en" or "lang" in st.query_params:
-        query["lang"] = language()
+    if get_language() != "en" or "lang" in st.query_params:
+        query["lang"] = get_language()
     return page.settle(value, query)
 
 
 def _write(query: dict[str, str]) -> None:
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
-    session().written = query
+    get_session().written = query
 
 
-def remembered(page: str) -> Any:
-    """What a page of this tab remembers."""
-    return session().kept[page]
+def get_remembered(page: str) -> Any:
+    """What a page of this tab remembers.
+
+    Args:
+        page: Name of the page.
+    """
+    return get_session().kept[page]
 
 
 def remember(page: str, value: Any) -> None:
-    """Let a page remember something else, before it is drawn again."""
-    session().kept[page] = value
+    """Let a page remember something else, before it is drawn again.
+
+    Args:
+        page: Name of the page.
+        value: The value.
+    """
+    get_session().kept[page] = value
 
 
 def put_menu(entries: Mapping[str, st.Page]) -> None:
-    """Let every page find the others."""
+    """Let every page find the others.
+
+    Args:
+        entries: Entries of the menu by name of the page.
+    """
     st.session_state["menu"] = dict(entries)
 
 
-def menu() -> dict[str, st.Page]:
+def get_menu() -> dict[str, st.Page]:
     """All pages by name, for a button that leads to one of them."""
     return cast(dict[str, st.Page], st.session_state["menu"])

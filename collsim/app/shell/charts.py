@@ -19,8 +19,8 @@ from cachetools import LRUCache
 
 from collsim.files import guard_cell
 
-from .look import chart_look
-from .session import is_dark, language, t
+from .look import build_chart_look
+from .session import get_language, is_dark, t
 
 Picture = alt.LayerChart | alt.FacetChart
 SIZES: list[list[Any]] = [["B", 1], ["KiB", 2**10], ["MiB", 2**20], ["GiB", 2**30], ["TiB", 2**40]]
@@ -37,9 +37,19 @@ ROOM = {"left": 4, "right": 24, "top": 8, "bottom": 4}  # pixels round a chart
 schemapi.disable_debug_mode()
 
 
-def axis(values: pd.Series[Any], base: int) -> alt.Axis:
-    """Ticks at powers of two or ten, written with their unit, at most nine of them."""
-    units = SIZES if base == 2 else TIMES if values.max() < 1e4 else RATES
+def build_axis(values: pd.Series[Any], base: int) -> alt.Axis:
+    """Ticks at powers of two or ten, written with their unit, at most nine of them.
+
+    Args:
+        values: Values of the axis.
+        base: Base of the ticks: 2 or 10.
+    """
+    if base == 2:
+        units = SIZES
+    elif values.max() < 1e4:
+        units = TIMES
+    else:
+        units = RATES
     first, last = math.floor(math.log(values.min(), base)), math.ceil(math.log(values.max(), base))
     apart = max(1, -(-(last - first) // 8))
     expression = f"format(datum.value/{units[0][1]}, '~r') + ' {units[0][0]}'"
@@ -54,60 +64,89 @@ def axis(values: pd.Series[Any], base: int) -> alt.Axis:
     )
 
 
-def size_axis(nbytes: pd.Series[Any]) -> alt.X:
-    """The logarithmic axis of sizes that every curve over sizes has; its column is `nbytes`."""
+def build_size_axis(nbytes: pd.Series[Any]) -> alt.X:
+    """The logarithmic axis of sizes that every curve over sizes has; its column is `nbytes`.
+
+    Args:
+        nbytes: Sizes in bytes.
+    """
     scale = alt.Scale(type="log", base=2, nice=False)
-    return alt.X("nbytes:Q", scale=scale, title=t("compare.size.axis"), axis=axis(nbytes, 2))
+    return alt.X("nbytes:Q", scale=scale, title=t("compare.size.axis"), axis=build_axis(nbytes, 2))
 
 
-def factor_axis(column: str, values: list[float], title: str | None, **scale: Any) -> alt.Y:
-    """A logarithmic axis of factors, with ticks such as 0.5× and 2×."""
+def build_factor_axis(column: str, values: list[float], title: str | None, **scale: Any) -> alt.Y:
+    """A logarithmic axis of factors, with ticks such as 0.5× and 2×.
+
+    Args:
+        column: Name of the column.
+        values: Values of the axis.
+        title: Title of the axis; None for none.
+        **scale: Scale of the axis; None for a logarithmic one.
+    """
     ticks = alt.Axis(values=values, labelExpr="format(datum.value, '~r') + '×'")
     return alt.Y(f"{column}:Q", scale=alt.Scale(type="log", nice=False, **scale), title=title, axis=ticks)
 
 
-def labels_axis(column: str, width: int = 420, **more: Any) -> alt.Y:
-    """An axis of names, without ticks and line."""
+def build_labels_axis(column: str, width: int = 420, **more: Any) -> alt.Y:
+    """An axis of names, without ticks and line.
+
+    Args:
+        column: Name of the column.
+        width: Room for the names, pixels.
+        **more: Further keywords of the function that builds the topology.
+    """
     look = alt.Axis(labelLimit=width, ticks=False, domain=False, **more)
     return alt.Y(f"{column}:N", sort=None, title=None, axis=look)
 
 
-def tips(**titles: str) -> list[alt.Tooltip]:
-    """What the pointer over a mark shows: the keys of the titles' texts by column."""
+def build_tips(**titles: str) -> list[alt.Tooltip]:
+    """What the pointer over a mark shows: the keys of the titles' texts by column.
+
+    Args:
+        **titles: Key of the title by column.
+    """
     return [alt.Tooltip(f"{column}:N", title=t(key)) for column, key in titles.items()]
 
 
-def chart(key: str, make: Callable[..., Picture], *given: Any) -> None:
-    """Draw the picture that `make(*given)` makes over the whole width, in the look of the theme; it is made once."""
-    name = hashlib.sha256(pickle.dumps((make.__module__, make.__qualname__, language(), is_dark(), given))).digest()
+def draw_chart(key: str, make: Callable[..., Picture], *arguments: Any) -> None:
+    """Draw the picture that `make(*given)` makes over the whole width, in the look of the theme; it is made once.
+
+    Args:
+        key: Key of the text that describes the chart.
+        make: Builds the picture.
+        *arguments: Arguments of `make`.
+    """
+    name = hashlib.sha256(
+        pickle.dumps((make.__module__, make.__qualname__, get_language(), is_dark(), arguments))
+    ).digest()
     with _ONE_AT_A_TIME:
-        shown = _MADE.get(name)
-    if shown is None:
-        shown = _spec(make(*given).configure(**chart_look(is_dark())))
+        spec = _MADE.get(name)
+    if spec is None:
+        spec = _build_spec(make(*arguments).configure(**build_chart_look(is_dark())))
         with _ONE_AT_A_TIME:
-            _MADE[name] = shown
-    st.vega_lite_chart(spec=copy.deepcopy(shown), width="stretch", theme=None, key=f"chart_{key}")
+            _MADE[name] = spec
+    st.vega_lite_chart(spec=copy.deepcopy(spec), width="stretch", theme=None, key=f"chart_{key}")
 
 
-def _spec(picture: Picture) -> dict[str, Any]:
+def _build_spec(picture: Picture) -> dict[str, Any]:
     """A picture as Vega-Lite has it, its tables as Arrow has them."""
-    held: dict[str, bytes] = {}
+    tables: dict[str, bytes] = {}
 
-    def named(frame: Any) -> Any:
+    def name_table(frame: Any) -> Any:
         """Its name is what is in it, so that an equal picture is not sent again."""
-        data = _arrow(frame)
+        data = _encode_arrow(frame)
         name = hashlib.sha256(data).hexdigest()[:16]
-        held[name] = data
+        tables[name] = data
         return {"name": name}
 
     with _ONE_AT_A_TIME, alt.theme.enable("none"):
-        alt.data_transformers.register("collsim", named)
+        alt.data_transformers.register("collsim", name_table)
         with alt.data_transformers.enable("collsim"):
-            made: dict[str, Any] = picture.to_dict(validate=False)
-    return made | {"datasets": held}
+            document: dict[str, Any] = picture.to_dict(validate=False)
+    return document | {"datasets": tables}
 
 
-def _arrow(frame: pd.DataFrame) -> bytes:
+def _encode_arrow(frame: pd.DataFrame) -> bytes:
     """A table as a stream of Arrow's."""
     columns = pyarrow.Table.from_pandas(frame, preserve_index=False)
     sink = pyarrow.BufferOutputStream()
@@ -117,8 +156,13 @@ def _arrow(frame: pd.DataFrame) -> bytes:
     return written
 
 
-def table(columns: dict[str, tuple[Any, Any]], most: int = 420) -> None:
-    """A table over the whole width, at most so many pixels high: by column its values and how they are shown."""
+def draw_table(columns: dict[str, tuple[Any, Any]], most: int = 420) -> None:
+    """A table over the whole width, at most so many pixels high: by column its values and how they are shown.
+
+    Args:
+        columns: By column its values and its look.
+        most: Height of the table, pixels.
+    """
     frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
     looks = {name: look for name, (_, look) in columns.items()}
     height = min(most, 38 + 35 * max(1, len(frame)))
@@ -137,7 +181,7 @@ def show_frame(frame: pd.DataFrame, width: Literal["stretch", "content"] = "stre
     st.dataframe(guarded, hide_index=True, width=width, **options)
 
 
-def text_column(key: str, width: Any = None) -> Any:
+def build_text_column(key: str, width: Any = None) -> Any:
     return st.column_config.TextColumn(t(key), width=width)
 
 
@@ -145,6 +189,12 @@ def number_column(key: str, form: str = "%.4g") -> Any:
     return st.column_config.NumberColumn(t(key) if "." in key else key, format=form)
 
 
-def bar_column(key: str, most: float = 100.0, form: str = "%.1f %%") -> Any:
-    """Numbers with a bar each, from 0 to `most`."""
+def build_bar_column(key: str, most: float = 100.0, form: str = "%.1f %%") -> Any:
+    """Numbers with a bar each, from 0 to `most`.
+
+    Args:
+        key: Key of the text or control.
+        most: The end of the scale.
+        form: Format of the numbers, as d3 writes it.
+    """
     return st.column_config.ProgressColumn(t(key), format=form, min_value=0, max_value=most)

@@ -15,9 +15,9 @@ from collsim.markup import escape_markdown
 from ..scenario import custom_machine, pytorch, snippets
 from ..scenario.choice import Choice
 from ..scenario.custom_machine import OWN
-from .controls import algorithm_label
-from .notes import heading, note
-from .session import language, t
+from .controls import label_algorithm
+from .notes import draw_heading, draw_note
+from .session import get_language, t
 
 _MOST_SIZES = 40
 
@@ -33,68 +33,103 @@ class CodePart:
 
 
 def draw(left: list[CodePart], right: list[CodePart], texts: tuple[str, ...] = ()) -> None:
-    """Two columns of code; `texts` are the machines of one's own that the code reads from files."""
+    """Two columns of code; `texts` are the machines of one's own that the code reads from files.
+
+    Args:
+        left: Parts in the left column.
+        right: Parts in the right column.
+        texts: Keys of the texts.
+    """
     for column, parts in zip(st.columns(2, gap="medium"), (left, right), strict=True):
         with column:
             for part in parts:
-                _part(part)
+                _draw_part(part)
     for text in dict.fromkeys(filter(None, texts)):
-        name = custom_machine.facts(text).file
+        name = custom_machine.read_facts(text).file
         st.download_button(escape_markdown(t("own.download", file=name)), text, name, "text/plain", on_click="ignore")
 
 
-def _part(part: CodePart) -> None:
-    heading(part.title)
+def _draw_part(part: CodePart) -> None:
+    draw_heading(part.title)
     if part.code:
         st.code(part.code, language=part.language, wrap_lines=part.language == "bash")
     if part.note:
-        note(part.note)
+        draw_note(part.note)
 
 
-def of_run(choice: Choice, used: dict[str, Any], ranks: int) -> None:
-    """Explore: one run."""
+def draw_run_code(choice: Choice, used: dict[str, Any], ranks: int) -> None:
+    """Explore: one run.
+
+    Args:
+        choice: The run that is chosen.
+        used: Options of the run, channels included.
+        ranks: Number of ranks.
+    """
     left = [
-        CodePart(t("python"), snippets.python(choice, used), "python"),
-        *_torch(choice, [choice.nbytes], used, ranks),
+        CodePart(t("python"), snippets.write_python(choice, used), "python"),
+        *_build_torch_parts(choice, [choice.nbytes], used, ranks),
     ]
     right = [
-        CodePart(t("cli"), snippets.command(choice, used)),
-        *_environment(choice, used),
-        _tests([(choice, used)], ranks),
+        CodePart(t("cli"), snippets.write_command(choice, used)),
+        *_build_environment_parts(choice, used),
+        _build_nccl_tests_parts([(choice, used)], ranks),
     ]
-    draw(left, right, (choice.own if choice.place == OWN else "",))
+    draw(left, right, (choice.own_text,))
 
 
-def of_comparison(choice: Choice, pairs: list[tuple[str, dict[str, Any]]], ranks: int) -> None:
-    """Compare: several algorithms over sizes."""
+def draw_comparison_code(choice: Choice, pairs: list[tuple[str, dict[str, Any]]], ranks: int) -> None:
+    """Compare: several algorithms over sizes.
+
+    Args:
+        choice: The run that is chosen.
+        pairs: Algorithms with the options that are tried of each.
+        ranks: Number of ranks.
+    """
     names = tuple(dict.fromkeys(name for name, _ in pairs))
-    ways = [(replace(choice, algorithm=name), _most_channels(pairs, name)) for name in names]
+    ways = [(replace(choice, algorithm=name), _find_most_channels(pairs, name)) for name in names]
     sizes = [str(size) for size in cs.size_range(choice.sizes)][:_MOST_SIZES]
-    left = [CodePart(t("python"), snippets.python_sweep(choice, pairs), "python"), *_torch(choice, sizes, {}, ranks)]
-    right = [CodePart(t("cli"), snippets.command_sweep(choice, names)), _tests(ways, ranks, choice.sizes)]
-    draw(left, right, (choice.own if choice.place == OWN else "",))
+    left = [
+        CodePart(t("python"), snippets.write_sweep_python(choice, pairs), "python"),
+        *_build_torch_parts(choice, sizes, {}, ranks),
+    ]
+    right = [
+        CodePart(t("cli"), snippets.write_sweep_command(choice, names)),
+        _build_nccl_tests_parts(ways, ranks, choice.sizes),
+    ]
+    draw(left, right, (choice.own_text,))
 
 
-def _most_channels(pairs: list[tuple[str, dict[str, Any]]], name: str) -> dict[str, Any]:
+def _find_most_channels(pairs: list[tuple[str, dict[str, Any]]], name: str) -> dict[str, Any]:
     """Of the options that a comparison tries for an algorithm, those of a run that names no number."""
     tried = [options for n, options in pairs if n == name]
     return max(tried, key=lambda options: (options.get("channels", 1), -options.get("chunks", 1)))
 
 
-def of_race(runners: list[tuple[Choice, dict[str, Any], int]]) -> None:
-    """Race: a few runs, each with its options and its number of ranks."""
+def draw_race_code(runners: list[tuple[Choice, dict[str, Any], int]]) -> None:
+    """Race: a few runs, each with its options and its number of ranks.
+
+    Args:
+        runners: The runs of the race, each with its options and its number of ranks.
+    """
     first, used, ranks = runners[0]
-    runs = [(one, options) for one, options, _ in runners]
-    lines = "\n".join(snippets.command(one, options) for one, options in runs)
-    left = [CodePart(t("python"), snippets.python_race(runs), "python"), *_torch(first, [first.nbytes], used, ranks)]
+    runs = [(runner, options) for runner, options, _ in runners]
+    lines = "\n".join(snippets.write_command(runner, options) for runner, options in runs)
+    left = [
+        CodePart(t("python"), snippets.write_race_python(runs), "python"),
+        *_build_torch_parts(first, [first.nbytes], used, ranks),
+    ]
     right = [
         CodePart(t("cli"), lines),
-        *(_tests([(one, options)], n) for one, options, n in runners if snippets.nccl_tests(one, options, n)),
+        *(
+            _build_nccl_tests_parts([(runner, options)], n)
+            for runner, options, n in runners
+            if snippets.write_nccl_tests(runner, options, n)
+        ),
     ]
-    draw(left, right, tuple(one.own for one, _ in runs if one.place == OWN))
+    draw(left, right, tuple(runner.own for runner, _ in runs if runner.place == OWN))
 
 
-def of_change(
+def draw_change_code(
     before: Choice,
     after: Choice,
     changed: str,
@@ -109,63 +144,109 @@ def of_change(
 
     `trouble` are the further keywords of `simulate` after it; `runs`: so many with other jitter; `beside`: the lines of
     Python and the words of the command line for what runs at the same time.
+
+    Args:
+        before: The run before the change.
+        after: The run after the change.
+        changed: Code that builds the machine after the change.
+        used: Options of the run, channels included.
+        ranks: Number of ranks.
+        trouble: Faults as keywords of `simulate`.
+        runs: Number of runs that differ in their jitter.
+        beside: Code for what runs at the same time, and its words of the command.
     """
     lines = "\n".join(
-        dict.fromkeys((snippets.command(before, used), snippets.command(after, used, trouble, beside[1])))
+        dict.fromkeys((snippets.write_command(before, used), snippets.write_command(after, used, trouble, beside[1])))
     )
-    script = snippets.python_change(before, changed, used, trouble, runs, beside[0])
-    left = [CodePart(t("python"), script, "python"), *_torch(after, [after.nbytes], used, ranks)]
-    notes = [t("code.edits")] if changed != snippets.place(after) else []
-    notes += [t("whatif.nocli")] if "background" in trouble else []
+    script = snippets.write_change_python(before, changed, used, trouble, runs, beside[0])
+    left = [CodePart(t("python"), script, "python"), *_build_torch_parts(after, [after.nbytes], used, ranks)]
+    if changed != snippets.write_machine(after):
+        notes = [t("code.edits")]
+    else:
+        notes = []
+    if "background" in trouble:
+        notes += [t("whatif.nocli")]
     right = [
         CodePart(t("cli"), lines, note=" ".join(notes)),
-        *_environment(after, used),
-        _tests([(after, used)], ranks),
+        *_build_environment_parts(after, used),
+        _build_nccl_tests_parts([(after, used)], ranks),
     ]
-    draw(left, right, (before.own if before.place == OWN else "",))
+    draw(left, right, (before.own_text,))
 
 
-def of_synthesis(choice: Choice, used: dict[str, Any], changed: str = "", switches: bool = True) -> None:
+def draw_synthesis_code(choice: Choice, used: dict[str, Any], changed: str = "", switches: bool = True) -> None:
     """Explore and What-if: what is synthesized, raced and written to a file; `changed` builds the machine after a
-    change, which the command line has no words for."""
-    script = snippets.python_synthesis(choice, used, changed, switches)
+    change, which the command line has no words for.
+
+    Args:
+        choice: The run that is chosen.
+        used: Options of the run, channels included.
+        changed: Code that builds the machine after the change.
+        switches: Whether switches of the machine that reduce may be used.
+    """
+    script = snippets.write_synthesis_python(choice, used, changed, switches)
     left = [CodePart(t("python"), script, "python", t("synthesis.code.note"))]
-    without = "" if switches else " --no-switches"
-    line = f"{snippets.command(choice, used)} --synthesize{without} --out synthesized.xml"
-    right = [CodePart(t("cli"), "", note=t("code.edits")) if changed else CodePart(t("cli"), line)]
-    draw(left, right, (choice.own if choice.place == OWN else "",))
+    if switches:
+        without = ""
+    else:
+        without = " --no-switches"
+    line = f"{snippets.write_command(choice, used)} --synthesize{without} --out synthesized.xml"
+    right = [CodePart(t("cli"), line)]
+    if changed:
+        right = [CodePart(t("cli"), "", note=t("code.edits"))]
+    draw(left, right, (choice.own_text,))
 
 
-def of_way(choice: Choice, a: int, b: int, ranks: int) -> None:
-    """Machines: the way from one rank to another."""
-    hardware = "nvidia-smi topo -m\nnvidia-smi topo -p2p r\n" if snippets.gpus(choice) else "lstopo\n"
+def draw_route_code(choice: Choice, a: int, b: int, ranks: int) -> None:
+    """Machines: the way from one rank to another.
+
+    Args:
+        choice: The run that is chosen.
+        a: The rank at which the route begins.
+        b: The rank at which it ends.
+        ranks: Number of ranks.
+    """
+    if snippets.count_node_gpus(choice):
+        hardware = "nvidia-smi topo -m\nnvidia-smi topo -p2p r\n"
+    else:
+        hardware = "lstopo\n"
     left = [
-        CodePart(t("python"), snippets.python_way(choice, a, b), "python"),
-        *_torch(choice, [choice.nbytes], {}, ranks),
+        CodePart(t("python"), snippets.write_route_python(choice, a, b), "python"),
+        *_build_torch_parts(choice, [choice.nbytes], {}, ranks),
     ]
-    right = [CodePart(t("cli"), snippets.command(choice, {})), CodePart(t("code.hardware"), hardware.rstrip())]
-    draw(left, [*right, *_environment(choice, {})], (choice.own if choice.place == OWN else "",))
+    right = [CodePart(t("cli"), snippets.write_command(choice, {})), CodePart(t("code.hardware"), hardware.rstrip())]
+    draw(left, [*right, *_build_environment_parts(choice, {})], (choice.own_text,))
 
 
-def _torch(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -> list[CodePart]:
+def _build_torch_parts(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -> list[CodePart]:
     """A script and the line that starts it."""
-    code = pytorch.script(
+    code = pytorch.build_script(
         choice.collective, [cs.units.parse_bytes(size) for size in sizes], choice.dtype, int(used.get("root", 0))
     )
     if code is None:
         return [CodePart("PyTorch", "", note=t("code.torch.none", dtype=choice.dtype))]
-    nodes = choice.copies if ranks % choice.copies == 0 else 1
-    line = pytorch.launch(ranks, nodes, snippets.environment(choice, used))
+    if ranks % choice.copies == 0:
+        nodes = choice.copies
+    else:
+        nodes = 1
+    line = pytorch.launch(ranks, nodes, snippets.list_environment(choice, used))
     return [CodePart(t("code.torch"), code, "python", t("code.torch.note")), CodePart("torchrun", line)]
 
 
-def torch_of_step(told: tuple[str, str, str] | cs.CollsimError) -> list[CodePart]:
+def build_step_torch_parts(step_code: tuple[str, str, str] | cs.CollsimError) -> list[CodePart]:
     """A step of training in PyTorch: the script, the lines that start it, and how to ask for NCCL; why there is none
-    where PyTorch has no module for it."""
-    if isinstance(told, cs.CollsimError):
-        return [CodePart("PyTorch", "", note=told.text(language()))]
-    code, line, by_hand = told
-    note = "code.torch.product.note" if "init_device_mesh" in code else "code.torch.step.note"
+    where PyTorch has no module for it.
+
+    Args:
+        step_code: Script, command and how to ask for NCCL, or why there is none.
+    """
+    if isinstance(step_code, cs.CollsimError):
+        return [CodePart("PyTorch", "", note=step_code.text(get_language()))]
+    code, line, by_hand = step_code
+    if "init_device_mesh" in code:
+        note = "code.torch.product.note"
+    else:
+        note = "code.torch.step.note"
     parts = [CodePart(t("code.torch.step"), code, "python", t(note))]
     if "init_process_group" not in code:  # DataParallel: one process
         return [*parts, CodePart("python", line)]
@@ -182,26 +263,36 @@ def torch_of_step(told: tuple[str, str, str] | cs.CollsimError) -> list[CodePart
     ]
 
 
-def megatron(make: Callable[[], str]) -> CodePart:
-    """The command line of Megatron-LM; why there is none for what it has not."""
+def build_megatron_parts(make: Callable[[], str]) -> CodePart:
+    """The command line of Megatron-LM; why there is none for what it has not.
+
+    Args:
+        make: Writes the command line.
+    """
     try:
         return CodePart("Megatron-LM", make())
     except cs.CollsimError as error:
-        return CodePart("Megatron-LM", "", note=error.text(language()))
+        return CodePart("Megatron-LM", "", note=error.text(get_language()))
 
 
-def _environment(choice: Choice, used: dict[str, Any]) -> list[CodePart]:
-    settings = snippets.environment(choice, used)
-    return [CodePart(t("code.environment"), snippets.exports(settings).rstrip())] if snippets.gpus(choice) else []
+def _build_environment_parts(choice: Choice, used: dict[str, Any]) -> list[CodePart]:
+    settings = snippets.list_environment(choice, used)
+    if snippets.count_node_gpus(choice):
+        return [CodePart(t("code.environment"), snippets.write_exports(settings).rstrip())]
+    return []
 
 
-def _tests(ways: list[tuple[Choice, dict[str, Any]]], ranks: int, sizes: str | None = None) -> CodePart:
+def _build_nccl_tests_parts(
+    ways: list[tuple[Choice, dict[str, Any]]], ranks: int, sizes: str | None = None
+) -> CodePart:
     """nccl-tests, for each way that NCCL has itself."""
-    lines = [line for one, used in ways if (line := snippets.nccl_tests(one, used, ranks, sizes)) is not None]
+    lines = [
+        line for choice, used in ways if (line := snippets.write_nccl_tests(choice, used, ranks, sizes)) is not None
+    ]
     if lines:
         return CodePart(t("nccl"), "\n\n".join(lines), note=t("nccl.note"))
-    one = ways[0][0]
-    if not snippets.gpus(one):
+    choice = ways[0][0]
+    if not snippets.count_node_gpus(choice):
         return CodePart(t("nccl"), "", note=t("nccl.nogpu"))
-    names = ", ".join(algorithm_label(way.algorithm, way.collective) for way, _ in ways)
-    return CodePart(t("nccl"), "", note=t("nccl.none", name=f"{one.collective} {names}"))
+    names = ", ".join(label_algorithm(way.algorithm, way.collective) for way, _ in ways)
+    return CodePart(t("nccl"), "", note=t("nccl.none", name=f"{choice.collective} {names}"))

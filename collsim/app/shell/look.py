@@ -125,12 +125,21 @@ small[title]{{cursor:help}}
 
 
 def color(token: str, dark: bool) -> str:
-    """A token's hex value in one theme."""
+    """A token's hex value in one theme.
+
+    Args:
+        token: Name of the color.
+        dark: For a dark page.
+    """
     return TOKENS[token][dark]
 
 
-def chart_look(dark: bool) -> dict[str, Any]:
-    """Configuration of an Altair chart: system fonts, ink text, light grid."""
+def build_chart_look(dark: bool) -> dict[str, Any]:
+    """Configuration of an Altair chart: system fonts, ink text, light grid.
+
+    Args:
+        dark: For a dark page.
+    """
     ink, grid, line = color("ink2", dark), color("grid", dark), color("line", dark)
     words = {
         "labelFontSize": 14,
@@ -147,7 +156,7 @@ def chart_look(dark: bool) -> dict[str, Any]:
     }
 
 
-def _ring(dark: bool) -> str:
+def _draw_ring(dark: bool) -> str:
     """Chunks on a ring, in a square of 32."""
     ink, card = color("ink", dark), color("card", dark)
     dots = "".join(
@@ -162,12 +171,18 @@ def _ring(dark: bool) -> str:
 
 def mark() -> str:
     """The icon of the browser's tab."""
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32" viewBox="0 0 32 32">{_ring(False)}</svg>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32" viewBox="0 0 32 32">{_draw_ring(False)}</svg>'
+    )
 
 
-def logo(dark: bool) -> str:
-    """The name with its mark."""
+def draw_logo(dark: bool) -> str:
+    """The name with its mark.
+
+    Args:
+        dark: For a dark page.
+    """
     letters = 'font-family="Segoe UI,Helvetica Neue,Arial,sans-serif" font-size="20" font-weight="700"'
     name = f'<text x="38" y="22.5" {letters} fill="{color("ink", dark)}">collsim</text>'
     head = '<svg xmlns="http://www.w3.org/2000/svg" width="120" height="32" viewBox="0 0 120 32">'
-    return f"{head}{_ring(dark)}{name}</svg>"
+    return f"{head}{_draw_ring(dark)}{name}</svg>"

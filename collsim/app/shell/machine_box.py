@@ -10,24 +10,25 @@ from collsim.errors import CollsimError
 from collsim.markup import escape_markdown, escape_text
 
 from ..scenario import custom_machine
-from ..scenario.mistakes import sentence
+from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import Refused
-from .notes import mistake, note
-from .session import forget_widgets, language, queue_callback, t
+from .notes import draw_mistake, draw_note
+from .session import forget_widgets, get_language, queue_callback, t
 
 _TYPES = ["txt", "xml", "yaml", "yml"]
 _WRONG = "own_mistake"
 
 
-def ownbox(text: str, key: str, take: Callable[[str], None], drop: Callable[[], None]) -> None:
+def draw_machine_box(text: str, key: str, take: Callable[[str], None], drop: Callable[[], None]) -> None:
     """Draw the fields, and what the machine's text left open.
 
     Args:
-        text: of the machine in use; empty for none. key: tells this box from that of another page.
-        take: called with a text that is a topology, before the page is drawn again; drop: called when the machine is
-        given up.
+        text: Text of the machine in use; "" for none.
+        key: Tells this box from that of another page.
+        take: Called with a text that is a topology, before the page is drawn again.
+        drop: Called when the machine is given up.
     """
-    note(t("own.note"))
+    draw_note(t("own.note"))
     area, file = f"w_own_text_{key}", f"w_own_file_{key}"
     if area not in st.session_state:
         st.session_state[area] = text
@@ -38,14 +39,14 @@ def ownbox(text: str, key: str, take: Callable[[str], None], drop: Callable[[], 
         t("own.use"), type="primary", width="stretch", key=f"own_use_{key}", on_click=_use, args=(area, file, take)
     )
     if wrong := st.session_state.pop(_WRONG, None):
-        mistake(sentence(wrong, language()))
+        draw_mistake(write_sentence(wrong, get_language()))
     if text:
         back.button(t("own.drop"), width="stretch", key=f"own_drop_{key}", on_click=_drop, args=(drop,))
-        _about(text, key)
+        _draw_machine_notes(text, key)
 
 
-def _about(text: str, key: str) -> None:
-    facts = custom_machine.facts(text)
+def _draw_machine_notes(text: str, key: str) -> None:
+    facts = custom_machine.read_facts(text)
     name = facts.file
     st.download_button(
         escape_markdown(t("own.download", file=name)),
@@ -55,9 +56,14 @@ def _about(text: str, key: str) -> None:
         key=f"own_download_{key}",
         on_click="ignore",
     )
-    lines = [] if custom_machine.packed(text) else [t("own.long", count=f"{len(text):,}")]
-    lines += [t("own.alone")] if facts.takes and "nodes" not in facts.takes else []
-    lines += [t("own.notes") + t("colon")] if facts.notes else []
+    if custom_machine.pack_text(text):
+        lines = []
+    else:
+        lines = [t("own.long", count=f"{len(text):,}")]
+    if facts.takes and "nodes" not in facts.takes:
+        lines += [t("own.alone")]
+    if facts.notes:
+        lines += [t("own.notes") + t("colon")]
     st.html(
         "".join(f'<div class="cs-note">{escape_text(line)}</div>' for line in (*lines, *facts.notes)) or "<span></span>"
     )
@@ -67,14 +73,15 @@ def _about(text: str, key: str) -> None:
 def _use(area: str, file: str, take: Callable[[str], None]) -> None:
     """A button was pressed: the file if there is one, else what was pasted. A mistake in it is told, and nothing
     changes."""
-    given = st.session_state.get(file)
-    text = (
-        given.getvalue().decode("utf-8-sig", "replace") if given is not None else str(st.session_state.get(area) or "")
-    )
+    uploaded_file = st.session_state.get(file)
+    if uploaded_file is not None:
+        text = uploaded_file.getvalue().decode("utf-8-sig", "replace")
+    else:
+        text = str(st.session_state.get(area) or "")
     try:
         if not text.strip():
             raise Refused("own.empty")
-        custom_machine.facts(text)
+        custom_machine.read_facts(text)
     except CollsimError as error:
         st.session_state[_WRONG] = error
         return

@@ -10,77 +10,149 @@ import streamlit as st
 from collsim.markup import bind_units, escape_markdown, escape_text
 
 from ..scenario.address import Complaint
-from ..scenario.mistakes import sentence
-from .session import language, t
+from ..scenario.mistakes import write_sentence
+from .session import get_language, t
 
 
-def title(text: str, below: str = "") -> str:
-    """The heading of a page, with a note below it."""
-    return f'<h1 class="cs-title">{escape_text(text)}</h1>{note_html(below) if below else ""}'
+def draw_title(text: str, below: str = "") -> str:
+    """The heading of a page, with a note below it.
+
+    Args:
+        text: The text.
+        below: A note below the title; "" for none.
+    """
+    html = f'<h1 class="cs-title">{escape_text(text)}</h1>'
+    if below:
+        html += note_html(below)
+    return html
 
 
-def part(text: str, kind: str = "") -> None:
-    """The heading of a part of the sidebar."""
+def draw_part(text: str, kind: str = "") -> None:
+    """The heading of a part of the sidebar.
+
+    Args:
+        text: The text.
+        kind: A CSS class.
+    """
     st.html(f'<h2 class="{f"cs-part {kind}".strip()}">{escape_text(text)}</h2>')
 
 
-def heading(text: str, detail: str = "") -> None:
-    """The heading of a card, and a text after it in plain type."""
+def draw_heading(text: str, detail: str = "") -> None:
+    """The heading of a card, and a text after it in plain type.
+
+    Args:
+        text: The text.
+        detail: A text after the heading; "" for none.
+    """
     words = [f"**{escape_markdown(bind_units(text))}**", escape_markdown(bind_units(detail))]
     st.markdown(" ".join(filter(None, words)))
 
 
-def note(text: str, style: str = "", kind: str = "", width: Literal["stretch", "content"] = "stretch") -> None:
-    """A line of small print."""
+def draw_note(text: str, style: str = "", kind: str = "", width: Literal["stretch", "content"] = "stretch") -> None:
+    """A line of small print.
+
+    Args:
+        text: The text.
+        style: Further CSS.
+        kind: A CSS class.
+        width: Width of the note.
+    """
     st.html(note_html(text, style, kind), width=width)
 
 
-def status(text: str) -> None:
-    """A note that screen readers say when it changes."""
+def draw_status(text: str) -> None:
+    """A note that screen readers say when it changes.
+
+    Args:
+        text: The text.
+    """
     st.html(f'<div class="cs-note" role="status">{escape_text(text)}</div>')
 
 
 def note_html(text: str, style: str = "", kind: str = "") -> str:
-    """The same as HTML."""
-    look = f' style="{style}"' if style else ""
+    """The same as HTML.
+
+    Args:
+        text: The text.
+        style: Further CSS.
+        kind: A CSS class.
+    """
+    if style:
+        look = f' style="{style}"'
+    else:
+        look = ""
     return f'<div class="{f"cs-note {kind}".strip()}"{look}>{escape_text(text)}</div>'
 
 
-def mistake(*sentences: str) -> None:
-    """What cannot be done, in place; a line for each of several."""
+def draw_mistake(*sentences: str) -> None:
+    """What cannot be done, in place; a line for each of several.
+
+    Args:
+        *sentences: What cannot be done, a line for each.
+    """
     st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(map(escape_text, sentences))}</div>')
 
 
 def complain(complaints: list[Complaint]) -> None:
-    """Say what an address asked for in vain."""
+    """Say what an address asked for in vain.
+
+    Args:
+        complaints: Words of the address that cannot be used.
+    """
     if complaints:
-        st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(map(_in_vain, complaints))}</div>')
+        st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(map(_describe_complaint, complaints))}</div>')
 
 
-def _in_vain(c: Complaint) -> str:
-    why = t("url.unknown") if c.why == "unknown" else sentence(c.why, language())
-    return escape_text(t("url.bad", name=c.name, value=c.value, why=why, used=c.used))
+def _describe_complaint(c: Complaint) -> str:
+    if c.why == "unknown":
+        reason = t("url.unknown")
+    else:
+        reason = write_sentence(c.why, get_language())
+    return escape_text(t("url.bad", name=c.name, value=c.value, why=reason, used=c.used))
 
 
-def small(text: str, style: str = "", about: str = "") -> str:
-    """The name of a figure or a verdict; the pointer over it says what it means."""
-    look = (f' title="{escape_text(about)}"' if about else "") + (f' style="{style}"' if style else "")
+def format_small(text: str, style: str = "", about: str = "") -> str:
+    """The name of a figure or a verdict; the pointer over it says what it means.
+
+    Args:
+        text: The text.
+        style: Further CSS.
+        about: Key of the text that explains it; "" for none.
+    """
+    look = ""
+    if about:
+        look += f' title="{escape_text(about)}"'
+    if style:
+        look += f' style="{style}"'
     return f"<small{look}>{escape_text(text)}</small>"
 
 
-def figure(name: str, number: str, unit: str, *notes: str) -> str:
-    """A number in large type under its name (as HTML), and what it is of."""
+def format_figure(name: str, number: str, unit: str, *notes: str) -> str:
+    """A number in large type under its name (as HTML), and what it is of.
+
+    Args:
+        name: The name of the figure.
+        number: The number.
+        unit: Unit of the number.
+        *notes: Notes below the number.
+    """
     below = "".join(f"<span>{escape_text(text)}</span>" for text in notes)
     return f'<div class="cs-fig">{name}<b>{number}<i>{unit}</i></b>{below}</div>'
 
 
-def quantity_figure(name: str, value: str, note: str) -> str:
-    """The same for a quantity with its unit: `4.7 ms`."""
+def format_quantity(name: str, value: str, note: str) -> str:
+    """The same for a quantity with its unit: `4.7 ms`.
+
+    Args:
+        name: The name of the figure.
+        value: The quantity with its unit.
+        note: A note below; "" for none.
+    """
     number, _, unit = value.partition(" ")
-    return figure(name, f"{number} ", unit, note)
+    return format_figure(name, f"{number} ", unit, note)
 
 
-def verdict(
+def format_verdict(
     head: str | Sequence[str],
     *lines: str,
     name: str = "",
@@ -92,26 +164,52 @@ def verdict(
     """What it comes to: a sentence or several in large type, and lines below.
 
     Args:
-        name: over it, as HTML. lead: the first of the lines, in the colour of the head.
-        token: colour of its border, where it is not the usual one.
-        status: screen readers say it when it changes.
+        head: The sentence in large type, or several.
+        *lines: Lines below.
+        name: Name over it, as HTML; "" for none.
+        lead: The first of the lines, in the colour of the head; None for none.
+        token: Name of the border's colour, where it is not the usual one.
+        style: Further CSS.
+        status: Whether screen readers say it when it changes.
     """
-    look = ";".join(filter(None, (f"border-color:var(--cs-{token})" if token else "", style)))
-    more = (f' style="{look}"' if look else "") + (' role="status"' if status else "")
-    heads = "".join(f"<b>{escape_text(text)}</b>" for text in ([head] if isinstance(head, str) else head))
-    first = "" if lead is None else f'<span style="color:var(--cs-ink)">{escape_text(lead)}</span>'
+    look = [style]
+    if token:
+        look.insert(0, f"border-color:var(--cs-{token})")
+    more = ""
+    if any(look):
+        more += f' style="{";".join(filter(None, look))}"'
+    if status:
+        more += ' role="status"'
+    if isinstance(head, str):
+        head = [head]
+    heads = "".join(f"<b>{escape_text(text)}</b>" for text in head)
+    if lead is None:
+        first = ""
+    else:
+        first = f'<span style="color:var(--cs-ink)">{escape_text(lead)}</span>'
     below = "".join(f"<span>{escape_text(line)}</span>" for line in lines)
     return f'<div class="cs-why"{more}>{name}{heads}{first}{below}</div>'
 
 
-def headline(*boxes: str) -> None:
-    """Figures and a verdict in a row."""
+def draw_headline(*boxes: str) -> None:
+    """Figures and a verdict in a row.
+
+    Args:
+        *boxes: Figures as HTML.
+    """
     st.html(f'<div class="cs-head">{"".join(boxes)}</div>')
 
 
 def bound_note(bound: float, gap: float) -> str:
-    """What stands under the lower bound: how far from it this run is, or that it reaches it."""
+    """What stands under the lower bound: how far from it this run is, or that it reaches it.
+
+    Args:
+        bound: The least time of any schedule, seconds.
+        gap: Time over the bound, as a factor.
+    """
     if not bound:
         return t("bound.none")
     times = f"{gap:.3g}"
-    return t("bound.reached") if times == "1" else t("bound.note", gap=times)
+    if times == "1":
+        return t("bound.reached")
+    return t("bound.note", gap=times)

@@ -7,27 +7,33 @@ from collections.abc import Callable
 import streamlit as st
 
 from ..scenario.choice import Choice
-from .address import menu, remember
-from .notes import note
-from .page import Page, pages
-from .session import session, t
+from .address import get_menu, remember
+from .notes import draw_note
+from .page import Page, list_pages
+from .session import get_session, t
 
 
 def open_in(text: str, key: str, take: Callable[[Choice], Choice]) -> None:
     """Draw them after a note. `take` puts the machine into the choice that the pages share; it is called when one is
-    pressed."""
+    pressed.
+
+    Args:
+        text: The text.
+        key: Key of the text or control.
+        take: Puts the machine into a choice.
+    """
     with st.container(key=key, horizontal=True, vertical_alignment="center"):
-        note(text, width="content")
-        for page in pages().values():
+        draw_note(text, width="content")
+        for page in list_pages().values():
             if page.takes_machine and st.button(t(f"page.{page.name}"), key=f"{key}_{page.name}"):
-                _go(page, take(session().choice))
+                _on_open(page, take(get_session().choice))
 
 
-def _go(to: Page, choice: Choice) -> None:
+def _on_open(to: Page, choice: Choice) -> None:
     """Open a page on the machine. What a page that shares the choice remembers of another machine is not in this
     one."""
-    session().choice = choice
-    for page in pages().values():
+    get_session().choice = choice
+    for page in list_pages().values():
         if page.on_machine is not None and (page.choice or page is to):
             remember(page.name, page.on_machine(choice))
-    st.switch_page(menu()[to.name])
+    st.switch_page(get_menu()[to.name])

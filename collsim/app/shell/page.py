@@ -51,15 +51,24 @@ class Page:
     @property
     def words(self) -> list[Word]:
         """All that may stand in its address, without the options of algorithms and the language."""
-        shared = [*WORDS.values()] if self.choice else []
+        if self.choice:
+            shared = [*WORDS.values()]
+        else:
+            shared = []
         return [*shared, *self.address.words, *(word for word in MOMENT if word.name in self.moment)]
 
 
 _PAGES: dict[str, Page] = {}
 
 
-def page(name: str, order: int, **more: Any) -> Callable[[Draw], Draw]:
-    """Put a function that draws a page into the registry; keywords are those of `Page`."""
+def register_page(name: str, order: int, **more: Any) -> Callable[[Draw], Draw]:
+    """Put a function that draws a page into the registry; keywords are those of `Page`.
+
+    Args:
+        name: Name of the page, as its address has it.
+        order: Position in the menu.
+        **more: Further keywords of the function that builds the topology.
+    """
 
     def put(draw: Draw) -> Draw:
         _PAGES[name] = Page(name, draw, order, **more)
@@ -68,6 +77,6 @@ def page(name: str, order: int, **more: Any) -> Callable[[Draw], Draw]:
     return put
 
 
-def pages() -> dict[str, Page]:
+def list_pages() -> dict[str, Page]:
     """All pages by name, in the order of the menu."""
     return dict(sorted(_PAGES.items(), key=lambda item: item[1].order))

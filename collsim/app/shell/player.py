@@ -12,15 +12,15 @@ from collsim.viz.hosts.page import build_player_source
 from collsim.viz.race.race import Runner, build_course, build_race_source
 from collsim.viz.simple.simple import build_simple_source
 
-from .session import is_dark, language
+from .session import choose_text, get_language, is_dark
 
 
 def look() -> dict[str, str]:
     """The language and the theme, as every component takes them."""
-    return {"lang": language(), "theme": "dark" if is_dark() else "light"}
+    return {"lang": get_language(), "theme": "dark" if is_dark() else "light"}
 
 
-def player(timeline: dict[str, Any], run: str, start: Mapping[str, Any], key: str = "player") -> None:
+def mount_player(timeline: dict[str, Any], run: str, start: Mapping[str, Any], key: str = "player") -> None:
     """Mount the player. It plays on over reruns, and reports nothing: the browser keeps its moment.
 
     Args:
@@ -34,7 +34,7 @@ def player(timeline: dict[str, Any], run: str, start: Mapping[str, Any], key: st
     mount(key=key, data={"id": run, "timeline": timeline, **look(), **begins})
 
 
-def simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Callable[[str, bool], None]) -> None:
+def mount_simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Callable[[str, bool], None]) -> None:
     """Mount the simple page.
 
     It stands in no fragment: it shares the page with the switches at its head only, and what is sent together with one
@@ -58,11 +58,18 @@ def simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Callable
     )
 
 
-def race(runners: Sequence[tuple[Runner, str, str]], ident: str, key: str, seconds: float | None) -> None:
-    """Mount runs side by side on one clock: each with its name and a note, from a moment (s) if one is given."""
+def mount_race(runners: Sequence[tuple[Runner, str, str]], ident: str, key: str, seconds: float | None) -> None:
+    """Mount runs side by side on one clock: each with its name and a note, from a moment (s) if one is given.
+
+    Args:
+        runners: The runs, each with its name and a note.
+        ident: Name of what is played: another one begins anew.
+        key: Key of the text or control.
+        seconds: Moment to begin at, seconds; None for the start.
+    """
     facts = build_course([runner for runner, _, _ in runners])
     entries = [
-        {**of, "name": name, "note": note, "why": runner.reason[language() == "zh"]}
+        {**of, "name": name, "note": note, "why": choose_text(runner.reason)}
         for of, (runner, name, note) in zip(facts, runners, strict=True)
     ]
     mount = st.components.v2.component("collsim_race", js=build_race_source())

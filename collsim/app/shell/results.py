@@ -1,6 +1,6 @@
 """Results on a page: at once where they take a moment, else with a bar, an estimate and a way to stop.
 
-A page asks for `latest(...)` and draws what it gets. Short work is done on the spot. Longer work goes to a worker
+A page asks for `get_latest(...)` and draws what it gets. Short work is done on the spot. Longer work goes to a worker
 (`collsim.app.jobs`); until it is there the page shows the last result that it had. Another choice, another page
 and a closed tab stop it.
 """
@@ -21,11 +21,11 @@ from ..jobs.computation import Computation, JobKey, Tab, TooManyJobs, WorkerDied
 from ..jobs.engine import COMPILE_SECONDS, ENGINE
 from ..jobs.worker import compile_engine
 from ..jobs.worker_pool import get_worker_pool
-from ..scenario.mistakes import sentence
+from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import Refused
 from ..server import get_session_client
-from .notes import mistake
-from .session import language, queue_reruns, t
+from .notes import draw_mistake
+from .session import get_language, queue_reruns, t
 
 #: Seconds up to which a page computes on the spot.
 ON_THE_SPOT = 1.5
@@ -63,7 +63,7 @@ class Requests:
     last: dict[str, tuple[tuple[Any, ...], bytes]] = field(default_factory=dict)
 
 
-def requests() -> Requests:
+def get_requests() -> Requests:
     """The requests of this tab."""
     if "requests" not in st.session_state:
         context = get_script_run_ctx()
@@ -72,7 +72,7 @@ def requests() -> Requests:
     return cast(Requests, st.session_state["requests"])
 
 
-def latest(
+def get_latest(
     function: Callable[..., Any],
     *arguments: Hashable,
     expected: Callable[..., float],
@@ -95,17 +95,20 @@ def latest(
         in_worker: always by a worker, however quick: what a stranger wrote must be stoppable.
         exclusive: by a worker, and never two at a time: it measures this computer.
     """
-    mine = requests()
+    mine = get_requests()
     key = build_job_key(function, arguments)
     request = mine.open.get(key[0])
     if request is None or request.key != key:
         leave(key[0])
         request = mine.open[key[0]] = Awaited(key)
     # a stop wins over what came a moment later
-    result = None if request.ended is not None else get_worker_pool().cache.get(key)
+    if request.ended is not None:
+        result = None
+    else:
+        result = get_worker_pool().cache.get(key)
     if result is None and request.ended is None:
         try:
-            result = _found(request, function, arguments, expected, compiled, in_worker, exclusive)
+            result = _get_result(request, function, arguments, expected, compiled, in_worker, exclusive)
         except CollsimError as error:
             request.ended = error
     if result is not None:
@@ -113,29 +116,37 @@ def latest(
             mine.last[key[0]] = arguments, result
         return pickle.loads(result), arguments
     if request.ended is not None:
-        _ended(request, kept=not only and (key[0] in mine.last or otherwise is not None))
+        _draw_ended(request, has_kept=not only and (key[0] in mine.last or otherwise is not None))
     else:
-        _under_way(key[0])
+        _draw_progress(key[0])
     if only:
         return None
     if key[0] in mine.last:
-        shown, result = mine.last[key[0]]
-        return pickle.loads(result), shown
+        last_arguments, result = mine.last[key[0]]
+        return pickle.loads(result), last_arguments
     if otherwise is None or request.ended is None:
         return None
     return function(*otherwise), otherwise
 
 
 def leave(name: str) -> None:
-    """Stop waiting for a function, and forget how it ended."""
-    request = requests().open.pop(name, None)
+    """Stop waiting for a function, and forget how it ended.
+
+    Args:
+        name: Name of the page that is left.
+    """
+    request = get_requests().open.pop(name, None)
     if request is not None and request.job is not None:
-        get_worker_pool().leave(requests().tab, request.job)
+        get_worker_pool().leave(get_requests().tab, request.job)
 
 
-def turn(page: str) -> None:
-    """This page is open now: nobody waits for what another one wanted, nor shows its last results."""
-    mine = requests()
+def open_page(page: str) -> None:
+    """This page is open now: nobody waits for what another one wanted, nor shows its last results.
+
+    Args:
+        page: Name of the page.
+    """
+    mine = get_requests()
     if mine.page != page:
         mine.page = page
         mine.last.clear()
@@ -143,7 +154,7 @@ def turn(page: str) -> None:
             leave(name)
 
 
-def _found(
+def _get_result(
     request: Awaited,
     function: Callable[..., Any],
     arguments: tuple[Hashable, ...],
@@ -153,13 +164,13 @@ def _found(
     exclusive: bool,
 ) -> bytes | None:
     """The result, if it is there within a glance. Raises CollsimError for what cannot be."""
-    job = request.job or get_worker_pool().join(requests().tab, request.key)
+    job = request.job or get_worker_pool().join(get_requests().tab, request.key)
     if job is None:
         seconds = expected(*arguments)
         if compiled and not ENGINE.is_ready.is_set():
-            job = get_worker_pool().submit(requests().tab, compile_engine, (), COMPILE_SECONDS)
+            job = get_worker_pool().submit(get_requests().tab, compile_engine, (), COMPILE_SECONDS)
         elif in_worker or exclusive or seconds > ON_THE_SPOT:
-            job = _asked(function, arguments, seconds, exclusive)
+            job = _request_result(function, arguments, seconds, exclusive)
         else:
             result = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
             get_worker_pool().cache.put(request.key, result)
@@ -171,38 +182,38 @@ def _found(
         return None
     request.job = None
     if ENGINE.is_ready.is_set() and job.function is compile_engine:
-        return _found(request, function, arguments, expected, compiled, in_worker, exclusive)
+        return _get_result(request, function, arguments, expected, compiled, in_worker, exclusive)
     if isinstance(job.error, WorkerDied):
         raise Refused("work.died")
     if job.error is not None:
         raise job.error
     if job.result is None:  # stopped: nobody seemed to wait any more
-        return _found(request, function, arguments, expected, compiled, in_worker, exclusive)
+        return _get_result(request, function, arguments, expected, compiled, in_worker, exclusive)
     return job.result
 
 
-def _asked(
+def _request_result(
     function: Callable[..., Any], arguments: tuple[Hashable, ...], seconds: float, exclusive: bool = False
 ) -> Computation:
     try:
-        return get_worker_pool().submit(requests().tab, function, arguments, seconds, exclusive)
+        return get_worker_pool().submit(get_requests().tab, function, arguments, seconds, exclusive)
     except TooManyJobs:
         raise Refused("work.many") from None
 
 
-def _ended(request: Awaited, kept: bool) -> None:
+def _draw_ended(request: Awaited, has_kept: bool) -> None:
     """Say why there is nothing new, and whether what stands below is `kept`; what was stopped can be started again."""
     assert request.ended is not None
-    mistake(f"{sentence(request.ended, language())} {t('mistake.kept') if kept else ''}".strip())
+    draw_mistake(f"{write_sentence(request.ended, get_language())} {t('mistake.kept') if has_kept else ''}".strip())
     if isinstance(request.ended, Refused) and request.ended.key in ("work.stopped", "work.died", "work.many"):
         st.button(t("work.again"), key=f"again_{request.key[0]}", on_click=leave, args=(request.key[0],))
 
 
 @st.fragment(run_every=LOOK)
 @queue_reruns
-def _under_way(name: str) -> None:
+def _draw_progress(name: str) -> None:
     """The bar, what is being done, how long it should take, and the button that stops it."""
-    mine = requests()
+    mine = get_requests()
     request = mine.open.get(name)
     if request is None or request.job is None or request.over:
         st.rerun()
@@ -210,18 +221,21 @@ def _under_way(name: str) -> None:
     get_worker_pool().refresh(mine.tab, request.job)
     with st.container(border=True, key=f"card_work_{name.replace('.', '_')}"):
         words, button = st.columns([5, 1], vertical_alignment="center", gap="medium")
-        words.progress(_share(request.job), text=_said(request.job))
+        words.progress(_share(request.job), text=_describe_job(request.job))
         button.button(t("work.stop"), key=f"stop_{name}", on_click=_stop, args=(request,), width="stretch")
 
 
 def _share(job: Computation) -> float:
     """What the work itself says of how far it is; before it says anything, what the estimate says, if there is one;
     never the whole."""
-    estimate = 0.95 * min(1.0, job.seconds / job.expected) if job.expected else 0.0
+    if job.expected:
+        estimate = 0.95 * min(1.0, job.seconds / job.expected)
+    else:
+        estimate = 0.0
     return min(0.98, max(job.share, estimate))
 
 
-def _said(job: Computation) -> str:
+def _describe_job(job: Computation) -> str:
     if job.stage == "queue":
         return t("work.queue", count=max(1, get_worker_pool().count_ahead(job)))
     about, so_far = max(1, round(job.expected)), round(job.seconds)
@@ -238,5 +252,5 @@ def _stop(request: Awaited) -> None:
     """Wait no more; what came to its end in the meantime is shown instead."""
     if (job := request.job) is None or (job.key == request.key and job.over.is_set() and not job.is_stopped):
         return
-    get_worker_pool().leave(requests().tab, job)
+    get_worker_pool().leave(get_requests().tab, job)
     request.job, request.ended = None, Refused("work.stopped")

@@ -4,7 +4,7 @@ reruns, which wait for their turn in the queue of the server."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any, ParamSpec, cast
@@ -63,25 +63,42 @@ class Session:
         self.kept["explore"] = panels
 
 
-def session() -> Session:
+def get_session() -> Session:
     """The session of this tab."""
     if "session" not in st.session_state:
         st.session_state["session"] = Session()
     return cast(Session, st.session_state["session"])
 
 
-def language() -> Language:
+def get_language() -> Language:
     """The language of the page: as switched, else as the address says, else as the browser asks for."""
     chosen = st.session_state.get("w_lang") or st.session_state.get("lang") or st.query_params.get("lang")
     if chosen not in LANGUAGES:
-        chosen = "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+        if (st.context.locale or "").lower().startswith("zh"):
+            chosen = "zh"
+        else:
+            chosen = "en"
     st.session_state["lang"] = chosen
     return cast(Language, chosen)
 
 
+def choose_text(texts: Sequence[str]) -> str:
+    """One of two texts: that in the language of the page.
+
+    Args:
+        texts: The text in English and in Chinese.
+    """
+    return texts[list(LANGUAGES).index(get_language())]
+
+
 def t(key: str, **values: object) -> str:
-    """A text of the app in the language of the page."""
-    return say(language(), key, **values)
+    """A text of the app in the language of the page.
+
+    Args:
+        key: Key of the text or control.
+        **values: Values of the text by name.
+    """
+    return say(get_language(), key, **values)
 
 
 def is_dark() -> bool:
@@ -90,7 +107,11 @@ def is_dark() -> bool:
 
 
 def forget_widgets(prefix: str = "") -> None:
-    """Let every control whose name begins so start again from the choice."""
+    """Let every control whose name begins so start again from the choice.
+
+    Args:
+        prefix: Beginning of the names.
+    """
     for key in [k for k in st.session_state if str(k).startswith(f"{WIDGETS}{prefix}")]:
         del st.session_state[key]
 
@@ -100,7 +121,11 @@ def forget_widgets(prefix: str = "") -> None:
 
 def queue_reruns(draw: Callable[Arguments, None]) -> Callable[Arguments, None]:
     """Decorate what draws a page or a fragment, so that it waits until the server has a slot for its client. Inside of
-    another one that waited, it does not wait again."""
+    another one that waited, it does not wait again.
+
+    Args:
+        draw: Draws the part.
+    """
 
     @wraps(draw)
     def draw_in_turn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
@@ -115,7 +140,11 @@ def queue_reruns(draw: Callable[Arguments, None]) -> Callable[Arguments, None]:
 
 
 def queue_callback(act: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    """Decorate what a control calls and what takes long, in the same way: it runs before the page is drawn."""
+    """Decorate what a control calls and what takes long, in the same way: it runs before the page is drawn.
+
+    Args:
+        act: The function that a control calls.
+    """
 
     @wraps(act)
     def act_in_turn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:

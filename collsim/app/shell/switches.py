@@ -9,9 +9,9 @@ import streamlit as st
 from collsim.viz.hosts.bundle import bundle_modules
 
 from ..scenario.panels import ALL_CARDS, FULL, MODES
-from ..scenario.simple import single, whole
+from ..scenario.simple import use_all_channels, use_single_channel
 from ..texts.catalogue import LANGUAGES
-from .session import is_dark, language, session, t
+from .session import get_language, get_session, is_dark, t
 
 _HTML = (
     '<button class="link" type="button"></button><span class="says" role="status"></span>'
@@ -37,13 +37,17 @@ button:focus-visible{outline:2px solid var(--st-text-color);outline-offset:-4px}
 """
 
 
-def switches(pages: list[str]) -> None:
-    """Draw them. `pages` are the paths of all pages: the theme is kept for each."""
+def draw_switches(pages: list[str]) -> None:
+    """Draw them. `pages` are the paths of all pages: the theme is kept for each.
+
+    Args:
+        pages: Paths of all pages.
+    """
     with st.container(key="switches", horizontal=True, width="content"):
-        if session().page == "explore":
-            _mode()
+        if get_session().page == "explore":
+            _draw_mode()
         if "w_lang" not in st.session_state:
-            st.session_state["w_lang"] = language()
+            st.session_state["w_lang"] = get_language()
         st.segmented_control(
             t("language"),
             list(LANGUAGES),
@@ -67,13 +71,13 @@ def switches(pages: list[str]) -> None:
             data={**words, "isDark": is_dark(), "pages": pages},
             width="content",
             height="content",
-            on_isDark_change=_seen,
+            on_isDark_change=_on_theme_seen,
         )
 
 
-def _mode() -> None:
+def _draw_mode() -> None:
     """Simple or full: the same run at the same moment."""
-    st.session_state["w_mode"] = session().panels.mode
+    st.session_state["w_mode"] = get_session().panels.mode
     st.segmented_control(
         t("mode"),
         list(MODES),
@@ -86,16 +90,19 @@ def _mode() -> None:
 
 
 def _turn_mode() -> None:
-    now = session()
+    now = get_session()
     mode = st.session_state.get("w_mode") or now.panels.mode
     if mode == FULL:
-        cards, now.choice = "", now.choice if now.panels.cards else single(now.choice)
+        cards, now.choice = "", now.choice if now.panels.cards else use_single_channel(now.choice)
     else:
-        cards, now.choice = ALL_CARDS if single(now.choice) != now.choice else "", whole(now.choice)
+        cards, now.choice = (
+            ALL_CARDS if use_single_channel(now.choice) != now.choice else "",
+            use_all_channels(now.choice),
+        )
     now.panels = replace(now.panels, mode=mode, cards=cards, predict=False)
     now.start = dict(now.moments.get("explore", {}))
     now.left = now.choice, None  # the same run: its moment stays
 
 
-def _seen() -> None:
+def _on_theme_seen() -> None:
     """The theme changed under the page: drawing again is all there is to do."""

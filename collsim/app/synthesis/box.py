@@ -15,30 +15,42 @@ from collsim.viz.sentences.words import capitalise
 
 from ..jobs.computation import build_job_key
 from ..shell import player
-from ..shell.charts import number_column, table, text_column
-from ..shell.controls import algorithm_label, folded, switch
-from ..shell.notes import heading, note, verdict
-from ..shell.results import latest, leave
-from ..shell.session import language, session, t
+from ..shell.charts import build_text_column, draw_table, number_column
+from ..shell.controls import draw_folded, label_algorithm, switch
+from ..shell.notes import draw_heading, draw_note, format_verdict
+from ..shell.results import get_latest, leave
+from ..shell.session import get_language, get_session, t
 from .found import Synthesized
 
 GIGA, MICRO = 1e9, 1e6
 
 
 def offer(key: str, label: str, help: str, ask: Callable[[], None]) -> None:
-    """The button that asks for what is synthesized."""
+    """The button that asks for what is synthesized.
+
+    Args:
+        key: Key of the text or control.
+        label: The text beside the control.
+        help: Text under the question mark.
+        ask: Called when the button is pressed.
+    """
     st.button(label, key=key, help=help, icon=":material/route:", on_click=ask)
 
 
 def let_switches(on: bool, turn: Callable[[bool], None]) -> None:
-    """May switches of the machine that reduce be used? `turn` is called when the answer changes."""
+    """May switches of the machine that reduce be used? `turn` is called when the answer changes.
+
+    Args:
+        on: Whether they may be used now.
+        turn: Called when the answer changes.
+    """
     chosen = switch("synthesis_switches", on, t("synthesis.switches"), t("synthesis.switches.help"))
     if chosen != on:
         turn(chosen)
         st.rerun()
 
 
-def box(
+def draw_box(
     function: Callable[..., Synthesized],
     *arguments: Hashable,
     expected: Callable[..., float],
@@ -50,75 +62,84 @@ def box(
     sentence where there is nothing to find.
 
     Args:
-        close: called when the card is closed. run: what the run that is to be beaten is called here. code: draws the
-        same as code.
+        function: Synthesizes the schedule; it runs in a worker.
+        *arguments: Arguments of `function`.
+        expected: For the same arguments the seconds that it should take.
+        close: Called when the card is closed.
+        run: Name of the run that is to be beaten; "" for none.
+        code: Draws the same as code; None for none.
     """
     with st.container(border=True, key="card_synthesis"):
         head, button = st.columns([6, 1], vertical_alignment="center", gap="small")
         with head:
-            heading(t("synthesis.title"))
-        stop = partial(_closed, function, close)
+            draw_heading(t("synthesis.title"))
+        stop = partial(_on_closed, function, close)
         button.button(t("synthesis.close"), key="synthesis_close", on_click=stop, width="stretch")
-        found = latest(function, *arguments, expected=expected, compiled=True, only=True, in_worker=True)
-        if found is not None:
-            _shown(found[0], repr(arguments), run)
+        latest_result = get_latest(function, *arguments, expected=expected, compiled=True, only=True, in_worker=True)
+        if latest_result is not None:
+            _draw_synthesized(latest_result[0], repr(arguments), run)
             if code is not None:
-                folded("synthesis_code", t("synthesis.code"), code)
+                draw_folded("synthesis_code", t("synthesis.code"), code)
 
 
-def _closed(function: Callable[..., Synthesized], close: Callable[[], None]) -> None:
+def _on_closed(function: Callable[..., Synthesized], close: Callable[[], None]) -> None:
     """Nobody waits for it any more."""
     leave(build_job_key(function, ())[0])
     close()
 
 
-def _shown(shown: Synthesized, ident: str, run: str) -> None:
-    chinese = language() == "zh"
-    head, *lines = (pair[chinese] for pair in (*shown.says, shown.found))
-    st.html(verdict(head, *lines, t("synthesis.engine"), token="done", status=True))
-    _race(shown, ident, run)
-    folded("synthesis_parts", t("synthesis.parts"), lambda: _parts(shown, run))
+def _draw_synthesized(synthesized: Synthesized, ident: str, run: str) -> None:
+    chinese = get_language() == "zh"
+    head, *lines = (pair[chinese] for pair in (*synthesized.says, synthesized.found))
+    st.html(format_verdict(head, *lines, t("synthesis.engine"), token="done", status=True))
+    _draw_race(synthesized, ident, run)
+    draw_folded("synthesis_parts", t("synthesis.parts"), lambda: _draw_parts(synthesized, run))
 
 
-def _race(shown: Synthesized, ident: str, run: str) -> None:
+def _draw_race(synthesized: Synthesized, ident: str, run: str) -> None:
     """Side by side on one clock; what has too many transfers for that is told of."""
-    if shown.thinned is not None:
-        few, all_, time = shown.thinned
-        note(t("synthesis.thinned", few=few, all=all_, time=format_time(time)))
-    absent = [name_of(row, run) for row in shown.rows if row["run"] not in shown.runners]
+    if synthesized.thinned is not None:
+        few, all_, time = synthesized.thinned
+        draw_note(t("synthesis.thinned", few=few, all=all_, time=format_time(time)))
+    absent = [name_of(row, run) for row in synthesized.rows if row["run"] not in synthesized.runners]
     if absent:
-        note(t("synthesis.unplayed", names=t("comma").join(absent)))
-    rows = [row for row in shown.rows if row["run"] in shown.runners]
-    entries = [(shown.runners[row["run"]], name_of(row, run), _note(row)) for row in rows]
+        draw_note(t("synthesis.unplayed", names=t("comma").join(absent)))
+    rows = [row for row in synthesized.rows if row["run"] in synthesized.runners]
+    entries = [(synthesized.runners[row["run"]], name_of(row, run), _write_note(row)) for row in rows]
     if entries:
-        player.race(entries, f"synthesis {ident}", "synthesis", session().start.get("t"))
+        player.mount_race(entries, f"synthesis {ident}", "synthesis", get_session().start.get("t"))
 
 
 def name_of(row: dict[str, Any], run: str = "") -> str:
-    """A run as it is called on screen."""
+    """A run as it is called on screen.
+
+    Args:
+        row: A row of the table.
+        run: Name of the run that it is compared with.
+    """
     if row["run"] == SYNTHESIZED:
         return capitalise(t("synthesis.name"))
-    label = algorithm_label(row["algorithm"], row["collective"])
+    label = label_algorithm(row["algorithm"], row["collective"])
     if row["run"] == RUN:
         return run or t("synthesis.run", name=label)
     return capitalise(label)
 
 
-def _note(row: dict[str, Any]) -> str:
+def _write_note(row: dict[str, Any]) -> str:
     """Its channels and chunks, where it has any, and how far from the bound it is."""
-    given = [f"{name} {row['options'][name]}" for name in ("channels", "chunks", "pieces") if name in row["options"]]
-    return t("comma").join([*given, t("synthesis.times", gap=f"{row['gap']:.3g}")])
+    words = [f"{name} {row['options'][name]}" for name in ("channels", "chunks", "pieces") if name in row["options"]]
+    return t("comma").join([*words, t("synthesis.times", gap=f"{row['gap']:.3g}")])
 
 
-def _parts(shown: Synthesized, run: str) -> None:
+def _draw_parts(synthesized: Synthesized, run: str) -> None:
     """Every run's time, and where it goes beyond the bound."""
-    rows = shown.rows
-    note(t("synthesis.parts.note", bound=format_time(rows[0]["bound"])))
+    rows = synthesized.rows
+    draw_note(t("synthesis.parts.note", bound=format_time(rows[0]["bound"])))
     named = {"cut": "synthesis.cut", "chunks": "synthesis.chunks", "latency": "synthesis.latency"}
     parts = {part: ([MICRO * row[part] for row in rows], number_column(key)) for part, key in named.items()}
-    table(
+    draw_table(
         {
-            "run": ([name_of(row, run) for row in rows], text_column("synthesis.schedule", width="medium")),
+            "run": ([name_of(row, run) for row in rows], build_text_column("synthesis.schedule", width="medium")),
             "time": ([MICRO * row["time"] for row in rows], number_column("synthesis.time", "%.5g")),
             "busbw": ([row["busbw"] / GIGA for row in rows], number_column("synthesis.busbw")),
             "gap": ([row["gap"] for row in rows], number_column("synthesis.gap")),

@@ -14,7 +14,7 @@ from collsim.viz.sentences.names import name_link
 
 from ..jobs.worker import ReportProgress
 from ..scenario.choice import Choice
-from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_place, quietly, simulate
+from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_place, ignore_progress, simulate
 
 Pair = tuple[str, str]
 #: Transfers up to which a run is played beside others, as on the page Race.
@@ -52,81 +52,124 @@ class Synthesized:
     thinned: tuple[int, int, float] | None
 
 
-def both(said: Any) -> Pair:
-    """A sentence in both languages."""
-    return said.text("en"), said.text("zh")
+def write_both(sentence: Any) -> Pair:
+    """A sentence in both languages.
+
+    Args:
+        sentence: A sentence with its translation.
+    """
+    return sentence.text("en"), sentence.text("zh")
 
 
-def expected(ranks: int) -> float:
-    """Seconds that synthesis and its rivals should take on a network of so many ranks."""
+def estimate_synthesis(ranks: int) -> float:
+    """Seconds that synthesis and its rivals should take on a network of so many ranks.
+
+    Args:
+        ranks: Number of ranks.
+    """
     return SECONDS_TO_SYNTHESIZE + _RIVALS + SECONDS_OF_PAIR * ranks**2
 
 
-def expected_of_run(choice: Choice, switches: bool = True) -> float:
-    """Seconds that `of_run` should take. Raises what building the place raises."""
-    return expected(build_place(choice).ranks)
+def estimate_for_run(choice: Choice, switches: bool = True) -> float:
+    """Seconds that `synthesize_for_run` should take. Raises what building the place raises.
+
+    Args:
+        choice: The run that is chosen.
+        switches: Whether switches of the machine that reduce may be used.
+    """
+    return estimate_synthesis(build_place(choice).ranks)
 
 
-def reduces(place: cs.Topology) -> bool:
-    """Has a place switches that reduce or multicast, as far as it says?"""
+def can_switches_reduce(topology: cs.Topology) -> bool:
+    """Has a place switches that reduce or multicast, as far as it says?
+
+    Args:
+        topology: The machine or network.
+    """
     from collsim.synthesis.library_algorithms import has_reducing_switch  # a page without synthesis needs no compiler
 
-    return has_reducing_switch(place)
+    return has_reducing_switch(topology)
 
 
-def of_run(choice: Choice, switches: bool, report_progress: ReportProgress = quietly) -> Synthesized:
-    """What is synthesized for the place, collective and size of a run. Raises CollsimError for what cannot be."""
-    return closed(simulate(choice), switches, report_progress)
+def synthesize_for_run(
+    choice: Choice, switches: bool, report_progress: ReportProgress = ignore_progress
+) -> Synthesized:
+    """What is synthesized for the place, collective and size of a run.
+
+    Args:
+        choice: The run that is chosen.
+        switches: Whether switches of the machine that reduce may be used.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for what cannot be
+    """
+    return close_gap(simulate(choice), switches, report_progress)
 
 
-def reasons(choice: Choice, report_progress: ReportProgress = quietly) -> tuple[Pair, ...]:
-    """The sentences alone, against ring and tree: nothing is played."""
+def explain_synthesis(choice: Choice, report_progress: ReportProgress = ignore_progress) -> tuple[Pair, ...]:
+    """The sentences alone, against ring and tree: nothing is played.
+
+    Args:
+        choice: The run that is chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
     topology = build_place(choice)
     race = cs.close_gap(
-        choice.collective, topology, choice.nbytes, dtype=choice.dtype, progress=_reporter(report_progress)
+        choice.collective, topology, choice.nbytes, dtype=choice.dtype, progress=_create_reporter(report_progress)
     )
-    return said(race)
+    return write_sentences(race)
 
 
-def said(race: SynthesisRace) -> tuple[Pair, ...]:
-    """The sentences, with links by the names that the pictures have."""
-    made = list(map(both, race.says))
+def write_sentences(race: SynthesisRace) -> tuple[Pair, ...]:
+    """The sentences, with links by the names that the pictures have.
+
+    Args:
+        race: The synthesized schedule and its rivals.
+    """
+    texts = list(map(write_both, race.says))
     for name, trace in race.runs.items():
         busiest = race.parts[name].busiest
         plain, named = trace.topology.link_name(busiest), name_link(trace, busiest)
-        made = [(en.replace(plain, named[0]), zh.replace(plain, named[1])) for en, zh in made]
-    return tuple(made)
+        texts = [(en.replace(plain, named[0]), zh.replace(plain, named[1])) for en, zh in texts]
+    return tuple(texts)
 
 
-def closed(trace: cs.Trace, switches: bool, report_progress: ReportProgress = quietly) -> Synthesized:
-    """The same of a run that is there; `switches`: those of the machine that reduce or multicast may be used."""
-    race: SynthesisRace = trace.close_gap(switches=switches, progress=_reporter(report_progress))
+def close_gap(trace: cs.Trace, switches: bool, report_progress: ReportProgress = ignore_progress) -> Synthesized:
+    """The same of a run that is there; `switches`: those of the machine that reduce or multicast may be used.
+
+    Args:
+        trace: The run.
+        switches: Whether switches of the machine that reduce may be used.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    race: SynthesisRace = trace.close_gap(switches=switches, progress=_create_reporter(report_progress))
     report_progress("run", 0.85)
     runs, thinned = dict(race.runs), None
     if len(race.schedule) > MOST_PLAYED and "pieces" in race.schedule.options:
-        runs[SYNTHESIZED] = thinner = _thinner(race.trace)
-        pieces = [one.schedule.options["pieces"] for one in (thinner, race.trace)]
+        runs[SYNTHESIZED] = thinner = _thin_trees(race.trace)
+        pieces = [run.schedule.options["pieces"] for run in (thinner, race.trace)]
         thinned = pieces[0], pieces[1], thinner.time
-    runners = {name: build_runner(one) for name, one in runs.items() if len(one.schedule) <= MOST_PLAYED}
-    return Synthesized(both(race.found), said(race), race.rows(), runners, thinned)
+    runners = {name: build_runner(run) for name, run in runs.items() if len(run.schedule) <= MOST_PLAYED}
+    return Synthesized(write_both(race.found), write_sentences(race), race.rows(), runners, thinned)
 
 
-def _reporter(report_progress: ReportProgress) -> Callable[[int, int, str], None]:
+def _create_reporter(report_progress: ReportProgress) -> Callable[[int, int, str], None]:
     """What tells the bar how far the search is; it never goes back."""
-    at = [0.0]
+    progress = [0.0]
 
     def report(done: int, in_all: int, what: str) -> None:
         stage, begin, width = STAGES[what]
-        at[0] = max(at[0], begin + width * min(1.0, done / max(1, in_all)))
-        report_progress(stage, at[0])
+        progress[0] = max(progress[0], begin + width * min(1.0, done / max(1, in_all)))
+        report_progress(stage, progress[0])
 
     return report
 
 
-def _thinner(trace: cs.Trace) -> cs.Trace:
+def _thin_trees(trace: cs.Trace) -> cs.Trace:
     """The same trees with so few pieces that they can be played."""
     s = trace.schedule
     pieces = max(1, s.options["pieces"] * MOST_PLAYED // len(s))
-    place: dict[str, Any] = {"ranks": s.ranks, "root": s.root}
-    plan = cs.synthesize(s.collective, trace.topology, trace.nbytes, method="trees", pieces=pieces, **place)
+    fields: dict[str, Any] = {"ranks": s.ranks, "root": s.root}
+    plan = cs.synthesize(s.collective, trace.topology, trace.nbytes, method="trees", pieces=pieces, **fields)
     return cs.simulate(plan, trace.topology, trace.nbytes, trace.dtype, "event")

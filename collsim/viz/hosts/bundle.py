@@ -22,8 +22,11 @@ def bundle_modules(entry: str) -> str:
     """The text of one ES module: `entry`, a path below the package, and before it all that it imports; its default
     export alone is left.
 
-    Raises ValueError for an import of another form than `import { a, b } from "./c.js";`, and for a name that two files
-    declare.
+    Args:
+        entry: Path of the first module, below the package.
+
+    Raises:
+        ValueError: An import has another form than `import { a, b } from "./c.js";`, or two files declare one name.
     """
     order: list[Path] = []
     _collect_modules((HERE / entry).resolve(), order, set())

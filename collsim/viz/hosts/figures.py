@@ -24,14 +24,22 @@ _CELL = "padding:.15em .7em;text-align:left;vertical-align:top"
 
 
 def format_printed_trace(text: str) -> str:
-    """The lines of `print(trace)` as a table: the first is its caption, of each other the first word names it."""
+    """The lines of `print(trace)` as a table: the first is its caption, of each other the first word names it.
+
+    Args:
+        text: What `print` writes of a trace.
+    """
     caption, *lines = text.split("\n")
     pairs = [line.split(maxsplit=1) if " " in line else [line, ""] for line in lines]
     return _format_table(caption, (), pairs)
 
 
 def format_schedule(schedule: Schedule) -> str:
-    """A row per endpoint, a column per step, as `print` has it; beyond a screen they are counted, and cells are cut."""
+    """A row per endpoint, a column per step, as `print` has it; beyond a screen they are counted, and cells are cut.
+
+    Args:
+        schedule: The schedule.
+    """
     names, cells = schedule.diagram_cells(MOST_RANKS, MOST_STEPS)
     cells = [[_shorten_cell(cell) for cell in row] for row in cells]
     step_count = min(schedule.steps, MOST_STEPS)
@@ -51,7 +59,11 @@ def format_schedule(schedule: Schedule) -> str:
 
 def format_topology(topology: Topology) -> str:
     """How many links there are of each kind of cable, with bandwidth and latency of one direction, and of which
-    devices."""
+    devices.
+
+    Args:
+        topology: The machine or network.
+    """
     links, kinds = topology.links, np.bincount(topology.devices.kind, minlength=len(DEVICE_KINDS))
     count = np.bincount(links.cable, minlength=len(links.cables))
     rows = [

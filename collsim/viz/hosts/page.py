@@ -69,7 +69,15 @@ def build_player_source() -> str:
 
 
 def build_html_document(lang: str, title: str, policy: str, head: str, body: str) -> str:
-    """Return one HTML page, with the content security policy that its caller needs; ``head`` and ``body`` are HTML."""
+    """Return one HTML page, with the content security policy that its caller needs; ``head`` and ``body`` are HTML.
+
+    Args:
+        lang: Language of the page: `en` or `zh`.
+        title: The title, a short text.
+        policy: The content security policy.
+        head: HTML of the head.
+        body: HTML of the body.
+    """
     if lang == "zh":
         code = "zh-CN"
     else:
@@ -79,7 +87,11 @@ def build_html_document(lang: str, title: str, policy: str, head: str, body: str
 
 
 def encode_inline_json(value: Any) -> str:
-    """Return JSON that may stand inside a script element: no ``</``, no ``<!--``, no NaN."""
+    """Return JSON that may stand inside a script element: no ``</``, no ``<!--``, no NaN.
+
+    Args:
+        value: A value that JSON can hold.
+    """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return bind_units(text).replace("<", "\\u003c")
 
@@ -123,7 +135,7 @@ def build_standalone_page(
         t: moment to begin at, in seconds of the run.
 
     Raises:
-        ValueError: for an unknown language or theme, text that is not JSON, or a number that JSON cannot hold (NaN).
+        ValueError: For an unknown language or theme, text that is not JSON, or a number that JSON cannot hold (NaN).
     """
     if lang not in LANGUAGES:
         raise ValueError(f"unknown language {lang!r}; use one of {', '.join(LANGUAGES)}")
@@ -141,11 +153,14 @@ def build_offline_page(
     """Return one HTML file in which ``script`` draws ``data`` into the element ``player``, and loads nothing.
 
     Args:
-        script: an ES module, which reads the elements ``timeline`` (the data) and ``options``.
-        options: at least ``lang`` and ``theme``. style: more CSS.
+        script: An ES module, which reads the elements ``timeline`` (the data) and ``options``.
+        data: What the script draws, as JSON can hold it.
+        title: Title of the page.
+        options: At least ``lang`` and ``theme``.
+        style: More CSS.
 
     Raises:
-        ValueError: for an unknown theme, or a number that JSON cannot hold (NaN).
+        ValueError: For an unknown theme, or a number that JSON cannot hold (NaN).
     """
     lang, theme = options["lang"], options["theme"]
     if theme not in THEMES:
@@ -176,8 +191,12 @@ def build_notebook_frame(
     ``nbconvert --to html`` and works offline.
 
     Args:
-        timeline, lang, theme, view, t: as for `build_standalone_page`.
-        height: of the frame in CSS pixels.
+        timeline: A timeline, as for `build_standalone_page`.
+        lang: Language of the controls, ``"en"`` or ``"zh"``.
+        theme: ``"light"``, ``"dark"``, or None for the reader's own setting.
+        view: ``"physical"`` or ``"logical"`` to begin with; None lets the player choose.
+        t: Moment to begin at, in seconds of the run.
+        height: Height of the frame in CSS pixels.
 
     Raises:
         ValueError: as `build_standalone_page`.
@@ -186,7 +205,13 @@ def build_notebook_frame(
 
 
 def wrap_in_frame(page: str, height: int, title: str = "collsim player") -> str:
-    """Return a page inside a sandboxed ``<iframe srcdoc>``, ``height`` CSS pixels high."""
+    """Return a page inside a sandboxed ``<iframe srcdoc>``, ``height`` CSS pixels high.
+
+    Args:
+        page: The HTML page.
+        height: Height in CSS pixels.
+        title: What screen readers call the frame.
+    """
     return (
         f'<iframe srcdoc="{html.escape(page, quote=True)}" sandbox="allow-scripts allow-downloads" '
         f'allow="fullscreen" loading="lazy" title="{title}" width="100%" height="{int(height)}" '

@@ -66,8 +66,8 @@ async function setSeveral(many, next) {
 
 /** Language and colours of the root and of the players. */
 function dressSeveral({ root, data, cards }) {
-  const C = TOKENS[data.theme === "dark" ? "dark" : "light"];
-  for (const k in C) root.style.setProperty(`--${k}`, C[k]);
+  const colors = TOKENS[data.theme === "dark" ? "dark" : "light"];
+  for (const k in colors) root.style.setProperty(`--${k}`, colors[k]);
   root.lang = data.lang === "zh" ? "zh-CN" : "en";
   for (const { player } of cards) player.set({ lang: data.lang, theme: data.theme });
 }

@@ -49,7 +49,12 @@ class Animation:
         return create_widget_class()(timeline=encode(self.timeline), lang=self.lang, **options)
 
     def save(self, path: Any, **options: Any) -> Path:
-        """As `save(trace, path)`, in the language of this animation."""
+        """As `save(trace, path)`, in the language of this animation.
+
+        Args:
+            path: The file to write.
+            **options: Options of the format, as for `save`.
+        """
         return save(self.trace, path, **{"lang": self.lang, **options})
 
     def __repr__(self) -> str:
@@ -57,6 +62,11 @@ class Animation:
 
 
 def require_language(lang: str) -> None:
+    """Raise CollsimError for a language that is not known.
+
+    Args:
+        lang: The language that was asked for; only `en` and `zh` are known.
+    """
     if not isinstance(lang, str) or lang not in LANGUAGES:
         raise CollsimError("unknown language {lang!r}; use 'en' or 'zh'", lang=lang)
 
@@ -80,9 +90,14 @@ def save(trace: Trace, path: Any, **options: Any) -> Path:
     `.html`: the player in one offline file (`lang`, `theme`, `view`, `t`). `.json`: the timeline. `.gif`, `.mp4`: a
     film (`lang`, `frames`). `.png`, `.svg`: the machine with the bytes on every link (`lang`, `dpi`).
 
+    Args:
+        trace: The run.
+        path: The file to write.
+        **options: Options of the format: see above.
+
     Raises:
-        CollsimError for another suffix, an unknown option, a place where nothing can be written, or `.mp4` where ffmpeg
-        is missing.
+        CollsimError: The suffix or an option is unknown, nothing can be written there, or `.mp4` is asked for where
+            ffmpeg is missing.
     """
     target = require_path(path)
     writer = WRITERS.get(target.suffix.lower())

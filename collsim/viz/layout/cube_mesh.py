@@ -10,7 +10,14 @@ from .sheet import NodeDevices, Sheet
 
 def draw_cube_mesh(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse: bool = False) -> None:
     """Two squares with diagonals, corner joined to corner: 0 1 | 5 4 above, 3 2 | 6 7 below; PCIe above and below,
-    sockets outside."""
+    sockets outside.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        node: Devices of the node.
+        scale: Factor of all lengths.
+        reverse: Mirrored, GPU 0 on the right.
+    """
 
     def scale_point(x: float, y: float) -> Point:
         if reverse:
@@ -94,7 +101,13 @@ def _draw_sockets(sheet: Sheet, node: NodeDevices, scale_point: Any, scale: floa
 
 
 def draw_cube_nics(sheet: Sheet, node: NodeDevices, panel: float) -> None:
-    """NICs of the upper PCIe switches at the top of the edge, those of the lower ones at its bottom."""
+    """NICs of the upper PCIe switches at the top of the edge, those of the lower ones at its bottom.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        node: Devices of the node.
+        panel: Width of the node's panel, CSS pixels.
+    """
     nics = [d for d in node.get_devices("nic") if node.find_home(d) in sheet.boxes]
     homes = {d: sheet.boxes[h] for d in nics if (h := node.find_home(d)) is not None}
     upper = sorted((d for d in nics if homes[d].cy < 300), key=lambda d: homes[d].cx)

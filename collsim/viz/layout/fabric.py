@@ -12,7 +12,14 @@ _LEAST = 150.0
 
 def place_fabric_between(sheet: Sheet, nodes: list[NodeDevices], left: float, right: float) -> None:
     """The fabric's switches between two nodes: one tall bar, or a stack; those that only one node touches stand on its
-    side."""
+    side.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        nodes: Devices of each node.
+        left: Left edge of the space, CSS pixels.
+        right: Right edge of the space, CSS pixels.
+    """
     picture = sheet.picture
     switches = [d for d in range(len(picture)) if picture.kind[d] == "switch" and d not in sheet.boxes]
     if not switches:

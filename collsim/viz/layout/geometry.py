@@ -36,32 +36,64 @@ class Box:
         return self.y + self.h
 
     def mirror(self, width: float) -> Box:
-        """The same box in a stage of this width seen in a mirror."""
+        """The same box in a stage of this width seen in a mirror.
+
+        Args:
+            width: Width of the stage, CSS pixels.
+        """
         return Box(width - self.x - self.w, self.y, self.w, self.h)
 
     def shift(self, dx: float, dy: float) -> Box:
+        """The same box somewhere else.
+
+        Args:
+            dx: To the right, CSS pixels.
+            dy: Downwards, CSS pixels.
+        """
         return Box(self.x + dx, self.y + dy, self.w, self.h)
 
     def overlaps(self, other: Box, slack: float = 0.01) -> bool:
-        """Do the two share more than a border?"""
+        """Do the two share more than a border?
+
+        Args:
+            other: The other box.
+            slack: Pixels by which they may overlap without counting.
+        """
         across = self.x + slack < other.right and other.x + slack < self.right
         return across and self.y + slack < other.bottom and other.y + slack < self.bottom
 
 
 def center_box(cx: float, cy: float, w: float, h: float) -> Box:
-    """The box of this size around a point."""
+    """The box of this size around a point.
+
+    Args:
+        cx: x of the middle, CSS pixels.
+        cy: y of the middle, CSS pixels.
+        w: Width, CSS pixels.
+        h: Height, CSS pixels.
+    """
     return Box(cx - w / 2, cy - h / 2, w, h)
 
 
 def find_exit(box: Box, towards: Point) -> Point:
-    """Where a straight line from the middle of a box to a point crosses the border of the box."""
+    """Where a straight line from the middle of a box to a point crosses the border of the box.
+
+    Args:
+        box: A rectangle in CSS pixels.
+        towards: A point outside of the box, CSS pixels.
+    """
     dx, dy = towards[0] - box.cx, towards[1] - box.cy
     scale = min(box.w / 2 / abs(dx) if dx else 1e9, box.h / 2 / abs(dy) if dy else 1e9)
     return (box.cx + dx * scale, box.cy + dy * scale)
 
 
 def shift_line(points: Sequence[Point], distance: float) -> list[Point]:
-    """The polyline moved `by` pixels to the right-hand side of its travel; corners stay corners."""
+    """The polyline moved `by` pixels to the right-hand side of its travel; corners stay corners.
+
+    Args:
+        points: Corners of a polyline, CSS pixels.
+        distance: How far to the right of its direction the line moves, CSS pixels.
+    """
     line = [p for i, p in enumerate(points) if i == 0 or hypot(p[0] - points[i - 1][0], p[1] - points[i - 1][1]) > 1e-9]
     if len(line) < 2 or distance == 0:
         return list(points)
@@ -78,17 +110,31 @@ def shift_line(points: Sequence[Point], distance: float) -> list[Point]:
 
 def split_directions(points: Sequence[Point], gap: float) -> tuple[list[Point], list[Point]]:
     """The two directions of a cable, `gap` pixels apart, each on its right-hand side (left-hand with a negative
-    gap)."""
+    gap).
+
+    Args:
+        points: Corners of a polyline, CSS pixels.
+        gap: Distance between the two directions, CSS pixels; negative for left-hand traffic.
+    """
     return shift_line(points, gap / 2), shift_line(list(points)[::-1], gap / 2)
 
 
 def draw_straight(a: Box, b: Box) -> list[Point]:
-    """The straight line between two boxes, border to border."""
+    """The straight line between two boxes, border to border.
+
+    Args:
+        a: A box.
+        b: Another box.
+    """
     return [find_exit(a, (b.cx, b.cy)), find_exit(b, (a.cx, a.cy))]
 
 
 def flatten_points(points: Sequence[Point]) -> list[float]:
-    """`[x0, y0, x1, y1, ...]`, rounded to hundredths of a pixel."""
+    """`[x0, y0, x1, y1, ...]`, rounded to hundredths of a pixel.
+
+    Args:
+        points: Corners of a polyline, CSS pixels.
+    """
     return [round(float(v), 2) for point in points for v in point]
 
 

@@ -70,8 +70,9 @@ def build_insides(topology: Topology, carried: npt.NDArray[Any], count: int) -> 
     not drawn there.
 
     Args:
+        topology: The machine.
         carried: (links,) bytes on each link.
-        count: links of the picture in which nodes are boxes; theirs come after.
+        count: Number of links of the picture in which nodes are boxes; theirs come after.
     """
     link_of = np.full(len(topology.links), -1, np.int64)
     result = []

@@ -30,7 +30,12 @@ _TITLE = 152.0  # room for a band's name, left of its switches
 
 def find_levels(picture: Picture, lowest: list[int]) -> list[list[int]]:
     """Switches by their distance to `lowest` (cards or nodes): leaves, what is above them, and so on; those of one name
-    stay together."""
+    stay together.
+
+    Args:
+        picture: What is drawn of the topology.
+        lowest: Devices at the bottom (cards or nodes).
+    """
     near, far, order = picture.neighbours(), dict.fromkeys(lowest, 0), list(lowest)
     for d in order:
         for s in near[d]:
@@ -53,7 +58,14 @@ def _get_switch_word(picture: Picture, switch: int) -> str:
 
 def place_fabric_on_top(sheet: Sheet, cards: list[int], left: float, right: float) -> None:
     """Boxes, bands and cables of the fabric above the cards, whose boxes are there already; y grows upwards from -8 to
-    less."""
+    less.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        cards: Devices below the fabric, whose boxes are there already.
+        left: Left edge of the space, CSS pixels.
+        right: Right edge of the space, CSS pixels.
+    """
     picture = sheet.picture
     levels = find_levels(picture, cards)
     switches = [d for level in levels for d in level]

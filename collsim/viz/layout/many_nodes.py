@@ -19,7 +19,12 @@ _WITH_NODE = 110.0
 
 
 def arrange_cluster(picture: Picture, topology: Topology) -> StageLayout:
-    """Boxes of nodes with the ranks in them; above them the switches, level by level."""
+    """Boxes of nodes with the ranks in them; above them the switches, level by level.
+
+    Args:
+        picture: What is drawn of the topology.
+        topology: The machine or network.
+    """
     nodes = [d for d in range(len(picture)) if picture.kind[d] == "host" and picture.endpoint[d] < 0]
     if len(nodes) <= _IN_A_ROW:
         across = len(nodes)

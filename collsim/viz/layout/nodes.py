@@ -25,7 +25,12 @@ _MOST_IN_A_ROW = 16
 
 
 def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
-    """Place the insides of one to eight nodes and the fabric between them; None where they are not machines we know."""
+    """Place the insides of one to eight nodes and the fabric between them; None where they are not machines we know.
+
+    Args:
+        picture: What is drawn of the topology.
+        topology: The machine or network.
+    """
     near = picture.neighbours()
     nodes = [
         NodeDevices(k, near, picture.kind, [d for d in range(len(picture)) if picture.node[d] == k])

@@ -11,7 +11,12 @@ from .sheet import NodeDevices, Sheet, draw_arches, draw_cables_to_bars, extract
 
 
 def arrange_single_node(sheet: Sheet, node: NodeDevices) -> None:
-    """Host memory, sockets, PCIe switches and GPUs as a tree from the top, the NVSwitch as a bar below."""
+    """Host memory, sockets, PCIe switches and GPUs as a tree from the top, the NVSwitch as a bar below.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        node: Devices of the node.
+    """
     if node.is_cube:
         draw_cube_mesh(sheet, node, scale=1.45)
         name_insides(sheet, node)

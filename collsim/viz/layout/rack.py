@@ -10,7 +10,11 @@ _TRAY, _SLOT = 122.0, 28.0
 
 
 def is_rack(nodes: list[NodeDevices]) -> bool:
-    """One node whose GPUs all hang on a socket and on one NVSwitch."""
+    """One node whose GPUs all hang on a socket and on one NVSwitch.
+
+    Args:
+        nodes: Devices of each node.
+    """
     node, bars = nodes[0], nodes[0].get_devices("nvswitch")
     if len(nodes) != 1 or len(bars) != 1:
         return False
@@ -20,7 +24,13 @@ def is_rack(nodes: list[NodeDevices]) -> bool:
 
 
 def draw_rack(sheet: Sheet, node: NodeDevices, title: str) -> None:
-    """Two rows of trays with the NVSwitches as a bar between them, so that every NVLink is vertical."""
+    """Two rows of trays with the NVSwitches as a bar between them, so that every NVLink is vertical.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        node: Devices of the node.
+        title: Name of the machine.
+    """
     trays = _group_trays(sheet, node)
     across = (len(trays) + 1) // 2
     cards, memory = (

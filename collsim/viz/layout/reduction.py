@@ -71,9 +71,11 @@ def build_picture(topology: Topology, carried: npt.NDArray[Any] | None = None) -
     """The drawn part of a topology.
 
     Args:
+        topology: The machine or network.
         carried: (links,) bytes on each link, or which links are used at all; None to draw everything.
 
-    Raises CollsimError where even a box per node is too much to draw.
+    Raises:
+        CollsimError: Even a box per node is too much to draw.
     """
     nodes = 1 + int(topology.devices.node.max(initial=-1))
     folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > (MOST_RANKS if nodes < 3 else MOST_RANKS_IN_ROW))
@@ -187,7 +189,13 @@ def _build_folded_picture(topology: Topology, nodes: int, carried: npt.NDArray[A
 
 
 def build_node_picture(topology: Topology, members: Ints, carried: npt.NDArray[Any]) -> Picture:
-    """The inside of one node, whose devices are `members`."""
+    """The inside of one node, whose devices are `members`.
+
+    Args:
+        topology: The machine or network.
+        members: Numbers of the node's devices in the topology.
+        carried: (links,) bytes on each link of the topology.
+    """
     inside = np.zeros(len(topology.devices), bool)
     inside[members] = True
     keep = _select_devices(topology, carried > 0, 1 + int(topology.devices.node.max()))
@@ -263,7 +271,14 @@ def _merge_links(
 
 def sum_bandwidths(bandwidth: Floats, link: Ints, count: int, carried: npt.NDArray[Any] | None) -> Floats:
     """Bandwidth of links that stand for several: their sum, or where they carry unequal bytes so much that the share in
-    use is that of the busiest of them: a folded thing shows its maximum, never its mean alone."""
+    use is that of the busiest of them: a folded thing shows its maximum, never its mean alone.
+
+    Args:
+        bandwidth: (links,) bytes per second of each link of the topology that is drawn.
+        link: (links,) the link of the picture that stands for each link of the topology.
+        count: Number of links of the picture.
+        carried: (links,) bytes on each link; None where nothing runs.
+    """
     total = np.bincount(link, weights=bandwidth, minlength=count).astype(np.float64)
     if carried is None:
         return total

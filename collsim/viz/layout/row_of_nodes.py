@@ -47,15 +47,29 @@ class _Inside:
     cards: dict[int, float] = field(default_factory=dict)
 
     def list_children(self, device: int) -> list[int]:
-        """What hangs on a socket or switch: switches and ranks, in order."""
+        """What hangs on a socket or switch: switches and ranks, in order.
+
+        Args:
+            device: Number of a device in the picture.
+        """
         node = self.node
         switches = [d for d in node.near[device] if node.kind[d] == "pcie" and find_parent(node, d) == device]
         return switches + [d for d in list_rank_devices(node) if node.find_home(d) == device]
 
     def list_nics(self, device: int) -> list[int]:
+        """Cards that hang on a device.
+
+        Args:
+            device: Number of a device in the picture.
+        """
         return [d for d in self.node.get_devices("nic") if self.node.find_home(d) == device]
 
     def list_memory(self, device: int) -> list[int]:
+        """Host memories of a socket in which no rank sits.
+
+        Args:
+            device: Number of a device in the picture.
+        """
         return [
             d for d in self.node.near[device] if self.node.kind[d] == "memory" and self.sheet.picture.endpoint[d] < 0
         ]
@@ -65,6 +79,12 @@ def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: str, roo
     """Nodes in a row, their cards on top, and the fabric's switches above them, a band for each of its levels.
 
     `roomy`: pixels from GPU to GPU where there is room.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        nodes: Devices of each node.
+        title: The title, a short text.
+        roomy: Pixels from GPU to GPU where there is room.
     """
     pitch = max(
         34.0, min(roomy, (1134.0 / len(nodes) - 2 * _EDGE - _APART) / max(len(list_rank_devices(n)) for n in nodes))
@@ -86,12 +106,21 @@ def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: str, roo
 
 
 def list_rank_devices(node: NodeDevices) -> list[int]:
-    """Devices in the bottom row: the GPUs, or the memories that ranks sit in."""
+    """Devices in the bottom row: the GPUs, or the memories that ranks sit in.
+
+    Args:
+        node: Devices of the node.
+    """
     return node.get_devices("gpu") or node.get_devices("memory")
 
 
 def find_parent(node: NodeDevices, switch: int) -> int | None:
-    """The device above a PCIe switch: its socket, or the switch that has more switches below it."""
+    """The device above a PCIe switch: its socket, or the switch that has more switches below it.
+
+    Args:
+        node: Devices of the node.
+        switch: A PCIe switch of the node.
+    """
     if sockets := [d for d in node.near[switch] if node.kind[d] == "cpu"]:
         return sockets[0]
     above = [d for d in node.near[switch] if node.kind[d] == "pcie" and not node.list_attached(d, "gpu")]

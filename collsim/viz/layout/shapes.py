@@ -66,7 +66,11 @@ class StageLayout:
     key: Box | None = None
 
     def find_panel(self, device: int) -> int:
-        """Index of the panel that a device belongs to, or -1."""
+        """Index of the panel that a device belongs to, or -1.
+
+        Args:
+            device: Number of a device in the picture.
+        """
         node = self.picture.node[device]
         return next((i for i, p in enumerate(self.panels) if p.node == node and node >= 0), -1)
 
@@ -75,8 +79,9 @@ def lay_out(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Stag
     """Place everything that is drawn of a topology.
 
     Args:
+        topology: The machine or network.
         carried: (links,) bytes on each link, or which links are used: what is idle may be left out. None to draw
-        everything.
+            everything.
     """
     from .many_nodes import arrange_cluster
     from .nodes import arrange_nodes
@@ -97,7 +102,12 @@ def lay_out(topology: Topology, carried: npt.NDArray[Any] | None = None) -> Stag
 
 
 def arrange(picture: Picture, facts: Facts = NO_FACTS) -> StageLayout:
-    """Place a network that is not made of machines; `facts` as its topology declares them."""
+    """Place a network that is not made of machines; `facts` as its topology declares them.
+
+    Args:
+        picture: What is drawn of the topology.
+        facts: What the topology says of itself, for example `dims`.
+    """
     positions, bends = SHAPES.get(picture.shape, _place_graph)(picture, facts)
     size = _choose_box_size(picture, positions)
     boxes = [center_box(x, y, *_get_box_size(picture, d, size)) for d, (x, y) in enumerate(positions)]
@@ -111,7 +121,12 @@ def arrange(picture: Picture, facts: Facts = NO_FACTS) -> StageLayout:
 
 
 def label_device(picture: Picture, device: int) -> Any:
-    """What is written on a device: the rank's number, the server, or what it is."""
+    """What is written on a device: the rank's number, the server, or what it is.
+
+    Args:
+        picture: What is drawn of the topology.
+        device: Number of a device in the picture.
+    """
     endpoint, kind, name = picture.endpoint[device], picture.kind[device], picture.name[device]
     if 0 <= endpoint < picture.ranks:
         return str(endpoint)
@@ -181,7 +196,11 @@ def _draw_links(stage: StageLayout, bends: dict[tuple[int, int], list[Point]] | 
 
 
 def crop_stage(stage: StageLayout) -> StageLayout:
-    """Move everything so that the stage is as small as it can be, with a margin."""
+    """Move everything so that the stage is as small as it can be, with a margin.
+
+    Args:
+        stage: The layout, which is changed in place.
+    """
     points = np.array([p for line in stage.lines for p in line] or [(0.0, 0.0)])
     boxes = [*stage.boxes, *(p.box for p in stage.panels)]
     left = min(float(points[:, 0].min()), *(b.x for b in boxes)) - MARGIN
@@ -352,7 +371,12 @@ def _place_tree(picture: Picture, facts: Facts = NO_FACTS) -> Placement:
 
 def place_tree(near: list[list[int]], root: int) -> list[Point]:
     """A place for every device of a tree; parents above the middle of their children, what is not connected in a row
-    below."""
+    below.
+
+    Args:
+        near: For each device the devices that it has a link to.
+        root: The device on top.
+    """
     depth, parent, order = {root: 0}, {root: -1}, [root]
     for d in order:
         for c in near[d]:

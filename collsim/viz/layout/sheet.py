@@ -29,14 +29,28 @@ class NodeDevices:
     members: list[int]
 
     def get_devices(self, *kinds: str) -> list[int]:
+        """Devices of these kinds, in the node's order.
+
+        Args:
+            *kinds: Kinds of device.
+        """
         return [d for d in self.members if self.kind[d] in kinds]
 
     def find_home(self, device: int) -> int | None:
-        """The PCIe switch, else the CPU, that a GPU or NIC hangs on."""
+        """The PCIe switch, else the CPU, that a GPU or NIC hangs on.
+
+        Args:
+            device: Number of a device in the picture.
+        """
         return next((d for kind in ("pcie", "cpu") for d in self.near[device] if self.kind[d] == kind), None)
 
     def list_attached(self, parent: int, kind: str) -> list[int]:
-        """GPUs, NICs ... whose home is this device."""
+        """GPUs, NICs ... whose home is this device.
+
+        Args:
+            parent: The device that they hang on.
+            kind: Kind of device: `gpu`, `nic`, ...
+        """
         return [d for d in self.get_devices(kind) if self.find_home(d) == parent]
 
     @property
@@ -67,11 +81,25 @@ class Sheet:
     panels: list[Panel] = field(default_factory=list)
 
     def add_cable(self, a: int, b: int, *corners: Point, left_hand: bool = False) -> None:
+        """Set the corners of the cable between two devices.
+
+        Args:
+            a: The device at which the corners begin.
+            b: The device at which they end.
+            *corners: Points of the cable's middle line, CSS pixels.
+            left_hand: Data from `a` to `b` is drawn on the left of its direction instead of the right.
+        """
         self.bends[(a, b)] = list(corners)
         if left_hand:
             self.left_hand.add((a, b))
 
     def is_linked(self, a: int, b: int) -> bool:
+        """Is there a link between two devices of the picture?
+
+        Args:
+            a: A device of the picture.
+            b: Another device of the picture.
+        """
         return b in self._near[a]
 
     def __post_init__(self) -> None:
@@ -85,18 +113,33 @@ class Sheet:
 
     def narrow_cables(self, pairs: Iterable[tuple[int, int]], room: float) -> None:
         """Make all cables narrower, by one ruler, until one direction of each of these takes no more than `room`
-        pixels."""
+        pixels.
+
+        Args:
+            pairs: Pairs of devices that cables join.
+            room: Pixels that one direction of a cable may take.
+        """
         widest = max((self._rate.get((min(pair), max(pair)), 0.0) for pair in pairs), default=0.0)
         if widest:
             self.pipe = min(self.pipe, max(room, 1.5) / sqrt(widest / 1e9))
 
     def get_width(self, a: int, b: int) -> float:
-        """Pixels of one direction of a cable."""
+        """Pixels of one direction of a cable.
+
+        Args:
+            a: A device.
+            b: Another device.
+        """
         return max(1.2, self.pipe * sqrt(self._rate.get((min(a, b), max(a, b)), 0.0) / 1e9))
 
 
 def finish_sheet(sheet: Sheet, key: Box | None) -> StageLayout:
-    """A StageLayout of the sheet: lines for every link, both directions side by side, a name on every device."""
+    """A StageLayout of the sheet: lines for every link, both directions side by side, a name on every device.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        key: Free space for the legend of cables; None for none.
+    """
     picture = sheet.picture
     unplaced = [d for d in range(len(picture)) if d not in sheet.boxes]
     bottom = max(b.bottom for b in sheet.boxes.values())
@@ -144,6 +187,14 @@ def _build_line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
 
 
 def build_panel(node: NodeDevices, picture: Picture, box: Box, title: str) -> Panel:
+    """The box around a node, with its number and ranks.
+
+    Args:
+        node: Devices of the node.
+        picture: What is drawn of the topology.
+        box: A rectangle in CSS pixels.
+        title: The title, a short text.
+    """
     ranks = [picture.endpoint[g] for g in node.get_devices("gpu") if picture.endpoint[g] >= 0]
     if not ranks:
         en, zh = "", ""
@@ -159,12 +210,24 @@ def build_panel(node: NodeDevices, picture: Picture, box: Box, title: str) -> Pa
 
 
 def extract_number(picture: Picture, device: int) -> str:
+    """The digits at the end of a device's name; empty where it has none.
+
+    Args:
+        picture: What is drawn of the topology.
+        device: Number of a device in the picture.
+    """
     name = picture.name[device]
     return name[len(name.rstrip("0123456789")) :]
 
 
 def name_insides(sheet: Sheet, node: NodeDevices, small: bool = False) -> None:
-    """Short names for what is in a node; NICs are counted through all nodes, as ranks are."""
+    """Short names for what is in a node; NICs are counted through all nodes, as ranks are.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        node: Devices of the node.
+        small: Leaves out the names of the cards.
+    """
     cards = len(node.get_devices("nic"))
     for i, d in enumerate(node.get_devices("nic")):
         number = node.number * cards + i
@@ -196,7 +259,12 @@ def name_insides(sheet: Sheet, node: NodeDevices, small: bool = False) -> None:
 
 
 def name_fabric(sheet: Sheet, switches: Iterable[int]) -> None:
-    """`InfiniBand switch` for a single one; `leaf 3`, `spine 0` where there are several."""
+    """`InfiniBand switch` for a single one; `leaf 3`, `spine 0` where there are several.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        switches: Switches of the fabric.
+    """
     picture, switches = sheet.picture, list(switches)
     kinds = {
         k
@@ -217,7 +285,12 @@ def name_fabric(sheet: Sheet, switches: Iterable[int]) -> None:
 
 
 def draw_cables_to_bars(sheet: Sheet, node: NodeDevices) -> None:
-    """GPU to NVSwitch: straight down, out of the GPU on the right, into it on the left."""
+    """GPU to NVSwitch: straight down, out of the GPU on the right, into it on the left.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        node: Devices of the node.
+    """
     bars = node.get_devices("nvswitch")
     for g in node.get_devices("gpu"):
         box = sheet.boxes[g]
@@ -242,7 +315,14 @@ def draw_cables_to_bars(sheet: Sheet, node: NodeDevices) -> None:
 
 def draw_arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False) -> None:
     """Cables from GPU to GPU as nested arches below (or above) the row; arches that share a stretch get lanes of their
-    own."""
+    own.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        node: Devices of the node.
+        depth: Height of the space for the arches, CSS pixels.
+        up: Above the row instead of below it.
+    """
     pairs = sorted(node.pairs, key=lambda p: (abs(sheet.boxes[p[0]].cx - sheet.boxes[p[1]].cx), p))
     ports: dict[int, list[tuple[float, tuple[int, int]]]] = {}
     for a, b in pairs:

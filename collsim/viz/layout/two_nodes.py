@@ -10,7 +10,13 @@ from .sheet import NodeDevices, Sheet, build_panel, draw_arches, draw_cables_to_
 
 
 def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: str) -> Box | None:
-    """Node 0 left, node 1 right and mirrored, the fabric between them; returns where the key of cables may stand."""
+    """Node 0 left, node 1 right and mirrored, the fabric between them; returns where the key of cables may stand.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        nodes: Devices of each node.
+        title: The title, a short text.
+    """
     is_cube = any(n.is_cube for n in nodes)
     most = max(len(n.get_devices("gpu")) for n in nodes)
     pitch = max(34.0, min(106.0, 424.0 / most))
@@ -64,7 +70,12 @@ def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: str) -> Box | 
 
 
 def is_on_rails(nodes: list[NodeDevices], picture: Picture) -> bool:
-    """Does card i of both nodes hang on the same switch, for every i, and not all on one?"""
+    """Does card i of both nodes hang on the same switch, for every i, and not all on one?
+
+    Args:
+        nodes: Devices of each node.
+        picture: What is drawn of the topology.
+    """
     homes = [
         [next((s for s in n.near[d] if picture.kind[s] == "switch"), -1) for d in n.get_devices("nic")] for n in nodes
     ]

@@ -42,7 +42,13 @@ _HEAD = 30.0
 
 
 def draw_topology(topology: Topology, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Draw a topology; see `Topology.draw`."""
+    """Draw a topology; see `Topology.draw`.
+
+    Args:
+        topology: The machine or network.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     if lang not in ("en", "zh"):
         raise CollsimError(describe_unknown("language", lang, ("en", "zh")))
     lang = choose_language(lang)
@@ -68,7 +74,11 @@ def draw_topology(topology: Topology, ax: Axes | None = None, lang: str = "en") 
 
 def select_links(topology: Topology) -> npt.NDArray[np.bool_] | None:
     """Which links are drawn: of three nodes and more, and of a rack, only those that data between ranks cross, for want
-    of room; None for all."""
+    of room; None for all.
+
+    Args:
+        topology: The machine or network.
+    """
     nodes = 1 + int(topology.devices.node.max(initial=-1))
     rack = nodes == 1 and 16 < topology.ranks <= MOST_RANKS
     if not rack and (nodes < 3 or topology.ranks > MOST_RANKS_IN_ROW):

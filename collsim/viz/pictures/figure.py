@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def create_figure(wide: float, tall: float, **options: Any) -> Figure:
-    """An empty figure of so many inches."""
+    """An empty figure of so many inches.
+
+    Args:
+        wide: Width in inches.
+        tall: Height in inches.
+        **options: Keywords of `matplotlib.figure.Figure`.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -23,7 +29,12 @@ def create_figure(wide: float, tall: float, **options: Any) -> Figure:
 
 
 def show_in_notebook(artist: Any, dpi: float) -> Any:
-    """A figure, or Axes of one, that a notebook shows as the figure; without pyplot it would not know how."""
+    """A figure, or Axes of one, that a notebook shows as the figure; without pyplot it would not know how.
+
+    Args:
+        artist: A figure, or Axes of one; it gets a `_repr_png_`.
+        dpi: Dots per inch.
+    """
     artist._repr_png_ = partial(_render_png, artist.get_figure(root=True), dpi)
     return artist
 

@@ -42,7 +42,14 @@ _FACES = ("NotoSansCJK-Regular.ttc", "LiberationSans-Regular.ttf", "Arial.ttf", 
 
 
 def write_gif(trace: Trace, path: Path, lang: str = "en", frames: int = 60) -> None:
-    """An animated GIF of about nine seconds that repeats for ever."""
+    """An animated GIF of about nine seconds that repeats for ever.
+
+    Args:
+        trace: The run.
+        path: The file to write.
+        lang: `en` or `zh`.
+        frames: Number of pictures, 2 to 1000.
+    """
     from PIL.Image import Dither, Quantize
 
     pictures = [
@@ -79,7 +86,17 @@ def _find_ffmpeg() -> str:
 
 
 def write_mp4(trace: Trace, path: Path, lang: str = "en", frames: int = 240) -> None:
-    """An H.264 film. Raises CollsimError where there is no ffmpeg to write it."""
+    """An H.264 film.
+
+    Args:
+        trace: The run.
+        path: The file to write.
+        lang: `en` or `zh`.
+        frames: Number of pictures, 2 to 1000.
+
+    Raises:
+        CollsimError: Where there is no ffmpeg to write it.
+    """
     ffmpeg = _find_ffmpeg()
     pictures = _render_frames(trace, lang, frames)
     first = next(pictures).convert("RGB")
@@ -165,7 +182,11 @@ class Film:
         )
 
     def render_frame(self, t: float) -> Image:
-        """The picture at one moment (seconds)."""
+        """The picture at one moment (seconds).
+
+        Args:
+            t: Moment of the run, seconds.
+        """
         from PIL import Image, ImageDraw
 
         step = self._find_step(t)

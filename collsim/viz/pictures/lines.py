@@ -32,7 +32,12 @@ class PlotLine:
 
 def select_foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
     """The lines to be named, at most MOST: those that are the best at some place, who is so most often first, then the
-    best where the places end. `low`: is less better?"""
+    best where the places end. `low`: is less better?
+
+    Args:
+        lines: The lines of the plot.
+        low: Whether less is better.
+    """
     if low:
         sign = 1.0
     else:
@@ -52,7 +57,14 @@ def select_foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
 
 
 def draw_lines(ax: Axes, lines: Sequence[PlotLine], low: bool, rest: str) -> dict[int, Any]:
-    """Draw them; those that are named, by number. `rest` names the others, with `{count}` in it."""
+    """Draw them; those that are named, by number. `rest` names the others, with `{count}` in it.
+
+    Args:
+        ax: Axes to draw into.
+        lines: The lines of the plot.
+        low: Whether less is better.
+        rest: Name of the lines without a colour, with `{count}` in it.
+    """
     named = select_foremost(lines, low)
     others = [k for k in range(len(lines)) if k not in named]
     for k in others:
@@ -80,6 +92,11 @@ def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Any]) -> 
 
     To be called when scales and limits are set. Names stand outside of the Axes, so their figure must have a layout
     engine that makes room.
+
+    Args:
+        ax: Axes to draw into.
+        lines: The lines of the plot.
+        drawn: The lines of matplotlib by number, as `draw_lines` returns them.
     """
     ends = [(k, *end) for k in drawn if (end := _find_end(lines[k])) is not None]
     high = np.array([_get_height(ax, x, y) for _, x, y in ends])

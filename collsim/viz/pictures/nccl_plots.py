@@ -40,6 +40,12 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, lang:
     `nccl.compare_run` returns.
 
     `what`: `time` (seconds) or `busbw` (GB/s).
+
+    Args:
+        table: A table as `nccl.compare_run` returns it, a row for each size.
+        what: `time` (seconds) or `busbw` (GB/s).
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
     """
     if what not in _SCALES:
         raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
@@ -85,7 +91,14 @@ def predicted_against_measured(
     table: pd.DataFrame, what: str = "busbw", ax: Axes | None = None, lang: str = "en"
 ) -> Axes:
     """A dot per size of many runs: measured across, predicted up; on the diagonal they agree. `table` is what
-    `nccl.compare_runs` returns."""
+    `nccl.compare_runs` returns.
+
+    Args:
+        table: A table as `nccl.compare_runs` returns it.
+        what: `time` (seconds) or `busbw` (GB/s).
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     if what not in _SCALES:
         raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
     if what == "time":
@@ -131,7 +144,13 @@ def predicted_against_measured(
 
 def residuals(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Predicted over measured time, a row per run and a dot per size, larger for larger sizes. `table` is what
-    `nccl.compare_runs` returns."""
+    `nccl.compare_runs` returns.
+
+    Args:
+        table: A table as `nccl.compare_runs` returns it.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     _require_columns(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "compare_runs")
     runs = list(dict.fromkeys(table["run"]))
     if len(runs) > _MOST_RUNS:
@@ -169,6 +188,11 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
     """What NCCL runs over size and number of nodes: a cell each, coloured by algorithm, lettered by protocol.
 
     `table` is what `nccl.predict_choices` returns.
+
+    Args:
+        table: A table as `nccl.predict_choices` returns it.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
     """
     _require_columns(table, {"nodes", "nbytes", "algorithm", "protocol"}, "predict_choices")
     ax = _get_axes(ax, 8.6, 1.6 + 0.46 * table["nodes"].nunique())
@@ -199,7 +223,13 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
 
 def crossover(result: Crossover, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Ring and tree over size, and the size from which on the ring is faster. `found` is what
-    `nccl.compare_ring_and_tree` returns."""
+    `nccl.compare_ring_and_tree` returns.
+
+    Args:
+        result: What `nccl.compare_ring_and_tree` returns.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     ax = _get_axes(ax, 7.2, 4.4)
     table = result.table
     x = table["nbytes"].to_numpy(float)

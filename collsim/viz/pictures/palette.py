@@ -26,7 +26,11 @@ SERIES = ("#3F8FC8", "#A63A00", "#00664A", "#A87000", "#7A3E68", "#45535B")
 
 
 def classify_use(share: float) -> str:
-    """`room` under 75 % of capacity, `near` up to 95 %, then `full`."""
+    """`room` under 75 % of capacity, `near` up to 95 %, then `full`.
+
+    Args:
+        share: Part of the capacity in use, 1 for all of it.
+    """
     if share > 0.95:
         return "full"
     if share >= 0.75:

@@ -61,19 +61,36 @@ def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en"
 
     Of many lines the six foremost (the fastest at some size, then at the largest) have a colour and their name, the
     rest are grey. Names stand at the ends of the lines; in `ax` of a figure without a layout engine, in a legend.
+
+    Args:
+        frame: A table as `sweep` returns it.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
     """
     return _plot_over_size(frame, "time", _choose_text(lang, "time", "时间"), ax, lang, logarithmic=True)
 
 
 def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Bus bandwidth (nccl-tests) against message size, a line per algorithm and topology; of many the six foremost are
-    named, as in `time_over_size`."""
+    named, as in `time_over_size`.
+
+    Args:
+        frame: A table as `sweep` returns it.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     return _plot_over_size(frame, "busbw", "busbw, GB/s", ax, lang, logarithmic=False)
 
 
 def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
     """A bar per link in use, the busiest on top: the part of the run in which it could not have carried more, and its
-    bytes."""
+    bytes.
+
+    Args:
+        trace: The run.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     ax = _get_axes(ax, 7.2, 4.2)
     used = np.flatnonzero(trace.link_bytes > 0)
     if trace.spent:
@@ -108,7 +125,13 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
 
 
 def volume_over_time(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Bytes that have crossed each class of links so far (one link of it), against time."""
+    """Bytes that have crossed each class of links so far (one link of it), against time.
+
+    Args:
+        trace: The run.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     ax = _get_axes(ax, 7.2, 4.2)
     unit, factor = _choose_time_unit(trace.time)
     drawing = build_drawing(lay_out(trace.topology, trace.link_bytes), trace, inside=True)
@@ -137,7 +160,13 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, lang: str = "en") -> 
 
 
 def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """When each rank sends: a lane per endpoint; reduces in blue, copies in green."""
+    """When each rank sends: a lane per endpoint; reduces in blue, copies in green.
+
+    Args:
+        trace: The run.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     ax = _get_axes(ax, 8.0, 4.2)
     s, t = trace.schedule, trace.schedule.transfers
     unit, factor = _choose_time_unit(trace.time)
@@ -182,7 +211,13 @@ def gantt(trace: Trace, ax: Axes | None = None, lang: str = "en") -> Axes:
 
 def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """The fastest algorithm over size and number of ranks: a cell each, coloured and numbered. `frame` is what `sweep`
-    returns for one collective."""
+    returns for one collective.
+
+    Args:
+        frame: A table as `sweep` returns it.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     _require_columns(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
     _require_one_collective(frame)
     ax = _get_axes(ax, 7.6, 3.8)
@@ -212,7 +247,13 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
 
 
 def tornado(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """What doubling each link would save, the largest on top. `frame` is what `sensitivity` returns."""
+    """What doubling each link would save, the largest on top. `frame` is what `sensitivity` returns.
+
+    Args:
+        frame: A table as `sensitivity` returns it.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     _require_columns(frame, {"what", "name", "doubled"}, "sensitivity")
     ax = _get_axes(ax, 7.2, 0.9 + 0.34 * min(len(frame), _MOST_BARS))
     top = frame.sort_values("doubled", ascending=False, kind="stable").head(_MOST_BARS)
@@ -250,6 +291,11 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     many pay alpha.
 
     `frame` is `best(...).tried`, or a sweep over `chunks`.
+
+    Args:
+        frame: `best(...).tried`, or a sweep over `chunks`.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
     """
     _require_columns(frame, {"algorithm", "options", "time"}, "best")
     from matplotlib.ticker import LogLocator, NullFormatter
@@ -287,7 +333,13 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
 
 
 def differences(comparison: Comparison, ax: Axes | None = None, lang: str = "en") -> Axes:
-    """Bytes over every kind of link in two runs, and the times. `comparison` is what `compare` returns."""
+    """Bytes over every kind of link in two runs, and the times. `comparison` is what `compare` returns.
+
+    Args:
+        comparison: What `compare` returns.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     ax = _get_axes(ax, 7.2, 3.6)
     kinds = comparison.kinds
     y = np.arange(len(kinds))

@@ -41,7 +41,11 @@ _LETTER = 1.25  # points of a font whose letters are a pixel wide on average
 
 
 def find_fonts(lang: str = "en") -> list[str]:
-    """Families that are installed, for a text in this language."""
+    """Families that are installed, for a text in this language.
+
+    Args:
+        lang: `en` or `zh`.
+    """
     have = _list_families()
     if lang == "zh" and not have & set(CHINESE):
         _register_new_fonts()
@@ -68,7 +72,11 @@ def _register_new_fonts() -> None:
 
 
 def choose_language(lang: str) -> str:
-    """The language in which labels can be written here: English where no font has the characters, and says so."""
+    """The language in which labels can be written here: English where no font has the characters, and says so.
+
+    Args:
+        lang: `en` or `zh`.
+    """
     if lang == "zh" and not any(name in CHINESE for name in find_fonts("zh")):
         warnings.warn(
             "no Chinese font is installed (for example Noto Sans CJK SC); the picture is labelled in English",
@@ -79,7 +87,14 @@ def choose_language(lang: str) -> str:
 
 
 def write_machine_picture(trace: Trace, path: Path, lang: str = "en", dpi: int = 144) -> None:
-    """Write the picture as PNG or SVG by the path's suffix; text in an SVG stays text."""
+    """Write the picture as PNG or SVG by the path's suffix; text in an SVG stays text.
+
+    Args:
+        trace: The run.
+        path: The file to write.
+        lang: `en` or `zh`.
+        dpi: Dots per inch.
+    """
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "collsim"}):
@@ -91,7 +106,12 @@ def write_machine_picture(trace: Trace, path: Path, lang: str = "en", dpi: int =
 
 
 def draw_machine_figure(trace: Trace, lang: str = "en") -> Figure:
-    """The machine with its title, figures and the table of links that are alike, as a matplotlib Figure."""
+    """The machine with its title, figures and the table of links that are alike, as a matplotlib Figure.
+
+    Args:
+        trace: The run.
+        lang: `en` or `zh`.
+    """
     from matplotlib.figure import Figure
 
     lang = choose_language(lang)
@@ -113,7 +133,12 @@ def draw_machine_figure(trace: Trace, lang: str = "en") -> Figure:
 
 
 def get_text(value: Any, lang: str) -> str:
-    """A text of the timeline in one language; plain strings are the same in both."""
+    """A text of the timeline in one language; plain strings are the same in both.
+
+    Args:
+        value: A text, or `{"en": ..., "zh": ...}`.
+        lang: `en` or `zh`.
+    """
     if isinstance(value, dict):
         return str(value.get(lang, value.get("en", "")))
     return str(value)
@@ -143,7 +168,11 @@ def _draw_head(ax: Axes, document: dict[str, Any], lang: str, family: list[str],
 
 
 def compute_shares(document: dict[str, Any]) -> list[float]:
-    """Per link of a timeline: the part of the run in which it could not have carried more."""
+    """Per link of a timeline: the part of the run in which it could not have carried more.
+
+    Args:
+        document: A timeline, as `build_timeline` makes it.
+    """
     spent = document["figures"]["spent"]
     rates, link_bytes = document["links"]["bandwidth"], document["figures"]["link_bytes"]
     if not spent:
@@ -213,7 +242,17 @@ def draw_box_label(
     ax: Axes, box: Box, label: str, family: list[str], *, rank: bool, strong: bool, scale: float = 1.0
 ) -> None:
     """The label inside its box, upright in tall ones, left out where it would not be legible. `scale`: of the text, in
-    narrow Axes."""
+    narrow Axes.
+
+    Args:
+        ax: Axes to draw into.
+        box: A rectangle in CSS pixels.
+        label: The text.
+        family: Font families, the first that is installed first.
+        rank: Whether the device is a rank, whose label is larger.
+        strong: Whether the label is bold.
+        scale: Factor of the text's size, smaller in narrow Axes.
+    """
     letters = max(1, len(label))
     upright = box.h > 1.7 * box.w or (box.h > box.w and box.w < 6 * letters)
     if upright:

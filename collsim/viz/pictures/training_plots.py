@@ -52,6 +52,11 @@ def plot(trace: StepTrace, ax: Axes | None = None, lang: str = "en") -> Axes:
 
     A bucket has one colour on the network lane, waits for the network are hatched, the critical chain has a dark edge.
     Computing is light forward and dark backward. `lang` is en or zh.
+
+    Args:
+        trace: The step of training.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
     """
     if choose_language(lang) == "zh":
         word = 1
@@ -114,7 +119,13 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: st
     """Draw tables of `train.measure_scaling` by their kind, {"weak": ..., "strong": ...}: efficiency over GPUs, solid
     against the nodes of the first row, dashed against one GPU by itself. Rows that cannot be are left out.
 
-    Raises CollsimError for a kind that is neither.
+    Args:
+        tables: Tables of `train.measure_scaling` by their kind: `weak`, `strong`.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+
+    Raises:
+        CollsimError: For a kind that is neither.
     """
     if choose_language(lang) == "zh":
         word = 1
@@ -143,7 +154,13 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, lang: st
 
 def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axes:
     """Draw a table of `train.time_faults`: for each trouble the GPU-seconds that all GPUs lose in a step, and beside
-    those of a slow GPU what it takes longer itself; where the job stops, a word says so."""
+    those of a slow GPU what it takes longer itself; where the job stops, a word says so.
+
+    Args:
+        table: A table as `train.time_faults` returns it.
+        ax: Axes to draw into; None for a figure of its own.
+        lang: `en` or `zh`.
+    """
     if choose_language(lang) == "zh":
         word = 1
     else:
@@ -169,7 +186,13 @@ def losses(table: pd.DataFrame, ax: Axes | None = None, lang: str = "en") -> Axe
 
 
 def write_step_picture(trace: StepTrace, path: Path, lang: str = "en") -> Path:
-    """Write the timeline as .png, .svg or .pdf."""
+    """Write the timeline as .png, .svg or .pdf.
+
+    Args:
+        trace: The step of training.
+        path: The file to write.
+        lang: `en` or `zh`.
+    """
     figure: Any = plot(trace, lang=lang).figure
     with replace_file(path) as temporary:
         figure.savefig(temporary, dpi=150)

@@ -43,6 +43,13 @@ def draw_pdf(
 
     With `plan` (a text diagram) or `drawing` (draws in given Axes) what is given has a page of its own.
 
+    Args:
+        heading: The headline.
+        facts: Sentences that are given, before the questions.
+        items: The questions.
+        plan: The schedule as a text diagram; "" for none.
+        drawing: A function that draws into Axes; None for no picture.
+
     Raises:
         CollsimError: Chinese text is asked for and no font on this machine has it.
     """
@@ -160,7 +167,12 @@ def _escape_dollars(text: str) -> str:
 
 
 def wrap_text(text: str, columns: int) -> list[str]:
-    """Lines of at most so many columns; a Chinese character takes two and a line may break after it."""
+    """Lines of at most so many columns; a Chinese character takes two and a line may break after it.
+
+    Args:
+        text: The text.
+        columns: Width of a line in Latin characters.
+    """
     lines, line, used = [], "", 0
     for word in _split_words(text):
         size = len(word) + sum(unicodedata.east_asian_width(c) in "WF" for c in word)
@@ -185,7 +197,12 @@ def _split_words(text: str) -> Iterator[str]:
 
 
 def create_machine_drawing(topology: Topology, lang: str) -> Callable[[Any], Any] | None:
-    """A function that draws the machine in given Axes; None where it is too large to be drawn."""
+    """A function that draws the machine in given Axes; None where it is too large to be drawn.
+
+    Args:
+        topology: The machine or network.
+        lang: `en` or `zh`.
+    """
     from matplotlib.figure import Figure
 
     def draw(ax: Any) -> Any:
@@ -199,7 +216,13 @@ def create_machine_drawing(topology: Topology, lang: str) -> Callable[[Any], Any
 
 
 def render_machine(topology: Topology, form: str, lang: str) -> bytes:
-    """The machine's picture; empty where it is too large to be drawn."""
+    """The machine's picture; empty where it is too large to be drawn.
+
+    Args:
+        topology: The machine or network.
+        form: Suffix of the format without the dot: `png`, `svg`, ...
+        lang: `en` or `zh`.
+    """
     import matplotlib as mpl
 
     out = BytesIO()

@@ -80,7 +80,7 @@ export function drawRace(race) {
   const w = raceWords(race),
     u = timeUnit(clock.total),
     t = clock.t,
-    home = cards.filter(({ player: { model: m } }) => m && t >= m.total);
+    home = cards.filter(({ player: { model: model } }) => model && t >= model.total);
   for (const run of cards) if (run.player.model) drawRunner(run, t, data.lang, w);
   setText(parts.clock, w.of(u.num(t), u.fmt(clock.total)));
   drawPlayButton(parts, clock.playing, w);
@@ -95,11 +95,11 @@ export function drawRace(race) {
   sayWhoIsHome(race, home, w, u);
 }
 
-function drawRunner({ player: { model: m }, d, bar: b }, t, lang, w) {
-  const at = pace(m, t, lang),
-    f = progress(m, t),
-    over = t >= m.total,
-    words = over ? w.done : `${at.phase ? at.phase + w.comma : ""}${m.nsteps ? w.step(at.s, m.nsteps) : ""}`;
+function drawRunner({ player: { model: model }, d, bar: b }, t, lang, w) {
+  const at = pace(model, t, lang),
+    f = progress(model, t),
+    over = t >= model.total,
+    words = over ? w.done : `${at.phase ? at.phase + w.comma : ""}${model.nsteps ? w.step(at.s, model.nsteps) : ""}`;
   setText(d.pace, words);
   setText(b.name, words);
   b.fill.style.width = b.dot.style.left = `${100 * f}%`;

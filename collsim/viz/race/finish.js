@@ -72,9 +72,9 @@ function finishFlags(race) {
   const { cards, clock, data, parts } = race,
     u = timeUnit(clock.total),
     order = cards.filter((r) => r.player.model).sort((a, b) => a.player.model.total - b.player.model.total),
-    ends = order.map(({ player: { model: m }, q }) => {
-      const text = `${data.runners[q].name} ${threeDigits(m.total * u.f)}`;
-      return { x: across(race, m.total), text, long: roomOf(text) };
+    ends = order.map(({ player: { model: model }, q }) => {
+      const text = `${data.runners[q].name} ${threeDigits(model.total * u.f)}`;
+      return { x: across(race, model.total), text, long: roomOf(text) };
     }),
     places = flagPlaces(ends, parts.width);
   return ends.flatMap(({ x, text }, n) => {

@@ -83,7 +83,9 @@ function arrangeRace(race) {
     room = inColumns(lanes, wide, across);
   // nodes are named over a small stage
   const names = cards.some(({ player }) => player.model?.panels.x.length) ? 36 : 0;
-  const tall = cards.map(({ player: { model: m } }) => (m ? m.tl.stage.h * Math.min(1.3, room / m.tl.stage.w) : 0));
+  const tall = cards.map(({ player: { model: model } }) =>
+    model ? model.tl.stage.h * Math.min(1.3, room / model.tl.stage.w) : 0,
+  );
   const most = Math.max(230, globalThis.innerHeight - 590);
   setHeights(cards, names + Math.round(Math.min(Math.max(150, ...tall), most)));
   drawFlags(race);

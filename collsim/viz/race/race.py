@@ -40,7 +40,14 @@ class Runner:
 
 
 def build_runner(trace: Trace) -> Runner:
-    """One run of a race. Raises CollsimError for more transfers than the player shows."""
+    """One run of a race.
+
+    Args:
+        trace: The run.
+
+    Raises:
+        CollsimError: For more transfers than the player shows.
+    """
     return Runner(
         trace.time,
         trace.busbw,
@@ -51,7 +58,11 @@ def build_runner(trace: Trace) -> Runner:
 
 
 def explain_time(trace: Trace) -> Pair:
-    """Why this run takes as long as it does: the bytes that the busiest endpoint sends, and the bottleneck."""
+    """Why this run takes as long as it does: the bytes that the busiest endpoint sends, and the bottleneck.
+
+    Args:
+        trace: The run.
+    """
     if (causes := describe_bottleneck(trace)) is None:
         return "Nothing has to move.", "没有数据需要移动。"
     (en, zh), text, more = _describe_sends(trace), causes["text"], causes["more"]
@@ -80,7 +91,11 @@ def _describe_sends(trace: Trace) -> Pair:
 
 def build_course(runners: Sequence[Runner]) -> list[dict[str, Any]]:
     """What the module gets of each runner beside its names: place (equal times share one), load and whether its busiest
-    cable is hot."""
+    cable is hot.
+
+    Args:
+        runners: The runs of the race.
+    """
     times = [r.time for r in runners]
     most, least = max(r.busiest for r in runners), min(r.busiest for r in runners)
     return [

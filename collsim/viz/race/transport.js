@@ -39,7 +39,7 @@ export function buildTransport(race) {
 
 /** To the next or the last moment at which a step of any runner begins, at least a hundredth of the race away. */
 function stepRace({ clock, cards }, by) {
-  const begins = cards.flatMap(({ player: { model: m } }) => (m ? [...m.step0, m.total] : [])),
+  const begins = cards.flatMap(({ player: { model: model } }) => (model ? [...model.step0, model.total] : [])),
     all = [0, clock.total, ...begins].sort((a, b) => a - b);
   turnTo(clock, all, by, clock.total / 100);
 }

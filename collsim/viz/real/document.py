@@ -25,7 +25,12 @@ _PASSES = ("forward", "backward", "dgrad", "wgrad")
 
 
 def build_lab_document(predicted: Trace, measured: RealTrace | None = None) -> dict[str, Any]:
-    """What is drawn: the predicted steps and, where it was measured, what every rank did and how late steps came."""
+    """What is drawn: the predicted steps and, where it was measured, what every rank did and how late steps came.
+
+    Args:
+        predicted: The predicted run.
+        measured: The measured run; None where nobody has measured it yet.
+    """
     schedule, table = predicted.schedule, predicted.schedule.transfers
     arrival = predicted.finish - _get_route_latency(predicted)
     document: dict[str, Any] = {
@@ -105,7 +110,14 @@ def build_lab_step_document(
     chosen: int = 0,
 ) -> dict[str, Any]:
     """A step of training: the boxes of the prediction and, where it was measured, of every process; and for each
-    bucket size (bytes, predicted s, measured s or None) the time."""
+    bucket size (bytes, predicted s, measured s or None) the time.
+
+    Args:
+        predicted: The predicted run.
+        measured: The measured run; None where nobody has measured it yet.
+        sizes: For each bucket size: bytes, predicted seconds, measured seconds or None.
+        chosen: Index of the bucket size that is open.
+    """
     numbers, lanes = _number_tasks(predicted), predicted.step.lanes
     document: dict[str, Any] = {
         "schema": SCHEMA,

@@ -57,7 +57,14 @@ class RankRoute:
 def list_routes(topologies: list[Topology], src: int, dst: int, nbytes: Any) -> list[RankRoute]:
     """The way from rank src to rank dst on each of several variants of one machine, drawn alike.
 
-    Raises CollsimError where there is no such rank or no way.
+    Args:
+        topologies: Variants of one machine.
+        src: Rank at which the route begins.
+        dst: Rank at which the route ends.
+        nbytes: Size of the buffer, bytes or a text with a unit.
+
+    Raises:
+        CollsimError: Where there is no such rank or no way.
     """
     traces = [simulate(_build_single_transfer(topology, src, dst), topology, nbytes) for topology in topologies]
     rings = [_simulate_ring(topology, nbytes) for topology in topologies]

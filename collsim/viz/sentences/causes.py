@@ -26,7 +26,11 @@ _MOST_AGAIN = 200_000  # transfers beyond which the run is not repeated only for
 
 
 def describe_bottleneck(trace: Trace) -> dict[str, Any] | None:
-    """`text` (what is busy) and `more` (what would help), each in English and Chinese; None where nothing moved."""
+    """`text` (what is busy) and `more` (what would help), each in English and Chinese; None where nothing moved.
+
+    Args:
+        trace: The run.
+    """
     limit = trace.bottleneck
     if limit is None:
         return None
@@ -213,6 +217,10 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
     save.
 
     `table` is what `sensitivity` found for this Trace, with at least one cable tried.
+
+    Args:
+        trace: The run.
+        table: What `sensitivity` found for this run, with at least one cable tried.
     """
     used = np.flatnonzero(trace.link_bytes)
     link = int(used[np.argsort(-trace.link_busy[used], kind="stable")[0]])

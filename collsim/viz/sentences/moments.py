@@ -52,14 +52,22 @@ class Moment:
 
 
 def count_goal(schedule: Schedule) -> int:
-    """Contributions of a finished cell."""
+    """Contributions of a finished cell.
+
+    Args:
+        schedule: The schedule.
+    """
     if collective(schedule.collective).reduces:
         return schedule.ranks
     return 1
 
 
 def iterate_moments(trace: Trace) -> Iterator[Moment]:
-    """The steps of a run, one at a time."""
+    """The steps of a run, one at a time.
+
+    Args:
+        trace: The run.
+    """
     schedule, bandwidth = trace.schedule, trace.topology.links.bandwidth
     full, row = count_goal(schedule), 0
     route_cache: dict[bytes, Routes] = {}

@@ -30,14 +30,23 @@ _SERVER, _REDUCING = ("server", "服务器"), ("reducing switch", "做归约的�
 
 
 def name_helpers(schedule: Schedule) -> Pair:
-    """What the endpoints beyond the ranks of a schedule are: servers, or switches that reduce."""
+    """What the endpoints beyond the ranks of a schedule are: servers, or switches that reduce.
+
+    Args:
+        schedule: The schedule.
+    """
     if schedule.helpers_on == "host":
         return _SERVER
     return _REDUCING
 
 
 def name_endpoint(schedule: Schedule, endpoint: int) -> Pair:
-    """`rank 3`, `the server`, `server 1`, in English and Chinese."""
+    """`rank 3`, `the server`, `server 1`, in English and Chinese.
+
+    Args:
+        schedule: The schedule.
+        endpoint: An endpoint of the schedule: a rank, or a helper beyond the ranks.
+    """
     if endpoint < schedule.ranks:
         return f"rank {endpoint}", f"rank {endpoint}"
     (en, zh), number = name_helpers(schedule), endpoint - schedule.ranks
@@ -47,7 +56,12 @@ def name_endpoint(schedule: Schedule, endpoint: int) -> Pair:
 
 
 def name_ranks(schedule: Schedule, endpoints: list[int]) -> Pair:
-    """`Ranks 0, 2 and the server`; `12 ranks` where they are too many to name."""
+    """`Ranks 0, 2 and the server`; `12 ranks` where they are too many to name.
+
+    Args:
+        schedule: The schedule.
+        endpoints: Endpoints of the schedule.
+    """
     if len(endpoints) == 1:
         return f"Rank {endpoints[0]}", f"rank {endpoints[0]}"
     if len(endpoints) > 4:
@@ -58,7 +72,12 @@ def name_ranks(schedule: Schedule, endpoints: list[int]) -> Pair:
 
 def name_device(trace: Trace, device: int) -> Pair:
     """`rank 3` for a device with a rank on it, `server` for a helper's, else its own short name: `PCIe 2`, `NIC 7`,
-    `switch`."""
+    `switch`.
+
+    Args:
+        trace: The run.
+        device: Number of a device in the topology.
+    """
     topology = trace.topology
     endpoints = np.flatnonzero(topology.endpoint_device[trace.place] == device)
     if len(endpoints):
@@ -88,14 +107,23 @@ def _count_card(trace: Trace, device: int) -> int:
 
 
 def name_link(trace: Trace, link: int) -> Pair:
-    """`switch → server`; `CPU 1 → PCIe 2, node 0` where there are several nodes."""
+    """`switch → server`; `CPU 1 → PCIe 2, node 0` where there are several nodes.
+
+    Args:
+        trace: The run.
+        link: Number of a link in the topology.
+    """
     links = trace.topology.links
     src, dst = int(links.src[link]), int(links.dst[link])
     return _join_ends(trace, src, dst, name_device(trace, src), name_device(trace, dst))
 
 
 def name_links(trace: Trace) -> list[Pair]:
-    """`name_link` of every link."""
+    """`name_link` of every link.
+
+    Args:
+        trace: The run.
+    """
     links, called = (
         trace.topology.links,
         [name_device(trace, device) for device in range(len(trace.topology.devices.kind))],

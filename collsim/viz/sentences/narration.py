@@ -28,7 +28,11 @@ Mask = npt.NDArray[np.bool_]
 
 
 def narrate(trace: Trace) -> list[Pair]:
-    """For every step what happens, in English and Chinese; an empty list where there is nothing to do."""
+    """For every step what happens, in English and Chinese; an empty list where there is nothing to do.
+
+    Args:
+        trace: The run.
+    """
     sentences: list[Pair] = []
     time_texts: dict[tuple[Any, ...], Pair] = {}
     parties_of: dict[bytes, Parties | None] = {}

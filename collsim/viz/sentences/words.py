@@ -30,62 +30,106 @@ format_duration = format_time
 
 
 def format_decimal_bytes(nbytes: float) -> str:
-    """`13.5 GB`: decimal, as vendors count a GPU's memory."""
+    """`13.5 GB`: decimal, as vendors count a GPU's memory.
+
+    Args:
+        nbytes: A number of bytes.
+    """
     of, unit = next((u for u in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")) if nbytes >= 0.9995 * u[0]), (1e3, "kB"))
     return f"{float(f'{nbytes / of:.3g}'):g} {unit}"
 
 
 def name_kind(kind: str) -> tuple[str, str]:
-    """What a kind of link is called, in English and Chinese."""
+    """What a kind of link is called, in English and Chinese.
+
+    Args:
+        kind: Kind of device or link, as topologies name it.
+    """
     return KINDS.get(kind, (kind, kind))
 
 
 def name_all_of_kind(kind: str) -> tuple[str, str]:
-    """All links of a kind, in English and Chinese: `all PCIe`, `all links between the sockets`."""
+    """All links of a kind, in English and Chinese: `all PCIe`, `all links between the sockets`.
+
+    Args:
+        kind: Kind of device or link, as topologies name it.
+    """
     en, zh = name_kind(kind)
     return "all " + en.replace("the link ", "links "), tidy_spaces(f"所有 {zh}")
 
 
 def format_percent(share: float) -> str:
-    """`99.5 %`."""
+    """`99.5 %`.
+
+    Args:
+        share: A part of a whole, 1 for all of it.
+    """
     return f"{100 * share:.3g} %"
 
 
 def format_range(low: str, high: str) -> str:
-    """`57 to 674 µs`: the unit once where it is the same."""
+    """`57 to 674 µs`: the unit once where it is the same.
+
+    Args:
+        low: The lower quantity with its unit.
+        high: The higher quantity with its unit.
+    """
     number, _, unit = low.partition(" ")
     same = unit == high.partition(" ")[2]
     return f"{number if same else low} to {high}"
 
 
 def join_list(items: Sequence[str], zh: bool = False) -> str:
-    """`1, 3 and 5`; `1、3 和 5`."""
+    """`1, 3 and 5`; `1、3 和 5`.
+
+    Args:
+        items: The entries of the list.
+        zh: In Chinese.
+    """
     if len(items) < 2:
         return "".join(items)
     return ("、" if zh else ", ").join(items[:-1]) + (" 和 " if zh else " and ") + items[-1]
 
 
 def choose_form(count: float, singular: str, plural: str) -> str:
-    """The form of a word that goes with a number: `has` with 1, `have` with any other."""
+    """The form of a word that goes with a number: `has` with 1, `have` with any other.
+
+    Args:
+        count: The number.
+        singular: The form for 1.
+        plural: The form for any other number.
+    """
     if count == 1:
         return singular
     return plural
 
 
 def capitalise(text: str) -> str:
-    """With a capital letter at its front; names that are written without one (xGMI) stay."""
+    """With a capital letter at its front; names that are written without one (xGMI) stay.
+
+    Args:
+        text: The text.
+    """
     if text[1:2].isupper():
         return text
     return text[:1].upper() + text[1:]
 
 
 def add_space(zh: str) -> str:
-    """Chinese text followed by a space where it ends in a Latin word."""
+    """Chinese text followed by a space where it ends in a Latin word.
+
+    Args:
+        zh: Chinese text.
+    """
     return zh.rstrip() + (" " if zh.rstrip()[-1:].isascii() and zh.strip() else "")
 
 
 def tidy_spaces(zh: str) -> str:
-    """One space between Chinese and Latin text, none beside Chinese punctuation."""
+    """One space between Chinese and Latin text, none beside Chinese punctuation.
+
+    Args:
+        zh: Chinese text.
+    """
     zh = re.sub(r"([一-鿿]) +(?=[一-鿿])", r"\1", zh)
     zh = re.sub(r"([一-鿿])([A-Za-z0-9])", r"\1 \2", zh)
     zh = re.sub(r"([A-Za-z0-9])([一-鿿])", r"\1 \2", zh)

@@ -7,32 +7,32 @@ export function buildSide(simple) {
   const kids = simple.asked ? openAnswers(simple) : [];
   simple.codeBox = buildCode(simple);
   simple.side.replaceChildren(...kids, ...(simple.codeBox ? [simple.codeBox] : []));
-  simple.side.setAttribute("aria-label", simple.W.predict);
+  simple.side.setAttribute("aria-label", simple.words.predict);
 }
 
 /** Over both columns: the question that is open, or when the next one comes. */
 export function askedHead(simple) {
-  const { W, asked, lang, questions } = simple;
+  const { words, asked, lang, questions } = simple;
   if (!asked) return [el("h2", { className: "asks soon", textContent: soon(simple) })];
-  const which = el("b", { textContent: W.question(questions.indexOf(asked) + 1, questions.length) });
+  const which = el("b", { textContent: words.question(questions.indexOf(asked) + 1, questions.length) });
   return [
     el("h2", { className: "asks", textContent: asked.text[lang] }),
-    el("p", { className: "which" }, which, asked.shown ? "" : W.waits),
+    el("p", { className: "which" }, which, asked.shown ? "" : words.waits),
   ];
 }
 
-function soon({ W, questions, m, clock }) {
-  const next = questions.find((q) => q.given == null && m.step0[q.step] >= clock.t - 1e-12);
-  return next ? W.next(next.step + 1) : W.noMore;
+function soon({ words, questions, model, clock }) {
+  const next = questions.find((q) => q.given == null && model.step0[q.step] >= clock.t - 1e-12);
+  return next ? words.next(next.step + 1) : words.noMore;
 }
 
 function openAnswers(simple) {
-  const { W, asked } = simple,
+  const { words, asked } = simple,
     shown = asked.shown,
     choices = asked.choices.map((choice, q) => answerButton(simple, choice, q));
-  const go = el("button", { type: "button", className: "go", textContent: shown ? W.on : W.let });
+  const go = el("button", { type: "button", className: "go", textContent: shown ? words.on : words.let });
   go.onclick = () => simple.goOn();
-  const help = el("small", { textContent: shown ? W.onHelp : W.letHelp });
+  const help = el("small", { textContent: shown ? words.onHelp : words.letHelp });
   return [...choices, ...(shown ? [verdict(simple)] : []), el("div", { className: "row" }, go, help)];
 }
 
@@ -49,9 +49,9 @@ function answerButton(simple, choice, q) {
   return b;
 }
 
-function verdict({ W, asked, lang }) {
+function verdict({ words, asked, lang }) {
   const { given, answer } = asked,
-    head = given == null || given < 0 ? W.none : given === answer ? W.right : W.wrong;
+    head = given == null || given < 0 ? words.none : given === answer ? words.right : words.wrong;
   const box = el("p", { className: "verdict", role: "status" }, el("b", { textContent: head }));
   box.append(` ${asked.why[lang]}`);
   return box;
@@ -59,17 +59,17 @@ function verdict({ W, asked, lang }) {
 
 // ---- code
 
-function buildCode({ W, m }) {
-  const code = m.tl.code;
+function buildCode({ words, model }) {
+  const code = model.tl.code;
   if (!code) return null;
   const lines = code.lines.map((line) => el("code", { textContent: line || " " })),
-    title = el("h3", {}, W.code, el("span", { className: "counter" }));
+    title = el("h3", {}, words.code, el("span", { className: "counter" }));
   return el("div", { className: "code" }, title, el("pre", {}, ...lines));
 }
 
 /** Mark the line that runs in step s; its counters stand beside the title. */
-export function drawCode({ codeBox, m }, s, over) {
-  const code = m.tl.code;
+export function drawCode({ codeBox, model }, s, over) {
+  const code = model.tl.code;
   if (!codeBox || !code) return;
   const at = over || s < 0 ? -1 : code.at[s];
   codeBox.dataset.line = String(at);

@@ -8,13 +8,18 @@ const spell = (className, ...kids) => el("span", { className }, ...kids);
 
 /** The headline: what each GPU sends = whole x parts x buffer, a word under each. */
 export function buildVolume(simple) {
-  const { W, data } = simple,
+  const { words, data } = simple,
     run = data.runs[0],
     all = run.sent ?? run.most,
     [number, unit] = fmtBytes(all).split(NB),
     says = el("small");
   const factor = (big, small) => spell("factor", spell("big", ...big), el("small", { textContent: small }));
-  const lead = spell("what", `${run.sent == null ? W.busiest : W.each} `, el("b", { textContent: number }), ` ${unit}`);
+  const lead = spell(
+    "what",
+    `${run.sent == null ? words.busiest : words.each} `,
+    el("b", { textContent: number }),
+    ` ${unit}`,
+  );
   const box = el("div", { className: "volume" }, el("div", { className: "title", textContent: data.title }));
   const line = el("div", { className: "product" }, spell("factor lead", lead, says));
   if (run.factors) {
@@ -22,9 +27,9 @@ export function buildVolume(simple) {
       [size, of] = fmtBytes(nbytes).split(NB);
     const parts = spell("frac", spell("over", String(above)), spell("under", String(below)));
     line.append(spell("sign", "="));
-    if (whole > 1) line.append(factor([String(whole)], W.whole[whole] ?? W.times(whole)), spell("sign", "×"));
-    line.append(factor([parts], W.parts(above, below)), spell("sign", "×"));
-    line.append(factor([size, spell("unit", ` ${of}`)], W.buffer));
+    if (whole > 1) line.append(factor([String(whole)], words.whole[whole] ?? words.times(whole)), spell("sign", "×"));
+    line.append(factor([parts], words.parts(above, below)), spell("sign", "×"));
+    line.append(factor([size, spell("unit", ` ${of}`)], words.buffer));
   }
   box.append(line);
   simple.countSays = says;
@@ -33,26 +38,26 @@ export function buildVolume(simple) {
 
 /** What all have sent so far, under the headline. */
 export function drawCount(simple, sent) {
-  const { W, m, countSays } = simple;
+  const { words, model, countSays } = simple;
   if (!countSays) return;
-  const ranks = sent.subarray(0, m.ranks),
-    goal = m.goalSent,
+  const ranks = sent.subarray(0, model.ranks),
+    goal = model.goalSent,
     low = counted(Math.min(...ranks), goal),
     high = counted(Math.max(...ranks), goal),
-    even = W.counted(low[0], counted(goal, goal)[0]),
-    text = !simple.track ? W.sofar(high.join(NB)) : low[0] === high[0] ? even : W.uneven(low[0], high[0]);
+    even = words.counted(low[0], counted(goal, goal)[0]),
+    text = !simple.track ? words.sofar(high.join(NB)) : low[0] === high[0] ? even : words.uneven(low[0], high[0]);
   setText(countSays, text);
 }
 
 /** The button: what one card takes and what all take; null where there is nothing to turn on. */
 export function buildCards(simple) {
-  const { W, data } = simple,
+  const { words, data } = simple,
     [one, all] = data.runs;
   if (!all) return null;
   const by = all.cards > 1 ? "cards" : "channels",
     count = all[by],
     on = simple.all;
-  const head = on ? W.back[by] : by === "cards" ? W.useCards(count) : W.useChannels(count);
+  const head = on ? words.back[by] : by === "cards" ? words.useCards(count) : words.useChannels(count);
   const bar = (name, time, now) =>
     spell(
       `bar${now ? " now" : ""}`,
@@ -63,9 +68,9 @@ export function buildCards(simple) {
   box.setAttribute("aria-pressed", String(on));
   box.append(
     spell("act", head, el("kbd", { textContent: "8" })),
-    bar(W.now[by], one.time, !on),
-    bar(W.all[by](count), all.time, on),
-    spell("gain", W.faster(three(one.time / all.time))),
+    bar(words.now[by], one.time, !on),
+    bar(words.all[by](count), all.time, on),
+    spell("gain", words.faster(three(one.time / all.time))),
   );
   box.onclick = () => simple.turnCards(!simple.all);
   return box;

@@ -5,23 +5,23 @@ import { activeAt } from "../player/model/model.js";
 import { upTo } from "../player/model/order.js";
 
 /** For each rank the moments at which its transfers have arrived, and the bytes of all up to there. */
-function sendings(m) {
-  const of = Array.from({ length: m.endpoints }, () => ({ at: [], sum: [] }));
-  for (const i of m.byEnd) {
-    const one = of[m.src[i]];
-    one.at.push(m.t1[i]);
-    one.sum.push((one.sum.at(-1) ?? 0) + m.bytes[i]);
+function sendings(model) {
+  const of = Array.from({ length: model.endpoints }, () => ({ at: [], sum: [] }));
+  for (const i of model.byEnd) {
+    const one = of[model.src[i]];
+    one.at.push(model.t1[i]);
+    one.sum.push((one.sum.at(-1) ?? 0) + model.bytes[i]);
   }
   return of;
 }
 
 /** Bytes that every endpoint has sent by t, with the shares of those under way. */
-export function sentAt(m, t, out = new Float64Array(m.endpoints)) {
-  m.sendings ??= sendings(m);
-  for (let r = 0; r < m.endpoints; r++) {
-    const q = upTo(m.sendings[r].at, t);
-    out[r] = q ? m.sendings[r].sum[q - 1] : 0;
+export function sentAt(model, t, out = new Float64Array(model.endpoints)) {
+  model.sendings ??= sendings(model);
+  for (let r = 0; r < model.endpoints; r++) {
+    const q = upTo(model.sendings[r].at, t);
+    out[r] = q ? model.sendings[r].sum[q - 1] : 0;
   }
-  for (const i of activeAt(m, t)) out[m.src[i]] += m.bytes[i] * hopAt(m, i, t).share;
+  for (const i of activeAt(model, t)) out[model.src[i]] += model.bytes[i] * hopAt(model, i, t).share;
   return out;
 }

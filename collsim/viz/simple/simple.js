@@ -111,8 +111,8 @@ async function setSimple(simple, data) {
   setText(simple.error, "");
   simple.data = data;
   simple.models = timelines.map((tl) => tl && index(tl));
-  simple.models.forEach((m, q) => {
-    if (m) m.goalSent = data.runs[q].sent ?? data.runs[q].most;
+  simple.models.forEach((model, q) => {
+    if (model) model.goalSent = data.runs[q].sent ?? data.runs[q].most;
   });
   simple.track = trackOf(simple.models[0]);
   simple.all = !!(data.all && simple.models[1]);
@@ -127,26 +127,30 @@ async function setSimple(simple, data) {
 /** Show the run of one card or of all from a moment on; both at the same pace. */
 function begin0(simple, t) {
   const { clock, models } = simple,
-    m = models[simple.all ? 1 : 0],
+    model = models[simple.all ? 1 : 0],
     one = models[0];
   simple.off();
-  simple.m = m;
-  simple.pairs = pairsOf(m);
-  simple.off = clock.on((_, why) => onTick(simple, why), m.total, one.total / Math.max(1, Math.min(30, one.nsteps)));
-  clock.t = Math.min(m.total, Math.max(0, t));
+  simple.model = model;
+  simple.pairs = pairsOf(model);
+  simple.off = clock.on(
+    (_, why) => onTick(simple, why),
+    model.total,
+    one.total / Math.max(1, Math.min(30, one.nsteps)),
+  );
+  clock.t = Math.min(model.total, Math.max(0, t));
   simple.player?.destroy();
   simple.player = null;
   simple.canvas.style.display = simple.track ? "" : "none";
-  if (!simple.track) showPlayer(simple, m);
-  simple.root.dataset.transfers = String(m.n);
+  if (!simple.track) showPlayer(simple, model);
+  simple.root.dataset.transfers = String(model.n);
   simple.root.dataset.cards = simple.all ? "all" : "one";
 }
 
 /** A run that is no ring: its stage as the player draws it, on this clock. */
-function showPlayer(simple, m) {
+function showPlayer(simple, model) {
   const { data, clock, stage } = simple;
   const look = { lang: data.lang, theme: data.theme, compact: 420, clock };
-  simple.player = createPlayer(stage, { timeline: m.tl, ...look });
+  simple.player = createPlayer(stage, { timeline: model.tl, ...look });
 }
 
 // ---- look
@@ -155,30 +159,30 @@ function dress0(simple) {
   const { data, root } = simple;
   if (!data) return;
   simple.lang = data.lang === "zh" ? "zh" : "en";
-  simple.W = SIMPLE_WORDS[simple.lang];
-  const C = (simple.C = TOKENS[data.theme === "dark" ? "dark" : "light"]);
-  for (const k in C) root.style.setProperty(`--${k}`, C[k]);
+  simple.words = SIMPLE_WORDS[simple.lang];
+  const colors = (simple.colors = TOKENS[data.theme === "dark" ? "dark" : "light"]);
+  for (const k in colors) root.style.setProperty(`--${k}`, colors[k]);
   root.lang = simple.lang === "zh" ? "zh-CN" : "en";
-  root.setAttribute("aria-label", simple.W.label);
+  root.setAttribute("aria-label", simple.words.label);
   simple.player?.set({ lang: data.lang, theme: data.theme });
-  const { W } = simple;
+  const { words } = simple;
   for (const [button, name] of [
-    [simple.back, W.backward],
-    [simple.next, W.forward],
-    [simple.asks, W.predictHelp],
+    [simple.back, words.backward],
+    [simple.next, words.forward],
+    [simple.asks, words.predictHelp],
   ]) {
     button.title = name;
     if (button !== simple.asks) button.setAttribute("aria-label", name);
   }
-  setText(simple.key, W.key);
-  setText(simple.asks, W.predict);
+  setText(simple.key, words.key);
+  setText(simple.asks, words.predict);
   simple.asks.style.display = simple.questions.length ? "" : "none";
   dressState(simple);
 }
 
 /** What depends on what is on: the head, the column beside the picture, the buttons. */
 function dressState(simple) {
-  const { root, predict, asked, W } = simple;
+  const { root, predict, asked, words } = simple;
   if (predict) simple.countSays = null;
   const head = predict ? askedHead(simple) : [buildVolume(simple), buildCards(simple) ?? ""];
   simple.head.replaceChildren(...head);
@@ -187,21 +191,21 @@ function dressState(simple) {
   root.dataset.predict = String(predict);
   root.dataset.question = asked ? String(simple.questions.indexOf(asked) + 1) : "";
   if (predict) buildSide(simple);
-  simple.canvas.setAttribute("aria-label", asked && !asked.shown ? W.hidden : simple.data.title);
+  simple.canvas.setAttribute("aria-label", asked && !asked.shown ? words.hidden : simple.data.title);
   showPlay(simple);
   arrange0(simple);
 }
 
 function showPlay(simple) {
-  const { play, clock, W } = simple;
-  play.replaceChildren(icon(clock.playing ? "pause" : "play"), clock.playing ? W.pause : W.play);
+  const { play, clock, words } = simple;
+  play.replaceChildren(icon(clock.playing ? "pause" : "play"), clock.playing ? words.pause : words.play);
   simple.root.dataset.playing = String(clock.playing);
 }
 
 function arrange0(simple) {
   const { root, stage, track } = simple,
     wide = root.clientWidth;
-  if (!wide || !simple.data || !simple.m) return;
+  if (!wide || !simple.data || !simple.model) return;
   root.classList.toggle("slim", wide < 700);
   root.classList.toggle("small", wide < 1500);
   root.classList.toggle("stack", wide < 1100);
@@ -217,35 +221,35 @@ function arrange0(simple) {
 }
 
 function render0(simple) {
-  const { m, clock, place, size } = simple;
-  if (!m || !simple.data || simple.dead) return;
-  const t = shownMoment(simple, Math.min(clock.t, m.total)),
-    s = stepAt(m, t),
+  const { model, clock, place, size } = simple;
+  if (!model || !simple.data || simple.dead) return;
+  const t = shownMoment(simple, Math.min(clock.t, model.total)),
+    s = stepAt(model, t),
     hidden = simple.asked && !simple.asked.shown && !clock.playing ? simple.asked : null;
   if (simple.track && place) {
     const g = sizeCanvas(simple.canvas, size[0], size[1]);
     g.clearRect(0, 0, size[0], size[1]);
-    const { C, W, lang, pairs, lit } = simple;
-    drawTrack(g, { m, C, W, lang, t, s, place, pairs, asked: hidden, lit });
+    const { colors, words, lang, pairs, lit } = simple;
+    drawTrack(g, { model, colors, words, lang, t, s, place, pairs, asked: hidden, lit });
   }
   drawTimebar(simple, t, s);
-  drawCount(simple, sentAt(m, t));
-  drawCode(simple, s, t >= m.total);
+  drawCount(simple, sentAt(model, t));
+  drawCode(simple, s, t >= model.total);
   sayStep(simple, t, s);
 }
 
 /** In reduced motion time stands at the begin, the middle and the end of each step. */
-function shownMoment({ m, clock, still }, t) {
+function shownMoment({ model, clock, still }, t) {
   if (!still.matches || !clock.playing) return t;
-  const s = stepAt(m, t),
-    a = m.step0[s],
-    b = nextStart(m, s),
+  const s = stepAt(model, t),
+    a = model.step0[s],
+    b = nextStart(model, s),
     f = b > a ? (t - a) / (b - a) : 0;
   return a + (b - a) * (f < 0.2 ? 0 : f < 0.7 ? 0.5 : 0.999);
 }
 
 function sayStep(simple, t, s) {
-  const key = [s, t >= simple.m.total, simple.lang, simple.all, simple.asked && !simple.asked.shown].join();
+  const key = [s, t >= simple.model.total, simple.lang, simple.all, simple.asked && !simple.asked.shown].join();
   simple.root.dataset.step = String(s + 1);
   if (key === simple.said) return;
   simple.said = key;
@@ -255,12 +259,12 @@ function sayStep(simple, t, s) {
 // ---- time
 
 function onTick(simple, why) {
-  const { clock, m } = simple;
+  const { clock, model } = simple;
   if (why === "tick" && simple.predict && !simple.asked) {
     const due = simple.questions.find((q) => isDue(simple, q));
     if (due) {
       clock.pause();
-      clock.t = m.step0[due.step];
+      clock.t = model.step0[due.step];
       ask(simple, due);
       return;
     }
@@ -271,7 +275,8 @@ function onTick(simple, why) {
 }
 
 /** A question that was passed by long ago is not asked again before time comes to it once more. */
-const isDue = ({ m, clock: { t } }, q) => q.given == null && !q.shown && m.step0[q.step] <= t && t < m.step1[q.step];
+const isDue = ({ model, clock: { t } }, q) =>
+  q.given == null && !q.shown && model.step0[q.step] <= t && t < model.step1[q.step];
 
 function ask(simple, question) {
   if (simple.asked === question) return;
@@ -289,7 +294,7 @@ function answer(simple, q) {
 
 /** Let the pieces of this step arrive, then show the answer; after that, go on to the next question. */
 function goOn(simple) {
-  const { asked, clock, m } = simple;
+  const { asked, clock, model } = simple;
   if (!asked) return;
   if (asked.shown) {
     simple.asked = null;
@@ -298,8 +303,8 @@ function goOn(simple) {
     return;
   }
   asked.given ??= -1;
-  const lasts = m.step1[asked.step] - m.step0[asked.step],
-    end = asked.step + 1 < m.nsteps ? m.step1[asked.step] - 1e-6 * lasts : m.total;
+  const lasts = model.step1[asked.step] - model.step0[asked.step],
+    end = asked.step + 1 < model.nsteps ? model.step1[asked.step] - 1e-6 * lasts : model.total;
   clock.t = Math.min(clock.t, end);
   clock.play(end);
 }
@@ -328,12 +333,17 @@ function toggle0(simple) {
 }
 
 function step0(simple, by) {
-  const { clock, m } = simple,
-    s = stepAt(m, clock.t);
+  const { clock, model } = simple,
+    s = stepAt(model, clock.t);
   if (simple.asked) ask(simple, null);
   clock.pause();
-  if (by > 0) clock.seek(nextStart(m, s));
-  else clock.seek(clock.t > m.step0[s] + 1e-3 * (m.step1[s] - m.step0[s]) ? m.step0[s] : m.step0[Math.max(0, s - 1)]);
+  if (by > 0) clock.seek(nextStart(model, s));
+  else
+    clock.seek(
+      clock.t > model.step0[s] + 1e-3 * (model.step1[s] - model.step0[s])
+        ? model.step0[s]
+        : model.step0[Math.max(0, s - 1)],
+    );
 }
 
 /** All cards, or one again: the cables light up one after another, then the run starts at the same pace. */

@@ -37,7 +37,14 @@ class SimpleRun:
 
 
 def build_simple_run(trace: Trace) -> SimpleRun:
-    """What is shown of a run. Raises CollsimError for more transfers than the player shows."""
+    """What is shown of a run.
+
+    Args:
+        trace: The run.
+
+    Raises:
+        CollsimError: For more transfers than the player shows.
+    """
     ranks = trace.sent_bytes[: trace.schedule.ranks]
     even = bool(len(ranks)) and bool(np.all(ranks == ranks[0]))
     if even:
@@ -56,7 +63,11 @@ def build_simple_run(trace: Trace) -> SimpleRun:
 
 
 def count_cards(trace: Trace) -> int:
-    """Cards of a node through which bytes leave it; 0 where there is only one node."""
+    """Cards of a node through which bytes leave it; 0 where there is only one node.
+
+    Args:
+        trace: The run.
+    """
     topology = trace.topology
     node, kind = topology.devices.node, topology.devices.kind
     nodes = int(node.max(initial=0)) + 1
@@ -71,6 +82,11 @@ def factor_bytes(sent: int, nbytes: int, ranks: int) -> tuple[int, int, int, int
     """Bytes as whole x (n - 1)/n x buffer, with the largest whole number that leaves such a fraction.
 
     480 MiB of a buffer of 256 MiB on 16 ranks are 2 x 15/16 x 256 MiB.
+
+    Args:
+        sent: Bytes that a rank sends.
+        nbytes: Bytes of the buffer.
+        ranks: Number of ranks.
     """
     if ranks < 2 or not sent or not nbytes:
         return None

@@ -9,23 +9,24 @@ const MOST_RANKS = 24;
  * The loop of the run `m` as {order, panels: [{label, note, ranks}]}, or null where its transfers are no single ring or
  * its nodes are more than two. `runs` are all that are drawn on it: {pairs} of each is added to them.
  */
-export function trackOf(m) {
+export function trackOf(model) {
   const next = new Map();
-  for (let i = 0; i < m.n; i++) {
-    if (next.has(m.src[i]) && next.get(m.src[i]) !== m.dst[i]) return null;
-    next.set(m.src[i], m.dst[i]);
+  for (let i = 0; i < model.n; i++) {
+    if (next.has(model.src[i]) && next.get(model.src[i]) !== model.dst[i]) return null;
+    next.set(model.src[i], model.dst[i]);
   }
-  if (m.endpoints !== m.ranks || m.ranks < 3 || m.ranks > MOST_RANKS || next.size !== m.ranks) return null;
+  if (model.endpoints !== model.ranks || model.ranks < 3 || model.ranks > MOST_RANKS || next.size !== model.ranks)
+    return null;
   const order = [0];
-  while (order.length < m.ranks) order.push(next.get(order.at(-1)));
-  if (new Set(order).size !== m.ranks || next.get(order.at(-1)) !== 0) return null;
-  const panels = panelsOf(m, order);
+  while (order.length < model.ranks) order.push(next.get(order.at(-1)));
+  if (new Set(order).size !== model.ranks || next.get(order.at(-1)) !== 0) return null;
+  const panels = panelsOf(model, order);
   return panels && { order, panels };
 }
 
 /** The nodes in the order of the loop, each with its ranks; null where a node is left and entered again. */
-function panelsOf(m, order) {
-  const { endpoint, panel } = m.tl.devices,
+function panelsOf(model, order) {
+  const { endpoint, panel } = model.tl.devices,
     of = new Map();
   endpoint.forEach((e, d) => {
     if (e >= 0) of.set(e, panel[d]);
@@ -37,28 +38,28 @@ function panelsOf(m, order) {
     else runs.push({ panel: of.get(rank), ranks: [rank] });
   }
   if (runs.length > 2 || runs.some(({ ranks }) => ranks.length < 2)) return null;
-  return runs.map(({ panel: p, ranks }) => ({ label: m.panels.label[p], note: m.panels.note[p], ranks }));
+  return runs.map(({ panel: p, ranks }) => ({ label: model.panels.label[p], note: model.panels.note[p], ranks }));
 }
 
 /** Every pair of ranks that a run sends between: its links, the slowest of them, and the channel of its first use. */
-export function pairsOf(m) {
+export function pairsOf(model) {
   const pairs = new Map();
-  for (let i = 0; i < m.n; i++) {
-    const key = m.src[i] * m.endpoints + m.dst[i];
+  for (let i = 0; i < model.n; i++) {
+    const key = model.src[i] * model.endpoints + model.dst[i];
     if (pairs.has(key)) continue;
-    const links = routeLinks(m, m.route[i]),
-      { bandwidth, kind, label, alpha } = m.tl.links,
+    const links = routeLinks(model, model.route[i]),
+      { bandwidth, kind, label, alpha } = model.tl.links,
       slow = links.reduce((a, b) => (bandwidth[b] < bandwidth[a] ? b : a), links[0]);
     pairs.set(key, {
-      src: m.src[i],
-      dst: m.dst[i],
+      src: model.src[i],
+      dst: model.dst[i],
       links,
       slow,
       capacity: bandwidth[slow],
       alpha: links.reduce((sum, l) => sum + alpha[l], 0),
       kind: kind[slow],
       label: textAt(label, slow, "en"),
-      channel: m.channel[i],
+      channel: model.channel[i],
     });
   }
   return pairs;

@@ -18,17 +18,17 @@ const pipeWidth = (capacity, lane) =>
  * What is drawn: {m, C, W (words), lang, t, s, place, pairs, asked (the question that is open, or null), lit (how many
  * of the cables between nodes are shown, all unless given)}.
  */
-export function drawTrack(g, V) {
-  const { C, place } = V;
-  for (const panel of place.panels) drawPanel(g, V, panel);
-  const shown = visiblePairs(V);
-  for (const key of shown) drawPipe(g, V, V.pairs.get(key), place.lines.get(key));
-  const sent = sentAt(V.m, V.t);
-  for (const [rank, b] of place.boxes) drawRank(g, V, rank, b, sent[rank]);
-  if (V.asked) drawLetters(g, V);
-  else drawSaid(g, V);
-  drawPieces(g, V);
-  return C;
+export function drawTrack(ctx, view) {
+  const { colors, place } = view;
+  for (const panel of place.panels) drawPanel(ctx, view, panel);
+  const shown = visiblePairs(view);
+  for (const key of shown) drawPipe(ctx, view, view.pairs.get(key), place.lines.get(key));
+  const sent = sentAt(view.model, view.t);
+  for (const [rank, b] of place.boxes) drawRank(ctx, view, rank, b, sent[rank]);
+  if (view.asked) drawLetters(ctx, view);
+  else drawSaid(ctx, view);
+  drawPieces(ctx, view);
+  return colors;
 }
 
 /** Pairs that are shown: while cables light up one after another, those between nodes in the order of channels. */
@@ -38,86 +38,87 @@ function visiblePairs({ pairs, place, lit }) {
   return all.filter((key) => !place.lines.get(key).across || pairs.get(key).channel < lit);
 }
 
-function drawPanel(g, { C, lang, place }, panel) {
+function drawPanel(ctx, { colors, lang, place }, panel) {
   if (place.panels.length < 2) return;
-  box(g, panel.x + 0.5, panel.y + 0.5, panel.w - 1, panel.h - 1, 10, C.sunk, C.line);
+  box(ctx, panel.x + 0.5, panel.y + 0.5, panel.w - 1, panel.h - 1, 10, colors.sunk, colors.line);
   const title = textAt(panel.label, 0, lang),
     note = textAt(panel.note, 0, lang);
   if (place.slim) return;
-  put(g, title, panel.x + 22, panel.y + 34, 20, C.ink, { bold: true });
-  const from = panel.x + 22 + g.measureText(title).width + 10,
-    px = fitFont(g, note, 14, panel.x + panel.w - from - 12, false, 11);
-  if (px) put(g, note, from, panel.y + 34, px, C.ink2);
+  put(ctx, title, panel.x + 22, panel.y + 34, 20, colors.ink, { bold: true });
+  const from = panel.x + 22 + ctx.measureText(title).width + 10,
+    px = fitFont(ctx, note, 14, panel.x + panel.w - from - 12, false, 11);
+  if (px) put(ctx, note, from, panel.y + 34, px, colors.ink2);
 }
 
 // ---- pipes
 
 /** How much of a way is used in this step, and what class that is. */
-export function usedOf({ m, s }, pair) {
-  const share = s < 0 ? 0 : Math.max(...pair.links.map((l) => stepShare(m, l, s)));
+export function usedOf({ model, s }, pair) {
+  const share = s < 0 ? 0 : Math.max(...pair.links.map((l) => stepShare(model, l, s)));
   return { share, cls: useClass(share) };
 }
 
-function drawPipe(g, V, pair, { pts, lane }) {
-  const { m, C, t } = V,
+function drawPipe(ctx, view, pair, { pts, lane }) {
+  const { model, colors, t } = view,
     d = pipeWidth(pair.capacity, lane);
-  if (V.asked) {
-    stroke(g, pts, d + 1.6, C.edge);
-    stroke(g, pts, d, C.casing);
+  if (view.asked) {
+    stroke(ctx, pts, d + 1.6, colors.edge);
+    stroke(ctx, pts, d, colors.casing);
     return;
   }
-  const { cls, share } = usedOf(V, pair),
+  const { cls, share } = usedOf(view, pair),
     full = cls === "full" && share > 0;
-  if (full && m.hot.size) stroke(g, pts, d + (lane ? 5 : 18), C.fulltint);
-  stroke(g, pts, d + 1.6, C.edge);
-  stroke(g, pts, d, C[`${cls}tint`]);
-  const most = pair.capacity * m.total,
-    core = most > 0 ? d * Math.sqrt(Math.min(1, linkBytes(m, pair.slow, t) / most)) : 0;
-  if (core > 0.5) stroke(g, pts, core, C[cls]);
+  if (full && model.hot.size) stroke(ctx, pts, d + (lane ? 5 : 18), colors.fulltint);
+  stroke(ctx, pts, d + 1.6, colors.edge);
+  stroke(ctx, pts, d, colors[`${cls}tint`]);
+  const most = pair.capacity * model.total,
+    core = most > 0 ? d * Math.sqrt(Math.min(1, linkBytes(model, pair.slow, t) / most)) : 0;
+  if (core > 0.5) stroke(ctx, pts, core, colors[cls]);
   const [x0, y0, x1, y1] = pts,
     long = Math.hypot(x1 - x0, y1 - y0) || 1;
   if (long > 40 && !lane) {
     const dx = (x1 - x0) / long,
       dy = (y1 - y0) / long;
-    arrow(g, x1 - dx * 12, y1 - dy * 12, dx, dy, Math.max(9, d * 0.8), C[cls]);
+    arrow(ctx, x1 - dx * 12, y1 - dy * 12, dx, dy, Math.max(9, d * 0.8), colors[cls]);
   }
 }
 
 // ---- ranks
 
-function drawRank(g, V, rank, b, sent) {
-  const { C, m, W } = V,
-    hot = !V.asked && sendsOverHot(V, rank),
-    goal = m.goalSent ?? 1,
+function drawRank(ctx, view, rank, b, sent) {
+  const { colors, model, words } = view,
+    hot = !view.asked && sendsOverHot(view, rank),
+    goal = model.goalSent ?? 1,
     [number, unit] = counted(sent, goal);
-  box(g, b.x, b.y, b.w, b.h, 6, C.card, C.ink, 1.8);
+  box(ctx, b.x, b.y, b.w, b.h, 6, colors.card, colors.ink, 1.8);
   const bar = Math.min(1, sent / goal);
   if (b.w >= 100 && b.h >= 70) {
-    put(g, String(rank), b.x + 12, b.y + 32, 28, C.ink, { bold: true });
-    put(g, number, b.x + b.w - 12, b.y + 32, 21, hot ? C.fulltext : C.ink, { align: "right", bold: true });
-    put(g, W.sent(unit), b.x + b.w - 12, b.y + 50, 13, C.ink2, { align: "right" });
-    box(g, b.x + 12, b.y + b.h - 20, b.w - 24, 9, 3, C.grid);
-    if (bar > 0) box(g, b.x + 12, b.y + b.h - 20, (b.w - 24) * bar, 9, 3, C.ink3);
+    put(ctx, String(rank), b.x + 12, b.y + 32, 28, colors.ink, { bold: true });
+    put(ctx, number, b.x + b.w - 12, b.y + 32, 21, hot ? colors.fulltext : colors.ink, { align: "right", bold: true });
+    put(ctx, words.sent(unit), b.x + b.w - 12, b.y + 50, 13, colors.ink2, { align: "right" });
+    box(ctx, b.x + 12, b.y + b.h - 20, b.w - 24, 9, 3, colors.grid);
+    if (bar > 0) box(ctx, b.x + 12, b.y + b.h - 20, (b.w - 24) * bar, 9, 3, colors.ink3);
     return;
   }
   if (b.w < 58) {
-    put(g, String(rank), b.cx, b.cy + 8, 22, C.ink, BOLD);
+    put(ctx, String(rank), b.cx, b.cy + 8, 22, colors.ink, BOLD);
     return;
   }
   const flat = b.h < 52;
   if (flat) {
-    put(g, String(rank), b.x + 8, b.y + b.h / 2 + 6, 17, C.ink, { bold: true });
+    put(ctx, String(rank), b.x + 8, b.y + b.h / 2 + 6, 17, colors.ink, { bold: true });
     const said = `${number} ${unit}`,
-      px = fitFont(g, said, 13, b.w - 36, false, 10);
-    if (px) put(g, said, b.x + b.w - 7, b.y + b.h / 2 + 5, px, hot ? C.fulltext : C.ink2, { align: "right" });
+      px = fitFont(ctx, said, 13, b.w - 36, false, 10);
+    if (px)
+      put(ctx, said, b.x + b.w - 7, b.y + b.h / 2 + 5, px, hot ? colors.fulltext : colors.ink2, { align: "right" });
     return;
   }
-  put(g, String(rank), b.cx, b.y + 25, 21, C.ink, BOLD);
-  const px = fitFont(g, `${number} ${unit}`, 15, b.w - 8, true, 11);
-  if (px) put(g, `${number} ${unit}`, b.cx, b.y + 46, px, hot ? C.fulltext : C.ink, BOLD);
+  put(ctx, String(rank), b.cx, b.y + 25, 21, colors.ink, BOLD);
+  const px = fitFont(ctx, `${number} ${unit}`, 15, b.w - 8, true, 11);
+  if (px) put(ctx, `${number} ${unit}`, b.cx, b.y + 46, px, hot ? colors.fulltext : colors.ink, BOLD);
   if (b.h < 66) return;
-  box(g, b.x + 8, b.y + b.h - 15, b.w - 16, 7, 3, C.grid);
-  if (bar > 0) box(g, b.x + 8, b.y + b.h - 15, (b.w - 16) * bar, 7, 3, C.ink3);
+  box(ctx, b.x + 8, b.y + b.h - 15, b.w - 16, 7, 3, colors.grid);
+  if (bar > 0) box(ctx, b.x + 8, b.y + b.h - 15, (b.w - 16) * bar, 7, 3, colors.ink3);
 }
 
 /** Bytes as a number that counts in whole units of what there will be at the end. */
@@ -127,39 +128,40 @@ export function counted(sent, goal) {
   return [String(Math.floor(sent / unit + 1e-6)), name];
 }
 
-function sendsOverHot(V, rank) {
-  if (V.place.laned) return false;
-  for (const pair of V.pairs.values()) if (pair.src === rank && V.m.hot.has(pair.slow)) return true;
+function sendsOverHot(view, rank) {
+  if (view.place.laned) return false;
+  for (const pair of view.pairs.values()) if (pair.src === rank && view.model.hot.has(pair.slow)) return true;
   return false;
 }
 
 // ---- pieces
 
-function drawPieces(g, V) {
-  const { m, t, s, place, asked } = V,
+function drawPieces(ctx, view) {
+  const { model, t, s, place, asked } = view,
     many = new Map();
   if (asked && s >= 0) {
-    for (let q = m.byStep.start[s]; q < m.byStep.start[s + 1]; q++) addPiece(many, m, m.byStep.id[q], 0, false);
+    for (let q = model.byStep.start[s]; q < model.byStep.start[s + 1]; q++)
+      addPiece(many, model, model.byStep.id[q], 0, false);
   } else {
-    for (const i of waitingAt(m, t, s)) addPiece(many, m, i, 1, true);
-    for (const i of activeAt(m, t)) addPiece(many, m, i, hopAt(m, i, t).share, false);
+    for (const i of waitingAt(model, t, s)) addPiece(many, model, i, 1, true);
+    for (const i of activeAt(model, t)) addPiece(many, model, i, hopAt(model, i, t).share, false);
   }
   for (const [key, list] of many) {
     const line = place.lines.get(Number(key.split(" ")[0]));
-    if (!line || (V.lit != null && line.across)) continue;
-    drawPiece(g, V, line, list[0], list.length);
+    if (!line || (view.lit != null && line.across)) continue;
+    drawPiece(ctx, view, line, list[0], list.length);
   }
 }
 
 /** Pieces that are at the same place are one, with their number. */
-function addPiece(many, m, i, share, waits) {
-  const key = `${m.src[i] * m.endpoints + m.dst[i]} ${waits ? "w" : share.toFixed(2)}`;
+function addPiece(many, model, i, share, waits) {
+  const key = `${model.src[i] * model.endpoints + model.dst[i]} ${waits ? "w" : share.toFixed(2)}`;
   if (many.has(key)) many.get(key).push({ i, share, waits });
   else many.set(key, [{ i, share, waits }]);
 }
 
-function drawPiece(g, V, { pts, lane }, { i, share, waits }, count) {
-  const { C, m } = V,
+function drawPiece(ctx, view, { pts, lane }, { i, share, waits }, count) {
+  const { colors, model } = view,
     [x0, y0, x1, y1] = pts,
     long = Math.hypot(x1 - x0, y1 - y0) || 1,
     size = lane ? Math.min(22, lane * 0.92) : waits ? 22 : Math.max(20, Math.min(38, long * 0.24)),
@@ -168,48 +170,48 @@ function drawPiece(g, V, { pts, lane }, { i, share, waits }, count) {
     x = x0 + (x1 - x0) * at,
     y = y0 + (y1 - y0) * at,
     a = size / 2;
-  if (waits) box(g, x - a - 4, y - a - 4, size + 8, size + 8, 5, null, C.wait, 1.5, [4, 3]);
-  if (m.reduce[i]) {
-    const fill = Math.max(2, (size * m.k[i]) / Math.max(1, m.goal));
-    box(g, x - a, y - a, size, size, 3.5, C.card);
-    box(g, x - a, y + a - fill, size, fill, 2, C.sumfill);
-    box(g, x - a, y - a, size, size, 3.5, null, C.ink, size > 26 ? 2.2 : 1.6);
-  } else disc(g, x, y, a, C.done);
-  const text = count > 1 ? `×${count}` : String(pieceOf(m, m.chunk[i])),
-    px = fitFont(g, text, Math.min(16, size * 0.62), size - 2, true, 10);
-  if (px) put(g, text, x, y + px * 0.36, px, m.reduce[i] ? C.ink : C.ontext, BOLD);
+  if (waits) box(ctx, x - a - 4, y - a - 4, size + 8, size + 8, 5, null, colors.wait, 1.5, [4, 3]);
+  if (model.reduce[i]) {
+    const fill = Math.max(2, (size * model.k[i]) / Math.max(1, model.goal));
+    box(ctx, x - a, y - a, size, size, 3.5, colors.card);
+    box(ctx, x - a, y + a - fill, size, fill, 2, colors.sumfill);
+    box(ctx, x - a, y - a, size, size, 3.5, null, colors.ink, size > 26 ? 2.2 : 1.6);
+  } else disc(ctx, x, y, a, colors.done);
+  const text = count > 1 ? `×${count}` : String(pieceOf(model, model.chunk[i])),
+    px = fitFont(ctx, text, Math.min(16, size * 0.62), size - 2, true, 10);
+  if (px) put(ctx, text, x, y + px * 0.36, px, model.reduce[i] ? colors.ink : colors.ontext, BOLD);
 }
 
 /** The number of a piece in its own ring: each channel has as many as there are ranks. */
-const pieceOf = (m, chunk) => (m.slots === m.ranks * m.channels ? chunk % m.ranks : chunk);
+const pieceOf = (model, chunk) => (model.slots === model.ranks * model.channels ? chunk % model.ranks : chunk);
 
 // ---- what is said in the picture
 
-function drawSaid(g, V) {
-  const { place } = V;
-  if (V.s < 0) return;
-  if (place.laned) sayLanes(g, V);
-  else sayCrossings(g, V);
-  for (const panel of place.panels) sayInside(g, V, panel);
+function drawSaid(ctx, view) {
+  const { place } = view;
+  if (view.s < 0) return;
+  if (place.laned) sayLanes(ctx, view);
+  else sayCrossings(ctx, view);
+  for (const panel of place.panels) sayInside(ctx, view, panel);
 }
 
 const crossings = ({ pairs, place }) => [...pairs].filter(([key]) => place.lines.get(key).across);
 
-function sayCrossings(g, V) {
-  const { C, W, place, m, t, s } = V,
-    across = crossings(V),
+function sayCrossings(ctx, view) {
+  const { colors, words, place, model, t, s } = view,
+    across = crossings(view),
     { gap } = place;
   if (!gap || !across.length) return;
   const [, pair] = across[0],
-    begin = m.step0[s],
-    lasts = m.step1[s] - begin,
-    name = W.kinds[pair.kind] ?? pair.label,
-    used = W.used[usedOf(V, pair).cls](fmtRate(pair.capacity), usedOf(V, pair).share);
-  const first = m.byStep.id[m.byStep.start[s]];
-  const now = W.of(three(1e6 * Math.min(lasts, Math.max(0, t - begin))), fmtSpan(lasts));
+    begin = model.step0[s],
+    lasts = model.step1[s] - begin,
+    name = words.kinds[pair.kind] ?? pair.label,
+    used = words.used[usedOf(view, pair).cls](fmtRate(pair.capacity), usedOf(view, pair).share);
+  const first = model.byStep.id[model.byStep.start[s]];
+  const now = words.of(three(1e6 * Math.min(lasts, Math.max(0, t - begin))), fmtSpan(lasts));
   if (place.slim) {
-    put(g, `${name}${W.colon}${used}`, gap.x + gap.w / 2, gap.y + 26, 15, fullInk(V, pair), BOLD);
-    put(g, now, gap.x + gap.w / 2, gap.y + 46, 14, C.ink, MID);
+    put(ctx, `${name}${words.colon}${used}`, gap.x + gap.w / 2, gap.y + 26, 15, fullInk(view, pair), BOLD);
+    put(ctx, now, gap.x + gap.w / 2, gap.y + 46, 14, colors.ink, MID);
     return;
   }
   for (const [key, one] of across) {
@@ -217,37 +219,38 @@ function sayCrossings(g, V) {
       above = place.boxes.get(one.src).side === 0,
       x = (x0 + x1) / 2,
       y = above || y0 + 70 > place.h ? y0 - 46 : y0 + 44;
-    put(g, `${W.kinds[one.kind] ?? one.label} ${one.src} → ${one.dst}`, x, y, 16, fullInk(V, one), BOLD);
-    put(g, used, x, y + 20, 14, fullInk(V, one), MID);
+    put(ctx, `${words.kinds[one.kind] ?? one.label} ${one.src} → ${one.dst}`, x, y, 16, fullInk(view, one), BOLD);
+    put(ctx, used, x, y + 20, 14, fullInk(view, one), MID);
   }
   const x = gap.x + gap.w / 2,
     y = gap.y + gap.h / 2;
-  put(g, now, x, y + 6, 20, C.ink, BOLD);
-  if (first !== undefined) put(g, W.at(fmtBytes(m.bytes[first]), fmtRate(pair.capacity)), x, y + 30, 15, C.ink2, MID);
+  put(ctx, now, x, y + 6, 20, colors.ink, BOLD);
+  if (first !== undefined)
+    put(ctx, words.at(fmtBytes(model.bytes[first]), fmtRate(pair.capacity)), x, y + 30, 15, colors.ink2, MID);
 }
 
-const fullInk = (V, pair) => (usedOf(V, pair).cls === "full" ? V.C.fulltext : V.C.ink);
+const fullInk = (view, pair) => (usedOf(view, pair).cls === "full" ? view.colors.fulltext : view.colors.ink);
 
-function sayLanes(g, V) {
-  const { C, W, place, lit } = V,
-    across = crossings(V),
+function sayLanes(ctx, view) {
+  const { colors, words, place, lit } = view,
+    across = crossings(view),
     { gap } = place;
   if (place.slim || !across.length) return;
   const [, pair] = across[0];
-  const text = W.cables(across.length, W.kinds[pair.kind] ?? pair.label),
-    px = fitFont(g, text, 16, gap.w - 8, true, 11);
-  put(g, text, gap.x + gap.w / 2, gap.y + 30, px, fullInk(V, pair), BOLD);
+  const text = words.cables(across.length, words.kinds[pair.kind] ?? pair.label),
+    px = fitFont(ctx, text, 16, gap.w - 8, true, 11);
+  put(ctx, text, gap.x + gap.w / 2, gap.y + 30, px, fullInk(view, pair), BOLD);
   for (const [key, { src, dst, channel }] of across) {
     if (lit != null && channel >= lit) continue;
     const [x0, y0, x1] = place.lines.get(key).pts;
-    put(g, String(src), x0 + (x0 < x1 ? -6 : 6), y0 + 4, 12, C.ink2, { align: x0 < x1 ? "right" : "left" });
-    put(g, String(dst), x1 + (x0 < x1 ? 6 : -6), y0 + 4, 12, C.ink2, { align: x0 < x1 ? "left" : "right" });
+    put(ctx, String(src), x0 + (x0 < x1 ? -6 : 6), y0 + 4, 12, colors.ink2, { align: x0 < x1 ? "right" : "left" });
+    put(ctx, String(dst), x1 + (x0 < x1 ? 6 : -6), y0 + 4, 12, colors.ink2, { align: x0 < x1 ? "left" : "right" });
   }
 }
 
 /** What happens within a node: how long its cables take, and how long pieces have waited since. */
-function sayInside(g, V, panel) {
-  const { C, W, m, t, s, place, pairs } = V,
+function sayInside(ctx, view, panel) {
+  const { colors, words, model, t, s, place, pairs } = view,
     own = new Set(panel.ranks),
     pair = [...pairs.values()].find(({ src, dst }) => own.has(src) && own.has(dst));
   if (!pair) return;
@@ -256,30 +259,43 @@ function sayInside(g, V, panel) {
     room = panel.w - 2 * (Math.max(...[...own].map((rank) => place.boxes.get(rank).w)) + (place.slim ? 8 : 20));
   let longest = 0,
     waits = 0;
-  for (let q = m.byStep.start[s]; q < m.byStep.start[s + 1]; q++) {
-    const i = m.byStep.id[q];
-    if (!own.has(m.src[i]) || !own.has(m.dst[i])) continue;
-    longest = Math.max(longest, m.t1[i] - m.t0[i]);
-    waits += m.t1[i] <= t && t < m.step1[s] && m.t1[i] < m.step1[s] * 0.995;
+  for (let q = model.byStep.start[s]; q < model.byStep.start[s + 1]; q++) {
+    const i = model.byStep.id[q];
+    if (!own.has(model.src[i]) || !own.has(model.dst[i])) continue;
+    longest = Math.max(longest, model.t1[i] - model.t0[i]);
+    waits += model.t1[i] <= t && t < model.step1[s] && model.t1[i] < model.step1[s] * 0.995;
   }
-  const waited = t - m.step0[s] - longest,
-    since = waits && waited > 0 ? W.waited(waits, fmtSpan(waited), place.slim) : "";
+  const waited = t - model.step0[s] - longest,
+    since = waits && waited > 0 ? words.waited(waits, fmtSpan(waited), place.slim) : "";
   const lines = place.slim
-    ? [textAt(panel.label, 0, V.lang), `${W.kinds[pair.kind] ?? pair.label}${W.colon}${fmtSpan(longest)}`, since]
-    : [W.inside(W.kinds[pair.kind] ?? pair.label, fmtRate(pair.capacity), fmtSpan(longest)), since];
+    ? [
+        textAt(panel.label, 0, view.lang),
+        `${words.kinds[pair.kind] ?? pair.label}${words.colon}${fmtSpan(longest)}`,
+        since,
+      ]
+    : [words.inside(words.kinds[pair.kind] ?? pair.label, fmtRate(pair.capacity), fmtSpan(longest)), since];
   lines.forEach((line, q) => {
     if (!line) return;
     const strong = q === 0,
-      px = fitFont(g, line, strong ? 16 : 14, room, strong, 10);
-    if (px) put(g, line, x, y - 8 + q * 20 - (place.slim ? 16 : 0), px, strong ? C.ink : C.ink2, strong ? BOLD : MID);
+      px = fitFont(ctx, line, strong ? 16 : 14, room, strong, 10);
+    if (px)
+      put(
+        ctx,
+        line,
+        x,
+        y - 8 + q * 20 - (place.slim ? 16 : 0),
+        px,
+        strong ? colors.ink : colors.ink2,
+        strong ? BOLD : MID,
+      );
   });
 }
 
 /** A letter on each way that an answer names. */
-function drawLetters(g, { C, asked, place, m }) {
+function drawLetters(ctx, { colors, asked, place, model }) {
   asked.choices.forEach(({ marks = [] }, q) => {
     for (const [src, dst] of marks) {
-      const line = place.lines.get(src * m.endpoints + dst);
+      const line = place.lines.get(src * model.endpoints + dst);
       if (!line) continue;
       const [x0, y0, x1, y1] = line.pts,
         off = line.across ? 0 : 30,
@@ -287,8 +303,8 @@ function drawLetters(g, { C, asked, place, m }) {
         up = (y0 + y1) / 2 < place.h / 2 ? -1 : 1,
         x = (x0 + x1) / 2 + (flat ? 0 : -off * up),
         y = (y0 + y1) / 2 + (flat ? off * up : 0);
-      disc(g, x, y, 15, C.ink);
-      put(g, String.fromCharCode(65 + q), x, y + 6, 16, C.card, BOLD);
+      disc(ctx, x, y, 15, colors.ink);
+      put(ctx, String.fromCharCode(65 + q), x, y + 6, 16, colors.card, BOLD);
     }
   });
 }

@@ -53,60 +53,60 @@ function boxAndStair(run, many) {
 }
 
 /** Draw a runner as a whole; the cursor and the veil over what is to come are laid over it. */
-export function drawLaneRows(g, run, view) {
-  const { layout, colours: C, across, width } = view;
-  g.clearRect(0, 0, width, layout.high);
-  g.textBaseline = "middle";
-  gridLines(g, view);
+export function drawLaneRows(ctx, run, view) {
+  const { layout, colours: colors, across, width } = view;
+  ctx.clearRect(0, 0, width, layout.high);
+  ctx.textBaseline = "middle";
+  gridLines(ctx, view);
   layout.rows.forEach((row, k) => {
-    rowLabel(g, row, k, view);
-    if (row.level) (view.kind === "sharding" ? waterLevel : staircase)(g, row, view);
+    rowLabel(ctx, row, k, view);
+    if (row.level) (view.kind === "sharding" ? waterLevel : staircase)(ctx, row, view);
     if (row.high) {
-      idleParts(g, row, view);
-      const fonts = numberFonts(g, row, view);
-      for (const box of row.data.boxes) laneBox(g, box, row, view, fonts);
+      idleParts(ctx, row, view);
+      const fonts = numberFonts(ctx, row, view);
+      for (const box of row.data.boxes) laneBox(ctx, box, row, view, fonts);
     }
-    if (view.kind === "pipelines") heldBar(g, row, view);
+    if (view.kind === "pipelines") heldBar(ctx, row, view);
   });
-  if (view.kind === "pipelines") largestGap(g, layout.rows[0], run, view);
-  finishLine(g, across(run.time), layout.high, C);
-  bracketOf(g, run, view);
+  if (view.kind === "pipelines") largestGap(ctx, layout.rows[0], run, view);
+  finishLine(ctx, across(run.time), layout.high, colors);
+  bracketOf(ctx, run, view);
 }
 
-function gridLines(g, { across, layout, colours, total }) {
+function gridLines(ctx, { across, layout, colours, total }) {
   const every = niceStep(total, 10);
-  g.fillStyle = colours.grid;
-  for (let t = 0; t <= total * 1.0001; t += every) g.fillRect(Math.round(across(t)), 0, 1, layout.high);
+  ctx.fillStyle = colours.grid;
+  for (let t = 0; t <= total * 1.0001; t += every) ctx.fillRect(Math.round(across(t)), 0, 1, layout.high);
 }
 
-function rowLabel(g, row, k, { colours, kind, words }) {
+function rowLabel(ctx, row, k, { colours, kind, words }) {
   if (row.name === "level") return;
-  g.font = `13px ${FONT}`;
-  g.fillStyle = colours.ink2;
-  g.textAlign = "right";
+  ctx.font = `13px ${FONT}`;
+  ctx.fillStyle = colours.ink2;
+  ctx.textAlign = "right";
   const said = kind === "sharding" ? words[row.name] : k === 0 ? `${words.gpu} ${row.name}` : row.name;
-  g.fillText(said, LANE_LEFT - 8, row.top + row.high / 2 + 1);
+  ctx.fillText(said, LANE_LEFT - 8, row.top + row.high / 2 + 1);
 }
 
-function idleParts(g, row, { across, hatch }) {
-  g.fillStyle = hatch;
+function idleParts(ctx, row, { across, hatch }) {
+  ctx.fillStyle = hatch;
   for (const [a, b] of row.data.idle)
-    if (across(b) - across(a) > 1) g.fillRect(across(a), row.top, across(b) - across(a), row.high);
+    if (across(b) - across(a) > 1) ctx.fillRect(across(a), row.top, across(b) - across(a), row.high);
 }
 
 const fontOfBox = (kind, size) => `${kind === "F" ? "" : "700 "}${size}px ${FONT}`;
 const heightOfBox = (row, part) => (part ? row.high / 2 : row.high);
 
 /** For each kind of box the size of type in which nearly all of its numbers fit; kinds without one are left out. */
-export function numberFonts(g, row, { across }) {
+export function numberFonts(ctx, row, { across }) {
   const kinds = {};
   for (const [a, b, text, kind, , part] of row.data.boxes)
     if (text) (kinds[kind] ??= []).push([across(b) - across(a), text, heightOfBox(row, part)]);
   const sizes = {};
   for (const kind in kinds) {
     const fits = (size) => {
-      g.font = fontOfBox(kind, size);
-      const room = ([wide, text, high]) => g.measureText(text).width + 3 <= wide && size - 2 <= high,
+      ctx.font = fontOfBox(kind, size);
+      const room = ([wide, text, high]) => ctx.measureText(text).width + 3 <= wide && size - 2 <= high,
         held = kinds[kind].filter(room);
       return held.length >= MOST_NUMBERS * kinds[kind].length;
     };
@@ -116,8 +116,8 @@ export function numberFonts(g, row, { across }) {
 }
 
 /** One box; the number is the microbatch, or the block. */
-function laneBox(g, [a, b, text, kind, deep, part], row, view, fonts) {
-  const { across, colours: C, focus } = view,
+function laneBox(ctx, [a, b, text, kind, deep, part], row, view, fonts) {
+  const { across, colours: colors, focus } = view,
     [fill, deeper, ink, inkDeeper] = FILLS[kind] ?? FILLS.opt,
     dark = deep % 2 === 1,
     x = across(a),
@@ -125,58 +125,58 @@ function laneBox(g, [a, b, text, kind, deep, part], row, view, fonts) {
     high = heightOfBox(row, part),
     y = row.top + (part === 2 ? high : 0),
     size = part && fonts[kind] ? Math.min(fonts[kind], 11) : fonts[kind];
-  g.globalAlpha = focus === null || focus === text ? 1 : 0.28;
-  g.fillStyle = C[dark ? deeper : fill];
-  g.beginPath();
-  g.roundRect(x, y, wide, high, Math.min(3, wide / 3));
-  g.fill();
-  if (kind === "F" || kind === "opt") edgeOfBox(g, x, y, wide, high, C.edge);
-  g.font = fontOfBox(kind, size ?? 13);
-  if (text && size && g.measureText(text).width + 2 <= wide) {
-    g.textAlign = "center";
-    g.fillStyle = C[dark ? inkDeeper : ink];
-    g.fillText(text, x + wide / 2, y + high / 2 + 1);
+  ctx.globalAlpha = focus === null || focus === text ? 1 : 0.28;
+  ctx.fillStyle = colors[dark ? deeper : fill];
+  ctx.beginPath();
+  ctx.roundRect(x, y, wide, high, Math.min(3, wide / 3));
+  ctx.fill();
+  if (kind === "F" || kind === "opt") edgeOfBox(ctx, x, y, wide, high, colors.edge);
+  ctx.font = fontOfBox(kind, size ?? 13);
+  if (text && size && ctx.measureText(text).width + 2 <= wide) {
+    ctx.textAlign = "center";
+    ctx.fillStyle = colors[dark ? inkDeeper : ink];
+    ctx.fillText(text, x + wide / 2, y + high / 2 + 1);
   }
-  g.globalAlpha = 1;
+  ctx.globalAlpha = 1;
 }
 
 /** The edge of a pale box; of a narrow one its upper and lower edge alone, so that many beside one another are seen. */
-function edgeOfBox(g, x, y, wide, high, colour) {
-  g.strokeStyle = g.fillStyle = colour;
-  g.lineWidth = 1;
-  if (wide > 5) g.stroke();
-  else for (const at of [y, y + high - 1]) g.fillRect(x, at, wide, 1);
+function edgeOfBox(ctx, x, y, wide, high, colour) {
+  ctx.strokeStyle = ctx.fillStyle = colour;
+  ctx.lineWidth = 1;
+  if (wide > 5) ctx.stroke();
+  else for (const at of [y, y + high - 1]) ctx.fillRect(x, at, wide, 1);
 }
 
 /** Microbatches that the rank holds, as stairs below its boxes; a full row is the most that any runner holds. */
-function staircase(g, row, { across, colours, most, end }) {
+function staircase(ctx, row, { across, colours, most, end }) {
   const floor = row.top + row.high + row.level + 2,
     high = (held) => (held / most) * (row.level - 1);
-  stairs(g, row.data.level, 1, { across, end, floor, high, fill: colours.room, line: colours.room, alpha: 0.34 });
+  stairs(ctx, row.data.level, 1, { across, end, floor, high, fill: colours.room, line: colours.room, alpha: 0.34 });
 }
 
 /** Bytes of gathered weights, and on them gradients that are not reduced yet. */
-function waterLevel(g, row, { across, colours: C, most, end, bytes, whole, words }) {
+function waterLevel(ctx, row, { across, colours: colors, most, end, bytes, whole, words }) {
   const floor = row.top + row.level,
     high = (held) => (held / most) * row.level,
     points = row.data.level,
     sums = points.map(([t, gathered, gradients]) => [t, gathered + gradients]);
-  levelScale(g, floor, high, { C, most, bytes, left: across(0), right: across(end) });
-  stairs(g, sums, 1, { across, end, floor, high, fill: C.sumfill, line: C.sum2, alpha: 0.75 });
-  stairs(g, points, 1, { across, end, floor, high, fill: C.card, line: C.room, alpha: 1 });
-  stairs(g, points, 1, { across, end, floor, high, fill: C.room, line: C.room, alpha: 0.38 });
+  levelScale(ctx, floor, high, { colors, most, bytes, left: across(0), right: across(end) });
+  stairs(ctx, sums, 1, { across, end, floor, high, fill: colors.sumfill, line: colors.sum2, alpha: 0.75 });
+  stairs(ctx, points, 1, { across, end, floor, high, fill: colors.card, line: colors.room, alpha: 1 });
+  stairs(ctx, points, 1, { across, end, floor, high, fill: colors.room, line: colors.room, alpha: 0.38 });
   if (whole > most * 1.0001) {
-    pill(g, `${words.all(bytes(whole))} ↑`, across(0) + 4, row.top, C, "left");
+    pill(ctx, `${words.all(bytes(whole))} ↑`, across(0) + 4, row.top, colors, "left");
     return;
   }
-  g.setLineDash([5, 4]);
-  g.strokeStyle = C.ink3;
-  g.beginPath();
-  g.moveTo(across(0), floor - high(whole));
-  g.lineTo(across(end), floor - high(whole));
-  g.stroke();
-  g.setLineDash([]);
-  pill(g, words.all(bytes(whole)), across(0) + 4, floor - high(whole), C, "left");
+  ctx.setLineDash([5, 4]);
+  ctx.strokeStyle = colors.ink3;
+  ctx.beginPath();
+  ctx.moveTo(across(0), floor - high(whole));
+  ctx.lineTo(across(end), floor - high(whole));
+  ctx.stroke();
+  ctx.setLineDash([]);
+  pill(ctx, words.all(bytes(whole)), across(0) + 4, floor - high(whole), colors, "left");
 }
 
 /** Bytes at the top of a level: of all that are drawn; where a runner stands alone and holds a small part of the
@@ -187,114 +187,122 @@ export function topOfLevel(run, runners, whole, alone) {
   return alone && small.includes(run) ? 1.05 * most(small) : Math.max(whole, most(runners));
 }
 
-function levelScale(g, floor, high, { C, most, bytes, left, right }) {
+function levelScale(ctx, floor, high, { colors, most, bytes, left, right }) {
   const every = niceStep(most / 1e9, 3) * 1e9;
-  g.font = `12px ${FONT}`;
-  g.textAlign = "right";
+  ctx.font = `12px ${FONT}`;
+  ctx.textAlign = "right";
   for (let at = 0; at <= most; at += every) {
-    g.fillStyle = C.grid;
-    g.fillRect(left, Math.round(floor - high(at)), right - left, 1);
-    g.fillStyle = C.ink3;
-    g.fillText(at === 0 ? bytes(0) : String(Number((at / 1e9).toPrecision(3))), left - 8, floor - high(at));
+    ctx.fillStyle = colors.grid;
+    ctx.fillRect(left, Math.round(floor - high(at)), right - left, 1);
+    ctx.fillStyle = colors.ink3;
+    ctx.fillText(at === 0 ? bytes(0) : String(Number((at / 1e9).toPrecision(3))), left - 8, floor - high(at));
   }
 }
 
-function stairs(g, points, column, { across, end, floor, high, fill, line, alpha }) {
+function stairs(ctx, points, column, { across, end, floor, high, fill, line, alpha }) {
   if (!points.length) return;
-  g.beginPath();
-  g.moveTo(across(points[0][0]), floor);
+  ctx.beginPath();
+  ctx.moveTo(across(points[0][0]), floor);
   points.forEach((point, k) => {
-    g.lineTo(across(point[0]), floor - high(point[column]));
-    g.lineTo(across(points[k + 1]?.[0] ?? end), floor - high(point[column]));
+    ctx.lineTo(across(point[0]), floor - high(point[column]));
+    ctx.lineTo(across(points[k + 1]?.[0] ?? end), floor - high(point[column]));
   });
-  g.lineTo(across(end), floor);
-  g.globalAlpha = alpha;
-  g.fillStyle = fill;
-  g.fill();
-  g.globalAlpha = 1;
-  g.strokeStyle = line;
-  g.lineWidth = 1.3;
-  g.stroke();
+  ctx.lineTo(across(end), floor);
+  ctx.globalAlpha = alpha;
+  ctx.fillStyle = fill;
+  ctx.fill();
+  ctx.globalAlpha = 1;
+  ctx.strokeStyle = line;
+  ctx.lineWidth = 1.3;
+  ctx.stroke();
 }
 
 /** Right of the finish: how many microbatches the rank holds at most, as a number and as a bar. */
-function heldBar(g, row, { colours: C, width, most }) {
+function heldBar(ctx, row, { colours: colors, width, most }) {
   const x = width - LANE_RIGHT + 50, // a number of three digits stands between it and the finish
     y = row.top + row.high / 2,
     share = row.data.held / most,
     full = share > 0.999 && most > 1;
-  g.font = `700 14px ${FONT}`;
-  g.textAlign = "right";
-  g.fillStyle = full ? C.fulltext : C.ink;
-  g.fillText(String(Number(row.data.held.toPrecision(3))), x - 6, y + 1);
-  g.fillStyle = C.grid;
-  g.fillRect(x, y - 3, 44, 6);
-  g.fillStyle = full ? C.full : C.room;
-  g.fillRect(x, y - 3, Math.max(2, 44 * share), 6);
+  ctx.font = `700 14px ${FONT}`;
+  ctx.textAlign = "right";
+  ctx.fillStyle = full ? colors.fulltext : colors.ink;
+  ctx.fillText(String(Number(row.data.held.toPrecision(3))), x - 6, y + 1);
+  ctx.fillStyle = colors.grid;
+  ctx.fillRect(x, y - 3, 44, 6);
+  ctx.fillStyle = full ? colors.full : colors.room;
+  ctx.fillRect(x, y - 3, Math.max(2, 44 * share), 6);
 }
 
 /** What the longest wait of the first row comes to, where there is room to say it. */
-function largestGap(g, row, run, view) {
+function largestGap(ctx, row, run, view) {
   const idle = row.data.idle,
     longest = idle.reduce((best, one) => (one[1] - one[0] > best[1] - best[0] ? one : best), [0, 0]),
     sum = idle.reduce((all, [a, b]) => all + b - a, 0),
     said = view.words.idle(view.fmt(sum), view.fmt(run.time), `${((100 * sum) / run.time).toFixed(1)}\u00a0%`),
     room = view.across(longest[1]) - view.across(longest[0]);
-  g.font = `700 13px ${FONT}`;
-  if (sum && room > g.measureText(said).width + 18)
-    pill(g, said, view.across((longest[0] + longest[1]) / 2), row.top + row.high / 2, view.colours, "center", row.high);
+  ctx.font = `700 13px ${FONT}`;
+  if (sum && room > ctx.measureText(said).width + 18)
+    pill(
+      ctx,
+      said,
+      view.across((longest[0] + longest[1]) / 2),
+      row.top + row.high / 2,
+      view.colours,
+      "center",
+      row.high,
+    );
 }
 
-function pill(g, text, x, y, C, align, high = 18) {
-  g.font = `${align === "center" ? "700 " : ""}13px ${FONT}`;
-  const wide = g.measureText(text).width + 12,
+function pill(ctx, text, x, y, colors, align, high = 18) {
+  ctx.font = `${align === "center" ? "700 " : ""}13px ${FONT}`;
+  const wide = ctx.measureText(text).width + 12,
     left = align === "center" ? x - wide / 2 : x;
-  g.fillStyle = C.card;
-  g.fillRect(left, y - high / 2, wide, high);
-  g.fillStyle = align === "center" ? C.ink : C.ink2;
-  g.textAlign = "left";
-  g.fillText(text, left + 6, y + 1);
+  ctx.fillStyle = colors.card;
+  ctx.fillRect(left, y - high / 2, wide, high);
+  ctx.fillStyle = align === "center" ? colors.ink : colors.ink2;
+  ctx.textAlign = "left";
+  ctx.fillText(text, left + 6, y + 1);
 }
 
 /** Chequers where it ends. */
-function finishLine(g, x, high, C) {
+function finishLine(ctx, x, high, colors) {
   const side = FINISH / 2;
-  g.fillStyle = C.card;
-  g.fillRect(x, 2, FINISH, high - 6);
-  g.fillStyle = C.ink;
+  ctx.fillStyle = colors.card;
+  ctx.fillRect(x, 2, FINISH, high - 6);
+  ctx.fillStyle = colors.ink;
   for (let k = 0; k * side < high - 6; k++)
-    g.fillRect(x + (k % 2) * side, 2 + k * side, side, Math.min(side, high - 6 - k * side));
+    ctx.fillRect(x + (k % 2) * side, 2 + k * side, side, Math.min(side, high - 6 - k * side));
 }
 
 /** From its finish to that of the slowest: how much sooner it is done. */
-function bracketOf(g, run, { across, total, colours: C, layout, words, fmt }) {
+function bracketOf(ctx, run, { across, total, colours: colors, layout, words, fmt }) {
   const a = across(run.time) + FINISH + 6,
     b = across(total),
     y = layout.high / 2;
   if (total - run.time < 1e-9 * total || b - a < 24) return;
-  g.strokeStyle = C.ink3;
-  g.lineWidth = 1.2;
-  g.beginPath();
+  ctx.strokeStyle = colors.ink3;
+  ctx.lineWidth = 1.2;
+  ctx.beginPath();
   for (const [x0, y0, x1, y1] of [
     [a, y, b, y],
     [a, y - 5, a, y + 5],
     [b, y - 5, b, y + 5],
   ]) {
-    g.moveTo(x0, y0);
-    g.lineTo(x1, y1);
+    ctx.moveTo(x0, y0);
+    ctx.lineTo(x1, y1);
   }
-  g.stroke();
-  g.textAlign = "center";
+  ctx.stroke();
+  ctx.textAlign = "center";
   const less = fmt(total - run.time),
     share = `${(100 * (1 - run.time / total)).toFixed(1)}\u00a0%`;
   const say = (texts, at, bold, colour) => {
-    g.font = `${bold}13px ${FONT}`;
-    g.fillStyle = colour;
-    const said = texts.find((text) => g.measureText(text).width <= b - a + 4); // beyond are the most that ranks hold
-    if (said) g.fillText(said, (a + b) / 2, at);
+    ctx.font = `${bold}13px ${FONT}`;
+    ctx.fillStyle = colour;
+    const said = texts.find((text) => ctx.measureText(text).width <= b - a + 4); // beyond are the most that ranks hold
+    if (said) ctx.fillText(said, (a + b) / 2, at);
   };
-  say([words.less(less), `−${less}`], y - 14, "700 ", C.ink);
-  say([words.saved(share), `−${share}`], y + 15, "", C.ink2);
+  say([words.less(less), `−${less}`], y - 14, "700 ", colors.ink);
+  say([words.saved(share), `−${share}`], y + 15, "", colors.ink2);
 }
 
 /** What is under the pointer: {row, box} or {row, gap}, or null. */
@@ -310,11 +318,11 @@ export function laneHit(view, x, y) {
 }
 
 /** A pattern of slanted lines, for what is idle. */
-export function hatchOfIdle(g, C) {
+export function hatchOfIdle(ctx, colors) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 8;
   const h = tile.getContext("2d");
-  h.strokeStyle = C.wait;
+  h.strokeStyle = colors.wait;
   h.lineWidth = 1.3;
   for (const k of [-8, 0, 8]) {
     h.beginPath();
@@ -322,6 +330,5 @@ export function hatchOfIdle(g, C) {
     h.lineTo(k + 8, 0);
     h.stroke();
   }
-  return g.createPattern(tile, "repeat");
+  return ctx.createPattern(tile, "repeat");
 }
-

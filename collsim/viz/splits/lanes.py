@@ -28,7 +28,12 @@ def build_lanes_source() -> str:
 
 
 def find_gaps(spans: Iterable[tuple[float, float]], end: float) -> list[list[float]]:
-    """What is left of a time up to `end` without these spans."""
+    """What is left of a time up to `end` without these spans.
+
+    Args:
+        spans: [begin, end] of what takes the time.
+        end: End of the time, in the unit of the spans.
+    """
     remaining = subtract_spans([(0.0, end)], merge_spans(list(spans)))
     return [[float(a), float(b)] for a, b in remaining if b - a > _NEAR * end]
 
@@ -37,7 +42,12 @@ def find_gaps(spans: Iterable[tuple[float, float]], end: float) -> list[list[flo
 
 
 def build_pipeline_runner(pipe: Pipeline, timing: PipelineTiming) -> dict[str, Any]:
-    """A pipeline: for each rank its passes, when it is idle, and the microbatches that it holds."""
+    """A pipeline: for each rank its passes, when it is idle, and the microbatches that it holds.
+
+    Args:
+        pipe: The pipeline.
+        timing: When each pass begins and ends.
+    """
     ranks = range(pipe.size)
     most = max(1.0, float(max(timing.peak_activations)))
     rows = [_describe_rank(pipe, timing, rank) for rank in ranks]
@@ -79,7 +89,8 @@ def evaluate_formula_text(formula: str, values: Mapping[str, float]) -> str:
     number or a letter alone.
 
     Args:
-        known: what each letter, and each word, stands for.
+        formula: The formula, with letters and words for quantities.
+        values: What each letter, and each word, stands for.
     """
     if not re.search(r"[^\W\d_]", formula) or formula in values:
         return ""
@@ -101,7 +112,10 @@ def _add_products(numbers: str) -> str:
         product_value = 1.0
         for factor in product.split("×"):
             product_value *= float(factor)
-        total += -product_value if sign == "−" else product_value
+        if sign == "−":
+            total += -product_value
+        else:
+            total += product_value
     return f"{total:.10g}"
 
 
@@ -145,7 +159,12 @@ def _find_part(entry: Sequence[Any], action: Any) -> int:
 
 
 def build_sharding_runner(way: str, trace: StepTrace) -> dict[str, Any]:
-    """A step under FSDP on its first GPU: computing, the network, and bytes of gathered weights and whole gradients."""
+    """A step under FSDP on its first GPU: computing, the network, and bytes of gathered weights and whole gradients.
+
+    Args:
+        way: Name of the runner.
+        trace: The step of training.
+    """
     numbers = {name: str(i) for i, name in enumerate(_list_blocks(trace))}
     compute: list[list[Any]] = []
     network: list[list[Any]] = []
@@ -198,7 +217,13 @@ def _find_levels(trace: StepTrace) -> tuple[list[list[float]], dict[str, float]]
 
 
 def list_memory_over_time(trace: StepTrace, lane: int, kinds: Sequence[str]) -> list[list[float]]:
-    """[s, bytes of each kind] of a GPU of a lane, at each change; a moment may have several."""
+    """[s, bytes of each kind] of a GPU of a lane, at each change; a moment may have several.
+
+    Args:
+        trace: The step of training.
+        lane: Number of the lane.
+        kinds: Kinds of memory, in the order of the columns.
+    """
     moments, nbytes = trace.memory.trace_bytes(lane)
     present_kinds = trace.memory.list_kinds(lane)
     columns = [nbytes[:, present_kinds.index(kind)] if kind in present_kinds else 0.0 * moments for kind in kinds]
@@ -206,7 +231,11 @@ def list_memory_over_time(trace: StepTrace, lane: int, kinds: Sequence[str]) -> 
 
 
 def take_last_of_moment(rows: list[list[float]]) -> list[list[float]]:
-    """What is held from each moment on."""
+    """What is held from each moment on.
+
+    Args:
+        rows: [seconds, ...] rows, in order of time.
+    """
     return list({row[0]: row for row in rows}.values())
 
 
@@ -230,7 +259,11 @@ def _compare_sharding_formulas(trace: StepTrace, busy: float, level: list[list[f
 
 
 def get_formulas(trace: StepTrace) -> FsdpFormulas:
-    """The formulas for a step whose request is a product of FSDP alone."""
+    """The formulas for a step whose request is a product of FSDP alone.
+
+    Args:
+        trace: The step of training.
+    """
     request = trace.request
     parallel: Any = request.parallel
     data: FSDP = parallel.data_strategy

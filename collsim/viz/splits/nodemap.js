@@ -13,59 +13,61 @@ export function mapLayout(document, width) {
   const made = nodesInColumns(document),
     wide = Math.min(150, (width - MAP_LEFT) / made.columns),
     air = Math.min(6, MOST_HIGH / made.rows / 4), // between the squares of two nodes below one another
-    ways = [4, 2, 8, 16, 1].filter((across) => across <= Math.max(4, document.per)).map((most) => {
-      const across = Math.min(document.per, most),
-        down = Math.ceil(document.per / across),
-        square = Math.max(1, Math.min(20, (wide - 6) / across - 1, (MOST_HIGH / made.rows - air) / down - 1));
-      return { across, down, square };
-    }),
+    ways = [4, 2, 8, 16, 1]
+      .filter((across) => across <= Math.max(4, document.per))
+      .map((most) => {
+        const across = Math.min(document.per, most),
+          down = Math.ceil(document.per / across),
+          square = Math.max(1, Math.min(20, (wide - 6) / across - 1, (MOST_HIGH / made.rows - air) / down - 1));
+        return { across, down, square };
+      }),
     best = ways.reduce((a, b) => (b.square > a.square + 0.5 ? b : a)),
     high = best.down * (best.square + 1) + air;
   return { ...made, ...best, wide, air, boxHigh: high, high: MAP_TOP + made.rows * high + 4 };
 }
 
 /** Draw the map; `rank` is the one that was clicked. */
-export function drawNodeMap(g, document, layout, rank, C) {
+export function drawNodeMap(ctx, document, layout, rank, colors) {
   const groups = groupsOfRank(rank, document),
     fill = new Map();
   for (const way of ["pp", "dp", "ep", "cp", "tp"])
-    for (const member of groups[way] ?? []) fill.set(member, C[GROUP_FILL[way]]);
-  fill.set(rank, C.ink);
+    for (const member of groups[way] ?? []) fill.set(member, colors[GROUP_FILL[way]]);
+  fill.set(rank, colors.ink);
   const hit = new Set([...fill.keys()].map((member) => Math.floor(member / document.per)));
-  g.clearRect(0, 0, g.canvas.width, g.canvas.height);
-  if (layout.stages) stageNumbers(g, layout, C);
-  layout.places.forEach((place, node) => nodeBox(g, { document, layout, C, fill, hit }, place, node));
+  ctx.clearRect(0, 0, ctx.canvas.width, ctx.canvas.height);
+  if (layout.stages) stageNumbers(ctx, layout, colors);
+  layout.places.forEach((place, node) => nodeBox(ctx, { document, layout, colors, fill, hit }, place, node));
   return groups;
 }
 
-function stageNumbers(g, { columns, wide }, C) {
-  g.font = `12px ${FONT}`;
-  g.fillStyle = C.ink2;
-  g.textAlign = "center";
-  g.textBaseline = "middle";
+function stageNumbers(ctx, { columns, wide }, colors) {
+  ctx.font = `12px ${FONT}`;
+  ctx.fillStyle = colors.ink2;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
   const every = Math.ceil(20 / wide);
-  for (let k = 0; k < columns; k += every) g.fillText(String(k), MAP_LEFT + (k + 0.5) * wide, 9);
+  for (let k = 0; k < columns; k += every) ctx.fillText(String(k), MAP_LEFT + (k + 0.5) * wide, 9);
 }
 
-function nodeBox(g, { document, layout, C, fill, hit }, place, node) {
+function nodeBox(ctx, { document, layout, colors, fill, hit }, place, node) {
   const { square, across, wide, air, boxHigh } = layout,
     inner = across * (square + 1) + 3,
     x = MAP_LEFT + place.column * wide + (wide - inner) / 2,
     y = MAP_TOP + place.row * boxHigh;
   if (square > 3 && air > 4) {
-    g.strokeStyle = hit.has(node) ? C.ink2 : C.line;
-    g.lineWidth = hit.has(node) ? 1.6 : 1;
-    g.beginPath();
-    g.roundRect(x, y, inner, boxHigh - air / 3, 3);
-    g.stroke();
+    ctx.strokeStyle = hit.has(node) ? colors.ink2 : colors.line;
+    ctx.lineWidth = hit.has(node) ? 1.6 : 1;
+    ctx.beginPath();
+    ctx.roundRect(x, y, inner, boxHigh - air / 3, 3);
+    ctx.stroke();
   }
   for (let k = 0; k < document.per; k++) {
     const rank = node * document.per + k;
     if (rank >= document.ranks) return;
-    g.fillStyle = fill.get(rank) ?? C.casing;
+    ctx.fillStyle = fill.get(rank) ?? colors.casing;
     const left = x + 2 + (k % across) * (square + 1),
       top = y + air / 3 + Math.floor(k / across) * (square + 1);
-    g.fillRect(left, top, square, square);
+    ctx.fillRect(left, top, square, square);
   }
 }
 

@@ -36,7 +36,8 @@ def build_split_document(trace: StepTrace, room: float | None = None) -> dict[st
     """Everything that is drawn of the step that is open.
 
     Args:
-        room: bytes of a GPU; its own unless given.
+        trace: The step of training.
+        room: Bytes of a GPU's memory; None for what the GPU has.
     """
     step, split = trace.step, trace.request.parallel
     if isinstance(split, Split):
@@ -74,11 +75,13 @@ def _describe_memory(trace: StepTrace, room: float | None) -> dict[str, Any]:
     peaks = [trace.memory.peak(ranks[0]) for ranks in lanes]
     totals = [sum(kinds.values()) for kinds in peaks]
     stage = totals.index(max(totals))
+    if room is None and fast is not None:
+        room = fast.capacity
     return {
         "kinds": [[kind, size] for kind, size in peaks[stage].items() if size],
         "total": totals[stage],
         "stage": stage,
-        "room": room if room is not None else None if fast is None else fast.capacity,
+        "room": room,
     }
 
 
@@ -125,7 +128,12 @@ def _list_collectives(trace: StepTrace, lane: int) -> list[list[Any]]:
 
 def choose_cut(rows: Sequence[Sequence[Sequence[Any]]], time: float) -> list[float] | None:
     """The moments between which the middle of a step is cut, where rows have more passes than can be told apart: from
-    the end of the first ones on to the begin of the last."""
+    the end of the first ones on to the begin of the last.
+
+    Args:
+        rows: Passes of each row, [begin, end, ...], in order.
+        time: Length of the step, seconds.
+    """
     if max(len(row) for row in rows) <= 2 * MOST_PASSES:
         return None
     long = [row for row in rows if len(row) > 2 * MOST_PASSES]
@@ -152,7 +160,11 @@ def _list_memory_levels(trace: StepTrace, lane: int, kinds: list[str], cut: list
 
 
 def build_splits_table(frame: pd.DataFrame) -> dict[str, Any]:
-    """A search as columns of plain values, the calls that make its splits, and the parts of their time."""
+    """A search as columns of plain values, the calls that make its splits, and the parts of their time.
+
+    Args:
+        frame: A table as `train.search` returns it, a row for each split.
+    """
     out: dict[str, Any] = {name: frame[name].tolist() for name in (*COLUMNS, "recompute", "parallel")}
     out["data"] = frame["data_parallel"].tolist()
     out["parts"] = [[round(value, 6) for value in row] for row in frame[list(PARTS)].to_numpy().tolist()]

@@ -45,81 +45,85 @@ export function freeLabels(values, at, wide, low, high) {
   return out;
 }
 
-export function drawScatter(g, table, scales, { C, room, shown, notes, words, bytes }) {
+export function drawScatter(ctx, table, scales, { colors, room, shown, notes, words, bytes }) {
   const { x, y, width, high, ends } = scales,
     floor = high - SCATTER_FOOT;
-  g.clearRect(0, 0, width, high);
+  ctx.clearRect(0, 0, width, high);
   if (room && room < ends.x1) {
-    g.fillStyle = C.fulltint;
-    g.fillRect(x(room), 10, width - 12 - x(room), floor - 10);
-    g.fillStyle = C.full;
-    g.fillRect(x(room) - 0.75, 10, 1.5, floor - 10);
+    ctx.fillStyle = colors.fulltint;
+    ctx.fillRect(x(room), 10, width - 12 - x(room), floor - 10);
+    ctx.fillStyle = colors.full;
+    ctx.fillRect(x(room) - 0.75, 10, 1.5, floor - 10);
   }
-  axes(g, scales, C);
-  const dot = (row, fill, edge, r) => disc(g, x(row.memory), y(row.time), r, fill, edge),
+  axes(ctx, scales, colors);
+  const dot = (row, fill, edge, r) => disc(ctx, x(row.memory), y(row.time), r, fill, edge),
     at = (k) => ({ memory: table.memory[k], time: table.time[k] });
-  table.time.forEach((_, k) => dot(at(k), table.fits[k] ? C.wait : C.card, table.fits[k] ? C.ink3 : C.edge, 2.6));
-  paretoLine(g, table, scales, C);
-  table.pareto.forEach((on, k) => on && dot(at(k), C.done, C.card, 4.2));
-  if (shown) dot(shown, C.ink, C.card, 6.5);
-  notes.forEach((note) => noteBeside(g, note, scales, C));
+  table.time.forEach((_, k) =>
+    dot(at(k), table.fits[k] ? colors.wait : colors.card, table.fits[k] ? colors.ink3 : colors.edge, 2.6),
+  );
+  paretoLine(ctx, table, scales, colors);
+  table.pareto.forEach((on, k) => on && dot(at(k), colors.done, colors.card, 4.2));
+  if (shown) dot(shown, colors.ink, colors.card, 6.5);
+  notes.forEach((note) => noteBeside(ctx, note, scales, colors));
   if (!room) return;
-  g.font = `12px ${FONT}`;
-  g.fillStyle = C.ink2;
-  g.textAlign = "right";
-  g.fillText(words.room(bytes(room)), width - 12, high - 8);
+  ctx.font = `12px ${FONT}`;
+  ctx.fillStyle = colors.ink2;
+  ctx.textAlign = "right";
+  ctx.fillText(words.room(bytes(room)), width - 12, high - 8);
 }
 
 /** A box with lines of text above a dot, or below it where there is more room, and a line that leads to it. */
-function noteBeside(g, { row, colour, lines }, { x, y, width, high }, C) {
+function noteBeside(ctx, { row, colour, lines }, { x, y, width, high }, colors) {
   const px = x(row.memory),
     py = y(row.time),
     floor = high - SCATTER_FOOT,
-    wide = Math.max(...lines.map((line, k) => widthOf(g, line, 13, k === 0))) + 16,
+    wide = Math.max(...lines.map((line, k) => widthOf(ctx, line, 13, k === 0))) + 16,
     left = Math.min(width - 12 - wide, Math.max(SCATTER_LEFT + 4, px - wide / 2)),
     below = colour === "done" || py < NOTE_HIGH + 48,
     top = below ? Math.min(floor - NOTE_HIGH - 4, py + 22) : py - NOTE_HIGH - 34;
-  g.strokeStyle = C[colour];
-  g.lineWidth = 1.2;
-  g.beginPath();
-  g.moveTo(px, py);
-  g.lineTo(Math.min(left + wide - 8, Math.max(left + 8, px)), top < py ? top + NOTE_HIGH : top);
-  g.stroke();
-  box(g, left, top, wide, NOTE_HIGH, 4, C.card, C[colour], 1.2);
-  lines.forEach((line, k) => put(g, line, left + 8, top + 16 + 17 * k, 13, k ? C.ink2 : C[colour], { bold: k === 0 }));
+  ctx.strokeStyle = colors[colour];
+  ctx.lineWidth = 1.2;
+  ctx.beginPath();
+  ctx.moveTo(px, py);
+  ctx.lineTo(Math.min(left + wide - 8, Math.max(left + 8, px)), top < py ? top + NOTE_HIGH : top);
+  ctx.stroke();
+  box(ctx, left, top, wide, NOTE_HIGH, 4, colors.card, colors[colour], 1.2);
+  lines.forEach((line, k) =>
+    put(ctx, line, left + 8, top + 16 + 17 * k, 13, k ? colors.ink2 : colors[colour], { bold: k === 0 }),
+  );
 }
 
-function axes(g, { x, y, width, high, ends }, C) {
-  g.font = `12px ${FONT}`;
-  g.textBaseline = "middle";
+function axes(ctx, { x, y, width, high, ends }, colors) {
+  ctx.font = `12px ${FONT}`;
+  ctx.textBaseline = "middle";
   for (const [t, at] of freeLabels(logTicks(ends.y0, ends.y1).reverse(), y, () => 14, 0, high - SCATTER_FOOT)) {
-    g.fillStyle = C.grid;
-    g.fillRect(SCATTER_LEFT, at, width - 12 - SCATTER_LEFT, 1);
-    g.fillStyle = C.ink2;
-    g.textAlign = "right";
-    g.fillText(`${Number(t.toPrecision(2))}\u00a0s`, SCATTER_LEFT - 6, at);
+    ctx.fillStyle = colors.grid;
+    ctx.fillRect(SCATTER_LEFT, at, width - 12 - SCATTER_LEFT, 1);
+    ctx.fillStyle = colors.ink2;
+    ctx.textAlign = "right";
+    ctx.fillText(`${Number(t.toPrecision(2))}\u00a0s`, SCATTER_LEFT - 6, at);
   }
   const said = (b) => `${Number((b / 1e9).toPrecision(2)).toLocaleString("en")}\u00a0GB`,
-    wide = (b) => g.measureText(said(b)).width;
-  g.fillStyle = C.ink2;
-  g.textAlign = "center";
+    wide = (b) => ctx.measureText(said(b)).width;
+  ctx.fillStyle = colors.ink2;
+  ctx.textAlign = "center";
   for (const [b, at] of freeLabels(logTicks(ends.x0, ends.x1), x, wide, 0, width))
-    g.fillText(said(b), at, high - SCATTER_FOOT + 12);
+    ctx.fillText(said(b), at, high - SCATTER_FOOT + 12);
 }
 
-function paretoLine(g, table, { x, y }, C) {
+function paretoLine(ctx, table, { x, y }, colors) {
   const best = table.time
     .map((_, k) => k)
     .filter((k) => table.pareto[k])
     .sort((a, b) => table.memory[a] - table.memory[b]);
-  g.strokeStyle = C.done;
-  g.lineWidth = 1.8;
-  g.beginPath();
+  ctx.strokeStyle = colors.done;
+  ctx.lineWidth = 1.8;
+  ctx.beginPath();
   best.forEach((k, i) => {
-    if (i) g.lineTo(x(table.memory[k]), y(table.time[best[i - 1]]));
-    g[i ? "lineTo" : "moveTo"](x(table.memory[k]), y(table.time[k]));
+    if (i) ctx.lineTo(x(table.memory[k]), y(table.time[best[i - 1]]));
+    ctx[i ? "lineTo" : "moveTo"](x(table.memory[k]), y(table.time[k]));
   });
-  g.stroke();
+  ctx.stroke();
 }
 
 /** The split whose dot is nearest to a point, within 14 pixels; -1 for none. */

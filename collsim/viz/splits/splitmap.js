@@ -188,7 +188,7 @@ function buildStages(ui) {
   const g = sizeCanvas(ui.rows, width, stagesHigh(drawn)),
     fills = Object.fromEntries(Object.entries(WAY_FILL).map(([way, short]) => [way, GROUP_FILL[short]])),
     shade = (k) => shadeOf(drawn.kinds, drawn.kinds[k]) / 100;
-  drawStages(g, drawn, time, width, { C: ui.colours, shade, fills, words: w, bytes: decimalBytes });
+  drawStages(g, drawn, time, width, { colors: ui.colours, shade, fills, words: w, bytes: decimalBytes });
   ui.rows.setAttribute("aria-label", `${several ? w.twoGpus : w.stepOn}: ${fmtSpan(time)}`);
 }
 
@@ -251,7 +251,14 @@ function drawDots(ui, hovered) {
   if (table.fits[0] && open !== 0) notes.push(noteOf(ui, rowAt(table, 0), "done", true));
   if (shown) notes.push(noteOf(ui, shown, "ink", open === 0));
   if (hovered >= 0 && hovered !== open && hovered !== 0) notes.push(noteOf(ui, rowAt(table, hovered), "ink2", false));
-  drawScatter(g, table, ui.scales, { C: ui.colours, room, shown, notes, words: splitWords(ui), bytes: decimalBytes });
+  drawScatter(g, table, ui.scales, {
+    colors: ui.colours,
+    room,
+    shown,
+    notes,
+    words: splitWords(ui),
+    bytes: decimalBytes,
+  });
 }
 
 /** What stands beside a dot: how it is split, its time and its memory. */

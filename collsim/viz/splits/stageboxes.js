@@ -27,18 +27,18 @@ export function stretches(total, cut, left, right) {
 export const stagesHigh = ({ rows }) => rows.length * STAGE_HIGH + AXIS_HIGH;
 
 /** Draw the stages of a step; `shade(k)` is the share of the colour of memory that its kind has. */
-export function drawStages(g, drawn, total, width, { C, shade, fills, words, bytes }) {
+export function drawStages(ctx, drawn, total, width, { colors, shade, fills, words, bytes }) {
   const parts = stretches(total, drawn.cut, STAGE_LEFT, width - 10),
     most = Math.max(...drawn.rows.map((row) => row.most)),
-    view = { C, shade, fills, words, bytes, most, hatch: hatchOfIdle(g, C) };
-  g.clearRect(0, 0, width, stagesHigh(drawn));
+    view = { colors, shade, fills, words, bytes, most, hatch: hatchOfIdle(ctx, colors) };
+  ctx.clearRect(0, 0, width, stagesHigh(drawn));
   drawn.rows.forEach((row, k) => {
     const top = k * STAGE_HIGH + 4;
-    stageNames(g, row, top, drawn.rows.length > 1, view);
-    for (const part of parts) clipped(g, part, top, () => stageRow(g, row, top, part, view));
-    if (drawn.cut) cutMark(g, parts, top, words.cut(spanOf(drawn.cut[1] - drawn.cut[0], total)), C);
+    stageNames(ctx, row, top, drawn.rows.length > 1, view);
+    for (const part of parts) clipped(ctx, part, top, () => stageRow(ctx, row, top, part, view));
+    if (drawn.cut) cutMark(ctx, parts, top, words.cut(spanOf(drawn.cut[1] - drawn.cut[0], total)), colors);
   });
-  for (const part of parts) stageAxis(g, part, total, drawn.rows.length * STAGE_HIGH, C);
+  for (const part of parts) stageAxis(ctx, part, total, drawn.rows.length * STAGE_HIGH, colors);
 }
 
 const spanOf = (t, total) => {
@@ -46,98 +46,100 @@ const spanOf = (t, total) => {
   return `${Number((t * f).toPrecision(3))}\u00a0${unit}`;
 };
 
-function clipped(g, { left, right }, top, draw) {
-  g.save();
-  g.beginPath();
-  g.rect(left, top - 2, right - left, STAGE_HIGH);
-  g.clip();
+function clipped(ctx, { left, right }, top, draw) {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top - 2, right - left, STAGE_HIGH);
+  ctx.clip();
   draw();
-  g.restore();
+  ctx.restore();
 }
 
-function stageNames(g, row, top, several, { C, words, bytes }) {
+function stageNames(ctx, row, top, several, { colors, words, bytes }) {
   const right = { align: "right" },
     name = several ? words.stage(row.stage) : words.oneGpu;
-  put(g, name, STAGE_LEFT - 8, top + 16, 13, C.ink, { ...right, bold: true });
-  put(g, words.network, STAGE_LEFT - 8, top + PASS_HIGH + 12, 12, C.ink2, right);
-  put(g, words.held, STAGE_LEFT - 8, top + PASS_HIGH + NET_HIGH + 24, 12, C.ink2, right);
-  put(g, bytes(row.most), STAGE_LEFT - 8, top + PASS_HIGH + NET_HIGH + 39, 12, C.ink2, right);
+  put(ctx, name, STAGE_LEFT - 8, top + 16, 13, colors.ink, { ...right, bold: true });
+  put(ctx, words.network, STAGE_LEFT - 8, top + PASS_HIGH + 12, 12, colors.ink2, right);
+  put(ctx, words.held, STAGE_LEFT - 8, top + PASS_HIGH + NET_HIGH + 24, 12, colors.ink2, right);
+  put(ctx, bytes(row.most), STAGE_LEFT - 8, top + PASS_HIGH + NET_HIGH + 39, 12, colors.ink2, right);
 }
 
-function stageRow(g, row, top, part, view) {
-  const { C, hatch, fills } = view,
+function stageRow(ctx, row, top, part, view) {
+  const { colors, hatch, fills } = view,
     at = (t) => part.left + ((t - part.from) / (part.to - part.from)) * (part.right - part.left);
-  g.fillStyle = hatch;
-  g.fillRect(part.left, top, part.right - part.left, PASS_HIGH);
-  for (const box of row.boxes) passBox(g, box, at, top, C);
+  ctx.fillStyle = hatch;
+  ctx.fillRect(part.left, top, part.right - part.left, PASS_HIGH);
+  for (const box of row.boxes) passBox(ctx, box, at, top, colors);
   const net = top + PASS_HIGH + 3;
-  g.fillStyle = C.grid;
-  g.fillRect(part.left, net, part.right - part.left, NET_HIGH);
+  ctx.fillStyle = colors.grid;
+  ctx.fillRect(part.left, net, part.right - part.left, NET_HIGH);
   for (const [a, b, way] of row.network) {
-    g.fillStyle = C[fills[way]];
+    ctx.fillStyle = colors[fills[way]];
     const y = net + (INSIDE_LAYERS.includes(way) ? 0 : NET_HIGH / 2);
-    g.fillRect(at(a), y, Math.max(0.7, at(b) - at(a)), NET_HIGH / 2);
+    ctx.fillRect(at(a), y, Math.max(0.7, at(b) - at(a)), NET_HIGH / 2);
   }
-  heldArea(g, row.held, at, part, net + NET_HIGH + 4, view);
+  heldArea(ctx, row.held, at, part, net + NET_HIGH + 4, view);
 }
 
-function passBox(g, [a, b, micro, kind], at, top, C) {
+function passBox(ctx, [a, b, micro, kind], at, top, colors) {
   const [fill, , ink] = FILLS[kind] ?? FILLS.opt,
     x = at(a),
     wide = Math.max(0.8, at(b) - x - (at(b) - x > 3 ? 0.8 : 0));
-  g.fillStyle = C.card;
-  g.fillRect(x, top, at(b) - x, PASS_HIGH);
-  g.fillStyle = C[kind === "F" && wide < 5 ? "idle" : fill];
-  g.fillRect(x, top, wide, PASS_HIGH);
+  ctx.fillStyle = colors.card;
+  ctx.fillRect(x, top, at(b) - x, PASS_HIGH);
+  ctx.fillStyle = colors[kind === "F" && wide < 5 ? "idle" : fill];
+  ctx.fillRect(x, top, wide, PASS_HIGH);
   if (kind === "F" && wide >= 5) {
-    g.strokeStyle = C.edge;
-    g.lineWidth = 1;
-    g.strokeRect(x + 0.5, top + 0.5, wide - 1, PASS_HIGH - 1);
+    ctx.strokeStyle = colors.edge;
+    ctx.lineWidth = 1;
+    ctx.strokeRect(x + 0.5, top + 0.5, wide - 1, PASS_HIGH - 1);
   }
   const said = micro < 0 ? "" : String(micro);
-  if (said && wide >= NUMBER_WIDE && widthOf(g, said, 12, false) < wide - 2)
-    put(g, said, x + wide / 2, top + 15, 12, C[ink], { align: "center" });
+  if (said && wide >= NUMBER_WIDE && widthOf(ctx, said, 12, false) < wide - 2)
+    put(ctx, said, x + wide / 2, top + 15, 12, colors[ink], { align: "center" });
 }
 
 /** What is held, by kind on one another; a full ruler is the most that either GPU holds. */
-function heldArea(g, held, at, part, top, { C, shade, most }) {
+function heldArea(ctx, held, at, part, top, { colors, shade, most }) {
   const floor = top + HELD_HIGH,
     spans = held.map((row, k) => [at(row[0]), at(held[k + 1]?.[0] ?? part.to), row]),
     high = (row, kinds) => floor - (HELD_HIGH * row.slice(1, 1 + kinds).reduce((sum, size) => sum + size, 0)) / most;
-  g.fillStyle = C.room;
+  ctx.fillStyle = colors.room;
   for (let kind = 0; kind < (held[0]?.length ?? 1) - 1; kind++) {
-    g.beginPath();
-    for (const [x, end, row] of spans) for (const edge of [x, end]) g.lineTo(edge, high(row, kind + 1));
-    for (const [x, end, row] of spans.toReversed()) for (const edge of [end, x]) g.lineTo(edge, high(row, kind));
-    g.globalAlpha = shade(kind);
-    g.fill();
+    ctx.beginPath();
+    for (const [x, end, row] of spans) for (const edge of [x, end]) ctx.lineTo(edge, high(row, kind + 1));
+    for (const [x, end, row] of spans.toReversed()) for (const edge of [end, x]) ctx.lineTo(edge, high(row, kind));
+    ctx.globalAlpha = shade(kind);
+    ctx.fill();
   }
-  g.globalAlpha = 1;
+  ctx.globalAlpha = 1;
 }
 
-function cutMark(g, [before, after], top, said, C) {
+function cutMark(ctx, [before, after], top, said, colors) {
   const middle = (before.right + after.left) / 2;
-  put(g, said, middle, top + 16, 13, C.ink, { align: "center", bold: true });
-  g.strokeStyle = C.edge;
-  g.setLineDash([3, 3]);
-  g.beginPath();
+  put(ctx, said, middle, top + 16, 13, colors.ink, { align: "center", bold: true });
+  ctx.strokeStyle = colors.edge;
+  ctx.setLineDash([3, 3]);
+  ctx.beginPath();
   for (const x of [before.right + 1.5, after.left - 1.5]) {
-    g.moveTo(x, top);
-    g.lineTo(x, top + STAGE_HIGH - 16);
+    ctx.moveTo(x, top);
+    ctx.lineTo(x, top + STAGE_HIGH - 16);
   }
-  g.stroke();
-  g.setLineDash([]);
+  ctx.stroke();
+  ctx.setLineDash([]);
 }
 
-function stageAxis(g, { from, to, left, right }, total, top, C) {
+function stageAxis(ctx, { from, to, left, right }, total, top, colors) {
   const every = niceStep(to - from, Math.max(2, (right - left) / 80)),
     { f, unit } = timeUnit(total);
-  g.font = `12px ${FONT}`;
+  ctx.font = `12px ${FONT}`;
   for (let k = Math.ceil(from / every - 1e-9); k * every <= to * (1 + 1e-12); k++) {
     const x = left + ((k * every - from) / (to - from)) * (right - left);
-    g.fillStyle = C.edge;
-    g.fillRect(x, top, 1, 5);
+    ctx.fillStyle = colors.edge;
+    ctx.fillRect(x, top, 1, 5);
     const said = `${Number((k * every * f).toPrecision(6))}${k === 0 ? `\u00a0${unit}` : ""}`;
-    put(g, said, Math.min(x, right - widthOf(g, said, 12, false) / 2), top + 18, 12, C.ink2, { align: "center" });
+    put(ctx, said, Math.min(x, right - widthOf(ctx, said, 12, false) / 2), top + 18, 12, colors.ink2, {
+      align: "center",
+    });
   }
 }

@@ -63,7 +63,11 @@ class PipelinePicture:
     until: float = 0.0
 
     def title(self, k: int) -> str:
-        """What is shown, with its time and bubble; k: 0 in English, 1 in Chinese."""
+        """What is shown, with its time and bubble; k: 0 in English, 1 in Chinese.
+
+        Args:
+            k: Language: 0 for English, 1 for Chinese.
+        """
         time, share = f"{self.runner['time']:g}", f"{100 * self.runner['share']:.3g}"
         return (
             f"{self.schedule}, {self.ranks} GPUs, {self.microbatches} microbatches: {time} forward passes long, "
@@ -72,14 +76,24 @@ class PipelinePicture:
         )[k]
 
     def describe(self, k: int) -> str:
-        """The same and what every GPU runs, in order: `GPU 0: F0 F1 B0 B1, idle for 3`."""
+        """The same and what every GPU runs, in order: `GPU 0: F0 F1 B0 B1, idle for 3`.
+
+        Args:
+            k: Language: 0 for English, 1 for Chinese.
+        """
         head, colon = self.title(k), (": ", "：")[k]
         return (". ", "。")[k].join(
             [head, *(f"GPU {row['label']}{colon}{_describe_passes(row, k)}" for row in self._rows)]
         )
 
     def svg(self, k: int, *, narrow: bool = False, dark: bool = False) -> str:
-        """The picture as an SVG file; `narrow` for a column of text or a phone, `dark` for a dark page."""
+        """The picture as an SVG file; `narrow` for a column of text or a phone, `dark` for a dark page.
+
+        Args:
+            k: Language: 0 for English, 1 for Chinese.
+            narrow: For a column of text or a telephone.
+            dark: For a dark page.
+        """
         ink = {name: both[dark] for name, both in palette.TOKENS.items()}
         wide, lines = _WIDE, [self.title(k)]
         if narrow:
@@ -105,7 +119,13 @@ class PipelinePicture:
 
     def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
         """The same in a page: wide, or `narrow` where there is little room, so that its numbers stay readable. Images
-        and not elements: Streamlit takes SVG elements out of the HTML of a page."""
+        and not elements: Streamlit takes SVG elements out of the HTML of a page.
+
+        Args:
+            k: Language: 0 for English, 1 for Chinese.
+            narrow: For a column of text or a telephone.
+            dark: For a dark page.
+        """
         images = self._image(k, False, dark)
         if narrow:
             images += self._image(k, True, dark)
@@ -123,7 +143,14 @@ class PipelinePicture:
 def build_pipeline_picture(
     pipe: Pipeline, microbatches: int, backward: float = 2.0, until: float = 0.0
 ) -> PipelinePicture:
-    """The picture of a pipeline whose backward pass takes `backward` forward passes, with no time from GPU to GPU."""
+    """The picture of a pipeline whose backward pass takes `backward` forward passes, with no time from GPU to GPU.
+
+    Args:
+        pipe: The pipeline.
+        microbatches: Number of microbatches.
+        backward: Time of a backward pass, in forward passes.
+        until: Time at the right edge, in forward passes; the end of the schedule unless that is later.
+    """
     timing = pipe.time_passes(microbatches, forward=1.0, backward=backward)
     return PipelinePicture(pipe.schedule, pipe.size, microbatches, build_pipeline_runner(pipe, timing), until)
 

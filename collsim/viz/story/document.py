@@ -144,7 +144,15 @@ def build_story_source() -> str:
 
 
 def build_story_page(lang: str = "en", theme: str | None = None) -> str:
-    """The story as one HTML file that loads nothing. Raises CollsimError for an unknown language or theme."""
+    """The story as one HTML file that loads nothing.
+
+    Args:
+        lang: `en` or `zh`.
+        theme: `light`, `dark`, or None for the reader's own setting.
+
+    Raises:
+        CollsimError: For an unknown language or theme.
+    """
     require_language(lang)
     title = ("How GPUs agree on a sum, collsim", "多个 GPU 怎样求同一个和，collsim")[lang == "zh"]
     return build_offline_page(

@@ -6,11 +6,21 @@ import { NB, fmtBytes, fmtRate, fmtShare, three } from "../player/model/units.js
 
 const MOST_BOXES = 15; // GPUs that are drawn one by one
 
-function rankBox(g, C, x, y, size, text, dark = false) {
-  box(g, x - size / 2, y - size / 2, size, size, Math.min(7, size / 5), dark ? C.ink : C.card, C.ink, 1.8);
+function rankBox(ctx, colors, x, y, size, text, dark = false) {
+  box(
+    ctx,
+    x - size / 2,
+    y - size / 2,
+    size,
+    size,
+    Math.min(7, size / 5),
+    dark ? colors.ink : colors.card,
+    colors.ink,
+    1.8,
+  );
   if (size < 18) return;
-  const fits = fitFont(g, text, size * 0.48, size - 6, true, 10);
-  put(g, text, x, y + fits * 0.36, fits, dark ? C.card : C.ink, { bold: true, align: "center" });
+  const fits = fitFont(ctx, text, size * 0.48, size - 6, true, 10);
+  put(ctx, text, x, y + fits * 0.36, fits, dark ? colors.card : colors.ink, { bold: true, align: "center" });
 }
 
 // ---- chapter 1
@@ -28,29 +38,30 @@ function serverPlan({ w, h, v, slim }) {
 const way = ({ xs, top, size, bus, server, x }, q) =>
   [xs[q], top + size / 2].concat([xs[q], bus + 12], [x, bus + 12], [x, server - 24]);
 
-export function drawServer(g, fig) {
-  const { C, v, r, share, words, w, slim, said } = fig,
+export function drawServer(ctx, fig) {
+  const { colors, v, r, share, words, w, slim, said } = fig,
     plan = serverPlan(fig),
     others = v.n - 1,
     back = share > 0.5,
     f = back ? 2 * share - 1 : 2 * share;
   const { bus, x, server } = plan;
-  for (let q = 0; q < plan.shown; q++) stroke(g, way(plan, q).slice(0, 6), 3, C.room);
-  box(g, 14, bus, w - 28, 24, 6, C.card, C.edge, 1);
-  put(g, words.switch, 24, bus + 17, 13, C.ink2);
-  for (let q = 0; q < plan.shown; q++) stroke(g, way(plan, q).slice(2, 6), 1.5, C.room);
-  stroke(g, [x, bus + 24, x, server - 24], 22, C.fulltint);
-  stroke(g, [x, bus + 24, x, server - 24], 9, C.full);
-  for (let q = 0; q < plan.shown; q++) rankBox(g, C, plan.xs[q], plan.top, plan.size, rankText(plan, v, q));
-  moveGradients(g, fig, plan, back, f);
-  rankBox(g, C, x, server, 48, "0", true);
+  for (let q = 0; q < plan.shown; q++) stroke(ctx, way(plan, q).slice(0, 6), 3, colors.room);
+  box(ctx, 14, bus, w - 28, 24, 6, colors.card, colors.edge, 1);
+  put(ctx, words.switch, 24, bus + 17, 13, colors.ink2);
+  for (let q = 0; q < plan.shown; q++) stroke(ctx, way(plan, q).slice(2, 6), 1.5, colors.room);
+  stroke(ctx, [x, bus + 24, x, server - 24], 22, colors.fulltint);
+  stroke(ctx, [x, bus + 24, x, server - 24], 9, colors.full);
+  for (let q = 0; q < plan.shown; q++) rankBox(ctx, colors, plan.xs[q], plan.top, plan.size, rankText(plan, v, q));
+  moveGradients(ctx, fig, plan, back, f);
+  rankBox(ctx, colors, x, server, 48, "0", true);
   const rate = fmtRate(v.rate / others);
-  if (!slim) put(g, words.each(rate, fmtShare(1 / others)), 24, bus + 52, 14, C.ink2);
-  put(g, words.full(said.rate, others), x + 20, bus + 52, slim ? 12.5 : 15, C.fulltext, { bold: true });
+  if (!slim) put(ctx, words.each(rate, fmtShare(1 / others)), 24, bus + 52, 14, colors.ink2);
+  put(ctx, words.full(said.rate, others), x + 20, bus + 52, slim ? 12.5 : 15, colors.fulltext, { bold: true });
   const done = Math.floor(others * f + 1e-9),
     state = back ? words.gives(done, others) : words.collects(done, others);
-  put(g, state, x + 36, server + 6, slim ? 12.5 : 14, C.ink2);
-  if (r.server) put(g, `${three(1e3 * r.server * share)} / ${said.serverTime}`, x - 36, server + 6, 14, C.ink, RIGHT);
+  put(ctx, state, x + 36, server + 6, slim ? 12.5 : 14, colors.ink2);
+  if (r.server)
+    put(ctx, `${three(1e3 * r.server * share)} / ${said.serverTime}`, x - 36, server + 6, 14, colors.ink, RIGHT);
 }
 
 const RIGHT = { align: "right", bold: true };
@@ -58,15 +69,15 @@ const RIGHT = { align: "right", bold: true };
 const rankText = ({ shown }, { n }, q) => (shown < n - 1 && q === shown - 1 ? `…${n - 1}` : String(q + 1));
 
 /** Little squares that add up on the way in, circles that are copies on the way out. */
-function moveGradients(g, { C, v, share }, plan, back, f) {
+function moveGradients(ctx, { colors, v, share }, plan, back, f) {
   if (share <= 0 || share >= 1) return;
   const each = 3;
   for (let q = 0; q < plan.shown; q++)
     for (let k = 0; k < each; k++) {
       const at = (f * Math.max(2, Math.min(6, v.n / 2)) + k / each + q / (plan.shown * each)) % 1,
         p = along(way(plan, q), back ? 1 - at : at);
-      if (!back) box(g, p.x - 6, p.y - 6, 12, 12, 3, C.sumfill, C.ink, 1.4);
-      else disc(g, p.x, p.y, 6, C.done, C.card, 1.4);
+      if (!back) box(ctx, p.x - 6, p.y - 6, 12, 12, 3, colors.sumfill, colors.ink, 1.4);
+      else disc(ctx, p.x, p.y, 6, colors.done, colors.card, 1.4);
     }
 }
 
@@ -79,7 +90,7 @@ function along(pts, f, short = 0) {
 
 // ---- chapter 2
 
-export function drawHotLink(g, { w, h, C, words, v, r, share, slim }) {
+export function drawHotLink(ctx, { w, h, colors, words, v, r, share, slim }) {
   const rows = Math.min(v.n, 8),
     left = slim ? 56 : 74,
     pitch = (h - 44) / rows,
@@ -91,12 +102,15 @@ export function drawHotLink(g, { w, h, C, words, v, r, share, slim }) {
       nbytes = (q ? r.bytes.other : r.bytes.server) * v.size,
       bar = (room * (q ? r.bytes.other : r.bytes.server) * share) / longest,
       hot = !q && r.bytes.server > r.bytes.other;
-    put(g, rest ? "…" : `${words.gpu} ${q}`, left - 8, y + pitch * 0.58, 13.5, C.ink, { align: "right", bold: !q });
-    box(g, left, y + pitch * 0.1, Math.max(1, bar), pitch * 0.74, 3, hot ? C.full : C.room);
+    put(ctx, rest ? "…" : `${words.gpu} ${q}`, left - 8, y + pitch * 0.58, 13.5, colors.ink, {
+      align: "right",
+      bold: !q,
+    });
+    box(ctx, left, y + pitch * 0.1, Math.max(1, bar), pitch * 0.74, 3, hot ? colors.full : colors.room);
     const said = rest ? words.like(v.n - 7) : fmtBytes(nbytes * share);
-    put(g, said, left + bar + 8, y + pitch * 0.58, 13.5, hot ? C.fulltext : C.ink2, { bold: hot });
+    put(ctx, said, left + bar + 8, y + pitch * 0.58, 13.5, hot ? colors.fulltext : colors.ink2, { bold: hot });
   }
-  put(g, words.caption, left, h - 10, 13, C.ink2);
+  put(ctx, words.caption, left, h - 10, 13, colors.ink2);
 }
 
 // ---- chapter 3
@@ -125,8 +139,8 @@ function hop(plan, q) {
   return [a.x, a.y, b.x, b.y];
 }
 
-export function drawRing(g, fig) {
-  const { C, v, share, data, words, said, w, h, slim } = fig,
+export function drawRing(ctx, fig) {
+  const { colors, v, share, data, words, said, w, h, slim } = fig,
     plan = ringPlan(fig),
     all = 2 * (v.n - 1),
     done = share >= 1,
@@ -135,53 +149,53 @@ export function drawRing(g, fig) {
     copying = k >= v.n - 1,
     table = data.rings[String(v.n)];
   for (let q = 0; q < v.n; q++) {
-    stroke(g, hop(plan, q), Math.max(6, plan.size * 0.24), C.fulltint);
-    stroke(g, hop(plan, q), Math.max(3, plan.size * 0.12), C.full);
+    stroke(ctx, hop(plan, q), Math.max(6, plan.size * 0.24), colors.fulltint);
+    stroke(ctx, hop(plan, q), Math.max(3, plan.size * 0.12), colors.full);
   }
   for (let q = 0; q < v.n; q++) {
     const { x, y } = plan.at(q);
-    rankBox(g, C, x, y, plan.size, String(q));
+    rankBox(ctx, colors, x, y, plan.size, String(q));
   }
   for (let q = 0; q < v.n && !done; q++) {
     const p = along(hop(plan, q), f, plan.size * 0.73);
-    piece(g, C, p, Math.max(7, plan.size * 0.46), { copying, fill: (k + 1) / v.n, text: table?.[k]?.[q] });
+    piece(ctx, colors, p, Math.max(7, plan.size * 0.46), { copying, fill: (k + 1) / v.n, text: table?.[k]?.[q] });
   }
   const wide = plan.pitch * Math.ceil(v.n / 2) - plan.size - 40,
     y = (plan.y0 + plan.y1) / 2;
   const line = (text, dy, size, o) => {
-    const fits = fitFont(g, text, size, Math.max(90, wide), o?.bold, 11);
-    if (fits) put(g, text, plan.middle, y + dy, fits, o?.fill ?? C.ink, { align: "center", ...o });
+    const fits = fitFont(ctx, text, size, Math.max(90, wide), o?.bold, 11);
+    if (fits) put(ctx, text, plan.middle, y + dy, fits, o?.fill ?? colors.ink, { align: "center", ...o });
   };
   line(words.step(done ? all : k + 1, all), -4, 16, { bold: true });
-  line((copying ? words.copying : words.adding)(said.piece), 18, 13.5, { fill: C.ink2 });
-  ringTimes(g, { C, said, words, w, h, slim });
+  line((copying ? words.copying : words.adding)(said.piece), 18, 13.5, { fill: colors.ink2 });
+  ringTimes(ctx, { colors, said, words, w, h, slim });
 }
 
 /** A chunk: a square that fills as contributions are added, a circle once it is a copy. */
-function piece(g, C, { x, y }, size, { copying, fill, text }) {
+function piece(ctx, colors, { x, y }, size, { copying, fill, text }) {
   const a = size / 2;
-  if (copying) disc(g, x, y, a, C.done, C.card, 1.4);
+  if (copying) disc(ctx, x, y, a, colors.done, colors.card, 1.4);
   else {
-    box(g, x - a, y - a, size, size, 3, C.card);
-    box(g, x - a, y + a - size * fill, size, size * fill, 2, C.sumfill);
-    box(g, x - a, y - a, size, size, 3, null, C.ink, 1.6);
+    box(ctx, x - a, y - a, size, size, 3, colors.card);
+    box(ctx, x - a, y + a - size * fill, size, size * fill, 2, colors.sumfill);
+    box(ctx, x - a, y - a, size, size, 3, null, colors.ink, 1.6);
   }
   if (text == null || size < 15) return;
   const px = Math.max(11, Math.min(14, size * 0.56));
-  put(g, String(text), x, y + px * 0.36, px, copying ? C.ontext : C.ink, { bold: true, align: "center" });
+  put(ctx, String(text), x, y + px * 0.36, px, copying ? colors.ontext : colors.ink, { bold: true, align: "center" });
 }
 
-function ringTimes(g, { C, said, words, w, h, slim }) {
+function ringTimes(ctx, { colors, said, words, w, h, slim }) {
   const x = slim ? w / 2 : w - 88,
     y = slim ? h - 30 : h / 2,
     o = { align: "center" };
   if (slim) {
-    put(g, `${said.ringTime}${NB}·${NB}${words.faster(said.faster)}`, x, y + 8, 15, C.ink, { ...o, bold: true });
+    put(ctx, `${said.ringTime}${NB}·${NB}${words.faster(said.faster)}`, x, y + 8, 15, colors.ink, { ...o, bold: true });
     return;
   }
-  put(g, said.serverTime, x, y - 26, 16, C.ink2, o);
-  const half = g.measureText(said.serverTime).width / 2;
-  stroke(g, [x - half - 3, y - 31, x + half + 3, y - 31], 1.4, C.ink2);
-  put(g, said.ringTime, x, y + 4, 25, C.ink, { ...o, bold: true });
-  put(g, words.faster(said.faster), x, y + 26, 13.5, C.ink2, o);
+  put(ctx, said.serverTime, x, y - 26, 16, colors.ink2, o);
+  const half = ctx.measureText(said.serverTime).width / 2;
+  stroke(ctx, [x - half - 3, y - 31, x + half + 3, y - 31], 1.4, colors.ink2);
+  put(ctx, said.ringTime, x, y + 4, 25, colors.ink, { ...o, bold: true });
+  put(ctx, words.faster(said.faster), x, y + 26, 13.5, colors.ink2, o);
 }

@@ -117,8 +117,8 @@ function links({ links: given = {}, words }) {
 
 function dressStory(story, { theme }) {
   story.theme = theme === "dark" ? "dark" : "light";
-  const C = (story.C = TOKENS[story.theme]);
-  for (const k in C) story.root.style.setProperty(`--${k}`, C[k]);
+  const colors = (story.colors = TOKENS[story.theme]);
+  for (const k in colors) story.root.style.setProperty(`--${k}`, colors[k]);
   story.root.lang = story.lang === "zh" ? "zh-CN" : "en";
   story.root.dataset.theme = story.theme;
   arrangeStory(story);
@@ -183,12 +183,12 @@ const TALL = { server: 310, "hot-link": 300, ring: 300, volume: 300, "alpha-beta
 
 function drawFigure(story, { key, canvas, share, figure }) {
   const wide = Math.floor(figure.clientWidth) - 2;
-  if (wide < 100 || !story.C || !story.said) return;
+  if (wide < 100 || !story.colors || !story.said) return;
   const tall = TALL[key] + (wide < 520 && key === "cards" ? 40 : 0),
     g = sizeCanvas(canvas, wide, tall);
   g.clearRect(0, 0, wide, tall);
-  const { C, words, values: v, known: r, said, data } = story;
-  FIGURES[key](g, { w: wide, h: tall, C, words: words.figure, v, r, said, data, share, slim: wide < 520 });
+  const { colors, words, values: v, known: r, said, data } = story;
+  FIGURES[key](g, { w: wide, h: tall, colors, words: words.figure, v, r, said, data, share, slim: wide < 520 });
   figure.dataset.share = share.toFixed(3);
 }
 

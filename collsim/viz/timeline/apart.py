@@ -20,7 +20,13 @@ _FEW = 4  # so many ranks or nodes are listed
 
 
 def distinguish_labels(trace: Trace, labels: Sequence[Pair], links: Sequence[Links]) -> list[Pair]:
-    """The labels, those that several classes share each with what tells it from the others; all differ."""
+    """The labels, those that several classes share each with what tells it from the others; all differ.
+
+    Args:
+        trace: The run.
+        labels: A label for each class, in English and Chinese.
+        links: Links of the topology that each class holds.
+    """
     result = list(labels)
     for label in dict.fromkeys(labels):
         twins = [i for i, other in enumerate(labels) if other == label]

@@ -58,18 +58,27 @@ def build_timeline(
     """Everything that a player shows of a run, or of several collectives at once.
 
     Args:
+        trace: The run, or several collectives at once.
         also: (links,) links to draw even where nothing crosses them, so that two runs on one machine get the same
-        picture.
-        inside: also what is in nodes that are drawn as boxes, for a player that opens them.
+            picture.
+        inside: Whether nodes that are drawn as boxes get their inside, too, for a player that opens them.
 
-    Raises CollsimError for a run of more than 200,000 transfers, and says what to look at instead.
+    Returns:
+        The document of docs/timeline.md: only lists, numbers, texts and None.
+
+    Raises:
+        CollsimError: The run has more than 200,000 transfers; the message says what to look at instead.
     """
     document: dict[str, Any] = _convert_arrays(_build_columns(trace, also, inside))
     return document
 
 
 def build_encoded_timeline(trace: Trace | Together) -> dict[str, Any]:
-    """`encode(build_timeline(trace))`, without ever making lists of the columns where they are long."""
+    """`encode(build_timeline(trace))`, without ever making lists of the columns where they are long.
+
+    Args:
+        trace: The run, or several collectives at once.
+    """
     document: dict[str, Any] = _convert_arrays(encode(_build_columns(trace, None, inside=True)))
     return document
 
@@ -126,7 +135,11 @@ def _build_columns(trace: Trace | Together, also: npt.NDArray[np.bool_] | None, 
 
 
 def encode(document: dict[str, Any]) -> dict[str, Any]:
-    """The timeline as a host sends it: itself, or `{"schema", "z"}` with base64 of gzipped JSON where it is large."""
+    """The timeline as a host sends it: itself, or `{"schema", "z"}` with base64 of gzipped JSON where it is large.
+
+    Args:
+        document: A timeline, as `build_timeline` makes it.
+    """
     if len(text := _encode_document(document)) <= _LARGE:
         return document
     packed = gzip.compress(text.encode(), compresslevel=6, mtime=0)
@@ -134,7 +147,14 @@ def encode(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def decode(encoded: dict[str, Any] | str) -> dict[str, Any]:
-    """The timeline from what `encode` or `dumps` made. Raises FormatError for anything else."""
+    """The timeline from what `encode` or `dump_json` made.
+
+    Args:
+        encoded: What `encode` or `dump_json` made.
+
+    Raises:
+        FormatError: For anything else.
+    """
     try:
         if isinstance(encoded, str):
             document: Any = json.loads(encoded)
@@ -157,7 +177,11 @@ def decode(encoded: dict[str, Any] | str) -> dict[str, Any]:
 
 
 def dump_json(document: dict[str, Any]) -> str:
-    """Strict JSON: no NaN, no infinity, nothing that is not JSON."""
+    """Strict JSON: no NaN, no infinity, nothing that is not JSON.
+
+    Args:
+        document: A timeline, as `build_timeline` makes it.
+    """
     return _encode_json(_convert_arrays(document))
 
 

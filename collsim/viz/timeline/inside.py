@@ -58,7 +58,11 @@ class Drawing:
 
     def build_bars(self, trace: Trace) -> list[list[dict[str, Any]]]:
         """For each box of the stage that stands for a node: what joins the ranks in it, and what leaves it, with the
-        links of each."""
+        links of each.
+
+        Args:
+            trace: The run.
+        """
         bars: list[list[dict[str, Any]]] = [[] for _ in self.stage.boxes]
         if not self.insides:
             return bars
@@ -83,7 +87,13 @@ class Drawing:
 
 
 def build_drawing(stage: StageLayout, trace: Trace, inside: bool) -> Drawing:
-    """The stage with the insides of its nodes, where it has boxes for them."""
+    """The stage with the insides of its nodes, where it has boxes for them.
+
+    Args:
+        stage: Boxes and lines of the picture.
+        trace: The run.
+        inside: Whether nodes that are boxes get their inside, too.
+    """
     count = len(stage.picture.src)
     plain = Drawing(stage, [], stage.picture.link_of, count)
     if not inside or stage.picture.shape != "cluster" or not len(trace.schedule) or _count_hops(trace) > MOST_HOPS:
@@ -112,7 +122,12 @@ def _count_hops(trace: Trace) -> int:
 
 
 def list_ranks_in_devices(trace: Trace, layout: StageLayout) -> list[list[int]]:
-    """For each device the ranks of the schedule that sit in it, where it stands for a whole node."""
+    """For each device the ranks of the schedule that sit in it, where it stands for a whole node.
+
+    Args:
+        trace: The run.
+        layout: Boxes and lines of the picture.
+    """
     ranks_of: list[list[int]] = [[] for _ in layout.boxes]
     ranks = trace.place[: trace.schedule.ranks]
     devices = layout.picture.device_of[trace.topology.endpoint_device[ranks]]
@@ -123,7 +138,12 @@ def list_ranks_in_devices(trace: Trace, layout: StageLayout) -> list[list[int]]:
 
 
 def describe_insides(trace: Trace, drawing: Drawing) -> list[dict[str, Any]]:
-    """How nodes are drawn that are opened: one entry for all that are alike."""
+    """How nodes are drawn that are opened: one entry for all that are alike.
+
+    Args:
+        trace: The run.
+        drawing: The stage, with the nodes that can be opened.
+    """
     rank_of = {int(there): here for here, there in enumerate(trace.place)}
     boxes = [d for d, kind in enumerate(drawing.stage.picture.kind) if kind == "host"]
     box_of = {drawing.stage.picture.node[d]: d for d in boxes}

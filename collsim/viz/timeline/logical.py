@@ -16,6 +16,10 @@ def build_logical_view(schedule: Schedule, across: int = 0) -> dict[str, Any]:
     """Endpoints in a unit square and the pairs that ever talk, as in the timeline's `logical`.
 
     `across`: ranks in a row where they stand in a grid: those of a node, or of a torus's last dimension.
+
+    Args:
+        schedule: The schedule.
+        across: Ranks in a row where they stand in a grid: those of a node, or of a torus's last dimension; 0 for none.
     """
     n = schedule.endpoints
     first_channel = _list_pairs(schedule, channel=0)

@@ -49,8 +49,14 @@ class Mistake(NamedTuple):
 
 
 def find_mistake(schedule: Schedule) -> Mistake | None:
-    """Where a schedule goes wrong first, or None where `verify` finds nothing. Raises ScheduleError for one that names
-    no cell."""
+    """Where a schedule goes wrong first, or None where `verify` finds nothing.
+
+    Args:
+        schedule: The schedule.
+
+    Raises:
+        ScheduleError: For one that names no cell.
+    """
     try:
         verify(schedule)
     except ScheduleError as error:

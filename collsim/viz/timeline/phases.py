@@ -38,7 +38,11 @@ class Phase:
 
 
 def list_phases(schedule: Schedule) -> list[Phase]:
-    """The bands of the scrubber."""
+    """The bands of the scrubber.
+
+    Args:
+        schedule: The schedule.
+    """
     bands = _find_bands(schedule)
     if len(bands) > _MOST_BANDS:
         bands = [(BOTH, 0, schedule.steps - 1)]

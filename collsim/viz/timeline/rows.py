@@ -25,7 +25,11 @@ Pair = tuple[str, str]
 
 
 def list_link_kinds(trace: Trace) -> list[dict[str, Any]]:
-    """One entry per kind of link in use, the most used first: kind, product name, bandwidth (B/s, one direction)."""
+    """One entry per kind of link in use, the most used first: kind, product name, bandwidth (B/s, one direction).
+
+    Args:
+        trace: The run.
+    """
     links = trace.topology.links
     best: dict[str, tuple[float, dict[str, Any]]] = {}
     for link in np.flatnonzero(trace.link_busy > 0).tolist():
@@ -51,7 +55,12 @@ class Group:
 
 
 def build_rows(trace: Trace, drawing: Drawing) -> list[dict[str, Any]]:
-    """Classes of links that are alike, the most used first; what does not fit goes into a last line that says so."""
+    """Classes of links that are alike, the most used first; what does not fit goes into a last line that says so.
+
+    Args:
+        trace: The run.
+        drawing: The stage, with the nodes that can be opened.
+    """
     if not trace.spent:
         return []
     if trace.bottleneck is not None:

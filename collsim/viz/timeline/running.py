@@ -27,6 +27,9 @@ def trace_source_lines(trace: Trace) -> dict[str, Any] | None:
     """`lines` of source, and for each step `at`, the line that yields it, and `note`, the counters that stand in it.
 
     None for a schedule that no function of the registry writes (a file's, a learner's), or one of too many steps.
+
+    Args:
+        trace: The run.
     """
     s = trace.schedule
     entry = algorithms().get(s.name)
@@ -41,7 +44,12 @@ def trace_source_lines(trace: Trace) -> dict[str, Any] | None:
 
 
 def makes_same_transfers(short: Callable[..., Any], schedule: Schedule) -> bool:
-    """Does the short form make the transfers of a schedule, step by step?"""
+    """Does the short form make the transfers of a schedule, step by step?
+
+    Args:
+        short: A generator function that takes the number of ranks.
+        schedule: The schedule.
+    """
     try:
         written = freeze(
             schedule.name, schedule.collective, schedule.ranks, short(schedule.ranks), chunks=schedule.chunks

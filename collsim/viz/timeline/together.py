@@ -23,13 +23,21 @@ _UNDISTURBED = 1.005
 
 
 def get_letter(part: int) -> str:
-    """`A` of the first collective; after `Z` comes `A1`."""
+    """`A` of the first collective; after `Z` comes `A1`.
+
+    Args:
+        part: Number of the collective, from 0.
+    """
     round_number, letter_number = divmod(part, len(ascii_uppercase))
     return ascii_uppercase[letter_number] + (str(round_number) if round_number else "")
 
 
 def describe_ranks(ranks: npt.NDArray[np.int64]) -> Pair:
-    """`ranks 8–15`, `ranks 0 and 8`, or how many there are."""
+    """`ranks 8–15`, `ranks 0 and 8`, or how many there are.
+
+    Args:
+        ranks: Ranks, in order.
+    """
     first, last, n = int(ranks[0]), int(ranks[-1]), len(ranks)
     if n > 2 and np.array_equal(ranks, np.arange(first, last + 1)):
         return f"ranks {first}–{last}", f"rank {first}–{last}"
@@ -43,7 +51,12 @@ def _list_ranks(each: list[str]) -> Pair:
 
 
 def name_collective(trace: Trace, placement: npt.NDArray[np.int64]) -> Pair:
-    """What a collective is called beside others: its algorithm, its ranks and its size."""
+    """What a collective is called beside others: its algorithm, its ranks and its size.
+
+    Args:
+        trace: The run.
+        placement: (endpoints,) rank of the topology on which each endpoint of the collective sits.
+    """
     s, size = trace.schedule, words.format_size(trace.nbytes)
     (en, zh) = describe_ranks(placement[: s.ranks])
     return f"{s.name}, {en}, {size}", f"{s.name}，{zh}，{size}"
@@ -61,14 +74,22 @@ def _name_subject(number: int, part: Trace, placement: npt.NDArray[np.int64]) ->
 
 
 def describe_slowdown(factor: float) -> Pair:
-    """`1.8 × its time alone`, or that nothing is lost."""
+    """`1.8 × its time alone`, or that nothing is lost.
+
+    Args:
+        factor: Time beside the others, divided by the time alone.
+    """
     if factor < _UNDISTURBED:
         return "as fast as alone", "与单独运行一样快"
     return f"{factor:.3g} × its time alone", f"用时为单独运行的 {factor:.3g} 倍"
 
 
 def describe_groups(whole: Whole) -> list[dict[str, Any]]:
-    """One entry per collective: letter, label, note, its slots, when it runs and when it would have ended alone, s."""
+    """One entry per collective: letter, label, note, its slots, when it runs and when it would have ended alone, s.
+
+    Args:
+        whole: Several collectives as one run.
+    """
     columns = whole.parts, whole.places, whole.first_slot, whole.slowdown.tolist()
     return [_describe_group(number, *row) for number, row in enumerate(zip(*columns, strict=True))]
 
@@ -92,13 +113,21 @@ def _describe_group(
 
 
 def build_title(whole: Whole) -> Pair:
-    """The headline: how many at once, and where."""
+    """The headline: how many at once, and where.
+
+    Args:
+        whole: Several collectives as one run.
+    """
     count, where = len(whole.parts), whole.topology.name
     return f"{count} collectives at once on {where}", f"{count} 个集合通信同时运行，{where}"
 
 
 def narrate_together(whole: Whole) -> list[Pair]:
-    """The sentence of each step, with the letter of the collective whose step it is."""
+    """The sentence of each step, with the letter of the collective whose step it is.
+
+    Args:
+        whole: Several collectives as one run.
+    """
     sentences = [narrate(part) for part in whole.parts]
     subjects = [
         _name_subject(p, part, placement)
@@ -111,7 +140,11 @@ def narrate_together(whole: Whole) -> list[Pair]:
 
 
 def build_bands(whole: Whole) -> list[Phase]:
-    """One band: steps of several collectives alternate."""
+    """One band: steps of several collectives alternate.
+
+    Args:
+        whole: Several collectives as one run.
+    """
     if not whole.schedule.steps:
         return []
     adds = any(p.reduce.any() for p in whole.schedule.patterns)
@@ -120,7 +153,11 @@ def build_bands(whole: Whole) -> list[Phase]:
 
 
 def describe_state(whole: Whole) -> dict[str, Any]:
-    """Who holds what at the start, what a finished cell is, and how many contributions it has: one number per slot."""
+    """Who holds what at the start, what a finished cell is, and how many contributions it has: one number per slot.
+
+    Args:
+        whole: Several collectives as one run.
+    """
     initial: list[list[int]] = []
     wanted: list[list[int]] = []
     goal: list[int] = []
@@ -135,7 +172,11 @@ def describe_state(whole: Whole) -> dict[str, Any]:
 
 
 def find_first_mistake(whole: Whole) -> Mistake | None:
-    """The first wrong cell of the first collective whose schedule does not do what it promises."""
+    """The first wrong cell of the first collective whose schedule does not do what it promises.
+
+    Args:
+        whole: Several collectives as one run.
+    """
     for number, part in enumerate(whole.parts):
         mistake_of_part = find_mistake(part.schedule)
         if mistake_of_part is None:

@@ -38,7 +38,11 @@ _TOUCH = 1e-9  # of the step's time: what is nearer touches
 
 
 def build_step_document(trace: StepTrace) -> dict[str, Any]:
-    """Everything that is drawn of a step: plain numbers, texts and lists."""
+    """Everything that is drawn of a step: plain numbers, texts and lists.
+
+    Args:
+        trace: The step of training.
+    """
     return {
         "schema": SCHEMA,
         "time": trace.time,
@@ -59,7 +63,11 @@ def build_step_document(trace: StepTrace) -> dict[str, Any]:
 
 def build_boxes(trace: StepTrace) -> list[dict[str, Any]]:
     """One for each run of tasks that belong together, lane by lane: kind, bucket (-1 for none), micro, t0, t1, and for
-    computing the names of its first and last layer."""
+    computing the names of its first and last layer.
+
+    Args:
+        trace: The step of training.
+    """
     of_layer = map_layers_to_buckets(trace)
     synchronised = {task.microbatch for task in trace.step.tasks if task.bucket >= 0}
     boxes: list[dict[str, Any]] = []
@@ -111,7 +119,11 @@ def _can_merge(a: dict[str, Any], b: dict[str, Any], near: float) -> bool:
 
 def map_layers_to_buckets(trace: StepTrace) -> dict[int, int]:
     """The bucket that each layer's gradients go into, the earliest of several; a layer without any goes with the one
-    behind it in the backward pass."""
+    behind it in the backward pass.
+
+    Args:
+        trace: The step of training.
+    """
     model = trace.step.model
     layout = _get_bucket_layout(trace)
     bucket_of = {tensor: number for number, bucket in enumerate(layout) for tensor in bucket}
@@ -139,7 +151,11 @@ def _get_bucket_layout(trace: StepTrace) -> list[list[int]]:
 
 def describe_collectives(trace: StepTrace) -> list[dict[str, Any]]:
     """A row for each collective of the last microbatch that is on the network of the GPUs: its task, name, kind, bytes,
-    when it was ready, began and ended, and the seconds of it in which GPUs wait."""
+    when it was ready, began and ended, and the seconds of it in which GPUs wait.
+
+    Args:
+        trace: The step of training.
+    """
     layout, layers = _get_bucket_layout(trace), _list_layer_names(trace)
     return [_describe_collective(trace, number, task, layout, layers) for number, task in _find_last_collectives(trace)]
 
@@ -188,7 +204,11 @@ def _list_layer_names(trace: StepTrace) -> list[str]:
 
 
 def build_critical_chain(trace: StepTrace) -> list[list[Any]]:
-    """The critical chain as spans that touch: [lane, stream, begin, end]."""
+    """The critical chain as spans that touch: [lane, stream, begin, end].
+
+    Args:
+        trace: The step of training.
+    """
     spans: list[list[Any]] = []
     for number in trace.critical_path:
         task, a, b = trace.step.tasks[number], float(trace.begin[number]), float(trace.end[number])
@@ -207,7 +227,11 @@ def build_critical_chain(trace: StepTrace) -> list[list[Any]]:
 
 def describe_patterns(trace: StepTrace) -> dict[str, dict[str, Any]]:
     """Who sends to whom in each kind of collective of the step, by kind and what it moves: pairs of places in the group
-    (a server comes behind the ranks), whether it adds up, and the group."""
+    (a server comes behind the ranks), whether it adds up, and the group.
+
+    Args:
+        trace: The step of training.
+    """
     network = CollectiveModel(trace.topology, trace.request.collectives, trace.request.algorithm)
     pattern_by_name: dict[str, dict[str, Any]] = {}
     for _, task in _find_last_collectives(trace):
@@ -218,7 +242,12 @@ def describe_patterns(trace: StepTrace) -> dict[str, dict[str, Any]]:
 
 
 def name_pattern(kind: str, name: str) -> str:
-    """Collectives that look alike: `reduce gradients` of `gradients 3`."""
+    """Collectives that look alike: `reduce gradients` of `gradients 3`.
+
+    Args:
+        kind: Kind of the collective's task, for example `allreduce`.
+        name: Name of the collective's task, for example `gradients 3`.
+    """
     return f"{kind} {name.rstrip('0123456789 ')}"
 
 
@@ -242,7 +271,11 @@ def _describe_pattern(plan: Schedule) -> dict[str, Any]:
 
 
 def describe_memory(trace: StepTrace) -> dict[str, Any]:
-    """What the fullest lane's GPUs hold over time, in groups: `t` and a list of bytes for each of `kinds`."""
+    """What the fullest lane's GPUs hold over time, in groups: `t` and a list of bytes for each of `kinds`.
+
+    Args:
+        trace: The step of training.
+    """
     totals = [sum(trace.memory.peak(ranks[0]).values()) for ranks in trace.step.lanes]
     lane = totals.index(max(totals))
     moments, nbytes = trace.memory.trace_bytes(lane)
@@ -272,7 +305,11 @@ def _choose_moments(total: np.ndarray[Any, Any]) -> list[int]:
 
 
 def list_peak_memory(trace: StepTrace) -> list[dict[str, Any]]:
-    """For each GPU, in the order of ranks, what it holds in its fullest moment, in groups."""
+    """For each GPU, in the order of ranks, what it holds in its fullest moment, in groups.
+
+    Args:
+        trace: The step of training.
+    """
     rows = []
     for lane, ranks in enumerate(trace.step.lanes):
         groups = _group_peak(trace.memory.peak(ranks[0]))

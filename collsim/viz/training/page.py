@@ -80,7 +80,14 @@ class StepAnimation:
         return wrap_in_frame(self.page, int(self.options.get("height", 900)), "collsim training step")
 
     def save(self, path: Any) -> Path:
-        """Write `x.html`. Raises CollsimError for another suffix."""
+        """Write `x.html`.
+
+        Args:
+            path: The file to write.
+
+        Raises:
+            CollsimError: For another suffix.
+        """
         target = require_path(path)
         if target.suffix.lower() != ".html":
             message = "{name!r}: an animation of a step is written as .html; StepTrace.save knows more"
@@ -125,18 +132,37 @@ def animate(trace: StepTrace, lang: str = "en", **options: Any) -> StepAnimation
     them.
 
     Args:
-        lang: `en` or `zh`. options: `theme` (`light`, `dark`), `t` (seconds to begin at), `height` (pixels).
+        trace: The step of training.
+        lang: `en` or `zh`.
+        **options: `theme` (`light`, `dark`), `t` (seconds to begin at), `height` (pixels).
+
+    Returns:
+        An object that a notebook shows as the timeline; its `save` writes a file.
+
+    Raises:
+        CollsimError: The language or an option is not known.
     """
     return StepAnimation(trace, lang, options)
 
 
 def save_step_page(trace: StepTrace, path: Path, lang: str = "en", **options: Any) -> Path:
-    """Write the step as one offline file."""
+    """Write the step as one offline file.
+
+    Args:
+        trace: The step of training.
+        path: The file to write.
+        lang: `en` or `zh`.
+        **options: `theme` (`light`, `dark`), `t` (seconds to begin at), `height` (CSS pixels).
+    """
     return StepAnimation(trace, lang, options).save(path)
 
 
 def format_notebook_html(trace: StepTrace) -> str:
-    """For a notebook: the figures, and below them the timeline to be played where it can be drawn."""
+    """For a notebook: the figures, and below them the timeline to be played where it can be drawn.
+
+    Args:
+        trace: The step of training.
+    """
     try:
         return format_printed_trace(str(trace)) + animate(trace)._repr_html_()
     except CollsimError:

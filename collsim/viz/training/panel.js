@@ -135,10 +135,11 @@ const viewOf = ({ wide }) => (wide < LOGICAL ? "logical" : "physical");
 /** As high as the picture is at the width that it has. */
 function sizeStage(ui) {
   const { inner, data, wide } = ui,
-    m = inner.player.model,
+    model = inner.player.model,
     room = wide - (ui.slim ? 28 : 232),
-    names = m?.panels.x.length ? 36 : 0,
-    tall = m && viewOf(ui) === "physical" ? names + m.tl.stage.h * Math.min(1.3, room / m.tl.stage.w) : STAGE;
+    names = model?.panels.x.length ? 36 : 0,
+    tall =
+      model && viewOf(ui) === "physical" ? names + model.tl.stage.h * Math.min(1.3, room / model.tl.stage.w) : STAGE;
   const compact = Math.round(Math.min(STAGE, Math.max(160, tall)));
   inner.player.set({ lang: data.lang, theme: data.theme, view: viewOf(ui), compact });
 }
@@ -170,16 +171,16 @@ export function followInside(ui) {
   if (!one || !inner) return;
   const share = Math.min(1, Math.max(0, (ui.clock.t - one.begin) / Math.max(1e-15, one.end - one.begin)));
   inner.clock.seek(share * inner.clock.total);
-  const m = inner.player.model;
-  if (m) setText(ui.pace, paceOf(ui, m, one, inner.clock.t));
+  const model = inner.player.model;
+  if (model) setText(ui.pace, paceOf(ui, model, one, inner.clock.t));
 }
 
-function paceOf(ui, m, one, t) {
+function paceOf(ui, model, one, t) {
   const w = stepWords(ui),
     name = ui.data.opened?.label.replace(/\(.*$/, "") ?? one.kind;
   if (ui.clock.t < one.begin) return `${name}${w.comma}${w.before}`;
   if (ui.clock.t >= one.end) return `${name}${w.comma}${w.over}`;
-  const s = stepAt(m, t),
-    phase = textAt(phaseOf(m, s)?.label, 0, ui.data.lang);
-  return [name, ...(phase ? [phase] : []), ...(m.nsteps ? [w.step(s + 1, m.nsteps)] : [])].join(w.comma);
+  const s = stepAt(model, t),
+    phase = textAt(phaseOf(model, s)?.label, 0, ui.data.lang);
+  return [name, ...(phase ? [phase] : []), ...(model.nsteps ? [w.step(s + 1, model.nsteps)] : [])].join(w.comma);
 }

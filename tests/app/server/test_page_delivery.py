@@ -57,7 +57,7 @@ def frames(monkeypatch):
 
 def test_a_script_goes_compressed_and_is_compressed_once():
     behind = Streamlit()
-    layer = PageDelivery(behind, build_first_frame=first_frame.of)
+    layer = PageDelivery(behind, build_first_frame=first_frame.build_first_frame)
     for _ in range(2):
         status, headers, body = got(layer, "/static/js/a.js", accept_encoding="gzip, br")
         assert (status, gzip.decompress(body)) == (200, SCRIPT)
@@ -71,7 +71,10 @@ def test_a_script_goes_compressed_and_is_compressed_once():
 
 @pytest.mark.parametrize("headers", [{}, {"accept_encoding": "br"}, {"accept_encoding": "gzip", "range": "bytes=0-3"}])
 def test_who_cannot_take_gzip_gets_the_file_as_it_is(headers):
-    assert got(PageDelivery(Streamlit(), build_first_frame=first_frame.of), "/static/js/a.js", **headers)[2] == SCRIPT
+    assert (
+        got(PageDelivery(Streamlit(), build_first_frame=first_frame.build_first_frame), "/static/js/a.js", **headers)[2]
+        == SCRIPT
+    )
 
 
 def test_a_browser_that_goes_leaves_the_others_a_whole_file():
@@ -95,7 +98,7 @@ def test_a_browser_that_goes_leaves_the_others_a_whole_file():
 
 def test_a_file_that_is_not_there_is_not_kept():
     behind = Streamlit()
-    layer = PageDelivery(behind, build_first_frame=first_frame.of)
+    layer = PageDelivery(behind, build_first_frame=first_frame.build_first_frame)
     assert [got(layer, "/static/js/no.js", accept_encoding="gzip")[0] for _ in range(2)] == [404, 404]
     assert len(behind.asked) == 2
 
@@ -103,7 +106,10 @@ def test_a_file_that_is_not_there_is_not_kept():
 def test_the_first_page_carries_its_picture_even_where_the_browser_has_the_page(frames):
     behind = Streamlit()
     status, headers, body = got(
-        PageDelivery(behind, build_first_frame=first_frame.of), "/", accept="text/html", if_none_match="1"
+        PageDelivery(behind, build_first_frame=first_frame.build_first_frame),
+        "/",
+        accept="text/html",
+        if_none_match="1",
     )
     assert status == 200
     assert body == PAGE.replace(b"</body>", b"<i>frame</i></body>")
@@ -116,7 +122,7 @@ def test_the_picture_is_in_the_language_of_the_address_or_the_browser(frames, qu
     assert (
         "画面".encode()
         in got(
-            PageDelivery(Streamlit(), build_first_frame=first_frame.of),
+            PageDelivery(Streamlit(), build_first_frame=first_frame.build_first_frame),
             "/",
             query,
             accept="text/html",
@@ -129,16 +135,19 @@ def test_the_picture_is_in_the_language_of_the_address_or_the_browser(frames, qu
     ("path", "query", "accept"), [("/", b"ranks=4", "text/html"), ("/race", b"", "text/html"), ("/", b"", "*/*")]
 )
 def test_other_pages_and_other_runs_come_as_they_are(frames, path, query, accept):
-    assert got(PageDelivery(Streamlit(), build_first_frame=first_frame.of), path, query, accept=accept)[2] == PAGE
+    assert (
+        got(PageDelivery(Streamlit(), build_first_frame=first_frame.build_first_frame), path, query, accept=accept)[2]
+        == PAGE
+    )
 
 
 def test_the_frame_is_the_run_that_the_first_page_opens_with(monkeypatch):
     from collsim.app.scenario.choice import Choice
-    from collsim.app.scenario.simple import simple, whole
+    from collsim.app.scenario.simple import run_simple, use_all_channels
 
     monkeypatch.setattr(first_frame, "_FRAMES", {})
     first_frame.make()
-    shown = simple(whole(Choice()))
+    shown = run_simple(use_all_channels(Choice()))
     for lang, frame in first_frame._FRAMES.items():
         run = re.search(r'id="collsim-first-run">(.*?)</script>', frame, re.DOTALL)
         said = json.loads(run[1])

@@ -11,30 +11,36 @@ from collsim.teach.breaking import WAYS
 
 from ...scenario.choice import Choice
 from ...scenario.panels import MOST_SEEDS
-from ...scenario.run_questions import BrokenRun, broken, expected_broken
-from ...shell.notes import small, verdict
-from ...shell.results import latest
-from ...shell.session import language, session, t
+from ...scenario.run_questions import BrokenRun, break_run, estimate_broken
+from ...shell.notes import format_small, format_verdict
+from ...shell.results import get_latest
+from ...shell.session import get_language, get_session, t
 
 
-def panel(choice: Choice) -> BrokenRun | None:
-    """Draw what is broken and what came of it, in place of the figures of the whole run. None: the run is whole."""
-    panels = session().panels
+def draw_broken_run(choice: Choice) -> BrokenRun | None:
+    """Draw what is broken and what came of it, in place of the figures of the whole run. None: the run is whole.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    panels = get_session().panels
     if not panels.way:
         return None
     with st.container(border=True, key="card_broken"):
-        _controls(panels.way, panels.place)
-        wanted = (choice, panels.way, panels.place, language())
-        found = latest(broken, *wanted, expected=expected_broken, only=True)
-        if found is None:
+        _draw_controls(panels.way, panels.place)
+        wanted = (choice, panels.way, panels.place, get_language())
+        latest_result = get_latest(break_run, *wanted, expected=estimate_broken, only=True)
+        if latest_result is None:
             return None
-        shown: BrokenRun = found[0]
-        token, unplayed = "done" if shown.right else "full", [] if shown.timeline else [t("break.unplayed")]
-        st.html(verdict(shown.says, *unplayed, name=small(shown.what), token=token, status=True))
-    return shown
+        broken_run: BrokenRun = latest_result[0]
+        token, unplayed = "done" if broken_run.right else "full", [] if broken_run.timeline else [t("break.unplayed")]
+        st.html(
+            format_verdict(broken_run.says, *unplayed, name=format_small(broken_run.what), token=token, status=True)
+        )
+    return broken_run
 
 
-def _controls(way: str, place: int) -> None:
+def _draw_controls(way: str, position: int) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.session_state["break_way"] = way
         names = {name: t(f"break.{name}") for name in WAYS}
@@ -45,27 +51,25 @@ def _controls(way: str, place: int) -> None:
             key="break_way",
             required=True,
             label_visibility="collapsed",
-            on_change=_picked,
+            on_change=_on_kind_picked,
         )
-        st.button(t("break.other"), key="break_other", on_click=_moved)
-        st.button(t("break.mend"), key="break_mend", type="primary", on_click=_mended)
+        st.button(t("break.other"), key="break_other", on_click=_on_position_moved)
+        st.button(t("break.mend"), key="break_mend", type="primary", on_click=_on_restored)
         with st.popover(t("break.python")):
-            st.code(
-                f'broken = cs.teach.break_it(trace, "{way}", seed={place})  # trace = cs.simulate(...)\nprint(broken)',
-                language="python",
-            )
+            call = f'broken = cs.teach.break_it(trace, "{way}", seed={position})  # trace = cs.simulate(...)'
+            st.code(f"{call}\nprint(broken)", language="python")
 
 
-def _picked() -> None:
-    now = session()
+def _on_kind_picked() -> None:
+    now = get_session()
     now.panels = replace(now.panels, way=str(st.session_state["break_way"]), place=0)
 
 
-def _moved() -> None:
-    now = session()
+def _on_position_moved() -> None:
+    now = get_session()
     now.panels = replace(now.panels, place=(now.panels.place + 1) % (MOST_SEEDS + 1))
 
 
-def _mended() -> None:
-    now = session()
+def _on_restored() -> None:
+    now = get_session()
     now.panels = replace(now.panels, way="", place=0)

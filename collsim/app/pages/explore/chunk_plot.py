@@ -12,36 +12,42 @@ from collsim.units import format_time
 from ...scenario.choice import Choice
 from ...shell import charts
 from ...shell.look import color
-from ...shell.notes import note, verdict
-from ...shell.results import latest
+from ...shell.notes import draw_note, format_verdict
+from ...shell.results import get_latest
 from ...shell.session import is_dark, t
-from .chunk_search import expected, tried
+from .chunk_search import estimate_search, search_chunks
 
 
 def draw(choice: Choice) -> None:
-    """Asked for by a button: it takes many runs."""
+    """Asked for by a button: it takes many runs.
+
+    Args:
+        choice: The run that is chosen.
+    """
     if st.button(t("chunks.find"), key="chunks_find"):
         st.session_state["chunks_asked"] = choice
-    note(t("chunks.note"))
+    draw_note(t("chunks.note"))
     if st.session_state.get("chunks_asked") != choice:
         return
-    found = latest(tried, choice, expected=expected, compiled=choice.engine == "event", only=True)
-    if found is None:
+    latest_result = get_latest(
+        search_chunks, choice, expected=estimate_search, compiled=choice.engine == "event", only=True
+    )
+    if latest_result is None:
         return
-    table: pd.DataFrame = found[0]
+    table: pd.DataFrame = latest_result[0]
     best = min(table.to_dict("records"), key=lambda row: counted(row["time"]))
-    st.html(verdict(t("chunks.best", count=best["chunks"], time=format_time(best["time"])), token="done"))
-    charts.chart("chunks", _picture, table)
+    st.html(format_verdict(t("chunks.best", count=best["chunks"], time=format_time(best["time"])), token="done"))
+    charts.draw_chart("chunks", _build_picture, table)
 
 
-def _picture(table: pd.DataFrame) -> charts.Picture:
+def _build_picture(table: pd.DataFrame) -> charts.Picture:
     dark = is_dark()
     frame = table.assign(said=[format_time(value) for value in table["time"]])
-    upwards = charts.axis(frame["time"], 10)
+    upwards = charts.build_axis(frame["time"], 10)
     base = alt.Chart(frame).encode(
         x=alt.X("chunks:Q", scale=alt.Scale(type="log", base=2, nice=False), title=t("option.chunks")),
         y=alt.Y("time:Q", scale=alt.Scale(type="log"), title=t("compare.time.axis"), axis=upwards),
-        tooltip=charts.tips(chunks="option.chunks", said="compare.time.axis"),
+        tooltip=charts.build_tips(chunks="option.chunks", said="compare.time.axis"),
     )
     line = base.mark_line(color=color("room", dark), strokeWidth=2.8)
     dots = base.mark_point(color=color("room", dark), filled=True, size=60, opacity=1)

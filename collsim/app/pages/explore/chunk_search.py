@@ -10,26 +10,35 @@ import pandas as pd
 import collsim as cs
 
 from ...jobs.worker import ReportProgress
-from ...scenario.choice import Choice, engine_settings
-from ...scenario.outcome import build_place, quietly, seconds
+from ...scenario.choice import Choice, build_engine_settings
+from ...scenario.outcome import build_place, estimate_seconds, ignore_progress
 
 _RUNS = 16  # of `cs.best` for one algorithm: doublings, and what lies between the neighbours of the best
 _MANY = 256
 
 
-def tried(choice: Choice, report_progress: ReportProgress = quietly) -> pd.DataFrame:
-    """Chunks and seconds of all runs of `cs.best`, of the number of channels that is the fastest."""
-    given: dict[str, Any] = {"engine": choice.engine, "dtype": choice.dtype, **engine_settings(choice)}
-    found = cs.best(choice.collective, build_place(choice), choice.nbytes, algorithm=[choice.algorithm], **given)
-    pairs = zip(map(json.loads, found.tried["options"]), found.tried["time"], strict=True)
+def search_chunks(choice: Choice, report_progress: ReportProgress = ignore_progress) -> pd.DataFrame:
+    """Chunks and seconds of all runs of `cs.best`, of the number of channels that is the fastest.
+
+    Args:
+        choice: The run that is chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    options: dict[str, Any] = {"engine": choice.engine, "dtype": choice.dtype, **build_engine_settings(choice)}
+    best = cs.best(choice.collective, build_place(choice), choice.nbytes, algorithm=[choice.algorithm], **options)
+    pairs = zip(map(json.loads, best.tried["options"]), best.tried["time"], strict=True)
     rows = [
         {"chunks": options["chunks"], "time": time} for options, time in pairs if "chunks" in options and time == time
     ]
     return pd.DataFrame(rows).sort_values("chunks").reset_index(drop=True)
 
 
-def expected(choice: Choice) -> float:
-    """Seconds that `tried` should take."""
+def estimate_search(choice: Choice) -> float:
+    """Seconds that `search_chunks` should take.
+
+    Args:
+        choice: The run that is chosen.
+    """
     topology = build_place(choice)
     plan = cs.schedule(choice.algorithm, topology=topology, chunks=_MANY)
-    return _RUNS * seconds(choice, plan, topology, choice.nbytes)
+    return _RUNS * estimate_seconds(choice, plan, topology, choice.nbytes)

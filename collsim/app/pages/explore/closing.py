@@ -8,37 +8,44 @@ from functools import partial
 from collsim.sweep.synthesized import can_be
 
 from ...scenario.choice import Choice
-from ...scenario.outcome import Outcome, build_place, options_used
+from ...scenario.outcome import Outcome, build_place, find_used_options
 from ...shell import codebox
-from ...shell.session import session, t
-from ...synthesis.box import box, let_switches, offer
-from ...synthesis.found import expected_of_run, of_run, reduces
+from ...shell.session import get_session, t
+from ...synthesis.box import draw_box, let_switches, offer
+from ...synthesis.found import can_switches_reduce, estimate_for_run, synthesize_for_run
 
 
-def panel(choice: Choice, shown: Outcome) -> bool:
-    """Draw the button, or what it shows in place of the run. False: the run is to be drawn."""
-    if not session().panels.synthesize:
-        if shown.figures.bound and can_be(choice.collective):
-            offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(_turned, True))
+def draw_closing(choice: Choice, outcome: Outcome) -> bool:
+    """Draw the button, or what it shows in place of the run. False: the run is to be drawn.
+
+    Args:
+        choice: The run that is chosen.
+        outcome: The run and its figures.
+    """
+    if not get_session().panels.synthesize:
+        if outcome.figures.bound and can_be(choice.collective):
+            offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(_on_turned, True))
         return False
-    switches = session().panels.switches
-    if reduces(build_place(choice)):
-        let_switches(switches, _switched)
-    code = partial(_code, choice, switches)
-    box(of_run, choice, switches, expected=expected_of_run, close=partial(_turned, False), code=code)
+    switches = get_session().panels.switches
+    if can_switches_reduce(build_place(choice)):
+        let_switches(switches, _on_switched)
+    code = partial(_build_code, choice, switches)
+    draw_box(
+        synthesize_for_run, choice, switches, expected=estimate_for_run, close=partial(_on_turned, False), code=code
+    )
     return True
 
 
-def _code(choice: Choice, switches: bool) -> None:
-    used = options_used(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
-    codebox.of_synthesis(choice, used, switches=switches)
+def _build_code(choice: Choice, switches: bool) -> None:
+    used = find_used_options(choice.algorithm, dict(choice.options), build_place(choice), choice.on_machine)
+    codebox.draw_synthesis_code(choice, used, switches=switches)
 
 
-def _turned(on: bool) -> None:
-    now = session()
+def _on_turned(on: bool) -> None:
+    now = get_session()
     now.panels = replace(now.panels, synthesize=on)
 
 
-def _switched(on: bool) -> None:
-    now = session()
+def _on_switched(on: bool) -> None:
+    now = get_session()
     now.panels = replace(now.panels, switches=on)

@@ -3,59 +3,61 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
 
 from collsim.units import format_bytes
 
 from ...scenario.choice import Choice
 from ...scenario.panels import ALL_CARDS
-from ...scenario.simple import SimpleShown, expected_simple, run_name, simple, single, whole
+from ...scenario.simple import SimpleShown, estimate_simple, run_name, run_simple, use_all_channels, use_single_channel
 from ...shell.address import leave
-from ...shell.controls import algorithm_label, place_label
+from ...shell.controls import label_algorithm, label_machine
 from ...shell.notes import complain
-from ...shell.player import simple_page
-from ...shell.results import latest
-from ...shell.session import session, t
+from ...shell.player import mount_simple_page
+from ...shell.results import get_latest
+from ...shell.session import get_session, t
 
 
 def draw() -> None:
     """Draw the simple page. A choice that cannot run leaves a sentence and the last run that worked."""
     leave()
-    now = session()
+    now = get_session()
     complain(now.complaints)
     event = now.choice.engine == "event"
-    found = latest(simple, whole(now.choice), expected=expected_simple, compiled=event, otherwise=(Choice(),))
-    if found is None:
+    latest_result = get_latest(
+        run_simple, use_all_channels(now.choice), expected=estimate_simple, compiled=event, otherwise=(Choice(),)
+    )
+    if latest_result is None:
         return
-    shown, (choice,) = found
-    simple_page(_data(shown, choice), now.start, _switch)
+    simple_runs, (choice,) = latest_result
+    mount_simple_page(_build_data(simple_runs, choice), now.start, _switch)
 
 
-def _data(shown: SimpleShown, choice: Choice) -> dict[str, Any]:
-    panels = session().panels
+def _build_data(simple_runs: SimpleShown, choice: Choice) -> dict[str, object]:
+    panels = get_session().panels
     return {
         "id": run_name(choice),
-        "names": [run_name(single(choice)), run_name(choice)],
-        "title": _title(shown, choice),
-        "runs": [run and asdict(run) for run in shown.runs],
+        "names": [run_name(use_single_channel(choice)), run_name(choice)],
+        "title": _build_title(simple_runs, choice),
+        "runs": [run and asdict(run) for run in simple_runs.runs],
         "all": panels.cards == ALL_CARDS,
         "predict": panels.predict,
-        "questions": list(shown.questions),
+        "questions": list(simple_runs.questions),
     }
 
 
-def _title(shown: SimpleShown, choice: Choice) -> str:
+def _build_title(simple_runs: SimpleShown, choice: Choice) -> str:
     """`256 MiB allreduce, ring over 2 x DGX A100 (16 GPUs)`."""
-    place = place_label(choice.place)
-    place = place if choice.copies == 1 else t("race.nodes", place=place, count=choice.nodes)
-    algorithm = algorithm_label(choice.algorithm, choice.collective)
-    words = {"nbytes": format_bytes(shown.nbytes), "collective": choice.collective, "algorithm": algorithm}
-    return t("simple.title", place=place, ranks=shown.ranks, **words)
+    machine_text = label_machine(choice.place)
+    if choice.copies != 1:
+        machine_text = t("race.nodes", place=machine_text, count=choice.nodes)
+    algorithm = label_algorithm(choice.algorithm, choice.collective)
+    words = {"nbytes": format_bytes(simple_runs.nbytes), "collective": choice.collective, "algorithm": algorithm}
+    return t("simple.title", place=machine_text, ranks=simple_runs.ranks, **words)
 
 
 def _switch(name: str, on: bool) -> None:
     """Keep what a reader switched on or off, for the address and for the full page."""
-    now = session()
+    now = get_session()
     if name == "cards":
         now.panels = replace(now.panels, cards=ALL_CARDS if on else "")
     else:

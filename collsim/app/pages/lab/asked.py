@@ -11,7 +11,7 @@ from collsim.lab import MOST_BYTES, MOST_RANKS
 from collsim.units import format_bytes, parse_bandwidth, parse_bytes, parse_time
 
 from ...scenario.address import PageAddress, Word
-from ...scenario.choice import count, one_of
+from ...scenario.choice import count, create_name_reader
 
 REPEATS = (1, 3, 9, 25)
 #: What is on the sheet: one collective, or a step of training of so many layers, several of which fill a bucket.
@@ -48,43 +48,63 @@ class LabChoice:
     @property
     def straggler(self) -> dict[int, float]:
         """Who computes longer, by what."""
-        return {self.slow: STRAGGLES} if 0 <= self.slow < self.ranks else {}
+        if 0 <= self.slow < self.ranks:
+            return {self.slow: STRAGGLES}
+        return {}
 
     @property
     def wrong(self) -> dict[str, Any]:
         """Keywords of what is wrong with the ranks."""
-        late = {"late": {self.late: LATE}} if 0 <= self.late < self.ranks else {}
+        if 0 <= self.late < self.ranks:
+            late = {"late": {self.late: LATE}}
+        else:
+            late = {}
         return late | ({"slow": {self.slow: SLOW}} if 0 <= self.slow < self.ranks else {})
 
 
 PLAIN = LabChoice()
 
 
-def offered() -> list[str]:
+def list_algorithms() -> list[str]:
     """Algorithms that run on processes: all that are there."""
     return sorted(cs.algorithms())
 
 
 def read_size(text: str) -> str:
-    """A size as it was written. Raises CollsimError for one that is not run for real."""
+    """A size as it was written.
+
+    Args:
+        text: A size with its unit, as it was typed.
+
+    Raises:
+        CollsimError: for one that is not run for real
+    """
     size = parse_bytes(text)
     if size > MOST_BYTES:
-        why = "{size} is more than {most}, the most that is run for real here"
-        raise CollsimError(why, size=format_bytes(size), most=format_bytes(MOST_BYTES))
+        message = "{size} is more than {most}, the most that is run for real here"
+        raise CollsimError(message, size=format_bytes(size), most=format_bytes(MOST_BYTES))
     if size % _BYTES_OF_ELEMENT:
-        why = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
-        raise CollsimError(why, size=size, dtype="float32", item=_BYTES_OF_ELEMENT)
+        message = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
+        raise CollsimError(message, size=size, dtype="float32", item=_BYTES_OF_ELEMENT)
     return text
 
 
 def read_rate(text: str) -> str:
-    """A bandwidth as it was written."""
+    """A bandwidth as it was written.
+
+    Args:
+        text: A rate with its unit, as it was typed.
+    """
     parse_bandwidth(text)
     return text
 
 
 def read_time(text: str) -> str:
-    """A latency as it was written."""
+    """A latency as it was written.
+
+    Args:
+        text: The text.
+    """
     parse_time(text)
     return text
 
@@ -99,7 +119,7 @@ def _read_layers(text: str) -> int:
 ADDRESS = PageAddress(
     PLAIN,
     (
-        Word("algorithm", one_of("algorithm", offered)),
+        Word("algorithm", create_name_reader("algorithm", list_algorithms)),
         Word("nbytes", read_size),
         Word("ranks", count("ranks", MOST_RANKS, 2)),
         Word("bandwidth", read_rate),
@@ -107,9 +127,9 @@ ADDRESS = PageAddress(
         Word("late", count("late", MOST_RANKS - 1, 0)),
         Word("slow", count("slow", MOST_RANKS - 1, 0)),
         Word("repeat", count("repeat", max(REPEATS))),
-        Word("sheet", one_of("sheet", lambda: list(SHEETS))),
+        Word("sheet", create_name_reader("sheet", lambda: list(SHEETS))),
         Word("layers", _read_layers),
         Word("backward", read_time),
-        Word("split", one_of("split", lambda: list(SPLITS))),
+        Word("split", create_name_reader("split", lambda: list(SPLITS))),
     ),
 )

@@ -16,14 +16,14 @@ from collsim.viz.real.document import build_lab_source, build_lab_step_source
 
 from ...server import is_local_session
 from ...shell import codebox
-from ...shell.address import leave, remembered
+from ...shell.address import get_remembered, leave
 from ...shell.codebox import CodePart
-from ...shell.controls import algorithm_label, choose, number, quantity, segment
-from ...shell.notes import complain, headline, note, part, quantity_figure, small, verdict
-from ...shell.page import page
+from ...shell.controls import choose, choose_quantity, choose_segment, label_algorithm, number
+from ...shell.notes import complain, draw_headline, draw_note, draw_part, format_quantity, format_small, format_verdict
+from ...shell.page import register_page
 from ...shell.player import look
-from ...shell.results import latest
-from ...shell.session import language, session, t
+from ...shell.results import get_latest
+from ...shell.session import get_language, get_session, t
 from . import asked, measure, steps
 from .asked import LabChoice
 from .measure import LabShown
@@ -37,72 +37,85 @@ _ASKED, _TURN = "lab_asked", "lab_turn"
 _ANY = ("ddp", "fsdp")  # ways for any number of ranks; a pipeline has no more stages than layers
 
 
-@page(PAGE, 75, address=asked.ADDRESS)
+@register_page(PAGE, 75, address=asked.ADDRESS)
 def draw() -> None:
     """Draw the page: what to run in the sidebar, the figures, the picture."""
-    choice: LabChoice = remembered(PAGE)
+    choice: LabChoice = get_remembered(PAGE)
     with st.sidebar:
-        choice = _controls(choice)
-        _button(choice)
+        choice = _draw_controls(choice)
+        _draw_button(choice)
     leave(choice)
-    complain(session().complaints)
-    shown, of = _shown(choice)
-    if shown is None:
+    complain(get_session().complaints)
+    lab_result, of = _find_shown(choice)
+    if lab_result is None:
         return
-    _headline(shown, of)
+    _draw_headline(lab_result, of)
     if of != choice:
-        note(t("lab.other"))
-    _mount(shown, of)
+        draw_note(t("lab.other"))
+    _mount(lab_result, of)
     with st.expander(t("code.title")):
-        codebox.draw([CodePart(t("python"), script(choice), "python")], _shell(choice))
+        codebox.draw([CodePart(t("python"), build_script(choice), "python")], _draw_shell(choice))
 
 
-def _mount(shown: LabShown, of: LabChoice) -> None:
+def _mount(lab_result: LabShown, of: LabChoice) -> None:
     """The picture: of a collective, or of a step of training."""
-    name, source = ("lab_step", build_lab_step_source) if of.sheet == "step" else ("lab", build_lab_source)
+    if of.sheet == "step":
+        name, source = ("lab_step", build_lab_step_source)
+    else:
+        name, source = ("lab", build_lab_source)
     mount = st.components.v2.component(f"collsim_{name}", js=source())
-    ident = repr((of, st.session_state.get(_TURN) if "median" in shown.figures else 0))
-    mount(key=name, data={"id": ident, "document": shown.document, **look()})
+    ident = repr((of, st.session_state.get(_TURN) if "median" in lab_result.figures else 0))
+    mount(key=name, data={"id": ident, "document": lab_result.document, **look()})
 
 
-def _shell(choice: LabChoice) -> list[CodePart]:
-    return [CodePart(t("cli"), step_command(choice) if choice.sheet == "step" else command(choice))]
+def _draw_shell(choice: LabChoice) -> list[CodePart]:
+    return [CodePart(t("cli"), build_step_command(choice) if choice.sheet == "step" else build_command(choice))]
 
 
-def _controls(choice: LabChoice) -> LabChoice:
-    part(t("lab.what"))
-    sheet = segment("lab_sheet", list(asked.SHEETS), choice.sheet, lambda one: t(f"lab.sheet.{one}"), t("lab.what"))
+def _draw_controls(choice: LabChoice) -> LabChoice:
+    draw_part(t("lab.what"))
+    sheet = choose_segment(
+        "lab_sheet", list(asked.SHEETS), choice.sheet, lambda sheet_name: t(f"lab.sheet.{sheet_name}"), t("lab.what")
+    )
     choice = replace(choice, sheet=sheet)
-    choice = _of_step(choice) if sheet == "step" else _of_collective(choice)
-    part(t("lab.network"), "next")
-    rate = quantity("lab_bandwidth", _RATES, choice.bandwidth, t("lab.bandwidth"), asked.read_rate)
-    alpha = quantity("lab_alpha", _TIMES, choice.alpha, t("lab.alpha"), asked.read_time)
-    choice = _wrong(replace(choice, bandwidth=rate, alpha=alpha))
-    part(t("lab.often"), "next")
-    often = choice.repeat if choice.repeat in asked.REPEATS else asked.PLAIN.repeat
-    return replace(choice, repeat=segment("lab_repeat", list(asked.REPEATS), often, label=t("lab.repeat")))
+    if sheet == "step":
+        choice = _draw_step_controls(choice)
+    else:
+        choice = _draw_collective_controls(choice)
+    draw_part(t("lab.network"), "next")
+    rate = choose_quantity("lab_bandwidth", _RATES, choice.bandwidth, t("lab.bandwidth"), asked.read_rate)
+    alpha = choose_quantity("lab_alpha", _TIMES, choice.alpha, t("lab.alpha"), asked.read_time)
+    choice = _draw_fault_controls(replace(choice, bandwidth=rate, alpha=alpha))
+    draw_part(t("lab.often"), "next")
+    if choice.repeat in asked.REPEATS:
+        often = choice.repeat
+    else:
+        often = asked.PLAIN.repeat
+    return replace(choice, repeat=choose_segment("lab_repeat", list(asked.REPEATS), often, label=t("lab.repeat")))
 
 
-def _of_collective(choice: LabChoice) -> LabChoice:
-    names = {name: _named(name) for name in asked.offered()}
+def _draw_collective_controls(choice: LabChoice) -> LabChoice:
+    names = {name: _name_figure(name) for name in asked.list_algorithms()}
     algorithm = choose("lab_algorithm", t("lab.algorithm"), names, choice.algorithm)
-    size = quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.nbytes"), asked.read_size)
+    size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.nbytes"), asked.read_size)
     ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS, t("lab.ranks"))
     return replace(choice, algorithm=algorithm, nbytes=size, ranks=ranks)
 
 
-def _of_step(choice: LabChoice) -> LabChoice:
-    size = quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.gradients"), asked.read_size)
-    backward = quantity("lab_backward", _PASSES, choice.backward, t("lab.backward"), asked.read_time)
-    split = segment("lab_split", list(asked.SPLITS), choice.split, lambda one: t(f"lab.split.{one}"), t("lab.split"))
+def _draw_step_controls(choice: LabChoice) -> LabChoice:
+    size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.gradients"), asked.read_size)
+    backward = choose_quantity("lab_backward", _PASSES, choice.backward, t("lab.backward"), asked.read_time)
+    split = choose_segment(
+        "lab_split", list(asked.SPLITS), choice.split, lambda split_name: t(f"lab.split.{split_name}"), t("lab.split")
+    )
     if split == "ddp":
-        layers = segment("lab_layers", list(asked.IN_A_BUCKET), choice.layers, label=t("lab.layers"))
+        layers = choose_segment("lab_layers", list(asked.IN_A_BUCKET), choice.layers, label=t("lab.layers"))
         choice = replace(choice, layers=layers)
     ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS if split in _ANY else asked.LAYERS, t("lab.ranks"))
     return replace(choice, nbytes=size, backward=backward, split=split, ranks=ranks)
 
 
-def _wrong(choice: LabChoice) -> LabChoice:
+def _draw_fault_controls(choice: LabChoice) -> LabChoice:
     """Who is late or slow."""
     who = {-1: t("lab.nobody")} | {rank: f"rank {rank}" for rank in range(choice.ranks)}
     if choice.sheet == "step":
@@ -113,76 +126,94 @@ def _wrong(choice: LabChoice) -> LabChoice:
     return replace(choice, late=late, slow=slow)
 
 
-def _named(name: str) -> str:
+def _name_figure(name: str) -> str:
 
     collective = find(name).collective
-    return f"{collective}, {algorithm_label(name, collective)}"
+    return f"{collective}, {label_algorithm(name, collective)}"
 
 
-def may_start() -> bool:
+def can_start_processes() -> bool:
     """Only who sits at this computer starts processes on it: others of a class see what was predicted."""
     return is_local_session()
 
 
-def _button(choice: LabChoice) -> None:
-    if not may_start():
-        note(t("lab.elsewhere"))
+def _draw_button(choice: LabChoice) -> None:
+    if not can_start_processes():
+        draw_note(t("lab.elsewhere"))
         return
     again = st.session_state.get(_ASKED) == choice
     if st.button(t("lab.again" if again else "lab.run"), type="primary", key="lab_run", width="stretch"):
         st.session_state[_ASKED] = choice
         st.session_state[_TURN] = secrets.randbits(48)
-    note(t("lab.small"))
+    draw_note(t("lab.small"))
 
 
-def _shown(choice: LabChoice) -> tuple[LabShown | None, LabChoice]:
+def _find_shown(choice: LabChoice) -> tuple[LabShown | None, LabChoice]:
     """What was measured last, or the prediction where that is of something else."""
     wanted: LabChoice | None = st.session_state.get(_ASKED)
-    if wanted is not None and wanted.sheet == choice.sheet and may_start():
-        by = _by(wanted)
-        found = latest(
-            by.measured, wanted, st.session_state[_TURN], expected=by.expected, compiled=True, exclusive=True
+    if wanted is not None and wanted.sheet == choice.sheet and can_start_processes():
+        by = _choose_functions(wanted)
+        latest_result = get_latest(
+            by.measure_choice,
+            wanted,
+            st.session_state[_TURN],
+            expected=by.estimate_measurement,
+            compiled=True,
+            exclusive=True,
         )
-        if found is not None and (found[1][0] == choice or wanted == choice):
-            return found[0], found[1][0]
-    by = _by(choice)
-    found = latest(by.predicted, choice, expected=by.expected_prediction, compiled=True)
-    return (found[0], found[1][0]) if found is not None else (None, choice)
+        if latest_result is not None and (latest_result[1][0] == choice or wanted == choice):
+            return latest_result[0], latest_result[1][0]
+    by = _choose_functions(choice)
+    latest_result = get_latest(by.predict_choice, choice, expected=by.estimate_prediction, compiled=True)
+    if latest_result is not None:
+        return (latest_result[0], latest_result[1][0])
+    return (None, choice)
 
 
-def _by(choice: LabChoice) -> Any:
+def _choose_functions(choice: LabChoice) -> Any:
     """Who predicts and measures it."""
-    return steps if choice.sheet == "step" else measure
+    if choice.sheet == "step":
+        return steps
+    return measure
 
 
-def _headline(shown: LabShown, of: LabChoice) -> None:
+def _draw_headline(lab_result: LabShown, of: LabChoice) -> None:
     """Predicted, measured, predicted with what was measured; and the sentence."""
-    has, at = shown.figures, int(language() == "zh")
-    boxes = [quantity_figure(small(t("lab.predicted")), format_time(has["predicted"]), t("lab.asked"))]
+    has, language_number = lab_result.figures, int(get_language() == "zh")
+    boxes = [format_quantity(format_small(t("lab.predicted")), format_time(has["predicted"]), t("lab.asked"))]
     if "median" not in has:
-        lines = [t("lab.says", processes=shown.processes)]
-        headline(*boxes, verdict(t("lab.nothing"), *lines, name=small(t("lab.why"))))
+        lines = [t("lab.says", processes=lab_result.processes)]
+        draw_headline(*boxes, format_verdict(t("lab.nothing"), *lines, name=format_small(t("lab.why"))))
         return
     apart = has["median"] / has["predicted"] - 1
     longer = t("lab.longer" if apart >= 0 else "lab.shorter", share=f"{abs(apart):.1%}", runs=of.repeat)
-    boxes.append(quantity_figure(small(t("lab.median")), format_time(has["median"]), longer))
+    boxes.append(format_quantity(format_small(t("lab.median")), format_time(has["median"]), longer))
     if "calibrated" in has:
         off = has["calibrated"] / has["median"] - 1
-        key = "lab.too.long" if off >= 0 else "lab.too.short"
+        if off >= 0:
+            key = "lab.too.long"
+        else:
+            key = "lab.too.short"
         value, off_by = format_time(has["calibrated"]), t(key, share=f"{abs(off):.1%}")
-        boxes.append(quantity_figure(small(t("lab.calibrated")), value, off_by))
+        boxes.append(format_quantity(format_small(t("lab.calibrated")), value, off_by))
     if "waits" in has:
         waits = t("lab.waits.predicted", time=format_time(has["waits_predicted"]))
-        boxes.append(quantity_figure(small(t("lab.waits")), format_time(has["waits"]), waits))
-    said = [pair[at] for pair in shown.said]
-    checked = t("lab.checked", elements=f"{shown.checked:,}", processes=shown.processes, cores=shown.cores)
-    headline(*boxes, verdict(said[0], *said[1:], checked, name=small(t("lab.why"))))
+        boxes.append(format_quantity(format_small(t("lab.waits")), format_time(has["waits"]), waits))
+    sentences = [pair[language_number] for pair in lab_result.said]
+    checked = t(
+        "lab.checked", elements=f"{lab_result.checked:,}", processes=lab_result.processes, cores=lab_result.cores
+    )
+    draw_headline(*boxes, format_verdict(sentences[0], *sentences[1:], checked, name=format_small(t("lab.why"))))
 
 
-def script(choice: LabChoice) -> str:
-    """The same in Python."""
+def build_script(choice: LabChoice) -> str:
+    """The same in Python.
+
+    Args:
+        choice: What is chosen on the page Lab.
+    """
     if choice.sheet == "step":
-        return _step_script(choice)
+        return _build_step_script(choice)
     wrong = "".join(f", {name}={value!r}" for name, value in choice.wrong.items())
     return (
         "import collsim as cs\n\n"
@@ -193,9 +224,12 @@ def script(choice: LabChoice) -> str:
     )
 
 
-def _step_script(choice: LabChoice) -> str:
-    elements = steps.model_of(choice).layers[0].parameters
-    slow = f", slow={choice.straggler!r}" if choice.straggler else ""
+def _build_step_script(choice: LabChoice) -> str:
+    elements = steps.build_model(choice).layers[0].parameters
+    if choice.straggler:
+        slow = f", slow={choice.straggler!r}"
+    else:
+        slow = ""
     backward = parse_time(choice.backward)
     return (
         "import collsim as cs\n\n"
@@ -203,7 +237,7 @@ def _step_script(choice: LabChoice) -> str:
         f"for i in range({asked.LAYERS}))\n"
         f'model = cs.train.Model("eight layers", layers)\n'
         "t = cs.lab.training_step_for_real(\n"
-        f"    model, {choice.ranks}, parallel=cs.{_spoken(choice)},\n"
+        f"    model, {choice.ranks}, parallel=cs.{_format_split(choice)},\n"
         f"    compute=[({backward / 2:g}, {backward:g})] * {asked.LAYERS},  # s: forward and backward of a layer\n"
         f'    bandwidth="{choice.bandwidth}", alpha="{choice.alpha}", repeat={choice.repeat}{slow},\n'
         ")\n"
@@ -211,8 +245,12 @@ def _step_script(choice: LabChoice) -> str:
     )
 
 
-def command(choice: LabChoice) -> str:
-    """The same from a shell."""
+def build_command(choice: LabChoice) -> str:
+    """The same from a shell.
+
+    Args:
+        choice: What is chosen on the page Lab.
+    """
     wrong = [f"--late {rank}={late * 1e3:g}ms" for rank, late in choice.wrong.get("late", {}).items()]
     wrong += [f"--slow {rank}={slow:g}" for rank, slow in choice.wrong.get("slow", {}).items()]
     words = [
@@ -223,21 +261,26 @@ def command(choice: LabChoice) -> str:
     return " ".join(words)
 
 
-def _spoken(choice: LabChoice) -> str:
+def _format_split(choice: LabChoice) -> str:
     """How the step is split, as it is written."""
     if choice.split == "ddp":
-        return f"ddp({steps.bucket_bytes(choice, choice.layers)}, view=True)"
-    return "fsdp()" if choice.split == "fsdp" else f"pipeline({choice.ranks}, '{choice.split}')"
+        return f"ddp({steps.count_bucket_bytes(choice, choice.layers)}, view=True)"
+    if choice.split == "fsdp":
+        return "fsdp()"
+    return f"pipeline({choice.ranks}, '{choice.split}')"
 
 
-def step_command(choice: LabChoice) -> str:
-    """A step of training from a shell: a forward pass takes half of its backward."""
-    size = steps.bucket_bytes(choice, 1)
-    way = (
-        f"ddp --bucket {steps.bucket_bytes(choice, choice.layers)} --view"
-        if choice.split == "ddp"
-        else (shlex.quote(_spoken(choice)))
-    )
+def build_step_command(choice: LabChoice) -> str:
+    """A step of training from a shell: a forward pass takes half of its backward.
+
+    Args:
+        choice: What is chosen on the page Lab.
+    """
+    size = steps.count_bucket_bytes(choice, 1)
+    if choice.split == "ddp":
+        way = f"ddp --bucket {steps.count_bucket_bytes(choice, choice.layers)} --view"
+    else:
+        way = shlex.quote(_format_split(choice))
     slow = "".join(f" --slow {rank}={factor:g}" for rank, factor in choice.straggler.items())
     return (
         f"collsim real-step {asked.LAYERS}x{size} --activations {size} --ranks {choice.ranks} --parallel {way} "

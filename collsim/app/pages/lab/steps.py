@@ -21,24 +21,33 @@ _START, _OTHERS = 4.0, 3  # s until all processes are connected; runs of the buc
 _ELEMENT = 4
 
 
-def model_of(choice: LabChoice) -> cs.train.Model:
+def build_model(choice: LabChoice) -> cs.train.Model:
     """Eight equal layers; in a pipeline one hands on as many bytes for a sample as it has gradients.
 
-    Raises CollsimError where the gradients are no whole number of elements each.
+    Args:
+        choice: What is chosen on the page Lab.
+
+    Raises:
+        CollsimError: where the gradients are no whole number of elements each
     """
     nbytes = parse_bytes(choice.nbytes)
     if nbytes % (LAYERS * _ELEMENT) or not nbytes:
-        why = "{size} of gradients do not make {layers} layers of whole float32; use a multiple of {least} bytes"
-        raise CollsimError(why, size=format_bytes(nbytes), layers=LAYERS, least=LAYERS * _ELEMENT)
+        message = "{size} of gradients do not make {layers} layers of whole float32; use a multiple of {least} bytes"
+        raise CollsimError(message, size=format_bytes(nbytes), layers=LAYERS, least=LAYERS * _ELEMENT)
     return equal_layers(LAYERS, nbytes // LAYERS, nbytes // LAYERS)
 
 
-def given(choice: LabChoice, layers: int) -> dict[str, Any]:
-    """Keywords of a step whose buckets hold so many layers; a forward pass takes half of its backward."""
+def build_step_options(choice: LabChoice, layers: int) -> dict[str, Any]:
+    """Keywords of a step whose buckets hold so many layers; a forward pass takes half of its backward.
+
+    Args:
+        choice: What is chosen on the page Lab.
+        layers: Number of layers in a bucket.
+    """
     backward = parse_time(choice.backward)
     return {
         "ranks": choice.ranks,
-        "parallel": way_of(choice, layers),
+        "parallel": build_split(choice, layers),
         "compute": [(backward / 2, backward)] * LAYERS,
         "alpha": choice.alpha,
         "bandwidth": choice.bandwidth,
@@ -46,82 +55,136 @@ def given(choice: LabChoice, layers: int) -> dict[str, Any]:
     }
 
 
-def way_of(choice: LabChoice, layers: int) -> ParallelStrategy:
-    """How the step is split."""
+def build_split(choice: LabChoice, layers: int) -> ParallelStrategy:
+    """How the step is split.
+
+    Args:
+        choice: What is chosen on the page Lab.
+        layers: Number of layers in a bucket.
+    """
     if choice.split == "ddp":
-        return cs.ddp(bucket_bytes(choice, layers), view=True)
-    return cs.fsdp() if choice.split == "fsdp" else cs.pipeline(choice.ranks, choice.split)
+        return cs.ddp(count_bucket_bytes(choice, layers), view=True)
+    if choice.split == "fsdp":
+        return cs.fsdp()
+    return cs.pipeline(choice.ranks, choice.split)
 
 
-def sizes_of(choice: LabChoice) -> tuple[int, ...]:
-    """Layers in a bucket that are tried; of a split without buckets the one that is chosen, which does not count."""
-    return IN_A_BUCKET if choice.split == "ddp" else (choice.layers,)
+def list_bucket_layers(choice: LabChoice) -> tuple[int, ...]:
+    """Layers in a bucket that are tried; of a split without buckets the one that is chosen, which does not count.
+
+    Args:
+        choice: What is chosen on the page Lab.
+    """
+    if choice.split == "ddp":
+        return IN_A_BUCKET
+    return (choice.layers,)
 
 
-def bucket_bytes(choice: LabChoice, layers: int) -> int:
-    """Bytes of a bucket of so many layers."""
+def count_bucket_bytes(choice: LabChoice, layers: int) -> int:
+    """Bytes of a bucket of so many layers.
+
+    Args:
+        choice: What is chosen on the page Lab.
+        layers: Number of layers in a bucket.
+    """
     return parse_bytes(choice.nbytes) // LAYERS * layers
 
 
-def _predictions(choice: LabChoice) -> dict[int, StepTrace]:
+def _predict_by_layers(choice: LabChoice) -> dict[int, StepTrace]:
     """By layers in a bucket."""
-    model = model_of(choice)
-    return {layers: predicted_step(model, **given(choice, layers)) for layers in sizes_of(choice)}
+    model = build_model(choice)
+    return {
+        layers: predicted_step(model, **build_step_options(choice, layers)) for layers in list_bucket_layers(choice)
+    }
 
 
-def predicted(choice: LabChoice, report_progress: ReportProgress = lambda stage, share: None) -> LabShown:
-    """The prediction alone."""
-    found = _predictions(choice)
-    document = _document(choice, found, {})
-    return LabShown(document, {"predicted": found[choice.layers].time}, processes=choice.ranks)
+def predict_choice(choice: LabChoice, report_progress: ReportProgress = lambda stage, share: None) -> LabShown:
+    """The prediction alone.
+
+    Args:
+        choice: What is chosen on the page Lab.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    predictions = _predict_by_layers(choice)
+    document = _build_document(choice, predictions, {})
+    return LabShown(document, {"predicted": predictions[choice.layers].time}, processes=choice.ranks)
 
 
-def _document(choice: LabChoice, found: dict[int, StepTrace], ran: dict[int, RealStep]) -> dict[str, Any]:
+def _build_document(
+    choice: LabChoice, predictions: dict[int, StepTrace], ran: dict[int, RealStep]
+) -> dict[str, object]:
     sizes = [
-        (bucket_bytes(choice, layers), trace.time, ran[layers].time if layers in ran else None)
-        for layers, trace in found.items()
+        (count_bucket_bytes(choice, layers), trace.time, ran[layers].time if layers in ran else None)
+        for layers, trace in predictions.items()
         if choice.split == "ddp"
     ]
-    chosen = bucket_bytes(choice, choice.layers)
-    return build_lab_step_document(found[choice.layers], ran.get(choice.layers), sizes, chosen)
+    chosen = count_bucket_bytes(choice, choice.layers)
+    return build_lab_step_document(predictions[choice.layers], ran.get(choice.layers), sizes, chosen)
 
 
-def expected_prediction(choice: LabChoice) -> float:
-    """Seconds that the prediction takes."""
+def estimate_prediction(choice: LabChoice) -> float:
+    """Seconds that the prediction takes.
+
+    Args:
+        choice: What is chosen on the page Lab.
+    """
     return 0.5
 
 
-def measured(choice: LabChoice, turn: int, report_progress: ReportProgress = lambda stage, share: None) -> LabShown:
-    """Run it, of DDP with every bucket size; `turn` tells one measurement of the same from the next."""
-    whole = sum(_runs(choice, layers) + 1 for layers in sizes_of(choice))
+def measure_choice(
+    choice: LabChoice, turn: int, report_progress: ReportProgress = lambda stage, share: None
+) -> LabShown:
+    """Run it, of DDP with every bucket size; `turn` tells one measurement of the same from the next.
+
+    Args:
+        choice: What is chosen on the page Lab.
+        turn: Number of the measurement, which tells it from the one before.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    whole = sum(_count_runs(choice, layers) + 1 for layers in list_bucket_layers(choice))
     ran: dict[int, RealStep] = {}
     before = 0
-    for layers in sizes_of(choice):
-        runs = _runs(choice, layers)
+    for layers in list_bucket_layers(choice):
+        runs = _count_runs(choice, layers)
 
-        def told(done: int, total: int, before: int = before) -> None:
+        def report_runs(done: int, total: int, before: int = before) -> None:
             report_progress("run", (before + done) / whole)
 
         ran[layers] = cs.lab.training_step_for_real(
-            model_of(choice), **given(choice, layers), repeat=runs, time_limit=LIMIT, progress=told
+            build_model(choice),
+            **build_step_options(choice, layers),
+            repeat=runs,
+            time_limit=LIMIT,
+            progress=report_runs,
         )
         before += runs + 1
     real = ran[choice.layers]
     low, high = real.middle
     figures = {"predicted": real.predicted.time, "median": real.time, "best": real.best, "low": low, "high": high}
     figures |= {"waits": real.measured.exposed, "waits_predicted": real.predicted.exposed}
-    document = _document(choice, {layers: one.predicted for layers, one in ran.items()}, ran)
-    checked = sum(one.checked for one in ran.values())
+    document = _build_document(choice, {layers: measured_step.predicted for layers, measured_step in ran.items()}, ran)
+    checked = sum(measured_step.checked for measured_step in ran.values())
     return LabShown(document, figures, sentences(real), choice.ranks, real.cores, checked)
 
 
-def _runs(choice: LabChoice, layers: int) -> int:
+def _count_runs(choice: LabChoice, layers: int) -> int:
     """The chosen size as often as asked, the others a few times."""
-    return choice.repeat if layers == choice.layers else min(_OTHERS, choice.repeat)
+    if layers == choice.layers:
+        return choice.repeat
+    return min(_OTHERS, choice.repeat)
 
 
-def expected(choice: LabChoice, turn: int) -> float:
-    """Seconds that the measurement takes. Raises CollsimError for what cannot be run."""
+def estimate_measurement(choice: LabChoice, turn: int) -> float:
+    """Seconds that the measurement takes.
+
+    Args:
+        choice: What is chosen on the page Lab.
+        turn: Number of the measurement, which tells it from the one before.
+
+    Raises:
+        CollsimError: for what cannot be run
+    """
     return sum(
-        _START + (_runs(choice, layers) + 1) * (trace.time + 0.1) for layers, trace in _predictions(choice).items()
+        _START + (_count_runs(choice, layers) + 1) * (trace.time + 0.1)
+        for layers, trace in _predict_by_layers(choice).items()
     )

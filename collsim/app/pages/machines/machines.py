@@ -16,15 +16,15 @@ from collsim.viz.route.route import RankRoute, build_route_source
 
 from ...scenario.choice import MOST_NODES, Choice
 from ...scenario.custom_machine import OWN
-from ...scenario.mistakes import sentence
+from ...scenario.mistakes import write_sentence
 from ...shell import codebox, player
-from ...shell.address import leave, menu, remember, remembered
-from ...shell.controls import choose, fabric_label, folded, forget, segment, spaced
-from ...shell.machine_box import ownbox
-from ...shell.notes import complain, mistake, note, note_html, title
+from ...shell.address import get_menu, get_remembered, leave, remember
+from ...shell.controls import add_space, choose, choose_segment, draw_folded, forget, label_fabric
+from ...shell.machine_box import draw_machine_box
+from ...shell.notes import complain, draw_mistake, draw_note, draw_title, note_html
 from ...shell.open_in import open_in
-from ...shell.page import page
-from ...shell.session import forget_widgets, language, session, t
+from ...shell.page import register_page
+from ...shell.session import forget_widgets, get_language, get_session, t
 from ..whatif import edits
 from . import pair
 from .pair import Look, Pair
@@ -34,95 +34,108 @@ NODES = [1, 2, 4, 8]
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def kept_look(of: Pair) -> Look:
-    """Both ways, found once for all sessions; only so many are kept."""
+def load_look(of: Pair) -> Look:
+    """Both ways, found once for all sessions; only so many are kept.
+
+    Args:
+        of: Two ranks of a machine, and what is compared between them.
+    """
     return pair.look(of)
 
 
-@page(PAGE, 50, address=pair.ADDRESS)
+@register_page(PAGE, 50, address=pair.ADDRESS)
 def draw() -> None:
     """Draw the page: controls, the two cards, what it costs, and a place to paste one's own machine."""
     heading = st.container()
-    of = _controls(remembered(PAGE))
-    said = st.container()
+    of = _draw_controls(get_remembered(PAGE))
+    notes = st.container()
     leave(of)
-    with said:
-        complain(session().complaints)
-    heading.html(title(t("machines.title", a=of.a, b=of.b)))
-    with said:
-        of, shown = _found(of)
-    _cards(shown, of)
-    _costs(shown, of)
-    open_in(t("machines.open_in"), "open_in", lambda choice: pair.chosen(choice, of))
-    _break(of, shown)
-    folded("code", t("code.title"), lambda: _code(of, shown))
+    with notes:
+        complain(get_session().complaints)
+    heading.html(draw_title(t("machines.title", a=of.a, b=of.b)))
+    with notes:
+        of, look = _find_routes(of)
+    _draw_cards(look, of)
+    _draw_costs(look, of)
+    open_in(t("machines.open_in"), "open_in", lambda choice: pair.build_choice(choice, of))
+    _break(of, look)
+    draw_folded("code", t("code.title"), lambda: _draw_code(of, look))
     left, right = st.columns(2, gap="small")
     with left, st.expander(t("machines.paste"), expanded=bool(of.text)):
-        _paste(of)
+        _draw_own_machine(of)
     with right:
-        folded("about", t("machines.about"), lambda: _about(of, shown))
+        draw_folded("about", t("machines.about"), lambda: _draw_machine_notes(of, look))
 
 
-def _break(of: Pair, shown: Look) -> None:
+def _break(of: Pair, look: Look) -> None:
     """A cable of the way breaks: What-if, with the schedule that is synthesized for what is left."""
-    a, _, b = shown.cable.partition("~")
-    if not shown.cable:
+    a, _, b = look.cable.partition("~")
+    if not look.cable:
         return
-    said = t("machines.break", cable=f"{a.rpartition('/')[2]} – {b.rpartition('/')[2]}")
-    if st.button(escape_markdown(said), key="machines_break", icon=":material/route:", help=t("synthesis.show.help")):
-        now = session()
-        now.choice = replace(pair.chosen(now.choice, of), nbytes=of.nbytes, algorithms=())
-        remember("whatif", replace(edits.PLAIN, cable=shown.cable, do="cut", synthesize=True))
-        st.switch_page(menu()["whatif"])
+    text = t("machines.break", cable=f"{a.rpartition('/')[2]} – {b.rpartition('/')[2]}")
+    if st.button(escape_markdown(text), key="machines_break", icon=":material/route:", help=t("synthesis.show.help")):
+        now = get_session()
+        now.choice = replace(pair.build_choice(now.choice, of), nbytes=of.nbytes, algorithms=())
+        remember("whatif", replace(edits.PLAIN, cable=look.cable, do="cut", synthesize=True))
+        st.switch_page(get_menu()["whatif"])
 
 
-def _found(of: Pair) -> tuple[Pair, Look]:
+def _find_routes(of: Pair) -> tuple[Pair, Look]:
     """The ways of a pair; where there are none a sentence, and the last pair that had some."""
     try:
-        shown = kept_look(of)
+        look = load_look(of)
         st.session_state["good_pair"] = of
     except CollsimError as error:
-        mistake(f"{sentence(error, language())} {t('mistake.kept')}")
+        draw_mistake(f"{write_sentence(error, get_language())} {t('mistake.kept')}")
         of = st.session_state.get("good_pair", Pair())
-        shown = kept_look(of)
-    return of, shown
+        look = load_look(of)
+    return of, look
 
 
 # ---- controls ------------------------------------------------------------------------------------------------------
 
 
-def _controls(of: Pair) -> Pair:
+def _draw_controls(of: Pair) -> Pair:
     """One row: which machine, how many, from where to where, what is compared."""
-    place, nodes, fabric, a, b, by = st.columns([3, 1.1, 1.6, 1.3, 1.3, 2.2], vertical_alignment="bottom", gap="small")
-    with place:
-        of = _machine(of)
-    several = "nodes" in pair.takes(of)
+    machine_column, nodes, fabric, a, b, by = st.columns(
+        [3, 1.1, 1.6, 1.3, 1.3, 2.2], vertical_alignment="bottom", gap="small"
+    )
+    with machine_column:
+        of = _choose_machine(of)
+    several = "nodes" in pair.list_settings(of)
     with nodes:
-        counts = sorted({*NODES, min(of.nodes, MOST_NODES)}) if several else [1]
+        if several:
+            counts = sorted({*NODES, min(of.nodes, MOST_NODES)})
+        else:
+            counts = [1]
         words = {count: str(count) for count in counts}
         of = replace(of, nodes=choose("m_nodes", t("nodes"), words, of.nodes, disabled=not several))
     with fabric:
-        labels = {name: fabric_label(name) for name in FABRICS}
+        labels = {name: label_fabric(name) for name in FABRICS}
         of = replace(of, fabric=choose("m_fabric", t("fabric"), labels, of.fabric, disabled=of.nodes < 2))
-    ranks = {rank: f"rank {rank}" for rank in range(_ranks(of))}
+    ranks = {rank: f"rank {rank}" for rank in range(_choose_ranks(of))}
     of = replace(of, a=min(of.a, len(ranks) - 1), b=min(of.b, len(ranks) - 1))
     with a:
         of = replace(of, a=choose("m_a", t("machines.from"), ranks, of.a))
     with b:
         of = replace(of, b=choose("m_b", t("machines.to"), ranks, of.b))
     with by:
-        return replace(of, by=segment("m_by", ["p2p", "gdr"], of.by, _by_label, t("machines.switch")))
+        return replace(of, by=choose_segment("m_by", ["p2p", "gdr"], of.by, _label_comparison, t("machines.switch")))
 
 
-def _machine(of: Pair) -> Pair:
-    text = of.text or session().choice.own
-    offered = [*([OWN] if text else []), *cs.topology.machines()]
+def _choose_machine(of: Pair) -> Pair:
+    text = of.text or get_session().choice.own
+    offered = list(cs.topology.machines())
+    if text:
+        offered.insert(0, OWN)
     labels = {name: _place_label(name) for name in offered}
     chosen = choose("m_place", t("machines.place"), labels, OWN if of.text else of.machine)
-    return replace(of, text=text) if chosen == OWN else replace(of, machine=chosen, text="")
+    if chosen == OWN:
+        return replace(of, text=text)
+    return replace(of, machine=chosen, text="")
 
 
-def _ranks(of: Pair) -> int:
+def _choose_ranks(of: Pair) -> int:
     """How many ranks there are to choose from; a machine that cannot be built is told of on the page."""
     try:
         return pair.build(of).ranks
@@ -131,47 +144,49 @@ def _ranks(of: Pair) -> int:
 
 
 def _place_label(name: str) -> str:
-    return str(cs.topology.machines()[name].title) if name != OWN else t("machines.paste")
+    if name != OWN:
+        return str(cs.topology.machines()[name].title)
+    return t("machines.paste")
 
 
-def _by_label(by: str) -> str:
+def _label_comparison(by: str) -> str:
     return t(f"machines.{by}")
 
 
-def _picked() -> None:
+def _on_rank_picked() -> None:
     """A rank was clicked in a picture: in turn the beginning and the end of the way."""
     rank = (st.session_state.get("ways") or {}).get("pick")
     if rank is None:
         return
     first = not st.session_state.get("second_click", False)
     st.session_state["second_click"] = first
-    remember(PAGE, pair.clicked(remembered(PAGE), int(rank), first))
+    remember(PAGE, pair.pick_rank(get_remembered(PAGE), int(rank), first))
     forget("m_a", "m_b")
 
 
 # ---- the two ways --------------------------------------------------------------------------------------------------
 
 
-def _ways(shown: Look) -> list[tuple[bool, RankRoute]]:
+def _list_routes(look: Look) -> list[tuple[bool, RankRoute]]:
     """The ways that there are, each with whether the switch is on."""
-    return [(on, way) for on, way in zip((True, False), shown.ways, strict=True) if way is not None]
+    return [(on, way) for on, way in zip((True, False), look.ways, strict=True) if way is not None]
 
 
-def _cards(shown: Look, of: Pair) -> None:
-    found = _ways(shown)
+def _draw_cards(look: Look, of: Pair) -> None:
+    routes = _list_routes(look)
     if of.a == of.b:
-        mistake(t("machines.self"))
-    elif shown.why[1]:
-        mistake(t("machines.none", what=_switch(of, False), why=sentence(shown.why[1], language())))
-    if not found:
+        draw_mistake(t("machines.self"))
+    elif look.why[1]:
+        draw_mistake(t("machines.none", what=_switch(of, False), why=write_sentence(look.why[1], get_language())))
+    if not routes:
         return
-    if shown.same:
-        note(t("machines.same"))
-        found = found[:1]
-    cards = [_card(way, _place_title(of, shown) if shown.same else _switch(of, on)) for on, way in found]
+    if look.same:
+        draw_note(t("machines.same"))
+        routes = routes[:1]
+    cards = [_draw_card(way, _place_title(of, look) if look.same else _switch(of, on)) for on, way in routes]
     columns = ("hop", "cable", "rate", "latency", "used")
     data = {
-        "id": repr((of, shown.same)),
+        "id": repr((of, look.same)),
         "cards": cards,
         "head": ["#", *(t(f"machines.{name}") for name in columns)],
         "label": t("machines.title", a=of.a, b=of.b),
@@ -179,21 +194,23 @@ def _cards(shown: Look, of: Pair) -> None:
         **player.look(),
     }
     mount = st.components.v2.component("collsim_ways", js=build_route_source())
-    mount(key="ways", data=data, on_pick_change=_picked)
-    note(t("machines.note"))
+    mount(key="ways", data=data, on_pick_change=_on_rank_picked)
+    draw_note(t("machines.note"))
 
 
 def _switch(of: Pair, on: bool) -> str:
     return t("race.on" if on else "race.off", what=t(of.by))
 
 
-def _place_title(of: Pair, shown: Look) -> str:
-    return shown.name if of.text else _place_label(of.machine)
+def _place_title(of: Pair, look: Look) -> str:
+    if of.text:
+        return look.name
+    return _place_label(of.machine)
 
 
-def _card(way: RankRoute, heading: str) -> dict[str, Any]:
+def _draw_card(way: RankRoute, heading: str) -> dict[str, Any]:
     """One card: words of the way, a row for each hop."""
-    chinese = language() == "zh"
+    chinese = get_language() == "zh"
     words = {
         "hops": len(way.hops),
         "latency": format_time(way.alpha),
@@ -205,14 +222,14 @@ def _card(way: RankRoute, heading: str) -> dict[str, Any]:
         "title": heading,
         "word": way.description[chinese],
         "says": t("machines.says" if len(way.hops) > 1 else "machines.says.one", **words),
-        "rows": [_row(number, hop, chinese) for number, hop in enumerate(way.hops, 1)],
+        "rows": [_draw_hop(number, hop, chinese) for number, hop in enumerate(way.hops, 1)],
         "foot": t("machines.memory", count=memory) if memory else t("machines.direct"),
         "timeline": way.timeline,
         "marks": way.marks,
     }
 
 
-def _row(number: int, hop: dict[str, Any], chinese: bool) -> list[Any]:
+def _draw_hop(number: int, hop: dict[str, Any], chinese: bool) -> list[object]:
     return [
         str(number),
         f"{hop['from'][chinese]} → {hop['to'][chinese]}",
@@ -225,44 +242,52 @@ def _row(number: int, hop: dict[str, Any], chinese: bool) -> list[Any]:
     ]
 
 
-def _costs(shown: Look, of: Pair) -> None:
+def _draw_costs(look: Look, of: Pair) -> None:
     """Two pairs of bars: the buffer alone, and a ring over all ranks."""
-    ways = _ways(shown)
+    ways = _list_routes(look)
     if not ways:
         return
-    size = spaced(of.nbytes)
+    size = add_space(of.nbytes)
     blocks = [(t("machines.alone", nbytes=size, a=of.a, b=of.b), [(on, way.alone) for on, way in ways])]
     rings = [(on, way.ring) for on, way in ways if way.ring is not None]
     if len(rings) == len(ways):
-        blocks.append((t("machines.ring", nbytes=size, ranks=shown.ranks), rings))
-    body = "".join(_bars(title, [(_switch(of, on), seconds) for on, seconds in rows]) for title, rows in blocks)
-    compared = _compared(blocks[0][1], blocks[1][1]) if len(ways) == len(blocks) == 2 else ""
+        blocks.append((t("machines.ring", nbytes=size, ranks=look.ranks), rings))
+    body = "".join(_draw_bars(title, [(_switch(of, on), seconds) for on, seconds in rows]) for title, rows in blocks)
+    if len(ways) == len(blocks) == 2:
+        compared = _describe_costs(blocks[0][1], blocks[1][1])
+    else:
+        compared = ""
     with st.container(border=True, key="card_costs"):
-        said = f'<b style="font-size:19px;line-height:27px;color:var(--cs-ink)">{escape_text(compared)}</b>'
+        headline = f'<b style="font-size:19px;line-height:27px;color:var(--cs-ink)">{escape_text(compared)}</b>'
         grid = "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,280px),1fr));gap:12px 40px"
-        st.html(f'<div style="{grid}">{said}{body}</div>')
+        st.html(f'<div style="{grid}">{headline}{body}</div>')
 
 
-def _compared(alone: list[tuple[bool, float]], ring: list[tuple[bool, float]]) -> str:
+def _describe_costs(alone: list[tuple[bool, float]], ring: list[tuple[bool, float]]) -> str:
     """What turning the switch off costs the buffer alone, and the ring."""
     little, none = (rows[1][1] < 1.005 * rows[0][1] for rows in (alone, ring))
     if little and none:
         return t("machines.cost.none")
     if little:
-        return t("machines.cost.same", ring=_ratio(ring))
-    return t("machines.cost", alone=_ratio(alone), ring=_ratio(ring))
+        return t("machines.cost.same", ring=_compute_ratio(ring))
+    return t("machines.cost", alone=_compute_ratio(alone), ring=_compute_ratio(ring))
 
 
-def _ratio(rows: list[tuple[bool, float]]) -> str:
-    return f"{rows[1][1] / rows[0][1]:.3g}" if rows[0][1] else "1"
+def _compute_ratio(rows: list[tuple[bool, float]]) -> str:
+    if rows[0][1]:
+        return f"{rows[1][1] / rows[0][1]:.3g}"
+    return "1"
 
 
-def _bars(heading: str, rows: list[tuple[str, float]]) -> str:
+def _draw_bars(heading: str, rows: list[tuple[str, float]]) -> str:
     """Bars on one scale, with their times."""
     longest = max(seconds for _, seconds in rows) or 1.0
     lines = ""
     for name, seconds in rows:
-        hue = "full" if seconds > 1.2 * rows[0][1] else "ink3"
+        if seconds > 1.2 * rows[0][1]:
+            hue = "full"
+        else:
+            hue = "ink3"
         width = 100 * seconds / longest
         bar = f"display:block;height:16px;border-radius:3px;width:{width:.1f}%;background:var(--cs-{hue})"
         rail = (
@@ -276,33 +301,35 @@ def _bars(heading: str, rows: list[tuple[str, float]]) -> str:
 # ---- as code, one's own, and about ---------------------------------------------------------------------------------
 
 
-def _code(of: Pair, shown: Look) -> None:
+def _draw_code(of: Pair, look: Look) -> None:
     """The way as a question to collsim, and a send from every rank to the next on real hardware."""
-    choice = replace(pair.chosen(Choice(nbytes=of.nbytes), of), collective="sendrecv", algorithm="sendrecv_direct")
-    codebox.of_way(choice, of.a, of.b, shown.ranks)
+    choice = replace(
+        pair.build_choice(Choice(nbytes=of.nbytes), of), collective="sendrecv", algorithm="sendrecv_direct"
+    )
+    codebox.draw_route_code(choice, of.a, of.b, look.ranks)
 
 
-def _paste(of: Pair) -> None:
+def _draw_own_machine(of: Pair) -> None:
     """A text or a file of one's own; what it does not say is listed."""
-    ownbox(of.text, PAGE, lambda text: _keep(replace(Pair(text=text), nbytes=of.nbytes, by=of.by)), _drop)
+    draw_machine_box(of.text, PAGE, lambda text: _keep(replace(Pair(text=text), nbytes=of.nbytes, by=of.by)), _drop)
 
 
 def _drop() -> None:
-    _keep(replace(Pair(), nbytes=remembered(PAGE).nbytes))
+    _keep(replace(Pair(), nbytes=get_remembered(PAGE).nbytes))
 
 
 def _keep(of: Pair) -> None:
     """Show this machine now, and offer it on the pages that share the run of Explore."""
     remember(PAGE, of)
-    session().choice = replace(session().choice, own=of.text or session().choice.own)
+    get_session().choice = replace(get_session().choice, own=of.text or get_session().choice.own)
     forget_widgets("m_")
 
 
-def _about(of: Pair, shown: Look) -> None:
+def _draw_machine_notes(of: Pair, look: Look) -> None:
     """What the machine is, and where its wiring comes from."""
     if of.text:
-        note(shown.name)
+        draw_note(look.name)
         return
     plan = cs.topology.machines()[of.machine]
-    note(plan.chinese if language() == "zh" and plan.chinese else plan.about)
-    note(plan.source)
+    draw_note(plan.chinese if get_language() == "zh" and plan.chinese else plan.about)
+    draw_note(plan.source)

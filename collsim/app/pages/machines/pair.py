@@ -13,7 +13,7 @@ from collsim.viz.route.route import RankRoute, list_routes
 
 from ...scenario import custom_machine
 from ...scenario.address import Complaint, PageAddress, Word
-from ...scenario.choice import MACHINE_WORDS, WORDS, Choice, count, filed, one_of
+from ...scenario.choice import MACHINE_WORDS, WORDS, Choice, count, create_name_reader, read_file_fields
 from ...scenario.custom_machine import OWN
 from ...scenario.outcome import Refused
 
@@ -35,33 +35,33 @@ class Pair:
     text: str = ""
 
 
-def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Pair:
+def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Pair:
     """The machine that the address holds, and ranks that it has."""
     plain = Pair()
-    if found.get("machine") == OWN:
-        del found["machine"]
+    if fields.get("machine") == OWN:
+        del fields["machine"]
         if "own" not in query:
             complaints.append(
                 Complaint("machine", OWN, Sentence("the address does not hold the machine"), plain.machine)
             )
-    pair = replace(plain, **found)
+    pair = replace(plain, **fields)
     for name in ("a", "b"):
-        ranks = _ranks(pair)
-        if name in found and found[name] >= ranks > 0:
-            why = Sentence(
+        ranks = _count_ranks(pair)
+        if name in fields and fields[name] >= ranks > 0:
+            reason = Sentence(
                 "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}",
                 name=name,
-                value=found[name],
+                value=fields[name],
                 ranks=ranks,
                 last=ranks - 1,
             )
-            complaints.append(Complaint(name, query[name], why, str(ranks - 1)))
-            found[name] = ranks - 1
-            pair = replace(plain, **found)
+            complaints.append(Complaint(name, query[name], reason, str(ranks - 1)))
+            fields[name] = ranks - 1
+            pair = replace(plain, **fields)
     return pair
 
 
-def _ranks(pair: Pair) -> int:
+def _count_ranks(pair: Pair) -> int:
     """Ranks of the machine; none where it cannot be built, which the page tells."""
     try:
         return build(pair).ranks
@@ -72,46 +72,70 @@ def _ranks(pair: Pair) -> int:
 ADDRESS = PageAddress(
     Pair(),
     (
-        WORDS["machine"].of("machine"),
+        WORDS["machine"].with_field("machine"),
         WORDS["nodes"],
         WORDS["fabric"],
         Word("a", count("a", MOST_RANKS - 1, 0)),
         Word("b", count("b", MOST_RANKS - 1, 0)),
-        Word("by", one_of("comparison", lambda: ("p2p", "gdr"))),
+        Word("by", create_name_reader("comparison", lambda: ("p2p", "gdr"))),
         WORDS["nbytes"],
         Word(
             "own",
-            custom_machine.unpacked,
+            custom_machine.unpack_text,
             "text",
             custom_machine.LONGEST_IN_ADDRESS,
-            custom_machine.packed,
+            custom_machine.pack_text,
             usual="machine",
         ),
     ),
-    _agree,
-    lambda pair, said: said | ({"machine": OWN} if pair.text else {}),
+    _reconcile,
+    lambda pair, query: query | ({"machine": OWN} if pair.text else {}),
 )
 
 
 def build(pair: Pair, **switched: Any) -> cs.Topology:
-    """The machine, with P2P or GDR as asked. Raises CollsimError for what cannot be, Refused for what is too large to
-    draw."""
+    """The machine, with P2P or GDR as asked.
+
+    Args:
+        pair: Two ranks of a machine, and what is compared between them.
+        **switched: Settings that replace those of the pair.
+
+    Raises:
+        CollsimError: for what cannot be, Refused for what is too large to draw
+    """
     words: dict[str, Any] = {"nodes": pair.nodes, "fabric": pair.fabric, **switched}
-    place: cs.Topology = custom_machine.build(pair.text, **words) if pair.text else cs.machine(pair.machine, **words)
-    if place.ranks > MOST_RANKS:
-        raise Refused("machines.large", ranks=place.ranks, limit=MOST_RANKS)
-    return place
+    if pair.text:
+        topology: cs.Topology = custom_machine.build(pair.text, **words)
+    else:
+        topology = cs.machine(pair.machine, **words)
+    if topology.ranks > MOST_RANKS:
+        raise Refused("machines.large", ranks=topology.ranks, limit=MOST_RANKS)
+    return topology
 
 
-def takes(pair: Pair) -> tuple[str, ...]:
-    """Which of `nodes`, `fabric`, `p2p`, `gdr` the machine has."""
-    return custom_machine.facts(pair.text).takes if pair.text else MACHINE_WORDS
+def list_settings(pair: Pair) -> tuple[str, ...]:
+    """Which of `nodes`, `fabric`, `p2p`, `gdr` the machine has.
+
+    Args:
+        pair: Two ranks of a machine, and what is compared between them.
+    """
+    if pair.text:
+        return custom_machine.read_facts(pair.text).takes
+    return MACHINE_WORDS
 
 
-def chosen(choice: Choice, pair: Pair) -> Choice:
-    """A choice of Explore on the machine of a pair."""
-    place = filed(pair.text) if pair.text else {"place": pair.machine}
-    return replace(choice, **{**place, "nodes": pair.nodes, "fabric": pair.fabric})
+def build_choice(choice: Choice, pair: Pair) -> Choice:
+    """A choice of Explore on the machine of a pair.
+
+    Args:
+        choice: The run that is chosen.
+        pair: Two ranks of a machine, and what is compared between them.
+    """
+    if pair.text:
+        fields = read_file_fields(pair.text)
+    else:
+        fields = {"place": pair.machine}
+    return replace(choice, **{**fields, "nodes": pair.nodes, "fabric": pair.fabric})
 
 
 @dataclass(frozen=True)
@@ -130,49 +154,77 @@ class Look:
 
 
 def look(pair: Pair) -> Look:
-    """Build the machine with the switch on and off, and find the way in both. Raises CollsimError where even the first
-    has none."""
+    """Build the machine with the switch on and off, and find the way in both.
+
+    Args:
+        pair: Two ranks of a machine, and what is compared between them.
+
+    Raises:
+        CollsimError: where even the first has none
+    """
     places: list[cs.Topology | None] = []
-    why: list[Words] = ["", ""]
-    for at, on in enumerate((True, False)):
+    reasons: list[Words] = ["", ""]
+    for number, on in enumerate((True, False)):
         try:
             places.append(build(pair, **{pair.by: on}))
         except CollsimError as error:
             if on:
                 raise
             places.append(None)
-            why[at] = error.sentence
+            reasons[number] = error.sentence
     first = places[0]
     assert first is not None
-    found: tuple[RankRoute | None, RankRoute | None]
+    routes: tuple[RankRoute | None, RankRoute | None]
     try:
-        found = (None, None) if pair.a == pair.b else _both(places, pair)
+        if pair.a == pair.b:
+            routes = (None, None)
+        else:
+            routes = _find_both_routes(places, pair)
     except CollsimError as error:
-        found, why[1] = (list_routes([first], pair.a, pair.b, pair.nbytes)[0], None), error.sentence
-    same = all(found) and found[0].links == found[1].links if found[0] and found[1] else False
+        routes, reasons[1] = (list_routes([first], pair.a, pair.b, pair.nbytes)[0], None), error.sentence
+    if routes[0] and routes[1]:
+        same = all(routes) and routes[0].links == routes[1].links
+    else:
+        same = False
     notes = tuple(first.facts.get("notes", ()))
-    return Look(first.name, first.ranks, notes, found, (why[0], why[1]), bool(same), _spare(first, found[0]))
+    return Look(
+        first.name,
+        first.ranks,
+        notes,
+        routes,
+        (reasons[0], reasons[1]),
+        bool(same),
+        _find_spare_cable(first, routes[0]),
+    )
 
 
-def _spare(place: cs.Topology, way: RankRoute | None) -> str:
+def _find_spare_cable(topology: cs.Topology, way: RankRoute | None) -> str:
     """A cable of a way that the machine can lose."""
-    names, links = place.devices.name, place.links
+    names, links = topology.devices.name, topology.links
     for link in way.links if way is not None else ():
         a, b = names[links.src[link]], names[links.dst[link]]
         try:
-            place.without_link(a, b)
+            topology.without_link(a, b)
         except CollsimError:
             continue
         return f"{a}~{b}"
     return ""
 
 
-def _both(places: list[cs.Topology | None], pair: Pair) -> tuple[RankRoute | None, RankRoute | None]:
-    there = [place for place in places if place is not None]
-    found = list_routes(there, pair.a, pair.b, pair.nbytes)
-    return found[0], found[1] if len(found) > 1 else None
+def _find_both_routes(places: list[cs.Topology | None], pair: Pair) -> tuple[RankRoute | None, RankRoute | None]:
+    there = [topology for topology in places if topology is not None]
+    routes = list_routes(there, pair.a, pair.b, pair.nbytes)
+    return routes[0], routes[1] if len(routes) > 1 else None
 
 
-def clicked(pair: Pair, rank: int, first: bool) -> Pair:
-    """A click on a rank: the first of two chooses where the way begins, the second where it ends."""
-    return replace(pair, a=rank) if first else replace(pair, b=rank)
+def pick_rank(pair: Pair, rank: int, first: bool) -> Pair:
+    """A click on a rank: the first of two chooses where the way begins, the second where it ends.
+
+    Args:
+        pair: Two ranks of a machine, and what is compared between them.
+        rank: The rank that was clicked.
+        first: Whether the begin of the route is chosen next.
+    """
+    if first:
+        return replace(pair, a=rank)
+    return replace(pair, b=rank)

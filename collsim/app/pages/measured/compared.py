@@ -34,11 +34,11 @@ from collsim.nccl.model.relative_error import compute_relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
 
 from ...jobs.worker import ReportProgress
-from ...scenario.address import Complaint, PageAddress, Word, shortened
-from ...scenario.choice import MOST_NODES, count, flag, one_of
-from ...scenario.outcome import Refused, quietly
+from ...scenario.address import Complaint, PageAddress, Word, shorten
+from ...scenario.choice import MOST_NODES, count, create_name_reader, read_flag
+from ...scenario.outcome import Refused, ignore_progress
 from . import nccl_log, osu
-from .reading import loaded
+from .reading import load_log
 
 OWN = "own"
 #: Rows of a log that are looked at; more would be no sweep of sizes.
@@ -85,17 +85,17 @@ class Selection:
     version: str = ""
 
     @property
-    def own(self) -> bool:
+    def has_own_log(self) -> bool:
         return self.run == OWN
 
 
 @cache
-def machines() -> tuple[str, ...]:
+def list_machines() -> tuple[str, ...]:
     """Machines on which NCCL or RCCL runs."""
-    return tuple(name for name in cs.topology.machines() if _runs(name))
+    return tuple(name for name in cs.topology.machines() if _read_run_name(name))
 
 
-def _runs(name: str) -> bool:
+def _read_run_name(name: str) -> bool:
     try:
         read_facts(cs.machine(name))
     except CollsimError:
@@ -107,111 +107,167 @@ def _runs(name: str) -> bool:
 
 
 def _run(text: str) -> str:
-    return text if text == OWN else get_published_run(text).name
+    if text == OWN:
+        return text
+    return get_published_run(text).name
 
 
-def _told(text: str) -> bool:
-    return one_of("way to tell the model", lambda: ("all", "plain"))(text) == "plain"
+def _read_told(text: str) -> bool:
+    return create_name_reader("way to tell the model", lambda: ("all", "plain"))(text) == "plain"
 
 
-def _machine(text: str) -> str:
-    if text not in machines():
+def _read_machine(text: str) -> str:
+    if text not in list_machines():
         cs.machine(text)  # says which there are
         raise CollsimError("{text} has no GPU that NCCL or RCCL runs on", text=text)
     return text
 
 
-def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Selection:
+def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Selection:
     known = {word.name for word in WORDS}
-    complaints += [Complaint(shortened(k), shortened(v), "unknown", "-") for k, v in query.items() if k not in known]
-    return Selection(**found)
+    complaints += [Complaint(shorten(k), shorten(v), "unknown", "-") for k, v in query.items() if k not in known]
+    return Selection(**fields)
 
 
-def _adapt(shown: Selection, said: dict[str, str]) -> dict[str, str]:
+def _adapt_address(selection: Selection, query: dict[str, str]) -> dict[str, str]:
     """Where a log of one's own ran; of a published run only which, and whether the model is told less of it."""
-    if shown.own:
-        return {name: text for name, text in said.items() if name != "told"} | {
-            "machine": shown.machine,
-            "nodes": str(shown.nodes),
+    if selection.has_own_log:
+        return {name: text for name, text in query.items() if name != "told"} | {
+            "machine": selection.machine,
+            "nodes": str(selection.nodes),
         }
-    less = ("run", "told") if get_published_run(shown.run).plain_run is not None else ("run",)
-    return {name: text for name, text in said.items() if name in less}
+    names = ["run"]
+    if get_published_run(selection.run).plain_run is not None:
+        names.append("told")
+    return {name: text for name, text in query.items() if name in names}
 
 
 WORDS = (
     Word("run", _run),
-    Word("told", _told, "plain", write=lambda plain: "plain" if plain else "all"),
-    Word("machine", _machine),
+    Word("told", _read_told, "plain", write=lambda plain: "plain" if plain else "all"),
+    Word("machine", _read_machine),
     Word("nodes", count("nodes", MOST_NODES)),
-    Word("p2p", flag),
-    Word("gdr", flag),
+    Word("p2p", read_flag),
+    Word("gdr", read_flag),
     Word("ranks", count("ranks", MOST_MPI)),
-    Word("version", one_of("version of NCCL", lambda: VERSIONS)),
+    Word("version", create_name_reader("version of NCCL", lambda: VERSIONS)),
 )
-ADDRESS = PageAddress(Selection(), WORDS, _agree, _adapt)
+ADDRESS = PageAddress(Selection(), WORDS, _reconcile, _adapt_address)
 
 
 # ---- runs
 
 
-def run_of(shown: Selection) -> MeasuredRun:
-    """The run to predict. Raises CollsimError for a log that cannot be read or does not fit the machine."""
-    if not shown.own:
-        run = get_published_run(shown.run)
-        return run.plain_run if shown.plain and run.plain_run is not None else run
-    rows = _table(read_log(shown.text), shown)
-    collective, ranks = _ran(rows, shown)
+def load_selected_run(selection: Selection) -> MeasuredRun:
+    """The run to predict.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+
+    Raises:
+        CollsimError: for a log that cannot be read or does not fit the machine
+    """
+    if not selection.has_own_log:
+        run = get_published_run(selection.run)
+        if selection.plain and run.plain_run is not None:
+            return run.plain_run
+        return run
+    rows = _select_table(read_log(selection.text), selection)
+    collective, ranks = _find_collective(rows, selection)
     if not collective:
         raise Refused("measured.nocollective")
-    place = place_of(shown)
-    if ranks is not None and ranks > place.ranks:
-        raise Refused("measured.manyranks", ranks=ranks, gpus=place.ranks)
+    topology = build_topology(selection)
+    if ranks is not None and ranks > topology.ranks:
+        raise Refused("measured.manyranks", ranks=ranks, gpus=topology.ranks)
     if not ((rows["nbytes"] > 0) & (rows["time"] > 0)).any():
         raise Refused("measured.notimes")
     times = rows["nbytes"].tolist(), rows["time"].tolist()
-    return create_run(collective, place, *times, ranks, version=shown.version)
+    return create_run(collective, topology, *times, ranks, version=selection.version)
 
 
-def _ran(rows: pd.DataFrame, shown: Selection) -> tuple[str, int | None]:
+def _find_collective(rows: pd.DataFrame, selection: Selection) -> tuple[str, int | None]:
     """The collective of a table, empty where nobody says, and its ranks, None where the log does not say."""
-    said = rows["ranks"].iloc[0]
-    return rows["collective"].iloc[0] or shown.collective, None if said is None or np.isnan(float(said)) else int(said)
+    ranks = rows["ranks"].iloc[0]
+    collective = rows["collective"].iloc[0] or selection.collective
+    if ranks is None or np.isnan(float(ranks)):
+        return collective, None
+    return collective, int(ranks)
 
 
-def place_of(shown: Selection) -> cs.Topology:
-    """Where a log of one's own ran, as the reader says."""
-    return cs.machine(shown.machine, nodes=shown.nodes, p2p=shown.p2p, gdr=shown.gdr or shown.nodes == 1)
+def build_topology(selection: Selection) -> cs.Topology:
+    """Where a log of one's own ran, as the reader says.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+    """
+    return cs.machine(
+        selection.machine, nodes=selection.nodes, p2p=selection.p2p, gdr=selection.gdr or selection.nodes == 1
+    )
 
 
-def on_nccl(shown: Selection) -> bool:
-    """Does NCCL run on the machine that was chosen, whose versions count, and not RCCL?"""
-    return not read_facts(cs.machine(shown.machine)).is_amd
+def runs_on_nccl(selection: Selection) -> bool:
+    """Does NCCL run on the machine that was chosen, whose versions count, and not RCCL?
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+    """
+    return not read_facts(cs.machine(selection.machine)).is_amd
 
 
-def version_of(text: str) -> str:
-    """The version of NCCL that a log names, "" where it names none that is known."""
-    found = _VERSION.search(text[:_HEAD])
-    said = "" if found is None else f"2.{int(found[1] or found[2])}"
-    return said if said in VERSIONS else ""
+def extract_version(text: str) -> str:
+    """The version of NCCL that a log names, "" where it names none that is known.
+
+    Args:
+        text: The text.
+    """
+    match = _VERSION.search(text[:_HEAD])
+    if match is None:
+        version = ""
+    else:
+        version = f"2.{int(match[1] or match[2])}"
+    if version in VERSIONS:
+        return version
+    return ""
 
 
-def release_of(run: MeasuredRun, shown: Selection) -> Sentence:
-    """What the version means for the prediction, or which was assumed."""
-    return predict(run.collective, run.facts, run.nbytes[0], version=shown.version).release
+def describe_release(run: MeasuredRun, selection: Selection) -> Sentence:
+    """What the version means for the prediction, or which was assumed.
+
+    Args:
+        run: The measured run.
+        selection: The run that is chosen on the page Measured.
+    """
+    return predict(run.collective, run.facts, run.nbytes[0], version=selection.version).release
 
 
-def prepared(shown: Selection, report_progress: ReportProgress = quietly) -> tuple[MeasuredRun, pd.DataFrame, Gap]:
-    """A run, its prediction and gap. Raises CollsimError for a log that cannot be read or does not fit the machine."""
-    run = run_of(shown)
+def compare_with_model(
+    selection: Selection, report_progress: ReportProgress = ignore_progress
+) -> tuple[MeasuredRun, pd.DataFrame, Gap]:
+    """A run, its prediction and gap.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for a log that cannot be read or does not fit the machine
+    """
+    run = load_selected_run(selection)
     table = compare_run(run)
     report_progress("run", 0.1)
     return run, table, explain_gap(run)
 
 
-def expected_prepared(shown: Selection) -> float:
-    """Seconds that `prepared` should take: some twenty predictions for every row, and NCCL's search on a machine of
-    links."""
-    return 0.1 if not shown.own else 0.5 + 0.005 * min(shown.text.count("\n"), MOST_ROWS)
+def estimate_comparison(selection: Selection) -> float:
+    """Seconds that `compare_with_model` should take: some twenty predictions for every row, and NCCL's search on a
+    machine of links.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+    """
+    if not selection.has_own_log:
+        return 0.1
+    return 0.5 + 0.005 * min(selection.text.count("\n"), MOST_ROWS)
 
 
 @dataclass(frozen=True)
@@ -236,82 +292,109 @@ class Fitted:
     held_out: float | None
 
 
-def fitted(shown: Selection, report_progress: ReportProgress = quietly) -> Fitted:
-    """Calibrate the machine to all tables of a log. Raises CollsimError for a log that cannot be read, or has too
-    little."""
-    log = read_log(shown.text)
+def fit_machine(selection: Selection, report_progress: ReportProgress = ignore_progress) -> Fitted:
+    """Calibrate the machine to all tables of a log.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for a log that cannot be read, or has too little
+    """
+    log = read_log(selection.text)
     log = log[(log["time"] > 0) & (log["nbytes"] > 0)].head(MOST_ROWS)
-    if shown.collective:
-        log = log.assign(collective=log["collective"].fillna(shown.collective))
+    if selection.collective:
+        log = log.assign(collective=log["collective"].fillna(selection.collective))
     if log["collective"].isna().any():
         raise Refused("measured.nocollective")
-    place = place_of(shown)
-    if (log["ranks"].fillna(0) > place.ranks).any():
-        raise Refused("measured.manyranks", ranks=int(log["ranks"].max()), gpus=place.ranks)
+    topology = build_topology(selection)
+    if (log["ranks"].fillna(0) > topology.ranks).any():
+        raise Refused("measured.manyranks", ranks=int(log["ranks"].max()), gpus=topology.ranks)
     report_progress("run", 0.1)
-    found = calibrate(log, place)
-    assert isinstance(found.machine, cs.Topology)  # as the machine that was given
+    calibration = calibrate(log, topology)
+    assert isinstance(calibration.machine, cs.Topology)  # as the machine that was given
     report_progress("run", 0.9)
     ranks = [None if count != count or count is None else int(count) for count in log["ranks"]]
     calls = list(zip(log["collective"], log["nbytes"], ranks, strict=True))
-    rows = found.residuals.rename(columns={"predicted": "after"}).assign(
-        before=[predict(c, place, int(n), r).time for c, n, r in calls]
+    rows = calibration.residuals.rename(columns={"predicted": "after"}).assign(
+        before=[predict(c, topology, int(n), r).time for c, n, r in calls]
     )
     before = float(compute_relative_error(rows["before"] / rows["measured"]).median())
-    links = {kind: (f.carries, f.alpha) for kind, f in found.measured.links.items()}
+    links = {kind: (f.carries, f.alpha) for kind, f in calibration.measured.links.items()}
     return Fitted(
-        found.machine.to_yaml(),
-        dict(found.factors),
-        found.unknown_knobs,
+        calibration.machine.to_yaml(),
+        dict(calibration.factors),
+        calibration.unknown_knobs,
         links,
         rows,
         before,
-        found.error,
-        found.held_out,
+        calibration.error,
+        calibration.held_out,
     )
 
 
-def expected_fitted(shown: Selection) -> float:
-    """Seconds that `fitted` should take: three fits, of all rows and of each half of the sizes."""
-    return 0.5 + 0.015 * min(shown.text.count("\n"), MOST_ROWS)
+def estimate_fit(selection: Selection) -> float:
+    """Seconds that `fit_machine` should take: three fits, of all rows and of each half of the sizes.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+    """
+    return 0.5 + 0.015 * min(selection.text.count("\n"), MOST_ROWS)
 
 
-def _table(log: pd.DataFrame, shown: Selection) -> pd.DataFrame:
+def _select_table(log: pd.DataFrame, selection: Selection) -> pd.DataFrame:
     """The rows of the table that is shown."""
     numbers = sorted(log["table"].unique())
-    rows: pd.DataFrame = log[log["table"] == numbers[min(shown.table, len(numbers) - 1)]].head(MOST_ROWS)
+    rows: pd.DataFrame = log[log["table"] == numbers[min(selection.table, len(numbers) - 1)]].head(MOST_ROWS)
     return rows
 
 
-def ranks_of(shown: Selection) -> int:
-    """Ranks of an OSU log: as said, else one per GPU."""
-    return shown.ranks or cs.machine(shown.machine, nodes=shown.nodes).ranks
+def count_ranks(selection: Selection) -> int:
+    """Ranks of an OSU log: as said, else one per GPU.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+    """
+    return selection.ranks or cs.machine(selection.machine, nodes=selection.nodes).ranks
 
 
-def over_mpi(shown: Selection) -> tuple[pd.DataFrame, osu.Case]:
-    """An OSU log beside the MPI model. Raises CollsimError for a log that cannot be read or a collective that is not
-    modelled."""
-    place = cs.machine(shown.machine, nodes=shown.nodes)
-    ranks = ranks_of(shown)
-    rows = _table(osu.read(shown.text, ranks), shown)
-    case = osu.case_of(rows, shown.text, read_facts(place), ranks, shown.collective)
-    return osu.against(rows, case), case
+def compare_with_mpi(selection: Selection) -> tuple[pd.DataFrame, osu.Case]:
+    """An OSU log beside the MPI model.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+
+    Raises:
+        CollsimError: for a log that cannot be read or a collective that is not modelled
+    """
+    topology = cs.machine(selection.machine, nodes=selection.nodes)
+    ranks = count_ranks(selection)
+    rows = _select_table(osu.read(selection.text, ranks), selection)
+    case = osu.build_case(rows, selection.text, read_facts(topology), ranks, selection.collective)
+    return osu.compare_with_model(rows, case), case
 
 
 def read_log(text: str) -> pd.DataFrame:
-    """The rows of an nccl-tests log, text or JSON, or of an OSU log."""
-    if osu.looks(text):
+    """The rows of an nccl-tests log, text or JSON, or of an OSU log.
+
+    Args:
+        text: The text.
+    """
+    if osu.is_osu_log(text):
         return osu.read(text, 2)
-    kind = _kind(text)
+    kind = _detect_format(text)
     if kind == "nccl-tests" and not formats()[kind].looks(text):
         raise Refused("measured.nolog")
-    table: pd.DataFrame = loaded(text, _FILES[kind], format=kind)
+    table: pd.DataFrame = load_log(text, _FILES[kind], format=kind)
     return table
 
 
-def _kind(text: str) -> str:
+def _detect_format(text: str) -> str:
     """Which of nccl-tests' formats it is."""
-    return "nccl-tests-json" if text.lstrip().startswith("{") else "nccl-tests"
+    if text.lstrip().startswith("{"):
+        return "nccl-tests-json"
+    return "nccl-tests"
 
 
 def sample() -> str:
@@ -327,59 +410,80 @@ def sample() -> str:
         return path.read_text(encoding="utf-8")
 
 
-def guessed(text: str, shown: Selection) -> Selection:
+def guess_machine(text: str, selection: Selection) -> Selection:
     """Machine and number of nodes as far as the log's lines of devices or communicators tell; the reader may know
-    better."""
-    shown = replace(shown, version=version_of(text))
-    if nccl_log.looks(text):
+    better.
+
+    Args:
+        text: The text.
+        selection: The run that is chosen on the page Measured.
+    """
+    selection = replace(selection, version=extract_version(text))
+    if nccl_log.is_nccl_log(text):
         with suppress(CollsimError):  # the page says what is wrong with it
-            shown = replace(shown, nodes=min(nccl_log.job_of(text).nodes or shown.nodes, MOST_NODES))
-        return shown
-    found = [m for line in text.splitlines()[:4000] if (m := _HOST.match(line.strip()[:400])) is not None]
-    if not found:
-        return shown
-    hosts, gpu = {m[1] for m in found}, found[0][2].upper()
-    local, card = -(-len(found) // len(hosts)), "PCI" in gpu or "RTX" in gpu
-    for name in machines():
+            selection = replace(selection, nodes=min(nccl_log.read_job(text).nodes or selection.nodes, MOST_NODES))
+        return selection
+    matches = [m for line in text.splitlines()[:4000] if (m := _HOST.match(line.strip()[:400])) is not None]
+    if not matches:
+        return selection
+    hosts, gpu = {m[1] for m in matches}, matches[0][2].upper()
+    local, card = -(-len(matches) // len(hosts)), "PCI" in gpu or "RTX" in gpu
+    for name in list_machines():
         facts = read_facts(cs.machine(name))
         if facts.gpu.upper().removesuffix(" PCIE") in gpu and facts.is_pcie_card == card and facts.ranks >= local:
-            return replace(shown, machine=name, nodes=min(len(hosts), MOST_NODES))
-    return replace(shown, nodes=min(len(hosts), MOST_NODES))
+            return replace(selection, machine=name, nodes=min(len(hosts), MOST_NODES))
+    return replace(selection, nodes=min(len(hosts), MOST_NODES))
 
 
-def python_of(shown: Selection) -> str:
-    """The same study as a script."""
-    if shown.own:
-        made = _own_python(shown)
+def build_python(selection: Selection) -> str:
+    """The same study as a script.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+    """
+    if selection.has_own_log:
+        run_code = _build_own_python(selection)
     else:
-        made = f'run = nccl.get_published_run("{shown.run}")' + (
-            ".plain_run" if shown.plain and load_published_runs()[shown.run].plain_run else ""
-        )
+        run_code = f'run = nccl.get_published_run("{selection.run}")'
+        if selection.plain and load_published_runs()[selection.run].plain_run:
+            run_code += ".plain_run"
     return (
         "import collsim as cs\nfrom collsim import nccl\nfrom collsim.viz import nccl_plots\n\n"
-        f"{made}\nprint(nccl.explain_gap(run))\nnccl_plots.curve(nccl.compare_run(run))\n"
+        f"{run_code}\nprint(nccl.explain_gap(run))\nnccl_plots.curve(nccl.compare_run(run))\n"
         "nccl_plots.residuals(nccl.compare_runs())  # all published runs\n"
     )
 
 
-def _own_python(shown: Selection) -> str:
+def _build_own_python(selection: Selection) -> str:
     """How a log of one's own becomes the run that is shown."""
-    log = read_log(shown.text)
-    rows = _table(log, shown)
-    collective, ranks = _ran(rows, shown)
-    kind = _kind(shown.text)
-    switches = "" if shown.p2p else ", p2p=False"
-    switches += "" if shown.gdr or shown.nodes == 1 else ", gdr=False"
+    log = read_log(selection.text)
+    rows = _select_table(log, selection)
+    collective, ranks = _find_collective(rows, selection)
+    kind = _detect_format(selection.text)
+    if selection.p2p:
+        switches = ""
+    else:
+        switches = ", p2p=False"
+    if not selection.gdr and selection.nodes > 1:
+        switches += ", gdr=False"
     lines = [f'table = cs.load("{_FILES[kind]}", format="{kind}")']
     if log["table"].nunique() > 1:
         lines.append(f'table = table[table["table"] == {int(rows["table"].iloc[0])}]')
-    lines.append(f'machine = cs.machine("{shown.machine}", nodes={shown.nodes}{switches})')
-    count = "" if ranks is None else f", ranks={ranks}"
-    count += f', version="{shown.version}"' if shown.version else ""
+    lines.append(f'machine = cs.machine("{selection.machine}", nodes={selection.nodes}{switches})')
+    if ranks is None:
+        count = ""
+    else:
+        count = f", ranks={ranks}"
+    if selection.version:
+        count += f', version="{selection.version}"'
     lines.append(f'run = nccl.create_run("{collective}", machine, table["nbytes"], table["time"]{count})')
     return "\n".join(lines)
 
 
-def text_of(value: Any) -> str:
-    """Text of an uploaded file; bytes that are no text are left for the reader to name."""
+def decode_text(value: Any) -> str:
+    """Text of an uploaded file; bytes that are no text are left for the reader to name.
+
+    Args:
+        value: The value.
+    """
     return bytes(value).decode("utf-8-sig", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")

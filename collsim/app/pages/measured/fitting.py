@@ -11,13 +11,13 @@ import streamlit as st
 from collsim.markup import escape_text
 from collsim.units import format_bytes, format_time
 
-from ...scenario.choice import filed
+from ...scenario.choice import read_file_fields
 from ...shell import charts
 from ...shell.charts import Picture
 from ...shell.look import color
-from ...shell.notes import figure, headline, note, note_html, small, verdict
+from ...shell.notes import draw_headline, draw_note, format_figure, format_small, format_verdict, note_html
 from ...shell.open_in import open_in
-from ...shell.results import latest
+from ...shell.results import get_latest
 from ...shell.session import is_dark, t
 from . import compared
 from .compared import Fitted, Selection
@@ -28,47 +28,61 @@ _ASKED = "measured_fit"
 GOOD = 0.05
 
 
-def calibration(shown: Selection) -> None:
-    """The button, and what the calibration found once it was asked for."""
+def draw_calibration(selection: Selection) -> None:
+    """The button, and what the calibration found once it was asked for.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+    """
     with st.container(border=True, key="card_fit"):
         words, button = st.columns([4, 1.2], vertical_alignment="center", gap="medium")
         words.html(f"<b>{escape_text(t('fit.title'))}</b>{note_html(t('fit.note'))}")
         if button.button(t("fit.do"), key="fit_do", type="primary", width="stretch"):
-            st.session_state[_ASKED] = shown
-        if st.session_state.get(_ASKED) != shown:
+            st.session_state[_ASKED] = selection
+        if st.session_state.get(_ASKED) != selection:
             return
-        found = latest(compared.fitted, shown, expected=compared.expected_fitted, only=True)
-        if found is not None:
-            _found(found[0])
+        latest_result = get_latest(compared.fit_machine, selection, expected=compared.estimate_fit, only=True)
+        if latest_result is not None:
+            _draw_fit(latest_result[0])
 
 
-def _found(fitted: Fitted) -> None:
-    _verdict(fitted)
+def _draw_fit(fitted: Fitted) -> None:
+    _draw_verdict(fitted)
     left, right = st.columns([1, 1.15], gap="medium")
     with left:
-        _parameters(fitted)
+        _draw_parameters(fitted)
     with right:
-        charts.chart("fit", _residuals, fitted.rows)
+        charts.draw_chart("fit", _draw_residuals, fitted.rows)
     save, use = st.columns([1.2, 3], vertical_alignment="center", gap="medium")
     save.download_button(
         t("fit.download"), fitted.yaml, _FILE, "text/yaml", key="fit_yaml", on_click="ignore", width="stretch"
     )
     with use:
-        open_in(t("fit.open_in"), "open_in_fit", lambda choice: replace(choice, **filed(fitted.yaml)))
+        open_in(t("fit.open_in"), "open_in_fit", lambda choice: replace(choice, **read_file_fields(fitted.yaml)))
 
 
-def _verdict(fitted: Fitted) -> None:
+def _draw_verdict(fitted: Fitted) -> None:
     errors = {"fit.before": fitted.before, "fit.after": fitted.after, "fit.held": fitted.held_out}
     figures = [
-        figure(small(t(key)), "–", "") if value is None else figure(small(t(key)), f"{100 * value:.1f}", " %")
+        format_figure(format_small(t(key)), "–", "")
+        if value is None
+        else format_figure(format_small(t(key)), f"{100 * value:.1f}", " %")
         for key, value in errors.items()
     ]
-    said = "fit.few" if fitted.held_out is None else "fit.good" if fitted.held_out <= GOOD else "fit.poor"
-    token = "done" if said == "fit.good" else "full"
-    headline(*figures, verdict(t(said), t("fit.held.note"), token=token))
+    if fitted.held_out is None:
+        key = "fit.few"
+    elif fitted.held_out <= GOOD:
+        key = "fit.good"
+    else:
+        key = "fit.poor"
+    if key == "fit.good":
+        token = "done"
+    else:
+        token = "full"
+    draw_headline(*figures, format_verdict(t(key), t("fit.held.note"), token=token))
 
 
-def _parameters(fitted: Fitted) -> None:
+def _draw_parameters(fitted: Fitted) -> None:
     """Every knob that was turned, and what cables were found to carry."""
     rows = [(t(f"knob.{name}"), f"× {factor:.2f}") for name, factor in fitted.factors.items()]
     rows += [
@@ -82,10 +96,10 @@ def _parameters(fitted: Fitted) -> None:
     charts.show_frame(table, height=38 + 35 * len(table))
     if fitted.unknown:
         names = t("fit.comma").join(t(f"knob.{name}") for name in fitted.unknown)
-        note(f"{t('fit.unknown')} {names}")
+        draw_note(f"{t('fit.unknown')} {names}")
 
 
-def _residuals(rows: pd.DataFrame) -> Picture:
+def _draw_residuals(rows: pd.DataFrame) -> Picture:
     """Predicted over measured at every size, before and after."""
     dark, names = is_dark(), {"before": t("fit.before"), "after": t("fit.after")}
     frame = rows.melt(["collective", "nbytes", "measured"], ["before", "after"], "when", "seconds")
@@ -97,11 +111,11 @@ def _residuals(rows: pd.DataFrame) -> Picture:
     hues = alt.Scale(domain=list(names.values()), range=[color("ink3", dark), color("room", dark)])
     dots = alt.Chart(frame).mark_point(filled=True, size=60, opacity=0.85)
     dots = dots.encode(
-        x=charts.size_axis(frame["nbytes"]),
-        y=charts.factor_axis("ratio", [0.1, 0.25, 0.5, 0.8, 1, 1.25, 2, 4, 10], t("fit.ratio"), padding=12),
+        x=charts.build_size_axis(frame["nbytes"]),
+        y=charts.build_factor_axis("ratio", [0.1, 0.25, 0.5, 0.8, 1, 1.25, 2, 4, 10], t("fit.ratio"), padding=12),
         color=alt.Color("name:N", scale=hues, legend=alt.Legend(title=None, orient="top")),
         tooltip=[*map(alt.Tooltip, ("collective:N", "size:N", "name:N")), alt.Tooltip("ratio:Q", format=".3f")],
     )
     even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("edge", dark)).encode(y=alt.Y("one:Q"))
-    made: Picture = alt.layer(even, dots).properties(height=300, description=t("fit.ratio"))
-    return made
+    picture: Picture = alt.layer(even, dots).properties(height=300, description=t("fit.ratio"))
+    return picture

@@ -20,120 +20,131 @@ from collsim.nccl.nccl_prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ...scenario.choice import MOST_NODES
-from ...scenario.mistakes import sentence
-from ...shell.address import leave, remembered
+from ...scenario.mistakes import write_sentence
+from ...shell.address import get_remembered, leave
 from ...shell.charts import show_frame
-from ...shell.controls import choose, folded, forget, place_label, start
-from ...shell.notes import complain, figure, heading, headline, mistake, note, small, title, verdict
-from ...shell.page import page
-from ...shell.results import latest
-from ...shell.session import language, session, t
+from ...shell.controls import choose, draw_folded, forget, label_machine, start
+from ...shell.notes import (
+    complain,
+    draw_heading,
+    draw_headline,
+    draw_mistake,
+    draw_note,
+    draw_title,
+    format_figure,
+    format_small,
+    format_verdict,
+)
+from ...shell.page import register_page
+from ...shell.results import get_latest
+from ...shell.session import choose_text, get_language, get_session, t
 from . import compared, nccl_log, osu, plots
 from .compared import OWN, Selection
-from .fitting import calibration
+from .fitting import draw_calibration
 
 PAGE = "measured"
 _BANDS = (("large", 2**24, 2**62), ("middle", 2**16, 2**24), ("small", 0, 2**16))
 
 
-@page(PAGE, 70, address=compared.ADDRESS)
+@register_page(PAGE, 70, address=compared.ADDRESS)
 def draw() -> None:
     """Draw the page: controls, the verdict, the curves, what was tried, all runs."""
-    shown: Selection = _controls(remembered(PAGE))
-    if shown.own:
-        shown = _own(shown)
-    leave(shown)
-    complain(session().complaints)
-    if not shown.own:
-        _over_nccl(shown)
-    elif not shown.text:
-        note(t("measured.empty"))
-    elif osu.looks(shown.text):
-        _readable(_over_mpi, shown)
-    elif nccl_log.looks(shown.text):
-        _readable(_graphs, shown)
+    selection: Selection = _draw_controls(get_remembered(PAGE))
+    if selection.has_own_log:
+        selection = _draw_own_log(selection)
+    leave(selection)
+    complain(get_session().complaints)
+    if not selection.has_own_log:
+        _draw_nccl_comparison(selection)
+    elif not selection.text:
+        draw_note(t("measured.empty"))
+    elif osu.is_osu_log(selection.text):
+        _draw_readable(_draw_mpi_comparison, selection)
+    elif nccl_log.is_nccl_log(selection.text):
+        _draw_readable(_draw_graphs, selection)
     else:
-        _over_nccl(shown)
+        _draw_nccl_comparison(selection)
 
 
-def _readable(part: Callable[[Selection], None], shown: Selection) -> None:
+def _draw_readable(part: Callable[[Selection], None], selection: Selection) -> None:
     """Draw a part of the page; a log that cannot be read leaves a sentence."""
     try:
-        part(shown)
+        part(selection)
     except CollsimError as error:
-        mistake(sentence(error, language()))
+        draw_mistake(write_sentence(error, get_language()))
 
 
-def _over_nccl(shown: Selection) -> None:
+def _draw_nccl_comparison(selection: Selection) -> None:
     """A run beside what the model of NCCL predicts."""
-    found = latest(compared.prepared, shown, expected=compared.expected_prepared, only=True)
-    if found is None:
+    latest_result = get_latest(compared.compare_with_model, selection, expected=compared.estimate_comparison, only=True)
+    if latest_result is None:
         return
-    run, table, gap = found[0]
-    _verdict(table, gap)
-    if shown.own:
-        note(compared.release_of(run, shown).text(language()))
-    plots.curves(table, gap, run)
-    if shown.own:
-        calibration(shown)
+    run, table, gap = latest_result[0]
+    _draw_verdict(table, gap)
+    if selection.has_own_log:
+        draw_note(compared.describe_release(run, selection).text(get_language()))
+    plots.draw_curves(table, gap, run)
+    if selection.has_own_log:
+        draw_calibration(selection)
     left, right = st.columns([1, 1.15], gap="small")
     with left:
-        plots.tried(gap)
-        plots.bought(run)
-        plots.scatter(shown)
-        _python(compared.python_of(shown))
+        plots.draw_hypotheses(gap)
+        plots.list_worth(run)
+        plots.draw_scatter(selection)
+        _draw_python(compared.build_python(selection))
     with right:
-        plots.every(shown)
+        plots.draw_every_run(selection)
     if run.facts.ranks > 1:
         left, right = st.columns([1.15, 1], gap="small")
         with left:
             plots.map_(run)
         with right:
-            plots.crossing(run)
-    _rows(run, table)
+            plots.draw_crossing(run)
+    _draw_rows(run, table)
 
 
-def _over_mpi(shown: Selection) -> None:
+def _draw_mpi_comparison(selection: Selection) -> None:
     """An OSU log: its curves beside the MPI model's, which knows neither NCCL's choices nor causes of a gap."""
-    table, case = compared.over_mpi(shown)
+    table, case = compared.compare_with_mpi(selection)
     where = t("measured.host" if case.gpu == "none" else "measured.gpus")
     words = t("measured.mpi", ranks=case.ranks, nodes=case.nodes, where=where)
-    headline(_errors(table), verdict(words, t("measured.mpi.note")))
-    plots.legend(tuner=False, under=False)
-    plots.both_curves(table)
-    _python(osu.python_of(case))
+    draw_headline(_format_errors(table), format_verdict(words, t("measured.mpi.note")))
+    plots.draw_legend(tuner=False, under=False)
+    plots.draw_both_curves(table)
+    _draw_python(osu.build_python(case))
 
 
-def _graphs(shown: Selection) -> None:
+def _draw_graphs(selection: Selection) -> None:
     """A log of NCCL: its rings and trees beside those that the search finds on the machine."""
-    job = nccl_log.read(shown.text, compared.place_of(shown))
-    version = f" {job.version}" if job.version else ""
+    job = nccl_log.read(selection.text, compared.build_topology(selection))
+    if job.version:
+        version = f" {job.version}"
+    else:
+        version = ""
     counts = {"rings": job.rings.channels, "trees": job.trees.channels}
     ways = t("fit.comma").join(f"{name} × {count}" for name, count in job.transports)
-    headline(
-        verdict(
-            t("graphs.job", version=version, ranks=job.ranks, nodes=job.nodes, **counts),
-            t("graphs.via", ways=ways) if ways else t("graphs.novia"),
-        )
-    )
+    via = t("graphs.novia")
+    if ways:
+        via = t("graphs.via", ways=ways)
+    draw_headline(format_verdict(t("graphs.job", version=version, ranks=job.ranks, nodes=job.nodes, **counts), via))
     for kind, orders in (("rings", job.rings), ("trees", job.trees)):
         with st.container(border=True, key=f"card_graphs_{kind}"):
-            heading(t(f"graphs.{kind}"), _alike(orders))
-            _orders(orders)
-    note(t("graphs.note"))
+            draw_heading(t(f"graphs.{kind}"), _count_alike(orders))
+            _draw_orders(orders)
+    draw_note(t("graphs.note"))
 
 
-def _orders(orders: nccl_log.Orders) -> None:
+def _draw_orders(orders: nccl_log.Orders) -> None:
     """Those of the log and those that were found, side by side."""
     sides = {"logged": orders.logged, "found": orders.found}
-    for column, (side, those) in zip(st.columns(2, gap="small"), sides.items(), strict=True):
-        rows = [(" ".join("–" if rank < 0 else str(rank) for rank in order), count) for order, count in those]
+    for column, (side, counted_orders) in zip(st.columns(2, gap="small"), sides.items(), strict=True):
+        rows = [(" ".join("–" if rank < 0 else str(rank) for rank in order), count) for order, count in counted_orders]
         table = pd.DataFrame(rows, columns=[t(f"graphs.{side}"), t("graphs.channels")])
         with column:
             show_frame(table)
 
 
-def _alike(orders: nccl_log.Orders) -> str:
+def _count_alike(orders: nccl_log.Orders) -> str:
     if orders.alike is None:
         return t("graphs.nothing")
     return t("graphs.alike", count=orders.alike, channels=orders.channels)
@@ -142,97 +153,117 @@ def _alike(orders: nccl_log.Orders) -> str:
 # ---- controls ------------------------------------------------------------------------------------------------------
 
 
-def _controls(shown: Selection) -> Selection:
+def _draw_controls(selection: Selection) -> Selection:
     """One row: title, which run, what the model is told."""
-    heading, which, said = st.columns([3.2, 3.6, 2.6], vertical_alignment="bottom", gap="small")
-    heading.html(title(t("measured.title"), t("measured.note")))
+    heading, which, told_column = st.columns([3.2, 3.6, 2.6], vertical_alignment="bottom", gap="small")
+    heading.html(draw_title(t("measured.title"), t("measured.note")))
     with which:
-        names = {name: _title(name) for name in (*load_published_runs(), OWN)}
-        run = choose("e_run", t("measured.run"), names, shown.run)
-    if run != shown.run:
-        shown = replace(shown, run=run, plain=False)
+        names = {name: _build_title(name) for name in (*load_published_runs(), OWN)}
+        run = choose("e_run", t("measured.run"), names, selection.run)
+    if run != selection.run:
+        selection = replace(selection, run=run, plain=False)
         forget("e_told")
     tells = run != OWN and load_published_runs()[run].plain_run is not None
-    with said:
+    with told_column:
         words = {name: t(f"measured.told.{name}") for name in ("all", "plain")}
-        key = start("e_told", "plain" if shown.plain and tells else "all", words)
+        told_value = "all"
+        if selection.plain and tells:
+            told_value = "plain"
+        key = start("e_told", told_value, words)
         look: dict[str, Any] = {"width": "stretch", "disabled": not tells, "help": t("measured.told.help")}
         picked = st.segmented_control(
             t("measured.told"), list(words), format_func=words.__getitem__, key=key, required=True, **look
         )
-    return replace(shown, plain=tells and picked == "plain")
+    return replace(selection, plain=tells and picked == "plain")
 
 
-def _title(name: str) -> str:
-    return t("measured.own") if name == OWN else load_published_runs()[name].title[language() == "zh"]
+def _build_title(name: str) -> str:
+    if name == OWN:
+        return t("measured.own")
+    return choose_text(load_published_runs()[name].title)
 
 
-def _own(shown: Selection) -> Selection:
+def _draw_own_log(selection: Selection) -> Selection:
     """A log of one's own, and where it ran."""
-    before = shown
+    before = selection
     drop, *places = st.columns([2.9, 2, 1.05, 1.75, 1.9], vertical_alignment="bottom", gap="small")
     with drop:
-        shown = _log(shown)
-    shown = _where(shown, places)
-    if osu.looks(shown.text):
+        selection = _log(selection)
+    selection = _choose_machine(selection, places)
+    if osu.is_osu_log(selection.text):
         with drop:
-            shown = _ranks(shown, before)
-    return _which(shown) if shown.text else shown
+            selection = _choose_ranks(selection, before)
+    if selection.text:
+        return _choose_table(selection)
+    return selection
 
 
-def _log(shown: Selection) -> Selection:
+def _log(selection: Selection) -> Selection:
     """The log that was given, or the sample; another one begins with what it says of its machine."""
-    given = st.file_uploader(t("measured.file"), type=["txt", "log", "out", "json"], key="w_e_file")
-    pressed = given is None and not shown.text and st.button(t("measured.sample"), key="w_e_sample")
-    text = compared.sample() if pressed else compared.text_of(given.getvalue()) if given is not None else shown.text
-    if text == shown.text:
-        return shown
+    uploaded_file = st.file_uploader(t("measured.file"), type=["txt", "log", "out", "json"], key="w_e_file")
+    pressed = uploaded_file is None and not selection.text and st.button(t("measured.sample"), key="w_e_sample")
+    if pressed:
+        text = compared.sample()
+    elif uploaded_file is not None:
+        text = compared.decode_text(uploaded_file.getvalue())
+    else:
+        text = selection.text
+    if text == selection.text:
+        return selection
     forget(*(f"e_{name}" for name in ("machine", "nodes", "table", "collective", "version")))
-    shown = compared.guessed(text, replace(shown, text=text, table=0, collective=""))
-    return replace(shown, machine=compared.SAMPLE_MACHINE, nodes=2) if pressed else shown
+    selection = compared.guess_machine(text, replace(selection, text=text, table=0, collective=""))
+    if pressed:
+        return replace(selection, machine=compared.SAMPLE_MACHINE, nodes=2)
+    return selection
 
 
-def _where(shown: Selection, columns: list[Any]) -> Selection:
+def _choose_machine(selection: Selection, columns: list[Any]) -> Selection:
     """On which machine, on how many, and what was switched off."""
     where, nodes, p2p, gdr = columns
     with where:
-        known = {name: place_label(name) for name in compared.machines()}
-        shown = replace(shown, machine=choose("e_machine", t("measured.machine"), known, shown.machine))
+        known = {name: label_machine(name) for name in compared.list_machines()}
+        selection = replace(selection, machine=choose("e_machine", t("measured.machine"), known, selection.machine))
     with nodes:
-        key = start("e_nodes", shown.nodes, range(1, MOST_NODES + 1))
-        shown = replace(shown, nodes=int(st.number_input(t("nodes"), 1, MOST_NODES, key=key, step=1)))
+        key = start("e_nodes", selection.nodes, range(1, MOST_NODES + 1))
+        selection = replace(selection, nodes=int(st.number_input(t("nodes"), 1, MOST_NODES, key=key, step=1)))
     return replace(
-        shown, p2p=_switch(p2p, "p2p", shown.p2p), gdr=_switch(gdr, "gdr", shown.gdr, disabled=shown.nodes == 1)
+        selection,
+        p2p=_switch(p2p, "p2p", selection.p2p),
+        gdr=_switch(gdr, "gdr", selection.gdr, disabled=selection.nodes == 1),
     )
 
 
-def _ranks(shown: Selection, before: Selection) -> Selection:
+def _choose_ranks(selection: Selection, before: Selection) -> Selection:
     """Ranks of an OSU log: one per GPU, until somebody says otherwise of this log on this machine."""
-    if (shown.machine, shown.nodes) != (before.machine, before.nodes) or (before.text and shown.text != before.text):
-        shown = replace(shown, ranks=0)
+    if (selection.machine, selection.nodes) != (before.machine, before.nodes) or (
+        before.text and selection.text != before.text
+    ):
+        selection = replace(selection, ranks=0)
         forget("e_ranks")
-    key = start("e_ranks", compared.ranks_of(shown), range(2, compared.MOST_MPI + 1))
-    said = int(st.number_input(t("measured.ranks"), 2, compared.MOST_MPI, key=key, step=1))
-    return replace(shown, ranks=0 if said == compared.ranks_of(replace(shown, ranks=0)) else said)
+    key = start("e_ranks", compared.count_ranks(selection), range(2, compared.MOST_MPI + 1))
+    count = int(st.number_input(t("measured.ranks"), 2, compared.MOST_MPI, key=key, step=1))
+    if count == compared.count_ranks(replace(selection, ranks=0)):
+        count = 0
+    return replace(selection, ranks=count)
 
 
-def _which(shown: Selection) -> Selection:
+def _choose_table(selection: Selection) -> Selection:
     """What the log leaves open: which of its tables, and which collective."""
     try:
-        log = compared.read_log(shown.text)
+        log = compared.read_log(selection.text)
     except CollsimError:
-        return shown  # the page says what is wrong with it
+        return selection  # the page says what is wrong with it
     tables = log["table"].nunique()
     if tables > 1:
         names = {k: str(k + 1) for k in range(tables)}
-        shown = replace(shown, table=choose("e_table", t("measured.table"), names, shown.table))
+        selection = replace(selection, table=choose("e_table", t("measured.table"), names, selection.table))
     if log["collective"].isna().any():
         known = {"": t("measured.unknown"), **{name: name for name in BUSBW}}
-        shown = replace(shown, collective=choose("e_collective", t("collective"), known, shown.collective))
-    if osu.looks(shown.text) or not compared.on_nccl(shown):
-        return replace(shown, version="")
+        selection = replace(selection, collective=choose("e_collective", t("collective"), known, selection.collective))
+    if osu.is_osu_log(selection.text) or not compared.runs_on_nccl(selection):
+        return replace(selection, version="")
     versions = {"": t("measured.unknown"), **{name: name for name in compared.VERSIONS}}
-    return replace(shown, version=choose("e_version", t("measured.version"), versions, shown.version))
+    return replace(selection, version=choose("e_version", t("measured.version"), versions, selection.version))
 
 
 def _switch(box: Any, name: str, now: bool, disabled: bool = False) -> bool:
@@ -243,64 +274,79 @@ def _switch(box: Any, name: str, now: bool, disabled: bool = False) -> bool:
 # ---- verdict -------------------------------------------------------------------------------------------------------
 
 
-def _verdict(table: pd.DataFrame, gap: Gap) -> None:
+def _draw_verdict(table: pd.DataFrame, gap: Gap) -> None:
     """Error by band of sizes, and what would explain the gap."""
-    lead, below = _explained(gap)
-    name = small(t("measured.gap"), "color:var(--cs-ink2)")
-    headline(_errors(table), verdict(lead, below, name=name, token="done" if gap.is_agreement else "full"))
+    lead, below = _explain_gap(gap)
+    name = format_small(t("measured.gap"), "color:var(--cs-ink2)")
+    token = "full"
+    if gap.is_agreement:
+        token = "done"
+    draw_headline(_format_errors(table), format_verdict(lead, below, name=name, token=token))
 
 
-def _errors(table: pd.DataFrame) -> str:
+def _format_errors(table: pd.DataFrame) -> str:
     """How far off the prediction is, by band of sizes."""
     bands = [(name, table[(table["nbytes"] >= low) & (table["nbytes"] < high)]) for name, low, high in _BANDS]
-    return "".join(_error(name, band) for name, band in bands if not band.empty)
+    return "".join(_format_error(name, band) for name, band in bands if not band.empty)
 
 
-def _error(name: str, band: pd.DataFrame) -> str:
+def _format_error(name: str, band: pd.DataFrame) -> str:
     ratio = float(np.exp(np.median(np.log(band["ratio"]))))
-    way = "even" if abs(ratio - 1) < 0.03 else "slower" if ratio > 1 else "faster"
-    count = t("measured.sizes.one") if len(band) == 1 else t("measured.sizes.many", count=len(band))
-    number, unit = plots.parts(abs(math.log(ratio)))
-    return figure(small(t(f"measured.{name}")), number, unit, t(f"measured.off.{way}"), count)
+    if abs(ratio - 1) < 0.03:
+        way = "even"
+    elif ratio > 1:
+        way = "slower"
+    else:
+        way = "faster"
+    if len(band) == 1:
+        count = t("measured.sizes.one")
+    else:
+        count = t("measured.sizes.many", count=len(band))
+    number, unit = plots.format_distance(abs(math.log(ratio)))
+    return format_figure(format_small(t(f"measured.{name}")), number, unit, t(f"measured.off.{way}"), count)
 
 
-def _apart(distance: float) -> str:
-    number, unit = plots.parts(distance)
-    return t("measured.factor", factor=number) if unit == "×" else number + unit
+def _format_distance(distance: float) -> str:
+    number, unit = plots.format_distance(distance)
+    if unit == "×":
+        return t("measured.factor", factor=number)
+    return number + unit
 
 
-def _explained(gap: Gap) -> tuple[str, str]:
+def _explain_gap(gap: Gap) -> tuple[str, str]:
     """The lead and the note of the verdict."""
-    way, apart = ("slower" if gap.ratio < 1 else "faster"), _apart(gap.distance)
+    way, apart = ("slower" if gap.ratio < 1 else "faster"), _format_distance(gap.distance)
     if gap.is_agreement:
         return t("measured.agree", apart=apart), t("measured.agree.note")
     if gap.verdict == "within":
         return t("measured.within", apart=apart), t("measured.within.note")
     if gap.verdict == "several":
-        causes = t("measured.or").join(plots.cause(c.key) for c in gap.alternatives)
+        causes = t("measured.or").join(plots.name_cause(c.key) for c in gap.alternatives)
         return t("measured.several", cause=causes), t("measured.several.note", apart=apart, count=len(gap.alternatives))
     if gap.best is None:
         return t("measured.none", count=len(gap.candidates)), t(f"measured.none.{way}", apart=apart)
-    causes = t("measured.or").join(plots.cause(c.key) for c in (gap.best, *gap.alternatives))
-    return t("measured.guess", cause=causes), t(f"measured.guess.{way}", apart=apart, left=_apart(gap.best.distance))
+    causes = t("measured.or").join(plots.name_cause(c.key) for c in (gap.best, *gap.alternatives))
+    return t("measured.guess", cause=causes), t(
+        f"measured.guess.{way}", apart=apart, left=_format_distance(gap.best.distance)
+    )
 
 
-def _python(script: str) -> None:
+def _draw_python(script: str) -> None:
     with st.expander(t("measured.python")):
         st.code(script, language="python")
 
 
-def _rows(run: MeasuredRun, table: pd.DataFrame) -> None:
+def _draw_rows(run: MeasuredRun, table: pd.DataFrame) -> None:
     """Every size as a table, and where the figures come from."""
     if run.source:
         words = ", ".join(f"{name} {value}" for name, value in run.table_words if value)
         where = f'href="{html.escape(run.source, quote=True)}" target="_blank" rel="noopener"'
         link = f'<a style="color:inherit" {where}>{escape_text(t("measured.source", year=run.year))}</a>'
         st.html(f'<div class="cs-note">{link}. {escape_text(t("measured.words", words=words))}</div>')
-    folded("rows", t("measured.rows"), lambda: _figures(table))
+    draw_folded("rows", t("measured.rows"), lambda: _build_figures(table))
 
 
-def _figures(table: pd.DataFrame) -> None:
+def _build_figures(table: pd.DataFrame) -> None:
     formats = {
         "nbytes": ("nbytes", format_bytes),
         "measured.col.time": ("time", format_time),
@@ -309,6 +355,6 @@ def _figures(table: pd.DataFrame) -> None:
         "measured.col.busbw": ("busbw", format_bandwidth),
         "measured.col.pbusbw": ("predicted_busbw", format_bandwidth),
     }
-    shown = pd.DataFrame({t(key): table[column].map(said) for key, (column, said) in formats.items()})
-    shown[t("measured.col.choice")] = table["algorithm"] + " " + table["protocol"]
-    show_frame(shown, height=38 + 35 * len(shown))
+    figures = pd.DataFrame({t(key): table[column].map(format_value) for key, (column, format_value) in formats.items()})
+    figures[t("measured.col.choice")] = table["algorithm"] + " " + table["protocol"]
+    show_frame(figures, height=38 + 35 * len(figures))

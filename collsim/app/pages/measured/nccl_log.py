@@ -13,7 +13,7 @@ from collsim.io.nccl_log import NcclJob
 from collsim.nccl import build_communicator, read_facts, search_graphs
 
 from ...scenario.outcome import Refused
-from .reading import loaded
+from .reading import load_log
 
 
 @dataclass(frozen=True)
@@ -47,64 +47,84 @@ class LoggedJob:
     transports: tuple[tuple[str, int], ...]
 
 
-def looks(text: str) -> bool:
-    """Is it a log of NCCL without a table of nccl-tests in it?"""
+def is_nccl_log(text: str) -> bool:
+    """Is it a log of NCCL without a table of nccl-tests in it?
+
+    Args:
+        text: The text.
+    """
     return formats()["nccl-log"].looks(text) and not formats()["nccl-tests"].looks(text)
 
 
-def job_of(text: str) -> NcclJob:
-    """What the log says of its largest communicator. Raises CollsimError for a damaged log."""
-    job: NcclJob = loaded(text, "nccl.log", format="nccl-log")
+def read_job(text: str) -> NcclJob:
+    """What the log says of its largest communicator.
+
+    Args:
+        text: The text.
+
+    Raises:
+        CollsimError: for a damaged log
+    """
+    job: NcclJob = load_log(text, "nccl.log", format="nccl-log")
     return job
 
 
-def read(text: str, place: cs.Topology) -> LoggedJob:
+def read(text: str, topology: cs.Topology) -> LoggedJob:
     """The log's graphs beside those of the search.
 
-    Raises CollsimError for a damaged log, more ranks than the machine has, and another number of nodes than the log
-    says.
+    Args:
+        text: The text.
+        topology: The machine.
+
+    Raises:
+        CollsimError: for a damaged log, more ranks than the machine has, and another number of nodes than the log says
     """
-    job = job_of(text)
-    if job.ranks > place.ranks:
-        raise Refused("measured.manyranks", ranks=job.ranks, gpus=place.ranks)
-    nodes = int(place.facts["nodes"])
+    job = read_job(text)
+    if job.ranks > topology.ranks:
+        raise Refused("measured.manyranks", ranks=job.ranks, gpus=topology.ranks)
+    nodes = int(topology.facts["nodes"])
     if job.nodes not in (0, nodes):
         raise Refused("graphs.othernodes", logged=job.nodes, nodes=nodes)
-    rings, trees = _searched(place, job.ranks, nodes)
+    rings, trees = _search_graphs(topology, job.ranks, nodes)
     kinds: dict[str, int] = {}
     for way in job.transports.values():
         kind = "/".join([way.split("/")[0], *(part for part in way.split("/")[1:] if not part.isdigit())])
         kinds[kind] = kinds.get(kind, 0) + 1
     ways = tuple(sorted(kinds.items(), key=lambda item: -item[1]))
-    logged = [tuple(_turned(order) for order in job.rings.values()), tuple(job.trees.values())]
-    return LoggedJob(job.ranks, nodes, job.version, _orders(logged[0], rings), _orders(logged[1], trees), ways)
+    logged = [tuple(_rotate_ring(order) for order in job.rings.values()), tuple(job.trees.values())]
+    return LoggedJob(
+        job.ranks, nodes, job.version, _list_orders(logged[0], rings), _list_orders(logged[1], trees), ways
+    )
 
 
-def _searched(
-    place: cs.Topology, ranks: int, nodes: int
+def _search_graphs(
+    topology: cs.Topology, ranks: int, nodes: int
 ) -> tuple[Sequence[tuple[int, ...]], Sequence[tuple[int, ...]]]:
     """Rings and trees by the search; none where there is none (RCCL, large nodes, uneven nodes)."""
     if ranks % nodes:
         return (), ()
     try:
-        found = search_graphs(place, ranks)
+        graphs = search_graphs(topology, ranks)
     except CollsimError:
         return (), ()
-    rings = [_turned(order) for order in found.rings.build_orders(nodes).tolist()]
-    running = build_communicator(read_facts(place, ranks), graph_search=found).running_channels
-    return [rings[k % len(rings)] for k in range(running)], found.trees.build_parents(nodes)
+    rings = [_rotate_ring(order) for order in graphs.rings.build_orders(nodes).tolist()]
+    running = build_communicator(read_facts(topology, ranks), graph_search=graphs).running_channels
+    return [rings[k % len(rings)] for k in range(running)], graphs.trees.build_parents(nodes)
 
 
-def _turned(order: Sequence[int]) -> tuple[int, ...]:
+def _rotate_ring(order: Sequence[int]) -> tuple[int, ...]:
     """A ring as seen from rank 0."""
-    at = list(order).index(0)
-    return (*order[at:], *order[:at])
+    position = list(order).index(0)
+    return (*order[position:], *order[:position])
 
 
-def _orders(logged: Sequence[tuple[int, ...]], found: Sequence[tuple[int, ...]]) -> Orders:
-    alike = sum(order in set(found) for order in logged) if found and logged else None
-    return Orders(_counted(logged), _counted(found), alike)
+def _list_orders(logged: Sequence[tuple[int, ...]], searched: Sequence[tuple[int, ...]]) -> Orders:
+    if searched and logged:
+        alike = sum(order in set(searched) for order in logged)
+    else:
+        alike = None
+    return Orders(_count_orders(logged), _count_orders(searched), alike)
 
 
-def _counted(orders: Sequence[tuple[int, ...]]) -> tuple[tuple[tuple[int, ...], int], ...]:
+def _count_orders(orders: Sequence[tuple[int, ...]]) -> tuple[tuple[tuple[int, ...], int], ...]:
     return tuple((order, list(orders).count(order)) for order in dict.fromkeys(orders))

@@ -14,7 +14,7 @@ from collsim.nccl import Facts
 from collsim.nccl.libraries import mpi
 
 from ...scenario.outcome import Refused
-from .reading import loaded
+from .reading import load_log
 
 #: Titles of tables with buffers on GPUs: `# OSU MPI-CUDA Allreduce Latency Test v7.4`.
 _ON_GPUS = re.compile(r"OSU MPI-(CUDA|ROCM)\b", re.IGNORECASE)
@@ -33,19 +33,39 @@ class Case:
     nccl_version: str = ""
 
 
-def looks(text: str) -> bool:
-    """Is it a log of OSU's micro-benchmarks?"""
+def is_osu_log(text: str) -> bool:
+    """Is it a log of OSU's micro-benchmarks?
+
+    Args:
+        text: The text.
+    """
     return formats()["osu"].looks(text)
 
 
 def read(text: str, ranks: int) -> pd.DataFrame:
-    """The rows of all tables. Raises CollsimError for a log that is damaged."""
-    table: pd.DataFrame = loaded(text, "osu.txt", format="osu", ranks=ranks)
+    """The rows of all tables.
+
+    Args:
+        text: The text.
+        ranks: Number of ranks.
+
+    Raises:
+        CollsimError: for a log that is damaged
+    """
+    table: pd.DataFrame = load_log(text, "osu.txt", format="osu", ranks=ranks)
     return table
 
 
-def case_of(rows: pd.DataFrame, text: str, facts: Facts, ranks: int, collective: str) -> Case:
-    """What is known of one table: `rows` of a log with this text, which ran on a machine with these facts."""
+def build_case(rows: pd.DataFrame, text: str, facts: Facts, ranks: int, collective: str) -> Case:
+    """What is known of one table: `rows` of a log with this text, which ran on a machine with these facts.
+
+    Args:
+        rows: Rows of the log, one for each size.
+        text: The text.
+        facts: What is known of the machine.
+        ranks: Number of ranks.
+        collective: Name of the collective.
+    """
     name = rows["collective"].iloc[0] or collective
     if not name:
         raise Refused("measured.nocollective")
@@ -55,17 +75,22 @@ def case_of(rows: pd.DataFrame, text: str, facts: Facts, ranks: int, collective:
     return Case(facts.gpu if _ON_GPUS.search(text) else "none", ranks, facts.nodes, str(name).replace("_", ""), link)
 
 
-def against(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
+def compare_with_model(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
     """Measured and predicted, a row per size, with the columns that `nccl.compare_run` has for times.
 
-    Raises CollsimError for a table without times, for a collective that the model does not know, and for too few ranks.
+    Args:
+        rows: Rows of the log, one for each size.
+        case: One table of a log and what is known of it.
+
+    Raises:
+        CollsimError: for a table without times, for a collective that the model does not know, and for too few ranks
     """
     timed = rows[(rows["nbytes"] > 0) & (rows["time"] > 0)]
     if timed.empty:
         raise Refused("measured.notimes")
     if case.ranks < max(2, case.nodes):
-        why = "ranks={ranks} is too few; on {nodes} nodes there are at least {least}"
-        raise CollsimError(why, ranks=case.ranks, nodes=case.nodes, least=max(2, case.nodes))
+        message = "ranks={ranks} is too few; on {nodes} nodes there are at least {least}"
+        raise CollsimError(message, ranks=case.ranks, nodes=case.nodes, least=max(2, case.nodes))
     table = timed.groupby("nbytes", as_index=False)[["time", "busbw"]].median()
     table["predicted"] = [mpi.predict_mpi_time(case, int(n)) for n in table["nbytes"]]
     ends = [mpi.predict_mpi_interval(case, int(n)) for n in table["nbytes"]]
@@ -75,8 +100,12 @@ def against(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
     return table.assign(ratio=ratio, predicted_busbw=table["busbw"] / ratio, algorithm="MPI", protocol="")
 
 
-def python_of(case: Case) -> str:
-    """The same study as a script."""
+def build_python(case: Case) -> str:
+    """The same study as a script.
+
+    Args:
+        case: One table of a log and what is known of it.
+    """
     return (
         "from types import SimpleNamespace\n\nimport collsim as cs\nfrom collsim.nccl import mpi\n\n"
         f'table = cs.load("osu.log", ranks={case.ranks})\n'

@@ -9,8 +9,17 @@ from typing import Any
 from collsim.io import load
 
 
-def loaded(text: str, name: str, **options: Any) -> Any:
-    """What `load` makes of a file of this name with this text. Raises CollsimError for a log that is damaged."""
+def load_log(text: str, name: str, **options: Any) -> Any:
+    """What `load` makes of a file of this name with this text.
+
+    Args:
+        text: The text.
+        name: Name of the file.
+        **options: Options of the format, passed to `load`.
+
+    Raises:
+        CollsimError: for a log that is damaged
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_text(text, encoding="utf-8")

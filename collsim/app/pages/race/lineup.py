@@ -16,17 +16,17 @@ from collsim.viz.race.race import Runner, build_runner
 
 from ...jobs.worker import ReportProgress
 from ...scenario import custom_machine
-from ...scenario.address import Complaint, PageAddress, Word, shortened, written
+from ...scenario.address import Complaint, PageAddress, Word, shorten, write_value
 from ...scenario.choice import (
     WORDS,
     Choice,
-    among,
-    engine_settings,
+    build_engine_settings,
+    create_word_reader,
     from_query,
-    networks,
-    own_options,
+    list_networks,
+    list_own_options,
+    list_usual_algorithms,
     to_query,
-    usual_algorithms,
 )
 from ...scenario.custom_machine import OWN
 from ...scenario.outcome import (
@@ -34,10 +34,10 @@ from ...scenario.outcome import (
     SECONDS_TO_DRAW,
     Refused,
     build_place,
-    choice_of,
-    options_used,
-    quietly,
-    seconds,
+    estimate_seconds,
+    find_used_options,
+    ignore_progress,
+    read_choice,
 )
 
 LEAST, MOST = 2, 4
@@ -65,147 +65,191 @@ READY: dict[str, tuple[Choice, ...]] = {
 }
 
 
-def ready_name(runners: tuple[Choice, ...]) -> str:
-    """The ready race that these runners are, whatever the size, type and engine; `own` for any other."""
+def name_ready_race(runners: tuple[Choice, ...]) -> str:
+    """The ready race that these runners are, whatever the size, type and engine; `own` for any other.
+
+    Args:
+        runners: The runs of the race.
+    """
     first = runners[0]
-    return next((name for name, known in READY.items() if runners == tuple(_with(c, first) for c in known)), "own")
+    return next(
+        (name for name, known in READY.items() if runners == tuple(_share_with(c, first) for c in known)), "own"
+    )
 
 
-def _with(one: Choice, first: Choice) -> Choice:
+def _share_with(runner: Choice, first: Choice) -> Choice:
     """A runner of a ready race with the size, type and engine of another."""
-    return replace(one, **{name: getattr(first, name) for name in SHARED[1:]})
+    return replace(runner, **{name: getattr(first, name) for name in SHARED[1:]})
 
 
-def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> tuple[Choice, ...]:
+def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> tuple[Choice, ...]:
     """The runners that an address asks for: of a ready race, or each as it is written."""
-    ready = found.get("race", "own" if "runner1" in query and "race" not in query else "ways")
-    texts = [query[name] for name in RUNNERS if name in query] if ready == "own" else []
+    ready = fields.get("race", "own" if "runner1" in query and "race" not in query else "ways")
+    if ready == "own":
+        texts = [query[name] for name in RUNNERS if name in query]
+    else:
+        texts = []
     _require_no_gap(query, complaints)
     known = READY["ways" if ready == "own" else ready]
     common, unread = from_query({name: query[name] for name in (*SHARED, "own") if name in query}, known[0])
     complaints += unread
-    runners = tuple(_runner(text, number, common, complaints) for number, text in enumerate(texts, 1))
+    runners = tuple(_read_runner(text, number, common, complaints) for number, text in enumerate(texts, 1))
     if len(runners) >= LEAST:
         return runners
-    runners = tuple(_with(one, common) for one in known)
-    return runners if common.collective == "allreduce" else shared(runners, collective=common.collective)
+    runners = tuple(_share_with(runner, common) for runner in known)
+    if common.collective == "allreduce":
+        return runners
+    return share_fields(runners, collective=common.collective)
 
 
 def _require_no_gap(query: Mapping[str, str], complaints: list[Complaint]) -> None:
     there = [name in query for name in RUNNERS]
     for n in range(1, MOST + 1) if any(there) else ():
         if not there[n - 1] and (n <= LEAST or any(there[n : n + 1])):
-            why = Sentence("runner{number} is not there; runners are counted from 1 without a gap", number=n)
-            complaints.append(Complaint(f"runner{n}", "", why, "–"))
+            reason = Sentence("runner{number} is not there; runners are counted from 1 without a gap", number=n)
+            complaints.append(Complaint(f"runner{n}", "", reason, "–"))
 
 
-def _runner(text: str, number: int, common: Choice, complaints: list[Complaint]) -> Choice:
+def _read_runner(text: str, number: int, common: Choice, complaints: list[Complaint]) -> Choice:
     """`algorithm:allreduce_tree;machine:dgx-a100;nodes:1` on top of what all share."""
     name = f"runner{number}"
     if len(text) > _LONGEST:
-        why = Sentence("{characters} characters are too many.", characters=len(text))
-        complaints.append(Complaint(name, shortened(text), why, common.algorithm))
+        reason = Sentence("{characters} characters are too many.", characters=len(text))
+        complaints.append(Complaint(name, shorten(text), reason, common.algorithm))
         return common
     complaints += [
-        Complaint(name, shortened(part), Sentence("it is not name:value"), common.algorithm)
+        Complaint(name, shorten(part), Sentence("it is not name:value"), common.algorithm)
         for part in text.split(";")
         if ":" not in part
     ]
     pairs = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
     if (other := pairs.get("collective", common.collective)) != common.collective:
         message = Sentence("a race is of one collective, here of {collective}", collective=common.collective)
-        complaints.append(Complaint(f"{name}.collective", shortened(other), message, common.collective))
+        complaints.append(Complaint(f"{name}.collective", shorten(other), message, common.collective))
     words = {
-        **{name: written(getattr(common, name)) for name in SHARED},
+        **{name: write_value(getattr(common, name)) for name in SHARED},
         **{k: v for k, v in pairs.items() if k not in SHARED},
     }
-    made, found = choice_of(words, Choice(nodes=1, own=common.own))
-    made = made if made.place == OWN else replace(made, own="")
-    complaints += [replace(c, name=f"{name}.{c.name}") for c in found]
-    return made
+    choice, choice_complaints = read_choice(words, Choice(nodes=1, own=common.own))
+    if choice.place != OWN:
+        choice = replace(choice, own="")
+    complaints += [replace(c, name=f"{name}.{c.name}") for c in choice_complaints]
+    return choice
 
 
-def _adapt(runners: tuple[Choice, ...], _said: dict[str, str]) -> dict[str, str]:
+def _adapt_address(runners: tuple[Choice, ...], _said: dict[str, str]) -> dict[str, str]:
     """The address of a race; the first one's is bare."""
-    first, ready = runners[0], ready_name(runners)
-    query = {} if ready in ("own", "ways") else {"race": ready}
-    usual = READY[ready][0] if ready in READY else Choice()
+    first, ready = runners[0], name_ready_race(runners)
+    if ready in ("own", "ways"):
+        query = {}
+    else:
+        query = {"race": ready}
+    if ready in READY:
+        usual = READY[ready][0]
+    else:
+        usual = Choice()
     query |= {
-        name: written(getattr(first, name))
+        name: write_value(getattr(first, name))
         for name in SHARED
         if getattr(first, name) != getattr(usual, name) or ready == "own"
     }
-    return query | (_each(runners) if ready == "own" else {})
+    if ready == "own":
+        query = query | _write_runners(runners)
+    return query
 
 
-def _each(runners: tuple[Choice, ...]) -> dict[str, str]:
+def _write_runners(runners: tuple[Choice, ...]) -> dict[str, str]:
     """Every runner in a word of its own, and the machine of one's own that they share."""
-    query = dict([("own", custom_machine.packed(one.own)) for one in runners if one.place == OWN][:1])
-    for name, one in zip(RUNNERS, runners, strict=False):
-        words = {k: v for k, v in {**to_query(one), **_nodes(one)}.items() if k not in (*SHARED, "own")}
+    query = dict([("own", custom_machine.pack_text(runner.own)) for runner in runners if runner.place == OWN][:1])
+    for name, runner in zip(RUNNERS, runners, strict=False):
+        words = {k: v for k, v in {**to_query(runner), **_write_nodes(runner)}.items() if k not in (*SHARED, "own")}
         query[name] = ";".join(f"{k}:{v}" for k, v in words.items())
     return query
 
 
-def _nodes(one: Choice) -> dict[str, str]:
-    return {"nodes": written(one.nodes)} if "nodes" in one.takes else {}
+def _write_nodes(runner: Choice) -> dict[str, str]:
+    if "nodes" in runner.takes:
+        return {"nodes": write_value(runner.nodes)}
+    return {}
 
 
 ADDRESS = PageAddress(
     READY["ways"],
     (
-        Word("race", among((*READY, "own")), instead="ways"),
-        *(replace(WORDS[name], read=None) for name in (*SHARED, "own")),  # `_agree` reads them together
+        Word("race", create_word_reader((*READY, "own")), instead="ways"),
+        *(replace(WORDS[name], read=None) for name in (*SHARED, "own")),  # `_reconcile` reads them together
         *map(Word, RUNNERS),
     ),
-    _agree,
-    _adapt,
+    _reconcile,
+    _adapt_address,
 )
 
 
-def shared(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ...]:
+def share_fields(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ...]:
     """All runners with another size, type or engine, or on another collective: then each takes one of its usual ways in
-    turn."""
+    turn.
+
+    Args:
+        runners: The runs of the race.
+        **values: Fields by name.
+    """
     collective = values.get("collective", runners[0].collective)
     if collective == runners[0].collective:
-        return tuple(replace(one, **values) for one in runners)
-    ways = usual_algorithms(collective)
-    several = len({one.algorithm for one in runners}) > 1
+        return tuple(replace(runner, **values) for runner in runners)
+    ways = list_usual_algorithms(collective)
+    several = len({runner.algorithm for runner in runners}) > 1
     return tuple(
-        replace(one, **values, algorithm=ways[n % len(ways) if several else 0], options=())
-        for n, one in enumerate(runners)
+        replace(runner, **values, algorithm=ways[n % len(ways) if several else 0], options=())
+        for n, runner in enumerate(runners)
     )
 
 
-def on(choice: Choice) -> tuple[Choice, ...]:
-    """A race on one place: the first usual ways of the collective, those that pipeline with chunks enough to do so."""
-    own = choice.own if choice.place == OWN else ""
-    plain = replace(choice, options=(), algorithms=(), sizes=Choice.sizes, own=own)
-    ways = usual_algorithms(choice.collective)[:LEAST]
-    return resized(tuple(_pipelined(replace(plain, algorithm=name)) for name in ways), LEAST)
+def build_race(choice: Choice) -> tuple[Choice, ...]:
+    """A race on one place: the first usual ways of the collective, those that pipeline with chunks enough to do so.
+
+    Args:
+        choice: The run that is chosen.
+    """
+    if choice.place == OWN:
+        machine_text = choice.own
+    else:
+        machine_text = ""
+    plain = replace(choice, options=(), algorithms=(), sizes=Choice.sizes, own=machine_text)
+    ways = list_usual_algorithms(choice.collective)[:LEAST]
+    return resize(tuple(_set_chunks(replace(plain, algorithm=name)) for name in ways), LEAST)
 
 
-def _pipelined(choice: Choice) -> Choice:
+def _set_chunks(choice: Choice) -> Choice:
     """With `_CHUNKS`, or half of them until the race takes it; ways without chunks stay as they are."""
     for chunks in (_CHUNKS >> halved for halved in range(_CHUNKS.bit_length())):
-        made = set_options(choice, chunks=chunks)
+        with_chunks = set_options(choice, chunks=chunks)
         try:
-            _planned(made)
+            _build_plan(with_chunks)
         except Refused:
             continue
         except CollsimError:  # cannot be at all: the page says why
             pass
-        return made
+        return with_chunks
     return choice
 
 
-def resized(runners: tuple[Choice, ...], count: int) -> tuple[Choice, ...]:
-    """Fewer runners, or more: each new one takes a way that nobody has yet, where there is one."""
-    made = list(runners[:count])
-    while len(made) < count:
-        left = [a for a in usual_algorithms(made[0].collective) if a not in {one.algorithm for one in made}]
-        made.append(replace(made[-1], algorithm=left[0], options=()) if left else made[-1])
-    return tuple(made)
+def resize(runners: tuple[Choice, ...], count: int) -> tuple[Choice, ...]:
+    """Fewer runners, or more: each new one takes a way that nobody has yet, where there is one.
+
+    Args:
+        runners: The runs of the race.
+        count: How many.
+    """
+    result = list(runners[:count])
+    while len(result) < count:
+        left = [
+            a for a in list_usual_algorithms(result[0].collective) if a not in {runner.algorithm for runner in result}
+        ]
+        if left:
+            result.append(replace(result[-1], algorithm=left[0], options=()))
+        else:
+            result.append(result[-1])
+    return tuple(result)
 
 
 @dataclass(frozen=True)
@@ -221,64 +265,86 @@ class Field:
     overtaking: tuple[int, int, int] | None
 
 
-def expected_field(choices: tuple[Choice, ...]) -> float:
-    """Seconds that `field` should take."""
-    return sum(_expected(one) for one in choices)
+def estimate_field(choices: tuple[Choice, ...]) -> float:
+    """Seconds that `run_field` should take.
+
+    Args:
+        choices: The runs of the race.
+    """
+    return sum(_estimate_run(choice) for choice in choices)
 
 
-def _expected(choice: Choice) -> float:
+def _estimate_run(choice: Choice) -> float:
     """As an outcome: the run, and again for its bottleneck. No time for what cannot start."""
     try:
-        topology, plan = _planned(choice)
-        return RUNS_OF_OUTCOME * seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * len(plan)
+        topology, plan = _build_plan(choice)
+        return RUNS_OF_OUTCOME * estimate_seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * len(plan)
     except CollsimError:
         return 0.0
 
 
-def field(choices: tuple[Choice, ...], report_progress: ReportProgress = quietly) -> Field:
+def run_field(choices: tuple[Choice, ...], report_progress: ReportProgress = ignore_progress) -> Field:
     """Run them all; one that cannot start does not keep the others from it.
 
-    Raises CollsimError for runners of different collectives.
+    Args:
+        choices: The runs of the race.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for runners of different collectives
     """
-    require_one_collective(Sentence("a race"), [(one.algorithm, one.collective) for one in choices])
-    made: list[Runner | CollsimError] = []
-    for number, one in enumerate(choices, 1):
+    require_one_collective(Sentence("a race"), [(choice.algorithm, choice.collective) for choice in choices])
+    results: list[Runner | CollsimError] = []
+    for number, choice in enumerate(choices, 1):
         try:
-            made.append(run(one))
+            results.append(run(choice))
         except CollsimError as error:
-            made.append(error)
+            results.append(error)
         report_progress("run", 0.9 * number / len(choices))
-    times = [one.time for one in made if isinstance(one, Runner)]
-    return Field(tuple(made), overtaking(choices, times) if len(times) == len(choices) else None)
+    times = [choice.time for choice in results if isinstance(choice, Runner)]
+    if len(times) < len(choices):
+        return Field(tuple(results), None)
+    return Field(tuple(results), find_overtaking(choices, times))
 
 
 def run(choice: Choice) -> Runner:
-    """One runner. Raises CollsimError for what cannot be, Refused for what is too much to be raced."""
-    topology, plan = _planned(choice)
+    """One runner.
+
+    Args:
+        choice: The run that is chosen.
+
+    Raises:
+        CollsimError: for what cannot be, Refused for what is too much to be raced
+    """
+    topology, plan = _build_plan(choice)
     require_right(plan)
     return build_runner(
-        cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **engine_settings(choice))
+        cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **build_engine_settings(choice))
     )
 
 
-def _planned(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:
+def _build_plan(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:
     topology = build_place(choice)
-    options = options_used(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     if len(plan := cs.schedule(choice.algorithm, topology=topology, **options)) > MOST_RACED:
         raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MOST_RACED:,}")
     return topology, plan
 
 
-def overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, int, int] | None:
+def find_overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, int, int] | None:
     """(first, other, bytes): up to that size the other, which comes second here, would be first. None where it never
     would.
 
     Only on one generic network, where it takes a moment.
+
+    Args:
+        runners: The runs of the race.
+        times: Seconds of each run.
     """
     first, other = sorted(range(len(runners)), key=lambda n: counted(times[n]))[:2]
     a, b = runners[first], runners[other]
     alike = replace(a, algorithm=b.algorithm, options=b.options) == b
-    if a.place not in networks() or engine_settings(a) or not alike or a.ranks > 64:
+    if a.place not in list_networks() or build_engine_settings(a) or not alike or a.ranks > 64:
         return None
     network = build_place(a)
     try:
@@ -286,19 +352,30 @@ def overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, in
         size = cs.crossover(*ways, network, first="64B", last=a.nbytes, engine=a.engine)
     except CollsimError:
         return None
-    return None if size is None else (first, other, size)
+    if size is None:
+        return None
+    return (first, other, size)
 
 
-def differing(runners: tuple[Choice, ...]) -> str:
-    """By what the runners are best told apart: `algorithm`, `place`, `p2p`, `gdr`, `nodes`, or `number`."""
+def find_difference(runners: tuple[Choice, ...]) -> str:
+    """By what the runners are best told apart: `algorithm`, `place`, `p2p`, `gdr`, `nodes`, or `number`.
+
+    Args:
+        runners: The runs of the race.
+    """
     for name in ("algorithm", "place", "p2p", "gdr", "copies"):
-        if len({getattr(one, name) for one in runners}) == len(runners):
+        if len({getattr(runner, name) for runner in runners}) == len(runners):
             return name
     return "number"
 
 
-def set_options(choice: Choice, **values: Any) -> Choice:
-    """A choice with some of its algorithm's own options set, or left to themselves (None)."""
-    known = own_options(choice.algorithm)
-    kept: Mapping[str, Any] = {**dict(choice.options), **values}
-    return replace(choice, options=tuple((k, v) for k, v in kept.items() if v is not None and k in known))
+def set_options(choice: Choice, **values: object) -> Choice:
+    """A choice with some of its algorithm's own options set, or left to themselves (None).
+
+    Args:
+        choice: The run that is chosen.
+        **values: Options of the algorithm by name.
+    """
+    known = list_own_options(choice.algorithm)
+    options: Mapping[str, object] = {**dict(choice.options), **values}
+    return replace(choice, options=tuple((k, v) for k, v in options.items() if v is not None and k in known))

@@ -20,41 +20,41 @@ from ...scenario.choice import (
     MOST_RANKS,
     SHAPES,
     Choice,
-    dropped,
-    filed,
+    can_reduce,
+    drop_own_machine,
     has_shape,
-    may_reduce,
-    networks,
-    own_options,
-    played_collectives,
+    list_networks,
+    list_own_options,
+    list_played_collectives,
+    read_file_fields,
 )
 from ...scenario.custom_machine import OWN
-from ...scenario.mistakes import sentence
-from ...scenario.outcome import build_place, options_used
+from ...scenario.mistakes import write_sentence
+from ...scenario.outcome import build_place, find_used_options
 from ...shell import codebox, filebox, player
-from ...shell.address import leave, remember, remembered
+from ...shell.address import get_remembered, leave, remember
 from ...shell.controls import (
     NODES,
     SIZES,
-    algorithm_choice,
-    algorithm_label,
-    algorithms_offered,
+    add_space,
     choose,
     choose_place,
-    folded,
+    choose_quantity,
+    choose_segment,
+    describe_algorithm,
+    draw_folded,
+    label_algorithm,
+    label_machine,
+    list_algorithms,
     number,
-    place_label,
-    quantity,
-    segment,
-    spaced,
     start,
     switch,
 )
-from ...shell.machine_box import ownbox
-from ...shell.notes import complain, heading, mistake, note, title
-from ...shell.page import page
-from ...shell.results import latest
-from ...shell.session import forget_widgets, language, session, t
+from ...shell.machine_box import draw_machine_box
+from ...shell.notes import complain, draw_heading, draw_mistake, draw_note, draw_title
+from ...shell.page import register_page
+from ...shell.results import get_latest
+from ...shell.session import forget_widgets, get_language, get_session, t
 from . import lineup
 
 PAGE = "race"
@@ -66,71 +66,76 @@ _OPTIONS: dict[str, list[Any]] = {
 }
 
 
-@page(PAGE, 20, address=lineup.ADDRESS, moment=("t",), on_machine=lineup.on)
+@register_page(PAGE, 20, address=lineup.ADDRESS, moment=("t",), on_machine=lineup.build_race)
 def draw() -> None:
     """Draw the page: controls in one row, the runners to choose, the race."""
-    runners: tuple[Choice, ...] = remembered(PAGE)
-    top, said = st.container(), st.container()
+    runners: tuple[Choice, ...] = get_remembered(PAGE)
+    top, notes = st.container(), st.container()
     _offer(runners)
     with st.expander(t("race.runners")):
         runners = _choose(runners)
-        text = session().choice.own
-        label = t("own.change", file=custom_machine.facts(text).file) if text else t("own.give")
+        text = get_session().choice.own
+        if text:
+            label = t("own.change", file=custom_machine.read_facts(text).file)
+        else:
+            label = t("own.give")
         with st.popover(escape_markdown(label)):
-            ownbox(text, PAGE, _take, _drop)
+            draw_machine_box(text, PAGE, _take, _drop)
     with top:
-        runners = _top(runners)
+        runners = _draw_top(runners)
     leave(runners)
-    with said:
-        complain(session().complaints)
-    _race(runners, session().start.get("t"))
+    with notes:
+        complain(get_session().complaints)
+    _draw_race(runners, get_session().start.get("t"))
 
 
 def _offer(runners: tuple[Choice, ...]) -> None:
     """A machine of one's own that an address brought can be chosen by every runner."""
-    brought = next((one.own for one in runners if one.own), "")
-    if brought and brought != session().choice.own:
-        session().choice = replace(session().choice, own=brought)
+    brought = next((runner.own for runner in runners if runner.own), "")
+    if brought and brought != get_session().choice.own:
+        get_session().choice = replace(get_session().choice, own=brought)
 
 
 def _take(text: str) -> None:
     """All runners on a machine of one's own."""
-    session().choice = replace(session().choice, own=text)
-    remember(PAGE, tuple(replace(one, **filed(text)) for one in remembered(PAGE)))
+    get_session().choice = replace(get_session().choice, own=text)
+    remember(PAGE, tuple(replace(runner, **read_file_fields(text)) for runner in get_remembered(PAGE)))
 
 
 def _drop() -> None:
-    session().choice = dropped(session().choice)
-    remember(PAGE, tuple(map(dropped, remembered(PAGE))))
+    get_session().choice = drop_own_machine(get_session().choice)
+    remember(PAGE, tuple(map(drop_own_machine, get_remembered(PAGE))))
 
 
 # ---- controls ------------------------------------------------------------------------------------------------------
 
 
-def _top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
+def _draw_top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     """Title, which race, and what all runners share."""
     first = runners[0]
     head, which, what, size, engine = st.columns([2.6, 3, 1.7, 1.5, 1.8], vertical_alignment="bottom", gap="small")
-    head.html(title(t("race.title"), t("race.nominal")))
+    head.html(draw_title(t("race.title"), t("race.nominal")))
     with which:
-        st.session_state["w_race"] = lineup.ready_name(runners)
+        st.session_state["w_race"] = lineup.name_ready_race(runners)
         names = {name: t(f"race.{name}") for name in (*lineup.READY, "own")}
-        st.selectbox(t("race.pick"), list(names), format_func=names.__getitem__, key="w_race", on_change=_picked)
+        st.selectbox(
+            t("race.pick"), list(names), format_func=names.__getitem__, key="w_race", on_change=_on_race_picked
+        )
     with what:
-        collective = choose("r_collective", t("collective"), _texts(played_collectives()), first.collective)
+        collective = choose("r_collective", t("collective"), _write_texts(list_played_collectives()), first.collective)
     with size:
-        nbytes = quantity("nbytes", SIZES, first.nbytes, prefix="r_")
+        nbytes = choose_quantity("nbytes", SIZES, first.nbytes, prefix="r_")
     with engine:
-        chosen = segment("r_engine", list(ENGINES), first.engine, label=t("engine"), help=t("engine.help"))
-    made = lineup.shared(runners, collective=collective, nbytes=nbytes, engine=chosen)
+        chosen = choose_segment("r_engine", list(ENGINES), first.engine, label=t("engine"), help=t("engine.help"))
+    shared_runners = lineup.share_fields(runners, collective=collective, nbytes=nbytes, engine=chosen)
     if collective != first.collective:  # the runners' controls, drawn already, must start again
-        remember(PAGE, made)
+        remember(PAGE, shared_runners)
         _forget_runners()
         st.rerun()
-    return made
+    return shared_runners
 
 
-def _picked() -> None:
+def _on_race_picked() -> None:
     """A ready race was picked: its runners, at the size it comes with."""
     name = st.session_state["w_race"]
     if name in lineup.READY:
@@ -150,137 +155,160 @@ def _choose(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     counts = list(range(lineup.LEAST, lineup.MOST + 1))
     key = start("r_count", len(runners), counts)
     count: Any = st.segmented_control(t("race.count"), counts, key=key, required=True)
-    runners = lineup.resized(runners, count or len(runners))
-    made = []
-    for n, (column, one) in enumerate(zip(st.columns(len(runners), gap="medium"), runners, strict=True), 1):
+    runners = lineup.resize(runners, count or len(runners))
+    choices = []
+    for n, (column, runner) in enumerate(zip(st.columns(len(runners), gap="medium"), runners, strict=True), 1):
         with column:
-            heading(t("race.runner", number=n))
-            made.append(_options(_where(_algorithm(one, n), n), n))
-    return tuple(made)
+            draw_heading(t("race.runner", number=n))
+            choices.append(_choose_options(_choose_machine(_choose_algorithm(runner, n), n), n))
+    return tuple(choices)
 
 
-def _texts(values: list[Any]) -> dict[Any, str]:
+def _write_texts(values: list[Any]) -> dict[object, str]:
     return {value: str(value) for value in values}
 
 
-def _algorithm(one: Choice, n: int) -> Choice:
-    labels = {name: algorithm_choice(name, one.collective) for name in algorithms_offered(one.collective)}
-    algorithm = choose(f"r_algorithm{n}", t("algorithm"), labels, one.algorithm)
-    return replace(one, algorithm=algorithm, options=one.options if algorithm == one.algorithm else ())
+def _choose_algorithm(runner: Choice, n: int) -> Choice:
+    labels = {name: describe_algorithm(name, runner.collective) for name in list_algorithms(runner.collective)}
+    algorithm = choose(f"r_algorithm{n}", t("algorithm"), labels, runner.algorithm)
+    if algorithm == runner.algorithm:
+        return runner
+    return replace(runner, algorithm=algorithm, options=())
 
 
-def _where(one: Choice, n: int) -> Choice:
+def _choose_machine(runner: Choice, n: int) -> Choice:
     """The place of one runner, and what can be set of it."""
-    place = choose_place(f"r_place{n}", one.place)
-    one = replace(one, place=place, own=session().choice.own if place == OWN else "")
-    if "nodes" in one.takes:
-        one = replace(one, nodes=number(f"r_nodes{n}", one.nodes, 1, min(MOST_NODES, max(NODES)), t("nodes")))
-    if "p2p" in one.takes:
-        return replace(one, **_switches(one, n))
-    if place == OWN:
-        return one  # a network from a file is as the file has it
-    if has_shape(place):
-        shapes = list(dict.fromkeys([*([one.shape] if one.shape else []), *SHAPES[place]]))
-        return replace(one, shape=choose(f"r_shape{n}", t("shape"), _texts(shapes), one.shape or shapes[0]))
-    one = replace(one, ranks=number(f"r_ranks{n}", one.ranks, 1, MOST_RANKS, t("ranks")))
-    if may_reduce(place):
-        return replace(one, reduces=switch(f"r_reduces{n}", one.reduces, t("reduces"), t("reduces.help")))
-    return one
+    machine_name = choose_place(f"r_place{n}", runner.place)
+    own_machine = ""
+    if machine_name == OWN:
+        own_machine = get_session().choice.own
+    runner = replace(runner, place=machine_name, own=own_machine)
+    if "nodes" in runner.takes:
+        runner = replace(runner, nodes=number(f"r_nodes{n}", runner.nodes, 1, min(MOST_NODES, max(NODES)), t("nodes")))
+    if "p2p" in runner.takes:
+        return replace(runner, **_choose_switches(runner, n))
+    if machine_name == OWN:
+        return runner  # a network from a file is as the file has it
+    if has_shape(machine_name):
+        shapes = list(dict.fromkeys([*([runner.shape] if runner.shape else []), *SHAPES[machine_name]]))
+        return replace(runner, shape=choose(f"r_shape{n}", t("shape"), _write_texts(shapes), runner.shape or shapes[0]))
+    runner = replace(runner, ranks=number(f"r_ranks{n}", runner.ranks, 1, MOST_RANKS, t("ranks")))
+    if can_reduce(machine_name):
+        return replace(runner, reduces=switch(f"r_reduces{n}", runner.reduces, t("reduces"), t("reduces.help")))
+    return runner
 
 
-def _switches(one: Choice, n: int) -> dict[str, Any]:
+def _choose_switches(runner: Choice, n: int) -> dict[str, Any]:
     values = {}
     for box, name in zip(st.columns(2), ("p2p", "gdr"), strict=True):
         with box:
-            values[name] = switch(f"r_{name}{n}", getattr(one, name), t(name), t(f"{name}.help"))
+            values[name] = switch(f"r_{name}{n}", getattr(runner, name), t(name), t(f"{name}.help"))
     return values
 
 
-def _options(one: Choice, n: int) -> Choice:
-    known, given = own_options(one.algorithm), dict(one.options)
+def _choose_options(runner: Choice, n: int) -> Choice:
+    known, values = list_own_options(runner.algorithm), dict(runner.options)
     for name, offered in _OPTIONS.items():
-        if name in known and (name != "channels" or one.on_machine):
-            usual = None if name == "channels" else known[name].default
-            now = given.get(name, usual)
-            labels = {value: _option_label(value) for value in dict.fromkeys([*offered, now])}
-            picked = choose(f"r_{one.algorithm}_{name}{n}", t(f"option.{name}"), labels, now)
-            one = lineup.set_options(one, **{name: None if picked == usual else picked})
-    return one
+        if name in known and (name != "channels" or runner.on_machine):
+            if name == "channels":
+                usual = None
+            else:
+                usual = known[name].default
+            now = values.get(name, usual)
+            labels = {value: _label_option(value) for value in dict.fromkeys([*offered, now])}
+            picked = choose(f"r_{runner.algorithm}_{name}{n}", t(f"option.{name}"), labels, now)
+            if picked == usual:
+                picked = None
+            runner = lineup.set_options(runner, **{name: picked})
+    return runner
 
 
-def _option_label(value: Any) -> str:
-    return t("race.all") if value is None else t(f"race.server.{value}") if isinstance(value, str) else str(value)
+def _label_option(value: object) -> str:
+    if value is None:
+        return t("race.all")
+    if isinstance(value, str):
+        return t(f"race.server.{value}")
+    return str(value)
 
 
 # ---- the race ------------------------------------------------------------------------------------------------------
 
 
-def _race(runners: tuple[Choice, ...], seconds: float | None) -> None:
+def _draw_race(runners: tuple[Choice, ...], seconds: float | None) -> None:
     """Those that can start, and a sentence for each that cannot; under a bar the race before."""
     event = runners[0].engine == "event"
-    found = latest(
-        lineup.field, runners, expected=lineup.expected_field, compiled=event, otherwise=(lineup.READY["ways"],)
+    latest_result = get_latest(
+        lineup.run_field, runners, expected=lineup.estimate_field, compiled=event, otherwise=(lineup.READY["ways"],)
     )
-    if found is None:
+    if latest_result is None:
         return
-    shown: lineup.Field = found[0]
-    (runners,) = found[1]
-    names = [_name(runners, n) for n in range(len(runners))]
-    started = _started(shown, names)
+    race_field: lineup.Field = latest_result[0]
+    (runners,) = latest_result[1]
+    names = [_build_name(runners, n) for n in range(len(runners))]
+    started = _select_started(race_field, names)
     if not started:
-        mistake(t("race.nobody"))
+        draw_mistake(t("race.nobody"))
         return
-    if shown.overtaking is not None:
-        first, other, size = shown.overtaking
-        note(t("race.cross", nbytes=format_bytes(size), other=names[other], first=names[first]))
-    entries = [(runner, names[n], _note(runners, n)) for n, runner in started.items()]
-    player.race(entries, json.dumps(lineup.ADDRESS.write(runners)), "race", seconds)
-    folded("code", t("code.title"), lambda: codebox.of_race([_facts(runners[n]) for n in started]))
-    folded("files", t("tab.files"), lambda: filebox.of_race([(names[n], runners[n]) for n in started]))
+    if race_field.overtaking is not None:
+        first, other, size = race_field.overtaking
+        draw_note(t("race.cross", nbytes=format_bytes(size), other=names[other], first=names[first]))
+    entries = [(runner, names[n], _build_note(runners, n)) for n, runner in started.items()]
+    player.mount_race(entries, json.dumps(lineup.ADDRESS.write(runners)), "race", seconds)
+    draw_folded("code", t("code.title"), lambda: codebox.draw_race_code([_build_facts(runners[n]) for n in started]))
+    draw_folded("files", t("tab.files"), lambda: filebox.draw_race_downloads([(names[n], runners[n]) for n in started]))
 
 
-def _started(shown: lineup.Field, names: list[str]) -> Mapping[int, Runner]:
+def _select_started(race_field: lineup.Field, names: list[str]) -> Mapping[int, Runner]:
     """Those that can start, by their place; a sentence for each that cannot."""
-    for name, one in zip(names, shown.runners, strict=False):
-        if not isinstance(one, Runner):
-            mistake(t("race.failed", name=name, why=sentence(one, language())))
-    return {n: one for n, one in enumerate(shown.runners) if isinstance(one, Runner)}
+    for name, result in zip(names, race_field.runners, strict=False):
+        if not isinstance(result, Runner):
+            draw_mistake(t("race.failed", name=name, why=write_sentence(result, get_language())))
+    return {n: result for n, result in enumerate(race_field.runners) if isinstance(result, Runner)}
 
 
-def _facts(one: Choice) -> tuple[Choice, dict[str, Any], int]:
+def _build_facts(runner: Choice) -> tuple[Choice, dict[str, object], int]:
     """A runner with its options and its number of ranks, for code."""
-    place = build_place(one)
-    return one, options_used(one.algorithm, dict(one.options), place, one.on_machine), place.ranks
+    topology = build_place(runner)
+    return (
+        runner,
+        find_used_options(runner.algorithm, dict(runner.options), topology, runner.on_machine),
+        topology.ranks,
+    )
 
 
-def _name(runners: tuple[Choice, ...], n: int) -> str:
+def _build_name(runners: tuple[Choice, ...], n: int) -> str:
     """A runner by what tells it apart."""
-    one, by = runners[n], lineup.differing(runners)
+    runner, by = runners[n], lineup.find_difference(runners)
     if by == "algorithm":
-        return algorithm_label(one.algorithm, one.collective).capitalize()
+        return label_algorithm(runner.algorithm, runner.collective).capitalize()
     if by == "place":
-        return place_label(one.place)
+        return label_machine(runner.place)
     if by in ("p2p", "gdr"):
-        return t("race.on" if getattr(one, by) else "race.off", what=t(by))
+        return t("race.on" if getattr(runner, by) else "race.off", what=t(by))
     if by == "copies":
-        return t("race.nodes", place=place_label(one.place), count=one.nodes)
+        return t("race.nodes", place=label_machine(runner.place), count=runner.nodes)
     return t("race.runner", number=n + 1)
 
 
-def _note(runners: tuple[Choice, ...], n: int) -> str:
+def _build_note(runners: tuple[Choice, ...], n: int) -> str:
     """What else a runner is: its algorithm, its place, its own options."""
-    one, by = runners[n], lineup.differing(runners)
-    parts = [] if by == "algorithm" else [algorithm_label(one.algorithm, one.collective)]
+    runner, by = runners[n], lineup.find_difference(runners)
+    if by == "algorithm":
+        parts = []
+    else:
+        parts = [label_algorithm(runner.algorithm, runner.collective)]
     if by not in ("place", "copies"):
-        parts.append(_place(one))
-    options = dict(one.options)
+        parts.append(_label_machine(runner))
+    options = dict(runner.options)
     if options.get("chunks", 1) != 1:
         parts.append(t("race.chunks", count=options["chunks"]))
     return t("comma").join(parts)
 
 
-def _place(one: Choice) -> str:
-    if one.place in networks():
-        words = {"ranks": one.ranks, "bandwidth": spaced(one.bandwidth), "alpha": spaced(one.alpha)}
-        return t("race.network", place=one.place.replace("_", " "), **words)
-    return place_label(one.place) if one.copies == 1 else t("race.nodes", place=place_label(one.place), count=one.nodes)
+def _label_machine(runner: Choice) -> str:
+    if runner.place in list_networks():
+        words = {"ranks": runner.ranks, "bandwidth": add_space(runner.bandwidth), "alpha": add_space(runner.alpha)}
+        return t("race.network", place=runner.place.replace("_", " "), **words)
+    if runner.copies == 1:
+        return label_machine(runner.place)
+    return t("race.nodes", place=label_machine(runner.place), count=runner.nodes)

@@ -19,8 +19,8 @@ from collsim.viz.splits.places import build_split_document, build_splits_table
 
 from ...jobs.worker import ReportProgress
 from ...scenario.address import PageAddress, Word
-from ...scenario.choice import count, one_of
-from ...scenario.outcome import quietly
+from ...scenario.choice import count, create_name_reader
+from ...scenario.outcome import ignore_progress
 
 MOST_NODES, MOST_BATCH, MOST_MICRO = 2048, 65536, 64
 NODES, BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256), (64, 128, 256, 512, 1024, 1536, 2048, 4096)
@@ -56,7 +56,7 @@ def _split(text: str) -> str:
     return parse_strategy(text).label
 
 
-def _memory(text: str) -> str:
+def _read_memory(text: str) -> str:
     parse_bytes(text, "memory")
     return text
 
@@ -64,20 +64,24 @@ def _memory(text: str) -> str:
 ADDRESS = PageAddress(
     PLAIN,
     (
-        Word("model", one_of("model", list_models)),
-        Word("machine", one_of("machine", lambda: cs.topology.machines())),
+        Word("model", create_name_reader("model", list_models)),
+        Word("machine", create_name_reader("machine", lambda: cs.topology.machines())),
         Word("nodes", count("nodes", MOST_NODES)),
         Word("batch", count("batch", MOST_BATCH)),
-        Word("memory", _memory),
+        Word("memory", _read_memory),
         Word("split", _split, limit=200),
         Word("micro", count("micro", MOST_MICRO)),
-        Word("recompute", one_of("recompute", lambda: RECOMPUTE)),
+        Word("recompute", create_name_reader("recompute", lambda: RECOMPUTE)),
     ),
 )
 
 
 def request(choice: SplitChoice) -> dict[str, Any]:
-    """Keywords of `training_step` for the split that is open."""
+    """Keywords of `training_step` for the split that is open.
+
+    Args:
+        choice: What is chosen on the page Split.
+    """
     return {
         "parallel": parse_strategy(choice.split),
         "batch": choice.batch,
@@ -87,10 +91,17 @@ def request(choice: SplitChoice) -> dict[str, Any]:
     }
 
 
-def step(choice: SplitChoice) -> StepTrace:
-    """The step that is open. Raises CollsimError for what cannot be, and for what does not fit with what would."""
-    given = request(choice) | ({"memory": choice.memory} if choice.memory else {})
-    return cs.training_step(choice.model, cs.machine(choice.machine, nodes=choice.nodes), **given)
+def request_step(choice: SplitChoice) -> StepTrace:
+    """The step that is open.
+
+    Args:
+        choice: What is chosen on the page Split.
+
+    Raises:
+        CollsimError: for what cannot be, and for what does not fit with what would
+    """
+    options = request(choice) | ({"memory": choice.memory} if choice.memory else {})
+    return cs.training_step(choice.model, cs.machine(choice.machine, nodes=choice.nodes), **options)
 
 
 @dataclass(frozen=True)
@@ -106,23 +117,45 @@ class SplitShown:
     trouble: Words | None = None
 
 
-def shown(choice: SplitChoice, report_progress: ReportProgress = quietly) -> SplitShown:
-    """Run the step that is open. Raises CollsimError for what cannot be, whatever the memory."""
+def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_progress) -> SplitShown:
+    """Run the step that is open.
+
+    Args:
+        choice: What is chosen on the page Split.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for what cannot be, whatever the memory
+    """
     trouble: Words | None = None
     try:
-        trace = step(choice)
+        trace = request_step(choice)
     except CollsimError as error:
-        trace, trouble = step(replace(choice, memory=ENDLESS)), error.sentence
+        trace, trouble = request_step(replace(choice, memory=ENDLESS)), error.sentence
     report_progress("run", 0.7)
-    waits = describe_waits(trace) if trace.exposed else ("", "")
-    room = float(parse_bytes(choice.memory, "memory")) if choice.memory else None
-    return SplitShown(trace.row(), waits, build_split_document(trace, room), _torch(trace), trouble)
+    if trace.exposed:
+        waits = describe_waits(trace)
+    else:
+        waits = ("", "")
+    if choice.memory:
+        room = float(parse_bytes(choice.memory, "memory"))
+    else:
+        room = None
+    return SplitShown(trace.row(), waits, build_split_document(trace, room), _build_torch_code(trace), trouble)
 
 
-def opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, Any]:
-    """The step that is open, as a row of the table beside it; its time and memory are those of its run."""
+def build_opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, object]:
+    """The step that is open, as a row of the table beside it; its time and memory are those of its run.
+
+    Args:
+        choice: What is chosen on the page Split.
+        step: The step that is open.
+    """
     way = parse_strategy(choice.split)
-    split = way if isinstance(way, Split) else Split((way,))
+    if isinstance(way, Split):
+        split = way
+    else:
+        split = Split((way,))
     sizes = dict(step.document["ways"])
     return {
         **{name: sizes[name] for name in ("tp", "cp", "pp", "dp")},
@@ -137,28 +170,44 @@ def opened_row(choice: SplitChoice, step: SplitShown) -> dict[str, Any]:
     }
 
 
-def _torch(trace: StepTrace) -> tuple[str, str, str] | CollsimError:
+def _build_torch_code(trace: StepTrace) -> tuple[str, str, str] | CollsimError:
     try:
         return trace.script(), trace.launch_lines(), trace.launch_lines("tcp://")
     except CollsimError as error:
         return error
 
 
-def expected(choice: SplitChoice) -> float:
-    """Seconds that `shown` should take: as many tasks as there are passes."""
+def estimate_step(choice: SplitChoice) -> float:
+    """Seconds that `show_step` should take: as many tasks as there are passes.
+
+    Args:
+        choice: What is chosen on the page Split.
+    """
     way = parse_strategy(choice.split)
-    pipe = way.pipeline if isinstance(way, Split) else cs.train.Pipeline()
+    if isinstance(way, Split):
+        pipe = way.pipeline
+    else:
+        pipe = cs.train.Pipeline()
     return 0.5 + 6e-4 * choice.batch / max(1, choice.nodes) * pipe.interleave * pipe.size / 4
 
 
-def searched(
-    model: str, machine: str, nodes: int, batch: int, memory: str, report_progress: ReportProgress = quietly
-) -> dict[str, Any]:
-    """Every legal split, as a table; the best are timed."""
-    place = cs.machine(machine, nodes=nodes)
+def search_splits(
+    model: str, machine: str, nodes: int, batch: int, memory: str, report_progress: ReportProgress = ignore_progress
+) -> dict[str, object]:
+    """Every legal split, as a table; the best are timed.
+
+    Args:
+        model: Name of the model.
+        machine: Name of the machine.
+        nodes: Number of nodes.
+        batch: Samples of a step on all GPUs.
+        memory: Bytes of a GPU's memory as a text with a unit; "" for what the GPU has.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    topology = cs.machine(machine, nodes=nodes)
     frame = cs.best_parallel(
         model,
-        place,
+        topology,
         batch=batch,
         memory=memory or None,
         top=TOP,
@@ -168,6 +217,14 @@ def searched(
     return build_splits_table(frame)
 
 
-def expected_search(model: str, machine: str, nodes: int, batch: int, memory: str) -> float:
-    """Seconds that `searched` should take."""
+def estimate_search(model: str, machine: str, nodes: int, batch: int, memory: str) -> float:
+    """Seconds that `search_splits` should take.
+
+    Args:
+        model: Name of the model.
+        machine: Name of the machine.
+        nodes: Number of nodes.
+        batch: Samples of a step on all GPUs.
+        memory: Bytes of a GPU's memory as a text with a unit; "" for what the GPU has.
+    """
     return 10.0 + 0.1 * nodes

@@ -14,58 +14,79 @@ from collsim.units import format_time, parse_bytes
 from collsim.viz.sentences.words import format_decimal_bytes
 from collsim.viz.splits.places import build_splits_source
 
-from ...scenario.mistakes import sentence
-from ...scenario.snippets import quoted
+from ...scenario.mistakes import write_sentence
+from ...scenario.snippets import quote_word
 from ...shell import codebox
-from ...shell.address import leave, remember, remembered
+from ...shell.address import get_remembered, leave, remember
 from ...shell.codebox import CodePart
-from ...shell.controls import choose, forget, number, place_label, quantity
-from ...shell.notes import complain, figure, headline, mistake, quantity_figure, small, title, verdict
-from ...shell.page import page
+from ...shell.controls import choose, choose_quantity, forget, label_machine, number
+from ...shell.notes import (
+    complain,
+    draw_headline,
+    draw_mistake,
+    draw_title,
+    format_figure,
+    format_quantity,
+    format_small,
+    format_verdict,
+)
+from ...shell.page import register_page
 from ...shell.player import look
-from ...shell.results import latest
-from ...shell.session import language, session, t
-from ..train.tabs import tabs
+from ...shell.results import get_latest
+from ...shell.session import choose_text, get_language, get_session, t
+from ..train.tabs import draw_tabs
 from . import searched
-from .searched import ADDRESS, SplitChoice, SplitShown, expected, expected_search
+from .searched import ADDRESS, SplitChoice, SplitShown, estimate_search, estimate_step
 
 PAGE = "split"
 
 
-@page(PAGE, 17, address=ADDRESS, listed=False)
+@register_page(PAGE, 17, address=ADDRESS, listed=False)
 def draw() -> None:
     """Draw the page: tabs and controls in rows, figures of the split that is open, map and table."""
-    choice: SplitChoice = remembered(PAGE)
-    st.html(title(t("page.split"), t("split.below")))
-    tabs(PAGE)
-    choice = _where(choice)
+    choice: SplitChoice = get_remembered(PAGE)
+    st.html(draw_title(t("page.split"), t("split.below")))
+    draw_tabs(PAGE)
+    choice = _choose_training(choice)
     choice = _open(choice)
     leave(choice)
-    complain(session().complaints)
-    made = latest(searched.shown, choice, expected=expected, compiled=False)
-    asked = (choice.model, choice.machine, choice.nodes, choice.batch, choice.memory)
-    table = latest(searched.searched, *asked, expected=expected_search, compiled=False)
-    step = None if made is None else made[0]
-    now = searched.opened_row(choice, made[0]) if made is not None and made[1] == (choice,) else None
+    complain(get_session().complaints)
+    latest_result = get_latest(searched.show_step, choice, expected=estimate_step, compiled=False)
+    wanted = (choice.model, choice.machine, choice.nodes, choice.batch, choice.memory)
+    table = get_latest(searched.search_splits, *wanted, expected=estimate_search, compiled=False)
+    if latest_result is None:
+        step = None
+    else:
+        step = latest_result[0]
+    if latest_result is not None and latest_result[1] == (choice,):
+        now = searched.build_opened_row(choice, latest_result[0])
+    else:
+        now = None
     if step is not None:
         if step.trouble is not None:
-            mistake(t("split.over", why=sentence(step.trouble, language())))
-        _headline(step)
-    _card(choice, step, table[0] if table is not None and table[1] == asked else None, now)
+            draw_mistake(t("split.over", why=write_sentence(step.trouble, get_language())))
+        _draw_headline(step)
+    _draw_card(choice, step, table[0] if table is not None and table[1] == wanted else None, now)
     with st.expander(t("code.title")):
         codebox.draw(
-            [CodePart(t("python"), script(choice), "python"), *(codebox.torch_of_step(step.torch) if step else [])],
-            [CodePart(t("cli"), command(choice)), codebox.megatron(partial(megatron, choice))],
+            [
+                CodePart(t("python"), build_script(choice), "python"),
+                *(codebox.build_step_torch_parts(step.torch) if step else []),
+            ],
+            [
+                CodePart(t("cli"), build_command(choice)),
+                codebox.build_megatron_parts(partial(build_megatron_options, choice)),
+            ],
         )
 
 
-def _where(choice: SplitChoice) -> SplitChoice:
+def _choose_training(choice: SplitChoice) -> SplitChoice:
     """What is trained, on how many nodes of what."""
     row = st.columns([1.3, 1.5, 1, 1, 1], vertical_alignment="bottom", gap="small")
     with row[0]:
         model = choose("split_model", t("train.model"), {name: name for name in searched.list_models()}, choice.model)
     with row[1]:
-        machines = {name: place_label(name) for name in cs.topology.machines()}
+        machines = {name: label_machine(name) for name in cs.topology.machines()}
         machine = choose("split_machine", t("place"), machines, choice.machine)
     with row[2]:
         counts = {n: str(n) for n in sorted({*searched.NODES, choice.nodes})}
@@ -74,21 +95,25 @@ def _where(choice: SplitChoice) -> SplitChoice:
         batches = {n: f"{n:,}" for n in sorted({*searched.BATCHES, choice.batch})}
         batch = choose("split_batch", t("split.batch"), batches, choice.batch)
     with row[4]:
-        memory = _memory(choice.memory)
+        memory = _choose_memory(choice.memory)
     return replace(choice, model=model, machine=machine, nodes=nodes, batch=batch, memory=memory)
 
 
-def _memory(current: str) -> str:
+def _choose_memory(current: str) -> str:
     """Bytes of a GPU, or its own."""
-    own = t("split.memory.own")
-    sizes, read = [own, "16GB", "24GB", "40GB", "80GB", "141GB"], partial(_bytes_or, own)
-    made = quantity("split_memory", sizes, current or own, t("split.memory"), read)
-    return "" if made == own else made
+    default_label = t("split.memory.own")
+    sizes, read = [default_label, "16GB", "24GB", "40GB", "80GB", "141GB"], partial(_read_bytes, default_label)
+    text = choose_quantity("split_memory", sizes, current or default_label, t("split.memory"), read)
+    if text == default_label:
+        return ""
+    return text
 
 
-def _bytes_or(own: str, text: str) -> str:
+def _read_bytes(default: str, text: str) -> str:
     """What was typed, if it is a number of bytes above 0, else `own`."""
-    return text if text == own or parse_bytes(text, "memory") else own
+    if text == default or parse_bytes(text, "memory"):
+        return text
+    return default
 
 
 def _open(choice: SplitChoice) -> SplitChoice:
@@ -96,7 +121,7 @@ def _open(choice: SplitChoice) -> SplitChoice:
     row = st.columns([4, 1, 1], vertical_alignment="bottom", gap="small")
     with row[0]:
         read = next(word for word in ADDRESS.words if word.name == "split").read
-        split = quantity("split_split", [choice.split], choice.split, t("split.split"), read)
+        split = choose_quantity("split_split", [choice.split], choice.split, t("split.split"), read)
     with row[1]:
         micro = number("split_micro", choice.micro, 1, searched.MOST_MICRO, t("split.micro"))
     with row[2]:
@@ -105,30 +130,41 @@ def _open(choice: SplitChoice) -> SplitChoice:
     return replace(choice, split=split, micro=micro, recompute=recompute)
 
 
-def _headline(made: SplitShown) -> None:
-    row, memory = made.figures, made.document["memory"]
+def _draw_headline(split: SplitShown) -> None:
+    row, memory = split.figures, split.document["memory"]
     parts = {name: f"{100 * row[name] / row['time']:.1f}" for name in ("computing", "exposed", "bubble")}
     shares = {name: f"{share} %" for name, share in parts.items()}
-    waits = made.waits[language() == "zh"]
-    waits = f"{waits[:1].upper()}{waits[1:]}{t('split.end')}" if waits else ""
-    of = t("split.of", room=format_decimal_bytes(memory["room"])) if memory["room"] else ""
-    headline(
-        quantity_figure(
-            small(t("train.time")), format_time(row["time"]), t("split.samples", count=f"{row['batch']:,}")
+    waits = choose_text(split.waits)
+    if waits:
+        waits = f"{waits[:1].upper()}{waits[1:]}{t('split.end')}"
+    else:
+        waits = ""
+    if memory["room"]:
+        of = t("split.of", room=format_decimal_bytes(memory["room"]))
+    else:
+        of = ""
+    draw_headline(
+        format_quantity(
+            format_small(t("train.time")), format_time(row["time"]), t("split.samples", count=f"{row['batch']:,}")
         ),
-        figure(small("MFU"), f"{100 * row['mfu']:.1f} ", "%", t("split.mfu")),
-        figure(small(t("split.bubble")), f"{parts['bubble']} ", "%", t("split.bubble.note")),
-        quantity_figure(small(t("train.memory")), format_decimal_bytes(memory["total"]), of),
-        verdict(
-            t("split.head", **shares), *filter(None, (waits, t("split.rest", **shares))), name=small(t("train.why"))
+        format_figure(format_small("MFU"), f"{100 * row['mfu']:.1f} ", "%", t("split.mfu")),
+        format_figure(format_small(t("split.bubble")), f"{parts['bubble']} ", "%", t("split.bubble.note")),
+        format_quantity(format_small(t("train.memory")), format_decimal_bytes(memory["total"]), of),
+        format_verdict(
+            t("split.head", **shares),
+            *filter(None, (waits, t("split.rest", **shares))),
+            name=format_small(t("train.why")),
         ),
     )
 
 
-def _card(
+def _draw_card(
     choice: SplitChoice, step: SplitShown | None, table: dict[str, Any] | None, now: dict[str, Any] | None
 ) -> None:
-    opened = -1 if table is None else place_of(choice, table)
+    if table is None:
+        opened = -1
+    else:
+        opened = place_of(choice, table)
     st.session_state["split_table"] = table
     data = {
         "id": repr(choice),
@@ -139,33 +175,48 @@ def _card(
         **look(),
     }
     mount = st.components.v2.component("collsim_split", js=build_splits_source())
-    mount(key="split", data=data, on_act_change=_acted)
+    mount(key="split", data=data, on_act_change=_on_act)
 
 
 def place_of(choice: SplitChoice, table: dict[str, Any]) -> int:
-    """Which row of a search is open; -1 for none."""
+    """Which row of a search is open; -1 for none.
+
+    Args:
+        choice: What is chosen on the page Split.
+        table: A search as columns, as `build_splits_table` makes it.
+    """
     rows = zip(table["parallel"], table["micro_batch"], table["recompute"], strict=True)
     wanted = choice.split, choice.micro, choice.recompute
     return next((k for k, row in enumerate(rows) if tuple(row) == wanted), -1)
 
 
-def _acted() -> None:
+def _on_act() -> None:
     """A dot or a row was clicked: that split is opened."""
     act, table = (st.session_state.get("split") or {}).get("act"), st.session_state.get("split_table")
-    row = act.get("row") if isinstance(act, dict) else None
+    if isinstance(act, dict):
+        row = act.get("row")
+    else:
+        row = None
     if table is None or not isinstance(row, int) or not 0 <= row < len(table["parallel"]):
         return
     chosen = {"split": table["parallel"][row], "micro": table["micro_batch"][row], "recompute": table["recompute"][row]}
-    remember(PAGE, replace(remembered(PAGE), **chosen))
+    remember(PAGE, replace(get_remembered(PAGE), **chosen))
     forget("split_split", "split_micro", "split_recompute")
 
 
 # ---- the same as code ----------------------------------------------------------------------------------------------
 
 
-def script(choice: SplitChoice) -> str:
-    """Python that prints the figures of the open split, and the search."""
-    memory = f", memory={choice.memory!r}" if choice.memory else ""
+def build_script(choice: SplitChoice) -> str:
+    """Python that prints the figures of the open split, and the search.
+
+    Args:
+        choice: What is chosen on the page Split.
+    """
+    if choice.memory:
+        memory = f", memory={choice.memory!r}"
+    else:
+        memory = ""
     return (
         "import collsim as cs\n\n"
         f"m = cs.machine({choice.machine!r}, nodes={choice.nodes})\n"
@@ -177,18 +228,39 @@ def script(choice: SplitChoice) -> str:
     )
 
 
-def command(choice: SplitChoice) -> str:
-    """The commands that print the same."""
-    place = ["--machine", choice.machine, "--nodes", str(choice.nodes), "--batch", str(choice.batch)]
-    place += ["--memory", choice.memory] if choice.memory else []
-    one = ["collsim", "train", choice.model, *place, "--micro-batch", str(choice.micro), "--dtype", "bfloat16"]
-    one += ["--recompute", choice.recompute, "--parallel", choice.split]
-    every = ["collsim", "train-search", choice.model, *place]
-    return "\n".join(" ".join(map(quoted, words)) for words in (one, every))
+def build_command(choice: SplitChoice) -> str:
+    """The commands that print the same.
+
+    Args:
+        choice: What is chosen on the page Split.
+    """
+    machine_words = ["--machine", choice.machine, "--nodes", str(choice.nodes), "--batch", str(choice.batch)]
+    if choice.memory:
+        machine_words += ["--memory", choice.memory]
+    step_words = [
+        "collsim",
+        "train",
+        choice.model,
+        *machine_words,
+        "--micro-batch",
+        str(choice.micro),
+        "--dtype",
+        "bfloat16",
+    ]
+    step_words += ["--recompute", choice.recompute, "--parallel", choice.split]
+    every = ["collsim", "train-search", choice.model, *machine_words]
+    return "\n".join(" ".join(map(quote_word, words)) for words in (step_words, every))
 
 
-def megatron(choice: SplitChoice) -> str:
-    """The command line of Megatron-LM that splits so. Raises CollsimError for what it has not."""
+def build_megatron_options(choice: SplitChoice) -> str:
+    """The command line of Megatron-LM that splits so.
+
+    Args:
+        choice: What is chosen on the page Split.
+
+    Raises:
+        CollsimError: for what it has not
+    """
     from collsim.train.parallel.megatron_command import build_megatron_command as line
 
     gpus = cs.machine(choice.machine).ranks

@@ -21,20 +21,20 @@ from ...scenario.choice import (
     Choice,
     PlaceChoice,
     count,
-    filed,
-    flag,
+    create_name_reader,
     has_shape,
-    networks,
-    one_of,
+    list_networks,
+    read_file_fields,
+    read_flag,
 )
-from ...scenario.custom_machine import OWN, packed
+from ...scenario.custom_machine import OWN, pack_text
 
 WAYS = ("ddp", "data_parallel", "parameter_server")
 VIEWS = ("step", "race", "scaling")
 SERVERS_ON = ("host", "rank")
 MOST_SAMPLES, MOST_SERVERS = 65536, 64
 #: Switches of the page, each with what `StepTrace.what_if` is told.
-CHANGES: dict[str, dict[str, Any]] = {
+CHANGES: dict[str, dict[str, object]] = {
     "overlap": {"overlap": False},
     "network": {"network": 2},
     "hook": {"hook": "fp16"},
@@ -84,15 +84,17 @@ class TrainingChoice(PlaceChoice):
     @property
     def speed_of(self) -> str | None:
         """The GPU to compute with; a network that is no machine has A100s unless another is named."""
-        return self.gpu or ("A100" if self.place in networks() else None)
+        return self.gpu or ("A100" if self.place in list_networks() else None)
 
     @property
     def offered(self) -> tuple[str, ...]:
         """The switches that its way of splitting has."""
-        return tuple(CHANGES) if self.way == "ddp" else COMMON
+        if self.way == "ddp":
+            return tuple(CHANGES)
+        return COMMON
 
     @property
-    def switched(self) -> dict[str, Any]:
+    def switched(self) -> dict[str, object]:
         """What `what_if` is told of all switches that are on."""
         return {k: v for name in self.changes if name in self.offered for k, v in CHANGES[name].items()}
 
@@ -100,26 +102,42 @@ class TrainingChoice(PlaceChoice):
 PLAIN = TrainingChoice()
 
 
-def at(choice: TrainingChoice, where: Choice) -> TrainingChoice:
-    """The same step at another place."""
+def move_to_machine(choice: TrainingChoice, where: Choice) -> TrainingChoice:
+    """The same step at another place.
+
+    Args:
+        choice: The step of training that is chosen.
+        where: The machine.
+    """
     return replace(choice, **where.place_words)
 
 
-def on(where: Choice) -> TrainingChoice:
-    """A step on a machine that was taken along."""
-    return at(PLAIN, where)
+def build_choice(where: Choice) -> TrainingChoice:
+    """A step on a machine that was taken along.
+
+    Args:
+        where: The machine.
+    """
+    return move_to_machine(PLAIN, where)
 
 
 # ---- the address ---------------------------------------------------------------------------------------------------
 
 
 def read_bucket(text: str) -> str:
-    """A size of buckets as it was written. Raises CollsimError for what is none."""
+    """A size of buckets as it was written.
+
+    Args:
+        text: The text.
+
+    Raises:
+        CollsimError: for what is none
+    """
     cs.ddp(bucket=text)
     return text
 
 
-def _interference(text: str) -> str:
+def _read_interference(text: str) -> str:
     try:
         share: Any = float(text)
     except ValueError:
@@ -128,11 +146,11 @@ def _interference(text: str) -> str:
     return text
 
 
-def _changes(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one_of("switch", lambda: CHANGES)(name) for name in text.split(",")))
+def _read_changes(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(create_name_reader("switch", lambda: CHANGES)(name) for name in text.split(",")))
 
 
-def _opened(text: str) -> str:
+def _read_opened(text: str) -> str:
     """The name of a collective: letters, spaces and a number. Whether the step has it is seen when it is drawn."""
     if not text.replace(" ", "").isascii() or not text.replace(" ", "").isalnum() or not text[:1].isalpha():
         raise CollsimError("unknown")
@@ -140,7 +158,7 @@ def _opened(text: str) -> str:
 
 
 def _name(name: str, known: Callable[[], Any], field: str = "") -> Word:
-    return Word(name, one_of(name, known), field)
+    return Word(name, create_name_reader(name, known), field)
 
 
 _WORDS = (
@@ -152,71 +170,103 @@ _WORDS = (
     *(WORDS[name] for name in ("own", "machine", "network", *MACHINE_WORDS, "ranks", "shape", "bandwidth", "alpha")),
     _name("parallel", lambda: WAYS, "way"),
     Word("bucket", read_bucket, instead="25MiB"),
-    Word("bucket_view", flag),
-    Word("find_unused", flag),
-    Word("nccl", flag),
+    Word("bucket_view", read_flag),
+    Word("find_unused", read_flag),
+    Word("nccl", read_flag),
     Word("servers", count("servers", MOST_SERVERS)),
     _name("servers_on", lambda: SERVERS_ON),
-    Word("wait", flag),
-    Word("interference", _interference),
+    Word("wait", read_flag),
+    Word("interference", _read_interference),
     _name("timing", lambda: NETWORKS),
-    Word("changes", _changes, write=",".join),
-    Word("open", _opened),
+    Word("changes", _read_changes, write=",".join),
+    Word("open", _read_opened),
     _name("show", lambda: VIEWS),
-    Word("every", flag),
+    Word("every", read_flag),
 )
 
 
-def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> TrainingChoice:
+def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> TrainingChoice:
     """A machine of one's own needs its text; a network that is not told by its ranks needs a shape."""
-    if found.get("place") == OWN and not found.get("own"):
-        del found["place"]
+    if fields.get("place") == OWN and not fields.get("own"):
+        del fields["place"]
         if "own" not in query:
             complaints.append(Complaint("machine", OWN, "the address does not hold the machine", PLAIN.place))
-    if found.get("place") == OWN:
-        found = filed(found["own"]) | found
-    return replace(PLAIN, **found)
+    if fields.get("place") == OWN:
+        fields = read_file_fields(fields["own"]) | fields
+    return replace(PLAIN, **fields)
 
 
-def _adapt(choice: TrainingChoice, said: dict[str, str]) -> dict[str, str]:
+def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, str]:
     """Of the place only what it has, and all of that where it is another place than usual."""
     for name in ("machine", "network", "own", *MACHINE_WORDS, "ranks", "shape", "bandwidth", "alpha"):
-        text = said.pop(name, "")
-        if _matters(choice, name):
-            said[name] = packed(choice.own) if name == "own" else text
+        text = query.pop(name, "")
+        if _is_relevant(choice, name):
+            if name == "own":
+                query[name] = pack_text(choice.own)
+            else:
+                query[name] = text
     if choice.place != PLAIN.place:
-        said["network" if choice.place in networks() else "machine"] = choice.place
-    return said
+        if choice.place in list_networks():
+            query["network"] = choice.place
+        else:
+            query["machine"] = choice.place
+    return query
 
 
-def _matters(choice: TrainingChoice, name: str) -> bool:
+def _is_relevant(choice: TrainingChoice, name: str) -> bool:
     """Does the place take this word?"""
-    if choice.place in networks():
-        return name in ("bandwidth", "alpha", "shape" if has_shape(choice.place) else "ranks")
+    if choice.place in list_networks():
+        size = "ranks"
+        if has_shape(choice.place):
+            size = "shape"
+        return name in ("bandwidth", "alpha", size)
     return name in choice.where.takes or (name == "own" and choice.place == OWN)
 
 
-ADDRESS = PageAddress(PLAIN, _WORDS, _agree, _adapt)
+ADDRESS = PageAddress(PLAIN, _WORDS, _reconcile, _adapt_address)
 
 
-def code(choice: TrainingChoice) -> tuple[str, dict[str, Any]]:
-    """How it is split, as its call, and the keywords of `training_step`, as far as they are not as usual."""
-    words: dict[str, Any] = {"micro_batch": choice.samples, "dtype": choice.dtype}
-    words |= {"optimizer": choice.optimizer} if choice.optimizer != "adam" else {}
-    words |= {"compute": choice.speed_of} if choice.speed_of else {}
-    words |= {"interference": float(choice.interference)} if choice.interference else {}
-    words |= {"network": choice.timing} if choice.timing != "alone" else {}
-    return f"cs.{choice.way}({', '.join(f'{k}={v!r}' for k, v in options(choice).items())})", words
+def build_arguments(choice: TrainingChoice) -> tuple[str, dict[str, object]]:
+    """How it is split, as its call, and the keywords of `training_step`, as far as they are not as usual.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    words: dict[str, object] = {"micro_batch": choice.samples, "dtype": choice.dtype}
+    if choice.optimizer != "adam":
+        words |= {"optimizer": choice.optimizer}
+    if choice.speed_of:
+        words |= {"compute": choice.speed_of}
+    if choice.interference:
+        words |= {"interference": float(choice.interference)}
+    if choice.timing != "alone":
+        words |= {"network": choice.timing}
+    return f"cs.{choice.way}({', '.join(f'{k}={v!r}' for k, v in list_options(choice).items())})", words
 
 
-def options(choice: TrainingChoice) -> dict[str, Any]:
-    """Options of its way of splitting that are not as usual."""
-    sized = {"bucket": choice.bucket} if choice.bucket else {}
+def list_options(choice: TrainingChoice) -> dict[str, object]:
+    """Options of its way of splitting that are not as usual.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    if choice.bucket:
+        sized = {"bucket": choice.bucket}
+    else:
+        sized = {}
     if choice.way == "ddp":
         flags = {"view": choice.bucket_view, "find_unused": choice.find_unused}
         return sized | {name: value for name, value in flags.items() if value}
     if choice.way == "data_parallel":
-        return {} if choice.nccl else {"nccl": False}
-    own: dict[str, Any] = {"servers": choice.servers} if choice.servers > 1 else {}
-    own |= {"on": choice.servers_on} if choice.servers_on != "host" else {}
-    return own | ({} if choice.wait else {"synchronous": False}) | sized
+        if choice.nccl:
+            return {}
+        return {"nccl": False}
+    if choice.servers > 1:
+        values: dict[str, object] = {"servers": choice.servers}
+    else:
+        values = {}
+    if choice.servers_on != "host":
+        values |= {"on": choice.servers_on}
+    if not choice.wait:
+        values["synchronous"] = False
+    return values | sized

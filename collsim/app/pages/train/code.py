@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...scenario import snippets
-from .asked import CHANGES, TrainingChoice, code, options
+from .asked import CHANGES, TrainingChoice, build_arguments, list_options
 
 _FLAGS = {
     "view": "--view",
@@ -12,14 +12,18 @@ _FLAGS = {
 }
 
 
-def script(choice: TrainingChoice) -> str:
-    """A script that prints the figures and the sentences."""
-    parallel, words = code(choice)
+def build_script(choice: TrainingChoice) -> str:
+    """A script that prints the figures and the sentences.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    parallel, words = build_arguments(choice)
     more = "".join(f", {name}={value!r}" for name, value in words.items())
     lines = [
         "import collsim as cs",
         "",
-        f"m = {snippets.place(choice.where)}",
+        f"m = {snippets.write_machine(choice.where)}",
         f"t = cs.training_step({choice.model!r}, m, parallel={parallel}{more})",
         *([f"t = t.what_if({', '.join(f'{k}={v!r}' for k, v in choice.switched.items())})"] if choice.switched else []),
         "print(t)",
@@ -28,28 +32,40 @@ def script(choice: TrainingChoice) -> str:
     return "\n".join(lines).replace("'", '"') + "\n"
 
 
-def command(choice: TrainingChoice) -> str:
-    """The command that prints the same figures; a network twice as fast is only to be had in Python."""
-    words = ["collsim", "train", choice.model, *snippets.place_words(choice.where)]
+def build_command(choice: TrainingChoice) -> str:
+    """The command that prints the same figures; a network twice as fast is only to be had in Python.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    words = ["collsim", "train", choice.model, *snippets.write_machine_words(choice.where)]
     words += ["--micro-batch", str(choice.samples), "--dtype", choice.dtype]
-    words += ["--optimizer", choice.optimizer] if choice.optimizer != "adam" else []
-    words += ["--compute", choice.speed_of] if choice.speed_of else []
-    words += ["--interference", choice.interference] if choice.interference else []
-    words += ["--network", choice.timing] if choice.timing != "alone" else []
-    words += ["--parallel", choice.way] if choice.way != "ddp" else []
-    given = options(choice)
+    if choice.optimizer != "adam":
+        words += ["--optimizer", choice.optimizer]
+    if choice.speed_of:
+        words += ["--compute", choice.speed_of]
+    if choice.interference:
+        words += ["--interference", choice.interference]
+    if choice.timing != "alone":
+        words += ["--network", choice.timing]
+    if choice.way != "ddp":
+        words += ["--parallel", choice.way]
+    values = list_options(choice)
     for name in choice.changes:
         if name in choice.offered and name not in ("network", "first"):
-            given |= CHANGES[name]
-    for name, value in given.items():
-        words += _option(name, value)
-    words += ["--first-step"] if "first" in choice.changes and choice.way == "ddp" else []
-    return " ".join(map(snippets.quoted, words))
+            values |= CHANGES[name]
+    for name, value in values.items():
+        words += _format_option(name, value)
+    if "first" in choice.changes and choice.way == "ddp":
+        words += ["--first-step"]
+    return " ".join(map(snippets.quote_word, words))
 
 
-def _option(name: str, value: object) -> list[str]:
+def _format_option(name: str, value: object) -> list[str]:
     if name == "nccl":
         return ["--no-nccl"]
     if name == "synchronous":
         return ["--asynchronous"]
-    return [_FLAGS[name]] if name in _FLAGS else [f"--{name}", str(value)]
+    if name in _FLAGS:
+        return [_FLAGS[name]]
+    return [f"--{name}", str(value)]

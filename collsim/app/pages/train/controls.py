@@ -12,12 +12,12 @@ from collsim.train.model_families import models
 from collsim.train.parallel.strategy import OPTIMIZERS
 from collsim.train.step_request import NETWORKS
 
-from ...scenario.choice import dropped, filed
-from ...shell.address import remember, remembered
-from ...shell.controls import choose, number, quantity, segment, switch
-from ...shell.notes import part
-from ...shell.session import session, t
-from ...shell.sidebar import where
+from ...scenario.choice import drop_own_machine, read_file_fields
+from ...shell.address import get_remembered, remember
+from ...shell.controls import choose, choose_quantity, choose_segment, number, switch
+from ...shell.notes import draw_part
+from ...shell.session import get_session, t
+from ...shell.sidebar import choose_where
 from . import asked
 from .asked import TrainingChoice
 
@@ -25,52 +25,56 @@ SIZES = ["256KiB", "1MiB", "4MiB", "8MiB", "16MiB", "25MiB", "50MiB", "100MiB", 
 SHARES = ["", "0", "0.05", "0.15", "0.3", "1"]
 
 
-def controls(choice: TrainingChoice) -> TrainingChoice:
-    """Draw all controls; what they say."""
-    if choice.own and choice.own != session().choice.own:
-        session().choice = replace(session().choice, own=choice.own)
+def draw_controls(choice: TrainingChoice) -> TrainingChoice:
+    """Draw all controls; what they say.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    if choice.own and choice.own != get_session().choice.own:
+        get_session().choice = replace(get_session().choice, own=choice.own)
     with st.sidebar:
-        choice = _what(choice)
-        choice = asked.at(choice, where(choice.where, _take, _drop))
+        choice = _choose_model(choice)
+        choice = asked.move_to_machine(choice, choose_where(choice.where, _take, _drop))
         choice = _split(choice)
-        return _network(choice)
+        return _choose_network(choice)
 
 
 def _take(text: str) -> None:
-    session().choice = replace(session().choice, own=text)
-    remember("train", replace(remembered("train"), **filed(text)))
+    get_session().choice = replace(get_session().choice, own=text)
+    remember("train", replace(get_remembered("train"), **read_file_fields(text)))
 
 
 def _drop() -> None:
-    session().choice = dropped(session().choice)
-    remember("train", asked.at(remembered("train"), dropped(remembered("train").where)))
+    get_session().choice = drop_own_machine(get_session().choice)
+    remember("train", asked.move_to_machine(get_remembered("train"), drop_own_machine(get_remembered("train").where)))
 
 
-def _same(values: Any) -> dict[Any, str]:
+def _have_same(values: Any) -> dict[object, str]:
     return {value: str(value) for value in values}
 
 
-def _what(choice: TrainingChoice) -> TrainingChoice:
-    part(t("train.what"))
-    model = choose("train_model", t("train.model"), _same(models()), choice.model)
+def _choose_model(choice: TrainingChoice) -> TrainingChoice:
+    draw_part(t("train.what"))
+    model = choose("train_model", t("train.model"), _have_same(models()), choice.model)
     samples = number("train_samples", choice.samples, 1, asked.MOST_SAMPLES, t("train.samples"))
     short = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
-    dtype = segment(
+    dtype = choose_segment(
         "train_dtype", list(DTYPES), choice.dtype, short.__getitem__, t("train.dtype"), t("train.dtype.help")
     )
-    optimizer = choose("train_optimizer", t("train.optimizer"), _same(OPTIMIZERS), choice.optimizer)
+    optimizer = choose("train_optimizer", t("train.optimizer"), _have_same(OPTIMIZERS), choice.optimizer)
     return replace(choice, model=model, samples=samples, dtype=dtype, optimizer=optimizer)
 
 
 def _split(choice: TrainingChoice) -> TrainingChoice:
-    part(t("train.split"), "next")
+    draw_part(t("train.split"), "next")
     ways = {name: t(f"train.way.{name}") for name in asked.WAYS}
     choice = replace(choice, way=choose("train_way", t("train.way"), ways, choice.way))
     if choice.way == "data_parallel":
         return replace(choice, nccl=switch("train_nccl", choice.nccl, t("train.nccl"), t("train.nccl.help")))
-    choice = replace(choice, bucket=_bucket(choice.bucket))
+    choice = replace(choice, bucket=_choose_bucket(choice.bucket))
     if choice.way == "parameter_server":
-        return _servers(choice)
+        return _choose_servers(choice)
     return replace(
         choice,
         bucket_view=switch("train_view", choice.bucket_view, "gradient_as_bucket_view"),
@@ -78,31 +82,35 @@ def _split(choice: TrainingChoice) -> TrainingChoice:
     )
 
 
-def _bucket(current: str) -> str:
+def _choose_bucket(current: str) -> str:
     """A size, or torch's default, whose first bucket is smaller."""
-    shown = t("train.bucket.usual")
+    usual = t("train.bucket.usual")
 
     def read(text: str) -> str:
-        return shown if text == shown else asked.read_bucket(text)
+        if text == usual:
+            return usual
+        return asked.read_bucket(text)
 
-    made = quantity("train_bucket", [shown, *SIZES], current or shown, t("train.bucket"), read)
-    return "" if made == shown else made
+    text = choose_quantity("train_bucket", [usual, *SIZES], current or usual, t("train.bucket"), read)
+    if text == usual:
+        return ""
+    return text
 
 
-def _servers(choice: TrainingChoice) -> TrainingChoice:
+def _choose_servers(choice: TrainingChoice) -> TrainingChoice:
     return replace(
         choice,
         servers=number("train_servers", choice.servers, 1, asked.MOST_SERVERS, t("train.servers")),
-        servers_on=segment(
+        servers_on=choose_segment(
             "train_on", list(asked.SERVERS_ON), choice.servers_on, lambda on: t(f"train.on.{on}"), t("train.on")
         ),
         wait=switch("train_wait", choice.wait, t("train.wait"), t("train.wait.help")),
     )
 
 
-def _network(choice: TrainingChoice) -> TrainingChoice:
-    part(t("train.net"), "next")
-    timing = segment(
+def _choose_network(choice: TrainingChoice) -> TrainingChoice:
+    draw_part(t("train.net"), "next")
+    timing = choose_segment(
         "train_timing",
         list(NETWORKS),
         choice.timing,
@@ -118,10 +126,12 @@ def _network(choice: TrainingChoice) -> TrainingChoice:
         choice.interference,
         help=t("train.interference.help"),
     )
-    speeds = {"": t("train.gpu.own"), **_same(list_gpus())}
+    speeds = {"": t("train.gpu.own"), **_have_same(list_gpus())}
     gpu = choose("train_gpu", t("train.gpu"), speeds, choice.gpu)
     return replace(choice, timing=timing, interference=slower, gpu=gpu)
 
 
 def _share(text: str) -> str:
-    return f"{100 * float(text):g} %" if text else t("train.interference.own")
+    if text:
+        return f"{100 * float(text):g} %"
+    return t("train.interference.own")

@@ -13,7 +13,7 @@ from collsim.train import StepTrace, measure_scaling, time_faults
 from collsim.train.scaling_study import SCALING_KINDS
 
 from ...jobs.worker import ReportProgress
-from ...scenario.outcome import build_place, quietly
+from ...scenario.outcome import build_place, ignore_progress
 from . import steps
 from .asked import TrainingChoice
 
@@ -42,46 +42,59 @@ class GrownStep:
 
 
 def has_nodes(choice: TrainingChoice) -> bool:
-    """Does the place come in any number of nodes?"""
+    """Does the place come in any number of nodes?
+
+    Args:
+        choice: The step of training that is chosen.
+    """
     return "nodes" in choice.where.takes
 
 
-def expected(choice: TrainingChoice) -> float:
-    """Seconds that `grown` should take."""
+def estimate_growth(choice: TrainingChoice) -> float:
+    """Seconds that `measure_growth` should take.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
     layers = len(cs.model(choice.model).layers) / 100
     return 0.5 + 2 * len(NODES) * _SECONDS * layers + 4 * (_CABLE + _SECONDS * layers)
 
 
-def grown(choice: TrainingChoice, report_progress: ReportProgress = quietly) -> GrownStep:
-    """The tables; without the switches of the page, as those are of one step."""
+def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> GrownStep:
+    """The tables; without the switches of the page, as those are of one step.
+
+    Args:
+        choice: The step of training that is chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
     now = steps.run(steps.bare(choice))
     report_progress("run", 0.1)
     kinds: dict[str, pd.DataFrame] = {}
     trouble: CollsimError | None = None
     for number, kind in enumerate(SCALING_KINDS if has_nodes(choice) else ()):
         try:
-            kinds[kind] = _scaled(choice, now, kind)
+            kinds[kind] = _scale_step(choice, now, kind)
         except CollsimError as error:
             trouble = error
         report_progress("run", 0.3 + 0.2 * number)
     return GrownStep(now.topology.name, kinds, trouble, now.time, now.step.ranks, time_faults(now))
 
 
-def _scaled(choice: TrainingChoice, now: StepTrace, kind: str) -> pd.DataFrame:
+def _scale_step(choice: TrainingChoice, now: StepTrace, kind: str) -> pd.DataFrame:
     """On 1 to 16 nodes; the batch of the first row has what the page asks of a GPU."""
-    asked = now.request
-    one = build_place(replace(choice, nodes=1))
+    step_request = now.request
+    single_node = build_place(replace(choice, nodes=1))
     return measure_scaling(
         now.step.model,
         lambda nodes: build_place(replace(choice, nodes=nodes)),
-        parallel=asked.parallel,
+        parallel=step_request.parallel,
         nodes=NODES,
-        batch=choice.samples * one.ranks,
+        batch=choice.samples * single_node.ranks,
         kind=kind,
-        dtype=asked.dtype,
-        optimizer=asked.optimizer,
-        compute=asked.compute,
-        interference=asked.interference,
-        network=asked.network,
-        collectives=asked.collectives,
+        dtype=step_request.dtype,
+        optimizer=step_request.optimizer,
+        compute=step_request.compute,
+        interference=step_request.interference,
+        network=step_request.network,
+        collectives=step_request.collectives,
     )

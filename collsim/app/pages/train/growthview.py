@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import altair as alt
@@ -9,14 +10,14 @@ import pandas as pd
 import streamlit as st
 
 from collsim.units import format_time
-from collsim.viz.sentences.words import name_kind
+from collsim.viz.sentences.words import format_percent, name_kind
 
-from ...scenario.mistakes import sentence
+from ...scenario.mistakes import write_sentence
 from ...shell import charts
 from ...shell.look import color
-from ...shell.notes import mistake, note, part, title
-from ...shell.results import latest
-from ...shell.session import is_dark, language, t
+from ...shell.notes import draw_mistake, draw_note, draw_part, draw_title
+from ...shell.results import get_latest
+from ...shell.session import choose_text, get_language, is_dark, t
 from . import growth
 from .asked import PLAIN, TrainingChoice
 from .growth import GrownStep
@@ -29,35 +30,42 @@ _HUES = {"lost": "full", "own": "room"}
 
 
 def draw(choice: TrainingChoice, top: Any) -> None:
-    """Curves and bars, each with its table."""
+    """Curves and bars, each with its table.
+
+    Args:
+        choice: The step of training that is chosen.
+        top: Container of the page's title.
+    """
     with top:
-        found = latest(growth.grown, choice, expected=growth.expected, compiled=True, otherwise=(PLAIN,))
-    if found is None:
+        latest_result = get_latest(
+            growth.measure_growth, choice, expected=growth.estimate_growth, compiled=True, otherwise=(PLAIN,)
+        )
+    if latest_result is None:
         return
-    made: GrownStep = found[0]
+    growth_result: GrownStep = latest_result[0]
     with top:
-        below = t("train.scaling.below", place=made.place, time=format_time(made.time))
-        st.html(title(t("train.show.scaling"), below))
-    part(t("train.scaling"))
-    if made.trouble is not None:
-        mistake(sentence(made.trouble, language()))
-    if made.kinds:
-        frame = _long(made.kinds)
-        note(t("train.scaling.note"))
-        charts.chart("scaling", _curves, frame)
-        charts.table(_columns(made.kinds))
-    elif made.trouble is None:
-        note(t("train.scaling.one"))
-    part(t("train.loss"), "next")
-    note(t("train.loss.note", gpus=made.ranks))
-    charts.chart("losses", _bars, _troubles(made.lost))
-    for row in made.lost.to_dict("records"):
+        below = t("train.scaling.below", place=growth_result.place, time=format_time(growth_result.time))
+        st.html(draw_title(t("train.show.scaling"), below))
+    draw_part(t("train.scaling"))
+    if growth_result.trouble is not None:
+        draw_mistake(write_sentence(growth_result.trouble, get_language()))
+    if growth_result.kinds:
+        frame = _build_long_table(growth_result.kinds)
+        draw_note(t("train.scaling.note"))
+        charts.draw_chart("scaling", _build_curves, frame)
+        charts.draw_table(_draw_columns(growth_result.kinds))
+    elif growth_result.trouble is None:
+        draw_note(t("train.scaling.one"))
+    draw_part(t("train.loss"), "next")
+    draw_note(t("train.loss.note", gpus=growth_result.ranks))
+    charts.draw_chart("losses", _build_bars, _build_fault_rows(growth_result.lost))
+    for row in growth_result.lost.to_dict("records"):
         if row["error"]:
-            note(t("train.loss.why", name=_said(row), why=_why(made, row["name"])))
-    charts.table(_lost(made.lost))
+            draw_note(t("train.loss.why", name=_name_fault(row), why=_explain_stop(growth_result, row["name"])))
+    charts.draw_table(_draw_lost(growth_result.lost))
 
 
-def _long(kinds: dict[str, pd.DataFrame]) -> pd.DataFrame:
+def _build_long_table(kinds: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """A row for each point of each curve."""
     rows = [
         {
@@ -73,7 +81,7 @@ def _long(kinds: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(rows).dropna()
 
 
-def _curves(frame: pd.DataFrame) -> charts.Picture:
+def _build_curves(frame: pd.DataFrame) -> charts.Picture:
     """A line for each kind of scaling and what it is held against: its colour is the kind, dashes stand for one GPU."""
     dark = is_dark()
     frame = frame.assign(line=frame["kind"] + t("train.scaling.joint") + frame["against"])
@@ -82,7 +90,7 @@ def _curves(frame: pd.DataFrame) -> charts.Picture:
     dash = dict(zip(against, [[1, 0], [6, 4]], strict=False))
     firsts = frame.drop_duplicates("line")
     hues = alt.Scale(domain=lines, range=[hue[kind] for kind in firsts["kind"]])
-    dashes = alt.Scale(domain=lines, range=[dash[one] for one in firsts["against"]])
+    dashes = alt.Scale(domain=lines, range=[dash[name] for name in firsts["against"]])
     names = alt.Legend(orient="top", columns=2, symbolType="stroke", symbolSize=260, columnPadding=6)
     base = alt.Chart(frame).encode(
         x=alt.X("gpus:O", sort=None, title=t("train.scaling.gpus"), axis=alt.Axis(labelAngle=0)),
@@ -102,66 +110,93 @@ def _curves(frame: pd.DataFrame) -> charts.Picture:
     return picture
 
 
-def _columns(kinds: dict[str, pd.DataFrame]) -> dict[str, tuple[Any, Any]]:
+def _draw_columns(kinds: dict[str, pd.DataFrame]) -> dict[str, tuple[object, object]]:
     """Both kinds below each other."""
     tables = [table.assign(kind=t(f"train.scaling.{kind}")) for kind, table in kinds.items()]
     both = pd.concat(tables, ignore_index=True)
     return {
-        "kind": (both["kind"], charts.text_column("train.scaling")),
+        "kind": (both["kind"], charts.build_text_column("train.scaling")),
         "gpus": (both["gpus"], charts.number_column("train.scaling.gpus", "%d")),
         "batch": (both["batch"], charts.number_column("split.batch", "%d")),
-        "time": (_times(both["time"]), charts.text_column("train.time")),
-        "node": (_shares(both["efficiency_node"], ".1f"), charts.text_column("train.scaling.node")),
-        "gpu": (_shares(both["efficiency_gpu"], ".1f"), charts.text_column("train.scaling.gpu")),
+        "time": (_format_values(both["time"], format_time), charts.build_text_column("train.time")),
+        "node": (
+            _format_values(both["efficiency_node"], _format_share),
+            charts.build_text_column("train.scaling.node"),
+        ),
+        "gpu": (
+            _format_values(both["efficiency_gpu"], _format_share),
+            charts.build_text_column("train.scaling.gpu"),
+        ),
     }
 
 
-def _shares(values: pd.Series[Any], form: str) -> list[str]:
-    return ["–" if pd.isna(value) else f"{100 * value:{form}} %" for value in values]
+def _format_share(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
-def _times(values: pd.Series[Any]) -> list[str]:
-    return ["–" if pd.isna(value) else format_time(value) for value in values]
+def _format_values(values: Iterable[float], format_value: Callable[[float], str]) -> list[str]:
+    """A text for each value, a dash where there is none."""
+    texts = []
+    for value in values:
+        if pd.isna(value):
+            texts.append("–")
+        else:
+            texts.append(format_value(value))
+    return texts
 
 
-def _losses(values: pd.Series[Any]) -> list[str]:
-    return ["–" if pd.isna(value) else _lost_time(value) for value in values]
-
-
-def _said(row: dict[Any, Any]) -> str:
+def _name_fault(row: dict[object, Any]) -> str:
     if row["what"] == "slow":
         return t("train.loss.slow", name=row["name"], factor=f"{row['factor']:g}")
     kind, _, ends = row["name"].partition(", ")
-    called = t("train.loss.link") if kind == "cable" else name_kind(kind)[0 if language() == "en" else 1]
+    if kind == "cable":
+        called = t("train.loss.link")
+    else:
+        called = choose_text(name_kind(kind))
     return t("train.loss.cable", kind=called, ends=ends)
 
 
-def _lost_time(seconds: float) -> str:
+def _format_loss(seconds: float) -> str:
     """A loss, or the word for none."""
-    return format_time(seconds) if seconds else t("train.loss.none")
+    if seconds:
+        return format_time(seconds)
+    return t("train.loss.none")
 
 
-def _why(made: GrownStep, name: str) -> str:
+def _explain_stop(growth_result: GrownStep, name: str) -> str:
     """Why a job stops without a cable, which is named already, and so is not once more as a part of the place."""
-    said = sentence(made.lost.attrs["stops"][name], language())
-    colon = ": " if language() == "en" else "："
-    return said.partition(colon)[2] if said.startswith(made.place) and colon in said else said
+    text = write_sentence(growth_result.lost.attrs["stops"][name], get_language())
+    if get_language() == "en":
+        colon = ": "
+    else:
+        colon = "："
+    if text.startswith(growth_result.place) and colon in text:
+        return text.partition(colon)[2]
+    return text
 
 
-def _troubles(lost: pd.DataFrame) -> pd.DataFrame:
+def _build_fault_rows(lost: pd.DataFrame) -> pd.DataFrame:
     """A row for each bar: what all lose, and what the slow one takes longer; 0 where the job stops, with a word."""
     rows = []
     for row in lost.to_dict("records"):
         stops = pd.isna(row["lost"])
         for whose in ("lost", "own"):
             if whose == "lost" or not pd.isna(row["own"]):
-                seconds = 0.0 if stops else row[whose]
-                word = t("train.loss.stops") if stops else _lost_time(seconds)
-                rows.append({"name": _said(row), "whose": t(f"train.loss.{whose}"), "seconds": seconds, "said": word})
+                if stops:
+                    seconds = 0.0
+                else:
+                    seconds = row[whose]
+                if stops:
+                    word = t("train.loss.stops")
+                else:
+                    word = _format_loss(seconds)
+                rows.append(
+                    {"name": _name_fault(row), "whose": t(f"train.loss.{whose}"), "seconds": seconds, "said": word}
+                )
     return pd.DataFrame(rows)
 
 
-def _bars(frame: pd.DataFrame) -> charts.Picture:
+def _build_bars(frame: pd.DataFrame) -> charts.Picture:
     """Bars with their trouble written above them and not beside: on a telephone there is no room beside."""
     dark = is_dark()
     whose, names = [t(f"train.loss.{name}") for name in _HUES], list(dict.fromkeys(frame["name"]))
@@ -189,13 +224,16 @@ def _bars(frame: pd.DataFrame) -> charts.Picture:
     return picture
 
 
-def _lost(lost: pd.DataFrame) -> dict[str, tuple[Any, Any]]:
+def _draw_lost(lost: pd.DataFrame) -> dict[str, tuple[object, object]]:
     rows = lost.to_dict("records")
     times = [t("train.loss.stops") if pd.isna(row["time"]) else format_time(row["time"]) for row in rows]
     return {
-        "name": ([_said(row) for row in rows], charts.text_column("train.loss.what")),
-        "time": (times, charts.text_column("train.time")),
-        "more": (_shares(lost["more"], ".3g"), charts.text_column("train.loss.more")),
-        "lost": (_losses(lost["lost"]), charts.text_column("train.loss.lost")),
-        "own": (_losses(lost["own"]), charts.text_column("train.loss.own")),
+        "name": ([_name_fault(row) for row in rows], charts.build_text_column("train.loss.what")),
+        "time": (times, charts.build_text_column("train.time")),
+        "more": (
+            _format_values(lost["more"], format_percent),
+            charts.build_text_column("train.loss.more"),
+        ),
+        "lost": (_format_values(lost["lost"], _format_loss), charts.build_text_column("train.loss.lost")),
+        "own": (_format_values(lost["own"], _format_loss), charts.build_text_column("train.loss.own")),
     }

@@ -16,7 +16,7 @@ from collsim.train.step_explanation import write_sentences
 from collsim.viz.training.document import build_step_document, describe_patterns
 
 from ...jobs.worker import ReportProgress
-from ...scenario.outcome import build_place, quietly
+from ...scenario.outcome import build_place, ignore_progress
 from .asked import TrainingChoice
 from .steps import Pair, run
 
@@ -41,8 +41,8 @@ class RacedStep:
     sent: int
     memory: int
     why: Pair
-    document: dict[str, Any]
-    patterns: dict[str, dict[str, Any]]
+    document: dict[str, object]
+    patterns: dict[str, dict[str, object]]
 
 
 @dataclass(frozen=True)
@@ -54,31 +54,44 @@ class StepRace:
     failed: tuple[tuple[str, CollsimError], ...]
 
 
-def alike(choice: TrainingChoice) -> TrainingChoice:
-    """What all runners share: on one node, because DataParallel is one process, without what only one of them has."""
+def build_common_choice(choice: TrainingChoice) -> TrainingChoice:
+    """What all runners share: on one node, because DataParallel is one process, without what only one of them has.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
     usual = TrainingChoice()
     names = ("way", "nccl", "servers", "servers_on", "wait", "timing", "changes", "open", "show", "every")
     return replace(choice, nodes=1, **{name: getattr(usual, name) for name in names})
 
 
-def expected(choice: TrainingChoice) -> float:
-    """Seconds that `raced` should take."""
+def estimate_race(choice: TrainingChoice) -> float:
+    """Seconds that `race_strategies` should take.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
     return 0.5 + len(WAYS) * len(cs.model(choice.model).layers) * 3e-4
 
 
-def raced(choice: TrainingChoice, report_progress: ReportProgress = quietly) -> StepRace:
-    """Run them all; one that cannot does not keep the others from it."""
+def race_strategies(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepRace:
+    """Run them all; one that cannot does not keep the others from it.
+
+    Args:
+        choice: The step of training that is chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
     runners, failed = [], []
-    for number, (name, asked) in enumerate(WAYS.items(), 1):
+    for number, (name, parallel) in enumerate(WAYS.items(), 1):
         try:
-            runners.append(_raced(name, run(replace(choice, **asked), "links")))
+            runners.append(_build_runner(name, run(replace(choice, **parallel), "links")))
         except CollsimError as error:
             failed.append((name, error))
         report_progress("run", number / len(WAYS))
     return StepRace(build_place(choice).name, tuple(runners), tuple(failed))
 
 
-def _raced(name: str, trace: StepTrace) -> RacedStep:
+def _build_runner(name: str, trace: StepTrace) -> RacedStep:
     return RacedStep(
         name,
         trace.time,

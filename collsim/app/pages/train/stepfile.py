@@ -5,10 +5,10 @@ from __future__ import annotations
 import collsim as cs
 
 from ...jobs.worker import ReportProgress
-from ...scenario.files import gathered
-from ...scenario.outcome import quietly
+from ...scenario.files import gather_files
+from ...scenario.outcome import ignore_progress
 from ...shell import filebox
-from ...shell.session import language, t
+from ...shell.session import get_language, t
 from . import steps
 from .asked import TrainingChoice
 
@@ -17,23 +17,42 @@ SUFFIXES = {"html": 6.0, "trace.json": 1.0, "json": 1.0, "csv": 1.0, "png": 2.0,
 
 
 def draw(choice: TrainingChoice) -> None:
-    """The menu, the button, and the file."""
+    """The menu, the button, and the file.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
     labels = {suffix: f"{t(f'train.file.{suffix}')} (.{suffix})" for suffix in SUFFIXES}
-    filebox.offered(labels, lambda suffix: (made, expected, (choice, suffix, language())))
+    filebox.draw_offer(labels, lambda suffix: (build_file, estimate_file, (choice, suffix, get_language())))
 
 
-def expected(choice: TrainingChoice, suffix: str, lang: str) -> float:
-    """Seconds that `made` should take."""
+def estimate_file(choice: TrainingChoice, suffix: str, lang: str) -> float:
+    """Seconds that `build_file` should take.
+
+    Args:
+        choice: The step of training that is chosen.
+        suffix: Suffix of the file, for example `.json`.
+        lang: `en` or `zh`.
+    """
     return SUFFIXES[suffix] + steps.expected(choice)
 
 
-def made(
-    choice: TrainingChoice, suffix: str, lang: str, report_progress: ReportProgress = quietly
+def build_file(
+    choice: TrainingChoice, suffix: str, lang: str, report_progress: ReportProgress = ignore_progress
 ) -> tuple[str, bytes]:
-    """The name and the bytes of a file of the step, with the switches that are on. Raises CollsimError for what a
-    format cannot hold."""
+    """The name and the bytes of a file of the step, with the switches that are on.
+
+    Args:
+        choice: The step of training that is chosen.
+        suffix: Suffix of the file, for example `.json`.
+        lang: `en` or `zh`.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for what a format cannot hold
+    """
     now: cs.train.StepTrace = steps.switched(choice, steps.run(steps.bare(choice)))
     report_progress("run", 0.5)
     if suffix == "html":
-        return gathered("collsim-step.html", lambda path: now.animate(lang).save(path))
-    return gathered(f"collsim-step.{suffix}", now.save)
+        return gather_files("collsim-step.html", lambda path: now.animate(lang).save(path))
+    return gather_files(f"collsim-step.{suffix}", now.save)

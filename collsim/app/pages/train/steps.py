@@ -18,9 +18,9 @@ from collsim.viz.timeline.document import build_encoded_timeline
 from collsim.viz.training.document import build_step_document
 
 from ...jobs.worker import ReportProgress
-from ...scenario.choice import networks, own_options, to_query
-from ...scenario.outcome import build_place, quietly
-from .asked import CHANGES, TrainingChoice, options
+from ...scenario.choice import list_networks, list_own_options, to_query
+from ...scenario.outcome import build_place, ignore_progress
+from .asked import CHANGES, TrainingChoice, list_options
 
 Pair = tuple[str, str]
 #: Sizes of buckets over which the step is run, in bytes: powers of two from 16 KiB to 512 MiB, closer round the usual
@@ -99,7 +99,7 @@ def run(choice: TrainingChoice, collectives: str = "nccl") -> StepTrace:
     return cs.training_step(
         choice.model,
         build_place(choice),
-        parallel=made(**options(choice)),
+        parallel=made(**list_options(choice)),
         micro_batch=choice.samples,
         dtype=choice.dtype,
         optimizer=choice.optimizer,
@@ -135,10 +135,10 @@ def expected(choice: TrainingChoice) -> float:
 
 def engine_needed(choice: TrainingChoice) -> bool:
     """Does the event engine time something of it?"""
-    return choice.way != "ddp" or choice.timing == "shared" or choice.place in networks()
+    return choice.way != "ddp" or choice.timing == "shared" or choice.place in list_networks()
 
 
-def shown(choice: TrainingChoice, report_progress: ReportProgress = quietly) -> StepShown:
+def shown(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepShown:
     """Run a step, with and without its switches, and over bucket sizes."""
     without = bare(choice)
     plain = run(without)
@@ -228,7 +228,7 @@ def expected_opened(choice: TrainingChoice, task: int) -> float:
     return 0.1 + 3e-5 * min(20_000, build_place(choice).ranks ** 2 * 16)
 
 
-def opened(choice: TrainingChoice, task: int, report_progress: ReportProgress = quietly) -> CollectiveOpened:
+def opened(choice: TrainingChoice, task: int, report_progress: ReportProgress = ignore_progress) -> CollectiveOpened:
     """The schedule of one collective of the step, run on the links."""
     now = switched(choice, run(bare(choice)))
     report_progress("run", 0.1)
@@ -257,7 +257,7 @@ def _in_explore(choice: TrainingChoice, plan: Schedule, nbytes: int, topology: c
     """The address that asks Explore for the same collective on the same machine."""
     if "network" in choice.changes or plan.name not in cs.algorithms() or plan.ranks != topology.ranks:
         return None
-    known = own_options(plan.name)
+    known = list_own_options(plan.name)
     given = tuple((k, v) for k, v in plan.options.items() if k in known and v != known[k].default and k != "per_node")
     entry = find(plan.name)
     made = replace(

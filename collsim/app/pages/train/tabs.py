@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ...shell.address import menu, remember, remembered
+from ...shell.address import get_menu, get_remembered, remember
 from ...shell.controls import start
-from ...shell.session import session, t
+from ...shell.session import get_session, t
 from . import asked
 
 #: In the order of the row; the first are views of the page Train, the others pages.
@@ -16,8 +16,12 @@ PAGES = ("pipeline", "split", "sharding")
 TABS = (*asked.VIEWS, *PAGES)
 
 
-def tabs(current: str) -> str:
-    """Draw the row; turns to another page where its tab is chosen, else the one that is chosen."""
+def draw_tabs(current: str) -> str:
+    """Draw the row; turns to another page where its tab is chosen, else the one that is chosen.
+
+    Args:
+        current: What is chosen now.
+    """
     key = start(f"train_show_{current}" if current in PAGES else "train_show", current, TABS)
     chosen = st.segmented_control(
         t("train.show"),
@@ -29,14 +33,17 @@ def tabs(current: str) -> str:
     )
     chosen = chosen or current
     if chosen != current and (chosen in PAGES or current in PAGES):
-        _turn(chosen)
+        _open_tab(chosen)
     return chosen
 
 
-def _turn(chosen: str) -> None:
+def _open_tab(chosen: str) -> None:
     """To the page of a tab; one that was there already keeps what it had."""
     if chosen in asked.VIEWS:
-        before = remembered("train") if "train" in session().kept else asked.PLAIN
+        if "train" in get_session().kept:
+            before = get_remembered("train")
+        else:
+            before = asked.PLAIN
         remember("train", replace(before, show=chosen))
-        st.switch_page(menu()["train"])
-    st.switch_page(menu()[chosen])
+        st.switch_page(get_menu()["train"])
+    st.switch_page(get_menu()[chosen])

@@ -12,56 +12,75 @@ import streamlit as st
 from collsim.units import format_bytes, format_time
 from collsim.viz.training.document import build_rivals_source, build_step_source
 
-from ...scenario.address import size_word
-from ...scenario.mistakes import sentence
+from ...scenario.address import write_size
+from ...scenario.mistakes import write_sentence
 from ...shell import codebox
-from ...shell.address import leave, menu, remember, remembered
+from ...shell.address import get_menu, get_remembered, leave, remember
 from ...shell.codebox import CodePart
-from ...shell.controls import folded, forget
-from ...shell.notes import complain, figure, headline, mistake, quantity_figure, small, title, verdict
-from ...shell.page import page
+from ...shell.controls import draw_folded, forget
+from ...shell.notes import (
+    complain,
+    draw_headline,
+    draw_mistake,
+    draw_title,
+    format_figure,
+    format_quantity,
+    format_small,
+    format_verdict,
+)
+from ...shell.page import register_page
 from ...shell.player import look
-from ...shell.results import latest
-from ...shell.session import language, session, t
+from ...shell.results import get_latest
+from ...shell.session import choose_text, get_language, get_session, t
 from . import asked, growthview, rivals, stepfile, steps
 from .asked import PLAIN, TrainingChoice
-from .code import command, script
-from .controls import controls
+from .code import build_command, build_script
+from .controls import draw_controls
 from .steps import ChangedStep, CollectiveOpened, StepShown
-from .tabs import tabs
+from .tabs import draw_tabs
 
 PAGE = "train"
 Pair = tuple[str, str]
 
 
-@page(PAGE, 15, address=asked.ADDRESS, moment=("t",), run=lambda value: _timed(value), on_machine=asked.on)
+@register_page(
+    PAGE,
+    15,
+    address=asked.ADDRESS,
+    moment=("t",),
+    run=lambda value: _select_timed(value),
+    on_machine=asked.build_choice,
+)
 def draw() -> None:
     """Draw the page: controls in the sidebar, figures and the sentence, the card of the step or the race."""
-    choice: TrainingChoice = controls(remembered(PAGE))
+    choice: TrainingChoice = draw_controls(get_remembered(PAGE))
     top = st.container()
-    choice = replace(choice, show=tabs(choice.show))
+    choice = replace(choice, show=draw_tabs(choice.show))
     leave(choice)
     with top:
-        complain(session().complaints)
-    made = None
+        complain(get_session().complaints)
+    step_shown = None
     if choice.show == "race":
-        _race(choice, top)
+        _draw_race(choice, top)
     elif choice.show == "scaling":
-        growthview.draw(_timed(choice), top)
+        growthview.draw(_select_timed(choice), top)
     else:
-        made = _step(choice, top)
-    torch = codebox.torch_of_step(made.torch) if made is not None else []
+        step_shown = _draw_step(choice, top)
+    if step_shown is not None:
+        torch = codebox.build_step_torch_parts(step_shown.torch)
+    else:
+        torch = []
     with st.expander(t("code.title")):
         codebox.draw(
-            [CodePart(t("python"), script(choice), "python"), *torch],
-            [CodePart(t("cli"), command(choice), note=t("train.torch"))],
+            [CodePart(t("python"), build_script(choice), "python"), *torch],
+            [CodePart(t("cli"), build_command(choice), note=t("train.torch"))],
             (choice.own,) if choice.own else (),
         )
-    if made is not None:
-        folded("files", t("tab.files"), partial(stepfile.draw, _timed(choice)))
+    if step_shown is not None:
+        draw_folded("files", t("tab.files"), partial(stepfile.draw, _select_timed(choice)))
 
 
-def _timed(choice: TrainingChoice) -> TrainingChoice:
+def _select_timed(choice: TrainingChoice) -> TrainingChoice:
     """What of it decides when things happen: not what is opened, nor how it is shown."""
     return replace(choice, open="", show=PLAIN.show, every=False)
 
@@ -69,123 +88,158 @@ def _timed(choice: TrainingChoice) -> TrainingChoice:
 # ---- one step ------------------------------------------------------------------------------------------------------
 
 
-def _step(choice: TrainingChoice, top: Any) -> StepShown | None:
-    timed = _timed(choice)
+def _draw_step(choice: TrainingChoice, top: Any) -> StepShown | None:
+    timed = _select_timed(choice)
     with top:
-        found = latest(
+        latest_result = get_latest(
             steps.shown,
             timed,
             expected=steps.expected,
             compiled=steps.engine_needed(timed),
             otherwise=(PLAIN,),
         )
-    if found is None:
+    if latest_result is None:
         return None
-    made: StepShown = found[0]
-    drawn: TrainingChoice = found[1][0]
+    step_shown: StepShown = latest_result[0]
+    drawn: TrainingChoice = latest_result[1][0]
     with top:
-        _headline(made)
-    _card(made, drawn, choice)
-    return made
+        _draw_headline(step_shown)
+    _draw_card(step_shown, drawn, choice)
+    return step_shown
 
 
-def _headline(made: StepShown) -> None:
+def _draw_headline(step_shown: StepShown) -> None:
     """Four figures and the sentence."""
-    row, said = made.figures, {about: pair[language() == "zh"] for about, pair in made.said.items()}
+    row, sentences = (
+        step_shown.figures,
+        {about: choose_text(pair) for about, pair in step_shown.said.items()},
+    )
     notes = []
     if row["interference_time"] > 1e-3 * row["time"]:
         notes.append(t("train.exposed.interference", slowed=format_time(row["interference_time"])))
     if row["bubble"] > 1e-3 * row["time"]:
         notes.append(t("train.exposed.idle", idle=format_time(row["bubble"])))
     number, _, unit = format_time(row["exposed"]).partition(" ")
-    head, _, why = said["network"].partition(": " if language() == "en" else "：")
-    lines = [why[:1].upper() + why[1:] if why else "", said.get("overlap", ""), said.get("use", "")]
-    headline(
-        quantity_figure(
-            small(t("train.time")),
+    head, _, reason = sentences["network"].partition(choose_text((": ", "：")))
+    if not reason:
+        head = sentences["network"]
+    rest = choose_text((" ", "")).join(filter(None, (sentences.get("overlap"), sentences.get("use"))))
+    token = "done"
+    if row["exposed"] > 0.02 * row["time"]:
+        token = "full"
+    draw_headline(
+        format_quantity(
+            format_small(t("train.time")),
             format_time(row["time"]),
             t("train.rate", rate=f"{row['samples_per_second']:,.0f}"),
         ),
-        figure(
-            small(t("train.exposed")),
+        format_figure(
+            format_small(t("train.exposed")),
             f"{number} ",
             unit,
             t("train.exposed.note", share=f"{100 * row['exposed'] / row['time']:.3g} %"),
             *notes,
         ),
-        figure(
-            small(t("train.overlapped")),
+        format_figure(
+            format_small(t("train.overlapped")),
             f"{100 * row['overlapped']:.3g} ",
             "%",
             t("train.overlapped.note", whole=format_time(row["communication"])),
         ),
-        quantity_figure(small(t("train.memory")), format_bytes(row["memory"]), t("train.memory.note")),
-        verdict(
-            head if why else said["network"],
-            *filter(None, [lines[0], "".join(lines[1:]) if language() == "zh" else " ".join(filter(None, lines[1:]))]),
-            name=small(t("train.why")),
-            token="full" if row["exposed"] > 0.02 * row["time"] else "done",
+        format_quantity(format_small(t("train.memory")), format_bytes(row["memory"]), t("train.memory.note")),
+        format_verdict(
+            head,
+            *filter(None, (reason[:1].upper() + reason[1:], rest)),
+            name=format_small(t("train.why")),
+            token=token,
         ),
     )
 
 
-def _card(made: StepShown, drawn: TrainingChoice, choice: TrainingChoice) -> None:
+def _draw_card(step_shown: StepShown, drawn: TrainingChoice, choice: TrainingChoice) -> None:
     """The card of the step; with the collective that is open in it."""
-    rows = made.document["collectives"]
-    chosen = None if choice.open == "none" else steps.named(rows, choice.open)
+    rows = step_shown.document["collectives"]
+    if choice.open == "none":
+        chosen = None
+    else:
+        chosen = steps.named(rows, choice.open)
     if choice.open not in ("", "none") and chosen is None:
         known = ", ".join(row["name"] for row in rows[:8])
-        mistake(t("train.open.unknown", name=choice.open, known=known or "–"))
+        draw_mistake(t("train.open.unknown", name=choice.open, known=known or "–"))
     opened = None
     if chosen is not None:
-        found = latest(steps.opened, drawn, chosen["task"], expected=steps.expected_opened, compiled=True, only=True)
-        opened = found[0] if found is not None else None
+        latest_opened = get_latest(
+            steps.opened, drawn, chosen["task"], expected=steps.expected_opened, compiled=True, only=True
+        )
+        if latest_opened is not None:
+            opened = latest_opened[0]
+        else:
+            opened = None
     mount = st.components.v2.component("collsim_step", js=build_step_source())
     data = {
         "id": repr(drawn),
-        "step": made.document,
-        "ghost": made.ghost,
-        "rows": [_change(one) for one in made.changes],
-        "curve": [list(point) for point in made.curve],
-        "usual": made.usual,
+        "step": step_shown.document,
+        "ghost": step_shown.ghost,
+        "rows": [_describe_change(change) for change in step_shown.changes],
+        "curve": [list(point) for point in step_shown.curve],
+        "usual": step_shown.usual,
         "asked": bool(drawn.bucket),
         "open": chosen["name"] if chosen else "",
-        "opened": _opened(opened) if opened is not None and chosen is not None else None,
+        "opened": _describe_opened(opened) if opened is not None and chosen is not None else None,
         "every": choice.every,
         **look(),
-        "t": session().start.get("t"),
+        "t": get_session().start.get("t"),
     }
-    mount(key="step", data=data, on_act_change=_acted)
+    mount(key="step", data=data, on_act_change=_on_act)
 
 
-def _change(one: ChangedStep) -> dict[str, Any]:
+def _describe_change(change: ChangedStep) -> dict[str, object]:
     """A switch as the card shows it."""
-    trouble = sentence(one.trouble, language()) if one.trouble is not None else ""
-    why = one.why[language() == "zh"]
-    return {"name": one.name, "on": one.on, "before": one.before, "after": one.after, "why": why, "trouble": trouble}
+    if change.trouble is not None:
+        trouble = write_sentence(change.trouble, get_language())
+    else:
+        trouble = ""
+    reason = choose_text(change.why)
+    return {
+        "name": change.name,
+        "on": change.on,
+        "before": change.before,
+        "after": change.after,
+        "why": reason,
+        "trouble": trouble,
+    }
 
 
-def _opened(one: CollectiveOpened) -> dict[str, Any]:
+def _describe_opened(collective: CollectiveOpened) -> dict[str, object]:
     """The collective that is open, as the card shows it."""
-    page = menu()["explore"].url_path if one.query is not None else ""
-    link = f"{page or '/'}?{urlencode(one.query | {'lang': language()})}" if one.query is not None else ""
-    trouble = sentence(one.trouble, language()) if one.trouble is not None else ""
-    return asdict(replace(one, query=None, trouble=None)) | {"link": link, "trouble": trouble}
+    if collective.query is not None:
+        page = get_menu()["explore"].url_path
+    else:
+        page = ""
+    if collective.query is not None:
+        link = f"{page or '/'}?{urlencode(collective.query | {'lang': get_language()})}"
+    else:
+        link = ""
+    if collective.trouble is not None:
+        trouble = write_sentence(collective.trouble, get_language())
+    else:
+        trouble = ""
+    return asdict(replace(collective, query=None, trouble=None)) | {"link": link, "trouble": trouble}
 
 
-def _acted() -> None:
+def _on_act() -> None:
     """Something in the card was clicked: a collective, a switch, a size of buckets, one GPU or all."""
     act = (st.session_state.get("step") or {}).get("act")
     if not isinstance(act, dict):
         return
-    choice: TrainingChoice = remembered(PAGE)
+    choice: TrainingChoice = get_remembered(PAGE)
     match act.get("what"):
         case "open":
             choice = replace(choice, open=str(act.get("name", ""))[:60])
         case "switch" if act.get("name") in asked.CHANGES:
-            choice = replace(choice, changes=_toggled(choice.changes, act["name"]))
+            choice = replace(choice, changes=_toggle_change(choice.changes, act["name"]))
         case "bucket" if isinstance(act.get("nbytes"), int) and act["nbytes"] > 0:
-            choice = replace(choice, bucket=size_word(act["nbytes"]))
+            choice = replace(choice, bucket=write_size(act["nbytes"]))
             forget("train_bucket")
         case "usual":
             choice = replace(choice, bucket="")
@@ -195,30 +249,52 @@ def _acted() -> None:
     remember(PAGE, choice)
 
 
-def _toggled(changes: tuple[str, ...], name: str) -> tuple[str, ...]:
+def _toggle_change(changes: tuple[str, ...], name: str) -> tuple[str, ...]:
     """In the order in which the page has them."""
-    return tuple(one for one in asked.CHANGES if (one in changes) != (one == name))
+    return tuple(change for change in asked.CHANGES if (change in changes) != (change == name))
 
 
 # ---- three ways ----------------------------------------------------------------------------------------------------
 
 
-def _race(choice: TrainingChoice, top: Any) -> None:
-    timed = rivals.alike(choice)
+def _draw_race(choice: TrainingChoice, top: Any) -> None:
+    timed = rivals.build_common_choice(choice)
     with top:
-        found = latest(rivals.raced, timed, expected=rivals.expected, compiled=True, otherwise=(rivals.alike(PLAIN),))
-    if found is None:
+        latest_result = get_latest(
+            rivals.race_strategies,
+            timed,
+            expected=rivals.estimate_race,
+            compiled=True,
+            otherwise=(rivals.build_common_choice(PLAIN),),
+        )
+    if latest_result is None:
         return
-    made, (drawn,) = found
+    step_race, (drawn,) = latest_result
     with top:
-        one = [t("train.one", place=made.place)] if drawn.where.on_machine else []
-        st.html(title(t("train.show.race"), " ".join([*one, t("train.links")])))
+        if drawn.where.on_machine:
+            texts = [t("train.one", place=step_race.place)]
+        else:
+            texts = []
+        st.html(draw_title(t("train.show.race"), " ".join([*texts, t("train.links")])))
     names = {name: t("train.copies" if name == "copies" else f"train.way.{name}") for name in rivals.WAYS}
-    if made.failed:
-        mistake(*(t("train.failed", name=names[way], why=sentence(why, language())) for way, why in made.failed))
-    if not made.runners:
+    if step_race.failed:
+        draw_mistake(
+            *(
+                t("train.failed", name=names[way], why=write_sentence(reason, get_language()))
+                for way, reason in step_race.failed
+            )
+        )
+    if not step_race.runners:
         return
     mount = st.components.v2.component("collsim_rivals", js=build_rivals_source())
-    runners = [{**asdict(one), "name": names[one.way], "why": one.why[language() == "zh"]} for one in made.runners]
-    data = {"id": repr(drawn), "runners": runners, "place": made.place, **look(), "t": session().start.get("t")}
+    runners = [
+        {**asdict(runner), "name": names[runner.way], "why": choose_text(runner.why)} for runner in step_race.runners
+    ]
+    data = {
+        "id": repr(drawn),
+        "runners": runners,
+        "place": step_race.place,
+        **look(),
+        "t": get_session().start.get("t"),
+    }
     mount(key="rivals", data=data)

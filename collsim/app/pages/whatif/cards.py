@@ -21,71 +21,97 @@ _MOST_CUT = 3  # cables of a run that are tried for one that it can lose
 _NETWORK = ("infiniband", "ethernet", "cable", "nvlink", "xgmi", "ici", "pcie")  # the first of them that a place has
 
 
-def _rdma(choice: Choice) -> Edit | None:
+def _suggest_rdma(choice: Choice) -> Edit | None:
     several = choice.copies > 1 and "gdr" in choice.takes
-    return replace(edits.PLAIN, gdr="off" if choice.gdr else "on") if several else None
+    if several:
+        return replace(edits.PLAIN, gdr="off" if choice.gdr else "on")
+    return None
 
 
 def _slow(choice: Choice) -> Edit | None:
-    ranks = edits.ranks(choice)
-    return replace(edits.PLAIN, straggler=min(3, ranks - 1), how="slow2") if ranks > 1 else None
+    ranks = edits.count_ranks(choice)
+    if ranks > 1:
+        return replace(edits.PLAIN, straggler=min(3, ranks - 1), how="slow2")
+    return None
 
 
-def _network(choice: Choice) -> Edit | None:
-    known = edits.kinds(choice)
-    kind = next((one for one in _NETWORK if one in known), None)
-    return None if kind is None else replace(edits.PLAIN, kind=kind, factor="double")
+def _suggest_network(choice: Choice) -> Edit | None:
+    known = edits.list_link_kinds(choice)
+    kind = next((name for name in _NETWORK if name in known), None)
+    if kind is None:
+        return None
+    return replace(edits.PLAIN, kind=kind, factor="double")
 
 
-def _job(choice: Choice) -> Edit | None:
-    return replace(edits.PLAIN, traffic="all") if edits.ranks(choice) > 1 else None
+def _suggest_job(choice: Choice) -> Edit | None:
+    if edits.count_ranks(choice) > 1:
+        return replace(edits.PLAIN, traffic="all")
+    return None
 
 
 def _order(choice: Choice) -> Edit | None:
-    return replace(edits.PLAIN, placement="round-robin") if choice.copies > 1 else None
+    if choice.copies > 1:
+        return replace(edits.PLAIN, placement="round-robin")
+    return None
 
 
-def _direct(choice: Choice) -> Edit | None:
-    return replace(edits.PLAIN, p2p="off" if choice.p2p else "on") if "p2p" in choice.takes else None
+def _suggest_gpudirect(choice: Choice) -> Edit | None:
+    if "p2p" in choice.takes:
+        return replace(edits.PLAIN, p2p="off" if choice.p2p else "on")
+    return None
 
 
-def _jitter(choice: Choice) -> Edit | None:
-    return replace(edits.PLAIN, jitter="10us") if edits.ranks(choice) > 1 else None
+def _suggest_jitter(choice: Choice) -> Edit | None:
+    if edits.count_ranks(choice) > 1:
+        return replace(edits.PLAIN, jitter="10us")
+    return None
 
 
 _ASKED: dict[str, Callable[[Choice], Edit | None]] = {
-    "rdma": _rdma,
+    "rdma": _suggest_rdma,
     "slow": _slow,
-    "network": _network,
-    "cable": lambda choice: None,  # needs the cables of a run, see `asked`
+    "network": _suggest_network,
+    "cable": lambda choice: None,  # needs the cables of a run, see `list_questions`
     "broken": lambda choice: None,  # the same
-    "job": _job,
+    "job": _suggest_job,
     "order": _order,
-    "direct": _direct,
-    "jitter": _jitter,
+    "direct": _suggest_gpudirect,
+    "jitter": _suggest_jitter,
 }
 
 
-def asked(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str, Edit]]:
+def list_questions(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str, Edit]]:
     """The questions that make sense of a run, at most six, and the change that each stands for; `cables` of it, the
-    busiest first."""
-    found = {name: make(choice) for name, make in _ASKED.items()}
+    busiest first.
+
+    Args:
+        choice: The run that is chosen.
+        cables: Cables by their ends, `a~b`.
+    """
+    changes = {name: make(choice) for name, make in _ASKED.items()}
     few = [*islice(cables, _MOST_CUT)]
     for busiest in few[:1]:
-        found["cable"] = replace(edits.PLAIN, cable=busiest, do="tenth")
+        changes["cable"] = replace(edits.PLAIN, cable=busiest, do="tenth")
     for cable in islice((name for name in few if can_be(choice.collective) and edits.can_lose(choice, name)), 1):
-        found["broken"] = replace(edits.PLAIN, cable=cable, do="cut", synthesize=True)
-    able = [(name, edit) for name, edit in found.items() if edit is not None]
+        changes["broken"] = replace(edits.PLAIN, cable=cable, do="cut", synthesize=True)
+    able = [(name, edit) for name, edit in changes.items() if edit is not None]
     yield from able[:MOST_CARDS]
 
 
-def cards(choice: Choice, edit: Edit, page: str, cables: Iterable[str]) -> None:
-    """Draw them; a click makes its change the only one."""
-    found = list(asked(choice, cables))
+def draw_cards(choice: Choice, edit: Edit, page: str, cables: Iterable[str]) -> None:
+    """Draw them; a click makes its change the only one.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+        page: Name of the page.
+        cables: Cables by their ends, `a~b`.
+    """
+    names = list(list_questions(choice, cables))
     with st.container(key="whatif_cards"):
-        for column, (name, change) in zip(st.columns(len(found) or 1, gap="small"), found, strict=False):
+        for column, (name, change) in zip(st.columns(len(names) or 1, gap="small"), names, strict=False):
             column.button(
-                _question(name, change, choice),
+                _draw_question(name, change, choice),
                 key=f"ask_{name}",
                 type="primary" if replace(edit, synthesize=change.synthesize) == change else "secondary",
                 width="stretch",
@@ -94,7 +120,7 @@ def cards(choice: Choice, edit: Edit, page: str, cables: Iterable[str]) -> None:
             )
 
 
-def _question(name: str, change: Edit, choice: Choice) -> str:
+def _draw_question(name: str, change: Edit, choice: Choice) -> str:
     turned = {"rdma": choice.gdr, "direct": choice.p2p}.get(name, True)
     return t(f"whatif.ask.{name}{'' if turned else '.on'}", rank=change.straggler)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,20 +19,20 @@ from collsim.viz.sentences.words import name_kind
 from ...jobs.worker import ReportProgress
 from ...scenario import snippets
 from ...scenario.address import PageAddress, Word
-from ...scenario.choice import Choice, among, engine_settings, flag
-from ...scenario.companions import BESIDE, Several, offered, run_together, several, transfers
+from ...scenario.choice import Choice, build_engine_settings, create_word_reader, read_flag
+from ...scenario.companions import BESIDE, Several, build_several, count_transfers, find_companions, run_together
 from ...scenario.outcome import (
     MOST_RANKS_HERE,
     SECONDS_TO_DRAW,
     Refused,
     build_place,
-    options_used,
+    estimate_seconds,
+    find_used_options,
+    ignore_progress,
     place_of,
-    quietly,
-    seconds,
 )
-from ...synthesis.found import Synthesized, closed, reduces
-from ...synthesis.found import expected as expected_synthesis
+from ...synthesis.found import Synthesized, can_switches_reduce, close_gap
+from ...synthesis.found import estimate_synthesis as expected_synthesis
 
 MOST_CHANGED = 60_000
 MOST_CABLES = 12
@@ -44,7 +43,7 @@ SWITCHED = ("same", "on", "off")
 PLACEMENTS = ("same", "round-robin")
 OVERSUBSCRIPTIONS = (1, 2, 4, 8)
 #: What may be wrong with one rank: an option of the event engine, and its value for that rank.
-STRAGGLERS: dict[str, tuple[str, Any]] = {
+STRAGGLERS: dict[str, tuple[str, object]] = {
     "slow2": ("slow", 2), "slow10": ("slow", 10), "late100us": ("late", "100us"), "late1ms": ("late", "1ms")
 }  # fmt: skip
 JITTERS = ("", "1us", "10us", "100us")
@@ -89,116 +88,162 @@ class Edit:
 PLAIN = Edit(gdr="same")
 
 
-def _whole(known: Sequence[int]) -> Callable[[str], int]:
+def _create_whole_reader(known: Sequence[int]) -> Callable[[str], int]:
     """A reader for one of a few whole numbers."""
-    return lambda text: int(among(tuple(map(str, known)))(text))
+    return lambda text: int(create_word_reader(tuple(map(str, known)))(text))
 
 
 #: The words of an edit in an address.
 WORDS = (
-    Word("then_gdr", among(SWITCHED), "gdr"),
-    Word("then_p2p", among(SWITCHED), "p2p"),
+    Word("then_gdr", create_word_reader(SWITCHED), "gdr"),
+    Word("then_p2p", create_word_reader(SWITCHED), "p2p"),
     Word("scale", str, "kind"),
-    Word("factor", among(FACTORS)),
+    Word("factor", create_word_reader(FACTORS)),
     Word("cable", str, limit=80),
-    Word("do", among(CABLE)),
-    Word("placement", among(PLACEMENTS)),
-    Word("oversubscription", _whole(OVERSUBSCRIPTIONS)),
-    Word("straggler", _whole(range(MOST_RANKS_HERE))),
-    Word("how", among(STRAGGLERS)),
-    Word("jitter", among(JITTERS)),
-    Word("traffic", among(TRAFFIC)),
-    Word("beside", among(BESIDE)),
-    Word("synthesize", flag, write=lambda on: "1" if on else ""),
-    Word("switches", flag, write=lambda on: "" if on else "0"),
+    Word("do", create_word_reader(CABLE)),
+    Word("placement", create_word_reader(PLACEMENTS)),
+    Word("oversubscription", _create_whole_reader(OVERSUBSCRIPTIONS)),
+    Word("straggler", _create_whole_reader(range(MOST_RANKS_HERE))),
+    Word("how", create_word_reader(STRAGGLERS)),
+    Word("jitter", create_word_reader(JITTERS)),
+    Word("traffic", create_word_reader(TRAFFIC)),
+    Word("beside", create_word_reader(BESIDE)),
+    Word("synthesize", read_flag, write={True: "1", False: ""}.__getitem__),
+    Word("switches", read_flag, write={True: "", False: "0"}.__getitem__),
 )
 
 
-def _adapt(edit: Edit, said: dict[str, str]) -> dict[str, str]:
+def _adapt_address(edit: Edit, query: dict[str, str]) -> dict[str, str]:
     """The address of the first page is bare; in any other what is as it was is left out."""
-    return {} if edit == Edit() else said or {"then_gdr": "same"}
+    if edit == Edit():
+        return {}
+    return query or {"then_gdr": "same"}
 
 
 ADDRESS = PageAddress(
-    PLAIN, WORDS, lambda found, query, complaints: replace(PLAIN if found else Edit(), **found), _adapt
+    PLAIN, WORDS, lambda found, query, complaints: replace(PLAIN if found else Edit(), **found), _adapt_address
 )
 
 
-def changed(choice: Choice, edit: Edit) -> cs.Topology:
-    """The place after the edit. Raises CollsimError for what cannot be: a cable that is not there, ranks that are cut
-    off."""
-    place = build_place(_switched(choice, edit))
-    if given := _joined(choice, edit):
-        place = place_of(_switched(choice, edit), **given)
+def build_changed_topology(choice: Choice, edit: Edit) -> cs.Topology:
+    """The place after the edit.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+
+    Raises:
+        CollsimError: for what cannot be: a cable that is not there, ranks that are cut off
+    """
+    topology = build_place(_set_switches(choice, edit))
+    if settings := _list_machine_settings(choice, edit):
+        topology = place_of(_set_switches(choice, edit), **settings)
     if edit.kind:
-        place = place.scaled(edit.kind, FACTORS[edit.factor])
+        topology = topology.scaled(edit.kind, FACTORS[edit.factor])
     if edit.cable:
         a, _, b = edit.cable.partition("~")
-        left = _left(place, edit)
-        place = place.with_link(a, b, bandwidth=left) if left else place.without_link(a, b)
-    return place
+        left = _describe_remaining(topology, edit)
+        if left:
+            topology = topology.with_link(a, b, bandwidth=left)
+        else:
+            topology = topology.without_link(a, b)
+    return topology
 
 
-def _left(place: cs.Topology, edit: Edit) -> str:
+def _describe_remaining(topology: cs.Topology, edit: Edit) -> str:
     """What is left of the bandwidth of a cable; nothing where it is broken, or was made of one link."""
     if edit.do != "one":
         return CABLE[edit.do]
-    width = bonded(place, edit.cable)
-    return f"x{(width - 1) / width:.6g}" if width > 1 else ""
+    width = count_bonded_links(topology, edit.cable)
+    if width > 1:
+        return f"x{(width - 1) / width:.6g}"
+    return ""
 
 
-def bonded(place: cs.Topology, cable: str) -> int:
-    """Links that a cable `a~b` bonds, as NVLinks are; 1 where it is not there."""
-    ends, names, links = set(cable.split("~")), place.devices.name, place.links
-    found = (
+def count_bonded_links(topology: cs.Topology, cable: str) -> int:
+    """Links that a cable `a~b` bonds, as NVLinks are; 1 where it is not there.
+
+    Args:
+        topology: The machine or network.
+        cable: A cable by its ends, `a~b`.
+    """
+    ends, names, links = set(cable.split("~")), topology.devices.name, topology.links
+    links_of_cable = (
         links.cables[kind].width
         for a, b, kind in zip(links.src.tolist(), links.dst.tolist(), links.cable.tolist(), strict=True)
         if {names[a], names[b]} == ends and links.cables[kind].kind != "pcie"
     )
-    return next(found, 1)
+    return next(links_of_cable, 1)
 
 
-def code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
-    """The choice after the edit as far as a choice can say it, and the code that builds the place after it."""
-    after = _switched(choice, edit)
-    text = snippets.place(after, **_joined(choice, edit))
+def build_code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
+    """The choice after the edit as far as a choice can say it, and the code that builds the place after it.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+    """
+    after = _set_switches(choice, edit)
+    text = snippets.write_machine(after, **_list_machine_settings(choice, edit))
     if edit.kind:
         text += f".scaled({edit.kind!r}, {FACTORS[edit.factor]:g})"
     if edit.cable:
         a, _, b = edit.cable.partition("~")
-        left = _left(build_place(after), edit)
-        text += f".with_link({a!r}, {b!r}, bandwidth={left!r})" if left else f".without_link({a!r}, {b!r})"
+        left = _describe_remaining(build_place(after), edit)
+        if left:
+            text += f".with_link({a!r}, {b!r}, bandwidth={left!r})"
+        else:
+            text += f".without_link({a!r}, {b!r})"
     return after, text
 
 
-def timed(choice: Choice, edit: Edit) -> Choice:
-    """The choice as both runs are timed: trouble needs the engine without barriers."""
-    return replace(choice, engine="event") if edit.troubled else choice
+def choose_engine(choice: Choice, edit: Edit) -> Choice:
+    """The choice as both runs are timed: trouble needs the engine without barriers.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+    """
+    if edit.troubled:
+        return replace(choice, engine="event")
+    return choice
 
 
-def conditions(choice: Choice, edit: Edit, ranks: int) -> dict[str, Any]:
-    """Trouble as keywords of `simulate`."""
-    given: dict[str, Any] = {}
+def build_conditions(choice: Choice, edit: Edit, ranks: int) -> dict[str, object]:
+    """Trouble as keywords of `simulate`.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+        ranks: Number of ranks.
+    """
+    values: dict[str, object] = {}
     if edit.straggler != NOBODY:
         name, value = STRAGGLERS[edit.how]
-        given[name] = {edit.straggler: value}
+        values[name] = {edit.straggler: value}
     if edit.jitter:
-        given["jitter"] = edit.jitter
+        values["jitter"] = edit.jitter
     if edit.traffic and ranks > 1:
-        sources = range(ranks) if edit.traffic == "all" else range(1)
-        given["background"] = [(r, (r + ranks // 2) % ranks, choice.nbytes) for r in sources]
-    return given
+        if edit.traffic == "all":
+            sources = range(ranks)
+        else:
+            sources = range(1)
+        values["background"] = [(r, (r + ranks // 2) % ranks, choice.nbytes) for r in sources]
+    return values
 
 
-def _joined(choice: Choice, edit: Edit) -> dict[str, Any]:
+def _list_machine_settings(choice: Choice, edit: Edit) -> dict[str, object]:
     """Keywords of `machine` that an edit sets, where there are several nodes to order and to join."""
-    given: dict[str, Any] = {"placement": edit.placement} if edit.placement != "same" and choice.copies > 1 else {}
-    return given | (
-        {"oversubscription": edit.oversubscription} if edit.oversubscription > 1 and choice.copies > 1 else {}
-    )
+    if edit.placement != "same" and choice.copies > 1:
+        settings: dict[str, object] = {"placement": edit.placement}
+    else:
+        settings = {}
+    if edit.oversubscription > 1 and choice.copies > 1:
+        settings["oversubscription"] = edit.oversubscription
+    return settings
 
 
-def _switched(choice: Choice, edit: Edit) -> Choice:
+def _set_switches(choice: Choice, edit: Edit) -> Choice:
     """The choice with P2P and GDR as the edit wants them."""
     if not choice.on_machine:
         return choice
@@ -237,87 +282,113 @@ class Change:
 _RUNS_OF_CHANGE = 14
 
 
-def expected_change(choice: Choice, edit: Edit) -> float:
-    """Seconds that `change` should take. Raises what it would raise before it runs anything."""
-    choice, place = timed(choice, edit), build_place(choice)
-    plan = _plan(choice, place, options_used(choice.algorithm, dict(choice.options), place, choice.on_machine))
-    runs = _RUNS_OF_CHANGE + (RUNS if edit.jitter else 0)
-    every = transfers(plan, edit.beside, place) / max(1, len(plan))
-    return every * (runs * seconds(choice, plan, place, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan))
+def estimate_change(choice: Choice, edit: Edit) -> float:
+    """Seconds that `change` should take. Raises what it would raise before it runs anything.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+    """
+    choice, topology = choose_engine(choice, edit), build_place(choice)
+    plan = _plan(
+        choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    )
+    runs = _RUNS_OF_CHANGE
+    if edit.jitter:
+        runs += RUNS
+    every = count_transfers(plan, edit.beside, topology) / max(1, len(plan))
+    return every * (runs * estimate_seconds(choice, plan, topology, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan))
 
 
-def change(choice: Choice, edit: Edit, report_progress: ReportProgress = quietly) -> Change:
-    """Run the choice before and after. Raises CollsimError for what cannot be, Refused for what is too much."""
-    choice, place, other = timed(choice, edit), build_place(choice), changed(choice, edit)
-    options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
-    trouble = conditions(choice, edit, place.ranks)
-    first, together = _run(choice, place, options), _together(choice, edit.beside, other, options, **trouble)
-    second = _run(choice, other, options, **trouble) if together is None else together[0]
+def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_progress) -> Change:
+    """Run the choice before and after.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for what cannot be, Refused for what is too much
+    """
+    choice, topology, other = choose_engine(choice, edit), build_place(choice), build_changed_topology(choice, edit)
+    options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    trouble = build_conditions(choice, edit, topology.ranks)
+    first, together = _run(choice, topology, options), _run_together(choice, edit.beside, other, options, **trouble)
+    if together is None:
+        second = _run(choice, other, options, **trouble)
+    else:
+        second = together[0]
     report_progress("run", 0.1)
-    times = _times(choice, edit, second.schedule, other, trouble, report_progress) if edit.jitter else ()
-    ring = np.arange(place.ranks)
+    if edit.jitter:
+        times = _simulate_times(choice, edit, second.schedule, other, trouble, report_progress)
+    else:
+        times = ()
+    ring = np.arange(topology.ranks)
     before, after = build_runner(first), build_runner(second)
     report_progress("run", 0.7)
-    table = _sensitivity(second)
+    table = _measure_sensitivity(second)
     return Change(
-        nothing=place.name == other.name and not edit.troubled,
+        nothing=topology.name == other.name and not edit.troubled,
         before=before,
         after=after,
         speedup=first.time / second.time if second.time else 1.0,
-        links=_links(cs.compare(first, second).links, first, second),
-        tornado=_tornado(second, table),
+        links=_select_changed_links(cs.compare(first, second).links, first, second),
+        tornado=_build_tornado(second, table),
         crossings=(
-            place.crossings(ring, (ring + 1) % len(ring)),
+            topology.crossings(ring, (ring + 1) % len(ring)),
             other.crossings(ring, (ring + 1) % len(ring)),
             len(ring),
         ),
         verdict=("", "") if table.empty else describe_busiest_cable(second, table),
         times=times,
-        several=None if together is None else several(together),
+        several=None if together is None else build_several(together),
     )
 
 
-def _together(
-    choice: Choice, beside: str, place: cs.Topology, options: dict[str, Any], **trouble: Any
+def _run_together(
+    choice: Choice, beside: str, topology: cs.Topology, options: dict[str, object], **trouble: object
 ) -> Together | None:
     """The run with others beside it, where any are asked for."""
     if not beside:
         return None
-    plan = _plan(choice, place, options)
-    _require_few(transfers(plan, beside, place))
+    plan = _plan(choice, topology, options)
+    _require_few(count_transfers(plan, beside, topology))
     return run_together(
-        plan, beside, place, choice.nbytes, choice.dtype, "event", **{**engine_settings(choice), **trouble}
+        plan, beside, topology, choice.nbytes, choice.dtype, "event", **{**build_engine_settings(choice), **trouble}
     )
 
 
-def _times(
+def _simulate_times(
     choice: Choice,
     edit: Edit,
     plan: cs.Schedule,
-    place: cs.Topology,
-    trouble: dict[str, Any],
+    topology: cs.Topology,
+    trouble: dict[str, object],
     report_progress: ReportProgress,
 ) -> tuple[float, ...]:
     """s, of many runs that differ in their jitter."""
-    settings = {**engine_settings(choice), **trouble}
+    settings = {**build_engine_settings(choice), **trouble}
 
     def report(done: int, every: int) -> None:
         report_progress("run", 0.1 + 0.5 * done / every)
 
     if not edit.beside:
-        many = cs.simulate_many(plan, place, choice.nbytes, choice.dtype, runs=RUNS, progress=report, **settings)
+        many = cs.simulate_many(plan, topology, choice.nbytes, choice.dtype, runs=RUNS, progress=report, **settings)
         return tuple(many.tolist())
     times = []
     for seed in range(RUNS):
         times.append(
-            run_together(plan, edit.beside, place, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[0].time
+            run_together(plan, edit.beside, topology, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[
+                0
+            ].time
         )
         report(seed + 1, RUNS)
     return tuple(times)
 
 
-def _plan(choice: Choice, place: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
-    plan: cs.Schedule = cs.schedule(choice.algorithm, topology=place, **options)
+def _plan(choice: Choice, topology: cs.Topology, options: dict[str, object]) -> cs.Schedule:
+    plan: cs.Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
     _require_few(len(plan))
     return plan
 
@@ -327,88 +398,135 @@ def _require_few(count: int) -> None:
         raise Refused("whatif.large", transfers=f"{count:,}", limit=f"{MOST_CHANGED:,}")
 
 
-def _run(choice: Choice, place: cs.Topology, options: dict[str, Any], **trouble: Any) -> cs.Trace:
-    settings = {**engine_settings(choice), **trouble}
-    return cs.simulate(_plan(choice, place, options), place, choice.nbytes, choice.dtype, choice.engine, **settings)
+def _run(choice: Choice, topology: cs.Topology, options: dict[str, object], **trouble: object) -> cs.Trace:
+    settings = {**build_engine_settings(choice), **trouble}
+    return cs.simulate(
+        _plan(choice, topology, options), topology, choice.nbytes, choice.dtype, choice.engine, **settings
+    )
 
 
-def _links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
+def _select_changed_links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFrame:
     """Only what changed: more or fewer bytes, or busy for another share of the run."""
     moved = (table["bytes"].abs() > 0) | (table["share"].abs() > 5e-4)
     names: dict[str, tuple[str, str]] = {}
     for trace in traces:
         used = np.flatnonzero(trace.link_bytes)
         names |= {trace.topology.link_name(int(i)): name_link(trace, int(i)) for i in used}
-    shown = table[moved]
-    shown = shown.assign(size=shown["bytes"].abs(), turn=shown["share"].abs())
-    shown = shown.sort_values(["size", "turn"], ascending=False, kind="stable").drop(columns=["size", "turn"])
-    return shown.assign(
-        en=[names.get(n, (n, n))[0] for n in shown["link"]], zh=[names.get(n, (n, n))[1] for n in shown["link"]]
+    changed_links = table[moved]
+    changed_links = changed_links.assign(size=changed_links["bytes"].abs(), turn=changed_links["share"].abs())
+    changed_links = changed_links.sort_values(["size", "turn"], ascending=False, kind="stable").drop(
+        columns=["size", "turn"]
+    )
+    return changed_links.assign(
+        en=[names.get(n, (n, n))[0] for n in changed_links["link"]],
+        zh=[names.get(n, (n, n))[1] for n in changed_links["link"]],
     )
 
 
-def _sensitivity(trace: cs.Trace) -> pd.DataFrame:
+def _measure_sensitivity(trace: cs.Trace) -> pd.DataFrame:
     """Kinds of link and the busiest single cables, by running again; no row where nothing moves."""
     if not trace.time or not trace.link_bytes.any():
         return pd.DataFrame(columns=["what", "name", "elasticity", "doubled"])
     return cs.analysis.sensitivity(trace, most_links=5)
 
 
-def _tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
+def _build_tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
     """What doubling saves, with names for people."""
     by_name = {trace.topology.link_name(int(i)): name_link(trace, int(i)) for i in np.flatnonzero(trace.link_bytes)}
-    said = [
+    names = [
         name_kind(n) if what == "kind" else by_name.get(n, (n, n))
         for what, n in zip(table["what"], table["name"], strict=True)
     ]
-    return table.assign(en=[en for en, _ in said], zh=[zh for _, zh in said], doubled=table["doubled"].clip(lower=0))
+    return table.assign(en=[en for en, _ in names], zh=[zh for _, zh in names], doubled=table["doubled"].clip(lower=0))
 
 
-def expected_repair(choice: Choice, edit: Edit, switches: bool) -> float:
-    """Seconds that `repaired` should take. Raises what building the place raises."""
+def estimate_repair(choice: Choice, edit: Edit, switches: bool) -> float:
+    """Seconds that `repair` should take. Raises what building the place raises.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+        switches: Whether switches of the machine that reduce may be used.
+    """
     return expected_synthesis(build_place(choice).ranks)
 
 
-def switching(choice: Choice, edit: Edit) -> bool:
-    """Has the place after the edit switches that reduce? Raises CollsimError for what cannot be."""
-    return reduces(changed(choice, edit))
+def has_reducing_switches(choice: Choice, edit: Edit) -> bool:
+    """Has the place after the edit switches that reduce?
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+
+    Raises:
+        CollsimError: for what cannot be
+    """
+    return can_switches_reduce(build_changed_topology(choice, edit))
 
 
-def repaired(choice: Choice, edit: Edit, switches: bool, report_progress: ReportProgress = quietly) -> Synthesized:
+def repair(
+    choice: Choice, edit: Edit, switches: bool, report_progress: ReportProgress = ignore_progress
+) -> Synthesized:
     """What is synthesized for the place after the edit, against the run that falls back to the ways that are left.
-    Raises CollsimError for what cannot be."""
-    other = changed(choice, edit)
-    options = options_used(choice.algorithm, dict(choice.options), other, choice.on_machine)
-    return closed(_run(choice, other, options), switches, report_progress)
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+        switches: Whether switches of the machine that reduce may be used.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: for what cannot be
+    """
+    other = build_changed_topology(choice, edit)
+    options = find_used_options(choice.algorithm, dict(choice.options), other, choice.on_machine)
+    return close_gap(_run(choice, other, options), switches, report_progress)
 
 
 def can_lose(choice: Choice, cable: str) -> bool:
-    """Do all ranks of the place still reach each other without a cable?"""
+    """Do all ranks of the place still reach each other without a cable?
+
+    Args:
+        choice: The run that is chosen.
+        cable: A cable by its ends, `a~b`.
+    """
     try:
-        changed(choice, replace(PLAIN, cable=cable, do="cut"))
+        build_changed_topology(choice, replace(PLAIN, cable=cable, do="cut"))
     except CollsimError:
         return False
     return True
 
 
-def ranks(choice: Choice) -> int:
-    """Ranks of the place; none where it cannot be built."""
+def count_ranks(choice: Choice) -> int:
+    """Ranks of the place; none where it cannot be built.
+
+    Args:
+        choice: The run that is chosen.
+    """
     try:
         return build_place(choice).ranks
     except CollsimError:
         return 0
 
 
-def companions(choice: Choice) -> list[str]:
-    """What can run beside on the place; nothing where it cannot be built."""
+def list_companions(choice: Choice) -> list[str]:
+    """What can run beside on the place; nothing where it cannot be built.
+
+    Args:
+        choice: The run that is chosen.
+    """
     try:
-        return offered(build_place(choice))
+        return find_companions(build_place(choice))
     except CollsimError:
-        return offered(None)
+        return find_companions(None)
 
 
-def kinds(choice: Choice) -> list[str]:
-    """Kinds of link that the place has; none where it cannot be built."""
+def list_link_kinds(choice: Choice) -> list[str]:
+    """Kinds of link that the place has; none where it cannot be built.
+
+    Args:
+        choice: The run that is chosen.
+    """
     try:
         return sorted({cable.kind for cable in build_place(choice).links.cables})
     except CollsimError:
@@ -416,44 +534,56 @@ def kinds(choice: Choice) -> list[str]:
 
 
 def has_cable(choice: Choice, edit: Edit) -> bool:
-    """Is the cable of an edit there? Of a place that cannot be built the page says so by itself."""
+    """Is the cable of an edit there? Of a place that cannot be built the page says so by itself.
+
+    Args:
+        choice: The run that is chosen.
+        edit: The change that is made to the run.
+    """
     try:
-        place = changed(choice, replace(edit, kind="", cable=""))
+        topology = build_changed_topology(choice, replace(edit, kind="", cable=""))
     except CollsimError:
         return True
-    names = place.devices.name
+    names = topology.devices.name
     ends = set(edit.cable.split("~"))
     return any(
-        {names[a], names[b]} == ends for a, b in zip(place.links.src.tolist(), place.links.dst.tolist(), strict=True)
+        {names[a], names[b]} == ends
+        for a, b in zip(topology.links.src.tolist(), topology.links.dst.tolist(), strict=True)
     )
 
 
-def cables(choice: Choice) -> dict[str, tuple[str, str]]:
-    """The busiest cables of the run, as `a~b`, with their names in English and Chinese; none where it cannot run."""
+def list_cables(choice: Choice) -> dict[str, tuple[str, str]]:
+    """The busiest cables of the run, as `a~b`, with their names in English and Chinese; none where it cannot run.
+
+    Args:
+        choice: The run that is chosen.
+    """
     try:
-        place = build_place(choice)
-        options = options_used(choice.algorithm, dict(choice.options), place, choice.on_machine)
+        topology = build_place(choice)
+        options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
         trace = _run(
-            replace(choice, engine="lockstep"), place, options
+            replace(choice, engine="lockstep"), topology, options
         )  # a cable carries the same bytes in both engines
     except CollsimError:
         return {}
-    links, names = place.links, place.devices.name
-    found: dict[str, tuple[str, str]] = {}
+    links, names = topology.links, topology.devices.name
+    names_of_cable: dict[str, tuple[str, str]] = {}
     seen: set[frozenset[int]] = set()
     for i in np.argsort(-trace.link_busy, kind="stable"):
         ends = frozenset((int(links.src[i]), int(links.dst[i])))
-        if len(found) == MOST_CABLES or not trace.link_bytes[i]:
+        if len(names_of_cable) == MOST_CABLES or not trace.link_bytes[i]:
             break
         if ends not in seen:
             seen.add(ends)
             a, b = sorted(ends)
-            one, two = name_device(trace, a), name_device(trace, b)
-            node = max(int(place.devices.node[a]), int(place.devices.node[b]))
-            where = (
-                (f", node {node}", f"，节点 {node}")
-                if int(place.devices.node.max(initial=0)) > 0 and node >= 0
-                else ("", "")
+            first_name, two = name_device(trace, a), name_device(trace, b)
+            node = max(int(topology.devices.node[a]), int(topology.devices.node[b]))
+            if int(topology.devices.node.max(initial=0)) > 0 and node >= 0:
+                where = (f", node {node}", f"，节点 {node}")
+            else:
+                where = ("", "")
+            names_of_cable[f"{names[a]}~{names[b]}"] = (
+                f"{first_name[0]} – {two[0]}{where[0]}",
+                f"{first_name[1]} – {two[1]}{where[1]}",
             )
-            found[f"{names[a]}~{names[b]}"] = (f"{one[0]} – {two[0]}{where[0]}", f"{one[1]} – {two[1]}{where[1]}")
-    return found
+    return names_of_cable

@@ -12,8 +12,8 @@ import streamlit as st
 from collsim.sandbox import Walls, walls
 
 from ...server import listens_on_loopback
-from ...shell.address import remember, remembered
-from ...shell.notes import verdict
+from ...shell.address import get_remembered, remember
+from ...shell.notes import format_verdict
 from ...shell.session import t
 from .drafts import Draft
 
@@ -21,8 +21,12 @@ _PAGE = "write"
 _AGREED = threading.Event()  # one for the server: it listens only to this computer, which is one person's
 
 
-def consented(draft: Draft) -> Draft | None:
-    """The draft as it may run now, or None where something is asked first; what is asked is drawn."""
+def ask_consent(draft: Draft) -> Draft | None:
+    """The draft as it may run now, or None where something is asked first; what is asked is drawn.
+
+    Args:
+        draft: The code and the machine that it is tried on.
+    """
     if walls() is Walls.NONE and not (_AGREED.is_set() and listens_on_loopback()):
         _ask_about_walls()
         return None
@@ -38,7 +42,7 @@ def consented(draft: Draft) -> Draft | None:
 
 def _run_it() -> None:
     """Somebody has read the code of the link, and what they type into it is theirs."""
-    remember(_PAGE, replace(remembered(_PAGE), linked=False))
+    remember(_PAGE, replace(get_remembered(_PAGE), linked=False))
 
 
 def _ask_about_walls() -> None:
@@ -48,4 +52,4 @@ def _ask_about_walls() -> None:
 
 
 def _note(*sentences: str) -> None:
-    st.html(verdict([], *sentences, token="full", status=True))
+    st.html(format_verdict([], *sentences, token="full", status=True))

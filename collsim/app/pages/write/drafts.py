@@ -14,7 +14,7 @@ from collsim.errors import CollsimError
 from collsim.sandbox.allowlist import LONGEST
 
 from ...scenario.address import Complaint, PageAddress, Word
-from ...scenario.choice import WORDS, count, has_shape, networks, one_of
+from ...scenario.choice import WORDS, count, create_name_reader, has_shape, list_networks
 
 MOST_RANKS = 16
 MACHINES = ("dgx-a100", "dgx-h100", "pcie-8gpu")
@@ -113,68 +113,106 @@ class Draft:
         return next((name for name, (_, code) in STARTERS.items() if code == self.code), None)
 
 
-def places() -> list[str]:
+def list_places() -> list[str]:
     """Machines and networks to run on, those that any number of ranks fits."""
-    return [*MACHINES, *(name for name in networks() if not has_shape(name))]
+    return [*MACHINES, *(name for name in list_networks() if not has_shape(name))]
 
 
-def started(draft: Draft, name: str) -> Draft:
-    """The draft with one of the starting points in the editor."""
+def start_draft(draft: Draft, name: str) -> Draft:
+    """The draft with one of the starting points in the editor.
+
+    Args:
+        draft: The code and the machine that it is tried on.
+        name: Name of the starting point.
+    """
     collective, code = STARTERS[name]
     return replace(draft, code=code, collective=collective, turn=next(_turns), linked=False)
 
 
-def topology(draft: Draft) -> cs.Topology:
-    """Where it runs: as many machines as it takes, or the generic network with its cables of 25 GB/s and 1 µs."""
+def build_topology(draft: Draft) -> cs.Topology:
+    """Where it runs: as many machines as it takes, or the generic network with its cables of 25 GB/s and 1 µs.
+
+    Args:
+        draft: The code and the machine that it is tried on.
+    """
     if draft.place not in MACHINES:
         return cs.topology.NETWORKS[draft.place](draft.ranks, bandwidth="25GB/s", alpha="1us")
-    one: cs.Topology = cs.machine(draft.place)
-    return one if draft.ranks <= one.ranks else cs.machine(draft.place, nodes=-(-draft.ranks // one.ranks))
+    single: cs.Topology = cs.machine(draft.place)
+    if draft.ranks <= single.ranks:
+        return single
+    return cs.machine(draft.place, nodes=-(-draft.ranks // single.ranks))
 
 
 # ---- address
 
 
-def _agree(found: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Draft:
+def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Draft:
     """A starting point or code, then where it runs."""
     draft = Draft(turn=next(_turns))
-    if start := found.pop("start", None):
-        draft = started(draft, start)
-    draft = replace(draft, **found)
-    return replace(draft, linked="code" in found and draft.starter is None)  # our own starting points are no stranger's
+    if start := fields.pop("start", None):
+        draft = start_draft(draft, start)
+    draft = replace(draft, **fields)
+    return replace(
+        draft, linked="code" in fields and draft.starter is None
+    )  # our own starting points are no stranger's
 
 
-def _adapt(draft: Draft, said: dict[str, str]) -> dict[str, str]:
+def _adapt_address(draft: Draft, query: dict[str, str]) -> dict[str, str]:
     """A starting point by its name, any other code packed; the collective where it is not that of the start."""
     starter = draft.starter
-    code = {} if starter == "ring" else {"start": starter} if starter else {"code": packed(draft.code)}
-    usual = STARTERS[starter][0] if starter else Draft().collective
-    collective = {"collective": draft.collective} if draft.collective != usual else {}
-    return code | collective | {name: text for name, text in said.items() if name not in ("code", "collective")}
+    if starter == "ring":
+        code = {}
+    elif starter:
+        code = {"start": starter}
+    else:
+        code = {"code": pack_code(draft.code)}
+    if starter:
+        usual = STARTERS[starter][0]
+    else:
+        usual = Draft().collective
+    if draft.collective != usual:
+        collective = {"collective": draft.collective}
+    else:
+        collective = {}
+    return code | collective | {name: text for name, text in query.items() if name not in ("code", "collective")}
 
 
 ADDRESS = PageAddress(
     Draft(),
     (
-        Word("start", one_of("start", lambda: STARTERS), instead="ring"),
-        Word("code", lambda text: unpacked(text), limit=LONGEST * 4, write=lambda code: packed(code), instead="ring"),
+        Word("start", create_name_reader("start", lambda: STARTERS), instead="ring"),
+        Word(
+            "code",
+            lambda text: unpack_code(text),
+            limit=LONGEST * 4,
+            write=lambda code: pack_code(code),
+            instead="ring",
+        ),
         WORDS["collective"],
         Word("ranks", count("ranks", MOST_RANKS, least=2)),
-        Word("place", one_of("machine or network", places)),
+        Word("place", create_name_reader("machine or network", list_places)),
         WORDS["nbytes"],
     ),
-    _agree,
-    _adapt,
+    _reconcile,
+    _adapt_address,
 )
 
 
-def packed(code: str) -> str:
-    """Code as letters that an address may hold."""
+def pack_code(code: str) -> str:
+    """Code as letters that an address may hold.
+
+    Args:
+        code: The code.
+    """
     return base64.urlsafe_b64encode(zlib.compress(code.encode(), 9)).decode().rstrip("=")
 
 
-def unpacked(text: str) -> str:
-    """Code from an address; never more of it than the editor takes."""
+def unpack_code(text: str) -> str:
+    """Code from an address; never more of it than the editor takes.
+
+    Args:
+        text: The text.
+    """
     try:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         machine = zlib.decompressobj()

@@ -45,7 +45,7 @@ textarea{width:100%;height:100%;border:0;outline:0;background:none;color:transpa
 
 
 @lru_cache(maxsize=1)
-def _css() -> str:
+def _read_css() -> str:
     style = _STYLE
     for name, (light, dark) in _COLORS.items():
         style = style.replace(name, f"light-dark({light},{dark})")
@@ -53,27 +53,34 @@ def _css() -> str:
 
 
 @lru_cache(maxsize=1)
-def _source() -> str:
+def _read_source() -> str:
     return (Path(__file__).parent / "editor.js").read_text(encoding="utf-8")
 
 
-def typed(code: str, turn: int) -> str:
-    """The code as it was last typed, or `code` where nothing was typed since the editor showed it."""
+def get_typed_code(code: str, turn: int) -> str:
+    """The code as it was last typed, or `code` where nothing was typed since the editor showed it.
+
+    Args:
+        code: The code.
+        turn: Number of the measurement, which tells it from the one before.
+    """
     try:
-        said = st.session_state["editor"]["code"]
+        typed_text = st.session_state["editor"]["code"]
     except (KeyError, TypeError):
         return code
-    if isinstance(said, dict) and said.get("turn") == turn and isinstance(said.get("text"), str):
-        return str(said["text"])[: LONGEST + 1]
+    if isinstance(typed_text, dict) and typed_text.get("turn") == turn and isinstance(typed_text.get("text"), str):
+        return str(typed_text["text"])[: LONGEST + 1]
     return code
 
 
-def editor(code: str, turn: int, label: str, line: int | None) -> None:
+def draw_editor(code: str, turn: int, label: str, line: int | None) -> None:
     """Draw the editor.
 
     Args:
-        turn: names where the code comes from; when it changes, the editor shows `code` and forgets what was typed.
-        line: is marked as wrong.
+        code: The code that it shows at first.
+        turn: Number of the code's source; when it changes, the editor shows `code` and forgets what was typed.
+        label: What screen readers call the editor.
+        line: The line that is marked as wrong; None for none.
     """
-    mount = st.components.v2.component("collsim_editor", html=_HTML, css=_css(), js=_source())
+    mount = st.components.v2.component("collsim_editor", html=_HTML, css=_read_css(), js=_read_source())
     mount(key="editor", data={"code": code, "turn": turn, "label": label, "line": line}, on_code_change=lambda: None)

@@ -58,15 +58,20 @@ class Trial:
         """Right for the number of ranks that was asked for."""
         return self.ranks in self.right_for
 
-    def told(self, language: str) -> str:
-        return "" if self.error is None else self.error.text(language)
+    def describe(self, language: str) -> str:
+        if self.error is None:
+            return ""
+        return self.error.text(language)
 
 
-def trial(text: str, collective: str, ranks: int, *, without_walls: bool = False) -> Trial:
+def try_code(text: str, collective: str, ranks: int, *, without_walls: bool = False) -> Trial:
     """Run the code for `ranks` ranks, then for 2 to 8, and check every result.
 
     Args:
-        without_walls: run it also where this system has none to put around it.
+        text: The code.
+        collective: Name of the collective that it is for.
+        ranks: Number of ranks.
+        without_walls: Whether the code may run where no sandbox is available.
     """
     try:
         code = allowed(text)
@@ -74,36 +79,38 @@ def trial(text: str, collective: str, ranks: int, *, without_walls: bool = False
         return Trial(ranks, refused=refused, line=refused.line)
     wanted = (ranks, *(n for n in OTHERS if n != ranks))
     try:
-        made = tried(code, Wanted(collective, wanted), without_walls=without_walls)
+        steps_by_ranks = run_code(code, Wanted(collective, wanted), without_walls=without_walls)
     except NoWalls:
         return Trial(ranks, refused=Forbidden("write.nowalls"))
     right: list[int] = []
-    for n, schedule in made.schedules.items():
+    for n, schedule in steps_by_ranks.schedules.items():
         try:
             cs.verify(schedule)
             right.append(n)
         except CollsimError as error:
-            return _wrong(
+            return _describe_failure(
                 ranks,
                 n,
                 error,
-                schedule if n == ranks or ranks not in right else made.schedules[ranks],
+                schedule if n == ranks or ranks not in right else steps_by_ranks.schedules[ranks],
                 tuple(right),
-                made.printed,
+                steps_by_ranks.printed,
             )
-    whole = made.schedules.get(ranks)
-    if made.error is not None:
-        return _wrong(ranks, made.failed or ranks, made.error, whole, tuple(right), made.printed)
-    return Trial(ranks, whole, right_for=tuple(right), printed=made.printed)
+    whole = steps_by_ranks.schedules.get(ranks)
+    if steps_by_ranks.error is not None:
+        return _describe_failure(
+            ranks, steps_by_ranks.failed or ranks, steps_by_ranks.error, whole, tuple(right), steps_by_ranks.printed
+        )
+    return Trial(ranks, whole, right_for=tuple(right), printed=steps_by_ranks.printed)
 
 
-def _wrong(
+def _describe_failure(
     ranks: int, n: int, error: CollsimError, schedule: Schedule | None, right: tuple[int, ...], printed: str
 ) -> Trial:
-    place = {key: getattr(error, key, None) for key in ("step", "rank", "chunk")}
+    position = {key: getattr(error, key, None) for key in ("step", "rank", "chunk")}
     begin = getattr(error, "origin", None)
     if getattr(error, "from_start", False) or (begin is not None and begin.kind == "never"):
-        place["step"] = None
+        position["step"] = None
     line = re.search(rf" at line (\d+) of {_FILE}\.py", str(error))
     return Trial(
         ranks,
@@ -113,13 +120,19 @@ def _wrong(
         line=int(line[1]) if line else None,
         right_for=right,
         printed=printed,
-        **place,
+        **position,
     )
 
 
-def tried(code: Code, wanted: Wanted, *, without_walls: bool = False) -> Attempt:
-    """What the code yields, in a box of its own (see `collsim.sandbox`). Raises NoWalls."""
+def run_code(code: Code, wanted: Wanted, *, without_walls: bool = False) -> Attempt:
+    """What the code yields, in a box of its own (see `collsim.sandbox`). Raises NoWalls.
+
+    Args:
+        code: The code and the name of its function.
+        wanted: The collective and the numbers of ranks.
+        without_walls: Whether the code may run where no sandbox is available.
+    """
     task = BoxTask("write", wanted, code.function)
     with _ROOM:
-        made = dict(boxed([File(f"{_FILE}.py", code.text.encode())], [task], LIMITS, without_walls=without_walls))
-    return attempt(made.get(0, Ended()), wanted, LIMITS)
+        results = dict(boxed([File(f"{_FILE}.py", code.text.encode())], [task], LIMITS, without_walls=without_walls))
+    return attempt(results.get(0, Ended()), wanted, LIMITS)

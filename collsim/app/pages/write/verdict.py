@@ -4,17 +4,16 @@ Streamlit."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.viz.timeline.document import build_encoded_timeline
 
 from ...jobs.worker import ReportProgress
-from ...scenario.outcome import quietly
+from ...scenario.outcome import ignore_progress
 from . import drafts
 from .drafts import Draft
-from .trial import Trial, trial
+from .trial import Trial, try_code
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,22 +29,31 @@ class Verdict:
 
     tried: Trial
     figures: dict[str, float] | None = None
-    timeline: dict[str, Any] | None = None
+    timeline: dict[str, object] | None = None
     cannot: CollsimError | None = None
 
 
-def expected_verdict(draft: Draft) -> float:
-    """Nobody knows how long a stranger's code takes."""
+def estimate_verdict(draft: Draft) -> float:
+    """Nobody knows how long a stranger's code takes.
+
+    Args:
+        draft: The code and the machine that it is tried on.
+    """
     return 0.0
 
 
-def verdict(draft: Draft, report_progress: ReportProgress = quietly) -> Verdict:
-    """Try the code, and run what it yields on the place of the draft."""
-    tried = trial(draft.code, draft.collective, draft.ranks, without_walls=draft.without_walls)
+def judge_draft(draft: Draft, report_progress: ReportProgress = ignore_progress) -> Verdict:
+    """Try the code, and run what it yields on the place of the draft.
+
+    Args:
+        draft: The code and the machine that it is tried on.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    tried = try_code(draft.code, draft.collective, draft.ranks, without_walls=draft.without_walls)
     if tried.schedule is None or not len(tried.schedule):
         return Verdict(tried)
     try:
-        trace = cs.simulate(tried.schedule, drafts.topology(draft), draft.nbytes)
+        trace = cs.simulate(tried.schedule, drafts.build_topology(draft), draft.nbytes)
     except CollsimError as error:
         return Verdict(tried, cannot=error)
     busiest = int(trace.sent_bytes.max(initial=0))

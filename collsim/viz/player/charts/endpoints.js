@@ -16,27 +16,31 @@ const MOST_ROWS = 33; // beyond, endpoints are folded into groups
  * transfers at once, i the one where it is alone, adds true where any of them is a reduce, group the collective whose
  * they are (-1: of several).
  */
-export function activity(m, endpoint, side) {
-  m.activity ??= { src: groups(m.src, m.endpoints, m.n), dst: groups(m.dst, m.endpoints, m.n), made: new Map() };
+export function activity(model, endpoint, side) {
+  model.activity ??= {
+    src: groups(model.src, model.endpoints, model.n),
+    dst: groups(model.dst, model.endpoints, model.n),
+    made: new Map(),
+  };
   const key = `${side}${endpoint}`,
-    { start, id } = m.activity[side];
-  if (!m.activity.made.has(key))
-    m.activity.made.set(key, stretches(m, Array.from(id.subarray(start[endpoint], start[endpoint + 1]))));
-  return m.activity.made.get(key);
+    { start, id } = model.activity[side];
+  if (!model.activity.made.has(key))
+    model.activity.made.set(key, stretches(model, Array.from(id.subarray(start[endpoint], start[endpoint + 1]))));
+  return model.activity.made.get(key);
 }
 
-function stretches(m, ids) {
+function stretches(model, ids) {
   const events = ids
     .flatMap((i) => [
-      [m.t0[i], 1, i],
-      [m.t1[i], -1, i],
+      [model.t0[i], 1, i],
+      [model.t1[i], -1, i],
     ])
     .sort((x, y) => x[0] - y[0] || x[1] - y[1]);
   const out = [],
     open = new Set();
   let since = 0;
   for (const [t, change, i] of events) {
-    if (open.size && t > since) push(out, m, open, since, t);
+    if (open.size && t > since) push(out, model, open, since, t);
     if (change > 0) open.add(i);
     else open.delete(i);
     since = t;
@@ -44,15 +48,15 @@ function stretches(m, ids) {
   return out;
 }
 
-function push(out, m, open, a, b) {
+function push(out, model, open, a, b) {
   const n = open.size,
     i = n === 1 ? open.values().next().value : -1,
     last = out.at(-1);
   let adds = false;
   const whose = new Set();
   for (const k of open) {
-    adds ||= m.reduce[k] === 1;
-    whose.add(m.groupOf[m.chunk[k]]);
+    adds ||= model.reduce[k] === 1;
+    whose.add(model.groupOf[model.chunk[k]]);
   }
   const group = whose.size > 1 ? -1 : whose.values().next().value;
   if (last && last.b === a && last.n === n && n > 1 && last.group === group) {
@@ -63,118 +67,131 @@ function push(out, m, open, a, b) {
 }
 
 /** Bytes that an endpoint has sent or received by t, with the shares of those under way. */
-export function endpointBytes(m, endpoint, side, t) {
-  const { start, id } = (activity(m, endpoint, side), m.activity[side]);
+export function endpointBytes(model, endpoint, side, t) {
+  const { start, id } = (activity(model, endpoint, side), model.activity[side]);
   let sum = 0;
   for (let q = start[endpoint]; q < start[endpoint + 1]; q++) {
     const i = id[q],
-      d = m.t1[i] - m.t0[i];
-    if (m.t0[i] < t) sum += m.bytes[i] * (d > 0 ? Math.min(1, (t - m.t0[i]) / d) : 1);
+      d = model.t1[i] - model.t0[i];
+    if (model.t0[i] < t) sum += model.bytes[i] * (d > 0 ? Math.min(1, (t - model.t0[i]) / d) : 1);
   }
   return sum;
 }
 
 /** Groups of endpoints that share a row: nodes where there are several, else blocks of equal size. */
-export function endpointGroups(m) {
-  const ids = Array.from({ length: m.endpoints }, (_, e) => e);
-  if (m.endpoints <= MOST_ROWS) return ids.map((e) => ({ members: [e], panel: -1 }));
-  const panels = new Set(ids.map((e) => panelOf(m, e)));
+export function endpointGroups(model) {
+  const ids = Array.from({ length: model.endpoints }, (_, e) => e);
+  if (model.endpoints <= MOST_ROWS) return ids.map((e) => ({ members: [e], panel: -1 }));
+  const panels = new Set(ids.map((e) => panelOf(model, e)));
   if (panels.size > 1 && panels.size <= MOST_ROWS)
-    return [...panels].map((panel) => ({ members: ids.filter((e) => panelOf(m, e) === panel), panel }));
-  const per = Math.ceil(m.endpoints / 32);
-  return Array.from({ length: Math.ceil(m.endpoints / per) }, (_, q) => ({
+    return [...panels].map((panel) => ({ members: ids.filter((e) => panelOf(model, e) === panel), panel }));
+  const per = Math.ceil(model.endpoints / 32);
+  return Array.from({ length: Math.ceil(model.endpoints / per) }, (_, q) => ({
     members: ids.slice(q * per, (q + 1) * per),
     panel: -1,
   }));
 }
 
 export const endpointChart = {
-  lines: (m, W, lang) =>
-    endpointGroups(m).map(({ members, panel }) => {
+  lines: (model, words, lang) =>
+    endpointGroups(model).map(({ members, panel }) => {
       const [first, last] = [members[0], members.at(-1)];
       if (members.length === 1)
-        return { members, endpoint: first, label: first < m.ranks ? `${W.rank} ${first}` : nameOf(m, first, lang) };
+        return {
+          members,
+          endpoint: first,
+          label: first < model.ranks ? `${words.rank} ${first}` : nameOf(model, first, lang),
+        };
       return {
         members,
-        label: panel >= 0 ? textAt(m.panels.label, panel, lang) : W.ranksTo(first, last),
-        note: W.folded(members.length),
+        label: panel >= 0 ? textAt(model.panels.label, panel, lang) : words.ranksTo(first, last),
+        note: words.folded(members.length),
       };
     }),
-  bars(g, V, geo, lines) {
+  bars(ctx, view, geo, lines) {
     lines.forEach((line, q) =>
-      line.members.length === 1 ? drawOwn(g, V, geo, line.endpoint, q) : drawGroup(g, V, geo, line.members, q),
+      line.members.length === 1
+        ? drawOwn(ctx, view, geo, line.endpoint, q)
+        : drawGroup(ctx, view, geo, line.members, q),
     );
   },
-  figure(g, V, geo, line, mid, ly) {
-    const { m, C } = V,
-      most = mostBytes(m) * line.members.length,
-      sum = (side) => line.members.reduce((a, e) => a + endpointBytes(m, e, side, V.t), 0),
+  figure(ctx, view, geo, line, mid, ly) {
+    const { model, colors } = view,
+      most = mostBytes(model) * line.members.length,
+      sum = (side) => line.members.reduce((a, e) => a + endpointBytes(model, e, side, view.t), 0),
       out = sum("src"),
       got = sum("dst");
     meters(
-      g,
-      V,
+      ctx,
+      view,
       geo,
       mid,
       ly,
-      { text: geo.narrow ? V.W.sentTip(fmtBytes(out)) : fmtBytes(out), share: out / most },
-      { text: geo.narrow ? V.W.gotTip(fmtBytes(got)) : fmtBytes(got), share: got / most, fill: C.sum2 },
+      { text: geo.narrow ? view.words.sentTip(fmtBytes(out)) : fmtBytes(out), share: out / most },
+      { text: geo.narrow ? view.words.gotTip(fmtBytes(got)) : fmtBytes(got), share: got / most, fill: colors.sum2 },
     );
   },
 };
 
-function mostBytes(m) {
-  if (m.mostBytes) return m.mostBytes;
+function mostBytes(model) {
+  if (model.mostBytes) return model.mostBytes;
   const sums = ["src", "dst"].flatMap((side) =>
-    Array.from({ length: m.endpoints }, (_, e) => endpointBytes(m, e, side, m.total)),
+    Array.from({ length: model.endpoints }, (_, e) => endpointBytes(model, e, side, model.total)),
   );
-  return (m.mostBytes = Math.max(1, ...sums));
+  return (model.mostBytes = Math.max(1, ...sums));
 }
 
-function drawOwn(g, V, geo, endpoint, q) {
-  const { m, C } = V,
+function drawOwn(ctx, view, geo, endpoint, q) {
+  const { model, colors } = view,
     { tw, rh, bh, top, off } = geo,
     y = top + q * rh + off,
     thin = Math.max(3, Math.round(bh * 0.28)),
-    X = (t) => (t / (m.total || 1)) * tw;
-  g.fillStyle = C.ink3;
-  for (const { a, b } of activity(m, endpoint, "src")) g.fillRect(X(a), y, Math.max(0.7, X(b) - X(a) - 0.6), thin);
-  for (const { a, b, n, i, adds, group } of activity(m, endpoint, "dst")) {
-    const C = group < 0 ? { ...V.C, done: V.C.ink2, sum2: V.C.wait } : huesOfGroup(V.C, group),
+    X = (t) => (t / (model.total || 1)) * tw;
+  ctx.fillStyle = colors.ink3;
+  for (const { a, b } of activity(model, endpoint, "src"))
+    ctx.fillRect(X(a), y, Math.max(0.7, X(b) - X(a) - 0.6), thin);
+  for (const { a, b, n, i, adds, group } of activity(model, endpoint, "dst")) {
+    const colors =
+        group < 0
+          ? { ...view.colors, done: view.colors.ink2, sum2: view.colors.wait }
+          : huesOfGroup(view.colors, group),
       x = X(a),
       w = Math.max(0.7, X(b) - x - 0.6),
       h = bh - thin - 1;
-    g.fillStyle = adds ? C.sum2 : C.done;
-    g.fillRect(x, y + thin + 1, w, h);
-    const text = n > 1 ? `×${n}` : slotText(V, m.chunk[i]);
-    if (h >= 13 && w > widthOf(g, text, 12, true) + 5)
-      put(g, text, x + w / 2, y + thin + 1 + h / 2 + 4.3, 12, adds ? C.ink : C.ontext, { bold: true, align: "center" });
+    ctx.fillStyle = adds ? colors.sum2 : colors.done;
+    ctx.fillRect(x, y + thin + 1, w, h);
+    const text = n > 1 ? `×${n}` : slotText(view, model.chunk[i]);
+    if (h >= 13 && w > widthOf(ctx, text, 12, true) + 5)
+      put(ctx, text, x + w / 2, y + thin + 1 + h / 2 + 4.3, 12, adds ? colors.ink : colors.ontext, {
+        bold: true,
+        align: "center",
+      });
   }
 }
 
 /** Many endpoints in one row: the share of them that send (above) and receive (below). */
-function drawGroup(g, V, geo, members, q) {
-  const { m, C } = V,
+function drawGroup(ctx, view, geo, members, q) {
+  const { model, colors } = view,
     { tw, rh, bh, top, off } = geo,
     ncol = Math.max(1, Math.round(tw / 2)),
     y = top + q * rh + off,
     thin = Math.round(bh * 0.35),
     w = tw / ncol;
-  const out = shareOf(m, members, "src", ncol),
-    got = shareOf(m, members, "dst", ncol);
+  const out = shareOf(model, members, "src", ncol),
+    got = shareOf(model, members, "dst", ncol);
   for (let c = 0; c < ncol; c++) {
-    g.fillStyle = C.ink3;
-    g.fillRect(c * w, y + thin * (1 - out[c]), w + 0.3, thin * out[c]);
-    g.fillStyle = C.sum2;
-    g.fillRect(c * w, y + thin + 1, w + 0.3, (bh - thin - 1) * got[c]);
+    ctx.fillStyle = colors.ink3;
+    ctx.fillRect(c * w, y + thin * (1 - out[c]), w + 0.3, thin * out[c]);
+    ctx.fillStyle = colors.sum2;
+    ctx.fillRect(c * w, y + thin + 1, w + 0.3, (bh - thin - 1) * got[c]);
   }
 }
 
-function shareOf(m, members, side, ncol) {
+function shareOf(model, members, side, ncol) {
   const sum = new Float64Array(ncol),
-    w = m.total / ncol;
+    w = model.total / ncol;
   for (const e of members) {
-    for (const { a, b } of activity(m, e, side)) {
+    for (const { a, b } of activity(model, e, side)) {
       for (let c = Math.floor(a / w); c < ncol && c * w < b; c++)
         sum[c] += Math.max(0, Math.min(b, (c + 1) * w) - Math.max(a, c * w));
     }

@@ -9,12 +9,12 @@ import { textAt } from "../model/read.js";
  * Entries of the legend: colour, letter, name and slow-down of each collective, as long as they have colours of their
  * own.
  */
-export const groupKeys = (m, C, lang, item) =>
-  m.groups
+export const groupKeys = (model, colors, lang, item) =>
+  model.groups
     .slice(0, HUES.light.length + 1)
     .map((group, q) =>
       item(
-        symbol(20, 20, svg("rect", { x: 1, y: 1, width: 18, height: 18, rx: 3.5, fill: huesOfGroup(C, q).done })),
+        symbol(20, 20, svg("rect", { x: 1, y: 1, width: 18, height: 18, rx: 3.5, fill: huesOfGroup(colors, q).done })),
         `${group.name} ${textAt(group.label, 0, lang)}${lang === "zh" ? "：" : ": "}${textAt(group.note, 0, lang)}`,
       ),
     );
@@ -24,49 +24,49 @@ export const groupKeys = (m, C, lang, item) =>
  * after the cursor.
  */
 
-function drawAlone(g, V, geo, group, y) {
-  const X = (t) => geo.x0 + (t / (V.m.total || 1)) * geo.tw,
+function drawAlone(ctx, view, geo, group, y) {
+  const X = (t) => geo.x0 + (t / (view.model.total || 1)) * geo.tw,
     at = X(group.alone);
-  if (X(group.t1) - at < widthOf(g, V.W.alone, 12, true) + 10) return;
-  g.fillStyle = V.C.ink;
-  g.fillRect(at - 1, y, 2, geo.bh);
-  put(g, V.W.alone, at + 5, y + geo.bh / 2 + 4.3, 12, V.C.ink, { bold: true });
+  if (X(group.t1) - at < widthOf(ctx, view.words.alone, 12, true) + 10) return;
+  ctx.fillStyle = view.colors.ink;
+  ctx.fillRect(at - 1, y, 2, geo.bh);
+  put(ctx, view.words.alone, at + 5, y + geo.bh / 2 + 4.3, 12, view.colors.ink, { bold: true });
 }
 
 /**
  * A row per collective: how long it would run alone (full colour), and what it waits for the others beside it (faint).
  */
 export const groupChart = {
-  lines: (m, _, lang) =>
-    m.groups.map((group, q) => ({ group, q, label: `${group.name} ${textAt(group.label, 0, lang)}` })),
-  bars(g, V, geo, lines) {
+  lines: (model, _, lang) =>
+    model.groups.map((group, q) => ({ group, q, label: `${group.name} ${textAt(group.label, 0, lang)}` })),
+  bars(ctx, view, geo, lines) {
     const { tw, rh, bh, top, off } = geo,
-      X = (t) => (t / (V.m.total || 1)) * tw;
+      X = (t) => (t / (view.model.total || 1)) * tw;
     lines.forEach(({ group, q }, row) => {
-      const C = huesOfGroup(V.C, q),
+      const colors = huesOfGroup(view.colors, q),
         y = top + row * rh + off,
         alone = Math.min(group.t1, group.alone);
-      g.fillStyle = C.sum2;
-      g.fillRect(X(group.t0), y, Math.max(1, X(group.t1) - X(group.t0)), bh);
-      g.fillStyle = C.done;
-      g.fillRect(X(group.t0), y, Math.max(1, X(alone) - X(group.t0)), bh);
+      ctx.fillStyle = colors.sum2;
+      ctx.fillRect(X(group.t0), y, Math.max(1, X(group.t1) - X(group.t0)), bh);
+      ctx.fillStyle = colors.done;
+      ctx.fillRect(X(group.t0), y, Math.max(1, X(alone) - X(group.t0)), bh);
     });
   },
-  figure(g, V, geo, { group, q }, mid, ly) {
-    drawAlone(g, V, geo, group, geo.top + q * geo.rh + geo.off);
-    const text = textAt(group.note, 0, V.lang),
+  figure(ctx, view, geo, { group, q }, mid, ly) {
+    drawAlone(ctx, view, geo, group, geo.top + q * geo.rh + geo.off);
+    const text = textAt(group.note, 0, view.lang),
       slow = group.slowdown > 1.005;
     put(
-      g,
+      ctx,
       text,
       geo.narrow ? geo.x0 + geo.tw : geo.fig + 400,
       ly,
       geo.rh < 20 ? 12.5 : 15,
-      slow ? V.C.fulltext : V.C.ink,
+      slow ? view.colors.fulltext : view.colors.ink,
       {
         bold: true,
         align: "right",
-        halo: geo.narrow ? V.C.card : null,
+        halo: geo.narrow ? view.colors.card : null,
       },
     );
   },

@@ -5,26 +5,26 @@ import { box, put } from "../draw/canvas.js";
 /**
  * Two meters at the right of a row: bytes of `most`, and a second one with its text; on a narrow card only their texts.
  */
-export function meters(g, V, geo, mid, ly, first, second) {
-  const { C } = V,
+export function meters(ctx, view, geo, mid, ly, first, second) {
+  const { colors } = view,
     fx = geo.fig,
     small = geo.rh < 20,
     size = small ? 12.5 : 15;
   if (geo.narrow) {
-    put(g, `${first.text}   ${second.text}`, geo.x0 + geo.tw, ly, 14, second.color ?? C.ink, {
+    put(ctx, `${first.text}   ${second.text}`, geo.x0 + geo.tw, ly, 14, second.color ?? colors.ink, {
       bold: true,
       align: "right",
-      halo: C.card,
+      halo: colors.card,
     });
     return;
   }
-  put(g, first.text, fx + 66, ly, size, C.ink, { bold: true, align: "right" });
-  box(g, fx + 76, mid - 5, 74, small ? 8 : 11, 2, C.grid);
-  box(g, fx + 76, mid - 5, 74 * Math.min(1, first.share), small ? 8 : 11, 2, C.ink3);
-  box(g, fx + 194, mid - (small ? 5 : 8), 130, small ? 9 : 17, 2, C.grid);
+  put(ctx, first.text, fx + 66, ly, size, colors.ink, { bold: true, align: "right" });
+  box(ctx, fx + 76, mid - 5, 74, small ? 8 : 11, 2, colors.grid);
+  box(ctx, fx + 76, mid - 5, 74 * Math.min(1, first.share), small ? 8 : 11, 2, colors.ink3);
+  box(ctx, fx + 194, mid - (small ? 5 : 8), 130, small ? 9 : 17, 2, colors.grid);
   if (second.share > 0)
     box(
-      g,
+      ctx,
       fx + 194,
       mid - (small ? 5 : 8),
       Math.max(2, 130 * Math.min(1, second.share)),
@@ -32,5 +32,5 @@ export function meters(g, V, geo, mid, ly, first, second) {
       2,
       second.fill,
     );
-  put(g, second.text, fx + 400, ly, size, second.color ?? C.ink, { bold: true, align: "right" });
+  put(ctx, second.text, fx + 400, ly, size, second.color ?? colors.ink, { bold: true, align: "right" });
 }

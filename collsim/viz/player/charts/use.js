@@ -13,90 +13,90 @@ const SPANS = 120;
 /**
  * Share of capacity of the busiest of some links: per step, or without barriers per 120th of the run, as [a, b, share].
  */
-export function useOver(m, links) {
-  const ends = m.lockstep
-    ? Array.from(m.step0, (a, s) => [a, m.step1[s]])
-    : Array.from({ length: SPANS }, (_, k) => [(k / SPANS) * m.total, ((k + 1) / SPANS) * m.total]);
-  return ends.map(([a, b]) => [a, b, Math.max(0, ...links.map((l) => shareBetween(m, l, a, b)))]);
+export function useOver(model, links) {
+  const ends = model.lockstep
+    ? Array.from(model.step0, (a, s) => [a, model.step1[s]])
+    : Array.from({ length: SPANS }, (_, k) => [(k / SPANS) * model.total, ((k + 1) / SPANS) * model.total]);
+  return ends.map(([a, b]) => [a, b, Math.max(0, ...links.map((l) => shareBetween(model, l, a, b)))]);
 }
 
 export const useChart = {
-  lines(m, W, lang) {
+  lines(model, words, lang) {
     const kinds = new Map();
-    for (const l of new Set(m.tl.routes.link)) {
-      const name = `${m.tl.links.kind[l]} ${textAt(m.tl.links.label, l, lang)}`;
+    for (const l of new Set(model.tl.routes.link)) {
+      const name = `${model.tl.links.kind[l]} ${textAt(model.tl.links.label, l, lang)}`;
       if (!kinds.has(name)) kinds.set(name, []);
       kinds.get(name).push(l);
     }
     const all = [...kinds.values()].map((links) => ({
       links,
-      use: useOver(m, links),
-      label: textAt(m.tl.links.label, links[0], lang),
-      note: W.cables(links.length),
-      hot: links.some((l) => m.hot.has(l)),
+      use: useOver(model, links),
+      label: textAt(model.tl.links.label, links[0], lang),
+      note: words.cables(links.length),
+      hot: links.some((l) => model.hot.has(l)),
     }));
     all.sort((a, b) => b.hot - a.hot || b.links.length - a.links.length);
     return all
       .slice(0, DASHES.length)
-      .map((line, q) => ({ ...line, style: q, sample: (g, C, x, y) => sample(g, C, x, y, line.hot, q) }));
+      .map((line, q) => ({ ...line, style: q, sample: (ctx, colors, x, y) => sample(ctx, colors, x, y, line.hot, q) }));
   },
-  bars(g, V, geo, lines) {
-    const { m, C } = V,
+  bars(ctx, view, geo, lines) {
+    const { model, colors } = view,
       { tw, rh, top } = geo,
       h = lines.length * rh - 10,
       base = top + 4 + h,
-      X = (t) => (t / (m.total || 1)) * tw;
+      X = (t) => (t / (model.total || 1)) * tw;
     for (const [share, text] of [
       [0.5, `50${NB}%`],
       [1, `100${NB}%`],
     ]) {
-      g.fillStyle = C.line;
-      g.fillRect(0, base - h * share, tw, 1);
-      put(g, text, tw - 2, base - h * share + 13, 12, C.ink3, { align: "right" });
+      ctx.fillStyle = colors.line;
+      ctx.fillRect(0, base - h * share, tw, 1);
+      put(ctx, text, tw - 2, base - h * share + 13, 12, colors.ink3, { align: "right" });
     }
     [...lines].reverse().forEach((line) => {
-      g.beginPath();
+      ctx.beginPath();
       line.use.forEach(([a, b, share], k) => {
-        g[k ? "lineTo" : "moveTo"](X(a), base - h * Math.min(1, share));
-        g.lineTo(X(b), base - h * Math.min(1, share));
+        ctx[k ? "lineTo" : "moveTo"](X(a), base - h * Math.min(1, share));
+        ctx.lineTo(X(b), base - h * Math.min(1, share));
       });
-      pen(g, C, line.hot, line.style);
-      g.stroke();
-      g.setLineDash([]);
+      pen(ctx, colors, line.hot, line.style);
+      ctx.stroke();
+      ctx.setLineDash([]);
     });
   },
-  figure(g, V, geo, line, mid, ly) {
-    const { m, C } = V,
-      share = Math.max(0, ...line.links.map((l) => V.facts.share[l])),
-      whole = m.total > 0 ? Math.max(0, ...line.links.map((l) => shareBetween(m, l, 0, m.total))) : 0;
+  figure(ctx, view, geo, line, mid, ly) {
+    const { model, colors } = view,
+      share = Math.max(0, ...line.links.map((l) => view.facts.share[l])),
+      whole = model.total > 0 ? Math.max(0, ...line.links.map((l) => shareBetween(model, l, 0, model.total))) : 0;
     meters(
-      g,
-      V,
+      ctx,
+      view,
       geo,
       mid,
       ly,
-      { text: geo.narrow ? V.W.wholeTip(fmtShare(whole)) : fmtShare(whole), share: whole },
+      { text: geo.narrow ? view.words.wholeTip(fmtShare(whole)) : fmtShare(whole), share: whole },
       {
-        text: geo.narrow ? V.W.nowShare(fmtShare(share)) : fmtShare(share),
+        text: geo.narrow ? view.words.nowShare(fmtShare(share)) : fmtShare(share),
         share,
-        fill: useFill(g, C, useClass(share), V.patterns),
-        color: share > 0.95 ? C.fulltext : C.ink,
+        fill: useFill(ctx, colors, useClass(share), view.patterns),
+        color: share > 0.95 ? colors.fulltext : colors.ink,
       },
     );
   },
 };
 
-function pen(g, C, hot, style) {
-  g.strokeStyle = hot ? C.full : style < 2 ? C.ink : C.ink2;
-  g.lineWidth = hot ? 2.8 : 2;
-  g.setLineDash(DASHES[style]);
+function pen(ctx, colors, hot, style) {
+  ctx.strokeStyle = hot ? colors.full : style < 2 ? colors.ink : colors.ink2;
+  ctx.lineWidth = hot ? 2.8 : 2;
+  ctx.setLineDash(DASHES[style]);
 }
 
-function sample(g, C, x, y, hot, style) {
-  g.beginPath();
-  g.moveTo(x, y);
-  g.lineTo(x + 26, y);
-  pen(g, C, hot, style);
-  g.stroke();
-  g.setLineDash([]);
+function sample(ctx, colors, x, y, hot, style) {
+  ctx.beginPath();
+  ctx.moveTo(x, y);
+  ctx.lineTo(x + 26, y);
+  pen(ctx, colors, hot, style);
+  ctx.stroke();
+  ctx.setLineDash([]);
 }

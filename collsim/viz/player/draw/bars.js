@@ -10,45 +10,45 @@ const LINE = 19; // of a bar with its name and its number
 const THIN = 7; // of a bar alone
 
 /** Pixels that the bars of a box need, 0 where there is no room for them. */
-export function barsHeight(V, bars, w, h) {
+export function barsHeight(view, bars, w, h) {
   if (!bars?.length || h < 60) return 0;
-  return bars.length * (named(V, w) ? Math.max(LINE, onScreen(V, LEAST + 4)) : THIN) + 4;
+  return bars.length * (named(view, w) ? Math.max(LINE, onScreen(view, LEAST + 4)) : THIN) + 4;
 }
 
 /** Is there room for words beside the bars? */
-const named = (V, w) => w * Math.min(1, V.k) >= 112;
+const named = (view, w) => w * Math.min(1, view.k) >= 112;
 
 /** The bars at the foot of the box of a node: name, share of capacity in use, number. */
-export function drawNodeBars(g, V, bars, x, y, w, h) {
-  const tall = barsHeight(V, bars, w, h),
-    words = named(V, w),
+export function drawNodeBars(ctx, view, bars, x, y, w, h) {
+  const tall = barsHeight(view, bars, w, h),
+    words = named(view, w),
     line = (tall - 4) / Math.max(1, bars.length),
-    size = onScreen(V, LEAST);
+    size = onScreen(view, LEAST);
   bars.forEach(({ label, links }, q) => {
-    const share = Math.max(0, ...links.map((l) => V.facts.share[l])),
+    const share = Math.max(0, ...links.map((l) => view.facts.share[l])),
       cls = useClass(share),
       top = y + h - tall + q * line,
       wide = words ? w - 116 : w - 12,
       at = words ? x + 62 : x + 6,
       high = words ? 9 : THIN - 2;
-    box(g, at, top + (line - high) / 2, wide, high, 2, V.C.grid);
-    if (share > 1e-9) box(g, at, top + (line - high) / 2, wide * Math.min(1, share), high, 2, V.C[cls]);
+    box(ctx, at, top + (line - high) / 2, wide, high, 2, view.colors.grid);
+    if (share > 1e-9) box(ctx, at, top + (line - high) / 2, wide * Math.min(1, share), high, 2, view.colors[cls]);
     if (!words) return;
-    const look = cls === "full" ? V.C.fulltext : share > 1e-9 ? V.C.ink : V.C.ink3,
-      text = share > 1e-9 ? fmtShare(share) : V.W.idleBar;
-    put(g, textAt(label, 0, V.lang), x + 8, top + line / 2 + size * 0.36, size, look, { bold: share > 1e-9 });
-    put(g, text, x + w - 8, top + line / 2 + size * 0.36, size, look, { bold: share > 1e-9, align: "right" });
+    const look = cls === "full" ? view.colors.fulltext : share > 1e-9 ? view.colors.ink : view.colors.ink3,
+      text = share > 1e-9 ? fmtShare(share) : view.words.idleBar;
+    put(ctx, textAt(label, 0, view.lang), x + 8, top + line / 2 + size * 0.36, size, look, { bold: share > 1e-9 });
+    put(ctx, text, x + w - 8, top + line / 2 + size * 0.36, size, look, { bold: share > 1e-9, align: "right" });
   });
 }
 
 /** Two lines from the box of the open node to its panel. */
-export function drawZoom(g, V) {
-  const { m, C } = V,
-    D = m.tl.devices,
-    d = m.opened;
+export function drawZoom(ctx, view) {
+  const { model, colors } = view,
+    devices = model.tl.devices,
+    d = model.opened;
   if (d == null) return;
-  const y = D.y[d] + D.h[d],
-    top = m.panels.y[0];
-  stroke(g, [D.x[d], y, m.panels.x[0] + 6, top], 1, C.edge);
-  stroke(g, [D.x[d] + D.w[d], y, m.panels.x[0] + m.panels.w[0] - 6, top], 1, C.edge);
+  const y = devices.y[d] + devices.h[d],
+    top = model.panels.y[0];
+  stroke(ctx, [devices.x[d], y, model.panels.x[0] + 6, top], 1, colors.edge);
+  stroke(ctx, [devices.x[d] + devices.w[d], y, model.panels.x[0] + model.panels.w[0] - 6, top], 1, colors.edge);
 }

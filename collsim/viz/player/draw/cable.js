@@ -21,40 +21,40 @@ const KIND_DASHES = {
  * kind; the core is grey with room left, ticked when nearly full, and full it is solid with a double line round the
  * cable.
  */
-export function drawCable(g, C, pts, d, core, cls, kind, patterns) {
+export function drawCable(ctx, colors, pts, d, core, cls, kind, patterns) {
   if (!patterns) {
-    stroke(g, pts, d + 1.6, C.edge);
-    stroke(g, pts, d, C[`${cls}tint`]);
-    stroke(g, pts, core, C[cls]);
+    stroke(ctx, pts, d + 1.6, colors.edge);
+    stroke(ctx, pts, d, colors[`${cls}tint`]);
+    stroke(ctx, pts, core, colors[cls]);
     return;
   }
   if (cls === "full") {
-    stroke(g, pts, d + 9, C.ink);
-    stroke(g, pts, d + 6, C.card);
+    stroke(ctx, pts, d + 9, colors.ink);
+    stroke(ctx, pts, d + 6, colors.card);
   }
-  g.setLineDash(KIND_DASHES[kind] ?? []);
-  stroke(g, pts, d + 3, C.ink);
-  g.setLineDash([]);
-  stroke(g, pts, d, C.card);
-  stroke(g, pts, core, cls === "room" ? C.edge : C.ink);
+  ctx.setLineDash(KIND_DASHES[kind] ?? []);
+  stroke(ctx, pts, d + 3, colors.ink);
+  ctx.setLineDash([]);
+  stroke(ctx, pts, d, colors.card);
+  stroke(ctx, pts, core, cls === "room" ? colors.edge : colors.ink);
   if (cls !== "near") return;
-  g.setLineDash([2, 4]);
-  stroke(g, pts, core + 1, C.card);
-  g.setLineDash([]);
+  ctx.setLineDash([2, 4]);
+  stroke(ctx, pts, core + 1, colors.card);
+  ctx.setLineDash([]);
 }
 
 /** The fill of a bar of some class of use. */
-export function useFill(g, C, cls, patterns) {
-  if (!patterns) return C[cls];
-  return cls === "room" ? C.edge : cls === "full" ? C.ink : hatch(g, C);
+export function useFill(ctx, colors, cls, patterns) {
+  if (!patterns) return colors[cls];
+  return cls === "room" ? colors.edge : cls === "full" ? colors.ink : hatch(ctx, colors);
 }
 
-function hatch(g, C) {
+function hatch(ctx, colors) {
   const tile = el("canvas", { width: 6, height: 6 }),
     t = tile.getContext("2d");
-  t.fillStyle = C.card;
+  t.fillStyle = colors.card;
   t.fillRect(0, 0, 6, 6);
-  t.strokeStyle = C.ink;
+  t.strokeStyle = colors.ink;
   t.lineWidth = 2;
   t.beginPath();
   for (const x of [-6, 0, 6]) {
@@ -62,5 +62,5 @@ function hatch(g, C) {
     t.lineTo(x + 6, 0);
   }
   t.stroke();
-  return g.createPattern(tile, "repeat");
+  return ctx.createPattern(tile, "repeat");
 }

@@ -9,117 +9,137 @@ import { useClass } from "../model/load.js";
 import { textAt } from "../model/read.js";
 import { LEAST, core, onScreen } from "./ruler.js";
 
-export function drawDevices(g, V) {
-  const { m, facts } = V,
+export function drawDevices(ctx, view) {
+  const { model, facts } = view,
     names = [],
     unnamed = [],
-    busy = m.tl.devices.holds && busyEndpoints(V);
-  for (let d = 0; d < m.tl.devices.x.length; d++) {
-    const one = deviceAt(V, d);
-    drawBox(g, V, one);
-    const squares = heldIn(V, one),
-      bars = m.tl.devices.bars?.[d] ?? [];
-    drawHeld(g, V, squares, busy, onScreen(V, LEAST - 1));
-    drawNodeBars(g, V, bars, one.x, one.y, one.w, one.h);
-    const name = isUpright(one, squares) ? nameUpright(g, V, one) : nameLevel(g, V, one, squares.length);
+    busy = model.tl.devices.holds && busyEndpoints(view);
+  for (let d = 0; d < model.tl.devices.x.length; d++) {
+    const one = deviceAt(view, d);
+    drawBox(ctx, view, one);
+    const squares = heldIn(view, one),
+      bars = model.tl.devices.bars?.[d] ?? [];
+    drawHeld(ctx, view, squares, busy, onScreen(view, LEAST - 1));
+    drawNodeBars(ctx, view, bars, one.x, one.y, one.w, one.h);
+    const name = isUpright(one, squares) ? nameUpright(ctx, view, one) : nameLevel(ctx, view, one, squares.length);
     if (name) names.push(name);
     else if (one.kind === "nic" && !isUpright(one, squares)) unnamed.push(d);
   }
-  for (const column of cardColumns(m, unnamed)) names.push({ at: columnName(V, column) });
-  for (const list of facts.turns.values()) if (list.length <= 40) for (const q of list) if (q.bends) drawTurn(g, V, q);
+  for (const column of cardColumns(model, unnamed)) names.push({ at: columnName(view, column) });
+  for (const list of facts.turns.values())
+    if (list.length <= 40) for (const q of list) if (q.bends) drawTurn(ctx, view, q);
   // above the ways through the box
-  for (const name of names) if (!name.upright) putName(g, name);
-  for (const name of names) if (name.upright) putUpright(g, ...name.at);
-  m.named = names.filter(({ d }) => SMALL.has(m.tl.devices.kind[d]));
+  for (const name of names) if (!name.upright) putName(ctx, name);
+  for (const name of names) if (name.upright) putUpright(ctx, ...name.at);
+  model.named = names.filter(({ d }) => SMALL.has(model.tl.devices.kind[d]));
 }
 
 const SMALL = new Set(["nic", "pcie", "cpu", "memory"]); // chunks pass behind their names
 
 /** The names of small devices that tokens stand on, once more above these. */
-export function namesAbove(g, V, tokens) {
-  const D = V.m.tl.devices;
-  for (const name of V.m.named ?? []) {
+export function namesAbove(ctx, view, tokens) {
+  const devices = view.model.tl.devices;
+  for (const name of view.model.named ?? []) {
     const { d } = name,
       hit = ({ x, y, size: s }) =>
-        x + s / 2 > D.x[d] && x - s / 2 < D.x[d] + D.w[d] && y + s / 2 > D.y[d] && y - s / 2 < D.y[d] + D.h[d];
+        x + s / 2 > devices.x[d] &&
+        x - s / 2 < devices.x[d] + devices.w[d] &&
+        y + s / 2 > devices.y[d] &&
+        y - s / 2 < devices.y[d] + devices.h[d];
     if (!tokens.some(hit)) continue;
     const at = [...name.at];
-    at[5] = { ...at[5], halo: V.C.card };
-    if (name.upright) putUpright(g, ...at);
-    else put(g, ...at);
+    at[5] = { ...at[5], halo: view.colors.card };
+    if (name.upright) putUpright(ctx, ...at);
+    else put(ctx, ...at);
   }
 }
 
 /** A name; on a plate where ways through its device would run through it. */
-function putName(g, { at, plate }) {
+function putName(ctx, { at, plate }) {
   const [text, x, y, size, , look] = at;
   if (plate) {
-    const wide = widthOf(g, text, size, look.bold) + 8;
-    box(g, look.align === "left" ? x - 4 : x - wide / 2, y - size * 0.95, wide, size * 1.2, 3, plate);
+    const wide = widthOf(ctx, text, size, look.bold) + 8;
+    box(ctx, look.align === "left" ? x - 4 : x - wide / 2, y - size * 0.95, wide, size * 1.2, 3, plate);
   }
-  put(g, ...at);
+  put(ctx, ...at);
 }
 
 const isUpright = ({ w, h }, squares) => h > 1.7 * w && !squares.length;
 
 /** A device as it is drawn: its box, what it is, whether it takes part in the step. */
-function deviceAt(V, d) {
-  const { m, C, facts } = V,
-    D = m.tl.devices,
-    kind = D.kind[d],
+function deviceAt(view, d) {
+  const { model, colors, facts } = view,
+    devices = model.tl.devices,
+    kind = devices.kind[d],
     on = facts.live.has(d),
-    rank = D.endpoint[d] >= 0,
+    rank = devices.endpoint[d] >= 0,
     big = kind === "switch" || kind === "nvswitch",
     host = kind === "cpu" || kind === "memory",
-    helper = rank && D.endpoint[d] >= m.ranks && !big,
-    label = textAt(D.label, d, V.lang);
+    helper = rank && devices.endpoint[d] >= model.ranks && !big,
+    label = textAt(devices.label, d, view.lang);
   return {
-    ...{ d, x: D.x[d], y: D.y[d], w: D.w[d], h: D.h[d], kind, on, rank, big, host, helper, label },
+    ...{
+      d,
+      x: devices.x[d],
+      y: devices.y[d],
+      w: devices.w[d],
+      h: devices.h[d],
+      kind,
+      on,
+      rank,
+      big,
+      host,
+      helper,
+      label,
+    },
     bold: on || rank,
-    fill: helper ? C.ink : host ? (on ? C.host : C.sunk) : C.card,
-    color: helper ? C.card : host && on ? C.hostink : rank || (on && !host) ? C.ink : C.ink3,
+    fill: helper ? colors.ink : host ? (on ? colors.host : colors.sunk) : colors.card,
+    color: helper ? colors.card : host && on ? colors.hostink : rank || (on && !host) ? colors.ink : colors.ink3,
   };
 }
 
-function drawBox(g, V, { d, x, y, w, h, on, rank, big, host, fill }) {
-  const { m, C } = V,
-    edge = on ? (host ? C.hostink : C.ink) : C.edge;
-  if (d === m.opened) box(g, x - 1, y - 1, w + 2, h + 2, 6, null, C.ink, 3);
-  box(g, x, y, w, h, big ? 6 : rank ? 5 : 4, fill, edge, on ? (rank || big ? 1.8 : 1.6) : 1);
-  if (rank && m.ranks > 32 && m.node == null && V.fill) fillSquare(g, V, m.tl.devices.endpoint[d], x, y, w, h);
+function drawBox(ctx, view, { d, x, y, w, h, on, rank, big, host, fill }) {
+  const { model, colors } = view,
+    edge = on ? (host ? colors.hostink : colors.ink) : colors.edge;
+  if (d === model.opened) box(ctx, x - 1, y - 1, w + 2, h + 2, 6, null, colors.ink, 3);
+  box(ctx, x, y, w, h, big ? 6 : rank ? 5 : 4, fill, edge, on ? (rank || big ? 1.8 : 1.6) : 1);
+  if (rank && model.ranks > 32 && model.node == null && view.fill)
+    fillSquare(ctx, view, model.tl.devices.endpoint[d], x, y, w, h);
 }
 
 /** Squares for the ranks in a device that stands for a whole node, under the strip with its name. */
-function heldIn(V, { d, x, y, w, h }) {
-  const holds = V.m.tl.devices.holds?.[d] ?? [],
-    strip = nameStrip(V),
-    room = h - strip - barsHeight(V, V.m.tl.devices.bars?.[d], w, h);
-  return holds.length ? heldSquares(holds, x, y + strip, w, room, Math.min(1, V.k)) : [];
+function heldIn(view, { d, x, y, w, h }) {
+  const holds = view.model.tl.devices.holds?.[d] ?? [],
+    strip = nameStrip(view),
+    room = h - strip - barsHeight(view, view.model.tl.devices.bars?.[d], w, h);
+  return holds.length ? heldSquares(holds, x, y + strip, w, room, Math.min(1, view.k)) : [];
 }
 
-const nameStrip = (V) => onScreen(V, LEAST + 6);
+const nameStrip = (view) => onScreen(view, LEAST + 6);
 
-function nameUpright(g, V, { d, x, y, w, h, label, bold, color, fill }) {
-  const most = Math.min(Math.max(14, onScreen(V, LEAST + 1)), w * 0.8),
-    least = onScreen(V, LEAST - 0.5),
+function nameUpright(ctx, view, { d, x, y, w, h, label, bold, color, fill }) {
+  const most = Math.min(Math.max(14, onScreen(view, LEAST + 1)), w * 0.8),
+    least = onScreen(view, LEAST - 0.5),
     // a plate, which is wider than the name, leaves the edge of the box in sight
-    size = fitFont(g, label, most, h - 14, bold, least) || fitFont(g, label, most, h - 5, bold, least),
-    look = { bold, align: "center", plate: V.facts.turns.has(d) ? fill : null, room: h - 4 };
+    size = fitFont(ctx, label, most, h - 14, bold, least) || fitFont(ctx, label, most, h - 5, bold, least),
+    look = { bold, align: "center", plate: view.facts.turns.has(d) ? fill : null, room: h - 4 };
   return size > 0 && { d, upright: true, at: [label, x + w / 2 + size * 0.35, y + h / 2, size, color, look] };
 }
 
-function nameLevel(g, V, one, squares) {
+function nameLevel(ctx, view, one, squares) {
   const { d, x, y, w, h, label, bold, big, helper } = one,
-    { size, heavy } = nameSize(g, V, one),
-    turns = V.facts.turns.get(d)?.some((q) => q.bends),
+    { size, heavy } = nameSize(ctx, view, one),
+    turns = view.facts.turns.get(d)?.some((q) => q.bends),
     deep = turns && big && h >= 24,
-    small = onScreen(V, LEAST);
+    small = onScreen(view, LEAST);
   if (!size)
-    return helper && { d, at: [label, x + w / 2, y + h + 1.1 * small, small, V.C.ink, { bold, align: "center" }] };
+    return (
+      helper && { d, at: [label, x + w / 2, y + h + 1.1 * small, small, view.colors.ink, { bold, align: "center" }] }
+    );
   // all cables come in from below
-  const top = deep && V.facts.turns.get(d).every((q) => !q.bends || q.pts[3] < q.pts[1]);
+  const top = deep && view.facts.turns.get(d).every((q) => !q.bends || q.pts[3] < q.pts[1]);
   const spot = squares
-    ? [x + w / 2, y + nameStrip(V) * 0.82]
+    ? [x + w / 2, y + nameStrip(view) * 0.82]
     : deep && h > 50
       ? [x + 14, top ? y + 20 : y + h - 9]
       : [x + w / 2, deep ? (top ? y + size : y + h - 5) : y + h / 2 + size * 0.36];
@@ -128,41 +148,41 @@ function nameLevel(g, V, one, squares) {
 }
 
 /** The size of a device's name, 0 where it has no room, and whether there is room for it in bold. */
-function nameSize(g, V, { w, h, rank, big, label, bold }) {
+function nameSize(ctx, view, { w, h, rank, big, label, bold }) {
   const usual = rank ? Math.min(19, h * 0.55) : big ? 13.5 : 12,
-    least = onScreen(V, LEAST - 1),
-    most = Math.max(usual, Math.min(h * 0.9, onScreen(V, LEAST + 0.5))),
-    heavy = bold && fitFont(g, label, most, w - 4, true, least) > 0;
-  return { heavy, size: least > h ? 0 : fitFont(g, label, most, w - 3, heavy, least) };
+    least = onScreen(view, LEAST - 1),
+    most = Math.max(usual, Math.min(h * 0.9, onScreen(view, LEAST + 0.5))),
+    heavy = bold && fitFont(ctx, label, most, w - 4, true, least) > 0;
+  return { heavy, size: least > h ? 0 : fitFont(ctx, label, most, w - 3, heavy, least) };
 }
 
 /** A route's line through a switch. */
-function drawTurn(g, V, { link, pts }) {
-  const color = V.patterns ? V.C.ink : V.C[useClass(V.facts.share[link])],
+function drawTurn(ctx, view, { link, pts }) {
+  const color = view.patterns ? view.colors.ink : view.colors[useClass(view.facts.share[link])],
     line = measure(pts);
-  stroke(g, pts, Math.max(1.3, Math.min(4, core(V, link))), color);
+  stroke(ctx, pts, Math.max(1.3, Math.min(4, core(view, link))), color);
   const p = pointAt(line, line.len / 2);
-  if (line.len > 22) arrow(g, p.x, p.y, p.dx, p.dy, 8, color);
+  if (line.len > 22) arrow(ctx, p.x, p.y, p.dx, p.dy, 8, color);
 }
 
-function putUpright(g, label, x, y, size, color, look) {
-  g.save();
-  g.translate(x, y);
-  g.rotate(-Math.PI / 2);
+function putUpright(ctx, label, x, y, size, color, look) {
+  ctx.save();
+  ctx.translate(x, y);
+  ctx.rotate(-Math.PI / 2);
   if (look.plate) {
-    const wide = Math.min(widthOf(g, label, size, look.bold) + 10, look.room);
-    box(g, -wide / 2, -size, wide, size * 1.36, 3, look.plate);
+    const wide = Math.min(widthOf(ctx, label, size, look.bold) + 10, look.room);
+    box(ctx, -wide / 2, -size, wide, size * 1.36, 3, look.plate);
   }
-  put(g, label, 0, 0, size, color, look);
-  g.restore();
+  put(ctx, label, 0, 0, size, color, look);
+  ctx.restore();
 }
 
 /** Cards that stand one over another in one node. */
-function cardColumns(m, cards) {
-  const D = m.tl.devices,
+function cardColumns(model, cards) {
+  const devices = model.tl.devices,
     found = new Map();
   for (const d of cards) {
-    const key = `${Math.round(D.x[d])},${D.panel[d]}`;
+    const key = `${Math.round(devices.x[d])},${devices.panel[d]}`;
     if (!found.has(key)) found.set(key, []);
     found.get(key).push(d);
   }
@@ -170,29 +190,29 @@ function cardColumns(m, cards) {
 }
 
 /** One name for a column of cards that are too small for a name each, under it: "NIC 0–7". */
-function columnName(V, column) {
-  const { m, C } = V,
-    D = m.tl.devices,
-    size = onScreen(V, LEAST),
-    number = (d) => Number(/\d+$/.exec(textAt(D.label, d, V.lang))?.[0] ?? 0),
+function columnName(view, column) {
+  const { model, colors } = view,
+    devices = model.tl.devices,
+    size = onScreen(view, LEAST),
+    number = (d) => Number(/\d+$/.exec(textAt(devices.label, d, view.lang))?.[0] ?? 0),
     sorted = [...column].sort((a, b) => number(a) - number(b)),
-    lowest = column.reduce((a, d) => (D.y[d] > D.y[a] ? d : a));
-  const text = `${textAt(D.label, sorted[0], V.lang)}–${number(sorted.at(-1))}`;
+    lowest = column.reduce((a, d) => (devices.y[d] > devices.y[a] ? d : a));
+  const text = `${textAt(devices.label, sorted[0], view.lang)}–${number(sorted.at(-1))}`;
   return [
     text,
-    D.x[lowest] + D.w[lowest] / 2,
-    D.y[lowest] + D.h[lowest] + size * 1.1,
+    devices.x[lowest] + devices.w[lowest] / 2,
+    devices.y[lowest] + devices.h[lowest] + size * 1.1,
     size,
-    C.ink,
-    { align: "center", halo: C.card },
+    colors.ink,
+    { align: "center", halo: colors.card },
   ];
 }
 
 // Above 32 ranks a rank is a small square: it fills from below with its finished chunks instead of showing tokens.
-function fillSquare(g, V, e, x, y, w, h) {
-  const f = shareDone(V, e);
+function fillSquare(ctx, view, e, x, y, w, h) {
+  const f = shareDone(view, e);
   if (f > 0) {
-    g.fillStyle = V.C.sumfill;
-    g.fillRect(x + 1, y + h - 1 - (h - 2) * f, w - 2, (h - 2) * f);
+    ctx.fillStyle = view.colors.sumfill;
+    ctx.fillRect(x + 1, y + h - 1 - (h - 2) * f, w - 2, (h - 2) * f);
   }
 }

@@ -39,27 +39,27 @@ export function heldSquares(ranks, x, y, w, h, scale = 1) {
  * A square fills from below with the finished chunks of its rank; its edge is ink while the rank sends or receives, and
  * dashed while it waits for the others.
  */
-export function drawHeld(g, V, squares, busy, least) {
-  const { m, C } = V,
-    waits = ranksWaiting(m, V.t, V.s),
-    longest = "8".repeat(String(m.ranks - 1).length); // all have numbers, or none
+export function drawHeld(ctx, view, squares, busy, least) {
+  const { model, colors } = view,
+    waits = ranksWaiting(model, view.t, view.s),
+    longest = "8".repeat(String(model.ranks - 1).length); // all have numbers, or none
   for (const { rank, x, y, size } of squares) {
-    const done = shareDone(V, rank),
+    const done = shareDone(view, rank),
       on = busy.has(rank);
-    if (waits.has(rank)) box(g, x - 2, y - 2, size + 4, size + 4, 4, null, C.wait, 1.6, [2.5, 2.5]);
-    box(g, x, y, size, size, 3, C.card);
-    g.fillStyle = C.sumfill;
-    g.fillRect(x, y + size * (1 - done), size, size * done);
-    box(g, x, y, size, size, 3, null, on ? C.ink : C.edge, on ? 1.4 : 1);
+    if (waits.has(rank)) box(ctx, x - 2, y - 2, size + 4, size + 4, 4, null, colors.wait, 1.6, [2.5, 2.5]);
+    box(ctx, x, y, size, size, 3, colors.card);
+    ctx.fillStyle = colors.sumfill;
+    ctx.fillRect(x, y + size * (1 - done), size, size * done);
+    box(ctx, x, y, size, size, 3, null, on ? colors.ink : colors.edge, on ? 1.4 : 1);
     const text = String(rank),
-      font = fitFont(g, longest, Math.max(12, least), size - 3, false, least);
-    if (font) put(g, text, x + size / 2, y + size / 2 + font * 0.36, font, C.ink, { align: "center" });
+      font = fitFont(ctx, longest, Math.max(12, least), size - 3, false, least);
+    if (font) put(ctx, text, x + size / 2, y + size / 2 + font * 0.36, font, colors.ink, { align: "center" });
   }
 }
 
 /** Endpoints that send or receive now. */
-export function busyEndpoints(V) {
+export function busyEndpoints(view) {
   const busy = new Set();
-  for (const i of V.act) busy.add(V.m.src[i]).add(V.m.dst[i]);
+  for (const i of view.act) busy.add(view.model.src[i]).add(view.model.dst[i]);
   return busy;
 }

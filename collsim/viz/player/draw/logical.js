@@ -12,18 +12,18 @@ import { drawTrail, hopOut, pt, token, train } from "./tokens.js";
 const LAID = new WeakMap(); // by model: the last layout, which all frames of the same size share
 
 /** Cards with the cells of each rank where they fit, else circles; the largest size that does not overlap. */
-export function logicalLayout(m, nslots, w, h) {
+export function logicalLayout(model, nslots, w, h) {
   const size = [nslots, w, h].join(),
-    known = LAID.get(m);
+    known = LAID.get(model);
   if (known?.size === size) return known;
-  const made = { ...laidOut(m, nslots, w, h), size, lines: new Map() };
-  LAID.set(m, made);
+  const made = { ...laidOut(model, nslots, w, h), size, lines: new Map() };
+  LAID.set(model, made);
   return made;
 }
 
-function laidOut(m, nslots, w, h) {
-  const G = m.tl.logical ?? {},
-    E = m.endpoints,
+function laidOut(model, nslots, w, h) {
+  const G = model.tl.logical ?? {},
+    endpointCount = model.endpoints,
     xs = G.x ?? [],
     ys = G.y ?? [];
   const frame = {
@@ -33,14 +33,14 @@ function laidOut(m, nslots, w, h) {
     6: [0, 0, 0.5, 0, 1, 0, 1, 1, 0.5, 1, 0, 1],
     7: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1],
     8: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1, 0, 0.5],
-  }[E];
+  }[endpointCount];
   const turn = (e) =>
     (2 * Math.PI +
       Math.atan2((xs[e] ?? 0.5) - 0.5, 0.5 - (ys[e] ?? 0.5)) -
       Math.atan2((xs[0] ?? 0.5) - 0.5, 0.5 - (ys[0] ?? 0.5)) +
       1e-9) %
     (2 * Math.PI);
-  const order = Array.from({ length: E }, (_, e) => e).sort((a, b) => turn(a) - turn(b)),
+  const order = Array.from({ length: endpointCount }, (_, e) => e).sort((a, b) => turn(a) - turn(b)),
     seat = Array.from(order, () => 0);
   order.forEach((e, k) => {
     seat[e] = k;
@@ -48,15 +48,15 @@ function laidOut(m, nslots, w, h) {
   const inFrame = (cw, ch) =>
     seat.map((k) => [12 + cw / 2 + frame[2 * k] * (w - 24 - cw), 12 + ch / 2 + frame[2 * k + 1] * (h - 24 - ch)]);
   const at = (cw, ch) =>
-    Array.from({ length: E }, (_, e) => {
-      const a = (2 * Math.PI * e) / E,
+    Array.from({ length: endpointCount }, (_, e) => {
+      const a = (2 * Math.PI * e) / endpointCount,
         x = xs[e] ?? 0.5 + 0.5 * Math.sin(a),
         y = ys[e] ?? 0.5 - 0.5 * Math.cos(a);
       return [12 + cw / 2 + x * Math.max(0, w - 24 - cw), 12 + ch / 2 + y * Math.max(0, h - 24 - ch)];
     });
   const clear = (P, cw, ch) =>
     P.every(([x, y], a) => P.every(([u, v], b) => a >= b || Math.abs(x - u) >= cw || Math.abs(y - v) >= ch));
-  if (E <= 8 && nslots <= 8) {
+  if (endpointCount <= 8 && nslots <= 8) {
     for (const c of [60, 52, 44, 36, 30, 26]) {
       const cw = Math.max(nslots * (c + 6) + 22, c >= 44 ? 104 : 88),
         ch = c + (c >= 44 ? 62 : 46),
@@ -72,9 +72,9 @@ function laidOut(m, nslots, w, h) {
   return { cards: false, r: 4, cw: 8, ch: 8, P: at(8, 8) };
 }
 
-function edgeEnds(V, a, b) {
-  const { P, cards, cw, ch, r } = V.lay,
-    two = V.m.pairs.has(b * V.m.endpoints + a);
+function edgeEnds(view, a, b) {
+  const { P, cards, cw, ch, r } = view.lay,
+    two = view.model.pairs.has(b * view.model.endpoints + a);
   let [x0, y0] = P[a],
     [x1, y1] = P[b];
   const len = Math.hypot(x1 - x0, y1 - y0) || 1,
@@ -95,8 +95,8 @@ function edgeEnds(V, a, b) {
  * The way from a to b round ranks that stand between them in a row or a column, border to border; null where the
  * straight line is free.
  */
-function wayRound(V, a, b) {
-  const { P, r, cards } = V.lay;
+function wayRound(view, a, b) {
+  const { P, r, cards } = view.lay;
   if (cards || P.length <= 8) return null;
   const [x0, y0] = P[a],
     [x1, y1] = P[b],
@@ -106,9 +106,7 @@ function wayRound(V, a, b) {
   const between = ([x, y], c) =>
     c !== a &&
     c !== b &&
-    (level
-      ? Math.abs(y - y0) < r && (x - x0) * (x - x1) < 0
-      : Math.abs(x - x0) < r && (y - y0) * (y - y1) < 0);
+    (level ? Math.abs(y - y0) < r && (x - x0) * (x - x1) < 0 : Math.abs(x - x0) < r && (y - y0) * (y - y1) < 0);
   if (!P.some(between)) return null;
   const side = (level ? x1 > x0 : y1 > y0) ? -1 : 1,
     near = side * r,
@@ -119,82 +117,93 @@ function wayRound(V, a, b) {
 }
 
 /** The way from a to b for tokens, border to border. */
-const tokenWay = (V, a, b) => wayRound(V, a, b) ?? edgeEnds(V, a, b).slice(0, 4);
+const tokenWay = (view, a, b) => wayRound(view, a, b) ?? edgeEnds(view, a, b).slice(0, 4);
 
 /** The same, measured once for a layout and a channel. */
-function measuredWay(V, a, b) {
-  const { lines } = V.lay,
-    key = [V.channel, a, b].join();
-  if (!lines.has(key)) lines.set(key, measure(tokenWay(V, a, b)));
+function measuredWay(view, a, b) {
+  const { lines } = view.lay,
+    key = [view.channel, a, b].join();
+  if (!lines.has(key)) lines.set(key, measure(tokenWay(view, a, b)));
   return lines.get(key);
 }
 
 /** Who sends to whom at all, in the channel that is shown. */
-function ensurePairs({ m, channel }) {
-  if (m.pairs && m.pairsOf === channel) return;
-  m.pairs = new Set();
-  m.pairsOf = channel;
-  for (let i = 0; i < m.n; i++) if (inChannel(m, channel, i)) m.pairs.add(m.src[i] * m.endpoints + m.dst[i]);
+function ensurePairs({ model, channel }) {
+  if (model.pairs && model.pairsOf === channel) return;
+  model.pairs = new Set();
+  model.pairsOf = channel;
+  for (let i = 0; i < model.n; i++)
+    if (inChannel(model, channel, i)) model.pairs.add(model.src[i] * model.endpoints + model.dst[i]);
 }
 
 /** Does a transfer belong to the channel that is shown? All do where none is chosen, and where collectives are told. */
-const inChannel = (m, channel, i) => !(channel >= 0) || m.groups.length > 0 || m.channel[i] === channel;
+const inChannel = (model, channel, i) => !(channel >= 0) || model.groups.length > 0 || model.channel[i] === channel;
 
-export function drawLogical(g, V, w, h) {
-  const { m, C } = V,
-    E = m.endpoints,
-    thick = V.lay.cards ? 22 : Math.max(2, V.lay.r * 0.5);
-  ensurePairs(V);
-  const now = V.now.filter((i) => inChannel(m, V.channel, i)),
-    busy = new Set(now.map((i) => m.src[i] * E + m.dst[i]));
-  if (busy.size > MOST_PAIRS) drawManyPairs(g, V, busy);
-  else drawPairs(g, V, busy, thick);
-  for (let e = 0; e < E; e++) V.lay.cards ? drawCard(g, V, e) : drawRankCircle(g, V, e);
-  const mid = V.lay.P.every(
-    ([x, y]) => Math.abs(x - w / 2) > V.lay.cw / 2 + 150 || Math.abs(y - h / 2) > V.lay.ch / 2 + 50,
+export function drawLogical(ctx, view, w, h) {
+  const { model, colors } = view,
+    endpointCount = model.endpoints,
+    thick = view.lay.cards ? 22 : Math.max(2, view.lay.r * 0.5);
+  ensurePairs(view);
+  const now = view.now.filter((i) => inChannel(model, view.channel, i)),
+    busy = new Set(now.map((i) => model.src[i] * endpointCount + model.dst[i]));
+  if (busy.size > MOST_PAIRS) drawManyPairs(ctx, view, busy);
+  else drawPairs(ctx, view, busy, thick);
+  for (let e = 0; e < endpointCount; e++) view.lay.cards ? drawCard(ctx, view, e) : drawRankCircle(ctx, view, e);
+  const mid = view.lay.P.every(
+    ([x, y]) => Math.abs(x - w / 2) > view.lay.cw / 2 + 150 || Math.abs(y - h / 2) > view.lay.ch / 2 + 50,
   );
-  if (V.lay.cards && m.goal > 1 && mid && m.tl.state.wanted === "all" && m.tl.state.held === "all")
-    drawGoal(g, V, w / 2, h / 2);
+  if (view.lay.cards && model.goal > 1 && mid && model.tl.state.wanted === "all" && model.tl.state.held === "all")
+    drawGoal(ctx, view, w / 2, h / 2);
 }
 
 const MOST_PAIRS = 600; // more ways than that are no pipes but one thicket of thin lines
 
 /** So many ways that no single one can be followed: one path for all, and one stroke. */
-function drawManyPairs(g, V, busy) {
-  g.beginPath();
+function drawManyPairs(ctx, view, busy) {
+  ctx.beginPath();
   for (const key of busy) {
-    const [x0, y0, x1, y1] = edgeEnds(V, Math.floor(key / V.m.endpoints), key % V.m.endpoints);
-    g.moveTo(x0, y0);
-    g.lineTo(x1, y1);
+    const [x0, y0, x1, y1] = edgeEnds(view, Math.floor(key / view.model.endpoints), key % view.model.endpoints);
+    ctx.moveTo(x0, y0);
+    ctx.lineTo(x1, y1);
   }
-  g.strokeStyle = V.C.room;
-  g.lineWidth = 0.6;
-  g.globalAlpha = 0.4;
-  g.stroke();
-  g.globalAlpha = 1;
+  ctx.strokeStyle = view.colors.room;
+  ctx.lineWidth = 0.6;
+  ctx.globalAlpha = 0.4;
+  ctx.stroke();
+  ctx.globalAlpha = 1;
 }
 
 /** The ways between ranks: those at rest below, those that carry something now above them. */
-function drawPairs(g, V, busy, thick) {
-  const { m, C } = V,
-    E = m.endpoints;
+function drawPairs(ctx, view, busy, thick) {
+  const { model, colors } = view,
+    endpointCount = model.endpoints;
   for (const on of [false, true]) {
-    for (const key of m.pairs) {
-      if (busy.has(key) !== on || (!on && m.pairs.size > MOST_PAIRS)) continue;
-      const round = wayRound(V, Math.floor(key / E), key % E),
-        e = round ? [...round.slice(-4), ...headingOf(round)] : edgeEnds(V, Math.floor(key / E), key % E),
+    for (const key of model.pairs) {
+      if (busy.has(key) !== on || (!on && model.pairs.size > MOST_PAIRS)) continue;
+      const round = wayRound(view, Math.floor(key / endpointCount), key % endpointCount),
+        e = round
+          ? [...round.slice(-4), ...headingOf(round)]
+          : edgeEnds(view, Math.floor(key / endpointCount), key % endpointCount),
         line = round ?? e.slice(6),
-        both = m.pairs.has((key % E) * E + Math.floor(key / E)),
-        wide = round ? Math.min(6, V.lay.r * 0.4) : both ? Math.min(thick, 12) : thick;
+        both = model.pairs.has((key % endpointCount) * endpointCount + Math.floor(key / endpointCount)),
+        wide = round ? Math.min(6, view.lay.r * 0.4) : both ? Math.min(thick, 12) : thick;
       if (!on) {
-        stroke(g, line, wide, C.idle);
-        if (wide > 5) stroke(g, line, wide - 2, C.sunk);
+        stroke(ctx, line, wide, colors.idle);
+        if (wide > 5) stroke(ctx, line, wide - 2, colors.sunk);
         continue;
       }
-      stroke(g, line, wide + 1.6, C.edge);
-      stroke(g, line, wide, C.roomtint);
-      stroke(g, line, Math.max(1.5, wide * 0.36), C.room);
-      arrow(g, e[2] - e[4] * (6 + wide * 0.3), e[3] - e[5] * (6 + wide * 0.3), e[4], e[5], 6 + wide * 0.4, C.room);
+      stroke(ctx, line, wide + 1.6, colors.edge);
+      stroke(ctx, line, wide, colors.roomtint);
+      stroke(ctx, line, Math.max(1.5, wide * 0.36), colors.room);
+      arrow(
+        ctx,
+        e[2] - e[4] * (6 + wide * 0.3),
+        e[3] - e[5] * (6 + wide * 0.3),
+        e[4],
+        e[5],
+        6 + wide * 0.4,
+        colors.room,
+      );
     }
   }
 }
@@ -206,122 +215,150 @@ function headingOf(way) {
   return [(x1 - x0) / len, (y1 - y0) / len];
 }
 
-function drawGoal(g, V, x, y) {
-  const { m, C } = V,
-    n = V.slots.length,
+function drawGoal(ctx, view, x, y) {
+  const { model, colors } = view,
+    n = view.slots.length,
     gap = 40;
-  put(g, V.W.goal, x, y - 22, 15, C.ink2, { align: "center" });
-  V.slots.forEach((slot, q) => {
+  put(ctx, view.words.goal, x, y - 22, 15, colors.ink2, { align: "center" });
+  view.slots.forEach((slot, q) => {
     let sum = 0;
-    for (let r = 0; r < m.ranks; r++) sum += m.first.value[r * m.slots + slot];
+    for (let r = 0; r < model.ranks; r++) sum += model.first.value[r * model.slots + slot];
     const cx = x + (q - (n - 1) / 2) * gap;
-    token(g, C, cx, y + 6, 34, { round: true, f: 1, text: String(sum) });
-    put(g, slotText(V, slot), cx, y + 40, 13, C.ink2, { align: "center" });
+    token(ctx, colors, cx, y + 6, 34, { round: true, f: 1, text: String(sum) });
+    put(ctx, slotText(view, slot), cx, y + 40, 13, colors.ink2, { align: "center" });
   });
 }
 
-function dots(g, V, x, y, mask, width) {
-  const n = Math.min(8, V.m.ranks),
+function dots(ctx, view, x, y, mask, width) {
+  const n = Math.min(8, view.model.ranks),
     r = Math.min(4, width / (n * 3.2)),
     gap = Math.min(13, ((width - 2 * r) / Math.max(1, n - 1)) * 0.9);
   for (let q = 0; q < n; q++) {
-    disc(g, x + (q - (n - 1) / 2) * gap, y, r, mask & (1 << q) ? V.C.ink : V.C.card, V.C.ink, 1.2);
+    disc(
+      ctx,
+      x + (q - (n - 1) / 2) * gap,
+      y,
+      r,
+      mask & (1 << q) ? view.colors.ink : view.colors.card,
+      view.colors.ink,
+      1.2,
+    );
   }
 }
 
-function drawCell(g, V, x, y, c, o) {
-  const { m } = V,
-    C = hues(V.C, m, o.slot),
-    f = Math.min(1, o.count / m.goals[o.slot]),
+function drawCell(ctx, view, x, y, c, o) {
+  const { model } = view,
+    colors = hues(view.colors, model, o.slot),
+    f = Math.min(1, o.count / model.goals[o.slot]),
     done = f >= 1;
-  box(g, x, y, c, c, 4, done ? C.done : C.card);
+  box(ctx, x, y, c, c, 4, done ? colors.done : colors.card);
   if (f > 0 && !done) {
-    g.fillStyle = C.sumfill;
-    g.fillRect(x, y + c * (1 - f), c, c * f);
+    ctx.fillStyle = colors.sumfill;
+    ctx.fillRect(x, y + c * (1 - f), c, c * f);
   }
   const dash = o.arriving ? [5, 4] : null;
-  box(g, x, y, c, c, 4, null, o.sending || o.arriving ? C.ink : C.edge, o.sending ? 2.6 : o.arriving ? 2 : 1.2, dash);
-  if (o.wrong) box(g, x - 3, y - 3, c + 6, c + 6, 6, null, C.full, 3);
+  box(
+    ctx,
+    x,
+    y,
+    c,
+    c,
+    4,
+    null,
+    o.sending || o.arriving ? colors.ink : colors.edge,
+    o.sending ? 2.6 : o.arriving ? 2 : 1.2,
+    dash,
+  );
+  if (o.wrong) box(ctx, x - 3, y - 3, c + 6, c + 6, 6, null, colors.full, 3);
   if (!o.count) return;
-  const text = m.goal > 1 && m.ranks <= 32 ? String(o.value) : done ? "✓" : String(o.count),
+  const text = model.goal > 1 && model.ranks <= 32 ? String(o.value) : done ? "✓" : String(o.count),
     size = Math.min(c * 0.44, 31, c / Math.max(1.6, text.length * 0.72));
-  put(g, text, x + c / 2, y + c / 2 + size * (c >= 36 ? 0.22 : 0.36), size, done ? C.ontext : C.ink, {
+  put(ctx, text, x + c / 2, y + c / 2 + size * (c >= 36 ? 0.22 : 0.36), size, done ? colors.ontext : colors.ink, {
     bold: true,
     align: "center",
   });
-  if (c >= 36 && m.goal > 1 && !done) dots(g, V, x + c / 2, y + c - 9, o.mask, c - 8);
+  if (c >= 36 && model.goal > 1 && !done) dots(ctx, view, x + c / 2, y + c - 9, o.mask, c - 8);
 }
 
-function drawCard(g, V, e) {
-  const { m, C } = V,
-    { P, c, cw, ch } = V.lay,
+function drawCard(ctx, view, e) {
+  const { model, colors } = view,
+    { P, c, cw, ch } = view.lay,
     x = P[e][0] - cw / 2,
     y = P[e][1] - ch / 2,
     big = c >= 44;
-  box(g, x, y, cw, ch, 10, C.card, C.ink, 2.2);
-  put(g, e < m.ranks ? `${V.W.rank} ${e}` : nameOf(m, e, V.lang), x + 16, y + (big ? 27 : 19), big ? 19 : 14, C.ink, {
-    bold: true,
-  });
-  V.slots.forEach((slot, q) => {
-    const cx = x + cw / 2 + (q - V.slots.length / 2) * (c + 6) + 3,
+  box(ctx, x, y, cw, ch, 10, colors.card, colors.ink, 2.2);
+  put(
+    ctx,
+    e < model.ranks ? `${view.words.rank} ${e}` : nameOf(model, e, view.lang),
+    x + 16,
+    y + (big ? 27 : 19),
+    big ? 19 : 14,
+    colors.ink,
+    {
+      bold: true,
+    },
+  );
+  view.slots.forEach((slot, q) => {
+    const cx = x + cw / 2 + (q - view.slots.length / 2) * (c + 6) + 3,
       cy = y + ch - c - 12,
-      cell = e * m.slots + slot;
-    if (big) put(g, slotText(V, slot), cx + c / 2, cy - 5, 13, C.ink3, { align: "center" });
-    drawCell(g, V, cx, cy, c, {
+      cell = e * model.slots + slot;
+    if (big) put(ctx, slotText(view, slot), cx + c / 2, cy - 5, 13, colors.ink3, { align: "center" });
+    drawCell(ctx, view, cx, cy, c, {
       slot,
-      count: cellAt(m, cell, V.t),
-      value: cellAt(m, cell, V.t, "value"),
-      mask: cellAt(m, cell, V.t, "mask"),
-      sending: V.sends.has(cell),
-      arriving: V.lands.has(cell),
-      wrong: V.wrong === cell,
+      count: cellAt(model, cell, view.t),
+      value: cellAt(model, cell, view.t, "value"),
+      mask: cellAt(model, cell, view.t, "mask"),
+      sending: view.sends.has(cell),
+      arriving: view.lands.has(cell),
+      wrong: view.wrong === cell,
     });
   });
 }
 
-function drawRankCircle(g, V, e) {
-  const { m, C } = V,
-    { P, r } = V.lay,
+function drawRankCircle(ctx, view, e) {
+  const { model, colors } = view,
+    { P, r } = view.lay,
     [x, y] = P[e],
-    f = shareDone(V, e);
-  disc(g, x, y, r, f >= 1 ? C.done : C.card, e < m.ranks ? C.ink : C.hostink, 1.8);
+    f = shareDone(view, e);
+  disc(ctx, x, y, r, f >= 1 ? colors.done : colors.card, e < model.ranks ? colors.ink : colors.hostink, 1.8);
   if (f > 0 && f < 1) {
-    g.beginPath();
-    g.arc(x, y, r - 3, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * f);
-    g.strokeStyle = C.done;
-    g.lineWidth = 4;
-    g.stroke();
+    ctx.beginPath();
+    ctx.arc(x, y, r - 3, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * f);
+    ctx.strokeStyle = colors.done;
+    ctx.lineWidth = 4;
+    ctx.stroke();
   }
-  if (V.wrong != null && m.mistake.rank === e) {
-    g.beginPath();
-    g.arc(x, y, r + 4, 0, 7);
-    g.strokeStyle = C.full;
-    g.lineWidth = 3;
-    g.stroke();
+  if (view.wrong != null && model.mistake.rank === e) {
+    ctx.beginPath();
+    ctx.arc(x, y, r + 4, 0, 7);
+    ctx.strokeStyle = colors.full;
+    ctx.lineWidth = 3;
+    ctx.stroke();
   }
-  const name = nameOf(m, e, V.lang),
-    size = fitFont(g, name, Math.min(19, r * 0.85), 2 * r - 6, true, 7);
-  if (size) put(g, name, x, y + size * 0.36, size, f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
+  const name = nameOf(model, e, view.lang),
+    size = fitFont(ctx, name, Math.min(19, r * 0.85), 2 * r - 6, true, 7);
+  if (size)
+    put(ctx, name, x, y + size * 0.36, size, f >= 1 ? colors.ontext : colors.ink, { bold: true, align: "center" });
 }
 
-export function drawLogicalTokens(g, V) {
-  const { m } = V,
+export function drawLogicalTokens(ctx, view) {
+  const { model } = view,
     per = new Map(),
     list = [];
-  if (V.act.length > 2000) {
-    V.drawn = [];
+  if (view.act.length > 2000) {
+    view.drawn = [];
     return;
   }
-  ensurePairs(V);
-  const big = V.lay.cards && V.lay.c >= 36,
-    base = big ? Math.min(52, V.lay.c) : V.lay.cards ? 26 : Math.max(10, Math.min(26, V.lay.r * 1.1));
-  for (const i of V.act) {
-    if (!inChannel(m, V.channel, i)) continue;
-    const key = m.src[i] * m.endpoints + m.dst[i],
-      line = measuredWay(V, m.src[i], m.dst[i]),
+  ensurePairs(view);
+  const big = view.lay.cards && view.lay.c >= 36,
+    base = big ? Math.min(52, view.lay.c) : view.lay.cards ? 26 : Math.max(10, Math.min(26, view.lay.r * 1.1));
+  for (const i of view.act) {
+    if (!inChannel(model, view.channel, i)) continue;
+    const key = model.src[i] * model.endpoints + model.dst[i],
+      line = measuredWay(view, model.src[i], model.dst[i]),
       pad = Math.min(base / 2 + 2, line.len / 3);
     if (!per.has(key)) per.set(key, []);
-    hopAt(m, i, V.t, hopOut);
+    hopAt(model, i, view.t, hopOut);
     per.get(key).push({ i, line, d: pad + hopOut.share * (line.len - 2 * pad), size: base });
   }
   for (const group of per.values()) train(group, list);
@@ -332,50 +369,55 @@ export function drawLogicalTokens(g, V) {
     q.dx = pt.dx;
     q.dy = pt.dy;
   }
-  if (!V.reduced && list.length <= 240) for (const q of list) drawTrail(g, V, q);
+  if (!view.reduced && list.length <= 240) for (const q of list) drawTrail(ctx, view, q);
   for (const q of list) {
-    g.globalAlpha = V.dim(q.i);
-    drawLogicalToken(g, V, q, big && !q.count && !q.plain);
-    g.globalAlpha = 1;
+    ctx.globalAlpha = view.dim(q.i);
+    drawLogicalToken(ctx, view, q, big && !q.count && !q.plain);
+    ctx.globalAlpha = 1;
   }
-  V.drawn = list;
+  view.drawn = list;
 }
 
 /** A token between ranks; one that stands alone says its value, and beside it which chunk it is. */
-function drawLogicalToken(g, V, q, one) {
-  const { m, C } = V,
+function drawLogicalToken(ctx, view, q, one) {
+  const { model, colors } = view,
     i = q.i,
-    slot = m.chunk[i],
-    f = m.k[i] / m.goals[slot],
-    own = one && m.goal > 1 ? String(m.val[i]) : q.size >= 16 ? slotText(V, slot) : "",
+    slot = model.chunk[i],
+    f = model.k[i] / model.goals[slot],
+    own = one && model.goal > 1 ? String(model.val[i]) : q.size >= 16 ? slotText(view, slot) : "",
     text = q.count ? `×${q.count}` : own;
-  token(g, hues(C, m, slot), q.x, q.y, q.size, { round: !m.reduce[i], f, text: "", lit: V.hover?.transfer === i });
+  token(ctx, hues(colors, model, slot), q.x, q.y, q.size, {
+    round: !model.reduce[i],
+    f,
+    text: "",
+    lit: view.hover?.transfer === i,
+  });
   if (text) {
     const y = q.y + (one && f < 1 ? 3 : q.size * 0.18),
       size = q.size * (one || text.length > 2 ? 0.42 : 0.52);
-    put(g, text, q.x, y, size, f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
+    put(ctx, text, q.x, y, size, f >= 1 ? colors.ontext : colors.ink, { bold: true, align: "center" });
   }
-  if (one && f < 1 && m.goal > 1) dots(g, V, q.x, q.y + q.size / 2 - 9, m.who[i], q.size - 8);
-  if (one) nameToken(g, V, q);
+  if (one && f < 1 && model.goal > 1) dots(ctx, view, q.x, q.y + q.size / 2 - 9, model.who[i], q.size - 8);
+  if (one) nameToken(ctx, view, q);
 }
 
-function nameToken(g, V, q) {
+function nameToken(ctx, view, q) {
   const flat = Math.abs(q.dx) > Math.abs(q.dy),
-    str = `${V.W.chunk} ${slotText(V, V.m.chunk[q.i])}`,
+    str = `${view.words.chunk} ${slotText(view, view.model.chunk[q.i])}`,
     // what stands out beside the token does so on the open side of the way
-    over = Math.max(0, widthOf(g, str, 13.5, true) + 8 - q.size),
+    over = Math.max(0, widthOf(ctx, str, 13.5, true) + 8 - q.size),
     shift = Math.sign(q.dx) * over * Math.max(-0.5, Math.min(0.5, 0.5 - q.d / q.line.len)),
     [x, y] = flat ? [q.x + shift, q.y - q.size / 2 - 8] : [q.x + q.size / 2 + 10, q.y + 5];
-  put(g, str, x, y, 13.5, V.C.ink2, { bold: true, align: flat ? "center" : "left" });
+  put(ctx, str, x, y, 13.5, view.colors.ink2, { bold: true, align: flat ? "center" : "left" });
 }
 
 /** The whole way of one chunk between ranks: moves that are done solid, those to come dashed. */
-export function drawLogicalJourney(g, V) {
-  const { m, C } = V;
-  for (const i of journey(m, V.hover.slot).ids) {
-    const done = m.t1[i] <= V.t;
-    g.setLineDash(done ? [] : [3, 4]);
-    stroke(g, tokenWay(V, m.src[i], m.dst[i]), done ? 3 : 1.8, done ? C.done : C.ink);
+export function drawLogicalJourney(ctx, view) {
+  const { model, colors } = view;
+  for (const i of journey(model, view.hover.slot).ids) {
+    const done = model.t1[i] <= view.t;
+    ctx.setLineDash(done ? [] : [3, 4]);
+    stroke(ctx, tokenWay(view, model.src[i], model.dst[i]), done ? 3 : 1.8, done ? colors.done : colors.ink);
   }
-  g.setLineDash([]);
+  ctx.setLineDash([]);
 }

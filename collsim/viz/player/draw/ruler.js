@@ -10,23 +10,23 @@ export const LEAST = 12;
 export const KEY_SCALE = 0.8;
 
 /** Stage units that are so many pixels on the screen; a stage that is enlarged keeps its own size. */
-export const onScreen = (V, pixels) => pixels / Math.min(1, V.k);
+export const onScreen = (view, pixels) => pixels / Math.min(1, view.k);
 
 /**
  * Pixels of casing per square root of GB/s: one ruler for all cables, narrowed until the two directions of a cable fit
  * side by side.
  */
-export function pipeRuler(m) {
-  if (m.pipe) return m.pipe;
-  const { src, dst, bandwidth, path } = m.tl.links,
+export function pipeRuler(model) {
+  if (model.pipe) return model.pipe;
+  const { src, dst, bandwidth, path } = model.tl.links,
     line = path.map(measure);
   const root = (l) => Math.sqrt(bandwidth[l] / 1e9),
     seen = new Map();
-  const used = m.tl.routes.link.length ? [...new Set(m.tl.routes.link)] : [...src.keys()];
+  const used = model.tl.routes.link.length ? [...new Set(model.tl.routes.link)] : [...src.keys()];
   const widest = Math.max(1e-9, ...used.map(root));
-  let k = m.tl.stage.pipe ?? Math.max(9 / widest, Math.min(1.1, 19 / widest));
+  let k = model.tl.stage.pipe ?? Math.max(9 / widest, Math.min(1.1, 19 / widest));
   for (let l = 0; l < src.length; l++) seen.set(src[l] * 1e6 + dst[l], l);
-  for (let l = 0; l < src.length && !m.tl.stage.pipe; l++) {
+  for (let l = 0; l < src.length && !model.tl.stage.pipe; l++) {
     const back = seen.get(dst[l] * 1e6 + src[l]);
     if (back == null) continue;
     const a = pointAt(line[l], line[l].len / 2),
@@ -34,13 +34,13 @@ export function pipeRuler(m) {
     const gap = Math.hypot(a.x - b.x, a.y - b.y);
     if (gap >= 3 && gap < 40) k = Math.min(k, gap / Math.max(root(l), root(back)));
   }
-  return (m.pipe = k);
+  return (model.pipe = k);
 }
 
-export const casing = (m, l) => Math.max(2, pipeRuler(m) * Math.sqrt(m.tl.links.bandwidth[l] / 1e9));
+export const casing = (model, l) => Math.max(2, pipeRuler(model) * Math.sqrt(model.tl.links.bandwidth[l] / 1e9));
 
-export function core(V, l) {
-  const cap = V.m.tl.links.bandwidth[l] * V.m.total,
-    b = linkBytes(V.m, l, V.t);
-  return cap > 0 && b > 0 ? casing(V.m, l) * Math.sqrt(Math.min(1, b / cap)) : 0;
+export function core(view, l) {
+  const cap = view.model.tl.links.bandwidth[l] * view.model.total,
+    b = linkBytes(view.model, l, view.t);
+  return cap > 0 && b > 0 ? casing(view.model, l) * Math.sqrt(Math.min(1, b / cap)) : 0;
 }

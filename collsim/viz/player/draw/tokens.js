@@ -15,53 +15,56 @@ const LEAST_NUMBER = 8.5; // pixels on the screen: where the numbers on the toke
 const numberSize = (text, size) => size * (text.length > 3 ? 0.38 : text.length > 2 ? 0.46 : 0.54);
 
 /** A chunk: square = reduce with the glass filled to k of n, circle = copy. */
-export function token(g, C, x, y, size, o) {
+export function token(ctx, colors, x, y, size, o) {
   const h = size / 2,
     lw = size > 18 ? 2 : 1.5,
     f = o.f ?? 0;
   if (o.round) {
-    g.beginPath();
-    g.arc(x, y, h + 1, 0, 7);
-    g.fillStyle = C.card;
-    g.fill();
-    g.beginPath();
-    g.arc(x, y, h - 0.5, 0, 7);
-    g.fillStyle = f >= 1 ? C.done : C.sumfill;
-    g.fill();
+    ctx.beginPath();
+    ctx.arc(x, y, h + 1, 0, 7);
+    ctx.fillStyle = colors.card;
+    ctx.fill();
+    ctx.beginPath();
+    ctx.arc(x, y, h - 0.5, 0, 7);
+    ctx.fillStyle = f >= 1 ? colors.done : colors.sumfill;
+    ctx.fill();
     if (f < 1) {
-      g.strokeStyle = C.ink;
-      g.lineWidth = lw;
-      g.stroke();
+      ctx.strokeStyle = colors.ink;
+      ctx.lineWidth = lw;
+      ctx.stroke();
     }
   } else {
-    box(g, x - h - 1.5, y - h - 1.5, size + 3, size + 3, 5, C.card);
+    box(ctx, x - h - 1.5, y - h - 1.5, size + 3, size + 3, 5, colors.card);
     const inner = size - 2 * lw;
     if (f > 0) {
-      g.fillStyle = f >= 1 ? C.done : C.sumfill;
-      g.fillRect(x - inner / 2, y + inner / 2 - inner * Math.min(1, f), inner, inner * Math.min(1, f));
+      ctx.fillStyle = f >= 1 ? colors.done : colors.sumfill;
+      ctx.fillRect(x - inner / 2, y + inner / 2 - inner * Math.min(1, f), inner, inner * Math.min(1, f));
     }
-    box(g, x - h + lw / 2, y - h + lw / 2, size - lw, size - lw, Math.min(3.5, size / 6), null, C.ink, lw);
+    box(ctx, x - h + lw / 2, y - h + lw / 2, size - lw, size - lw, Math.min(3.5, size / 6), null, colors.ink, lw);
   }
   if (o.text) {
     const fs = numberSize(o.text, size);
-    put(g, o.text, x, y + fs * 0.36, fs, f >= 1 ? C.ontext : C.ink, { bold: true, align: "center" });
+    put(ctx, o.text, x, y + fs * 0.36, fs, f >= 1 ? colors.ontext : colors.ink, { bold: true, align: "center" });
   }
-  if (o.ring) box(g, x - h - 3, y - h - 3, size + 6, size + 6, o.round ? h + 3 : 5, null, C.wait, 1.6, [2.5, 2.5]);
-  if (o.lit) box(g, x - h - 4, y - h - 4, size + 8, size + 8, o.round ? h + 4 : 6, null, C.ink, 2);
+  if (o.ring)
+    box(ctx, x - h - 3, y - h - 3, size + 6, size + 6, o.round ? h + 3 : 5, null, colors.wait, 1.6, [2.5, 2.5]);
+  if (o.lit) box(ctx, x - h - 4, y - h - 4, size + 8, size + 8, o.round ? h + 4 : 6, null, colors.ink, 2);
 }
 
 /**
  * 26 px where ranks are drawn full size, less where the layout has made them small; on a small stage more, where that
  * makes numbers legible.
  */
-function tokenSize(V) {
-  const D = V.m.tl.devices,
-    box = (V.m.rankBox ??= Math.min(
+function tokenSize(view) {
+  const devices = view.model.tl.devices,
+    box = (view.model.rankBox ??= Math.min(
       42,
-      ...D.endpoint.map((e, d) => (e >= 0 && e < V.m.ranks ? Math.min(D.w[d], D.h[d] * 1.05) : 42)),
+      ...devices.endpoint.map((e, d) =>
+        e >= 0 && e < view.model.ranks ? Math.min(devices.w[d], devices.h[d] * 1.05) : 42,
+      ),
     )),
     usual = Math.max(12, Math.min(26, Math.round(box * 0.62))),
-    legible = onScreen(V, (LEAST_NUMBER + 1) / 0.54) + 1;
+    legible = onScreen(view, (LEAST_NUMBER + 1) / 0.54) + 1;
   return legible > usual && legible < box * 0.8 ? Math.round(legible) : usual;
 }
 
@@ -109,9 +112,9 @@ function bundle(list, out) {
  * counts them. As long as the rows behind the first would still stand in the device that sends, they are one token with
  * their number.
  */
-function abreast(V, link, list, n, out) {
+function abreast(view, link, list, n, out) {
   const s = 12,
-    rows = Math.max(1, Math.min(4, Math.floor((casing(V.m, link) * 1.8) / (s + 2))));
+    rows = Math.max(1, Math.min(4, Math.floor((casing(view.model, link) * 1.8) / (s + 2))));
   if (along(list[0]) < (Math.ceil(list.length / rows) - 1) * (s + 2)) return bundle(list, out);
   list.sort((a, b) => a.i - b.i);
   list.forEach((q, k) => {
@@ -129,8 +132,8 @@ function abreast(V, link, list, n, out) {
 }
 
 /** Several on one cable at one place and time: they share it, where sharing is how the run was computed. */
-function together(m, list) {
-  if (m.hopOf || list[0].waits || list.length < 2 || list.length > 12) return false;
+function together(model, list) {
+  if (model.hopOf || list[0].waits || list.length < 2 || list.length > 12) return false;
   const d = list.map(along);
   return Math.max(...d) - Math.min(...d) < list.length * 7;
 }
@@ -139,23 +142,23 @@ function together(m, list) {
  * Where to draw the tokens: grouped by cable, so that many on one cable become a train, a queue or one token with a
  * count.
  */
-function placeTokens(V) {
-  const { m } = V,
+function placeTokens(view) {
+  const { model } = view,
     per = new Map(),
     flying = new Map(), // on each cable, those still in the device before it as well
-    size = tokenSize(V);
-  for (const i of V.act) addToken(V, per, i, size, false);
+    size = tokenSize(view);
+  for (const i of view.act) addToken(view, per, i, size, false);
   for (const [{ queued, link }, list] of [...per.values()].map((l) => [l[0], l]))
     if (!queued) flying.set(link, (flying.get(link) ?? 0) + list.length);
-  for (const i of V.wait) addToken(V, per, i, size, true);
+  for (const i of view.wait) addToken(view, per, i, size, true);
   const out = [];
   for (const list of per.values()) {
     const n = list[0].inside ? list.length : flying.get(list[0].link);
-    if (list[0].queued) queue(V, list[0].link, list, out);
-    else if (together(m, list)) abreast(V, list[0].link, list, n, out);
+    if (list[0].queued) queue(view, list[0].link, list, out);
+    else if (together(model, list)) abreast(view, list[0].link, list, n, out);
     else {
       train(list, out);
-      if (!m.hopOf && n > 1 && !list[0].waits && !list[0].count) list[0].shared = { n, wide: list[0].size / 2 + 8 };
+      if (!model.hopOf && n > 1 && !list[0].waits && !list[0].count) list[0].shared = { n, wide: list[0].size / 2 + 8 };
     }
   }
   for (const q of out) {
@@ -166,16 +169,16 @@ function placeTokens(V) {
   return out;
 }
 
-function addToken(V, per, i, size, waits) {
-  const { m } = V;
-  const hops = shape(m, m.route[i]);
+function addToken(view, per, i, size, waits) {
+  const { model } = view;
+  const hops = shape(model, model.route[i]);
   if (!hops.length) return;
   let h = hops.length - 1,
     f = 1,
     queued = false,
     share = 1;
   if (!waits) {
-    hopAt(m, i, V.t, hopOut);
+    hopAt(model, i, view.t, hopOut);
     h = hopOut.hop;
     f = hopOut.f;
     queued = hopOut.waits;
@@ -183,16 +186,15 @@ function addToken(V, per, i, size, waits) {
   }
   const line = hops[h];
   if (!line) return;
-  const
-    short = Math.max(14, (line.len - line.lead) / 2 - 9), // on a short cable one waits at each end
+  const short = Math.max(14, (line.len - line.lead) / 2 - 9), // on a short cable one waits at each end
     s = waits ? Math.min(22, size, short) : size,
     pad = Math.min(s / 2 + 2, line.len / 3);
   const lo = h === 0 ? pad : 0,
     hi = h === hops.length - 1 ? pad : 0,
     d = lo + f * (line.len - lo - hi);
-  const link = m.tl.routes.link[m.tl.routes.start[m.route[i]] + h],
+  const link = model.tl.routes.link[model.tl.routes.start[model.route[i]] + h],
     inside = !queued && d < line.lead; // still in the device before the cable
-  const key = `${waits ? "w" : queued ? "q" : "m"}${link}${inside ? `,${m.route[i]}` : ""}`;
+  const key = `${waits ? "w" : queued ? "q" : "m"}${link}${inside ? `,${model.route[i]}` : ""}`;
   if (!per.has(key)) per.set(key, []);
   per
     .get(key)
@@ -203,16 +205,16 @@ function addToken(V, per, i, size, waits) {
  * Chunks that wait for a busy port stand before it in rows of four, in the order in which they are served; the label
  * counts them. In the rank that sends they are small and at its edge, so that its number can be read.
  */
-function queue(V, link, list, out) {
-  const { m } = V,
+function queue(view, link, list, out) {
+  const { model } = view,
     { first } = list[0],
     s = first ? 12 : list.length > 1 ? 15 : list[0].size,
     gap = s + 3;
-  pointAt(measure(m.tl.links.path[link]), 0, pt);
+  pointAt(measure(model.tl.links.path[link]), 0, pt);
   const { x, y, dx, dy } = pt,
     wide = (Math.min(4, list.length) - 1) / 2;
   list
-    .sort((a, b) => m.t1[a.i] - m.t1[b.i])
+    .sort((a, b) => model.t1[a.i] - model.t1[b.i])
     .slice(0, 16)
     .forEach((q, k) => {
       const back = s / 2 + (first ? 1 : 6) + Math.floor(k / 4) * gap,
@@ -229,39 +231,39 @@ function queue(V, link, list, out) {
 }
 
 /** Behind a token: a wedge along its line, one shape of one gradient, as strokes take longest of all in a frame. */
-export function drawTrail(g, V, q) {
+export function drawTrail(ctx, view, q) {
   const len = Math.min(46, q.d),
     steps = 7,
     width = Math.min(15, q.size * 0.6);
   if (len < 6) return;
-  const H = hues(V.C, V.m, V.m.chunk[q.i]),
-    color = V.m.reduce[q.i] ? H.sum2 : H.done;
+  const hue = hues(view.colors, view.model, view.model.chunk[q.i]),
+    color = view.model.reduce[q.i] ? hue.sum2 : hue.done;
   pointAt(q.line, q.d - len, pt2);
   pointAt(q.line, q.d, pt);
-  const fade = g.createLinearGradient(pt2.x, pt2.y, pt.x, pt.y);
+  const fade = ctx.createLinearGradient(pt2.x, pt2.y, pt.x, pt.y);
   fade.addColorStop(0, `${color}1f`);
   fade.addColorStop(1, `${color}a8`);
-  g.fillStyle = fade;
-  g.globalAlpha = V.dim(q.i);
-  g.beginPath();
+  ctx.fillStyle = fade;
+  ctx.globalAlpha = view.dim(q.i);
+  ctx.beginPath();
   for (let k = 0; k <= 2 * steps + 1; k++) {
     const side = k <= steps ? 1 : -1,
       along = (side > 0 ? k : 2 * steps + 1 - k) / steps,
       half = (side * (3 + (width - 3) * along)) / 2;
     pointAt(q.line, q.d - len * (1 - along), pt);
-    g.lineTo(pt.x - pt.dy * half, pt.y + pt.dx * half);
+    ctx.lineTo(pt.x - pt.dy * half, pt.y + pt.dx * half);
   }
-  g.fill();
-  g.globalAlpha = 1;
+  ctx.fill();
+  ctx.globalAlpha = 1;
 }
 
-export function drawTokens(g, V) {
-  const { m, C } = V;
-  if (V.act.length > 2000) return drawChevrons(g, V);
-  const list = placeTokens(V),
-    labelled = list.filter((q) => !q.waits && !q.queued && !q.count && !q.plain && routeHot(m, m.route[q.i])),
-    spots = labelled.map((q) => labelSpot(V, q)),
-    size = Math.max(14, onScreen(V, 12.5));
+export function drawTokens(ctx, view) {
+  const { model, colors } = view;
+  if (view.act.length > 2000) return drawChevrons(ctx, view);
+  const list = placeTokens(view),
+    labelled = list.filter((q) => !q.waits && !q.queued && !q.count && !q.plain && routeHot(model, model.route[q.i])),
+    spots = labelled.map((q) => labelSpot(view, q)),
+    size = Math.max(14, onScreen(view, 12.5));
   const clash = spots.some(
     (a, k) =>
       list.some(
@@ -270,95 +272,102 @@ export function drawTokens(g, V) {
           Math.abs(q.x - a.mx) < 1.3 * size + q.size / 2 &&
           Math.abs(q.y - a.my) < 0.7 * size + q.size / 2,
       ) ||
-      onDevice(m, a, 1.3 * size, 0.7 * size) ||
-      onMark(V, a, 1.3 * size, 0.7 * size) ||
+      onDevice(model, a, 1.3 * size, 0.7 * size) ||
+      onMark(view, a, 1.3 * size, 0.7 * size) ||
       spots.some((b, n) => n < k && Math.abs(a.mx - b.mx) < 2.8 * size && Math.abs(a.my - b.my) < 1.3 * size),
   );
   const labels = labelled.length <= 4 && !clash;
-  if (!V.reduced && list.length <= 240) for (const q of list) if (!q.waits && !q.queued) drawTrail(g, V, q);
-  for (const q of list) q.text = q.count ? `×${q.count}` : q.plain || q.size < 16 ? "" : slotText(V, m.chunk[q.i]);
-  const legible = list.every((q) => !q.text || numberSize(q.text, q.size) >= onScreen(V, LEAST_NUMBER));
+  if (!view.reduced && list.length <= 240) for (const q of list) if (!q.waits && !q.queued) drawTrail(ctx, view, q);
+  for (const q of list)
+    q.text = q.count ? `×${q.count}` : q.plain || q.size < 16 ? "" : slotText(view, model.chunk[q.i]);
+  const legible = list.every((q) => !q.text || numberSize(q.text, q.size) >= onScreen(view, LEAST_NUMBER));
   for (const q of list) {
     const i = q.i;
-    g.globalAlpha = V.dim(i);
-    token(g, hues(C, m, m.chunk[i]), q.x, q.y, q.size, {
-      round: !m.reduce[i],
-      f: m.k[i] / m.goals[m.chunk[i]],
+    ctx.globalAlpha = view.dim(i);
+    token(ctx, hues(colors, model, model.chunk[i]), q.x, q.y, q.size, {
+      round: !model.reduce[i],
+      f: model.k[i] / model.goals[model.chunk[i]],
       ring: q.waits,
-      lit: V.hover?.transfer === i,
+      lit: view.hover?.transfer === i,
       text: legible ? q.text : "",
     });
     if (q.queue)
-      put(g, V.W.queue(q.queue.n), q.queue.x, q.queue.y + 5, size, C.fulltext, {
+      put(ctx, view.words.queue(q.queue.n), q.queue.x, q.queue.y + 5, size, colors.fulltext, {
         bold: true,
         align: "right",
-        halo: C.card,
+        halo: colors.card,
       });
-    g.globalAlpha = 1;
+    ctx.globalAlpha = 1;
   }
-  namesAbove(g, V, list);
-  drawShared(g, V, list);
+  namesAbove(ctx, view, list);
+  drawShared(ctx, view, list);
   if (labels)
     labelled.forEach((q, k) =>
-      put(g, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, size, C.fulltext, {
+      put(ctx, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, size, colors.fulltext, {
         bold: true,
         align: spots[k].align,
-        halo: m.panels.x.length ? C.sunk : C.card,
+        halo: model.panels.x.length ? colors.sunk : colors.card,
       }),
     );
-  V.drawn = list;
+  view.drawn = list;
 }
 
 /**
  * Would a label here, w and h to each side of its middle, cover a device that has a name? Switches are large, and have
  * room.
  */
-const onDevice = ({ tl: { devices: D } }, { mx, my }, w, h) =>
-  D.x.some(
+const onDevice = ({ tl: { devices: devices } }, { mx, my }, w, h) =>
+  devices.x.some(
     (x, d) =>
-      !/switch/.test(D.kind[d]) && mx + w > x && mx - w < x + D.w[d] && my + h > D.y[d] && my - h < D.y[d] + D.h[d],
+      !/switch/.test(devices.kind[d]) &&
+      mx + w > x &&
+      mx - w < x + devices.w[d] &&
+      my + h > devices.y[d] &&
+      my - h < devices.y[d] + devices.h[d],
   );
 
-const onMark = (V, { mx, my }, w, h) =>
-  V.marks
-    .map(({ link }) => markSpot(V, link))
+const onMark = (view, { mx, my }, w, h) =>
+  view.marks
+    .map(({ link }) => markSpot(view, link))
     .some(({ x, y, r }) => Math.abs(x - mx) < w + r && Math.abs(y - my) < h + r);
 
 /** Would a label here, w and h to each side of its middle, cover a device, a switch too? */
-const onAnyDevice = ({ tl: { devices: D } }, mx, my, w, h) =>
-  D.x.some((x, d) => mx + w > x && mx - w < x + D.w[d] && my + h > D.y[d] && my - h < D.y[d] + D.h[d]);
+const onAnyDevice = ({ tl: { devices: devices } }, mx, my, w, h) =>
+  devices.x.some(
+    (x, d) => mx + w > x && mx - w < x + devices.w[d] && my + h > devices.y[d] && my - h < devices.y[d] + devices.h[d],
+  );
 
 const onToken = (list, mx, my, w, h) =>
   list.some((q) => Math.abs(q.x - mx) < w + q.size / 2 && Math.abs(q.y - my) < h + q.size / 2);
 
 const MOST_SHARED = 6; // more counts than this hide what they count
 
-function drawShared(g, V, list) {
+function drawShared(ctx, view, list) {
   const groups = list.filter((q) => q.shared),
-    word = V.m.sharing === "none" ? V.W.atOnce : V.W.share,
-    size = Math.max(14, onScreen(V, 12.5));
+    word = view.model.sharing === "none" ? view.words.atOnce : view.words.share,
+    size = Math.max(14, onScreen(view, 12.5));
   if (groups.length > MOST_SHARED) return;
   for (const q of groups) {
     const level = Math.abs(q.dx) > Math.abs(q.dy),
       text = word(q.shared.n),
       middle = q.x - (q.side ?? 0),
       // else it would be cut at the edge
-      wide = widthOf(g, text, size, true),
-      right = middle + q.shared.wide + wide < V.m.tl.stage.w,
+      wide = widthOf(ctx, text, size, true),
+      right = middle + q.shared.wide + wide < view.model.tl.stage.w,
       mx = level ? q.x : middle + (right ? 1 : -1) * (q.shared.wide + wide / 2),
       my = level ? q.y - q.shared.wide - 5 : q.y;
-    if (onAnyDevice(V.m, mx, my, wide / 2, size / 2) || onToken(list, mx, my, wide / 2, size / 2)) continue;
+    if (onAnyDevice(view.model, mx, my, wide / 2, size / 2) || onToken(list, mx, my, wide / 2, size / 2)) continue;
     put(
-      g,
+      ctx,
       text,
       level ? q.x : middle + (right ? q.shared.wide : -q.shared.wide),
       level ? q.y - q.shared.wide : q.y + 5,
       size,
-      V.C.ink,
+      view.colors.ink,
       {
         bold: true,
         align: level ? "center" : right ? "left" : "right",
-        halo: V.C.card,
+        halo: view.colors.card,
       },
     );
   }
@@ -368,9 +377,9 @@ function drawShared(g, V, list) {
  * Where the share delivered is written beside a token: towards the middle of the stage, or above and below a level
  * cable.
  */
-function labelSpot(V, q) {
+function labelSpot(view, q) {
   const r = q.size / 2 + 7,
-    { w, h } = V.m.tl.stage,
+    { w, h } = view.model.tl.stage,
     left = q.x < w / 2;
   if (Math.abs(q.dy) > Math.abs(q.dx))
     return {
@@ -385,43 +394,43 @@ function labelSpot(V, q) {
 }
 
 // More than 2,000 in flight: no tokens, arrows on the cables that carry something now.
-function drawChevrons(g, V) {
-  const { m, C } = V,
+function drawChevrons(ctx, view) {
+  const { model, colors } = view,
     busy = new Set();
-  for (const i of V.act) {
-    if (!m.hopOf) {
-      for (const l of routeLinks(m, m.route[i])) busy.add(l);
+  for (const i of view.act) {
+    if (!model.hopOf) {
+      for (const l of routeLinks(model, model.route[i])) busy.add(l);
       continue;
     } // cut-through: all links of the route at once
-    hopAt(m, i, V.t, hopOut);
+    hopAt(model, i, view.t, hopOut);
     if (hopOut.link >= 0 && !hopOut.waits) busy.add(hopOut.link);
   }
   for (const l of busy) {
-    const line = measure(m.tl.links.path[l]),
+    const line = measure(model.tl.links.path[l]),
       gap = 18,
-      phase = V.reduced ? 9 : ((V.t / (m.total || 1)) * 900) % gap;
+      phase = view.reduced ? 9 : ((view.t / (model.total || 1)) * 900) % gap;
     for (let d = phase; d < line.len; d += gap) {
       pointAt(line, d, pt);
-      arrow(g, pt.x, pt.y, pt.dx, pt.dy, 8, C.ink);
+      arrow(ctx, pt.x, pt.y, pt.dx, pt.dy, 8, colors.ink);
     }
   }
-  V.drawn = [];
+  view.drawn = [];
 }
 
 const MOST_MOVES = 400;
 
 /** The whole way of one chunk: moves that are done solid, those to come dashed. */
-export function drawJourney(g, V) {
-  const { m, C } = V,
-    moves = journey(m, V.hover.slot).ids;
+export function drawJourney(ctx, view) {
+  const { model, colors } = view,
+    moves = journey(model, view.hover.slot).ids;
   if (moves.length > MOST_MOVES) return;
   for (const done of [false, true]) {
-    g.setLineDash(done ? [] : [3, 4]);
+    ctx.setLineDash(done ? [] : [3, 4]);
     for (const i of moves) {
-      if (m.t1[i] <= V.t !== done) continue;
-      for (const line of shape(m, m.route[i]))
-        if (line) stroke(g, line.pts, done ? 3 : 1.8, done ? C.done : C.ink);
+      if (model.t1[i] <= view.t !== done) continue;
+      for (const line of shape(model, model.route[i]))
+        if (line) stroke(ctx, line.pts, done ? 3 : 1.8, done ? colors.done : colors.ink);
     }
   }
-  g.setLineDash([]);
+  ctx.setLineDash([]);
 }

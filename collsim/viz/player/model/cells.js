@@ -48,15 +48,15 @@ const MOST_COUNTED = 2 ** 31 - 1; // more than any goal: a wrong schedule can do
  * What every transfer carries (k contributions, which ranks, which value) and what every cell holds after each arrival.
  * Transfers of a step read the cells as they were when the step began; arrivals take effect at their own t1.
  */
-export function contributions(m) {
-  const E = m.endpoints,
-    S = m.slots,
-    n = m.n;
-  const count = new Int32Array(E * S),
-    value = new Float64Array(E * S),
-    mask = new Uint32Array(E * S);
-  for (const [e, c] of cellsOf(m.tl.state.held ?? "all", m.tl.state, m.tl.meta)) {
-    const cell = e * S + c;
+export function contributions(model) {
+  const endpointCount = model.endpoints,
+    slotCount = model.slots,
+    n = model.n;
+  const count = new Int32Array(endpointCount * slotCount),
+    value = new Float64Array(endpointCount * slotCount),
+    mask = new Uint32Array(endpointCount * slotCount);
+  for (const [e, c] of cellsOf(model.tl.state.held ?? "all", model.tl.state, model.tl.meta)) {
+    const cell = e * slotCount + c;
     count[cell] = 1;
     value[cell] = +PI[cell % PI.length];
     mask[cell] = (1 << (e % 32)) >>> 0;
@@ -65,19 +65,20 @@ export function contributions(m) {
   const k = new Int32Array(n),
     val = new Float64Array(n),
     who = new Uint32Array(n);
-  const { start, id } = groups(m.step, m.nsteps, n);
-  for (let s = 0; s < m.nsteps; s++) {
+  const { start, id } = groups(model.step, model.nsteps, n);
+  for (let s = 0; s < model.nsteps; s++) {
     for (let q = start[s]; q < start[s + 1]; q++) {
       const i = id[q],
-        from = m.src[i] * S + m.chunk[i];
+        from = model.src[i] * slotCount + model.chunk[i];
       k[i] = count[from];
       val[i] = value[from];
       who[i] = mask[from];
     }
-    for (let q = start[s]; q < start[s + 1]; q++) arrive(count, value, mask, m.dst[id[q]] * S + m.into[id[q]], id[q]);
+    for (let q = start[s]; q < start[s + 1]; q++)
+      arrive(count, value, mask, model.dst[id[q]] * slotCount + model.into[id[q]], id[q]);
   }
   function arrive(c, v, w, cell, i) {
-    if (m.reduce[i]) {
+    if (model.reduce[i]) {
       c[cell] = Math.min(c[cell] + k[i], MOST_COUNTED);
       v[cell] += val[i];
       w[cell] |= who[i];
@@ -88,46 +89,46 @@ export function contributions(m) {
     }
   }
   const byEnd = Int32Array.from({ length: n }, (_, i) => i).sort(
-    (a, b) => m.t1[a] - m.t1[b] || m.step[a] - m.step[b] || a - b,
+    (a, b) => model.t1[a] - model.t1[b] || model.step[a] - model.step[b] || a - b,
   );
-  const cellOf = byEnd.map((i) => m.dst[i] * S + m.into[i]),
-    events = groups(cellOf, E * S, n);
+  const cellOf = byEnd.map((i) => model.dst[i] * slotCount + model.into[i]),
+    events = groups(cellOf, endpointCount * slotCount, n);
   const after = { count: new Int32Array(n), value: new Float64Array(n), mask: new Uint32Array(n) };
   const now = { count: first.count.slice(), value: first.value.slice(), mask: first.mask.slice() };
-  for (let cell = 0; cell < E * S; cell++) {
+  for (let cell = 0; cell < endpointCount * slotCount; cell++) {
     for (let q = events.start[cell]; q < events.start[cell + 1]; q++) {
       arrive(now.count, now.value, now.mask, cell, byEnd[events.id[q]]);
       for (const f of ["count", "value", "mask"]) after[f][q] = now[f][cell];
     }
   }
-  const eventTime = Float64Array.from(events.id, (q) => m.t1[byEnd[q]]);
+  const eventTime = Float64Array.from(events.id, (q) => model.t1[byEnd[q]]);
   return { k, val, who, byEnd, first, after, eventStart: events.start, eventTime };
 }
 
 /** What a cell holds at t: "count" (contributions), "value" or "mask" (bits of the ranks that are in it). */
-export function cellAt(m, cell, t, field = "count") {
-  const begin = m.eventStart[cell],
-    q = upTo(m.eventTime, t, begin, m.eventStart[cell + 1]);
-  return q === begin ? m.first[field][cell] : m.after[field][q - 1];
+export function cellAt(model, cell, t, field = "count") {
+  const begin = model.eventStart[cell],
+    q = upTo(model.eventTime, t, begin, model.eventStart[cell + 1]);
+  return q === begin ? model.first[field][cell] : model.after[field][q - 1];
 }
 
 /** How many transfers have landed by t. */
-export function landedBy(m, t) {
-  m.ends ??= Float64Array.from(m.byEnd, (i) => m.t1[i]);
-  return upTo(m.ends, t);
+export function landedBy(model, t) {
+  model.ends ??= Float64Array.from(model.byEnd, (i) => model.t1[i]);
+  return upTo(model.ends, t);
 }
 
 /**
  * Transfers of the current step that have landed while others of it are still under way (lockstep only: nobody waits
  * without a barrier).
  */
-export function waitingAt(m, t, s, out = []) {
+export function waitingAt(model, t, s, out = []) {
   out.length = 0;
-  if (!m.lockstep || s < 0 || t >= m.step1[s]) return out;
-  const slack = 0.005 * (m.step1[s] - m.step0[s]);
-  for (let q = m.byStep.start[s]; q < m.byStep.start[s + 1]; q++) {
-    const i = m.byStep.id[q];
-    if (m.t1[i] <= t && m.t1[i] < m.step1[s] - slack) out.push(i);
+  if (!model.lockstep || s < 0 || t >= model.step1[s]) return out;
+  const slack = 0.005 * (model.step1[s] - model.step0[s]);
+  for (let q = model.byStep.start[s]; q < model.byStep.start[s + 1]; q++) {
+    const i = model.byStep.id[q];
+    if (model.t1[i] <= t && model.t1[i] < model.step1[s] - slack) out.push(i);
   }
   return out;
 }
@@ -136,57 +137,58 @@ export function waitingAt(m, t, s, out = []) {
  * Ranks that have nothing more to do in step s of a run with barriers at t, and wait for the others: all that they
  * receive has arrived, or all that they send where they receive nothing.
  */
-export function ranksWaiting(m, t, s) {
+export function ranksWaiting(model, t, s) {
   const waits = new Set();
-  if (!m.lockstep || !(s >= 0) || t >= m.step1[s]) return waits;
-  const until = doneInStep(m, s),
-    slack = 0.005 * (m.step1[s] - m.step0[s]);
-  for (let e = 0; e < m.ranks; e++) if (until[e] <= t && until[e] < m.step1[s] - slack) waits.add(e);
+  if (!model.lockstep || !(s >= 0) || t >= model.step1[s]) return waits;
+  const until = doneInStep(model, s),
+    slack = 0.005 * (model.step1[s] - model.step0[s]);
+  for (let e = 0; e < model.ranks; e++) if (until[e] <= t && until[e] < model.step1[s] - slack) waits.add(e);
   return waits;
 }
 
 /** When each endpoint is done with step s, its start for those that have no part in it. */
-function doneInStep(m, s) {
-  if (m.doneInStep?.s === s) return m.doneInStep.until;
-  const ids = m.byStep.id.subarray(m.byStep.start[s], m.byStep.start[s + 1]),
-    until = new Float64Array(m.endpoints).fill(m.step0[s]),
-    receives = new Set(Array.from(ids, (i) => m.dst[i]));
+function doneInStep(model, s) {
+  if (model.doneInStep?.s === s) return model.doneInStep.until;
+  const ids = model.byStep.id.subarray(model.byStep.start[s], model.byStep.start[s + 1]),
+    until = new Float64Array(model.endpoints).fill(model.step0[s]),
+    receives = new Set(Array.from(ids, (i) => model.dst[i]));
   for (const i of ids)
-    for (const e of receives.has(m.src[i]) ? [m.dst[i]] : [m.src[i], m.dst[i]]) until[e] = Math.max(until[e], m.t1[i]);
-  m.doneInStep = { s, until };
+    for (const e of receives.has(model.src[i]) ? [model.dst[i]] : [model.src[i], model.dst[i]])
+      until[e] = Math.max(until[e], model.t1[i]);
+  model.doneInStep = { s, until };
   return until;
 }
 
 /** True when every cell that must be finished at the end is finished at t. */
-export function doneAt(m, t) {
-  if (m.mistake) return false; // a count alone cannot tell: a rank that is added twice hides one that is missing
-  return m.wanted.every(([e, c]) => cellAt(m, e * m.slots + c, t) >= m.goals[c]);
+export function doneAt(model, t) {
+  if (model.mistake) return false; // a count alone cannot tell: a rank that is added twice hides one that is missing
+  return model.wanted.every(([e, c]) => cellAt(model, e * model.slots + c, t) >= model.goals[c]);
 }
 
 /** How many of the cells asked of it each endpoint has finished at t. */
-export function finishedAt(m, t) {
-  m.finishing ??= Array.from({ length: m.endpoints }, (_, e) => finishing(m, e));
-  return Float64Array.from(m.finishing, ({ at, first, gain }) => {
+export function finishedAt(model, t) {
+  model.finishing ??= Array.from({ length: model.endpoints }, (_, e) => finishing(model, e));
+  return Float64Array.from(model.finishing, ({ at, first, gain }) => {
     const q = upTo(at, t);
     return q ? gain[q - 1] : first;
   });
 }
 
 /** How far an endpoint is: finished of those asked of it, 0 to 1. */
-export const shareDone = (V, e) => (V.m.asked[e] ? V.finished[e] / V.m.asked[e] : 0);
+export const shareDone = (view, e) => (view.model.asked[e] ? view.finished[e] / view.model.asked[e] : 0);
 
 // When the number of finished cells of an endpoint changes, and what it is from then on.
-function finishing(m, e) {
+function finishing(model, e) {
   const events = [];
   let first = 0;
-  for (let cell = e * m.slots; cell < (e + 1) * m.slots; cell++) {
-    if (!m.counts[cell]) continue;
-    const goal = m.goals[cell - e * m.slots];
-    let was = m.first.count[cell] >= goal;
+  for (let cell = e * model.slots; cell < (e + 1) * model.slots; cell++) {
+    if (!model.counts[cell]) continue;
+    const goal = model.goals[cell - e * model.slots];
+    let was = model.first.count[cell] >= goal;
     first += was;
-    for (let q = m.eventStart[cell]; q < m.eventStart[cell + 1]; q++) {
-      const is = m.after.count[q] >= goal;
-      if (is !== was) events.push([m.eventTime[q], is ? 1 : -1]);
+    for (let q = model.eventStart[cell]; q < model.eventStart[cell + 1]; q++) {
+      const is = model.after.count[q] >= goal;
+      if (is !== was) events.push([model.eventTime[q], is ? 1 : -1]);
       was = is;
     }
   }

@@ -7,38 +7,38 @@ import { clean } from "./order.js";
  * The polyline of a route, one piece per hop, null for a hop that is not drawn; each piece begins with the way through
  * the device before it, `lead` px long.
  */
-export function shape(m, r) {
-  m.shapes ??= [];
-  if (m.shapes[r]) return m.shapes[r];
-  const { path, src } = m.tl.links,
+export function shape(model, r) {
+  model.shapes ??= [];
+  if (model.shapes[r]) return model.shapes[r];
+  const { path, src } = model.tl.links,
     hops = [];
   let prev = null;
-  for (const l of routeLinks(m, r)) {
+  for (const l of routeLinks(model, r)) {
     const pts = Array.from(path[l]);
     if (!pts.length) {
       hops.push(null); // in a node that is closed, or outside the open one
       prev = null;
       continue;
     }
-    const way = prev ? through(m.tl.devices, src[l], prev[0], prev[1], pts[0], pts[1]) : [];
+    const way = prev ? through(model.tl.devices, src[l], prev[0], prev[1], pts[0], pts[1]) : [];
     pts.unshift(...way);
     prev = pts.slice(-2);
     const line = measure(pts);
     line.lead = line.at[way.length / 2];
     hops.push(line);
   }
-  return (m.shapes[r] = hops);
+  return (model.shapes[r] = hops);
 }
 
 /**
  * The points from where a route enters device d up to (not including) where it leaves, right-angled like the cables:
  * a U when both are on one edge (NVSwitch bars), a Z between opposite edges, one corner between edges that meet.
  */
-export function through(D, d, x0, y0, x1, y1) {
-  const x = D.x[d],
-    y = D.y[d],
-    w = D.w[d],
-    h = D.h[d],
+export function through(devices, d, x0, y0, x1, y1) {
+  const x = devices.x[d],
+    y = devices.y[d],
+    w = devices.w[d],
+    h = devices.h[d],
     near = (a, b) => Math.abs(a - b) < 2.5,
     far = Math.abs(x1 - x0) + Math.abs(y1 - y0);
   const level = (v) => near(v, y) || near(v, y + h),

@@ -4,20 +4,20 @@ import { hopSpan } from "./hops.js";
 import { upTo } from "./order.js";
 
 /** Calls `add(link, t0, t1, bytes)` for every stretch in which a link carries bytes evenly. */
-function eachCrossing(m, add) {
-  const { start: rs, link: rl } = m.tl.routes,
-    F = m.tl.flows,
+function eachCrossing(model, add) {
+  const { start: rs, link: rl } = model.tl.routes,
+    F = model.tl.flows,
     s = [0, 0];
   for (let f = 0; f < (F?.route.length ?? 0); f++)
     for (let q = rs[F.route[f]]; q < rs[F.route[f] + 1]; q++) add(rl[q], F.t0[f], F.t1[f], F.bytes[f]);
-  for (let i = 0; i < (F ? 0 : m.n); i++) {
-    for (let q = rs[m.route[i]]; q < rs[m.route[i] + 1]; q++) {
-      if (m.hopOf) hopSpan(m, i, q - rs[m.route[i]], s);
+  for (let i = 0; i < (F ? 0 : model.n); i++) {
+    for (let q = rs[model.route[i]]; q < rs[model.route[i] + 1]; q++) {
+      if (model.hopOf) hopSpan(model, i, q - rs[model.route[i]], s);
       else {
-        s[0] = m.t0[i];
-        s[1] = m.t1[i];
+        s[0] = model.t0[i];
+        s[1] = model.t1[i];
       }
-      add(rl[q], s[0], s[1], m.bytes[i]);
+      add(rl[q], s[0], s[1], model.bytes[i]);
     }
   }
 }
@@ -28,11 +28,11 @@ function eachCrossing(m, add) {
  * carry included; else a transfer loads all links of its route evenly from t0 to t1 (cut-through), with given `hops`
  * each link during its hop.
  */
-export function linkSeries(m) {
-  const L = m.nlinks,
+export function linkSeries(model) {
+  const L = model.nlinks,
     events = Array.from({ length: L }, () => []);
-  eachCrossing(m, (l, t0, t1, bytes) => {
-    const end = Math.max(t1, t0 + 1e-12 * (m.total || 1)),
+  eachCrossing(model, (l, t0, t1, bytes) => {
+    const end = Math.max(t1, t0 + 1e-12 * (model.total || 1)),
       rate = bytes / (end - t0);
     events[l].push([t0, rate, 1, 0], [end, -rate, -1, bytes]);
   });
@@ -67,22 +67,24 @@ export function linkSeries(m) {
 }
 
 /** Bytes that link l has carried up to t. */
-export function linkBytes(m, l, t) {
-  const { start, time, bytes, rate } = m.series;
+export function linkBytes(model, l, t) {
+  const { start, time, bytes, rate } = model.series;
   const q = upTo(time, t, start[l], start[l + 1]);
   return q === start[l] ? 0 : bytes[q - 1] + rate[q - 1] * (t - time[q - 1]);
 }
 
 /** Share of its capacity that link l uses in step s. */
-export const stepShare = (m, l, s) => shareBetween(m, l, m.step0[s], m.step1[s]);
+export const stepShare = (model, l, s) => shareBetween(model, l, model.step0[s], model.step1[s]);
 
 /** Seconds that link l needs for all its bytes at full rate. */
-export const busySeconds = (m, l) => linkBytes(m, l, m.total) / m.tl.links.bandwidth[l];
+export const busySeconds = (model, l) => linkBytes(model, l, model.total) / model.tl.links.bandwidth[l];
 
 /** The links of all routes, the busiest first. */
-export function usedLinks(m) {
-  m.usedLinks ??= [...new Set(m.tl.routes.link)].sort((a, b) => busySeconds(m, b) - busySeconds(m, a) || a - b);
-  return m.usedLinks;
+export function usedLinks(model) {
+  model.usedLinks ??= [...new Set(model.tl.routes.link)].sort(
+    (a, b) => busySeconds(model, b) - busySeconds(model, a) || a - b,
+  );
+  return model.usedLinks;
 }
 
 /**
@@ -90,10 +92,10 @@ export function usedLinks(m) {
  * and waiting included, so that several could seem to pass more for a moment than the link carries: where it is shared
  * that cannot be, and all of it is in use.
  */
-export function shareBetween(m, l, a, b) {
-  const most = (b - a) * m.tl.links.bandwidth[l],
-    share = most > 0 ? (linkBytes(m, l, b) - linkBytes(m, l, a)) / most : 0;
-  return m.sharing === "none" ? share : Math.min(1, share);
+export function shareBetween(model, l, a, b) {
+  const most = (b - a) * model.tl.links.bandwidth[l],
+    share = most > 0 ? (linkBytes(model, l, b) - linkBytes(model, l, a)) / most : 0;
+  return model.sharing === "none" ? share : Math.min(1, share);
 }
 
 const WINDOWS = 400;
@@ -102,10 +104,11 @@ const WINDOWS = 400;
  * The span whose use of capacity is shown at t: the step where there are barriers; without them steps overlap, and it
  * is the 400th part of the run round t. `key` changes when the span does.
  */
-export function spanAt(m, t, s) {
-  if (m.lockstep || !(m.total > 0)) return s < 0 ? { key: -1, a: 0, b: 0 } : { key: s, a: m.step0[s], b: m.step1[s] };
-  const key = Math.min(WINDOWS - 1, Math.floor((t / m.total) * WINDOWS));
-  return { key, a: (key / WINDOWS) * m.total, b: ((key + 1) / WINDOWS) * m.total };
+export function spanAt(model, t, s) {
+  if (model.lockstep || !(model.total > 0))
+    return s < 0 ? { key: -1, a: 0, b: 0 } : { key: s, a: model.step0[s], b: model.step1[s] };
+  const key = Math.min(WINDOWS - 1, Math.floor((t / model.total) * WINDOWS));
+  return { key, a: (key / WINDOWS) * model.total, b: ((key + 1) / WINDOWS) * model.total };
 }
 
 /** room, near or full: the three classes of use. */
@@ -114,18 +117,19 @@ export const useClass = (share) => (share > 0.95 ? "full" : share >= 0.75 ? "nea
 /**
  * Share of `columns` equal slices of the run in which ranks have nothing to receive (or, if they only send, to send).
  */
-export function idleShare(m, ncol) {
+export function idleShare(model, ncol) {
   const out = new Float64Array(ncol),
-    R = m.ranks;
-  if (!m.n || !(m.total > 0)) return out;
+    R = model.ranks;
+  if (!model.n || !(model.total > 0)) return out;
   const receives = new Set();
-  for (let i = 0; i < m.n; i++) receives.add(m.step[i] * m.endpoints + m.dst[i]);
+  for (let i = 0; i < model.n; i++) receives.add(model.step[i] * model.endpoints + model.dst[i]);
   const spans = Array.from({ length: R }, () => []);
-  for (let i = 0; i < m.n; i++) {
-    if (m.dst[i] < R) spans[m.dst[i]].push([m.t0[i], m.t1[i]]);
-    if (m.src[i] < R && !receives.has(m.step[i] * m.endpoints + m.src[i])) spans[m.src[i]].push([m.t0[i], m.t1[i]]);
+  for (let i = 0; i < model.n; i++) {
+    if (model.dst[i] < R) spans[model.dst[i]].push([model.t0[i], model.t1[i]]);
+    if (model.src[i] < R && !receives.has(model.step[i] * model.endpoints + model.src[i]))
+      spans[model.src[i]].push([model.t0[i], model.t1[i]]);
   }
-  const w = m.total / ncol;
+  const w = model.total / ncol;
   for (const list of spans) {
     let until = 0;
     for (let [a, b] of list.sort((x, y) => x[0] - y[0])) {
@@ -142,12 +146,12 @@ export function idleShare(m, ncol) {
  * A row of cables sliced into ncol equal pieces of time: mean and busiest share of capacity, and bytes so far of its
  * busiest cable.
  */
-export function rowSlices(m, links, ncol) {
+export function rowSlices(model, links, ncol) {
   const mean = new Float64Array(ncol),
     top = new Float64Array(ncol),
     sofar = new Float64Array(ncol);
-  const w = m.total / ncol,
-    { start, time, bytes, rate } = m.series;
+  const w = model.total / ncol,
+    { start, time, bytes, rate } = model.series;
   for (const l of links) {
     let q = start[l],
       before = 0;
@@ -155,7 +159,7 @@ export function rowSlices(m, links, ncol) {
       const t = (c + 1) * w;
       while (q < start[l + 1] && time[q] <= t) q++;
       const now = q === start[l] ? 0 : bytes[q - 1] + rate[q - 1] * (t - time[q - 1]);
-      const share = w > 0 ? (now - before) / (w * m.tl.links.bandwidth[l]) : 0;
+      const share = w > 0 ? (now - before) / (w * model.tl.links.bandwidth[l]) : 0;
       mean[c] += share / links.length;
       top[c] = Math.max(top[c], share);
       sofar[c] = Math.max(sofar[c], now);
@@ -166,14 +170,14 @@ export function rowSlices(m, links, ncol) {
 }
 
 /** The middle of the slice of the run in which the most bytes move. */
-export function busiest(m, slices = 512) {
-  if (!m.n || !(m.total > 0)) return 0;
+export function busiest(model, slices = 512) {
+  if (!model.n || !(model.total > 0)) return 0;
   const rate = new Float64Array(slices),
-    w = m.total / slices;
-  for (let i = 0; i < m.n; i++) {
-    const d = Math.max(m.t1[i] - m.t0[i], 1e-12 * m.total);
-    for (let c = Math.min(slices - 1, Math.floor(m.t0[i] / w)); c < slices && c * w < m.t1[i]; c++) {
-      rate[c] += (m.bytes[i] * Math.max(0, Math.min(m.t1[i], (c + 1) * w) - Math.max(m.t0[i], c * w))) / d;
+    w = model.total / slices;
+  for (let i = 0; i < model.n; i++) {
+    const d = Math.max(model.t1[i] - model.t0[i], 1e-12 * model.total);
+    for (let c = Math.min(slices - 1, Math.floor(model.t0[i] / w)); c < slices && c * w < model.t1[i]; c++) {
+      rate[c] += (model.bytes[i] * Math.max(0, Math.min(model.t1[i], (c + 1) * w) - Math.max(model.t0[i], c * w))) / d;
     }
   }
   let best = 0;

@@ -69,10 +69,10 @@ export const TOKENS = {
 export const hex = (c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16));
 
 /** The colour of k of n contributions. */
-export function ramp(C, k, n) {
+export function ramp(colors, k, n) {
   const f = n > 2 ? Math.min(1, Math.max(0, (k - 1) / (n - 2))) : 0,
-    a = hex(C.sum1),
-    b = hex(C.sum2);
+    a = hex(colors.sum1),
+    b = hex(colors.sum2);
   return `rgb(${a.map((v, i) => Math.round(v + (b[i] - v) * f)).join(",")})`;
 }
 
@@ -98,6 +98,6 @@ const hueSets = Object.fromEntries(
 );
 
 /** The colours C as the collective of a slot has them. */
-export const hues = (C, m, slot) => huesOfGroup(C, m.groupOf[slot] ?? 0);
+export const hues = (colors, model, slot) => huesOfGroup(colors, model.groupOf[slot] ?? 0);
 
-export const huesOfGroup = (C, q) => hueSets[C === TOKENS.dark ? "dark" : "light"][q % 4];
+export const huesOfGroup = (colors, q) => hueSets[colors === TOKENS.dark ? "dark" : "light"][q % 4];

@@ -11,7 +11,7 @@ export function index(tl) {
   const X = tl.transfers,
     n = X.t0.length,
     nsteps = tl.steps.t0.length;
-  const m = {
+  const model = {
     tl,
     n,
     nsteps,
@@ -47,45 +47,46 @@ export function index(tl) {
     key: tl.key ?? [],
     hot: new Set(tl.bottleneck?.links ?? []),
   };
-  m.goal = m.goals.reduce((a, b) => Math.max(a, b), 1); // of the collective that adds up most; too many for a spread
-  m.groupOf = groupOfSlots(m.groups, m.slots);
+  // of the collective that adds up most; too many for a spread
+  model.goal = model.goals.reduce((a, b) => Math.max(a, b), 1);
+  model.groupOf = groupOfSlots(model.groups, model.slots);
   let end = Math.max(tl.figures?.time ?? 0, tl.meta.time ?? 0);
-  for (const t of m.t1) if (t > end) end = t;
-  for (const t of m.step1) if (t > end) end = t;
-  m.total = end;
+  for (const t of model.t1) if (t > end) end = t;
+  for (const t of model.step1) if (t > end) end = t;
+  model.total = end;
   // the scrubber's cells never run backwards
-  for (let s = 1; s < nsteps; s++) m.step0[s] = Math.max(m.step0[s], m.step0[s - 1]);
-  m.hopOf = hopOffsets(m);
-  m.buckets = bucketIndex(m);
-  m.series = linkSeries(m);
-  m.byStep = groups(m.step, nsteps, n);
-  Object.assign(m, aims(m), contributions(m));
-  return m;
+  for (let s = 1; s < nsteps; s++) model.step0[s] = Math.max(model.step0[s], model.step0[s - 1]);
+  model.hopOf = hopOffsets(model);
+  model.buckets = bucketIndex(model);
+  model.series = linkSeries(model);
+  model.byStep = groups(model.step, nsteps, n);
+  Object.assign(model, aims(model), contributions(model));
+  return model;
 }
 
 /** Time buckets, each with the transfers that are in flight at some moment of it. */
-export function bucketIndex(m) {
-  const count = Math.max(1, Math.min(4096, 4 * m.nsteps, m.n)),
-    scale = m.total > 0 ? count / m.total : 0;
+export function bucketIndex(model) {
+  const count = Math.max(1, Math.min(4096, 4 * model.nsteps, model.n)),
+    scale = model.total > 0 ? count / model.total : 0;
   const at = (t) => Math.max(0, Math.min(count - 1, Math.floor(t * scale)));
   const start = new Int32Array(count + 1);
-  for (let i = 0; i < m.n; i++) for (let b = at(m.t0[i]), e = at(m.t1[i]); b <= e; b++) start[b + 1]++;
+  for (let i = 0; i < model.n; i++) for (let b = at(model.t0[i]), e = at(model.t1[i]); b <= e; b++) start[b + 1]++;
   for (let b = 0; b < count; b++) start[b + 1] += start[b];
   const id = new Int32Array(start[count]),
     next = start.slice(0, count);
-  for (let i = 0; i < m.n; i++) for (let b = at(m.t0[i]), e = at(m.t1[i]); b <= e; b++) id[next[b]++] = i;
+  for (let i = 0; i < model.n; i++) for (let b = at(model.t0[i]), e = at(model.t1[i]); b <= e; b++) id[next[b]++] = i;
   return { start, id, at };
 }
 
 /** Ids of the transfers in flight at t: t0 <= t < t1. */
-export function activeAt(m, t, out = []) {
+export function activeAt(model, t, out = []) {
   out.length = 0;
-  if (!m.n) return out;
-  const { start, id, at } = m.buckets,
+  if (!model.n) return out;
+  const { start, id, at } = model.buckets,
     b = at(t);
   for (let q = start[b]; q < start[b + 1]; q++) {
     const i = id[q];
-    if (m.t0[i] <= t && t < m.t1[i]) out.push(i);
+    if (model.t0[i] <= t && t < model.t1[i]) out.push(i);
   }
   return out;
 }
@@ -94,42 +95,43 @@ export function activeAt(m, t, out = []) {
  * The current step: the last one that has begun (steps may overlap in the event engine), of several at once the first.
  * -1 when there is none.
  */
-export function stepAt(m, t) {
-  if (!m.nsteps) return -1;
-  let s = Math.max(0, upTo(m.step0, t) - 1);
-  while (s > 0 && m.step0[s - 1] === m.step0[s]) s--;
+export function stepAt(model, t) {
+  if (!model.nsteps) return -1;
+  let s = Math.max(0, upTo(model.step0, t) - 1);
+  while (s > 0 && model.step0[s - 1] === model.step0[s]) s--;
   return s;
 }
 
 /** When the step after s begins, of those that do not begin together with it; the end where there is none. */
-export function nextStart(m, s) {
+export function nextStart(model, s) {
   let next = s + 1;
-  while (next < m.nsteps && m.step0[next] === m.step0[s]) next++;
-  return next < m.nsteps ? m.step0[next] : m.total;
+  while (next < model.nsteps && model.step0[next] === model.step0[s]) next++;
+  return next < model.nsteps ? model.step0[next] : model.total;
 }
 
 /** When a wrong schedule goes wrong: while its transfer is arriving, or at the end where a cell is never written. */
-export function mistakeTime(m) {
-  const at = m.mistake;
+export function mistakeTime(model) {
+  const at = model.mistake;
   if (!at) return null;
-  if (at.transfer == null) return at.step == null ? m.total : (m.step0[at.step] + m.step1[at.step]) / 2;
-  return m.t0[at.transfer] + 0.85 * (m.t1[at.transfer] - m.t0[at.transfer]);
+  if (at.transfer == null) return at.step == null ? model.total : (model.step0[at.step] + model.step1[at.step]) / 2;
+  return model.t0[at.transfer] + 0.85 * (model.t1[at.transfer] - model.t0[at.transfer]);
 }
 
 /** Since when the wrong cell is pointed at: the step that makes it wrong, the end if one is missing, or the start. */
-export function mistakeFrom(m) {
-  const at = m.mistake;
-  if (at?.step != null) return m.step0[at.step];
-  return at?.kind === "missing" ? m.total : 0;
+export function mistakeFrom(model) {
+  const at = model.mistake;
+  if (at?.step != null) return model.step0[at.step];
+  return at?.kind === "missing" ? model.total : 0;
 }
 
-export const slotText = (V, slot) => (V.m.groups.length ? groupSlot(V.m, slot) : plainSlot(V, slot));
+export const slotText = (view, slot) =>
+  view.model.groups.length ? groupSlot(view.model, slot) : plainSlot(view, slot);
 
 const groupSlot = ({ groups, groupOf }, slot) => `${groups[groupOf[slot]].name}${slot - groups[groupOf[slot]].first}`;
 
-const plainSlot = (V, slot) =>
-  V.m.channels > 1 && V.m.slots === V.m.tl.meta.chunks * V.m.channels
-    ? String(slot % V.m.tl.meta.chunks)
+const plainSlot = (view, slot) =>
+  view.model.channels > 1 && view.model.slots === view.model.tl.meta.chunks * view.model.channels
+    ? String(slot % view.model.tl.meta.chunks)
     : String(slot);
 
 /** Which channel each slot belongs to, when every slot belongs to just one. */
@@ -146,13 +148,13 @@ export function slotChannels(model) {
 }
 
 /** The channel whose chunks are shown first: all (-1) while they are few, else that of the wrong cell, or the first. */
-export function channelShown(m, of) {
-  if (m.channels < 2 || !of || m.slots <= 32) return -1;
-  return m.mistake ? Math.max(0, of[m.mistake.chunk]) : 0;
+export function channelShown(model, of) {
+  if (model.channels < 2 || !of || model.slots <= 32) return -1;
+  return model.mistake ? Math.max(0, of[model.mistake.chunk]) : 0;
 }
 
-export function phaseOf(m, s) {
-  return m.phases.find((p) => p.first <= s && s <= p.last);
+export function phaseOf(model, s) {
+  return model.phases.find((p) => p.first <= s && s <= p.last);
 }
 
 /** The number of its collective for each slot. */

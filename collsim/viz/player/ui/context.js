@@ -18,7 +18,7 @@ export function createContext(d, opts, render) {
     clock: opts.clock ?? createClock(),
     dark: media("(prefers-color-scheme: dark)"),
     still: media("(prefers-reduced-motion: reduce)"),
-    S: {
+    state: {
       lang: opts.lang === "zh" ? "zh" : "en",
       theme: opts.theme ?? null,
       view: opts.view ?? null,
@@ -32,10 +32,10 @@ export function createContext(d, opts, render) {
       narrow: false,
       node: null,
     },
-    m: null,
+    model: null,
     shown: null,
     P: null,
-    V: null,
+    view: null,
     scratch: { act: [], wait: [] },
     keys: { base: "", matrix: "", bars: "", kinds: "" },
     off: () => {},
@@ -50,10 +50,10 @@ export function createContext(d, opts, render) {
   };
 }
 
-export const wordsOf = (ui) => WORDS[ui.S.lang];
+export const wordsOf = (ui) => WORDS[ui.state.lang];
 
 export const themeOf = (ui) =>
-  ui.S.theme === "dark" || (ui.S.theme !== "light" && ui.dark.matches) ? "dark" : "light";
+  ui.state.theme === "dark" || (ui.state.theme !== "light" && ui.dark.matches) ? "dark" : "light";
 
 export const colorsOf = (ui) => TOKENS[themeOf(ui)];
 
@@ -75,24 +75,24 @@ export function report(ui, why, delay) {
   clearTimeout(ui.reportTimer);
   if (!opts.onState) return;
   ui.reportTimer = setTimeout(() => {
-    if (!ui.dead && ui.m) opts.onState(stateOf(ui), why);
+    if (!ui.dead && ui.model) opts.onState(stateOf(ui), why);
   }, delay);
 }
 
 export const stateOf = (ui) => ({
-  t: ui.m ? Math.min(ui.clock.t, ui.m.total) : 0,
-  step: ui.V && ui.m?.nsteps ? ui.V.s + 1 : 0,
+  t: ui.model ? Math.min(ui.clock.t, ui.model.total) : 0,
+  step: ui.view && ui.model?.nsteps ? ui.view.s + 1 : 0,
   playing: ui.clock.playing,
-  view: ui.S.view ?? "physical",
-  node: ui.S.node ?? null,
+  view: ui.state.view ?? "physical",
+  node: ui.state.node ?? null,
   speed: ui.clock.speed,
-  done: !!ui.m && doneAt(ui.m, Math.min(ui.clock.t, ui.m.total)),
+  done: !!ui.model && doneAt(ui.model, Math.min(ui.clock.t, ui.model.total)),
 });
 
 export function toast(ui, text) {
-  const { d, S } = ui;
+  const { d, state } = ui;
   d.toast.textContent = text;
   d.toast.classList.add("on");
-  clearTimeout(S.toastTimer);
-  S.toastTimer = setTimeout(() => d.toast.classList.remove("on"), 2000);
+  clearTimeout(state.toastTimer);
+  state.toastTimer = setTimeout(() => d.toast.classList.remove("on"), 2000);
 }

@@ -12,60 +12,60 @@ import { mistakeTime, nextStart, stepAt } from "../model/model.js";
 import { chartsOf } from "../charts/rows.js";
 
 function nextChart(ui) {
-  const names = chartsOf(ui.m);
-  setChart(ui, names[(names.indexOf(ui.S.chart) + 1) % names.length]);
+  const names = chartsOf(ui.model);
+  setChart(ui, names[(names.indexOf(ui.state.chart) + 1) % names.length]);
 }
 
 export const togglePlay = (ui) => (ui.clock.playing ? ui.clock.pause() : ui.clock.play());
 
 export function stepForward(ui) {
-  const { m, clock, still } = ui;
-  if (!m?.nsteps) return;
+  const { model, clock, still } = ui;
+  if (!model?.nsteps) return;
   const free = clock.playing && clock.until == null,
     from = clock.playing && !free ? clock.until : clock.t;
   if (from !== clock.t) clock.seek(from); // pressed again while a step is shown: skip to its end
-  const target = nextStart(m, stepAt(m, from));
-  if (from >= m.total) return;
+  const target = nextStart(model, stepAt(model, from));
+  if (from >= model.total) return;
   if (still.matches || free) clock.seek(target);
   else clock.play(target);
 }
 
 export function stepBack(ui) {
-  const { m, clock } = ui;
-  if (!m?.nsteps) return;
-  const s = stepAt(m, clock.t),
-    into = clock.t - m.step0[s],
-    long = 0.12 * Math.max(1e-15, m.step1[s] - m.step0[s]);
-  clock.seek(into > long || s === 0 ? m.step0[s] : m.step0[s - 1]);
+  const { model, clock } = ui;
+  if (!model?.nsteps) return;
+  const s = stepAt(model, clock.t),
+    into = clock.t - model.step0[s],
+    long = 0.12 * Math.max(1e-15, model.step1[s] - model.step0[s]);
+  clock.seek(into > long || s === 0 ? model.step0[s] : model.step0[s - 1]);
 }
 
 export function toggleLoop(ui) {
-  const { m, clock } = ui;
-  if (!m?.nsteps) return;
+  const { model, clock } = ui;
+  if (!model?.nsteps) return;
   clock.loop = clock.loop ? null : stepSpan(ui);
   if (clock.loop && !clock.playing) clock.play();
   else invalidate(ui);
 }
 
 export function seekBusiest(ui) {
-  const { m, clock } = ui;
-  if (m) {
+  const { model, clock } = ui;
+  if (model) {
     clock.loop = null;
-    clock.seek(busiest(m));
+    clock.seek(busiest(model));
   }
 }
 
 /** To the moment at which a wrong schedule goes wrong. */
 export function seekMistake(ui) {
-  const { m, clock } = ui;
-  if (!m?.mistake) return;
+  const { model, clock } = ui;
+  if (!model?.mistake) return;
   clock.loop = null;
-  clock.seek(mistakeTime(m));
+  clock.seek(mistakeTime(model));
 }
 
-export function present(ui, on = !ui.S.present) {
-  const { d, S } = ui;
-  S.present = on;
+export function present(ui, on = !ui.state.present) {
+  const { d, state } = ui;
+  state.present = on;
   d.root.classList.toggle("present", on);
   if (on && d.root.requestFullscreen) d.root.requestFullscreen().catch(() => {});
   if (!on && document.fullscreenElement) document.exitFullscreen?.().catch(() => {});
@@ -75,7 +75,7 @@ export function present(ui, on = !ui.S.present) {
 }
 
 export async function shareLink(ui) {
-  const { S, opts } = ui;
+  const { state, opts } = ui;
   const st = stateOf(ui);
   let text = opts.onShare ? opts.onShare(st) : null;
   if (text === undefined) return;
@@ -83,7 +83,7 @@ export async function shareLink(ui) {
     const u = new URL(location.href),
       node = st.node == null ? "" : `&node=${st.node}`;
     if (opts.link === "hash" || u.protocol === "file:")
-      u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${S.lang}${node}`;
+      u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${state.lang}${node}`;
     else {
       u.searchParams.set("t", String(Number(st.t.toPrecision(6))));
       u.searchParams.set("view", st.view);
@@ -100,13 +100,13 @@ export async function shareLink(ui) {
 }
 
 function timeAt(ui, ev) {
-  const { d, S, m } = ui;
+  const { d, state, model } = ui;
   const r = d.scrubCanvas.getBoundingClientRect();
-  return Math.min(1, Math.max(0, (ev.clientX - r.left - S.geo.x0) / S.geo.tw)) * m.total;
+  return Math.min(1, Math.max(0, (ev.clientX - r.left - state.geo.x0) / state.geo.tw)) * model.total;
 }
 
 export function dragTime(ui, box) {
-  const { d, S, clock } = ui;
+  const { d, state, clock } = ui;
   let from = null;
   const move = (ev) => {
     if (from && Math.abs(ev.clientX - from.x) > 2) from.moved = true;
@@ -115,10 +115,10 @@ export function dragTime(ui, box) {
   box.addEventListener("pointerdown", (ev) => {
     const r = box.getBoundingClientRect();
     if (
-      !ui.m ||
+      !ui.model ||
       ev.button ||
-      (!S.narrow && ev.clientX - r.left < S.geo.x0 - 8) ||
-      ev.clientX - r.left > S.geo.x0 + S.geo.tw + 8
+      (!state.narrow && ev.clientX - r.left < state.geo.x0 - 8) ||
+      ev.clientX - r.left > state.geo.x0 + state.geo.tw + 8
     )
       return;
     from = { x: ev.clientX, y: ev.clientY - r.top, moved: false };
@@ -128,10 +128,10 @@ export function dragTime(ui, box) {
   box.addEventListener("pointermove", move);
   box.addEventListener("pointerup", (ev) => {
     if (!from) return;
-    const onCell = box === d.scrub && from.y > 30 * S.zoom,
+    const onCell = box === d.scrub && from.y > 30 * state.zoom,
       t = timeAt(ui, ev),
-      s = stepAt(ui.m, t);
-    if (!from.moved) clock.seek(onCell && s >= 0 ? ui.m.step0[s] : t); // a click on a step number goes to its start
+      s = stepAt(ui.model, t);
+    if (!from.moved) clock.seek(onCell && s >= 0 ? ui.model.step0[s] : t); // a click on a step number goes to its start
     from = null;
   });
   box.addEventListener("pointercancel", () => {
@@ -140,7 +140,7 @@ export function dragTime(ui, box) {
 }
 
 export function onKey(ui, ev) {
-  actOnKey(ev, ui.m ? keysOf(ui) : {});
+  actOnKey(ev, ui.model ? keysOf(ui) : {});
 }
 
 const keysOf = (ui) => ({
@@ -150,16 +150,16 @@ const keysOf = (ui) => ({
   ArrowLeft: () => stepBack(ui),
   PageUp: () => stepBack(ui),
   Home: () => ui.clock.seek(0),
-  End: () => ui.clock.seek(ui.m.total),
+  End: () => ui.clock.seek(ui.model.total),
   "[": () => changeSpeed(ui.clock, -1),
   "]": () => changeSpeed(ui.clock, 1),
   b: () => seekBusiest(ui),
   m: () => seekMistake(ui),
   g: () => nextChart(ui),
-  p: () => setPatterns(ui, !ui.S.patterns),
+  p: () => setPatterns(ui, !ui.state.patterns),
   l: () => toggleLoop(ui),
   f: () => present(ui),
-  v: () => setView(ui, ui.S.view === "logical" ? "physical" : "logical"),
+  v: () => setView(ui, ui.state.view === "logical" ? "physical" : "logical"),
   n: () => nextNode(ui),
-  Escape: () => (ui.S.present ? present(ui, false) : goInto(ui, null)),
+  Escape: () => (ui.state.present ? present(ui, false) : goInto(ui, null)),
 });

@@ -13,93 +13,94 @@ import { buildWords } from "./text.js";
 import { fmtBytes, fmtRate, fmtSpan, three, timeUnit } from "../model/units.js";
 
 export function dress(ui) {
-  const { d, S, m } = ui;
+  const { d, state, model } = ui;
   const w = wordsOf(ui);
   applyTheme(ui);
-  d.root.dataset.lang = S.lang;
-  d.root.lang = S.lang === "zh" ? "zh-CN" : "en";
-  if (!m) {
-    if (S.problem) d.error.textContent = `${w.wrong} ${S.problem[S.lang]}`;
+  d.root.dataset.lang = state.lang;
+  d.root.lang = state.lang === "zh" ? "zh-CN" : "en";
+  if (!model) {
+    if (state.problem) d.error.textContent = `${w.wrong} ${state.problem[state.lang]}`;
     return;
   }
   delete d.root.dataset.error;
   buildChoices(ui, w);
   for (const name of ["first", "back", "next", "loop", "busy", "link", "png", "full"]) nameButton(d[name], w[name]);
   nameButton(d.wrong, w.toMistake);
-  d.wrong.style.display = m.mistake ? "" : "none";
-  d.patterns.textContent = S.patterns ? w.noPatterns : w.patterns;
-  d.patterns.setAttribute("aria-pressed", String(S.patterns));
+  d.wrong.style.display = model.mistake ? "" : "none";
+  d.patterns.textContent = state.patterns ? w.noPatterns : w.patterns;
+  d.patterns.setAttribute("aria-pressed", String(state.patterns));
   d.speedWord.textContent = w.speed;
   d.live.setAttribute("aria-label", w.stageLabel);
   d.scrub.setAttribute("aria-label", w.time);
-  d.textlink.textContent = S.words ? w.hideText : w.asText;
-  d.matrixTitle.textContent = m.goal > 1 && m.goals.every((k) => k === m.goal) ? w.contributions(m.goal) : w.holds;
+  d.textlink.textContent = state.words ? w.hideText : w.asText;
+  d.matrixTitle.textContent =
+    model.goal > 1 && model.goals.every((k) => k === model.goal) ? w.contributions(model.goal) : w.holds;
   d.matrix.setAttribute("aria-label", d.matrixTitle.textContent);
-  d.rowsCanvas.setAttribute("aria-label", `${w.tabs[0]}: ${w.charts[S.chart]}`);
+  d.rowsCanvas.setAttribute("aria-label", `${w.tabs[0]}: ${w.charts[state.chart]}`);
   buildChannels(ui);
   buildTabs(ui);
   buildLegend(ui);
   buildHead(ui);
   buildCrumbs(ui);
-  d.root.dataset.transfers = String(m.n);
+  d.root.dataset.transfers = String(model.n);
   arrange(ui);
 }
 
 /** What can be chosen: the view, the speed, the chart, and what the bars of the chart show. */
 function buildChoices(ui, w) {
-  const { d, S, m, clock } = ui,
+  const { d, state, model, clock } = ui,
     named = (names, words = w) => names.map((name) => [name, words[name]]);
-  segment(d.views, named(["physical", "logical"]), S.view, (v) => setView(ui, v), w.view);
+  segment(d.views, named(["physical", "logical"]), state.view, (v) => setView(ui, v), w.view);
   segment(d.speeds, SPEEDS, clock.speed, clock.setSpeed, w.speed);
-  segment(d.chart, named(chartsOf(m), w.charts), S.chart, (v) => setChart(ui, v), w.chartsLabel);
+  segment(d.chart, named(chartsOf(model), w.charts), state.chart, (v) => setChart(ui, v), w.chartsLabel);
   const setMode = (v) => {
-    S.mode = v;
+    state.mode = v;
     dress(ui);
   };
-  segment(d.mode, named(["rate", "bytes"]), S.mode, setMode, w.chart);
+  segment(d.mode, named(["rate", "bytes"]), state.mode, setMode, w.chart);
 }
 
 export function applyTheme(ui) {
   const { d } = ui;
-  const C = colorsOf(ui);
-  for (const k in C) d.root.style.setProperty(`--${k}`, C[k]);
+  const colors = colorsOf(ui);
+  for (const k in colors) d.root.style.setProperty(`--${k}`, colors[k]);
   d.root.dataset.theme = themeOf(ui);
   forgetDrawn(ui);
 }
 
 function buildChannels(ui) {
-  const { d, S, m } = ui;
-  const on = m.channels > 1 && S.slotChannel,
-    whose = m.groups.length === m.channels; // a channel is a collective
+  const { d, state, model } = ui;
+  const on = model.channels > 1 && state.slotChannel,
+    whose = model.groups.length === model.channels; // a channel is a collective
   d.channelLabel.replaceChildren(...(on ? [whose ? wordsOf(ui).collectives : wordsOf(ui).channel, d.channel] : []));
   if (!on) return;
   const items = [
     [-1, wordsOf(ui).all],
-    ...Array.from({ length: m.channels }, (_, c) => [c, whose ? m.groups[c].name : String(c)]),
+    ...Array.from({ length: model.channels }, (_, c) => [c, whose ? model.groups[c].name : String(c)]),
   ];
   d.channel.replaceChildren(
-    ...items.map(([v, t]) => el("option", { value: String(v), textContent: t, selected: v === S.channel })),
+    ...items.map(([v, t]) => el("option", { value: String(v), textContent: t, selected: v === state.channel })),
   );
 }
 
 /** Show the channel after the one that is shown, or before it. */
 export function turnChannel(ui, by) {
-  const { S, m } = ui;
-  S.channel = (S.channel + by + m.channels) % m.channels;
+  const { state, model } = ui;
+  state.channel = (state.channel + by + model.channels) % model.channels;
   dress(ui);
 }
 
 function buildTabs(ui) {
-  const { d, S } = ui;
+  const { d, state } = ui;
   d.tabList.replaceChildren(
     ...wordsOf(ui).tabs.map((t, q) =>
       el("button", {
         type: "button",
         role: "tab",
         textContent: t,
-        "aria-selected": String(q === S.tab),
+        "aria-selected": String(q === state.tab),
         onclick: () => {
-          S.tab = q;
+          state.tab = q;
           dress(ui);
         },
       }),
@@ -108,13 +109,13 @@ function buildTabs(ui) {
 }
 
 function buildHead(ui) {
-  const { d, S, m, opts } = ui;
+  const { d, state, model, opts } = ui;
   d.root.classList.toggle("withhead", !!opts.header);
   if (!opts.header) return;
   const w = wordsOf(ui),
-    F = m.tl.figures ?? {},
-    u = timeUnit(m.total),
-    B = m.tl.bottleneck;
+    F = model.tl.figures ?? {},
+    u = timeUnit(model.total),
+    B = model.tl.bottleneck;
   const fig = (a, b, c) =>
     el(
       "div",
@@ -124,10 +125,10 @@ function buildHead(ui) {
       el("i", { textContent: c ?? "" }),
     );
   const kids = [
-    el("h2", { textContent: textAt(m.tl.meta.title, 0, S.lang) }),
-    fig(w.time, u.fmt(m.total), w.ranksSteps(m.ranks, m.nsteps)),
+    el("h2", { textContent: textAt(model.tl.meta.title, 0, state.lang) }),
+    fig(w.time, u.fmt(model.total), w.ranksSteps(model.ranks, model.nsteps)),
   ];
-  if (F.algbw) kids.push(fig(w.algbw, fmtRate(F.algbw), fmtBytes(m.tl.meta.nbytes)));
+  if (F.algbw) kids.push(fig(w.algbw, fmtRate(F.algbw), fmtBytes(model.tl.meta.nbytes)));
   if (F.busbw) kids.push(fig(w.busbw, fmtRate(F.busbw)));
   if (F.bound) kids.push(fig(w.bound, fmtSpan(F.bound), w.times(three(F.spent / F.bound))));
   if (B)
@@ -136,106 +137,107 @@ function buildHead(ui) {
         "div",
         { className: "bn" },
         el("small", { textContent: w.bottleneck }),
-        el("b", { textContent: textAt(B.text, 0, S.lang) }),
-        el("i", { textContent: textAt(B.more, 0, S.lang) }),
+        el("b", { textContent: textAt(B.text, 0, state.lang) }),
+        el("i", { textContent: textAt(B.more, 0, state.lang) }),
       ),
     );
   d.head.replaceChildren(...kids);
 }
 
 export function arrange(ui) {
-  const { d, S, m, opts } = ui;
-  if (!m || !d.root.clientWidth) return;
-  const compact = opts.compact > 0 && !S.present,
+  const { d, state, model, opts } = ui;
+  if (!model || !d.root.clientWidth) return;
+  const compact = opts.compact > 0 && !state.present,
     outer = d.root.clientWidth,
-    pad = compact ? -2 : S.present ? 72 : outer < 1340 ? 32 : 40,
+    pad = compact ? -2 : state.present ? 72 : outer < 1340 ? 32 : 40,
     inner = outer - pad - 2;
-  S.narrow = outer < 1340 || S.present;
+  state.narrow = outer < 1340 || state.present;
   nameWidth(ui, outer, compact);
-  const leftW = S.narrow ? inner : inner - 424,
+  const leftW = state.narrow ? inner : inner - 424,
     st = ui.shown.tl.stage;
-  const n = linesOf(m, S.chart, wordsOf(ui), S.lang).length;
+  const n = linesOf(model, state.chart, wordsOf(ui), state.lang).length;
   const roomH = compact
     ? opts.compact
-    : S.present
+    : state.present
       ? Math.max(260, globalThis.innerHeight - presentChrome(ui))
-      : Math.min(900, Math.max(470, globalThis.innerHeight - (S.narrow ? 330 : 610)));
-  let k = Math.min(leftW / st.w, roomH / st.h, S.present ? 4 : 1.3);
+      : Math.min(900, Math.max(470, globalThis.innerHeight - (state.narrow ? 330 : 610)));
+  let k = Math.min(leftW / st.w, roomH / st.h, state.present ? 4 : 1.3);
   if (!compact) k = Math.max(k, Math.min(0.75, roomH / st.h)); // too small to read: the stage scrolls sideways instead
   k = Math.min(k, 8000 / st.w); // browsers refuse very wide canvases
-  S.k = k;
-  S.stageW = Math.max(leftW, st.w * k);
-  S.stageH = compact ? opts.compact : Math.max(260, Math.round(st.h * k));
-  if (S.view === "logical") {
-    S.stageW = leftW;
-    if (d.crumbs.style.display !== "none") S.stageH -= 36; // the line with the channel takes it
-    if (!compact) S.stageH = Math.max(S.stageH, leftW < 700 ? 380 : m.endpoints <= 4 ? 340 : 420);
+  state.k = k;
+  state.stageW = Math.max(leftW, st.w * k);
+  state.stageH = compact ? opts.compact : Math.max(260, Math.round(st.h * k));
+  if (state.view === "logical") {
+    state.stageW = leftW;
+    if (d.crumbs.style.display !== "none") state.stageH -= 36; // the line with the channel takes it
+    if (!compact) state.stageH = Math.max(state.stageH, leftW < 700 ? 380 : model.endpoints <= 4 ? 340 : 420);
   }
-  if (S.present) fillScreen(ui, roomH, 28 + n * rowSize(n, true, S.chart).rh);
-  S.ox = Math.max(0, (S.stageW - st.w * k) / 2);
-  S.oy = Math.max(0, (S.stageH - st.h * k) / 2);
-  d.stage.style.height = `${S.stageH + (S.stageW > leftW ? 12 : 0)}px`;
+  if (state.present) fillScreen(ui, roomH, 28 + n * rowSize(n, true, state.chart).rh);
+  state.ox = Math.max(0, (state.stageW - st.w * k) / 2);
+  state.oy = Math.max(0, (state.stageH - st.h * k) / 2);
+  d.stage.style.height = `${state.stageH + (state.stageW > leftW ? 12 : 0)}px`;
   // else it is on the stage
-  S.kinds = S.view === "physical" && m.key.length > (compact ? 1 : 0) && !opts.marks && (!st.key || k < KEY_SCALE);
-  S.zoom = S.present ? 1.5 : 1;
-  d.tr.querySelector(".lead").style.width = S.narrow ? "" : "198px";
+  state.kinds =
+    state.view === "physical" && model.key.length > (compact ? 1 : 0) && !opts.marks && (!st.key || k < KEY_SCALE);
+  state.zoom = state.present ? 1.5 : 1;
+  d.tr.querySelector(".lead").style.width = state.narrow ? "" : "198px";
   arrangePanels(ui);
-  S.matW = S.narrow ? Math.min(inner, 640) : 400;
-  S.matH = S.narrow ? 480 : Math.max(300, S.stageH + (st.key ? 4 : 28));
-  const x0 = S.narrow ? 8 : 216;
-  S.geo = {
+  state.matW = state.narrow ? Math.min(inner, 640) : 400;
+  state.matH = state.narrow ? 480 : Math.max(300, state.stageH + (st.key ? 4 : 28));
+  const x0 = state.narrow ? 8 : 216;
+  state.geo = {
     x0,
-    tw: Math.max(50, leftW - x0 - (S.narrow ? 8 : 0)),
-    W: inner,
-    ...rowSize(n, S.narrow, S.chart),
-    chart: S.chart,
-    top: S.narrow ? 0 : 6,
-    narrow: S.narrow,
-    fig: S.narrow ? 0 : leftW + 24,
-    mode: S.mode,
-    zoom: S.zoom,
+    tw: Math.max(50, leftW - x0 - (state.narrow ? 8 : 0)),
+    width: inner,
+    ...rowSize(n, state.narrow, state.chart),
+    chart: state.chart,
+    top: state.narrow ? 0 : 6,
+    narrow: state.narrow,
+    fig: state.narrow ? 0 : leftW + 24,
+    mode: state.mode,
+    zoom: state.zoom,
   };
-  S.scrubH = (30 + 24) * S.zoom + 2;
-  S.rowsH = S.geo.top + n * S.geo.rh + 28;
+  state.scrubH = (30 + 24) * state.zoom + 2;
+  state.rowsH = state.geo.top + n * state.geo.rh + 28;
   forgetDrawn(ui);
   invalidate(ui);
 }
 
 /** Presenter mode leaves nothing empty: below a picture that is wider than the room stand the rows over time. */
-function fillScreen({ d, S }, roomH, rowsH) {
-  S.presentRows = S.view === "physical" && roomH - S.stageH >= rowsH + ROWS_APART;
-  S.stageH = Math.max(S.stageH, roomH - (S.presentRows ? rowsH + ROWS_APART : 0));
-  d.root.classList.toggle("withrows", S.presentRows);
+function fillScreen({ d, state }, roomH, rowsH) {
+  state.presentRows = state.view === "physical" && roomH - state.stageH >= rowsH + ROWS_APART;
+  state.stageH = Math.max(state.stageH, roomH - (state.presentRows ? rowsH + ROWS_APART : 0));
+  d.root.classList.toggle("withrows", state.presentRows);
 }
 
 const ROWS_APART = 12; // pixels above the rows
 
 /** How wide the card is, as classes that its style sheet reads. */
-function nameWidth({ d, S }, outer, compact) {
+function nameWidth({ d, state }, outer, compact) {
   const names = d.root.classList;
   names.toggle("compact", compact);
-  names.toggle("narrow", S.narrow && !S.present);
-  names.toggle("slim", outer < 820 && !S.present);
-  names.toggle("phone", outer < 520 && !S.present && !compact);
-  names.toggle("tight", outer < (S.present ? 1700 : 1120));
-  if (!S.present) names.remove("low");
+  names.toggle("narrow", state.narrow && !state.present);
+  names.toggle("slim", outer < 820 && !state.present);
+  names.toggle("phone", outer < 520 && !state.present && !compact);
+  names.toggle("tight", outer < (state.present ? 1700 : 1120));
+  if (!state.present) names.remove("low");
 }
 
 /** Pixels in presenter mode that are not the stage: what stands above and below it, as tall as it is. */
-function presentChrome({ d, S, m }) {
+function presentChrome({ d, state, model }) {
   const tall = (e) => e.getBoundingClientRect?.().height ?? 0,
     scrub = 54 * 1.5 + 6;
-  S.low = globalThis.innerHeight < 900;
-  d.root.classList.toggle("low", S.low);
+  state.low = globalThis.innerHeight < 900;
+  d.root.classList.toggle("low", state.low);
   const crumbs = d.crumbs.style.display === "none" ? 0 : tall(d.crumbs),
-    kinds = S.view === "physical" && m.key.length && !m.tl.stage.key ? 34 : 0;
+    kinds = state.view === "physical" && model.key.length && !model.tl.stage.key ? 34 : 0;
   return Math.ceil(tall(d.nar) + crumbs + tall(d.legend) + kinds + tall(d.running) + tall(d.tr) + scrub + 24);
 }
 
 /** Wide: everything is in sight. Narrow: the linked views stand behind tabs. */
 function arrangePanels(ui) {
-  const { d, S } = ui;
-  const narrow = S.narrow && !S.present,
+  const { d, state } = ui;
+  const narrow = state.narrow && !state.present,
     show = (e, on) => {
       e.style.display = on ? "" : "none";
     };
@@ -245,13 +247,13 @@ function arrangePanels(ui) {
     d.mid.append(d.right);
     d.left.append(d.legend);
   }
-  show(d.rows, S.present ? S.presentRows : !narrow || S.tab === 0);
-  show(d.right, !S.present && (!narrow || S.tab === 1));
-  show(d.words, S.present ? false : narrow ? S.tab === 2 : S.words);
-  show(d.legend, !narrow || S.tab === 3);
-  show(d.modes, !S.present && (!narrow || S.tab === 0));
-  show(d.mode, S.chart === "links" || S.chart === "each");
-  show(d.kinds, S.kinds);
+  show(d.rows, state.present ? state.presentRows : !narrow || state.tab === 0);
+  show(d.right, !state.present && (!narrow || state.tab === 1));
+  show(d.words, state.present ? false : narrow ? state.tab === 2 : state.words);
+  show(d.legend, !narrow || state.tab === 3);
+  show(d.modes, !state.present && (!narrow || state.tab === 0));
+  show(d.mode, state.chart === "links" || state.chart === "each");
+  show(d.kinds, state.kinds);
   const home = narrow ? d.tabs : d.scrubBox;
   if (d.modes.parentNode !== home) home.append(d.modes); // moving it would take the focus away
   (narrow ? d.legend : d.foot).prepend(d.patterns);
@@ -259,9 +261,9 @@ function arrangePanels(ui) {
 }
 
 export function setView(ui, v) {
-  const { S } = ui;
-  if (v !== S.view) {
-    S.view = v;
+  const { state } = ui;
+  if (v !== state.view) {
+    state.view = v;
     hideTip(ui);
     dress(ui);
     report(ui, "view", 0);
@@ -270,13 +272,13 @@ export function setView(ui, v) {
 
 /** What the rows show; the moment stays. */
 export function setChart(ui, chart) {
-  ui.S.chart = chart;
+  ui.state.chart = chart;
   hideTip(ui);
   dress(ui);
 }
 
 /** Patterns beside or instead of colours: for grey print, and for eyes that tell colours apart badly. */
 export function setPatterns(ui, on) {
-  ui.S.patterns = on;
-  if (ui.m) dress(ui);
+  ui.state.patterns = on;
+  if (ui.model) dress(ui);
 }

@@ -23,8 +23,8 @@ import { drawJourney, drawTokens } from "../draw/tokens.js";
 import { fmtRate, fmtShare } from "../model/units.js";
 
 export function onClock(ui, why) {
-  const { d, m, clock } = ui;
-  if (ui.dead || !m) return;
+  const { d, model, clock } = ui;
+  if (ui.dead || !model) return;
   if (why === "tick") {
     render(ui);
     return;
@@ -39,99 +39,101 @@ export function onClock(ui, why) {
 }
 
 export function stepSpan(ui) {
-  const { m, clock } = ui;
-  const s = stepAt(m, Math.min(clock.t, m.total));
-  return s < 0 ? null : [m.step0[s], Math.max(m.step1[s], m.step0[s] + 1e-12)];
+  const { model, clock } = ui;
+  const s = stepAt(model, Math.min(clock.t, model.total));
+  return s < 0 ? null : [model.step0[s], Math.max(model.step1[s], model.step0[s] + 1e-12)];
 }
 
 /** In reduced motion time stands at the start, the middle and the end of each step. */
 function shownTime(ui, t) {
-  const { m, clock, still } = ui;
-  if (!still.matches || !clock.playing || !m.nsteps) return t;
-  const s = stepAt(m, t),
-    a = m.step0[s],
-    b = nextStart(m, s),
+  const { model, clock, still } = ui;
+  if (!still.matches || !clock.playing || !model.nsteps) return t;
+  const s = stepAt(model, t),
+    a = model.step0[s],
+    b = nextStart(model, s),
     f = b > a ? (t - a) / (b - a) : 0;
   return a + (b - a) * (f < 0.2 ? 0 : f < 0.7 ? 0.5 : 0.999);
 }
 
 /** What is to be drawn at this moment; what did not change is taken over from the scene before. */
 function sceneAt(ui) {
-  const { S, m, clock, scratch, still, V: before } = ui;
-  const t = shownTime(ui, Math.min(clock.t, m.total)),
-    s = stepAt(m, t),
-    act = activeAt(m, t, scratch.act),
-    wait = waitingAt(m, t, s, scratch.wait),
+  const { state, model, clock, scratch, still, view: before } = ui;
+  const t = shownTime(ui, Math.min(clock.t, model.total)),
+    s = stepAt(model, t),
+    act = activeAt(model, t, scratch.act),
+    wait = waitingAt(model, t, s, scratch.wait),
     hover = before?.hover ?? null;
   const v = {
-    m: m,
-    C: colorsOf(ui),
-    W: wordsOf(ui),
-    lang: S.lang,
-    patterns: S.patterns,
-    k: S.k,
-    above: S.oy / S.k,
+    model: model,
+    colors: colorsOf(ui),
+    words: wordsOf(ui),
+    lang: state.lang,
+    patterns: state.patterns,
+    k: state.k,
+    above: state.oy / state.k,
     t,
     s,
     act,
     wait,
     hover,
     reduced: still.matches,
-    facts: stageFacts(m, t, s, act),
+    facts: stageFacts(model, t, s, act),
     marks: ui.opts.marks ?? [],
     fill: !ui.opts.marks, // on a way hop by hop nothing is finished
     grid: before?.grid,
     drawn: before?.drawn ?? [],
-    landed: landedBy(m, t),
+    landed: landedBy(model, t),
   };
-  v.dim = (i) => (v.hover?.slot != null && m.chunk[i] !== v.hover.slot ? 0.22 : 1);
+  v.dim = (i) => (v.hover?.slot != null && model.chunk[i] !== v.hover.slot ? 0.22 : 1);
   v.slots =
-    before && before.channel === S.channel && before.m === m
+    before && before.channel === state.channel && before.model === model
       ? before.slots
-      : Array.from({ length: m.slots }, (_, c) => c).filter((c) => S.channel < 0 || S.slotChannel[c] === S.channel);
-  v.channel = S.channel;
+      : Array.from({ length: model.slots }, (_, c) => c).filter(
+          (c) => state.channel < 0 || state.slotChannel[c] === state.channel,
+        );
+  v.channel = state.channel;
   v.now =
-    m.lockstep && s >= 0
-      ? t >= m.total
+    model.lockstep && s >= 0
+      ? t >= model.total
         ? []
-        : Array.from(m.byStep.id.subarray(m.byStep.start[s], m.byStep.start[s + 1]))
+        : Array.from(model.byStep.id.subarray(model.byStep.start[s], model.byStep.start[s + 1]))
       : act;
-  v.finished = before && before.m === m && before.landed === v.landed ? before.finished : finishedAt(m, t);
+  v.finished = before && before.model === model && before.landed === v.landed ? before.finished : finishedAt(model, t);
   markCells(ui, v);
-  v.wrong = m.mistake && t >= mistakeFrom(m) ? m.mistake.rank * m.slots + m.mistake.chunk : null;
+  v.wrong = model.mistake && t >= mistakeFrom(model) ? model.mistake.rank * model.slots + model.mistake.chunk : null;
   return v;
 }
 
 function markCells(ui, v) {
-  const { m } = ui;
+  const { model } = ui;
   v.sends = new Set();
   v.lands = new Set();
   v.fresh = new Set();
   v.hotCells = new Set();
   v.hotRanks = new Set();
   for (const i of v.now) {
-    const from = m.src[i] * m.slots + m.chunk[i],
-      to = m.dst[i] * m.slots + m.into[i];
+    const from = model.src[i] * model.slots + model.chunk[i],
+      to = model.dst[i] * model.slots + model.into[i];
     v.sends.add(from);
-    (v.t < m.t1[i] ? v.lands : v.fresh).add(to);
-    if (routeHot(m, m.route[i])) {
+    (v.t < model.t1[i] ? v.lands : v.fresh).add(to);
+    if (routeHot(model, model.route[i])) {
       v.hotCells.add(from);
-      v.hotRanks.add(m.src[i]);
-      v.hotRanks.add(m.dst[i]);
+      v.hotRanks.add(model.src[i]);
+      v.hotRanks.add(model.dst[i]);
     }
   }
 }
 
 export function render(ui) {
-  const { S, opts } = ui;
-  if (!ui.m || ui.dead || !S.geo) return;
-  ui.V = sceneAt(ui);
+  const { state, opts } = ui;
+  if (!ui.model || ui.dead || !state.geo) return;
+  ui.view = sceneAt(ui);
   drawStage(ui);
-  if (opts.compact > 0 && !S.present) {
+  if (opts.compact > 0 && !state.present) {
     mirror(ui);
     return;
   }
-  if (!S.present && (!S.narrow || S.tab === 1)) drawMatrixView(ui);
+  if (!state.present && (!state.narrow || state.tab === 1)) drawMatrixView(ui);
   drawTime(ui);
   drawRunning(ui);
   mirror(ui);
@@ -139,87 +141,87 @@ export function render(ui) {
 
 /** What is drawn on the stage: the scene, with the model of the open node where one is. */
 function onStage(ui) {
-  const { V, m, shown } = ui;
-  if (shown === m) return V;
-  const P = Object.create(V);
-  return Object.assign(P, { m: shown, facts: stageFacts(shown, V.t, V.s, V.act) });
+  const { view, model, shown } = ui;
+  if (shown === model) return view;
+  const P = Object.create(view);
+  return Object.assign(P, { model: shown, facts: stageFacts(shown, view.t, view.s, view.act) });
 }
 
 function drawStage(ui) {
-  const { d, S, m, clock, keys } = ui,
-    V = (ui.P = onStage(ui));
+  const { d, state, model, clock, keys } = ui,
+    view = (ui.P = onStage(ui));
   const now = performance.now(),
-    logical = S.view === "logical";
+    logical = state.view === "logical";
   const key = [
-    V.facts.key,
-    S.view,
-    S.stageW,
-    S.stageH,
-    S.lang,
+    view.facts.key,
+    state.view,
+    state.stageW,
+    state.stageH,
+    state.lang,
     themeOf(ui),
-    S.channel,
-    logical || m.ranks > 32 ? V.landed : 0,
-    S.node,
-    V.t >= m.total,
-    ...(logical ? [V.s, V.wrong, m.lockstep ? "" : V.act] : []),
+    state.channel,
+    logical || model.ranks > 32 ? view.landed : 0,
+    state.node,
+    view.t >= model.total,
+    ...(logical ? [view.s, view.wrong, model.lockstep ? "" : view.act] : []),
   ].join();
-  if (logical) V.lay = logicalLayout(m, V.slots.length, S.stageW, S.stageH);
+  if (logical) view.lay = logicalLayout(model, view.slots.length, state.stageW, state.stageH);
   // Colours change with the step; the cores of the cables grow slowly, so ten times a second is enough for them. Who
   // sends to whom has no such cores: all that is drawn of it is in the key.
   if (key !== keys.base || (!logical && (!clock.playing || now - ui.baseAt > 100))) {
-    const g = sizeCanvas(d.base, S.stageW, S.stageH);
-    g.clearRect(0, 0, S.stageW, S.stageH);
-    if (logical) drawLogical(g, V, S.stageW, S.stageH);
+    const g = sizeCanvas(d.base, state.stageW, state.stageH);
+    g.clearRect(0, 0, state.stageW, state.stageH);
+    if (logical) drawLogical(g, view, state.stageW, state.stageH);
     else {
-      g.translate(S.ox, S.oy);
-      g.scale(S.k, S.k);
-      drawPhysical(g, V);
-      drawMarks(g, V);
+      g.translate(state.ox, state.oy);
+      g.scale(state.k, state.k);
+      drawPhysical(g, view);
+      drawMarks(g, view);
     }
     keys.base = key;
     ui.baseAt = now;
   }
-  const g = sizeCanvas(d.live, S.stageW, S.stageH);
-  g.clearRect(0, 0, S.stageW, S.stageH);
-  const moves = V.hover?.slot != null && !clock.playing;
+  const g = sizeCanvas(d.live, state.stageW, state.stageH);
+  g.clearRect(0, 0, state.stageW, state.stageH);
+  const moves = view.hover?.slot != null && !clock.playing;
   if (logical) {
-    if (moves) drawLogicalJourney(g, V);
-    drawLogicalTokens(g, V);
+    if (moves) drawLogicalJourney(g, view);
+    drawLogicalTokens(g, view);
   } else {
-    g.translate(S.ox, S.oy);
-    g.scale(S.k, S.k);
-    const way = V.hover?.link == null ? [] : V.m.tl.links.path[V.hover.link];
-    if (way.length) stroke(g, way, 2, V.C.ink);
-    if (moves) drawJourney(g, V);
-    drawTokens(g, V);
+    g.translate(state.ox, state.oy);
+    g.scale(state.k, state.k);
+    const way = view.hover?.link == null ? [] : view.model.tl.links.path[view.hover.link];
+    if (way.length) stroke(g, way, 2, view.colors.ink);
+    if (moves) drawJourney(g, view);
+    drawTokens(g, view);
   }
   showNode(ui);
-  const many = V.act.length > 2000;
+  const many = view.act.length > 2000;
   d.note.style.display = many ? "block" : "none";
-  if (many) d.note.textContent = wordsOf(ui)[logical ? "joined" : "aggregated"](V.act.length);
+  if (many) d.note.textContent = wordsOf(ui)[logical ? "joined" : "aggregated"](view.act.length);
   drawKinds(ui);
 }
 
 function drawKinds(ui) {
-  const { d, S, m, V, keys } = ui;
-  if (!S.kinds) return;
-  const key = [V.facts.key, S.lang, themeOf(ui), S.patterns].join();
+  const { d, state, model, view, keys } = ui;
+  if (!state.kinds) return;
+  const key = [view.facts.key, state.lang, themeOf(ui), state.patterns].join();
   if (key === keys.kinds) return;
   keys.kinds = key;
-  const C = colorsOf(ui);
+  const colors = colorsOf(ui);
   d.kinds.replaceChildren(
-    el("span", { textContent: m.lockstep ? wordsOf(ui).keyUsed : wordsOf(ui).keyNow }),
-    ...m.key.map((e) => {
-      const share = keyShare(m, V.facts.share, e),
+    el("span", { textContent: model.lockstep ? wordsOf(ui).keyUsed : wordsOf(ui).keyNow }),
+    ...model.key.map((e) => {
+      const share = keyShare(model, view.facts.share, e),
         cls = useClass(share),
-        h = Math.min(18, Math.max(3, pipeRuler(m) * Math.sqrt(e.bandwidth / 1e9)));
-      const bar = sizedBar(C, h, cls, e.kind, S.patterns);
+        h = Math.min(18, Math.max(3, pipeRuler(model) * Math.sqrt(e.bandwidth / 1e9)));
+      const bar = sizedBar(colors, h, cls, e.kind, state.patterns);
       return el(
         "span",
         { className: cls },
         bar,
-        el("b", { textContent: textAt(e.label, 0, S.lang) }),
-        sameWords(textAt(e.label, 0, S.lang), fmtRate(e.bandwidth)) ? "" : fmtRate(e.bandwidth),
+        el("b", { textContent: textAt(e.label, 0, state.lang) }),
+        sameWords(textAt(e.label, 0, state.lang), fmtRate(e.bandwidth)) ? "" : fmtRate(e.bandwidth),
         el("b", { textContent: share > 1e-9 ? fmtShare(share) : "–" }),
       );
     }),
@@ -228,89 +230,93 @@ function drawKinds(ui) {
 }
 
 /** A piece of cable for the line of kinds, drawn as on the stage. */
-function sizedBar(C, h, cls, kind, patterns) {
+function sizedBar(colors, h, cls, kind, patterns) {
   const canvas = el("canvas");
-  drawCable(sizeCanvas(canvas, 30, 22), C, [0, 11, 30, 11], Math.min(h, 14), 3, cls, kind, patterns);
+  drawCable(sizeCanvas(canvas, 30, 22), colors, [0, 11, 30, 11], Math.min(h, 14), 3, cls, kind, patterns);
   return canvas;
 }
 
 const MANY_CELLS = 1024;
 
 function drawMatrixView(ui) {
-  const { d, S, m, V, keys, clock } = ui;
+  const { d, state, model, view, keys, clock } = ui;
   const key = [
-    V.wrong,
-    V.landed,
-    V.s,
-    S.channel,
-    V.hover?.slot,
-    S.matW,
-    S.matH,
-    S.lang,
+    view.wrong,
+    view.landed,
+    view.s,
+    state.channel,
+    view.hover?.slot,
+    state.matW,
+    state.matH,
+    state.lang,
     themeOf(ui),
-    V.now.length,
-    m.lockstep ? 0 : V.act.join(),
+    view.now.length,
+    model.lockstep ? 0 : view.act.join(),
   ].join();
   const docks = dockings(ui);
-  if (key === keys.matrix && !docks && !S.docked) return;
+  if (key === keys.matrix && !docks && !state.docked) return;
   const now = performance.now();
   // ten times a second is enough for thousands of cells
-  if (clock.playing && m.endpoints * m.slots > MANY_CELLS && now - ui.matrixAt < 100) return;
+  if (clock.playing && model.endpoints * model.slots > MANY_CELLS && now - ui.matrixAt < 100) return;
   ui.matrixAt = now;
-  S.docked = !!docks;
+  state.docked = !!docks;
   keys.matrix = key;
-  V.docks = docks;
-  const g = sizeCanvas(d.matrix, S.matW, S.matH);
-  g.clearRect(0, 0, S.matW, S.matH);
-  drawMatrix(g, V, S.matW, S.matH);
+  view.docks = docks;
+  const g = sizeCanvas(d.matrix, state.matW, state.matH);
+  g.clearRect(0, 0, state.matW, state.matH);
+  drawMatrix(g, view, state.matW, state.matH);
 }
 
 /** Chunks that have just landed: for 160 ms of screen time the cell's level rises (reduce) or fades over (copy). */
 function dockings(ui) {
-  const { S, m, V, clock, still } = ui;
+  const { state, model, view, clock, still } = ui;
   const now = performance.now(),
-    short = clock.playing && !still.matches && clock.speed <= 1 && m.endpoints * m.slots <= MANY_CELLS;
-  const from = S.dockFor === m && V.landed >= (S.dockAt ?? 0) ? S.dockAt : V.landed;
-  S.dockFor = m;
-  S.dockAt = V.landed;
-  S.docks ??= new Map();
+    short = clock.playing && !still.matches && clock.speed <= 1 && model.endpoints * model.slots <= MANY_CELLS;
+  const from = state.dockFor === model && view.landed >= (state.dockAt ?? 0) ? state.dockAt : view.landed;
+  state.dockFor = model;
+  state.dockAt = view.landed;
+  state.docks ??= new Map();
   if (!short) {
-    S.docks.clear();
+    state.docks.clear();
     return null;
   }
-  for (let q = from; q < V.landed; q++) {
-    const i = m.byEnd[q],
-      cell = m.dst[i] * m.slots + m.into[i];
-    S.docks.set(cell, { since: now, copy: !m.reduce[i], was: cellAt(m, cell, m.t1[i] - 1e-9 * m.total) });
+  for (let q = from; q < view.landed; q++) {
+    const i = model.byEnd[q],
+      cell = model.dst[i] * model.slots + model.into[i];
+    state.docks.set(cell, {
+      since: now,
+      copy: !model.reduce[i],
+      was: cellAt(model, cell, model.t1[i] - 1e-9 * model.total),
+    });
   }
-  for (const [cell, k] of S.docks) {
+  for (const [cell, k] of state.docks) {
     k.f = (now - k.since) / 160;
-    if (k.f >= 1) S.docks.delete(cell);
+    if (k.f >= 1) state.docks.delete(cell);
   }
-  return S.docks.size ? S.docks : null;
+  return state.docks.size ? state.docks : null;
 }
 
 function barsCanvas(ui) {
-  const { S, V, keys } = ui;
-  const key = [S.geo.tw, S.rowsH, S.chart, S.mode, S.lang, S.patterns, themeOf(ui)].join();
+  const { state, view, keys } = ui;
+  const key = [state.geo.tw, state.rowsH, state.chart, state.mode, state.lang, state.patterns, themeOf(ui)].join();
   if (key !== keys.bars) {
     ui.bars ??= el("canvas");
-    const g = sizeCanvas(ui.bars, S.geo.tw, S.rowsH);
-    g.clearRect(0, 0, S.geo.tw, S.rowsH);
-    drawBars(g, V, S.geo);
+    const g = sizeCanvas(ui.bars, state.geo.tw, state.rowsH);
+    g.clearRect(0, 0, state.geo.tw, state.rowsH);
+    drawBars(g, view, state.geo);
     keys.bars = key;
   }
   return ui.bars;
 }
 
 function drawTime(ui) {
-  const { d, S, V } = ui;
-  let g = sizeCanvas(d.scrubCanvas, S.geo.W, S.scrubH);
-  g.clearRect(0, 0, S.geo.W, S.scrubH);
-  drawScrub(g, V, S.geo);
-  if (S.present ? !S.presentRows : S.narrow && S.tab !== 0) return;
+  const { d, state, view } = ui;
+  let g = sizeCanvas(d.scrubCanvas, state.geo.width, state.scrubH);
+  g.clearRect(0, 0, state.geo.width, state.scrubH);
+  drawScrub(g, view, state.geo);
+  if (state.present ? !state.presentRows : state.narrow && state.tab !== 0) return;
   const b = barsCanvas(ui);
-  g = sizeCanvas(d.rowsCanvas, S.geo.W, S.rowsH);
-  g.clearRect(0, 0, S.geo.W, S.rowsH);
-  drawRows(g, V, S.geo, b);
+  g = sizeCanvas(d.rowsCanvas, state.geo.width, state.rowsH);
+  g.clearRect(0, 0, state.geo.width, state.rowsH);
+  drawRows(g, view, state.geo, b);
 }

@@ -8,11 +8,11 @@ import { hideTip } from "./pointer.js";
 
 /** Open a node, or close the one that is open; what it was called by is told, unless it was the host. */
 export function goInto(ui, node, tell = true) {
-  const { S, m } = ui,
-    next = node != null && insideOf(m, node) ? node : null;
-  if (!m || next === (S.node ?? null)) return;
-  S.node = next;
-  ui.shown = next == null ? m : openNode(m, next);
+  const { state, model } = ui,
+    next = node != null && insideOf(model, node) ? node : null;
+  if (!model || next === (state.node ?? null)) return;
+  state.node = next;
+  ui.shown = next == null ? model : openNode(model, next);
   ui.P = null;
   hideTip(ui);
   forgetDrawn(ui);
@@ -24,6 +24,6 @@ export function goInto(ui, node, tell = true) {
 
 /** The node after the one that is open, the first where none is. */
 export function nextNode(ui, by = 1) {
-  const all = ui.m ? nodesOf(ui.m) : [];
-  if (all.length) goInto(ui, all[(all.indexOf(ui.S.node ?? all.at(-1)) + by + all.length) % all.length]);
+  const all = ui.model ? nodesOf(ui.model) : [];
+  if (all.length) goInto(ui, all[(all.indexOf(ui.state.node ?? all.at(-1)) + by + all.length) % all.length]);
 }

@@ -14,19 +14,20 @@ import { drawTokens } from "../draw/tokens.js";
 
 /** The card as a picture: light colours, narration as caption, address and version at the foot, no controls. */
 export function pictureOf(ui) {
-  const { d, S, m, V } = ui,
-    P = { ...V, C: TOKENS.light, hover: null, dim: () => 1 },
+  const { d, state, model, view } = ui,
+    P = { ...view, colors: TOKENS.light, hover: null, dim: () => 1 },
     at = measurePicture(ui),
     canvas = el("canvas", { width: WIDE * 2, height: at.h * 2 }),
     g = canvas.getContext("2d");
   g.scale(2, 2);
-  g.fillStyle = P.C.card;
+  g.fillStyle = P.colors.card;
   g.fillRect(0, 0, WIDE, at.h);
-  wrap(g, d.say.textContent, 20, 40, WIDE - 40, 19.5, 27, P.C.ink, 2);
-  const drawn = ui.shown === m ? P : { ...P, m: ui.shown, facts: stageFacts(ui.shown, V.t, V.s, V.act) };
-  shifted(g, 20, TOP, () => drawView(g, drawn, S.view, at.stage));
+  wrap(g, d.say.textContent, 20, 40, WIDE - 40, 19.5, 27, P.colors.ink, 2);
+  const drawn =
+    ui.shown === model ? P : { ...P, model: ui.shown, facts: stageFacts(ui.shown, view.t, view.s, view.act) };
+  shifted(g, 20, TOP, () => drawView(g, drawn, state.view, at.stage));
   shifted(g, 20 + LEFT + 24, TOP, () => {
-    put(g, d.matrixTitle.textContent, 0, 16, 15, P.C.ink, { bold: true });
+    put(g, d.matrixTitle.textContent, 0, 16, 15, P.colors.ink, { bold: true });
     g.translate(0, 24);
     drawMatrix(g, P, 400, Math.max(at.stage, 470) - 24);
   });
@@ -34,8 +35,8 @@ export function pictureOf(ui) {
   drawBars(sizeCanvas(bars, at.geo.tw, at.rows + 40), P, at.geo);
   shifted(g, 20, at.timeY, () => drawScrub(g, P, at.geo));
   shifted(g, 20, at.timeY + 56, () => drawRows(g, P, at.geo, bars));
-  const from = /^https?:/.test(location.protocol) ? location.href : textAt(m.tl.meta.title, 0, S.lang);
-  put(g, `collsim ${m.tl.meta.version ?? ""}   ${from}`, 20, at.h - 14, 12, P.C.ink3);
+  const from = /^https?:/.test(location.protocol) ? location.href : textAt(model.tl.meta.title, 0, state.lang);
+  put(g, `collsim ${model.tl.meta.version ?? ""}   ${from}`, 20, at.h - 14, 12, P.colors.ink3);
   return canvas;
 }
 
@@ -44,53 +45,53 @@ const LEFT = 1134;
 const TOP = 92;
 
 /** Heights in the picture: of the stage, of the rows, and where the scrubber begins. */
-function measurePicture({ S, m, V, shown }) {
+function measurePicture({ state, model, view, shown }) {
   const { h, w } = shown.tl.stage,
     fits = Math.round(h * Math.min(LEFT / w, 1.3)),
-    stage = S.view === "logical" ? Math.max(470, S.stageH) : fits,
-    lines = linesOf(m, S.chart, V.W, S.lang),
-    size = rowSize(lines.length, false, S.chart),
+    stage = state.view === "logical" ? Math.max(470, state.stageH) : fits,
+    lines = linesOf(model, state.chart, view.words, state.lang),
+    size = rowSize(lines.length, false, state.chart),
     rows = lines.length * size.rh,
     timeY = TOP + Math.max(stage, 470) + 16,
-    own = { x0: 216, tw: LEFT - 216, W: WIDE - 40, chart: S.chart, top: 6, narrow: false, fig: LEFT + 24 };
-  return { stage, rows, timeY, h: timeY + 56 + rows + 78, geo: { ...size, ...own, mode: S.mode, zoom: 1 } };
+    own = { x0: 216, tw: LEFT - 216, width: WIDE - 40, chart: state.chart, top: 6, narrow: false, fig: LEFT + 24 };
+  return { stage, rows, timeY, h: timeY + 56 + rows + 78, geo: { ...size, ...own, mode: state.mode, zoom: 1 } };
 }
 
-function drawView(g, P, view, height) {
-  const { stage } = P.m.tl;
+function drawView(ctx, P, view, height) {
+  const { stage } = P.model.tl;
   if (view === "logical") {
-    P.lay = logicalLayout(P.m, P.slots.length, LEFT, height);
-    drawLogical(g, P, LEFT, height);
-    drawLogicalTokens(g, P);
+    P.lay = logicalLayout(P.model, P.slots.length, LEFT, height);
+    drawLogical(ctx, P, LEFT, height);
+    drawLogicalTokens(ctx, P);
     return;
   }
   const k = Math.min(LEFT / stage.w, height / stage.h);
   Object.assign(P, { k, above: 0 });
-  g.translate((LEFT - stage.w * k) / 2, 0);
-  g.scale(k, k);
-  drawPhysical(g, P);
-  drawTokens(g, P);
+  ctx.translate((LEFT - stage.w * k) / 2, 0);
+  ctx.scale(k, k);
+  drawPhysical(ctx, P);
+  drawTokens(ctx, P);
 }
 
-function shifted(g, x, y, draw) {
-  g.save();
-  g.translate(x, y);
+function shifted(ctx, x, y, draw) {
+  ctx.save();
+  ctx.translate(x, y);
   draw();
-  g.restore();
+  ctx.restore();
 }
 
 export function savePng(ui) {
-  const { m, V } = ui;
-  if (!m || !V) return;
+  const { model, view } = ui;
+  if (!model || !view) return;
   pictureOf(ui).toBlob((blob) => {
     const a = el("a", {
       href: URL.createObjectURL(blob),
-      download: `collsim-${m.tl.meta.collective ?? "run"}-step${V.s + 1}.png`,
+      download: `collsim-${model.tl.meta.collective ?? "run"}-step${view.s + 1}.png`,
     });
     a.click();
     setTimeout(() => URL.revokeObjectURL(a.href), 1000);
     toast(ui, wordsOf(ui).saved);
   });
-  if (V) forgetDrawn(ui);
+  if (view) forgetDrawn(ui);
   invalidate(ui);
 }

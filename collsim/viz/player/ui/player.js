@@ -59,7 +59,7 @@ export function createPlayer(host, opts = {}) {
     seek: (t) => clock.seek(t),
     busiest: () => seekBusiest(ui),
     get model() {
-      return ui.m;
+      return ui.model;
     },
     set: (options) => setOptions(ui, options),
     destroy() {
@@ -73,11 +73,11 @@ export function createPlayer(host, opts = {}) {
 
 /** Follow what happens to the page; returns what ends that. */
 function listen(ui) {
-  const { S, d } = ui;
+  const { state, d } = ui;
   const onScheme = () => dress(ui);
   const onFull = () => {
-    if (!document.fullscreenElement && S.present && S.wasFull) present(ui, false);
-    S.wasFull = !!document.fullscreenElement;
+    if (!document.fullscreenElement && state.present && state.wasFull) present(ui, false);
+    state.wasFull = !!document.fullscreenElement;
   };
   const onPrint = (ev) => dressForPaper(ui, ev.type === "beforeprint");
   const seen = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange(ui)) : null;
@@ -95,25 +95,25 @@ function listen(ui) {
 
 /** Paper shows the light theme and patterns; drawn at once, since nothing is awaited before printing. */
 function dressForPaper(ui, before) {
-  const { S } = ui;
-  if (before) ui.screen = { theme: S.theme, patterns: S.patterns };
-  Object.assign(S, before ? { theme: "light", patterns: true } : ui.screen);
+  const { state } = ui;
+  if (before) ui.screen = { theme: state.theme, patterns: state.patterns };
+  Object.assign(state, before ? { theme: "light", patterns: true } : ui.screen);
   dress(ui);
   render(ui);
 }
 
 /** Change language, theme or view in place; position and playing go on. */
 function setOptions(ui, o) {
-  const { S, opts } = ui;
+  const { state, opts } = ui;
   let changed = false;
   const change = (held, name, value) => {
     changed ||= held[name] !== value;
     held[name] = value;
   };
-  if (o.lang !== undefined) change(S, "lang", o.lang === "zh" ? "zh" : "en");
-  if (o.theme !== undefined) change(S, "theme", o.theme);
-  if (o.view != null) change(S, "view", o.view);
-  if (o.node !== undefined && ui.m) goInto(ui, o.node, false);
+  if (o.lang !== undefined) change(state, "lang", o.lang === "zh" ? "zh" : "en");
+  if (o.theme !== undefined) change(state, "theme", o.theme);
+  if (o.view != null) change(state, "view", o.view);
+  if (o.node !== undefined && ui.model) goInto(ui, o.node, false);
   for (const name of ["header", "compact", "marks"]) if (name in o) change(opts, name, o[name]);
   if (!changed) return;
   ui.narrated = "";
@@ -121,19 +121,19 @@ function setOptions(ui, o) {
 }
 
 function destroy(ui) {
-  const { d, S, clock, opts } = ui;
+  const { d, state, clock, opts } = ui;
   ui.dead = true;
   ui.ticket++;
   if (!opts.clock) clock.pause();
   ui.off();
   cancelAnimationFrame(ui.frame);
   clearTimeout(ui.reportTimer);
-  clearTimeout(S.toastTimer);
+  clearTimeout(state.toastTimer);
   d.root.remove();
 }
 
 function wire(ui) {
-  const { d, S, clock, opts } = ui;
+  const { d, state, clock, opts } = ui;
   d.play.onclick = () => togglePlay(ui);
   d.first.onclick = () => clock.seek(0);
   d.back.onclick = () => stepBack(ui);
@@ -145,14 +145,14 @@ function wire(ui) {
   d.png.onclick = () => savePng(ui);
   d.full.onclick = () => present(ui);
   d.channel.onchange = () => {
-    S.channel = Number(d.channel.value);
+    state.channel = Number(d.channel.value);
     forgetDrawn(ui);
     buildCrumbs(ui);
     invalidate(ui);
   };
-  d.patterns.onclick = () => setPatterns(ui, !S.patterns);
+  d.patterns.onclick = () => setPatterns(ui, !state.patterns);
   d.textlink.onclick = () => {
-    S.words = !S.words;
+    state.words = !state.words;
     dress(ui);
   };
   d.crumbs.addEventListener("click", (ev) => {
@@ -163,13 +163,13 @@ function wire(ui) {
   });
   d.root.addEventListener("keydown", (ev) => onKey(ui, ev));
   d.live.addEventListener("click", (ev) => {
-    if (!ui.V || S.view === "logical") return;
+    if (!ui.view || state.view === "logical") return;
     const r = d.live.getBoundingClientRect(),
-      hit = hitStage(ui, (ev.clientX - r.left - S.ox) / S.k, (ev.clientY - r.top - S.oy) / S.k);
+      hit = hitStage(ui, (ev.clientX - r.left - state.ox) / state.k, (ev.clientY - r.top - state.oy) / state.k);
     if (hit?.device == null) return;
     const e = ui.shown.tl.devices.endpoint[hit.device],
       node = nodeAt(ui.shown, hit.device);
-    if (node != null && node !== S.node) goInto(ui, node);
+    if (node != null && node !== state.node) goInto(ui, node);
     else if (e >= 0) opts.onPick?.(e);
   });
   for (const [canvas, move] of [
@@ -202,7 +202,7 @@ async function setTimeline(ui, tl, keep = false, t = null) {
       fail(ui, bad);
       return;
     }
-    const f = ui.m && keep && ui.m.total > 0 ? clock.t / ui.m.total : 0;
+    const f = ui.model && keep && ui.model.total > 0 ? clock.t / ui.model.total : 0;
     ui.opts.t = t ?? ui.opts.t;
     accept(ui, index(data), f);
   } catch (e) {
@@ -217,39 +217,39 @@ async function setTimeline(ui, tl, keep = false, t = null) {
   }
 }
 
-function accept(ui, m, f) {
-  const { d, S, clock, opts } = ui;
-  ui.m = m;
-  S.node = insideOf(m, opts.node ?? S.node) ? (opts.node ?? S.node) : null;
+function accept(ui, model, f) {
+  const { d, state, clock, opts } = ui;
+  ui.model = model;
+  state.node = insideOf(model, opts.node ?? state.node) ? (opts.node ?? state.node) : null;
   opts.node = null;
-  ui.shown = S.node == null ? m : openNode(m, S.node);
+  ui.shown = state.node == null ? model : openNode(model, state.node);
   ui.off();
-  ui.off = clock.on((_, why) => onClock(ui, why), m.total, m.total / Math.max(1, Math.min(30, m.nsteps)));
+  ui.off = clock.on((_, why) => onClock(ui, why), model.total, model.total / Math.max(1, Math.min(30, model.nsteps)));
   clock.loop = null;
-  if (!opts.clock) clock.t = m.mistake && !clock.playing ? mistakeTime(m) : f * m.total;
+  if (!opts.clock) clock.t = model.mistake && !clock.playing ? mistakeTime(model) : f * model.total;
   if (opts.t != null) {
-    clock.t = Math.min(m.total, Math.max(0, clean(opts.t)));
+    clock.t = Math.min(model.total, Math.max(0, clean(opts.t)));
     opts.t = null;
   }
-  S.view ??= d.root.clientWidth < 600 && m.tl.logical ? "logical" : "physical";
-  if (m.groups.length || S.chart === "groups") S.chart = m.groups.length ? "groups" : "links";
-  S.slotChannel = slotChannels(m);
-  S.channel = channelShown(m, S.slotChannel);
+  state.view ??= d.root.clientWidth < 600 && model.tl.logical ? "logical" : "physical";
+  if (model.groups.length || state.chart === "groups") state.chart = model.groups.length ? "groups" : "links";
+  state.slotChannel = slotChannels(model);
+  state.channel = channelShown(model, state.slotChannel);
   d.root.classList.remove("bad");
   forgetDrawn(ui);
   ui.narrated = "";
-  ui.V = null;
+  ui.view = null;
   hideTip(ui);
   dress(ui);
 }
 
 function fail(ui, text) {
-  const { d, S, clock } = ui;
+  const { d, state, clock } = ui;
   clock.pause();
-  S.problem = text;
-  ui.m = null;
-  ui.V = null;
+  state.problem = text;
+  ui.model = null;
+  ui.view = null;
   d.root.classList.add("bad");
-  d.error.textContent = `${wordsOf(ui).wrong} ${text[S.lang]}`;
+  d.error.textContent = `${wordsOf(ui).wrong} ${text[state.lang]}`;
   Object.assign(d.root.dataset, { playing: "false", transfers: "0", active: "0", step: "0", t: "0", error: text.en });
 }

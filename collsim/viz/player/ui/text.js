@@ -10,9 +10,9 @@ import { textAt } from "../model/read.js";
 import { NB, fmtBytes, fmtRate, fmtShare, fmtSpan, timeUnit } from "../model/units.js";
 
 export function buildWords(ui) {
-  const { d, S, m } = ui;
+  const { d, state, model } = ui;
   const w = wordsOf(ui),
-    text = m.tl.text,
+    text = model.tl.text,
     table = (caption, head, rows) => {
       const t = el("table", {}, el("caption", { textContent: caption }));
       if (head) t.append(el("tr", {}, ...head.map((h) => el("th", { textContent: h }))));
@@ -24,60 +24,62 @@ export function buildWords(ui) {
     text
       ? table(
           w.asText,
-          ["", ...Array.from({ length: m.nsteps }, (_, s) => String(s + 1))],
+          ["", ...Array.from({ length: model.nsteps }, (_, s) => String(s + 1))],
           text.row.map((r, q) => [r, ...text.cell[q].map((c) => String(c ?? ""))]),
         )
       : el("p", { textContent: w.big }),
   ];
-  S.textTable = text ? kids[0] : null;
-  const L = m.tl.links,
-    used = [...new Set(m.tl.routes.link)].sort((a, b) =>
-      b === a ? 0 : linkBytes(m, b, m.total) / L.bandwidth[b] - linkBytes(m, a, m.total) / L.bandwidth[a],
-    );
+  state.textTable = text ? kids[0] : null;
+  const links = model.tl.links,
+    busy = (l) => linkBytes(model, l, model.total) / links.bandwidth[l],
+    used = [...new Set(model.tl.routes.link)].sort((a, b) => busy(b) - busy(a));
   kids.push(
     table(
       w.linkTable,
       w.cols,
       used.slice(0, 200).map((l) => {
-        const b = linkBytes(m, l, m.total);
+        const b = linkBytes(model, l, model.total);
         return [
-          linkName(m, l, w, S.lang),
-          fmtShare(m.total > 0 ? b / (L.bandwidth[l] * m.total) : 0),
+          linkName(model, l, w, state.lang),
+          fmtShare(model.total > 0 ? b / (links.bandwidth[l] * model.total) : 0),
           fmtBytes(b),
-          `${textAt(L.label, l, S.lang)} ${fmtRate(L.bandwidth[l])}`,
+          `${textAt(links.label, l, state.lang)} ${fmtRate(links.bandwidth[l])}`,
         ];
       }),
     ),
   );
   if (used.length > 200) kids.push(el("p", { textContent: w.more(used.length - 200) }));
-  S.cellTable = null;
-  if (m.endpoints * m.slots <= 1024) {
+  state.cellTable = null;
+  if (model.endpoints * model.slots <= 1024) {
     // the matrix as a table, kept up to date once per step
-    S.cellTable = table(
+    state.cellTable = table(
       d.matrixTitle.textContent,
-      [w.rank, ...Array.from({ length: m.slots }, (_, c) => String(c))],
-      Array.from({ length: m.endpoints }, (_, e) => [nameOf(m, e, S.lang), ...new Array(m.slots).fill("")]),
+      [w.rank, ...Array.from({ length: model.slots }, (_, c) => String(c))],
+      Array.from({ length: model.endpoints }, (_, e) => [
+        nameOf(model, e, state.lang),
+        ...new Array(model.slots).fill(""),
+      ]),
     );
-    kids.push(S.cellTable);
+    kids.push(state.cellTable);
   }
   d.words.replaceChildren(...kids);
   d.words.setAttribute("aria-label", w.asText);
   d.words.setAttribute("role", "region");
-  S.wordsStep = -1;
+  state.wordsStep = -1;
 }
 
 /** What is on the canvas, in words and data attributes: for screen readers and tests. */
 export function mirror(ui) {
-  const { d, S, m, V, clock } = ui;
+  const { d, state, model, view, clock } = ui;
   const w = wordsOf(ui),
-    u = timeUnit(m.total),
-    n = m.nsteps,
-    s = V.s,
-    ended = V.t >= m.total && m.n > 0,
-    phase = s >= 0 ? textAt(phaseOf(m, s)?.label, 0, S.lang) : "";
+    u = timeUnit(model.total),
+    n = model.nsteps,
+    s = view.s,
+    ended = view.t >= model.total && model.n > 0,
+    phase = s >= 0 ? textAt(phaseOf(model, s)?.label, 0, state.lang) : "";
   const done = doneNow(ui);
   setText(d.stepno, n ? w.step(s + 1, n) : "–");
-  setText(d.clock, `${u.num(V.t)} / ${u.num(m.total)}${NB}${u.unit}`);
+  setText(d.clock, `${u.num(view.t)} / ${u.num(model.total)}${NB}${u.unit}`);
   setText(d.real, n ? w.real(fmtSpan(clock.base * clock.speed)) : "");
   const label = clock.playing ? w.pauseLabel : w.playLabel;
   if (d.play.getAttribute("aria-label") !== label) {
@@ -86,44 +88,44 @@ export function mirror(ui) {
     d.play.title = clock.playing ? w.pause : w.play;
   }
   d.loop.setAttribute("aria-pressed", String(!!clock.loop));
-  d.full.setAttribute("aria-pressed", String(S.present));
-  for (const b of [d.play, d.first, d.back, d.next, d.loop, d.busy]) b.disabled = !(m.total > 0);
+  d.full.setAttribute("aria-pressed", String(state.present));
+  for (const b of [d.play, d.first, d.back, d.next, d.loop, d.busy]) b.disabled = !(model.total > 0);
   narrate(ui, ended ? "end" : `s${s}`, ended, phase);
   const a = {
-    t: String(Number(V.t.toPrecision(9))),
+    t: String(Number(view.t.toPrecision(9))),
     playing: String(clock.playing),
     step: String(n ? s + 1 : 0),
-    active: String(V.act.length),
-    waiting: String(V.wait.length),
-    view: S.view,
-    node: S.node == null ? "" : String(S.node),
-    chart: S.chart,
-    patterns: String(S.patterns),
+    active: String(view.act.length),
+    waiting: String(view.wait.length),
+    view: state.view,
+    node: state.node == null ? "" : String(state.node),
+    chart: state.chart,
+    patterns: String(state.patterns),
     done: String(done),
-    mistake: m.mistake
-      ? `${m.mistake.rank},${m.mistake.chunk},${m.mistake.step == null ? "" : m.mistake.step + 1}`
+    mistake: model.mistake
+      ? `${model.mistake.rank},${model.mistake.chunk},${model.mistake.step == null ? "" : model.mistake.step + 1}`
       : "",
-    transfers: String(m.n),
+    transfers: String(model.n),
   };
   for (const k in a) if (d.root.dataset[k] !== a[k]) d.root.dataset[k] = a[k];
   const slider = {
     "aria-valuemin": "0",
-    "aria-valuemax": String(m.total),
+    "aria-valuemax": String(model.total),
     "aria-valuenow": a.t,
-    "aria-valuetext": w.valuetext(s + 1, n, phase, u.fmt(V.t)),
+    "aria-valuetext": w.valuetext(s + 1, n, phase, u.fmt(view.t)),
   };
   for (const k in slider) if (d.scrub.getAttribute(k) !== slider[k]) d.scrub.setAttribute(k, slider[k]);
-  if (S.wordsStep !== s && d.words.style.display !== "none") {
-    S.wordsStep = s;
-    if (S.textTable) keepInSight(d.words, S.textTable.rows[0]?.cells[s + 1]);
-    if (S.textTable)
-      for (const row of S.textTable.rows)
+  if (state.wordsStep !== s && d.words.style.display !== "none") {
+    state.wordsStep = s;
+    if (state.textTable) keepInSight(d.words, state.textTable.rows[0]?.cells[s + 1]);
+    if (state.textTable)
+      for (const row of state.textTable.rows)
         for (let q = 1; q < row.cells.length; q++)
           row.cells[q].className = q === s + 1 && row.rowIndex > 0 ? "now" : "";
-    if (S.cellTable)
-      for (let e = 0; e < m.endpoints; e++)
-        for (let c = 0; c < m.slots; c++)
-          setText(S.cellTable.rows[e + 1].cells[c + 1], String(cellAt(m, e * m.slots + c, V.t)));
+    if (state.cellTable)
+      for (let e = 0; e < model.endpoints; e++)
+        for (let c = 0; c < model.slots; c++)
+          setText(state.cellTable.rows[e + 1].cells[c + 1], String(cellAt(model, e * model.slots + c, view.t)));
   }
 }
 
@@ -137,45 +139,45 @@ function keepInSight(box, cell) {
 }
 
 function doneNow(ui) {
-  const { S, m, V } = ui;
-  if (S.doneKey !== V.landed || S.doneFor !== m) {
-    S.doneKey = V.landed;
-    S.doneFor = m;
-    S.done = doneAt(m, V.t);
+  const { state, model, view } = ui;
+  if (state.doneKey !== view.landed || state.doneFor !== model) {
+    state.doneKey = view.landed;
+    state.doneFor = model;
+    state.done = doneAt(model, view.t);
   }
-  return S.done;
+  return state.done;
 }
 
 /** Once per step: the sentence of the step, spoken too unless steps fly by. */
 function narrate(ui, key, ended, phase) {
-  const { d, S, m, V, clock } = ui;
-  const k = `${key},${S.lang}`;
+  const { d, state, model, view, clock } = ui;
+  const k = `${key},${state.lang}`;
   if (k === ui.narrated) return;
   ui.narrated = k;
   const w = wordsOf(ui);
   d.say.setAttribute("aria-live", clock.playing && clock.speed > 1 ? "off" : "polite");
   // steps may begin together
-  const wrong = V.s >= 0 && m.mistake?.step != null && m.step0[m.mistake.step] === m.step0[V.s];
+  const wrong = view.s >= 0 && model.mistake?.step != null && model.step0[model.mistake.step] === model.step0[view.s];
   let head = "",
     text = "";
-  if (!m.n) text = m.ranks === 1 ? w.none : w.idleRun;
-  else if (ended && m.mistake) {
+  if (!model.n) text = model.ranks === 1 ? w.none : w.idleRun;
+  else if (ended && model.mistake) {
     head = w.overWrong;
-    text = textAt(m.mistake.text, 0, S.lang);
+    text = textAt(model.mistake.text, 0, state.lang);
   } else if (wrong) {
-    head = w.wrongHere(m.mistake.step + 1, m.nsteps);
-    text = textAt(m.mistake.text, 0, S.lang);
+    head = w.wrongHere(model.mistake.step + 1, model.nsteps);
+    text = textAt(model.mistake.text, 0, state.lang);
   } else if (ended) {
-    head = doneNow(ui) && !m.groups.length ? w.finished(m.ranks, m.goal > 1) : w.over;
-    text = m.tl.bottleneck
-      ? `${textAt(m.tl.bottleneck.text, 0, S.lang)} ${textAt(m.tl.bottleneck.more, 0, S.lang)}`
+    head = doneNow(ui) && !model.groups.length ? w.finished(model.ranks, model.goal > 1) : w.over;
+    text = model.tl.bottleneck
+      ? `${textAt(model.tl.bottleneck.text, 0, state.lang)} ${textAt(model.tl.bottleneck.more, 0, state.lang)}`
       : "";
   } else {
-    head = w.head(V.s + 1, m.nsteps, phase);
-    text = textAt(m.tl.steps.text, V.s, S.lang);
+    head = w.head(view.s + 1, model.nsteps, phase);
+    text = textAt(model.tl.steps.text, view.s, state.lang);
   }
-  d.say.replaceChildren(el("b", { textContent: head }), head && S.lang === "en" ? " " : "", text);
-  d.nar.classList.toggle("wrong", wrong || (ended && !!m.mistake));
+  d.say.replaceChildren(el("b", { textContent: head }), head && state.lang === "en" ? " " : "", text);
+  d.nar.classList.toggle("wrong", wrong || (ended && !!model.mistake));
   d.nar.classList.remove("long");
   d.nar.classList.toggle("long", d.say.scrollHeight > d.nar.clientHeight + 2);
 }
