@@ -122,7 +122,7 @@ class ClassSession:
 
 
 @dataclass(frozen=True)
-class Board:
+class VoteBoard:
     """What a page shows of a session at one moment.
 
     Attributes:
@@ -263,7 +263,7 @@ class ClassSessions:
                 return []
             return list(session.revealed)
 
-    def get_leader_board(self, class_key: str, client: str) -> Board | None:
+    def get_leader_board(self, class_key: str, client: str) -> VoteBoard | None:
         """Return the board for the teacher of a session; None where the client does not lead it. The session is in
         use.
 
@@ -279,7 +279,7 @@ class ClassSessions:
             session.last_used = self._clock()
             return self._build_board(session)
 
-    def get_board(self, code: str, voter: str) -> Board | None:
+    def get_board(self, code: str, voter: str) -> VoteBoard | None:
         """Return the board for a voter, who is present from now on; None where there is no such session.
 
         Args:
@@ -352,14 +352,14 @@ class ClassSessions:
             return session
         return None
 
-    def _build_board(self, session: ClassSession) -> Board:
+    def _build_board(self, session: ClassSession) -> VoteBoard:
         self._forget_absent(session)
         if session.is_revealed:
             groups, other_votes = _group_votes(session)
         else:
             groups, other_votes = ((), 0)
         present = len(set(session.last_seen) | set(session.votes))
-        return Board(session.posed, session.is_revealed, len(session.votes), present, groups, other_votes)
+        return VoteBoard(session.posed, session.is_revealed, len(session.votes), present, groups, other_votes)
 
     def _forget_absent(self, session: ClassSession) -> None:
         limit = self._clock() - PRESENCE_SECONDS

@@ -24,7 +24,7 @@ from ..shell.notes import draw_mistake, note_html
 from ..shell.results import get_latest
 from ..shell.session import get_language, get_session, queue_reruns, t
 from . import question_html
-from .class_sessions import IDLE_SECONDS, MOST_PER_CLIENT, Board, ClassSessions, PosedQuestion, TooManySessions
+from .class_sessions import IDLE_SECONDS, MOST_PER_CLIENT, ClassSessions, PosedQuestion, TooManySessions, VoteBoard
 from .custom_question import discard_custom_question, draw_editor, get_custom_question
 
 ButtonKind = Literal["primary", "secondary"]
@@ -327,7 +327,7 @@ def _draw_vote_count(leader: tuple[str, str], is_revealed: bool) -> None:
         st.rerun()
 
 
-def draw_votes(question: Question, board: Board) -> None:
+def draw_votes(question: Question, board: VoteBoard) -> None:
     """Draw the votes of a class, the right answer and why; the vote of a voter who looks stands out.
 
     Args:
