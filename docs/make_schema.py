@@ -6,14 +6,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from collsim.sweep.schema import plan_schema
+from collsim.sweep.schema import build_plan_schema
 
 FILE = Path(__file__).parents[1] / "collsim" / "sweep" / "plan.schema.json"
 
 
 def text() -> str:
     """The file as it should be."""
-    return json.dumps(plan_schema(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(build_plan_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

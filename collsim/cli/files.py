@@ -53,10 +53,10 @@ def plan_schema_(
 ) -> None:
     """The JSON Schema of the plans that `collsim sweep` reads, for editors and checkers; JSON with and without
     --json."""
-    from collsim.sweep.schema import plan_schema
+    from collsim.sweep.schema import build_plan_schema
 
     if out is None:
-        print_json(plan_schema())
+        print_json(build_plan_schema())
         return
-    write_text(out, json.dumps(plan_schema(), indent=1) + "\n")
+    write_text(out, json.dumps(build_plan_schema(), indent=1) + "\n")
     print_note(f"written to {out}")

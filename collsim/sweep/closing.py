@@ -52,8 +52,11 @@ class GapParts:
     """Seconds of a run beyond its lower bound, by cause; with the bound they are its time.
 
     Attributes:
-        cut: the busiest link carries more than the bound asks of it. chunks: it waits for chunks. latency: alphas.
-        floor: s that the busiest link needs for its bytes. busiest: that link.
+        cut: the busiest link carries more than the bound asks of it.
+        chunks: it waits for chunks.
+        latency: alphas.
+        floor: s that the busiest link needs for its bytes.
+        busiest: number of that link.
     """
 
     cut: float
@@ -63,16 +66,24 @@ class GapParts:
     busiest: int
 
 
-def gap_parts(trace: Trace) -> GapParts:
-    """Where the time of a run beyond its bound goes, found by running it again without alphas."""
+def compute_gap_parts(trace: Trace) -> GapParts:
+    """Compute where the time of a run beyond its bound goes, by running it again without alphas.
+
+    Args:
+        trace: The run.
+
+    Returns:
+        Seconds by cause.
+    """
     links = trace.topology.links
     bare = trace.again(replace(trace.topology, links=replace(links, alpha=np.zeros_like(links.alpha)))).spent
     busiest = int(np.argmax(trace.link_busy))
     floor = float(trace.link_busy[busiest])
     parts = [trace.spent - bare, bare - floor, floor - trace.bound.bandwidth]
-    parts = [part if part > _NOUGHT * trace.spent else 0.0 for part in parts]
     left = trace.bound.time - trace.bound.bandwidth  # the farthest rank's alphas are no part of the gap
     for i, part in enumerate(parts):
+        if part <= _NOUGHT * trace.spent:
+            part = 0.0
         parts[i] = max(0.0, part - left)
         left = max(0.0, left - part)
     latency, chunks, cut = parts
@@ -113,12 +124,12 @@ class SynthesisRace:
     @property
     def says(self) -> tuple[Sentence, ...]:
         """By how much it is faster, where the gain comes from, what gap remains and why; in both languages."""
-        return tuple(_sentences(self))
+        return tuple(_list_sentences(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each run, the fastest first, in SI units: time, busbw, gap, and the parts of its gap in seconds."""
         order = sorted(self.runs, key=lambda name: standing(self.runs[name].time, name))
-        return [_row(name, self.runs[name], self.parts[name]) for name in order]
+        return [_build_row(name, self.runs[name], self.parts[name]) for name in order]
 
     def to_frame(self) -> pd.DataFrame:
         """The same as a table."""
@@ -130,7 +141,7 @@ class SynthesisRace:
         return "\n".join(map(str, self.says))
 
 
-def _row(name: str, trace: Trace, parts: GapParts) -> dict[str, Any]:
+def _build_row(name: str, trace: Trace, parts: GapParts) -> dict[str, Any]:
     figures = trace.row()
     columns = ("collective", "algorithm", "steps", "transfers", "time", "busbw", "bound", "gap")
     return {
@@ -162,198 +173,248 @@ def close_gap(
     """The schedule synthesized for a size, raced against ring and tree; with the sentence where its gain comes from.
 
     Args:
-        collective, topology, nbytes, dtype: as `simulate` takes them. ranks, root, effort, switches: as `synthesize`.
+        collective: its name.
+        topology: a Topology, or the name of one.
+        nbytes: nccl-tests' size.
+        ranks: fewer than the topology has.
+        root: the root, where the collective has one.
+        dtype: type of an element.
+        effort: how long to search: `"low"`, `"normal"` or `"high"`.
+        switches: may switches of the machine reduce and multicast?
         progress: True for a bar, or a function called with (done, in all, what); Ctrl-C ends it.
 
-    Raises as `synthesize` and `simulate`.
+    Returns:
+        The race; its `schedule` is what was synthesized.
+
+    Raises:
+        CollsimError: as `synthesize` and `simulate`.
+
+    Example:
+        >>> import collsim as cs
+        >>> race = cs.close_gap("allgather", "ring(4)", "1MiB")
+        >>> sorted(race.runs)
+        ['ring', 'synthesized', 'tree']
     """
     check_options([str(collective)], ())
     topology = resolve_topology(topology, "close_gap")
     from ..synthesis.synthesize import search_schedule
 
-    given: dict[str, Any] = {"ranks": ranks, "root": root, "switches": switches, "progress": progress}
-    search = search_schedule(collective, topology, nbytes, effort, **given)
-    found = simulate(search.schedule, topology, nbytes, dtype, "event")
-    return _raced({SYNTHESIZED: found, **dict(_rivals(found, search.library))})
+    search = search_schedule(
+        collective, topology, nbytes, effort, ranks=ranks, root=root, switches=switches, progress=progress
+    )
+    trace = simulate(search.schedule, topology, nbytes, dtype, "event")
+    return _build_race({SYNTHESIZED: trace, **dict(_list_rivals(trace, search.library))})
 
 
 def close_gap_of(
     trace: Trace, *, effort: Effort = "normal", switches: bool = True, progress: Any = None
 ) -> SynthesisRace:
-    """The same for a run that is there: it is one of those raced, without its barriers and its conditions. Raises
-    ScheduleError where it does not do what its collective promises."""
+    """Race what is synthesized for the size of a run against that run, too, without its barriers and its conditions.
+
+    Args:
+        trace: The run.
+        effort: How long to search.
+        switches: May switches of the machine reduce and multicast?
+        progress: As `close_gap` takes it.
+
+    Returns:
+        The race.
+
+    Raises:
+        ScheduleError: The run's schedule does not do what its collective promises.
+    """
     s = trace.schedule
     require_right(s)
-    place: dict[str, Any] = {"ranks": s.ranks, "root": s.root, "dtype": trace.dtype}
-    place |= {"effort": effort, "switches": switches, "progress": progress}
-    race = close_gap(s.collective, trace.topology, trace.nbytes, **place)
+    race = close_gap(
+        s.collective,
+        trace.topology,
+        trace.nbytes,
+        ranks=s.ranks,
+        root=s.root,
+        dtype=trace.dtype,
+        effort=effort,
+        switches=switches,
+        progress=progress,
+    )
     run = simulate(s, trace.topology, trace.nbytes, trace.dtype, "event")
-    twice = (standing(one.time, one.schedule.name) == standing(run.time, s.name) for one in race.runs.values())
-    return race if any(twice) else _raced({**race.runs, RUN: run}, race.parts)
+    standings = [standing(raced.time, raced.schedule.name) for raced in race.runs.values()]
+    if standing(run.time, s.name) in standings:
+        return race
+    return _build_race({**race.runs, RUN: run}, race.parts)
 
 
-def _raced(runs: dict[str, Trace], known: dict[str, GapParts] | None = None) -> SynthesisRace:
+def _build_race(runs: dict[str, Trace], known: dict[str, GapParts] | None = None) -> SynthesisRace:
     from ..synthesis import report
 
     parts = dict(known or {})
-    parts |= {name: gap_parts(trace) for name, trace in runs.items() if name not in parts}
-    said = report(runs[SYNTHESIZED].schedule)
-    assert said is not None
-    return SynthesisRace(runs, parts, said.sentence)
+    parts |= {name: compute_gap_parts(trace) for name, trace in runs.items() if name not in parts}
+    search = report(runs[SYNTHESIZED].schedule)
+    assert search is not None
+    return SynthesisRace(runs, parts, search.sentence)
 
 
-def _rivals(found: Trace, library: Mapping[str, Trace]) -> Iterator[tuple[str, Trace]]:
+def _list_rivals(trace: Trace, library: Mapping[str, Trace]) -> Iterator[tuple[str, Trace]]:
     """Ring and tree at their best, as far as the collective has them and they run here; `library` are runs of the same
     size that the search has made."""
-    kind = found.schedule.collective
-    for name, ways in (RIVALS_OF_ALLTOALL if kind == "alltoall" else RIVALS).items():
-        for way in ways:
-            rival, best = f"{kind}_{way}", library.get(f"{kind}_{way}")
-            if best is None or best.dtype != found.dtype:
-                best = _best(rival, found) if rival in algorithms(kind) else None
+    kind = trace.schedule.collective
+    rivals = {"alltoall": RIVALS_OF_ALLTOALL}.get(kind, RIVALS)
+    for name, patterns in rivals.items():
+        for pattern in patterns:
+            best = library.get(f"{kind}_{pattern}")
+            if best is None or best.dtype != trace.dtype:
+                best = _find_best(f"{kind}_{pattern}", trace)
             if best is not None:
                 yield name, best
                 break
 
 
-def _best(algorithm: str, found: Trace) -> Trace | None:
-    """The fastest of an algorithm over the channels and chunks that a comparison tries; None where it cannot run."""
-    entry, n, topology = algorithms()[algorithm], found.schedule.ranks, found.topology
-    best = None
+def _find_best(algorithm: str, synthesized: Trace) -> Trace | None:
+    """The fastest of an algorithm over the channels and chunks that a comparison tries; None where there is no such
+    algorithm, or it cannot run."""
+    entry = algorithms().get(algorithm)
+    if entry is None:
+        return None
+    topology, given_root = synthesized.topology, {"root": synthesized.schedule.root}
+    root = {name: value for name, value in given_root.items() if name in entry.options}
+    runs = []
     for options in Search.on(topology).of(entry):
-        root = {"root": found.schedule.root} if "root" in entry.options else {}
         try:
-            plan = schedule(entry, ranks=n, topology=topology, **options, **root)
+            plan = schedule(entry, ranks=synthesized.schedule.ranks, topology=topology, **options, **root)
             require_right(plan)
-            trace = simulate(plan, topology, found.nbytes, found.dtype, "event")
+            runs.append(simulate(plan, topology, synthesized.nbytes, synthesized.dtype, "event"))
         except CollsimError:
             continue
-        best = trace if best is None or standing(trace.time) < standing(best.time) else best
-    return best
+    return min(runs, key=lambda trace: standing(trace.time), default=None)
 
 
 # ---- sentences -----------------------------------------------------------------------------------------------------
 
 
-def _sentences(race: SynthesisRace) -> Iterator[Sentence]:
+def _list_sentences(race: SynthesisRace) -> Iterator[Sentence]:
     """By how much, where from, what remains and why."""
     time, rivals = race.trace.time, [name for name in race.runs if name != SYNTHESIZED]
     if rivals:
         rivals.sort(key=lambda name: standing(race.runs[name].time, name))
-        against = [_against(time, race.runs[name].time, _named(name, race.runs[name])) for name in rivals]
+        against = [_compare_times(time, race.runs[name].time, _name_rival(name, race.runs[name])) for name in rivals]
         others = join_words(against, "{first}; {then}")
         yield Sentence("The synthesized schedule takes {time}; {others}.", time=format_time(time), others=others)
     for name in rivals:
         if race.runs[name].time > time * _EQUAL:
-            yield from _gain(race, name)
-    yield _remains(race)
-    yield _of_bound(race.trace)
+            yield from _explain_gain(race, name)
+    yield _explain_remaining_gap(race)
+    yield _explain_bound(race.trace)
 
 
-def _named(name: str, trace: Trace) -> Words:
+def _name_rival(name: str, trace: Trace) -> Words:
     """`ring`, `double binary tree`; the run that is to be beaten by its algorithm."""
-    own = trace.schedule.name.removeprefix(f"{trace.schedule.collective}_").replace("_", " ").replace("pat", "PAT")
-    return Sentence("{own} as it was run", own=own) if name == RUN else own
+    pattern = trace.schedule.name.removeprefix(f"{trace.schedule.collective}_").replace("_", " ").replace("pat", "PAT")
+    if name == RUN:
+        return Sentence("{own} as it was run", own=pattern)
+    return pattern
 
 
-def _against(time: float, other: float, rival: Words) -> Sentence:
+def _compare_times(time: float, other: float, rival: Words) -> Sentence:
     """How long a rival takes, and by how much longer or shorter that is."""
-    said = {"rival": rival, "other": format_time(other)}
+    values = {"rival": rival, "other": format_time(other)}
     if other > time * _EQUAL:
-        return Sentence("{rival} takes {other}, {times} times as long", times=f"{other / time:.3g}", **said)
+        return Sentence("{rival} takes {other}, {times} times as long", times=f"{other / time:.3g}", **values)
     if other * _EQUAL < time:
-        return Sentence("{rival} takes {other} and is {times} times as fast", times=f"{time / other:.3g}", **said)
+        return Sentence("{rival} takes {other} and is {times} times as fast", times=f"{time / other:.3g}", **values)
     return Sentence("{rival} takes as long", rival=rival)
 
 
-def _gain(race: SynthesisRace, name: str) -> Iterator[Sentence]:
+def _explain_gain(race: SynthesisRace, name: str) -> Iterator[Sentence]:
     """Where the time goes that one of those that are beaten takes longer; the largest part first."""
     other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
     saved = other.time - race.trace.time
     reasons = [
-        (theirs.cut - mine.cut, _of_cut),
-        (theirs.chunks - mine.chunks, _of_chunks),
-        (theirs.latency - mine.latency, _of_latency),
+        (theirs.cut - mine.cut, _explain_cut),
+        (theirs.chunks - mine.chunks, _explain_chunks),
+        (theirs.latency - mine.latency, _explain_latency),
     ]
-    told = [reason for reason in sorted(reasons, key=lambda r: -r[0]) if reason[0] > _TOLD * saved]
-    if not told:
+    gains = [reason for reason in sorted(reasons, key=lambda r: -r[0]) if reason[0] > _TOLD * saved]
+    if not gains:
         return
-    why = join_words([say(race, name, seconds) for seconds, say in told], "{first}; {then}")
-    over = {"saved": format_time(saved), "rival": _named(name, other)}
-    gain = Sentence("Where the gain of {saved} over {rival} comes from: {why}.", why=why, **over)
-    lost = [_PARTS[say](format_time(-seconds)) for seconds, say in reasons if -seconds > _TOLD * saved]
-    yield gain + Sentence(" It gives back {paid}.", paid=join_words(lost)) if lost else gain
+    causes = join_words([explain(race, name, seconds) for seconds, explain in gains], "{first}; {then}")
+    values = {"saved": format_time(saved), "rival": _name_rival(name, other)}
+    gain = Sentence("Where the gain of {saved} over {rival} comes from: {why}.", why=causes, **values)
+    lost = [_PARTS[explain](format_time(-seconds)) for seconds, explain in reasons if -seconds > _TOLD * saved]
+    if lost:
+        gain += Sentence(" It gives back {paid}.", paid=join_words(lost))
+    yield gain
 
 
-def _of_cut(race: SynthesisRace, name: str, seconds: float) -> Sentence:
+def _explain_cut(race: SynthesisRace, name: str, seconds: float) -> Sentence:
     """What the busiest links need for their bytes, and how much of the narrowest cut is in use."""
     other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
-    said = {
+    values = {
         "part": format_time(seconds),
-        "rival": _named(name, other),
+        "rival": _name_rival(name, other),
         "link": other.topology.link_name(theirs.busiest),
         "floor": format_time(theirs.floor),
         "own": format_time(mine.floor),
     }
     cut = race.trace.bound.cut
-    used, own = (_used(trace, cut) for trace in (other, race.trace))
-    if cut is not None and used < own:
+    used, used_by_mine = (_count_used_links(trace, cut) for trace in (other, race.trace))
+    if cut is not None and used < used_by_mine:
         return Sentence(
             "{part} because {rival} uses {used} of the {all} links of the narrowest cut, not {mine}, and its busiest "
             "link, {link}, needs {floor} for what it carries, not {own}",
             used=used,
             all=len(cut.links),
-            mine=own,
-            **said,
+            mine=used_by_mine,
+            **values,
         )
     return Sentence(
-        "{part} because the busiest link of {rival}, {link}, needs {floor} for what it carries, not {own}", **said
+        "{part} because the busiest link of {rival}, {link}, needs {floor} for what it carries, not {own}", **values
     )
 
 
-def _of_chunks(race: SynthesisRace, name: str, seconds: float) -> Sentence:
+def _explain_chunks(race: SynthesisRace, name: str, seconds: float) -> Sentence:
     other, mine, theirs = race.runs[name], race.parts[SYNTHESIZED], race.parts[name]
     if mine.chunks < _NEVER * race.trace.spent:
         return Sentence(
             "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, and that "
             "of the synthesized schedule for none",
             part=format_time(seconds),
-            rival=_named(name, other),
+            rival=_name_rival(name, other),
             wait=format_time(theirs.chunks),
         )
     return Sentence(
         "{part} because the busiest link of {rival} waits {wait} for chunks that are still on their way, not {own}",
         part=format_time(seconds),
-        rival=_named(name, other),
+        rival=_name_rival(name, other),
         wait=format_time(theirs.chunks),
         own=format_time(mine.chunks),
     )
 
 
-def _of_latency(race: SynthesisRace, name: str, seconds: float) -> Sentence:
+def _explain_latency(race: SynthesisRace, name: str, seconds: float) -> Sentence:
     other = race.runs[name]
-    said = {"part": format_time(seconds), "rival": _named(name, other), "steps": other.schedule.steps}
+    values = {"part": format_time(seconds), "rival": _name_rival(name, other), "steps": other.schedule.steps}
     if other.schedule.steps > race.schedule.steps:
         return Sentence(
-            "{part} of latency because {rival} takes {steps} steps, not {own}", own=race.schedule.steps, **said
+            "{part} of latency because {rival} takes {steps} steps, not {own}", own=race.schedule.steps, **values
         )
-    return Sentence("{part} of latency that {rival} with its {steps} steps does not hide", **said)
+    return Sentence("{part} of latency that {rival} with its {steps} steps does not hide", **values)
 
 
 #: The parts of a gap by what says them.
 _PARTS: dict[Callable[..., Sentence], Callable[[str], Sentence]] = {
-    _of_cut: lambda part: Sentence("{part} at the cut", part=part),
-    _of_chunks: lambda part: Sentence("{part} of waiting for chunks", part=part),
-    _of_latency: lambda part: Sentence("{part} of latency", part=part),
+    _explain_cut: lambda part: Sentence("{part} at the cut", part=part),
+    _explain_chunks: lambda part: Sentence("{part} of waiting for chunks", part=part),
+    _explain_latency: lambda part: Sentence("{part} of latency", part=part),
 }
 
 
-def _used(trace: Trace, cut: Cut | None) -> int:
+def _count_used_links(trace: Trace, cut: Cut | None) -> int:
     """Links of a cut that carry anything."""
-    return 0 if cut is None else int((trace.link_bytes[list(cut.links)] > 0).sum())
+    if cut is None:
+        return 0
+    return int((trace.link_bytes[list(cut.links)] > 0).sum())
 
 
-def _remains(race: SynthesisRace) -> Sentence:
+def _explain_remaining_gap(race: SynthesisRace) -> Sentence:
     """The gap of the synthesized schedule, by cause."""
     trace, parts = race.trace, race.parts[SYNTHESIZED]
     bound, excess = format_time(trace.bound.time), trace.spent - trace.bound.time
@@ -362,47 +423,50 @@ def _remains(race: SynthesisRace) -> Sentence:
     steps = trace.schedule.steps
     part = {name: format_time(getattr(parts, name)) for name in ("cut", "chunks", "latency")}
     uneven = "{part} at the cut: its links are not loaded alike, or carry more than must cross it"
-    few = "{part} of latency in one step"
+    latency = Sentence("{part} of latency in one step", part=part["latency"])
+    if steps > 1:
+        latency = Sentence("{part} of latency in {steps} steps", part=part["latency"], steps=steps)
     causes = [
         (parts.cut, Sentence(uneven, part=part["cut"])),
         (parts.chunks, Sentence("{part} of waiting for chunks: pipelines fill and drain", part=part["chunks"])),
-        (
-            parts.latency,
-            Sentence("{part} of latency in {steps} steps", part=part["latency"], steps=steps)
-            if steps > 1
-            else Sentence(few, part=part["latency"]),
-        ),
+        (parts.latency, latency),
     ]
-    told = [said for seconds, said in sorted(causes, key=lambda c: -c[0]) if seconds > _TOLD * excess]
-    why = join_words(told, "{first}; {then}")
-    gap = f"{trace.gap:.3g}"
-    return Sentence("It stays at {gap} times the lower bound of {bound}: {why}.", gap=gap, bound=bound, why=why)
+    named = [sentence for seconds, sentence in sorted(causes, key=lambda c: -c[0]) if seconds > _TOLD * excess]
+    reasons, gap = join_words(named, "{first}; {then}"), f"{trace.gap:.3g}"
+    return Sentence("It stays at {gap} times the lower bound of {bound}: {why}.", gap=gap, bound=bound, why=reasons)
 
 
-def _of_bound(trace: Trace) -> Sentence:
+def _explain_bound(trace: Trace) -> Sentence:
     """Where the bound comes from: the farthest rank, a cut, or all links of the ranks."""
     if trace.bound.limit == "latency":
         return Sentence(
             "The bound is one of latency: the farthest rank is {time} away.", time=format_time(trace.bound.time)
         )
     if trace.bound.cut is not None:
-        return cut_sentence(trace.bound.cut)
+        return describe_cut(trace.bound.cut)
     return Sentence(
         "No cut is narrower than all links of the ranks together: they need {time}.", time=format_time(trace.bound.time)
     )
 
 
-def cut_sentence(cut: Cut) -> Sentence:
-    """The cut that the bound comes from: what must cross, which ranks, how many links."""
+def describe_cut(cut: Cut) -> Sentence:
+    """Describe the cut that the bound comes from: what must cross, which ranks, how many links.
+
+    Args:
+        cut: The cut.
+
+    Returns:
+        A sentence.
+    """
     listed = ", ".join(map(str, cut.ranks[:_NAMED]))
-    ranks: Words = (
-        Sentence("rank {rank}", rank=listed) if len(cut.ranks) == 1 else Sentence("ranks {ranks}", ranks=listed)
-    )
-    if len(cut.ranks) > 2 and cut.ranks[-1] - cut.ranks[0] == len(cut.ranks) - 1:
+    ranks: Words = Sentence("ranks {ranks}", ranks=listed)
+    if len(cut.ranks) == 1:
+        ranks = Sentence("rank {rank}", rank=listed)
+    elif len(cut.ranks) > 2 and cut.ranks[-1] - cut.ranks[0] == len(cut.ranks) - 1:
         ranks = Sentence("ranks {first}-{last}", first=cut.ranks[0], last=cut.ranks[-1])
     elif len(cut.ranks) > _NAMED:
         ranks = Sentence("ranks {ranks} and {more} more", ranks=listed, more=len(cut.ranks) - _NAMED)
-    said = {
+    values = {
         "needed": format_bytes(round(cut.nbytes)),
         "ranks": ranks,
         "links": len(cut.links),
@@ -411,8 +475,8 @@ def cut_sentence(cut: Cut) -> Sentence:
     }
     if cut.into:
         return Sentence(
-            "The narrowest cut: {needed} must get into {ranks} over {links} links of {rate} together, {time}.", **said
+            "The narrowest cut: {needed} must get into {ranks} over {links} links of {rate} together, {time}.", **values
         )
     return Sentence(
-        "The narrowest cut: {needed} must get out of {ranks} over {links} links of {rate} together, {time}.", **said
+        "The narrowest cut: {needed} must get out of {ranks} over {links} links of {rate} together, {time}.", **values
     )

@@ -20,9 +20,9 @@ from ..simulate.variants import Search
 from ..topology import Topology
 from ..topology.plan import Machine
 from ..topology_names import TopologyLike, resolve_topology
+from .compare_splits import compare_splits
 from .run import Progress, sweep
 from .synthesized import SYNTHESIZED
-from .ways import compare_ways
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -88,16 +88,22 @@ def compare(
     `compare("resnet50", machine, batch=4096)`, each at its best: of the sizes of buckets, and of one or many servers.
 
     Args:
-        a, b: two Traces, of which `a` is the base and which may differ in anything; or the name of a collective and a
-        Topology. The rest is for algorithms.
+        a: a Trace or a StepTrace, the base; or the name of a collective; or a model.
+        b: another run, which may differ in anything; or a Topology, or the name of one.
         nbytes: one size or a list of them.
         algorithm: only these, names, Algorithms or Schedules; all of the collective unless given. `"synthesized"` is
             the schedule that `synthesize` finds for the machine and each size.
-        channels, chunks: pin them; unless given each algorithm that has such options runs with one channel and one
-        chunk, and with all channels that the topology offers and each of `PIPELINES` chunks, and the fastest counts.
-        dtype, engine, executor, progress: as `sweep` takes them. switches: of `"synthesized"`, as `synthesize` has it.
-        parallel: of a model: ways of splitting as `sweep` takes them; of an option with several values the fastest
-            counts. step: what `training_step` takes.
+        channels: pins them; unless given each algorithm that has such options runs with one channel and one chunk, and
+            with all channels that the topology offers and each of `PIPELINES` chunks, and the fastest counts.
+        chunks: pins them, likewise.
+        dtype: type of an element.
+        engine: as `sweep` takes it.
+        switches: of `"synthesized"`, as `synthesize` has it.
+        executor: as `sweep` takes it.
+        progress: as `sweep` takes it.
+        parallel: of a model: how a step is split, as `sweep` takes it; of an option with several values the fastest
+            counts.
+        step: of a model: what `training_step` takes.
 
     Returns:
         A `Comparison` of two runs; or a DataFrame with `COLUMNS`, a row for each size and algorithm, the fastest of a
@@ -106,7 +112,16 @@ def compare(
         run has its reason in `error`. Of two steps a `StepComparison`; of a model a DataFrame with a row for each way,
         the fastest first: its call, the figures of its step, and how many were tried.
 
-    Raises CollsimError for anything else, unknown names and bad counts.
+    Raises:
+        CollsimError: for anything else, unknown names and bad counts.
+
+    Example:
+        >>> import collsim as cs
+        >>> table = cs.compare("broadcast", "switch(4)", "1MiB", algorithm=["broadcast_chain", "broadcast_binomial"])
+        >>> table[["algorithm", "channels", "chunks"]]
+                    algorithm  channels  chunks
+        0     broadcast_chain         1       4
+        1  broadcast_binomial         1       1
     """
     if not switches and not (isinstance(a, str) and a in collectives()):
         raise CollsimError("switches= is for collectives: compare('allreduce', machine, switches=False)")
@@ -114,94 +129,127 @@ def compare(
         b = resolve_topology(b, "compare")
     if isinstance(b, Topology) and _is_model(a):
         options = {"dtype": dtype, **step}
-        return compare_ways(a, b, parallel, options, executor=executor, progress=progress)
+        return compare_splits(a, b, parallel, options, executor=executor, progress=progress)
     if parallel is not None or step:
         if isinstance(b, Topology) and isinstance(a, str) and a not in collectives():
-            raise CollsimError(describe_unknown("model or collective", a, [*_model_names(), *collectives()]))
-        what = "parallel" if parallel is not None else next(iter(step))
-        why = "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)"
-        raise CollsimError(why, what=what)
+            raise CollsimError(describe_unknown("model or collective", a, [*_list_model_names(), *collectives()]))
+        option = "parallel"
+        if parallel is None:
+            option = next(iter(step))
+        message = "{what}= is for the ways of splitting a model: compare('resnet50', machine, batch=4096)"
+        raise CollsimError(message, what=option)
     if isinstance(b, Topology) and isinstance(a, str):
-        names = _named(a, algorithm)
+        names = _list_entries(a, algorithm)
         search = Search.on(b, channels, chunks)
-        frame = sweep(a, pairs(names, search, switches), b, nbytes, dtype, engine, executor=executor, progress=progress)
-        return ranked(frame, search)
-    return _two(a, b)
+        frame = sweep(
+            a, list_variants(names, search, switches), b, nbytes, dtype, engine, executor=executor, progress=progress
+        )
+        return rank_algorithms(frame, search)
+    return _compare_two(a, b)
 
 
-def _is_model(given: Any) -> bool:
+def _is_model(value: object) -> bool:
     """A Model, or the name of one."""
-    if isinstance(given, Trace) or (isinstance(given, str) and given in collectives()):
-        return False  # the room of training stays closed
+    if isinstance(value, Trace) or (isinstance(value, str) and value in collectives()):
+        return False  # without an import of the package of training
     from ..train import Model
 
-    return isinstance(given, Model) or (isinstance(given, str) and given in _model_names())
+    return isinstance(value, Model) or (isinstance(value, str) and value in _list_model_names())
 
 
-def _model_names() -> list[str]:
+def _list_model_names() -> list[str]:
     from ..train import models
 
     return list(models())
 
 
-def _two(a: Any, b: Any) -> Comparison | StepComparison:
+def _compare_two(a: Any, b: Any) -> Comparison | StepComparison:
     """Two runs, or two steps of training."""
     if isinstance(a, Trace) and isinstance(b, Trace):
         return compare_runs(a, b)
     from ..train import StepTrace
     from ..train.step_differences import compare_steps
 
-    return compare_steps(a, b) if isinstance(a, StepTrace) or isinstance(b, StepTrace) else compare_runs(a, b)
+    if isinstance(a, StepTrace) or isinstance(b, StepTrace):
+        return compare_steps(a, b)
+    return compare_runs(a, b)
 
 
-def _named(collective: str, given: Sequence[str | Algorithm | Schedule] | None) -> list[Algorithm | Schedule | str]:
-    if given is None:
+def _list_entries(
+    collective: str, algorithm: Sequence[str | Algorithm | Schedule] | None
+) -> list[Algorithm | Schedule | str]:
+    """What `compare` compares: all of the collective, or what is named."""
+    if algorithm is None:
         return list(algorithms(collective).values())
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        why = "algorithm={given!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
-        raise CollsimError(why, given=given)
-    return [
-        entry if isinstance(entry, Algorithm | Schedule) or entry == SYNTHESIZED else find(entry) for entry in given
-    ]
+    if isinstance(algorithm, str) or not isinstance(algorithm, Sequence):
+        message = "algorithm={given!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
+        raise CollsimError(message, given=algorithm)
+    entries: list[Algorithm | Schedule | str] = []
+    for entry in algorithm:
+        if isinstance(entry, Algorithm | Schedule) or entry == SYNTHESIZED:
+            entries.append(entry)
+        else:
+            entries.append(find(entry))
+    return entries
 
 
-def pairs(
+def list_variants(
     entries: Sequence[Algorithm | Schedule | str], search: Search, switches: bool = True
 ) -> list[tuple[Algorithm | Schedule | str, dict[str, Any]]]:
-    """Every algorithm with every choice of options to try, as `sweep` takes them.
+    """List every algorithm with every choice of options to try.
 
     Args:
         entries: algorithms; a finished schedule or what is synthesized has one choice.
         search: the channels and chunks to try.
         switches: may what is synthesized use switches that reduce?
+
+    Returns:
+        (algorithm, options), as `sweep` takes them.
     """
     variants: list[tuple[Algorithm | Schedule | str, dict[str, Any]]] = []
     for entry in entries:
         if isinstance(entry, Algorithm):
             variants += [(entry, options) for options in search.of(entry)]
+        elif entry == SYNTHESIZED and not switches:
+            variants.append((entry, {"switches": False}))
         else:
-            variants.append((entry, {"switches": False} if entry == SYNTHESIZED and not switches else {}))
+            variants.append((entry, {}))
     return variants
 
 
-def fastest(frame: pd.DataFrame) -> pd.DataFrame:
-    """The fastest row of `sweep` for each algorithm and size, with columns `channels`, `chunks` and `tried`."""
+def select_fastest(frame: pd.DataFrame) -> pd.DataFrame:
+    """Select the fastest row for each algorithm and size.
+
+    Args:
+        frame: of `sweep`.
+
+    Returns:
+        These rows, with columns `channels`, `chunks` and `tried`, how many there were.
+    """
     parsed = [json.loads(options) for options in frame["options"]]
-    found = frame.assign(
+    variants = frame.assign(
         channels=[options.get("channels", 1) for options in parsed],
         chunks=[options.get("chunks", 1) for options in parsed],
         tried=frame.groupby(["algorithm", "nbytes"])["algorithm"].transform("size"),
     )
-    if "time" in found:  # otherwise nothing could run: every row has its reason
-        found = in_order(found, "time")
-    first = found.drop_duplicates(["algorithm", "nbytes"]).index
-    return found.loc[sorted(first)].reset_index(drop=True)
+    if "time" in variants:  # otherwise nothing could run: every row has its reason
+        variants = in_order(variants, "time")
+    first = variants.drop_duplicates(["algorithm", "nbytes"]).index
+    return variants.loc[sorted(first)].reset_index(drop=True)
 
 
-def ranked(frame: pd.DataFrame, search: Search) -> pd.DataFrame:
-    """The fastest of each algorithm as the table that `compare` returns."""
-    best = fastest(frame)
-    by = ("nbytes", "time", "algorithm") if "time" in best else ("nbytes",)
+def rank_algorithms(frame: pd.DataFrame, search: Search) -> pd.DataFrame:
+    """Build the table that `compare` returns.
+
+    Args:
+        frame: of `sweep`.
+        search: what was tried.
+
+    Returns:
+        The fastest of each algorithm, with `COLUMNS`.
+    """
+    best = select_fastest(frame)
+    by = [name for name in ("nbytes", "time", "algorithm") if "time" in best or name == "nbytes"]
     table = in_order(best, *by).reset_index(drop=True).reindex(columns=list(COLUMNS))
     table.attrs["search"] = str(search)
     return table

@@ -1,7 +1,7 @@
 """NCCL as one of the algorithms of a sweep: the model of `collsim.nccl` says what it would choose and take, under its
 settings.
 
-Its room is imported when a sweep asks for it: `import collsim` stays quick.
+That package is imported when a sweep asks for it: `import collsim` stays quick.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ NCCL = "nccl"
 
 
 def check_settings(collectives: Iterable[str], settings: dict[str, Any]) -> None:
-    """Raises CollsimError for collectives that nccl-tests has not, and for settings that are not NCCL's. Values are
-    checked when run."""
+    """Raise CollsimError for collectives that nccl-tests has not, and for settings that are not NCCL's.
+
+    Args:
+        collectives: Names.
+        settings: NCCL's environment variables; their values are checked when they are used.
+    """
     from ..nccl.nccl_prediction import parse_collective, predict
 
     for name in collectives:
@@ -30,18 +34,31 @@ def check_settings(collectives: Iterable[str], settings: dict[str, Any]) -> None
             raise CollsimError(describe_unknown("setting of NCCL", setting, known))
 
 
-def predicted(collective: str, topology: Topology, nbytes: int, settings: dict[str, Any]) -> dict[str, Any]:
-    """The figures of one row: time in seconds, algbw and busbw in B/s, and what NCCL chooses. Raises CollsimError."""
+def predict_row(collective: str, topology: Topology, nbytes: int, settings: dict[str, Any]) -> dict[str, Any]:
+    """Predict the figures of one row.
+
+    Args:
+        collective: Its name.
+        topology: A machine.
+        nbytes: nccl-tests' size.
+        settings: NCCL's environment variables.
+
+    Returns:
+        Time in s, algbw and busbw in B/s, and what NCCL chooses.
+
+    Raises:
+        CollsimError: As `nccl.predict`.
+    """
     from ..nccl.nccl_prediction import predict
 
-    found = predict(collective, topology, nbytes, **settings)
+    prediction = predict(collective, topology, nbytes, **settings)
     return {
         "how": "nccl.predict",
-        "time": found.time,
-        "algbw": found.algbw,
-        "busbw": found.busbw,
-        "nccl_algorithm": found.algorithm,
-        "nccl_protocol": found.protocol,
-        "nccl_channels": found.channels,
-        "nccl_tuner_time": found.tuner_time,
+        "time": prediction.time,
+        "algbw": prediction.algbw,
+        "busbw": prediction.busbw,
+        "nccl_algorithm": prediction.algorithm,
+        "nccl_protocol": prediction.protocol,
+        "nccl_channels": prediction.channels,
+        "nccl_tuner_time": prediction.tuner_time,
     }

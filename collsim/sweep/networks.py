@@ -20,84 +20,103 @@ _MOST = 10_000
 EDITS = ("scaled", "with_link", "without_link", "without_device")
 
 
-def networks(given: Any) -> list[Topology]:
-    """All topologies that `given` stands for, in order. Raises CollsimError for names and keys that do not exist.
+def list_networks(topology: Any) -> list[Topology]:
+    """List the topologies of a sweep.
 
     A mapping has `machine` (or `network`) and the keywords of its builder, each one value or a list of them, and the
     edits `scaled: {infiniband: 2}`, `with_link: [[a, b, {bandwidth: half}]]`, `without_link: [[a, b]]`,
     `without_device: [a]`.
+
+    Args:
+        topology: A Topology, a Machine, a name or a mapping, or several of them.
+
+    Returns:
+        All that it stands for, in order.
+
+    Raises:
+        CollsimError: For names and keys that do not exist.
     """
-    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping, Topology))
-    entries = list(given) if several else [given]
-    found = [network for entry in entries for network in _one(entry)]
-    if not found:
+    entries = [topology]
+    if isinstance(topology, Iterable) and not isinstance(topology, (str, bytes, Mapping, Topology)):
+        entries = list(topology)
+    networks = [network for entry in entries for network in _parse_entry(entry)]
+    if not networks:
         raise CollsimError("a sweep needs at least one topology, for example topology=[cs.machine('dgx-a100')]")
-    return found
+    return networks
 
 
-def _one(entry: Any) -> Iterable[Topology]:
+def _parse_entry(entry: Any) -> Iterable[Topology]:
     if isinstance(entry, str | Machine):
         return [resolve_topology(entry, "sweep")]
     if isinstance(entry, Mapping):
-        return _from_mapping(dict(entry))
-    return [_topology(entry)]
+        return _build_networks(dict(entry))
+    return [_require_topology(entry)]
 
 
-def _topology(entry: Any) -> Topology:
+def _require_topology(entry: Any) -> Topology:
     if not isinstance(entry, Topology):
-        why = "topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'"
-        raise TopologyError(why, entry=entry)
+        message = "topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'"
+        raise TopologyError(message, entry=entry)
     return entry
 
 
-def _from_mapping(entry: dict[str, Any]) -> Iterable[Topology]:
+def _build_networks(entry: dict[str, Any]) -> Iterable[Topology]:
     edits = {name: entry.pop(name) for name in EDITS if name in entry}
     if "machine" in entry:
-        names = _listed(entry.pop("machine"))
+        names = _list_values(entry.pop("machine"))
     elif "network" in entry:
-        texts = _listed(entry.pop("network"))
+        texts = _list_values(entry.pop("network"))
         if entry:
             raise TopologyError(describe_unknown("key of a network", next(iter(entry)), EDITS))
-        return [_edited(network, edits) for text in texts for network in _one(text)]
+        return [_apply_edits(network, edits) for text in texts for network in _parse_entry(text)]
     else:
         raise TopologyError("topology {entry!r} has no 'machine' and no 'network'", entry=entry)
     keys = list(entry)
-    several = prod(len(_listed(entry[key])) for key in keys) * len(names)
+    several = prod(len(_list_values(entry[key])) for key in keys) * len(names)
     require_few("topologies in a sweep", several, _MOST, "give shorter lists")
-    found = []
-    for name, *values in product(names, *(_listed(entry[key]) for key in keys)):
+    networks = []
+    for name, *values in product(names, *(_list_values(entry[key]) for key in keys)):
         try:
             network = machine(name, **dict(zip(keys, values, strict=True)))
         except TypeError as error:
             raise TopologyError("machine {name!r}: {error}", name=name, error=error) from error
         try:
-            found.append(_edited(network, edits))
+            networks.append(_apply_edits(network, edits))
         except CollsimError:
             raise
         except (TypeError, ValueError) as error:
-            why = "edits {edits!r} of {name}: {error}"
-            raise TopologyError(why, edits=edits, name=network.name, error=error) from error
-    return found
+            message = "edits {edits!r} of {name}: {error}"
+            raise TopologyError(message, edits=edits, name=network.name, error=error) from error
+    return networks
 
 
-def _edited(network: Topology, edits: Mapping[str, Any]) -> Topology:
+def _apply_edits(network: Topology, edits: Mapping[str, Any]) -> Topology:
     for kind, by in dict(edits.get("scaled", {})).items():
         network = network.scaled(kind=kind, by=by)
     for a, b, change in edits.get("with_link", []):
         network = network.with_link(a, b, **change)
     for a, b in edits.get("without_link", []):
         network = network.without_link(a, b)
-    for device in _listed(edits.get("without_device", [])):
+    for device in _list_values(edits.get("without_device", [])):
         network = network.without_device(device)
     return network
 
 
-def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+def _list_values(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    return [value]
 
 
 def fingerprint(network: Topology) -> str:
-    """A digest of all that a simulation reads of a topology; two that differ only in name have the same."""
+    """Compute a digest of all that a simulation reads of a topology; two that differ only in name have the same.
+
+    Args:
+        network: The topology.
+
+    Returns:
+        16 hexadecimal digits.
+    """
     import hashlib
 
     links = network.links

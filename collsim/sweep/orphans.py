@@ -16,13 +16,13 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 def begin_worker(parent: int) -> None:
     """What each worker process does first: not hear Ctrl-C, which a terminal sends to all, and end with `parent`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if not _told_by_linux():
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    if not _request_kill_signal():
+        threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
     if os.getppid() != parent:  # it ended before this was asked for
         os._exit(1)
 
 
-def _told_by_linux() -> bool:
+def _request_kill_signal() -> bool:
     """Ask the kernel for SIGKILL when the parent ends; False where it is another kernel, or refuses."""
     if not sys.platform.startswith("linux"):
         return False
@@ -32,7 +32,7 @@ def _told_by_linux() -> bool:
         return False
 
 
-def _watch(parent: int) -> None:
+def _watch_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_LOOK)
     os._exit(1)

@@ -41,7 +41,7 @@ from ..topology import NETWORKS, machines
 from ..topology.files.document import compose, value_of
 from ..units import size_range
 from .library import NCCL
-from .steps import SEVERAL, models, splits
+from .steps import SEVERAL, list_models, list_splits
 from .synthesized import SYNTHESIZED
 
 #: Keys of a plan over collectives; `schema` makes a JSON Schema of both.
@@ -52,61 +52,77 @@ _LARGEST = 1_000_000
 
 
 def read_plan(path: str | Path) -> dict[str, Any]:
-    """The arguments for `sweep` in a YAML file. Raises FormatError with file, line, and what was expected."""
+    """Read the arguments for `sweep` from a YAML file.
+
+    Args:
+        path: Of the file.
+
+    Returns:
+        Keyword arguments of `sweep`.
+
+    Raises:
+        FormatError: With file, line, and what was expected.
+    """
     import yaml
 
-    place = Path(path)
-    node = compose(read_text(place, _LARGEST), place.name, "YAML")
+    name = Path(path).name
+    node = compose(read_text(Path(path), _LARGEST), name, "YAML")
     if not isinstance(node, yaml.MappingNode):
-        why = "{name}, line 1: a plan is a mapping with the keys {keys}"
-        raise FormatError(why, name=place.name, keys=", ".join(KEYS))
+        message = "{name}, line 1: a plan is a mapping with the keys {keys}"
+        raise FormatError(message, name=name, keys=", ".join(KEYS))
     lines: dict[str, int] = {}
     for key, _ in node.value:
         line = key.start_mark.line + 1
         if lines.setdefault(str(key.value), line) != line:
-            why = "{name}, line {line}: key {value!r} is there twice, first in line {first}"
-            raise FormatError(why, name=place.name, line=line, value=key.value, first=lines[str(key.value)])
+            message = "{name}, line {line}: key {value!r} is there twice, first in line {first}"
+            raise FormatError(message, name=name, line=line, value=key.value, first=lines[str(key.value)])
     try:
         plan = value_of(node)
     except FormatError as error:
-        raise FormatError("{name}, {error}", name=place.name, error=error) from None
-    known = STEP_KEYS if "model" in plan else (*KEYS, "model")
+        raise FormatError("{name}, {error}", name=name, error=error) from None
+    known: tuple[str, ...] = (*KEYS, "model")
+    if "model" in plan:
+        known = STEP_KEYS
     for key in plan:
         if key not in known:
-            why = "{name}, line {line}: {unknown}"
+            message = "{name}, line {line}: {unknown}"
             raise FormatError(
-                why, name=place.name, line=lines.get(str(key), 1), unknown=describe_unknown("key", key, known)
+                message, name=name, line=lines.get(str(key), 1), unknown=describe_unknown("key", key, known)
             )
     if "topology" not in plan:
-        raise FormatError("{name}: a plan needs a topology, for example 'topology: [switch(64)]'", name=place.name)
+        raise FormatError("{name}: a plan needs a topology, for example 'topology: [switch(64)]'", name=name)
     arguments = {}
     nodes = {str(key.value): value for key, value in node.value}
     for key, value in plan.items():
         try:
-            arguments[key] = _argument(key, value)
+            arguments[key] = _parse_argument(key, value)
         except CollsimError as error:
-            raise FormatError("{name}, line {line}: {error}", name=place.name, line=lines[key], error=error) from error
-        for number, entry in enumerate(value if isinstance(value, list) else [value]):
+            raise FormatError("{name}, line {line}: {error}", name=name, line=lines[key], error=error) from error
+        entries, entry_nodes = [value], [nodes[key]]
+        if isinstance(value, list):
+            entries, entry_nodes = value, nodes[key].value
+        for entry, entry_node in zip(entries, entry_nodes, strict=True):
             try:
                 _require_known(key, entry)
             except CollsimError as error:
-                within = nodes[key].value[number] if isinstance(value, list) else nodes[key]
-                why = "{name}, line {line}: {error}"
-                raise FormatError(why, name=place.name, line=within.start_mark.line + 1, error=error) from error
+                message, line = "{name}, line {line}: {error}", entry_node.start_mark.line + 1
+                raise FormatError(message, name=name, line=line, error=error) from error
     return arguments
 
 
 def _require_known(key: str, entry: Any) -> None:
     """Raises CollsimError for a name that does not exist."""
-    name = entry.get("name", "") if isinstance(entry, dict) else entry
+    name = entry
+    if isinstance(entry, dict):
+        name = entry.get("name", "")
     if key == "collective":
         find_collective(name)
     elif key == "algorithm" and name not in (NCCL, SYNTHESIZED):
         find(name)
     elif key == "model":
-        models(entry)
+        list_models(entry)
     elif key == "parallel":
-        splits(_named(key, entry))
+        list_splits(_parse_name(key, entry))
     elif key == "engine":
         require_word("engine", name, ENGINES)
     elif key == "dtype":
@@ -123,27 +139,35 @@ def _require_known_topology(entry: Any) -> None:
         require_word("machine", name, machines())
 
 
-def _argument(key: str, value: Any) -> Any:
+def _parse_argument(key: str, value: Any) -> Any:
     if value is None:
         raise CollsimError("{key} is empty", key=key)
+    entries = [value]
+    if isinstance(value, list):
+        entries = value
     if key == "nbytes":
-        sizes = value if isinstance(value, list) else [value]
-        return [size for entry in sizes for size in (size_range(entry) if isinstance(entry, str) else [entry])]
+        return [size for entry in entries for size in _parse_sizes(entry)]
     if key in ("algorithm", "engine", "parallel"):
-        entries = value if isinstance(value, list) else [value]
-        return [_named(key, entry) for entry in entries]
+        return [_parse_name(key, entry) for entry in entries]
     return value
 
 
-def _named(key: str, entry: Any) -> Any:
+def _parse_sizes(entry: Any) -> list[Any]:
+    """`1KiB:1GiB:4` as its sizes; a number as it is."""
+    if isinstance(entry, str):
+        return size_range(entry)
+    return [entry]
+
+
+def _parse_name(key: str, entry: Any) -> Any:
     if isinstance(entry, dict):
-        return _with_options(entry)
+        return _split_options(entry)
     if not isinstance(entry, str):
         raise CollsimError("{entry!r} is not the name of an {key}", entry=entry, key=key)
     return entry
 
 
-def _with_options(entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _split_options(entry: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The name, and the rest."""
     rest = dict(entry)
     if "name" not in rest:

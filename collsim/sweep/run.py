@@ -21,11 +21,11 @@ from ..schedule import Schedule
 from ..simulate import Engine, simulate
 from ..simulate.waiting import in_one_piece
 from ..topology import Topology
-from .library import NCCL, predicted
+from .library import NCCL, predict_row
 from .orphans import begin_worker
-from .scenario import Work, scenarios
-from .steps import StepWork, require_collectives_alone, require_steps_alone, steps
-from .synthesized import SYNTHESIZED, timed
+from .scenario import Work, list_scenarios
+from .steps import StepWork, list_steps, require_collectives_alone, require_steps_alone
+from .synthesized import SYNTHESIZED, time_synthesized
 
 if TYPE_CHECKING:
     from concurrent import futures
@@ -71,17 +71,19 @@ def sweep(
             `"synthesized"` is found for each machine and size; its options are effort, method, pieces, root.
         topology: Topologies, or words for them: `"switch(64)"`, `"dgx-a100"`,
             `{"machine": "dgx-a100", "nodes": [1, 2, 4], "p2p": [True, False], "scaled": {"infiniband": 2}}`.
-        nbytes, dtype: sizes (bytes or texts) and element types.
+        nbytes: sizes, bytes or texts.
+        dtype: types of elements.
         engine: names, or `(name, {keyword: value})` pairs.
         order: rank orders: `"given"`, `"reversed"`, `"random:7"`, or permutations.
-        model: names or Models. parallel: ways of splitting: `ddp(...)`, products (as text too), names,
-            or pairs as `("ddp", {"bucket": ["1MiB", "25MiB"]})`; ddp unless given.
-        step: of models: what `training_step` takes: batch, micro_batch, network, recompute, ranks (counts) ...
+        model: names or Models.
+        parallel: of models: how a step is split: `ddp(...)`, products (as text too), names, or pairs as
+            `("ddp", {"bucket": ["1MiB", "25MiB"]})`; ddp unless given.
         where: keeps a scenario if it returns true for its inputs, a dict with the columns of the table.
         executor: any PEP 3148 executor (processes here when None); one piece of work per schedule and topology.
         out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`: results are on disk as they come, and a sweep that was killed
             goes on where it was when it is called again.
         progress: True for a bar in a notebook or terminal, or a function of (scenarios done, in all, seconds).
+        step: of models: what `training_step` takes: batch, micro_batch, network, recompute, ranks (counts) ...
 
     Returns:
         Columns: scenario (hash of its inputs and of the model's version), the inputs, the figures (`Trace.row`),
@@ -89,33 +91,46 @@ def sweep(
         `engine_options` are JSON texts, so that rows can be compared and written to Parquet. What cannot run or is no
         correct schedule (`verify`) is a row with its reason in `error` and no figures; it does not end the sweep.
 
-    Raises CollsimError for unknown names, bad sizes and places, before anything runs.
+    Raises:
+        CollsimError: for unknown names and bad sizes, before anything runs.
+
+    Example:
+        >>> import collsim as cs
+        >>> table = cs.sweep("allreduce", ["allreduce_ring", "allreduce_tree"], "switch(4)", ["1KiB", "1MiB"])
+        >>> table[["algorithm", "nbytes", "steps"]]
+                algorithm   nbytes  steps
+        0  allreduce_ring     1024      6
+        1  allreduce_ring  1048576      6
+        2  allreduce_tree     1024      4
+        3  allreduce_tree  1048576      4
     """
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        wanted = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
-        raise CollsimError(wanted, executor=executor)
+        message = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
+        raise CollsimError(message, executor=executor)
     require_progress(progress, *_COUNTED)
     work: list[Any]
     if model is None:
         require_collectives_alone({"parallel": parallel, **step})
-        work = scenarios(collective, algorithm, topology, order, nbytes, dtype, engine, where)
+        work = list_scenarios(collective, algorithm, topology, order, nbytes, dtype, engine, where)
     else:
         require_steps_alone({"collective": collective, "nbytes": nbytes, "engine": engine, "order": order})
-        work = steps(model, topology, parallel, {"algorithm": algorithm, "dtype": dtype, **step}, where)
-    return _kept(work, executor, out, progress)
+        work = list_steps(model, topology, parallel, {"algorithm": algorithm, "dtype": dtype, **step}, where)
+    return _run_and_store(work, executor, out, progress)
 
 
-def _kept(work: Sequence[Work | StepWork], executor: futures.Executor | None, out: Any, progress: Any) -> pd.DataFrame:
+def _run_and_store(
+    work: Sequence[Work | StepWork], executor: futures.Executor | None, out: Any, progress: Any
+) -> pd.DataFrame:
     """Run what a store does not have yet; the table of all."""
     from .store import Store  # brings a data base
 
-    keys = [key for one in work for key in one.keys]
+    keys = [key for piece in work for key in piece.keys]
     store = Store(out)
     try:
         known = store.known()
-        todo = [rest for one in work if (rest := _without(one, known)) is not None]
+        todo = [rest for piece in work if (rest := _drop_stored(piece, known)) is not None]
         with open_progress(progress, "scenarios", *_COUNTED) as tell:
-            _run(todo, store, executor, _counter(tell, len(keys) - sum(len(w.keys) for w in todo), len(keys)))
+            _run(todo, store, executor, _build_counter(tell, len(keys) - sum(len(w.keys) for w in todo), len(keys)))
         frame = store.build_frame(keys)
         store.finish(frame)
     finally:
@@ -123,21 +138,21 @@ def _kept(work: Sequence[Work | StepWork], executor: futures.Executor | None, ou
     return frame
 
 
-def _without(work: Work | StepWork, known: set[str]) -> Work | StepWork | None:
+def _drop_stored(work: Work | StepWork, known: set[str]) -> Work | StepWork | None:
     """What of a piece of work is not done yet."""
     rest = [i for i, key in enumerate(work.keys) if key not in known]
     if not rest:
         return None
-    one: Any = work
+    piece: Any = work
     return replace(  # type: ignore[no-any-return]
-        one,
+        piece,
         cases=tuple(work.cases[i] for i in rest),
         keys=tuple(work.keys[i] for i in rest),
         inputs=tuple(work.inputs[i] for i in rest),
     )
 
 
-def _counter(progress: Callable[..., None] | None, done: int, total: int) -> Callable[[int], None]:
+def _build_counter(progress: Callable[..., None] | None, done: int, total: int) -> Callable[[int], None]:
     began = time.monotonic()
 
     def count(more: int) -> None:
@@ -154,20 +169,20 @@ def _run(
     work: list[Work | StepWork], store: Store, executor: futures.Executor | None, count: Callable[[int], None]
 ) -> None:
     if executor is not None:
-        _spread(work, store, executor, count, width=64)
+        _run_on_executor(work, store, executor, count, width=64)
         return
     began = time.monotonic()
     while work and time.monotonic() - began < _ALONE:
-        one, *work = work
-        store.add(results(one))
-        count(len(one.keys))
+        piece, *work = work
+        store.add(run_scenarios(piece))
+        count(len(piece.keys))
     while work:
-        with _processes() as (pool, width):
-            work = _spread(work, store, pool, count, width)
+        with _open_workers() as (pool, width):
+            work = _run_on_executor(work, store, pool, count, width)
 
 
 @contextmanager
-def _processes() -> Iterator[tuple[futures.Executor, int]]:
+def _open_workers() -> Iterator[tuple[futures.Executor, int]]:
     """Worker processes, forked where the system can: they need not import the caller's script again.
 
     They do not hear Ctrl-C, which a terminal sends to all; it ends them in the middle of their work from here. They end
@@ -176,7 +191,9 @@ def _processes() -> Iterator[tuple[futures.Executor, int]]:
     import multiprocessing  # brings sockets and pipes with it, for which nobody asks who only imports collsim
     from concurrent import futures
 
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+    method = None
+    if "fork" in multiprocessing.get_all_start_methods():
+        method = "fork"
     width = os.cpu_count() or 1
     others = multiprocessing.active_children()
     with futures.ProcessPoolExecutor(width, multiprocessing.get_context(method), begin_worker, (os.getpid(),)) as pool:
@@ -191,7 +208,7 @@ def _processes() -> Iterator[tuple[futures.Executor, int]]:
             raise
 
 
-def _spread(
+def _run_on_executor(
     work: list[Work | StepWork], store: Store, executor: futures.Executor, count: Callable[[int], None], width: int
 ) -> list[Work | StepWork]:
     """Keep `width` pieces in flight, and the results as they come. Returns what a dying pool left undone.
@@ -206,26 +223,26 @@ def _spread(
     while waiting or flying:
         try:
             while waiting and len(flying) < width:
-                one = _portable(waiting[-1])
-                flying[executor.submit(results, one)] = one
+                piece = _make_portable(waiting[-1])
+                flying[executor.submit(run_scenarios, piece)] = piece
                 waiting.pop()
         except futures.BrokenExecutor:
-            return _survivors(waiting, list(flying.values()), store, count)
+            return _rerun_suspects(waiting, list(flying.values()), store, count)
         done, _ = futures.wait(flying, return_when=futures.FIRST_COMPLETED)
         for future in done:
-            one = flying.pop(future)
+            piece = flying.pop(future)
             try:
                 rows = future.result()
             except futures.BrokenExecutor:
-                return _survivors(waiting, [one, *flying.values()], store, count)
+                return _rerun_suspects(waiting, [piece, *flying.values()], store, count)
             except Exception as error:  # whatever a foreign executor raises is the fate of this piece only
-                rows = _failed(one, f"{type(error).__name__}: {error}")
+                rows = _build_failed_rows(piece, f"{type(error).__name__}: {error}")
             store.add(rows)
-            count(len(one.keys))
+            count(len(piece.keys))
     return []
 
 
-def _portable(work: Work | StepWork) -> Work | StepWork:
+def _make_portable(work: Work | StepWork) -> Work | StepWork:
     """An algorithm from a notebook cell is not there in another process: its schedule travels instead (or why there is
     none)."""
     if isinstance(work, StepWork) or not isinstance(work.algorithm, Algorithm):
@@ -236,32 +253,39 @@ def _portable(work: Work | StepWork) -> Work | StepWork:
         return replace(work, algorithm=error)
 
 
-def _survivors(
+def _rerun_suspects(
     waiting: list[Work | StepWork], suspects: list[Work | StepWork], store: Store, count: Callable[[int], None]
 ) -> list[Work | StepWork]:
     """After the workers died: try each suspect in a process of its own, so that only the guilty one fails."""
     from concurrent import futures
 
-    for one in suspects:
-        with _processes() as (pool, _):
+    for piece in suspects:
+        with _open_workers() as (pool, _):
             try:
-                store.add(pool.submit(results, one).result())
+                store.add(pool.submit(run_scenarios, piece).result())
             except futures.BrokenExecutor:
-                store.add(_failed(one, "its worker process died; out of memory?"))
-        count(len(one.keys))
+                store.add(_build_failed_rows(piece, "its worker process died; out of memory?"))
+        count(len(piece.keys))
     return list(reversed(waiting))
 
 
-def _failed(work: Work | StepWork, why: str) -> list[tuple[str, Row]]:
-    return [(key, {**inputs, "error": why}) for key, inputs in zip(work.keys, work.inputs, strict=True)]
+def _build_failed_rows(work: Work | StepWork, message: str) -> list[tuple[str, Row]]:
+    return [(key, {**inputs, "error": message}) for key, inputs in zip(work.keys, work.inputs, strict=True)]
 
 
-def results(work: Work | StepWork) -> list[tuple[str, Row]]:
-    """(scenario id, row) of each scenario of a piece of work; runs in a worker."""
+def run_scenarios(work: Work | StepWork) -> list[tuple[str, Row]]:
+    """Run the scenarios of a piece of work, in a worker.
+
+    Args:
+        work: What to run.
+
+    Returns:
+        (scenario id, row) of each; what cannot run has its reason in `error`.
+    """
     try:
-        figures_of = _figures(work)
+        figures_of = _choose_runner(work)
     except CollsimError as error:
-        return _failed(work, str(error))
+        return _build_failed_rows(work, str(error))
     rows = []
     for key, case, inputs in zip(work.keys, work.cases, work.inputs, strict=True):
         try:
@@ -275,51 +299,57 @@ def results(work: Work | StepWork) -> list[tuple[str, Row]]:
     return rows
 
 
-def _figures(work: Work | StepWork) -> Callable[..., Row]:
+def _choose_runner(work: Work | StepWork) -> Callable[..., Row]:
     """What gives the figures of each case of a piece of work: (nbytes, dtype, engine, engine options), or those of
     StepWork."""
     if isinstance(work, StepWork):
         return work.figures
     if work.algorithm == NCCL:
-        return lambda nbytes, *_: predicted(work.collective, work.topology, nbytes, work.options)
-    place = work.topology if work.order is None else reordered(work.topology, work.order)
+        return lambda nbytes, *_: predict_row(work.collective, work.topology, nbytes, work.options)
+    network = work.topology
+    if work.order is not None:
+        network = reordered(work.topology, work.order)
     if work.algorithm == SYNTHESIZED:
-        return lambda nbytes, dtype, engine, options: _found(work, place, nbytes, dtype, engine, options)
-    plan = _plan(work)
+        return lambda nbytes, dtype, engine, options: _time_synthesized(work, network, nbytes, dtype, engine, options)
+    plan = _build_schedule(work)
     require_right(plan)
     channels = {"channels": plan.channels}
     return lambda nbytes, dtype, engine, options: (
-        simulate(plan, place, nbytes, dtype, engine, **options).row() | channels
+        simulate(plan, network, nbytes, dtype, engine, **options).row() | channels
     )
 
 
-def _found(work: Work, place: Topology, nbytes: int, dtype: str, engine: Engine, conditions: Row) -> Row:
+def _time_synthesized(work: Work, network: Topology, nbytes: int, dtype: str, engine: Engine, conditions: Row) -> Row:
     """The figures of what is synthesized for one size."""
-    trace = timed(work.collective, place, nbytes, dtype, engine, options=work.options, conditions=conditions)
+    trace = time_synthesized(
+        work.collective, network, nbytes, dtype, engine, options=work.options, conditions=conditions
+    )
     return trace.row() | {"channels": 1}
 
 
-def _plan(work: Work) -> Schedule:
+def _build_schedule(work: Work) -> Schedule:
     if isinstance(work.algorithm, Schedule):
         if work.algorithm.ranks != work.topology.ranks:
             message = "{label} is for {ranks} ranks, {name} has {count}"
-            given = {"label": work.algorithm.label, "ranks": work.algorithm.ranks}
-            raise CollsimError(message, **given, name=work.topology.name, count=work.topology.ranks)
+            values = {"label": work.algorithm.label, "ranks": work.algorithm.ranks}
+            raise CollsimError(message, **values, name=work.topology.name, count=work.topology.ranks)
         return work.algorithm
     if isinstance(work.algorithm, CollsimError):
         raise work.algorithm
-    return _made(work, work.algorithm)
+    return _build_by_algorithm(work, work.algorithm)
 
 
-def _made(work: Work, algorithm: Algorithm | str) -> Schedule:
+def _build_by_algorithm(work: Work, algorithm: Algorithm | str) -> Schedule:
     """By an algorithm; one that knows only the number of ranks is made once for all networks."""
-    entry = algorithm if isinstance(algorithm, Algorithm) else find(algorithm)
-    if "topology" in entry.options or not isinstance(algorithm, str):
+    if isinstance(algorithm, Algorithm):
+        return make_schedule(algorithm, topology=work.topology, **work.options)
+    entry = find(algorithm)
+    if "topology" in entry.options:
         return make_schedule(entry, topology=work.topology, **work.options)
-    return _shared(entry.name, work.topology.ranks, tuple(sorted(work.options.items())))
+    return _build_shared(entry.name, work.topology.ranks, tuple(sorted(work.options.items())))
 
 
 @lru_cache(maxsize=64)
-def _shared(name: str, ranks: int, options: tuple[tuple[str, Any], ...]) -> Schedule:
+def _build_shared(name: str, ranks: int, options: tuple[tuple[str, Any], ...]) -> Schedule:
     """A schedule that does not look at the topology is the same on all of them."""
     return make_schedule(name, ranks=ranks, **dict(options))

@@ -26,11 +26,11 @@ from ..simulate import ENGINES
 from ..topology import Topology
 from ..units import parse_bytes
 from .library import NCCL, check_settings
-from .networks import fingerprint, networks
+from .networks import fingerprint, list_networks
 from .synthesized import SYNTHESIZED, check_options
 
-#: Rooms whose source decides what a simulation gives.
-_MODEL = (
+#: Modules and packages whose source decides what a simulation gives.
+MODEL_SOURCES = (
     "algorithms",
     "analysis/orders.py",
     "simulate",
@@ -72,7 +72,7 @@ class Work:
     inputs: tuple[dict[str, Any], ...] = field(repr=False, default=())
 
 
-def scenarios(
+def list_scenarios(
     collective: Any,
     algorithm: Any,
     topology: Any,
@@ -82,28 +82,46 @@ def scenarios(
     engine: Any,
     where: Callable[[dict[str, Any]], bool] | None,
 ) -> list[Work]:
-    """The product, in the order topology, rank order, algorithm, size, dtype, engine, less what `where` refuses."""
-    chosen = _algorithms(collective, algorithm)
-    sizes = [parse_bytes(size) for size in _listed(nbytes)]
-    types = [str(t) for t in _listed(dtype)]
+    """List the scenarios of a sweep, those of a schedule and a topology together.
+
+    Args:
+        collective: Names of collectives.
+        algorithm: As `sweep` takes it.
+        topology: As `sweep` takes it.
+        order: Rank orders.
+        nbytes: Sizes.
+        dtype: Types of elements.
+        engine: Names, or names with options.
+        where: Keeps a scenario where it returns true for its inputs.
+
+    Returns:
+        The product, in the order topology, rank order, algorithm, size, dtype, engine.
+
+    Raises:
+        CollsimError: For unknown names, bad sizes, and more scenarios than a sweep may have.
+    """
+    chosen = _list_algorithms(collective, algorithm)
+    sizes = [parse_bytes(size) for size in list_values(nbytes)]
+    types = [str(t) for t in list_values(dtype)]
     for name in types:
         find_itemsize(name)
-    engines = [_pair("engine", e, str) for e in _pairs(engine)]
+    engines = [parse_pair("engine", e, str) for e in list_pairs(engine)]
     for name, _ in engines:
         require_word("engine", name, ENGINES)
     _require_some(algorithm=chosen, nbytes=sizes, dtype=types, engine=engines)
     require_filter(where)
-    version, work = model_version(), []
-    places, orders = networks(topology), _listed(order)
-    whole = all(isinstance(entry, Integral) for entry in orders)  # one permutation
-    count = len(places) * (1 if whole else len(orders)) * len(chosen) * len(sizes) * len(types) * len(engines)
-    require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
-    for network in places:
-        print_ = fingerprint(network)
-        for ranks_order, (entry, kind, options) in product(_orders(order, network.ranks), chosen):
+    version, work = read_model_version(), []
+    networks, orders = list_networks(topology), list_values(order)
+    if all(isinstance(entry, Integral) for entry in orders):
+        orders = [orders]  # one permutation
+    count = prod(map(len, (networks, orders, chosen, sizes, types, engines)))
+    require_few("list_scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
+    for network in networks:
+        topology_hash = fingerprint(network)
+        for ranks_order, (entry, kind, options) in product(_list_orders(order, network.ranks), chosen):
             if entry == NCCL and ranks_order[0] != "given":
                 continue  # NCCL orders the ranks itself
-            name = entry if isinstance(entry, str) else entry.name
+            name = _get_name(entry)
             label = {
                 "collective": kind,
                 "algorithm": name,
@@ -113,30 +131,43 @@ def scenarios(
                 "order": ranks_order[0],
             }
             cases, keys, inputs = [], [], []
-            for size, type_, (engine_name, engine_options) in product(
-                sizes, types, [(NCCL, {})] if entry == NCCL else engines
-            ):
+            its_engines = engines
+            if entry == NCCL:
+                its_engines = [(NCCL, {})]
+            for size, type_, (engine_name, engine_options) in product(sizes, types, its_engines):
                 row = {**label, "nbytes": size, "dtype": type_, "engine": engine_name, "engine_options": engine_options}
                 if where is not None and not where(dict(row)):
                     continue
                 cases.append((size, type_, engine_name, engine_options))
-                keys.append(_key(row, version, print_, ranks_order[1], entry))
+                keys.append(_build_key(row, version, topology_hash, ranks_order[1], entry))
                 inputs.append(row)
             if cases:
-                known = name if _ours(entry) else entry
-                work.append(
-                    Work(known, kind, options, network, ranks_order[1], tuple(cases), tuple(keys), tuple(inputs))
-                )
+                rows = tuple(cases), tuple(keys), tuple(inputs)
+                work.append(Work(_to_name(entry), kind, options, network, ranks_order[1], *rows))
     return work
 
 
+def _get_name(entry: Algorithm | Schedule | str) -> str:
+    """The name of an algorithm or schedule."""
+    if isinstance(entry, str):
+        return entry
+    return entry.name
+
+
+def _to_name(entry: Algorithm | Schedule | str) -> Algorithm | Schedule | str:
+    """An algorithm of the package by its name, which every process finds; any other as it is."""
+    if _is_from_package(entry):
+        return _get_name(entry)
+    return entry
+
+
 def _require_some(**lists: Sequence[Any]) -> None:
-    for what, chosen in lists.items():
-        if not chosen:
+    for what, values in lists.items():
+        if not values:
             raise CollsimError("a sweep needs at least one {what}; the list given is empty", what=what)
 
 
-def _key(
+def _build_key(
     row: dict[str, Any],
     version: str,
     network: str,
@@ -146,25 +177,32 @@ def _key(
     source = ""
     if isinstance(entry, Schedule):
         source = digest_schedule(entry).hex()
-    elif isinstance(entry, Algorithm) and not _ours(entry):
-        source = _source(entry)
-    return key_of([row, version, network, order, source])
+    elif isinstance(entry, Algorithm) and not _is_from_package(entry):
+        source = _read_source(entry)
+    return hash_parts([row, version, network, order, source])
 
 
-def key_of(parts: list[Any]) -> str:
-    """The id under which a result is kept, of all that decides it."""
+def hash_parts(parts: list[Any]) -> str:
+    """Compute the id under which a result is stored.
+
+    Args:
+        parts: All that decides the result, in a form that JSON or `str` writes.
+
+    Returns:
+        16 hexadecimal digits.
+    """
     import hashlib
 
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _ours(entry: Algorithm | Schedule | str) -> bool:
+def _is_from_package(entry: Algorithm | Schedule | str) -> bool:
     if isinstance(entry, Schedule):
         return False
     return isinstance(entry, str) or str(entry.function.__module__).startswith("collsim.")
 
 
-def _source(entry: Algorithm) -> str:
+def _read_source(entry: Algorithm) -> str:
     try:
         return inspect.getsource(entry.function)
     except (OSError, TypeError):
@@ -172,16 +210,23 @@ def _source(entry: Algorithm) -> str:
 
 
 @cache
-def model_version(rooms: tuple[str, ...] = _MODEL) -> str:
-    """The package's version and a digest of the sources that decide a result."""
+def read_model_version(sources: tuple[str, ...] = MODEL_SOURCES) -> str:
+    """Read the package's version, with a digest of the sources that decide a result.
+
+    Args:
+        sources: Modules and packages, relative to collsim.
+
+    Returns:
+        `"1.0.0+0123456789ab"`.
+    """
     import hashlib
     from importlib.metadata import PackageNotFoundError, version
 
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for room in rooms:
-        place = package / room
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+    for source in sources:
+        paths = sorted((package / source).rglob("*.py")) or [package / source]
+        for path in paths:
             if path.is_file():
                 digest.update(path.read_bytes())
     try:
@@ -191,33 +236,35 @@ def model_version(rooms: tuple[str, ...] = _MODEL) -> str:
     return f"{number}+{digest.hexdigest()[:12]}"
 
 
-def _algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | Schedule | str, str, dict[str, Any]]]:
+def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | Schedule | str, str, dict[str, Any]]]:
     """(algorithm, collective, options) of each choice; the algorithm is `"nccl"` where NCCL chooses, `"synthesized"`
     where a schedule is found, once for each collective."""
-    kinds = [str(c) for c in _listed(collective)]
+    kinds = [str(c) for c in list_values(collective)]
     for kind in kinds:
         find_collective(kind)
     if algorithm is None:
         return [(entry, kind, {}) for kind in kinds for entry in algorithms(kind).values()]
     chosen: list[tuple[Algorithm | Schedule | str, str, dict[str, Any]]] = []
-    for item in [algorithm] if isinstance(algorithm, Schedule) else _pairs(algorithm):
-        named, options = _pair("algorithm", item, (str, Algorithm, Schedule))
+    for item in list_pairs(algorithm):
+        named, options = parse_pair("algorithm", item, (str, Algorithm, Schedule))
         if isinstance(named, Schedule):
             chosen.append((named, _require_collective(named, kinds, options), {}))
             continue
         if named == NCCL:
             check_settings(kinds, options)
-            chosen += [(NCCL, kind, one) for kind in kinds for one in _each_option(options)]
+            chosen += [(NCCL, kind, choice) for kind in kinds for choice in list_option_choices(options)]
             continue
         if named == SYNTHESIZED:
             check_options(kinds, options)
-            chosen += [(SYNTHESIZED, kind, one) for kind in kinds for one in _each_option(options)]
+            chosen += [(SYNTHESIZED, kind, choice) for kind in kinds for choice in list_option_choices(options)]
             continue
-        entry = named if isinstance(named, Algorithm) else find(named)
+        entry = named
+        if isinstance(named, str):
+            entry = find(named)
         if entry.collective not in kinds:
-            why = "{name} is an algorithm for {collective}, not for {kinds}"
-            raise CollsimError(why, name=entry.name, collective=entry.collective, kinds=" or ".join(kinds))
-        chosen += [(entry, entry.collective, one) for one in _each_option(options)]
+            message = "{name} is an algorithm for {collective}, not for {kinds}"
+            raise CollsimError(message, name=entry.name, collective=entry.collective, kinds=" or ".join(kinds))
+        chosen += [(entry, entry.collective, choice) for choice in list_option_choices(options)]
     return chosen
 
 
@@ -234,30 +281,42 @@ def _require_collective(schedule: Schedule, kinds: list[str], options: dict[str,
 
 
 def require_filter(where: Any) -> None:
-    """Raises CollsimError for what cannot say which scenarios are kept."""
+    """Raises CollsimError for what cannot say which list_scenarios are kept."""
     if where is not None and not callable(where):
-        why = "where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8"
-        raise CollsimError(why, where=where)
+        message = "where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8"
+        raise CollsimError(message, where=where)
 
 
-def _each_option(options: dict[str, Any]) -> list[dict[str, Any]]:
-    """`{"chunks": [1, 4]}` stands for two choices."""
-    several = prod(len(_listed(v)) for v in options.values())
+def list_option_choices(options: dict[str, Any]) -> list[dict[str, Any]]:
+    """List the choices that options with several values stand for.
+
+    Args:
+        options: Each one value or a list: `{"chunks": [1, 4]}`.
+
+    Returns:
+        The product: `[{"chunks": 1}, {"chunks": 4}]`.
+
+    Raises:
+        CollsimError: For more choices than a sweep may have.
+    """
+    several = prod(len(list_values(v)) for v in options.values())
     require_few("choices of options in a sweep", several, MOST_SCENARIOS, "give shorter lists")
-    return [dict(zip(options, values, strict=True)) for values in product(*(_listed(v) for v in options.values()))]
+    return [dict(zip(options, values, strict=True)) for values in product(*(list_values(v) for v in options.values()))]
 
 
-def _orders(order: Any, ranks: int) -> list[tuple[str, tuple[int, ...] | None]]:
+def _list_orders(order: Any, ranks: int) -> list[tuple[str, tuple[int, ...] | None]]:
     """Rank orders by name: `"given"`, `"reversed"`, `"random:SEED"`, or a permutation of the ranks."""
-    entries = _listed(order)
+    entries = list_values(order)
     if entries and all(isinstance(entry, Integral) for entry in entries):
         entries = [entries]  # one permutation
-    return [_order(entry, ranks) for entry in entries]
+    return [_parse_order(entry, ranks) for entry in entries]
 
 
-def _order(entry: Any, ranks: int) -> tuple[str, tuple[int, ...] | None]:
+def _parse_order(entry: Any, ranks: int) -> tuple[str, tuple[int, ...] | None]:
     """One rank order, with its name; None where ranks stay in their places."""
-    word = "given" if entry is None else entry
+    word = entry
+    if entry is None:
+        word = "given"
     if isinstance(word, str):
         if word == "given":
             return word, None
@@ -267,8 +326,8 @@ def _order(entry: Any, ranks: int) -> tuple[str, tuple[int, ...] | None]:
             return word, tuple(np.random.default_rng(int(word[7:])).permutation(ranks).tolist())
     elif _is_permutation(word, ranks):
         return ",".join(map(str, word)), tuple(int(r) for r in word)
-    why = "order {entry!r} is not 'given', 'reversed', 'random:7' or a permutation of 0 to {last}"
-    raise CollsimError(why, entry=entry, last=ranks - 1)
+    message = "order {entry!r} is not 'given', 'reversed', 'random:7' or a permutation of 0 to {last}"
+    raise CollsimError(message, entry=entry, last=ranks - 1)
 
 
 def _is_permutation(entry: Any, ranks: int) -> bool:
@@ -276,15 +335,36 @@ def _is_permutation(entry: Any, ranks: int) -> bool:
     return whole and sorted(entry) == list(range(ranks))
 
 
-def _pairs(value: Any) -> list[Any]:
-    """One name, one (name, options) pair, or a list of either."""
+def list_pairs(value: Any) -> list[Any]:
+    """List the entries of an argument that may have options.
+
+    Args:
+        value: A name or a value, one (name, options) pair, or several of either.
+
+    Returns:
+        The entries.
+    """
+    if isinstance(value, Schedule):  # iterates over its transfers
+        return [value]
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], dict):
         return [value]
-    return _listed(value)
+    return list_values(value)
 
 
-def _pair(what: str, item: Any, kind: Any) -> tuple[Any, dict[str, Any]]:
-    """A name with its options; one alone has none."""
+def parse_pair(what: str, item: Any, kind: Any) -> tuple[Any, dict[str, Any]]:
+    """Split an entry into its name and its options.
+
+    Args:
+        what: What it is the name of, for the error.
+        item: A name, or a (name, options) pair.
+        kind: Types that a name may have.
+
+    Returns:
+        The name and the options; one alone has none.
+
+    Raises:
+        CollsimError: It is neither.
+    """
     if isinstance(item, kind):
         return item, {}
     if (
@@ -297,8 +377,17 @@ def _pair(what: str, item: Any, kind: Any) -> tuple[Any, dict[str, Any]]:
     raise CollsimError("{what} {item!r} is neither a name nor a (name, {{option: value}}) pair", what=what, item=item)
 
 
-def _listed(value: Any) -> list[Any]:
-    """One value, or several: a list, a tuple, an array, a column of a table."""
+def list_values(value: Any) -> list[Any]:
+    """List the values of an argument that is one value or several.
+
+    Args:
+        value: One value, or a list, a tuple, an array, a column of a table.
+
+    Returns:
+        Its values.
+    """
     if hasattr(value, "tolist"):
         value = value.tolist()
-    return list(value) if isinstance(value, (list, tuple, set, range)) else [value]
+    if isinstance(value, (list, tuple, set, range)):
+        return list(value)
+    return [value]

@@ -1,14 +1,15 @@
 """The JSON Schema of plans, made of the reader's own keys and of the registries: editors complete and check a YAML file
 with it before `collsim sweep` reads it.
 
-`plan.schema.json` beside this file is what it says of the package alone (`make docs`); `plan_schema()` knows what is
-registered now. What it accepts, the reader may still refuse: it knows no line, no permutation and no size of a network.
+`plan.schema.json` next to this file is what it says of the package alone (`make docs`); `build_plan_schema()` knows
+what is registered now. What it accepts, the reader may still refuse: it knows no line, no permutation and no size of a
+network.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
+from collections.abc import Iterable
 from typing import Any
 
 from ..collective import collectives
@@ -16,7 +17,7 @@ from ..dtypes import dtypes
 from ..registry import algorithms
 from ..simulate import ENGINES
 from ..topology import NETWORKS, machine, machines
-from ..topology.fabrics import FABRICS
+from ..topology.fabrics import FABRIC_OPTIONS, FABRICS
 from ..units import FACTOR, MOST_BYTES, SIZE
 from .library import NCCL
 from .networks import EDITS
@@ -26,8 +27,16 @@ Schema = dict[str, Any]
 ANY: Schema = {}
 
 
-def plan_schema() -> Schema:
-    """A JSON Schema (draft 2020-12) of plans: of collectives, or with `model` of training steps."""
+def build_plan_schema() -> Schema:
+    """Build a JSON Schema (draft 2020-12) of plans: of collectives, or with `model` of training steps.
+
+    Returns:
+        The schema, with the names that are registered now.
+
+    Example:
+        >>> "allreduce_ring" in build_plan_schema()["$defs"]["algorithm"]["anyOf"][0]["enum"]
+        True
+    """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A plan of collsim sweep",
@@ -35,101 +44,108 @@ def plan_schema() -> Schema:
         "type": "object",
         "required": ["topology"],
         "if": {"required": ["model"]},
-        "then": {"properties": _properties(STEP_KEYS), "additionalProperties": False},
-        "else": {"properties": _properties(KEYS), "additionalProperties": False},
-        "$defs": _values(),
+        "then": {"properties": _build_properties(STEP_KEYS), "additionalProperties": False},
+        "else": {"properties": _build_properties(KEYS), "additionalProperties": False},
+        "$defs": _build_definitions(),
     }
 
 
-def _properties(keys: tuple[str, ...]) -> dict[str, Schema]:
+def _build_properties(keys: tuple[str, ...]) -> dict[str, Schema]:
     """What each key may hold; what is for `training_step` to judge may be anything but nothing."""
-    known = _values().keys() - ({"algorithm"} if "model" in keys else set())
-    free = {"not": {"type": "null"}}
-    return {key: _one_or_more({"$ref": f"#/$defs/{key}"}) if key in known else free for key in keys}
+    known = set(_build_definitions())
+    if "model" in keys:
+        known.remove("algorithm")
+    properties: dict[str, Schema] = {key: {"not": {"type": "null"}} for key in keys}
+    for key in known.intersection(keys):
+        properties[key] = _allow_list({"$ref": f"#/$defs/{key}"})
+    return properties
 
 
-def _values() -> dict[str, Schema]:
+def _build_definitions() -> dict[str, Schema]:
     """One value of each key that the reader judges."""
-    size = {"anyOf": [{"type": "number", "minimum": 0, "maximum": MOST_BYTES}, {"type": "string", "pattern": _sizes()}]}
+    size = {
+        "anyOf": [
+            {"type": "number", "minimum": 0, "maximum": MOST_BYTES},
+            {"type": "string", "pattern": _build_size_pattern()},
+        ]
+    }
     return {
-        "collective": {"type": "string", "anyOf": [_words(collectives()), {"pattern": "\\+"}]},
-        "algorithm": _named(_words([*algorithms(), NCCL])),
-        "topology": _topology(),
+        "collective": {"type": "string", "anyOf": [_build_enum(collectives()), {"pattern": "\\+"}]},
+        "algorithm": _allow_options(_build_enum([*algorithms(), NCCL])),
+        "topology": _build_topology(),
         "nbytes": size,
-        "dtype": _words(dtypes()),
-        "engine": _named(_words(ENGINES)),
-        "order": {"anyOf": [_order(), {"type": "array", "items": {"type": "integer", "minimum": 0}}]},
-        "model": _words(_models()),
-        "parallel": _parallel(),
+        "dtype": _build_enum(dtypes()),
+        "engine": _allow_options(_build_enum(ENGINES)),
+        "order": {"anyOf": [_build_order(), {"type": "array", "items": {"type": "integer", "minimum": 0}}]},
+        "model": _build_enum(_list_models()),
+        "parallel": _build_parallel(),
     }
 
 
-def _topology() -> Schema:
+def _build_topology() -> Schema:
     edits = dict.fromkeys(EDITS, ANY)
     keywords = [name for name in inspect.signature(machine).parameters if name not in ("name", "options")]
-    listed = ", ".join(found for said in FABRICS.values() for found in re.findall(r"options? (.+)", said))
-    of_fabrics = sorted(set(listed.split(", ")))
-    options = dict.fromkeys([*keywords, *of_fabrics], ANY) | {"fabric": _one_or_more(_words(FABRICS))}
-    built = {"machine": _one_or_more(_words(machines())), **options, **edits}
-    drawn = {"network": _one_or_more({"type": "string", "pattern": _call()}), **edits}
+    options = dict.fromkeys([*keywords, *FABRIC_OPTIONS], ANY) | {"fabric": _allow_list(_build_enum(FABRICS))}
+    built = {"machine": _allow_list(_build_enum(machines())), **options, **edits}
+    drawn = {"network": _allow_list({"type": "string", "pattern": _build_call_pattern()}), **edits}
     return {
         "anyOf": [
-            _words(machines()),
-            {"type": "string", "pattern": _call()},
+            _build_enum(machines()),
+            {"type": "string", "pattern": _build_call_pattern()},
             {"type": "object", "required": ["machine"], "properties": built, "additionalProperties": False},
             {"type": "object", "required": ["network"], "properties": drawn, "additionalProperties": False},
         ]
     }
 
 
-def _parallel() -> Schema:
+def _build_parallel() -> Schema:
     """A name, a name with the options that this way of splitting has, or a product as Python writes it."""
     from ..train.parallel import STRATEGIES
 
-    alone = _words(name for name, make in STRATEGIES.items() if not _needed(make))
+    alone = _build_enum(name for name, strategy in STRATEGIES.items() if not _list_required(strategy))
     product = {"type": "string", "pattern": rf"\b({'|'.join(sorted(STRATEGIES))})\s*\("}
-    return {"anyOf": [alone, product, *(_way(name, make) for name, make in STRATEGIES.items())]}
+    return {"anyOf": [alone, product, *(_build_strategy(name, strategy) for name, strategy in STRATEGIES.items())]}
 
 
-def _needed(make: Any) -> list[str]:
-    return [name for name, option in inspect.signature(make).parameters.items() if option.default is option.empty]
+def _list_required(strategy: Any) -> list[str]:
+    return [name for name, option in inspect.signature(strategy).parameters.items() if option.default is option.empty]
 
 
-def _way(name: str, make: Any) -> Schema:
-    properties = dict.fromkeys(inspect.signature(make).parameters, ANY) | {"name": {"const": name}}
-    required = ["name", *_needed(make)]
+def _build_strategy(name: str, strategy: Any) -> Schema:
+    properties = dict.fromkeys(inspect.signature(strategy).parameters, ANY) | {"name": {"const": name}}
+    required = ["name", *_list_required(strategy)]
     return {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
 
 
-def _models() -> list[str]:
+def _list_models() -> list[str]:
     from ..train import models
 
     return list(models())
 
 
-def _named(name: Schema) -> Schema:
+def _allow_options(name: Schema) -> Schema:
     """A name alone, or with options."""
     return {"anyOf": [name, {"type": "object", "required": ["name"], "properties": {"name": name}}]}
 
 
-def _one_or_more(one: Schema) -> Schema:
-    return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+def _allow_list(item: Schema) -> Schema:
+    return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}
 
 
-def _words(names: Any) -> Schema:
+def _build_enum(names: Iterable[str]) -> Schema:
     return {"enum": sorted(names)}
 
 
-def _order() -> Schema:
+def _build_order() -> Schema:
     """By name, or a rank where the list is one permutation."""
     return {"type": ["string", "integer"], "pattern": r"^(given|reversed|random:[0-9]+)$", "minimum": 0}
 
 
-def _call() -> str:
+def _build_call_pattern() -> str:
     """`ring(8, bandwidth=25GB/s)`, by the name of a network."""
     return rf"^\s*({'|'.join(sorted(NETWORKS))})\s*(\(.*\))?\s*$"
 
 
-def _sizes() -> str:
+def _build_size_pattern() -> str:
     """A size, or first:last, or first:last:factor."""
     return rf"^{SIZE}(:{SIZE}(:{FACTOR})?)?$"

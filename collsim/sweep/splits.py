@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from ..bar import open_progress, require_progress
 from ..errors import CollsimError
 from ..keywords import check_keywords
+from ..topology_names import TopologyLike
 from ..units import parse_count
 from .networks import fingerprint
-from .scenario import _MODEL, key_of, model_version
+from .scenario import MODEL_SOURCES, hash_parts, read_model_version
 from .store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..topology import Topology
     from ..train import Model
     from ..train.split_search import Candidate
     from ..train.step_request import StepRequest
@@ -33,7 +33,7 @@ _PIECE = 256
 @check_keywords
 def best_parallel(
     model: Model | str,
-    machine: Topology | str,
+    machine: TopologyLike,
     *,
     batch: int,
     memory: Any = None,
@@ -48,7 +48,7 @@ def best_parallel(
     executor: futures.Executor | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> pd.DataFrame:
-    """The best ways to split a step of a model over a machine, one a row, the fastest that fits first: those that were
+    """Find the best splits of a step of a model over a machine, one a row, the fastest that fits first: those that were
     timed, then those estimated.
 
     Columns: parallel (the call), tp, cp, ep, pp, interleave, dp, data_parallel, micro_batch, recompute, time (s: of the
@@ -57,13 +57,32 @@ def best_parallel(
     and data (s, estimated), reason (why it is worse than the best), and split, the value that `training_step` takes.
 
     Args:
-        batch: samples of the step. memory: bytes of a GPU; the GPU's own unless given. top: rows to return; 0 for all.
-        context_sizes, expert_sizes: what to try beside 1. progress: True for a bar, or a function of (done, in all).
-        every: all rows, the worst too; `top` of them are timed.
-        executor: any PEP 3148 executor; this process when None. out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`, as
-            of `sweep`: what is done is on disk as it comes, and a search that was killed goes on where it was.
+        model: a Model, or the name of one.
+        machine: a Topology, or the name of one.
+        batch: samples of the step, over all GPUs.
+        memory: bytes of a GPU; the GPU's own unless given.
+        top: rows to return, each of them timed; 0 for all.
+        dtype: type of weights and activations.
+        context_sizes: sizes of context parallelism to try.
+        expert_sizes: sizes of expert parallelism to try.
+        optimizer: adam, momentum, sgd or none.
+        compute: as `training_step` takes it.
+        progress: True for a bar, or a function of (done, in all).
+        every: return all rows, the worst too; `top` of them are timed.
+        executor: any PEP 3148 executor; this process when None.
+        out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`, as of `sweep`: what is done is on disk as it comes, and a
+            search that was killed resumes.
 
-    Raises CollsimError where nothing is legal or nothing fits, with the nearest.
+    Returns:
+        The table; `split` holds what `training_step(parallel=)` takes.
+
+    Raises:
+        CollsimError: where nothing is legal or nothing fits, with the nearest.
+
+    Example:
+        >>> import collsim as cs
+        >>> cs.best_parallel("gpt2", "dgx-a100", batch=64, top=1)["parallel"].tolist()
+        ['fsdp()']
     """
     from ..train.split_search import (
         build_frame,
@@ -76,72 +95,80 @@ def best_parallel(
     )
 
     if executor is not None and not callable(getattr(executor, "submit", None)):
-        wanted = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
-        raise CollsimError(wanted, executor=executor)
+        message = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
+        raise CollsimError(message, executor=executor)
     require_progress(progress, *_COUNTED[1:])
     contexts, experts = parse_sizes("context_sizes", context_sizes), parse_sizes("expert_sizes", expert_sizes)
     first = {"model": model, "machine": machine, "batch": batch, "dtype": dtype, "optimizer": optimizer}
     request = build_search_request(first, compute)
-    room, count = get_memory_limit(request, memory), parse_count(top, "top", least=0)
+    limit, count = get_memory_limit(request, memory), parse_count(top, "top", least=0)
     listed = list_legal_splits(request, contexts, experts)
     store = Store(out)
     try:
-        kept = _Kept(store, request, executor)
+        stored = _StoredFigures(store, request, executor)
         with open_progress(progress, *_COUNTED) as tell:
-            found = kept.estimates(listed, tell)
-        rows = [build_row(request, one, figures) for one, figures in zip(listed, found, strict=True)]
-        rows = rank_rows(rows, request, room, count, kept.seconds)
+            estimates = stored.estimate(listed, tell)
+        rows = [build_row(request, split, figures) for split, figures in zip(listed, estimates, strict=True)]
+        rows = rank_rows(rows, request, limit, count, stored.time)
         whole = build_frame(rows, None)
         store.finish(whole.drop(columns="split"))
     finally:
         store.close()
-    return whole if every or not count else whole[:count]
+    if every or not count:
+        return whole
+    return whole[:count]
 
 
-class _Kept:
-    """Figures of splits that a store has, or that are worked out and put there."""
+class _StoredFigures:
+    """Figures of splits that a store has, or that are computed and put there."""
 
     def __init__(self, store: Store, request: StepRequest, executor: futures.Executor | None):
         self.store, self.request, self.executor = store, request, executor
-        about = [model_version((*_MODEL, "train")), fingerprint(request.topology), repr(request.model.layers)]
+        about = [
+            read_model_version((*MODEL_SOURCES, "train")),
+            fingerprint(request.topology),
+            repr(request.model.layers),
+        ]
         self.about = [*about, request.batch, request.dtype, request.optimizer, repr(request.compute)]
 
-    def key(self, what: str, one: Candidate) -> str:
+    def _build_key(self, what: str, candidate: Candidate) -> str:
         """The id of a split's estimate, or of its step."""
-        split, micro, recompute = one
-        return key_of([*self.about, what, repr(split), micro, recompute])
+        split, micro, recompute = candidate
+        return hash_parts([*self.about, what, repr(split), micro, recompute])
 
-    def estimates(self, listed: Sequence[Candidate], tell: Callable[..., None] | None) -> list[dict[str, float]]:
+    def estimate(self, listed: Sequence[Candidate], tell: Callable[..., None] | None) -> list[dict[str, float]]:
         """Of each split what was estimated."""
-        keys = [self.key("estimate", one) for one in listed]
+        keys = [self._build_key("estimate", candidate) for candidate in listed]
         known = self.store.known()
-        todo = [(key, one) for key, one in zip(keys, listed, strict=True) if key not in known]
+        todo = [(key, candidate) for key, candidate in zip(keys, listed, strict=True) if key not in known]
         done = len(listed) - len(todo)
         pieces = [todo[i : i + _PIECE] for i in range(0, len(todo), _PIECE)]
-        for piece, figures in self.each(_estimated, [[one for _, one in piece] for piece in pieces], pieces):
+        for piece, figures in self._run(
+            _estimate_candidates, [[candidate for _, candidate in piece] for piece in pieces], pieces
+        ):
             self.store.add((key, row) for (key, _), row in zip(piece, figures, strict=True))
             done += len(piece)
             if tell is not None:
                 tell(done, len(listed))
         return [{k: v for k, v in row.items() if k != "scenario"} for row in self.store.rows(keys, _FIGURES)]
 
-    def seconds(self, rows: list[dict[str, Any]]) -> list[float]:
+    def time(self, rows: list[dict[str, Any]]) -> list[float]:
         """Of each of these rows the seconds of its step, run."""
         listed = [(row["split"], row["micro_batch"], row["recompute"]) for row in rows]
-        keys = [self.key("step", one) for one in listed]
+        keys = [self._build_key("step", candidate) for candidate in listed]
         known = self.store.known()
-        todo = [(key, one) for key, one in zip(keys, listed, strict=True) if key not in known]
-        for key, time in self.each(_timed, [one for _, one in todo], [key for key, _ in todo]):
+        todo = [(key, candidate) for key, candidate in zip(keys, listed, strict=True) if key not in known]
+        for key, time in self._run(_time_candidate, [candidate for _, candidate in todo], [key for key, _ in todo]):
             self.store.add([(key, {"time": time})])
         return [row["time"] for row in self.store.rows(keys, ("time",))]
 
-    def each(self, work: Callable[..., Any], arguments: list[Any], names: list[Any]) -> Iterator[tuple[Any, Any]]:
+    def _run(self, work: Callable[..., Any], arguments: list[Any], names: list[Any]) -> Iterator[tuple[Any, Any]]:
         """(name, result) of each piece of work, as they come."""
         if self.executor is None:
-            for name, one in zip(names, arguments, strict=True):
-                yield name, work(self.request, one)
+            for name, argument in zip(names, arguments, strict=True):
+                yield name, work(self.request, argument)
             return
-        flying = {self.executor.submit(work, self.request, one): i for i, one in enumerate(arguments)}
+        flying = {self.executor.submit(work, self.request, argument): i for i, argument in enumerate(arguments)}
         try:
             for future in futures.as_completed(flying):
                 yield names[flying[future]], future.result()
@@ -150,15 +177,15 @@ class _Kept:
                 future.cancel()
 
 
-def _estimated(request: StepRequest, listed: Sequence[Candidate]) -> list[dict[str, float]]:
+def _estimate_candidates(request: StepRequest, listed: Sequence[Candidate]) -> list[dict[str, float]]:
     """A piece of the search; runs in a worker."""
     from ..train.split_search import estimate_candidates
 
     return estimate_candidates(request, listed)
 
 
-def _timed(request: StepRequest, one: Candidate) -> float:
+def _time_candidate(request: StepRequest, candidate: Candidate) -> float:
     """A split's step; runs in a worker."""
     from ..train.split_search import time_candidate
 
-    return time_candidate(request, one)
+    return time_candidate(request, candidate)

@@ -1,7 +1,7 @@
 """Steps of training as the scenarios of a sweep: models, ways of splitting, machines and batches, each one value or
 several.
 
-The room of training is imported when a sweep asks for it: `import collsim` stays quick.
+The package of training is imported when a sweep asks for it: `import collsim` stays quick.
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CollsimError, Sentence, describe_unknown, require_word
 from ..limits import MOST_SCENARIOS, require_few
 from ..topology import Topology
-from .networks import fingerprint, networks
-from .scenario import _MODEL, _each_option, _listed, _pair, _pairs, key_of, model_version, require_filter
+from .networks import fingerprint, list_networks
+from .scenario import (
+    MODEL_SOURCES,
+    hash_parts,
+    list_option_choices,
+    list_pairs,
+    list_values,
+    parse_pair,
+    read_model_version,
+    require_filter,
+)
 
 if TYPE_CHECKING:
     from ..train import Model, ParallelStrategy
@@ -52,35 +61,57 @@ class StepWork:
         return training_step(model, self.topology, parallel=parallel, **options).row()
 
 
-def require_collectives_alone(given: Mapping[str, Any]) -> None:
-    """Refuse what only steps of training have. Raises CollsimError."""
-    for name, value in given.items():
+def require_collectives_alone(options: Mapping[str, Any]) -> None:
+    """Raise CollsimError for what only steps of training have.
+
+    Args:
+        options: Arguments of `sweep`.
+    """
+    for name, value in options.items():
         if value is not None:
-            why = "{name}= is of a sweep over training steps: say which model, as model='resnet50'"
-            raise CollsimError(why, name=name)
+            message = "{name}= is of a sweep over training steps: say which model, as model='resnet50'"
+            raise CollsimError(message, name=name)
 
 
-def require_steps_alone(given: Mapping[str, Any]) -> None:
-    """Refuse what only collectives have. Raises CollsimError."""
+def require_steps_alone(options: Mapping[str, Any]) -> None:
+    """Raise CollsimError for what only collectives have.
+
+    Args:
+        options: Arguments of `sweep`.
+    """
     for name, usual in _OF_COLLECTIVES.items():
-        if not (isinstance(given[name], type(usual)) and given[name] == usual):
+        if not (isinstance(options[name], type(usual)) and options[name] == usual):
             raise CollsimError(
                 "{name}={given!r} is of a sweep over collectives; a sweep over models has parallel=, batch= and "
                 "what training_step takes",
                 name=name,
-                given=given[name],
+                given=options[name],
             )
 
 
-def steps(
+def list_steps(
     model: Any,
     topology: Any,
     parallel: Any,
     options: Mapping[str, Any],
     where: Callable[[dict[str, Any]], bool] | None,
 ) -> list[StepWork]:
-    """The product, in the order topology, model, parallel, options, less what `where` refuses."""
-    chosen, ways = models(model), splits(parallel)
+    """List the steps of training of a sweep, those of a topology together.
+
+    Args:
+        model: Models, or names of them.
+        topology: As `sweep` takes it.
+        parallel: How a step is split.
+        options: Of `training_step`, each one value or several.
+        where: Keeps a scenario where it returns true for its inputs.
+
+    Returns:
+        The product, in the order topology, model, parallel, options.
+
+    Raises:
+        CollsimError: For unknown names and options, and more scenarios than a sweep may have.
+    """
+    models, splits = list_models(model), list_splits(parallel)
     named = {name: value for name, value in options.items() if value is not None}
     for name in named:
         if name not in (*SEVERAL, *SINGLE):
@@ -88,74 +119,100 @@ def steps(
     require_filter(where)
     if not named.keys() & {"batch", "micro_batch"}:
         raise CollsimError("say how many samples: batch=256 (over all GPUs), or micro_batch=32 (of one)")
-    several = {name: _values(name, value) for name, value in named.items() if name in SEVERAL}
+    several = {name: _list_option_values(name, value) for name, value in named.items() if name in SEVERAL}
     single = {name: value for name, value in named.items() if name in SINGLE}
-    places = networks(topology)
-    count = len(places) * len(chosen) * len(ways) * prod(map(len, several.values()))
+    networks = list_networks(topology)
+    count = len(networks) * len(models) * len(splits) * prod(map(len, several.values()))
     require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
-    version, work = model_version((*_MODEL, "train")), []
-    for network in places:
-        print_, found = fingerprint(network), []
-        for one, way, *values in product(chosen, ways, *several.values()):
-            given = dict(zip(several, values, strict=True))
-            row = {"model": one.name, "topology": network.name, "parallel": way.label, **given}
-            if isinstance(given.get("ranks"), Sized):
-                row["ranks"] = len(given["ranks"])
+    version, work = read_model_version((*MODEL_SOURCES, "train")), []
+    for network in networks:
+        topology_hash, scenarios = fingerprint(network), []
+        for trained, split, *values in product(models, splits, *several.values()):
+            choice = dict(zip(several, values, strict=True))
+            row = {"model": trained.name, "topology": network.name, "parallel": split.label, **choice}
+            ranks = choice.get("ranks")
+            if isinstance(ranks, Sized):
+                row["ranks"] = len(ranks)
             if where is None or where(dict(row)):
-                rest = given | single
-                key = key_of([row, single, version, print_, repr(one.layers), repr(way), str(given.get("ranks"))])
-                found.append(((one, way, rest), key, row))
-        if found:
-            cases, keys, inputs = zip(*found, strict=True)
+                key = hash_parts([row, single, version, topology_hash, repr(trained.layers), repr(split), str(ranks)])
+                scenarios.append(((trained, split, choice | single), key, row))
+        if scenarios:
+            cases, keys, inputs = zip(*scenarios, strict=True)
             work.append(StepWork(network, cases, keys, inputs))
     return work
 
 
-def _values(name: str, value: Any) -> list[Any]:
+def _list_option_values(name: str, value: Any) -> list[Any]:
     """One value or several; the ranks of one step are a list already, a plain list of numbers are counts of GPUs."""
     if name == "ranks" and isinstance(value, range):
         return [value]
-    found = _listed(value)
-    if not found:
+    values = list_values(value)
+    if not values:
         raise CollsimError("a sweep needs at least one {name}; the list given is empty", name=name)
-    return found
+    return values
 
 
-def models(given: Any) -> list[Model]:
-    """Models, by themselves or by name. Raises CollsimError for names that do not exist."""
+def list_models(models: Any) -> list[Model]:
+    """List the models of a sweep.
+
+    Args:
+        models: Models, or names of them, one or several.
+
+    Returns:
+        The models.
+
+    Raises:
+        CollsimError: For names that do not exist.
+    """
     from ..train import Model, model
 
-    found = [one if isinstance(one, Model) else model(one) for one in _listed(given)]
-    if not found:
+    listed = []
+    for entry in list_values(models):
+        if isinstance(entry, Model):
+            listed.append(entry)
+        else:
+            listed.append(model(entry))
+    if not listed:
         raise CollsimError("a sweep needs at least one model; the list given is empty")
-    return found
+    return listed
 
 
-def splits(given: Any) -> list[ParallelStrategy]:
-    """Ways of splitting: values, names, products as text, or `(name, {option: value or list})` pairs. Raises
-    CollsimError."""
+def list_splits(parallel: Any) -> list[ParallelStrategy]:
+    """List how the steps of a sweep are split.
+
+    Args:
+        parallel: Values, names, products as text, or `(name, {option: value or list})` pairs; None for ddp.
+
+    Returns:
+        The splits.
+
+    Raises:
+        CollsimError: For unknown names and options.
+    """
     from ..train import ParallelStrategy, parse_strategy
     from ..train.parallel import STRATEGIES
 
-    found: list[ParallelStrategy] = []
-    for item in _pairs("ddp" if given is None else given):
+    splits: list[ParallelStrategy] = []
+    if parallel is None:
+        parallel = "ddp"
+    for item in list_pairs(parallel):
         if isinstance(item, ParallelStrategy):
-            found.append(item)
+            splits.append(item)
             continue
         if isinstance(item, str) and "(" in item:
-            found.append(parse_strategy(item))
+            splits.append(parse_strategy(item))
             continue
-        name, options = _pair("parallel", item, str)
-        make: Any = STRATEGIES[require_word("way of splitting", name, STRATEGIES)]
-        for one in _each_option(options):
-            known = inspect.signature(make).parameters
-            for key in one:
+        name, options = parse_pair("parallel", item, str)
+        build: Any = STRATEGIES[require_word("way of splitting", name, STRATEGIES)]
+        for choice in list_option_choices(options):
+            known = inspect.signature(build).parameters
+            for key in choice:
                 require_word(Sentence("option of {name}", name=name), key, list(known))
             for key, option in known.items():
-                if option.default is option.empty and key not in one:
-                    why = "parallel {name!r} needs its option {key}; write {{name: {name}, {key}: ...}}"
-                    raise CollsimError(why, name=name, key=key)
-            found.append(make(**one))
-    if not found:
+                if option.default is option.empty and key not in choice:
+                    message = "parallel {name!r} needs its option {key}; write {{name: {name}, {key}: ...}}"
+                    raise CollsimError(message, name=name, key=key)
+            splits.append(build(**choice))
+    if not splits:
         raise CollsimError("a sweep needs at least one parallel; the list given is empty")
-    return found
+    return splits

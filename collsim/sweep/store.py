@@ -38,8 +38,8 @@ class Store:
         if path is not None:
             target = require_path(path, "out")
             if target.suffix not in _TABLES + _STORES:
-                why = "results go to a file ending in {known}, not {name!r}"
-                raise CollsimError(why, known=", ".join(_TABLES + _STORES), name=target.name)
+                message = "results go to a file ending in {known}, not {name!r}"
+                raise CollsimError(message, known=", ".join(_TABLES + _STORES), name=target.name)
             require_writable_file(target)
             self.place = str(target)
             if target.suffix == ".parquet":
@@ -48,7 +48,9 @@ class Store:
                 self.table = target
                 target = target.with_name(target.name + ".part")
             where = str(target)
-        self.part = None if self.table is None else Path(where)
+        self.part = None
+        if self.table is not None:
+            self.part = Path(where)
         try:
             self._db = sqlite3.connect(where)
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -65,9 +67,10 @@ class Store:
 
     def _damaged(self, error: Exception) -> FormatError:
         """What cannot be read as the rows of a sweep."""
-        why = "{place} is not a store of results, or damaged: {why}; give another name, or remove it"
-        place = self.place if self.part is None else self.part
-        return FormatError(why, place=place, why=format_value(str(error) or type(error).__name__, 200))
+        message = "{place} is not a store of results, or damaged: {why}; give another name, or remove it"
+        return FormatError(
+            message, place=self.part or self.place, why=format_value(str(error) or type(error).__name__, 200)
+        )
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
         """Append rows; one that is there already is replaced. Raises FormatError where the disk is full, another sweep
@@ -95,9 +98,9 @@ class Store:
         known = set(wanted)
         try:
             stored = self._db.execute("SELECT id, row FROM rows")
-            found = {key: json.loads(row) for key, row in stored if key in known}
-            _require_numbers(found, figures)
-            return [{"scenario": key, **found[key]} for key in wanted if key in found]
+            rows = {key: json.loads(row) for key, row in stored if key in known}
+            _require_numbers(rows, figures)
+            return [{"scenario": key, **rows[key]} for key in wanted if key in rows]
         except (*_UNREADABLE, ValueError, TypeError, RecursionError) as error:
             raise self._damaged(error) from error
 
@@ -143,10 +146,12 @@ def parse_options(row: Mapping[Any, Any]) -> Row:
 
 
 def _require_numbers(rows: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Raises ValueError for a row without these figures."""
+    """Raise ValueError for a row without these figures."""
     for key, row in rows.items():
+        if not isinstance(row, dict):
+            raise ValueError(f"row {key} is {row!r}")
         for name in names:
-            value = row.get(name) if isinstance(row, dict) else None
+            value = row.get(name)
             if not isinstance(value, int | float) or not math.isfinite(value):
                 raise ValueError(f"{name}={value!r} in row {key}")
 
@@ -155,5 +160,5 @@ def _require_parquet() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        why = "writing .parquet needs pyarrow (pip install pyarrow); .csv and .sqlite need nothing more"
-        raise CollsimError(why) from None
+        message = "writing .parquet needs pyarrow (pip install pyarrow); .csv and .sqlite need nothing more"
+        raise CollsimError(message) from None

@@ -1,6 +1,7 @@
 """The schedule that is synthesized for a machine, as one of the algorithms of a sweep.
 
-Its room, and the compiler with it, is imported when somebody asks for such a schedule: `import collsim` stays quick.
+The package of synthesis, and the compiler with it, is imported when somebody asks for such a schedule, so that
+`import collsim` stays quick.
 """
 
 from __future__ import annotations
@@ -19,26 +20,38 @@ SYNTHESIZED = "synthesized"
 OPTIONS = ("effort", "method", "pieces", "root", "switches")
 _MOST_TREES = 256  # ranks: beyond, packing takes minutes
 
-Told = Callable[[int, int, str], None] | None
+ReportProgress = Callable[[int, int, str], None] | None
 
 
-def can_be(name: str) -> bool:
-    """Is a collective synthesized? Not a sendrecv: every rank has one peer, and one route to it."""
+def can_synthesize(name: str) -> bool:
+    """Is a collective synthesized? Not a sendrecv: every rank has one peer, and one route to it.
+
+    Args:
+        name: Of the collective.
+
+    Returns:
+        True where `synthesize` takes it.
+    """
     return collective(name).after != "neighbour"
 
 
 def check_options(names: Iterable[str], options: Iterable[str]) -> None:
-    """Raises CollsimError for collectives that are not synthesized, and for options that are none of synthesis."""
+    """Raise CollsimError for collectives that are not synthesized, and for options that are none of synthesis.
+
+    Args:
+        names: Of collectives.
+        options: Names of options.
+    """
     for name in names:
-        if not can_be(name):
-            why = "{name} cannot be synthesized; known: {known}"
-            raise CollsimError(why, name=name, known=", ".join(filter(can_be, collectives())))
+        if not can_synthesize(name):
+            message = "{name} cannot be synthesized; known: {known}"
+            raise CollsimError(message, name=name, known=", ".join(filter(can_synthesize, collectives())))
     for option in options:
         if option not in OPTIONS:
             raise CollsimError(describe_unknown("option of synthesis", option, OPTIONS))
 
 
-def timed(
+def time_synthesized(
     name: str,
     topology: Topology,
     nbytes: Any,
@@ -48,29 +61,48 @@ def timed(
     options: Mapping[str, Any] | None = None,
     conditions: Mapping[str, Any] | None = None,
     ranks: int | None = None,
-    told: Told = None,
+    report_progress: ReportProgress = None,
 ) -> Trace:
-    """The fastest run of what is synthesized for a size, by one of the engines.
+    """Time what is synthesized for a size.
 
     A matching has steps of unequal length, for which a barrier after each would be unfair: with `lockstep` the trees
-    are tried as well. Raises as `synthesize` and `simulate`.
+    are tried as well.
+
+    Args:
+        name: Of the collective.
+        topology: The network.
+        nbytes: nccl-tests' size.
+        dtype: Type of an element.
+        engine: `"event"` or `"lockstep"`.
+        options: Of `synthesize`.
+        conditions: Options of the event engine.
+        ranks: Fewer than the topology has.
+        report_progress: Called with (done, in all, what).
+
+    Returns:
+        The fastest run.
+
+    Raises:
+        CollsimError: As `synthesize` and `simulate`.
     """
 
     def run(plan: Schedule) -> Trace:
         return simulate(plan, topology, nbytes, dtype, engine, **(conditions or {}))
 
-    given = {"ranks": ranks, "progress": told, **(options or {})}
-    return min(map(run, _candidates(name, topology, nbytes, engine, given)), key=lambda trace: trace.time)
+    search = {"ranks": ranks, "progress": report_progress, **(options or {})}
+    return min(map(run, _list_candidates(name, topology, nbytes, engine, search)), key=lambda trace: trace.time)
 
 
-def _candidates(name: str, topology: Topology, nbytes: Any, engine: Engine, given: Mapping[str, Any]) -> list[Schedule]:
+def _list_candidates(
+    name: str, topology: Topology, nbytes: Any, engine: Engine, options: Mapping[str, Any]
+) -> list[Schedule]:
     """What is synthesized for a size, and the trees too where a barrier may make them the faster."""
     from ..synthesis import report, synthesize
     from ..synthesis.forests import FORESTS
 
-    found = [synthesize(name, topology, nbytes, **given)]
-    said = report(found[0])
-    small = topology.ranks <= _MOST_TREES and name in FORESTS and given.get("method") is None
-    if engine == "lockstep" and small and said is not None and said.method == "greedy":
-        found.append(synthesize(name, topology, nbytes, **{**given, "method": "trees"}))
-    return found
+    schedules = [synthesize(name, topology, nbytes, **options)]
+    search = report(schedules[0])
+    can_try_trees = topology.ranks <= _MOST_TREES and name in FORESTS and options.get("method") is None
+    if engine == "lockstep" and can_try_trees and search is not None and search.method == "greedy":
+        schedules.append(synthesize(name, topology, nbytes, **{**options, "method": "trees"}))
+    return schedules

@@ -24,7 +24,7 @@ from collsim.app.scenario.outcome import estimate_compare
 from collsim.app.shell import results
 from collsim.app.synthesis import found
 from collsim.app.texts.catalogue import LANGUAGES, say
-from collsim.sweep.synthesized import SYNTHESIZED, can_be
+from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
 from collsim.synthesis.personalized import SEARCHED_AS
 from collsim.synthesis.phases import PHASES
 
@@ -235,7 +235,7 @@ def test_compare_without_anything_to_synthesize_keeps_the_others():
     at = fine(opened(compare, **query))
     assert any("direct" in frame.value for frame in at.dataframe)
     assert "synthesis_add" not in [button.key for button in at.button]
-    assert set(SEARCHED_AS) == {name for name in cs.collectives() if can_be(name)}
+    assert set(SEARCHED_AS) == {name for name in cs.collectives() if can_synthesize(name)}
 
 
 def test_a_comparison_with_it_takes_longer_and_is_known_to():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
-from collsim.sweep.closing import close_gap_of, gap_parts
+from collsim.sweep.closing import close_gap_of, compute_gap_parts
 from collsim.sweep.synthesized import SYNTHESIZED
 
 MESH = {"bandwidth": "25GB/s", "alpha": 0}
@@ -16,7 +16,7 @@ def test_the_parts_of_a_ring_on_a_full_mesh_are_those_worked_out_by_hand():
     """Four blocks of 1 MB: three steps of 40 us and an alpha each. The bound is 3 MB over three cables, 40 us."""
     network = cs.topology.fully_connected(4, bandwidth="25GB/s", alpha="1us")
     ring = cs.simulate(cs.schedule("allgather_ring", ranks=4), network, 4_000_000, engine="event")
-    parts = gap_parts(ring)
+    parts = compute_gap_parts(ring)
     assert (parts.cut, parts.chunks, parts.latency) == pytest.approx((80e-6, 0, 3e-6), abs=1e-12)
     assert parts.floor == pytest.approx(120e-6)
 

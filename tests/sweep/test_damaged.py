@@ -86,8 +86,8 @@ def test_a_table_for_a_spreadsheet_holds_no_formula(tmp_path):
 
 SLEEPERS = """
 import os, time, sys
-from collsim.sweep.run import _processes
-with _processes() as (pool, _):
+from collsim.sweep.run import _open_workers
+with _open_workers() as (pool, _):
     print(*{pool.submit(os.getpid).result() for _ in range(20)}, flush=True)
     for _ in range(4):
         pool.submit(time.sleep, 600)

@@ -105,7 +105,7 @@ def test_every_kind_of_table_holds_what_sweep_returns(tmp_path, engine):
 def test_a_place_that_cannot_be_written_is_refused_before_anything_runs(tmp_path, suffix, monkeypatch):
     from collsim.sweep import run
 
-    monkeypatch.setattr(run, "results", lambda work: pytest.fail("it ran"))
+    monkeypatch.setattr(run, "run_scenarios", lambda work: pytest.fail("it ran"))
     folder = tmp_path / f"x.{suffix}"
     folder.mkdir()
     for place in (folder, tmp_path / "none" / f"x.{suffix}", f"/proc/x.{suffix}"):

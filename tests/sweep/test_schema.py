@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.cli import app
 from collsim.sweep import read_plan
-from collsim.sweep.scenario import scenarios
-from collsim.sweep.schema import plan_schema
-from collsim.sweep.steps import steps
+from collsim.sweep.scenario import list_scenarios
+from collsim.sweep.schema import build_plan_schema
+from collsim.sweep.steps import list_steps
 from collsim.units import SIZE
 
 ROOT = Path(__file__).parents[2]
-VALIDATOR = jsonschema.Draft202012Validator(plan_schema())
+VALIDATOR = jsonschema.Draft202012Validator(build_plan_schema())
 #: Every plan that the documentation shows, and those in `examples/`.
 EXAMPLES = [
     text
@@ -37,13 +37,13 @@ def read(text, tmp_path):
     plan = read_plan(path)
     if "model" in plan:
         models, topology, parallel = plan.pop("model"), plan.pop("topology"), plan.pop("parallel", None)
-        return steps(models, topology, parallel, plan, None)
+        return list_steps(models, topology, parallel, plan, None)
     usual = {"collective": "allreduce", "algorithm": None, "order": None, "nbytes": "64MiB", "dtype": "float32"}
-    return scenarios(**(usual | {"engine": "lockstep"} | plan), where=None)
+    return list_scenarios(**(usual | {"engine": "lockstep"} | plan), where=None)
 
 
 def test_the_schema_is_one_and_the_file_that_is_shipped_is_current():
-    jsonschema.Draft202012Validator.check_schema(plan_schema())
+    jsonschema.Draft202012Validator.check_schema(build_plan_schema())
     assert make_schema.FILE.read_text("utf-8") == make_schema.text(), "run make docs"
 
 
@@ -143,7 +143,7 @@ def test_what_is_no_size_has_another_form(text):
 
 def test_the_command_prints_the_schema_with_what_is_registered_now():
     printed = json.loads(CliRunner().invoke(app, ["plan-schema"]).stdout)
-    assert printed == plan_schema()
+    assert printed == build_plan_schema()
     assert "allreduce_ring" in json.dumps(printed)
 
     def steps_of(n):

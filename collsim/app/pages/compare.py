@@ -18,7 +18,7 @@ from collsim.errors import CollsimError
 from collsim.files import format_csv
 from collsim.markup import escape_text
 from collsim.simulate.variants import Search
-from collsim.sweep.synthesized import SYNTHESIZED, can_be
+from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ..scenario.address import write_size
@@ -71,7 +71,7 @@ def draw() -> None:
 
 def _draw_synthesis(choice: Choice) -> None:
     """The button that puts what is synthesized among the lines; then why it is as fast as it is at the largest size."""
-    if not can_be(choice.collective):
+    if not can_synthesize(choice.collective):
         return
     if SYNTHESIZED not in choice.algorithms:
         offer("synthesis_add", t("synthesis.add"), t("synthesis.add.help"), _add_synthesized)

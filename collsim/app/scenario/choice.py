@@ -12,7 +12,7 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence, describe_unknown
 from collsim.registry import Option, find
 from collsim.simulate import ENGINES, SHARING, Engine
-from collsim.sweep.synthesized import SYNTHESIZED, can_be
+from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
 from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
 
@@ -400,7 +400,7 @@ def list_synthesized(collective: str) -> list[str]:
     Args:
         collective: Name of the collective.
     """
-    if can_be(collective):
+    if can_synthesize(collective):
         return [SYNTHESIZED]
     return []
 

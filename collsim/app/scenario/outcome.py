@@ -21,7 +21,7 @@ from collsim.limits import within
 from collsim.registry import find
 from collsim.simulate.conditions import Progress
 from collsim.simulate.variants import Search
-from collsim.sweep.compare import fastest
+from collsim.sweep.compare import select_fastest
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.assumed import assumptions
 from collsim.topology.files.effects import sentences
@@ -464,7 +464,7 @@ def compare(choice: Choice, report_progress: ReportProgress = ignore_progress) -
     """
     topology = build_place(choice)
     pairs = list_compared(choice, topology)
-    table = fastest(sweep_algorithms(choice, pairs, topology, report_progress)).drop(columns=["options"])
+    table = select_fastest(sweep_algorithms(choice, pairs, topology, report_progress)).drop(columns=["options"])
     reasons = table[table["error"].notna()].drop_duplicates("algorithm").set_index("algorithm")["error"]
     options = dict(reversed(pairs))
     table.attrs["refusals"] = {

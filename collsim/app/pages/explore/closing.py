@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from collsim.sweep.synthesized import can_be
+from collsim.sweep.synthesized import can_synthesize
 
 from ...scenario.choice import Choice
 from ...scenario.outcome import Outcome, build_place, find_used_options
@@ -23,7 +23,7 @@ def draw_closing(choice: Choice, outcome: Outcome) -> bool:
         outcome: The run and its figures.
     """
     if not get_session().panels.synthesize:
-        if outcome.figures.bound and can_be(choice.collective):
+        if outcome.figures.bound and can_synthesize(choice.collective):
             offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(_on_turned, True))
         return False
     switches = get_session().panels.switches

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from collsim.sweep.synthesized import can_be
+from collsim.sweep.synthesized import can_synthesize
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.sentences.words import name_all_of_kind, name_kind
 
@@ -142,7 +142,7 @@ def _draw_synthesis(is_shown: bool, switches: bool, choice: Choice, edit: Edit) 
             "code": partial(_build_synthesis_code, choice, edit, switches),
         }
         draw_box(edits.repair, choice, edit, switches, expected=edits.estimate_repair, **options)
-    elif can_be(choice.collective):
+    elif can_synthesize(choice.collective):
         offer("synthesis_show", t("whatif.synthesize"), t("synthesis.show.help"), partial(_on_turned, True))
 
 

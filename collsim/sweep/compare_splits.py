@@ -1,0 +1,86 @@
+"""How a model may be split over a machine, each split at its best over a small search that is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CollsimError
+from ..topology import Topology
+from .run import sweep
+from .scenario import list_pairs
+from .steps import list_splits
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Bytes that close a bucket of ddp, as they are tried beside torch's own rule (None): from many small allreduces to a
+#: single one.
+BUCKETS = (None, "1MiB", "5MiB", "10MiB", "50MiB", "100MiB", "500MiB")
+#: Columns of the table.
+COLUMNS = (
+    "parallel", "time", "computing", "exposed", "overlapped", "bubble", "memory", "mfu", "samples_per_second", "tried",
+    "error",
+)  # fmt: skip
+
+
+def list_usual_splits(topology: Topology) -> list[Any]:
+    """List what is compared unless splits are named: ddp, data_parallel, and a parameter server or one for each GPU.
+
+    Args:
+        topology: The machine.
+
+    Returns:
+        Splits as `sweep(parallel=)` takes them.
+    """
+    servers = list(dict.fromkeys((1, topology.ranks)))
+    return [("ddp", {"bucket": list(BUCKETS)}), "data_parallel", ("parameter_server", {"servers": servers})]
+
+
+def compare_splits(
+    model: Any, topology: Topology, parallel: Any, options: Mapping[str, Any], **execution: Any
+) -> pd.DataFrame:
+    """Compare splits of a model.
+
+    Args:
+        model: A Model or the name of one.
+        topology: The machine.
+        parallel: Splits as `sweep` takes them; None for the usual ones.
+        options: Of `training_step`, one value each.
+        execution: `executor` and `progress` of `sweep`.
+
+    Returns:
+        A row for each split, the fastest first; `attrs["search"]` says what was tried.
+
+    Raises:
+        CollsimError: For unknown names, and options with several values.
+    """
+    if parallel is None:
+        parallel = list_usual_splits(topology)
+    groups = [list_splits(split) for split in list_pairs(parallel)]
+    every = [split for group in groups for split in group]
+    frame = sweep(model=model, topology=topology, parallel=every, **options, **execution)
+    if len(frame) != len(every):
+        raise CollsimError("compare takes one value of each option of a training step; a sweep takes several")
+    rows, first = [], 0
+    for group in groups:
+        rows.append(_select_best(frame.iloc[first : first + len(group)]))
+        first += len(group)
+    return _build_table(rows, [split.label for split in every])
+
+
+def _select_best(tried: pd.DataFrame) -> dict[str, Any]:
+    """The fastest of some rows, per sample; the first where none could run."""
+    ran, fastest = tried[tried["error"].isna()], tried.iloc[0]
+    if not ran.empty:
+        fastest = ran.iloc[int(ran["samples_per_second"].argmax())]
+    return {**{str(name): value for name, value in fastest.items()}, "tried": len(tried)}
+
+
+def _build_table(rows: list[dict[str, Any]], tried: list[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
+    table = table.sort_values("samples_per_second", ascending=False, kind="stable", ignore_index=True)
+    table.attrs["search"] = ", ".join(tried)
+    return table
