@@ -1,10 +1,10 @@
 """What follows from runs: differences, reasons, and the best choice."""
 
 from .calibration import calibrate
-from .critical import CriticalPath, critical_path
-from .differences import Comparison, compare
+from .critical_transfers import CriticalPath, critical_path
+from .differences import Comparison, compare_runs
+from .link_sensitivity import sensitivity
 from .search import Best, best, cheapest, crossover
-from .sensitivity import sensitivity
 
 __all__ = [
     "Best",
@@ -13,7 +13,7 @@ __all__ = [
     "best",
     "calibrate",
     "cheapest",
-    "compare",
+    "compare_runs",
     "critical_path",
     "crossover",
     "sensitivity",

@@ -1,5 +1,5 @@
-"""From a cluster's own nccl-tests log to a model of that cluster: reading lives in `exchange`, fitting in `nccl`; this
-joins them."""
+"""From a cluster's own nccl-tests log to a model of that cluster: reading is in `io`, fitting in `nccl`; this joins
+them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,21 @@ def calibrate(log: Any, topology: TopologyLike, *, collective: str | None = None
     Returns:
         A Calibration: its links, residuals, `predict` (which refuses to extrapolate) and `save`.
 
-    Raises FormatError for a log that is none, CollsimError for too few rows.
+    Raises:
+        FormatError: for a log that is none.
+        CollsimError: for too few rows.
+
+    Example:
+        >>> import collsim as cs
+        >>> fit = cs.calibrate("examples/all_reduce_perf.txt", cs.machine("dgx-a100"))  # doctest: +SKIP
+        >>> fit.save("mycluster.yaml")  # doctest: +SKIP
     """
     from ..io import load
-    from ..nccl import calibrate as fit
+    from ..nccl import fit_calibration
 
-    table = load(log) if isinstance(log, (str, os.PathLike)) else log
+    table = log
+    if isinstance(log, (str, os.PathLike)):
+        table = load(log)
     topology = resolve_topology(topology, "calibrate")
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise CollsimError("{log!s} holds {table!r}; calibrate wants nccl-tests output", log=log, table=table)
@@ -39,4 +48,4 @@ def calibrate(log: Any, topology: TopologyLike, *, collective: str | None = None
         table = table.assign(collective=table["collective"].where(table["collective"].notna(), collective))
     elif collective is not None:
         table = table.assign(collective=collective)
-    return fit(table, topology, **environment)
+    return fit_calibration(table, topology, **environment)

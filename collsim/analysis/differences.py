@@ -13,7 +13,7 @@ from ..errors import CollsimError, Sentence, Words
 from ..faults import UnverifiedError, require_right
 from ..simulate import Trace
 from ..units import format_bytes, format_time
-from .critical import CriticalPath, critical_path
+from .critical_transfers import CriticalPath, critical_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,19 +33,21 @@ class Comparison:
 
     @property
     def speedup(self) -> float:
-        return self.a.time / self.b.time if self.b.time else float("inf")
+        if not self.b.time:
+            return float("inf")
+        return self.a.time / self.b.time
 
     @cached_property
     def links(self) -> pd.DataFrame:
         """A row per link of either run that carried bytes: link, kind, bytes_a, bytes_b, busy_a, busy_b (s), share_a,
         share_b, and the differences b - a; the largest change of bytes first."""
 
-        def used(trace: Trace, tail: str) -> pd.DataFrame:
+        def sum_links(trace: Trace, tail: str) -> pd.DataFrame:
             table = trace.links[["link", "kind", "bytes", "busy", "share"]]
             grouped = table.groupby(["link", "kind"], sort=False, as_index=False).sum()
             return grouped.rename(columns={name: name + tail for name in ("bytes", "busy", "share")})
 
-        both = used(self.a, "_a").merge(used(self.b, "_b"), on=["link", "kind"], how="outer").fillna(0)
+        both = sum_links(self.a, "_a").merge(sum_links(self.b, "_b"), on=["link", "kind"], how="outer").fillna(0)
         both = both[(both.bytes_a > 0) | (both.bytes_b > 0)]
         for name in ("bytes", "busy", "share"):
             both[name] = both[name + "_b"] - both[name + "_a"]
@@ -92,21 +94,21 @@ class Comparison:
 
     def __str__(self) -> str:
         """One or two sentences: which is faster, and what moved."""
-        names = f"{_said(self.b)} against {_said(self.a)}"
+        names = f"{_describe(self.b)} against {_describe(self.a)}"
         if abs(self.speedup - 1) < 5e-4:
             first = f"{names}: the same time, {format_time(self.a.time)}."
         else:
-            word, times = ("faster", self.speedup) if self.speedup > 1 else ("slower", 1 / self.speedup)
-            first = (
-                f"{names}: {times:.3g} times {word} ({format_time(self.a.time)} becomes {format_time(self.b.time)})."
-            )
+            word, times = "slower", 1 / self.speedup
+            if self.speedup > 1:
+                word, times = "faster", self.speedup
+            change = f"{format_time(self.a.time)} becomes {format_time(self.b.time)}"
+            first = f"{names}: {times:.3g} times {word} ({change})."
         moved = self.kinds[self.kinds.bytes.abs() > 0]
-        changes = [
-            f"{kind} carries {format_bytes(abs(b))} {'more' if b > 0 else 'less'}" for kind, b in moved.bytes.items()
-        ]
-        return f"{first} {'; '.join(changes or self._moved()) or 'No link carries more or less'}."
+        words = {True: "more", False: "less"}
+        changes = [f"{kind} carries {format_bytes(abs(b))} {words[b > 0]}" for kind, b in moved.bytes.items()]
+        return f"{first} {'; '.join(changes or self._list_moved()) or 'No link carries more or less'}."
 
-    def _moved(self, most: int = 2) -> list[str]:
+    def _list_moved(self, most: int = 2) -> list[str]:
         """Where the same bytes took another way: the links that lost and gained the most."""
         by_loss = self.links.sort_values("bytes", kind="stable")
         ends = [
@@ -122,11 +124,11 @@ class Comparison:
         return f"<Comparison {self}>"
 
 
-def _said(trace: Trace) -> str:
+def _describe(trace: Trace) -> str:
     return f"{trace.schedule.label} on {trace.topology.name}"
 
 
-def compare(a: Trace, b: Trace) -> Comparison:
+def compare_runs(a: Trace, b: Trace) -> Comparison:
     """Compare two runs of one collective; `a` is the base. They may differ in anything else.
 
     Args:

@@ -23,8 +23,8 @@ from ..topology.network import channels_offered
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bytes, parse_bytes, parse_count, parse_time
 from .differences import require_one_collective
-from .orders import improved, reordered
-from .standing import counted, in_order, standing
+from .rank_orders import improve_order, reorder_ranks
+from .ranking import get_sort_key, round_time, sort_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +50,7 @@ class Best:
 
     @property
     def options(self) -> dict[str, Any]:
+        """Options of the algorithm in the fastest run."""
         return dict(self.trace.schedule.options)
 
     def __str__(self) -> str:
@@ -67,28 +68,48 @@ def best(
     engine: Engine = "lockstep",
     **simulation: Any,
 ) -> Best:
-    """The fastest algorithm with its best chunk and channel count, and rank order.
+    """Find the fastest algorithm with its best chunk and channel count, and rank order.
 
     Tries every algorithm of the collective that runs on this topology; `channels` up to what the topology offers, then
     with the best of them `chunks` by doubling, then between the neighbours of the best; and for the fastest of all
     `orders` rank orders: a tour along the shortest ways, then exchanges. What does not do what the collective promises
-    is never the best: its row of `tried` has the reason in `error`, and no time. Raises CollsimError if none runs, or
-    for an algorithm of another collective.
+    is never the best: its row of `tried` has the reason in `error`, and no time.
+
+    Args:
+        collective: its name.
+        topology: a Topology, or the name of one.
+        nbytes: nccl-tests' size, bytes or text.
+        algorithm: names of those to try; all of the collective unless given.
+        orders: how many rank orders to try.
+        engine: `lockstep` or `event`.
+        simulation: other options of `simulate`.
+
+    Returns:
+        The fastest run, and all that was tried.
+
+    Raises:
+        CollsimError: if none runs, or for an algorithm of another collective.
+
+    Example:
+        >>> import collsim as cs
+        >>> fastest = cs.best("allreduce", "switch(8)", "1KiB", algorithm=["allreduce_ring", "allreduce_tree"])
+        >>> fastest.trace.schedule.name
+        'allreduce_tree'
     """
     import pandas as pd
 
     topology = resolve_topology(topology, "best")
     orders = parse_count(orders, "orders", least=0)
     nbytes, kind = parse_bytes(nbytes), find_collective(collective).name
-    runs = list(_run_all(kind, _names(kind, algorithm), topology, nbytes, engine, simulation))
-    fastest = min((run.trace for run in runs if run.trace is not None), key=_standing)
+    runs = list(_run_all(kind, _list_names(kind, algorithm), topology, nbytes, engine, simulation))
+    fastest = min((run.trace for run in runs if run.trace is not None), key=_get_key)
     rows = [run.row() for run in runs]
     chosen = None
-    for order, trace in _in_orders(fastest, orders, engine, simulation):
+    for order, trace in _try_orders(fastest, orders, engine, simulation):
         rows.append({**_Run(trace.schedule, trace).row(), "order": ",".join(map(str, order))})
-        if counted(trace.time) < counted(fastest.time):
+        if round_time(trace.time) < round_time(fastest.time):
             fastest, chosen = trace, order
-    table = in_order(pd.DataFrame(rows), "time", "algorithm").reset_index(drop=True)
+    table = sort_table(pd.DataFrame(rows), "time", "algorithm").reset_index(drop=True)
     return Best(fastest, table, chosen)
 
 
@@ -103,27 +124,36 @@ class _Run:
     @property
     def time(self) -> float:
         """Seconds, to the digits that count; infinite where it is not ranked."""
-        return math.inf if self.trace is None else counted(self.trace.time)
+        if self.trace is None:
+            return math.inf
+        return round_time(self.trace.time)
 
     def row(self) -> dict[str, Any]:
-        time, busbw = (math.nan, math.nan) if self.trace is None else (self.trace.time, self.trace.busbw)
-        figures = {"order": "given", "time": time, "busbw": busbw}
-        error = None if self.error is None else str(self.error)
-        options = json.dumps(dict(self.schedule.options))
-        return {"algorithm": self.schedule.name, "options": options, **figures, "error": error}
+        """A row of `Best.tried`."""
+        row: dict[str, Any] = {
+            "algorithm": self.schedule.name,
+            "options": json.dumps(dict(self.schedule.options)),
+            "order": "given",
+            "time": math.nan,
+            "busbw": math.nan,
+            "error": self.error and str(self.error),
+        }
+        if self.trace is not None:
+            row |= {"time": self.trace.time, "busbw": self.trace.busbw}
+        return row
 
 
-def _names(kind: str, algorithm: Sequence[str] | None) -> list[str]:
+def _list_names(kind: str, algorithm: Sequence[str] | None) -> list[str]:
     """The algorithms to try: those that are named, or all of the collective."""
     if algorithm is None:
         return list(algorithms(kind))
     if isinstance(algorithm, str) or not isinstance(algorithm, Sequence):
-        why = "algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
-        raise CollsimError(why, algorithm=algorithm)
+        message = "algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
+        raise CollsimError(message, algorithm=algorithm)
     entries = [find(name) for name in algorithm]
     if other := next((entry for entry in entries if entry.collective != kind), None):
-        why = "{name} is an algorithm for {its}, not for {kind}"
-        raise CollsimError(why, name=other.name, its=other.collective, kind=kind)
+        message = "{name} is an algorithm for {its}, not for {kind}"
+        raise CollsimError(message, name=other.name, its=other.collective, kind=kind)
     return [entry.name for entry in entries]
 
 
@@ -137,7 +167,7 @@ def _run_all(
         try:
             for run in _run_variants(name, topology, nbytes, engine, simulation):
                 is_any_ranked = is_any_ranked or run.trace is not None
-                message = message if run.error is None else run.error
+                message = run.error or message
                 yield run
         except CollsimError as error:
             message = error.sentence
@@ -150,23 +180,23 @@ def _run_all(
         )
 
 
-def _standing(trace: Trace) -> tuple[float, str]:
-    return standing(trace.time, trace.schedule.name)
+def _get_key(trace: Trace) -> tuple[float, str]:
+    return get_sort_key(trace.time, trace.schedule.name)
 
 
-def _in_orders(
-    found: Trace, tries: int, engine: Engine, simulation: Mapping[str, Any]
+def _try_orders(
+    fastest: Trace, tries: int, engine: Engine, simulation: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[int, ...], Trace]]:
     """The same algorithm and options with its ranks in other places."""
     traces: dict[tuple[int, ...], Trace] = {}
 
     def time(order: tuple[int, ...]) -> float:
-        place = reordered(found.topology, order)
-        plan = make_schedule(found.schedule.name, topology=place, **found.schedule.options)
-        traces[order] = simulate(plan, place, found.nbytes, engine=engine, **simulation)
+        network = reorder_ranks(fastest.topology, order)
+        plan = make_schedule(fastest.schedule.name, topology=network, **fastest.schedule.options)
+        traces[order] = simulate(plan, network, fastest.nbytes, engine=engine, **simulation)
         return traces[order].time
 
-    for order, _ in improved(found.topology, time, tries, found.time):
+    for order, _ in improve_order(fastest.topology, time, tries, fastest.time):
         yield order, traces.pop(order)
 
 
@@ -182,7 +212,10 @@ def _run_variants(
         return _Run(plan, simulate(plan, topology, nbytes, engine=engine, **simulation))
 
     options = find(name).options
-    runs = [run(channels=c) for c in _channel_counts(topology)] if "channels" in options else [run()]
+    if "channels" in options:
+        runs = [run(channels=c) for c in _list_channel_counts(topology)]
+    else:
+        runs = [run()]
     if "chunks" in options:
         settled = dict(min(runs, key=lambda run: run.time).schedule.options)
         coarse = [run(**settled, chunks=c) for c in _CHUNKS]
@@ -193,7 +226,7 @@ def _run_variants(
     return runs
 
 
-def _channel_counts(topology: Topology) -> list[int]:
+def _list_channel_counts(topology: Topology) -> list[int]:
     offered = channels_offered(topology)
     return sorted({c for c in _CHANNELS if c <= offered} | {offered})
 
@@ -243,7 +276,7 @@ def crossover(
     last: ByteSize = "1GiB",
     engine: Engine = "lockstep",
 ) -> CrossoverSize | None:
-    """The smallest size from which the other of two algorithms is faster, by bisection (to a part in 1,000).
+    """Find the smallest size from which the other of two algorithms is faster, by bisection (to a part in 1,000).
 
     Each time is a growing function of the size, and one crossing is assumed.
 
@@ -271,16 +304,16 @@ def crossover(
     topology = resolve_topology(topology, "crossover")
     low, high = parse_bytes(first, "first"), parse_bytes(last, "last")
     if low >= high:
-        why = "first={first!r} is not below last={last!r}; give the smallest size and the largest"
-        raise CollsimError(why, first=first, last=last)
-    plans = [make_schedule(name, topology=topology, **options) for name, options in map(_named, (a, b))]
+        message = "first={first!r} is not below last={last!r}; give the smallest size and the largest"
+        raise CollsimError(message, first=first, last=last)
+    plans = [make_schedule(name, topology=topology, **options) for name, options in map(_split_choice, (a, b))]
     require_one_collective("crossover", [(plan.label, plan.collective) for plan in plans])
     for plan in plans:
         require_right(plan)
 
     def is_first_faster(size: int) -> bool:
         time, other = (simulate(plan, topology, size, engine=engine).time for plan in plans)
-        return counted(time) <= counted(other)
+        return round_time(time) <= round_time(other)
 
     at_first = is_first_faster(low)
     if is_first_faster(high) == at_first:
@@ -291,11 +324,13 @@ def crossover(
             low = middle
         else:
             high = middle
-    winner, other = plans if at_first else plans[::-1]
+    if not at_first:
+        plans.reverse()
+    winner, other = plans
     return CrossoverSize(high, winner.label, other.label)
 
 
-def _named(choice: AlgorithmChoice) -> tuple[str | Algorithm, dict[str, Any]]:
+def _split_choice(choice: AlgorithmChoice) -> tuple[str | Algorithm, dict[str, Any]]:
     if isinstance(choice, (str, Algorithm)):
         return choice, {}
     if isinstance(choice, (tuple, list)) and len(choice) == 2 and isinstance(choice[1], Mapping):
@@ -313,20 +348,35 @@ def cheapest(
     *,
     engine: Engine = "lockstep",
 ) -> pd.DataFrame:
-    """Machines by price, with the best time on each and whether it is within the target; the cheapest that is comes
+    """List machines by price, with the best time on each and whether it is within a target; the cheapest that is comes
     first.
 
     Args:
         prices: a price per name, in any one currency.
         machines: a topology per name.
+        collective: its name.
+        nbytes: nccl-tests' size.
         within: the target time, seconds or a text such as `"5ms"`.
+        engine: `lockstep` or `event`.
+
+    Returns:
+        Columns: machine, price, time (s), algorithm, within.
+
+    Raises:
+        CollsimError: for a machine without a price, and as `best`.
+
+    Example:
+        >>> import collsim as cs
+        >>> networks = {"slow": cs.topology.switch(4, bandwidth="10GB/s"), "fast": cs.topology.switch(4)}
+        >>> cs.analysis.cheapest({"slow": 1, "fast": 2}, networks, "broadcast", "1MiB", "90us")["machine"].tolist()
+        ['fast', 'slow']
     """
     import pandas as pd
 
     target = parse_time(within, "within")
-    for what, given in {"prices": prices, "machines": machines}.items():
-        if not isinstance(given, Mapping) or not given:
-            raise CollsimError("{what}={given!r} must map names, for example {{'a': ...}}", what=what, given=given)
+    for what, mapping in {"prices": prices, "machines": machines}.items():
+        if not isinstance(mapping, Mapping) or not mapping:
+            raise CollsimError("{what}={given!r} must map names, for example {{'a': ...}}", what=what, given=mapping)
     missing = set(machines) - set(prices)
     if missing:
         raise CollsimError("no price for {missing}", missing=", ".join(sorted(map(str, missing))))
@@ -335,14 +385,14 @@ def cheapest(
             raise CollsimError("the price of {name} is {price!r}; give a number, 0 or more", name=name, price=price)
     rows = []
     for name, topology in machines.items():
-        found = best(collective, topology, nbytes, engine=engine).trace
+        fastest = best(collective, topology, nbytes, engine=engine).trace
         rows.append(
             {
                 "machine": name,
                 "price": prices[name],
-                "time": found.time,
-                "algorithm": found.schedule.label,
-                "within": found.time <= target,
+                "time": fastest.time,
+                "algorithm": fastest.schedule.label,
+                "within": fastest.time <= target,
             }
         )
     return (

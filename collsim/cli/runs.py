@@ -15,7 +15,7 @@ import typer
 import collsim as cs
 from collsim.simulate import Engine
 
-from ..analysis.standing import counted, standing
+from ..analysis.ranking import get_sort_key, round_time
 from ..errors import Sentence
 from ..sweep.closing import SynthesisRace
 from ..sweep.synthesized import SYNTHESIZED
@@ -372,7 +372,7 @@ def _show_times(title: str, rows: list[dict[str, Any]], sizes: list[int]) -> Non
     }
     ran = [row for row in rows if row["error"] is None]
     by_choice: dict[str, dict[int, str]] = {}
-    for row in sorted(ran, key=lambda row: (-row["nbytes"], *standing(row["time"], row["algorithm"]))):
+    for row in sorted(ran, key=lambda row: (-row["nbytes"], *get_sort_key(row["time"], row["algorithm"]))):
         by_choice.setdefault(row["algorithm"], {})[row["nbytes"]] = _format_cell(row, fastest[row["nbytes"]])
     table = [
         {"algorithm": name, **{cs.format_bytes(size): cells[size] for size in sizes}}
@@ -510,7 +510,7 @@ def _build_timer(
 def _format_cell(row: dict[str, Any], best: float) -> str:
     """`2.61 ms* (8 × 4)`: the time, is it the fastest, and the channels and chunks it took where they are not one."""
     text = str(cs.format_time(row["time"]))
-    if counted(row["time"]) == counted(best):
+    if round_time(row["time"]) == round_time(best):
         text += "*"
     if (row["channels"], row["chunks"]) != (1, 1):
         text += f" ({row['channels']} × {row['chunks']})"

@@ -2,7 +2,7 @@
 
 `predict` answers with both, `predict_and_simulate` also simulates the algorithm that NCCL would choose,
 `explain_difference` says why prediction and simulation differ. `evaluate_accuracy` compares the model with tables of
-published runs, `calibrate` fits it to a cluster's own measurements, `recommend_backend` says which backend
+published runs, `fit_calibration` fits it to a cluster's own measurements, `recommend_backend` says which backend
 torch.distributed should use. `load_published_runs` are measured runs, `explain_gap` names the hypothesis that explains
 the gap between a prediction and a measured run, `predict_choices` and `compare_ring_and_tree` say what NCCL would do
 over sizes and numbers of nodes, `search_graphs` finds the rings, trees and NVLS heads on a machine's links.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .libraries import mpi
     from .libraries.backends import BackendAdvice, get_support, recommend_backend
     from .libraries.gloo import predict_gloo_interval, predict_gloo_time
-    from .link_calibration import Calibration, calibrate
+    from .link_calibration import Calibration, fit_calibration
     from .machine.machine_words import parse_facts
     from .measured.gaps import Gap, explain_gap
     from .measured.measurement_value import evaluate_measurement_value
@@ -48,7 +48,7 @@ _LATE_MODULES = {
     **dict.fromkeys(("BackendAdvice", "get_support", "recommend_backend"), "libraries.backends"),
     **dict.fromkeys(("predict_gloo_interval", "predict_gloo_time"), "libraries.gloo"),
     "mpi": "libraries.mpi",
-    **dict.fromkeys(("Calibration", "calibrate"), "link_calibration"),
+    **dict.fromkeys(("Calibration", "fit_calibration"), "link_calibration"),
     "parse_facts": "machine.machine_words",
     **dict.fromkeys(("Gap", "explain_gap"), "measured.gaps"),
     "evaluate_measurement_value": "measured.measurement_value",
@@ -80,7 +80,6 @@ __all__ = [
     "TunerChoice",
     "TunerCost",
     "build_communicator",
-    "calibrate",
     "choose_algorithm",
     "compare_ring_and_tree",
     "compare_run",
@@ -91,6 +90,7 @@ __all__ = [
     "evaluate_measurement_value",
     "explain_difference",
     "explain_gap",
+    "fit_calibration",
     "get_published_run",
     "get_support",
     "load_published_runs",

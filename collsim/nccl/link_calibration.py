@@ -1,6 +1,7 @@
 """Find what links carry from measured times: few named factors, by robust least squares on log(predicted / measured).
 
-`calibrate` does it for one cluster; `crossval` finds the constants in `links` with the same solver, and checks them.
+`fit_calibration` does it for one cluster; `crossval` finds the constants in `links` with the same solver, and checks
+them.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ class Calibration:
         return "\n".join(lines)
 
 
-def calibrate(measured: pd.DataFrame, machine: Facts | Topology, **environment: str | None) -> Calibration:
+def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environment: str | None) -> Calibration:
     """Fit the links of one cluster to its own nccl-tests log.
 
     First the knobs of `calibrated.CLUSTER`, few and named; what they leave of each collective and number of ranks is

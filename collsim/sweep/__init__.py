@@ -4,7 +4,7 @@ crash."""
 from typing import TYPE_CHECKING, Any
 
 from .closing import close_gap
-from .compare import compare
+from .compare_algorithms import compare
 from .run import sweep
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.standing import standing
+from ..analysis.ranking import get_sort_key
 from ..cuts import Cut
 from ..errors import CollsimError, Sentence, Words, join_words
 from ..faults import require_right
@@ -119,7 +119,7 @@ class SynthesisRace:
     def rival(self) -> str:
         """The fastest of those it is raced against."""
         others = (name for name in self.runs if name != SYNTHESIZED)
-        return min(others, key=lambda name: standing(self.runs[name].time, name))
+        return min(others, key=lambda name: get_sort_key(self.runs[name].time, name))
 
     @property
     def says(self) -> tuple[Sentence, ...]:
@@ -128,7 +128,7 @@ class SynthesisRace:
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each run, the fastest first, in SI units: time, busbw, gap, and the parts of its gap in seconds."""
-        order = sorted(self.runs, key=lambda name: standing(self.runs[name].time, name))
+        order = sorted(self.runs, key=lambda name: get_sort_key(self.runs[name].time, name))
         return [_build_row(name, self.runs[name], self.parts[name]) for name in order]
 
     def to_frame(self) -> pd.DataFrame:
@@ -237,8 +237,8 @@ def close_gap_of(
         progress=progress,
     )
     run = simulate(s, trace.topology, trace.nbytes, trace.dtype, "event")
-    standings = [standing(raced.time, raced.schedule.name) for raced in race.runs.values()]
-    if standing(run.time, s.name) in standings:
+    standings = [get_sort_key(raced.time, raced.schedule.name) for raced in race.runs.values()]
+    if get_sort_key(run.time, s.name) in standings:
         return race
     return _build_race({**race.runs, RUN: run}, race.parts)
 
@@ -284,7 +284,7 @@ def _find_best(algorithm: str, synthesized: Trace) -> Trace | None:
             runs.append(simulate(plan, topology, synthesized.nbytes, synthesized.dtype, "event"))
         except CollsimError:
             continue
-    return min(runs, key=lambda trace: standing(trace.time), default=None)
+    return min(runs, key=lambda trace: get_sort_key(trace.time), default=None)
 
 
 # ---- sentences -----------------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def _list_sentences(race: SynthesisRace) -> Iterator[Sentence]:
     """By how much, where from, what remains and why."""
     time, rivals = race.trace.time, [name for name in race.runs if name != SYNTHESIZED]
     if rivals:
-        rivals.sort(key=lambda name: standing(race.runs[name].time, name))
+        rivals.sort(key=lambda name: get_sort_key(race.runs[name].time, name))
         against = [_compare_times(time, race.runs[name].time, _name_rival(name, race.runs[name])) for name in rivals]
         others = join_words(against, "{first}; {then}")
         yield Sentence("The synthesized schedule takes {time}; {others}.", time=format_time(time), others=others)

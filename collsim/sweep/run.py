@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.orders import reordered
+from ..analysis.rank_orders import reorder_ranks
 from ..bar import open_progress, require_progress
 from ..errors import CollsimError
 from ..faults import require_right
@@ -308,7 +308,7 @@ def _choose_runner(work: Work | StepWork) -> Callable[..., Row]:
         return lambda nbytes, *_: predict_row(work.collective, work.topology, nbytes, work.options)
     network = work.topology
     if work.order is not None:
-        network = reordered(work.topology, work.order)
+        network = reorder_ranks(work.topology, work.order)
     if work.algorithm == SYNTHESIZED:
         return lambda nbytes, dtype, engine, options: _time_synthesized(work, network, nbytes, dtype, engine, options)
     plan = _build_schedule(work)

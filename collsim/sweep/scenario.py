@@ -32,7 +32,7 @@ from .synthesized import SYNTHESIZED, check_options
 #: Modules and packages whose source decides what a simulation gives.
 MODEL_SOURCES = (
     "algorithms",
-    "analysis/orders.py",
+    "analysis/rank_orders.py",
     "simulate",
     "synthesis",
     "topology",

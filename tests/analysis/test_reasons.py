@@ -5,7 +5,7 @@ import pytest
 
 import collsim as cs
 from collsim.analysis import best, cheapest, compare, critical_path, crossover, sensitivity
-from collsim.analysis.orders import reordered
+from collsim.analysis.rank_orders import reorder_ranks
 
 B, ALPHA, MIB = 25e9, 1e-6, 2**20
 
@@ -112,14 +112,14 @@ def test_best_finds_the_channels_of_the_machine():
 def test_best_finds_the_rank_order_that_undoes_a_shuffle():
     """On a ring of 8 every rank must send to its neighbour: one cable each, and no two messages on one."""
     network = cs.topology.ring(8)
-    mixed = reordered(network, (0, 5, 2, 7, 4, 1, 6, 3))
+    mixed = reorder_ranks(network, (0, 5, 2, 7, 4, 1, 6, 3))
     straight, crooked = (
         cs.simulate(cs.schedule("allreduce_ring", ranks=8), place, "64MiB").time for place in (network, mixed)
     )
     assert crooked > 2 * straight
     found = best("allreduce", mixed, "64MiB", algorithm=["allreduce_ring"], orders=1)
     assert found.trace.time == pytest.approx(straight)
-    assert cs.simulate(found.trace.schedule, reordered(mixed, found.order), "64MiB").time == found.trace.time
+    assert cs.simulate(found.trace.schedule, reorder_ranks(mixed, found.order), "64MiB").time == found.trace.time
     assert list(found.tried.order)[1:] == ["given"]
     assert best("allreduce", mixed, "64MiB", algorithm=["allreduce_ring"]).order is None
 
@@ -127,7 +127,7 @@ def test_best_finds_the_rank_order_that_undoes_a_shuffle():
 def test_exchanges_of_ranks_find_what_a_tour_does_not():
     """Recursive doubling on a line: partners of all distances, for which no tour is made."""
     network = cs.topology.line(8)
-    mixed = reordered(network, tuple(np.random.default_rng(3).permutation(8)))
+    mixed = reorder_ranks(network, tuple(np.random.default_rng(3).permutation(8)))
     given = {"algorithm": ["allreduce_recursive_doubling"]}
     times = [best("allreduce", mixed, "1MiB", **given, orders=tries).trace.time for tries in (0, 1, 100)]
     assert times[0] >= times[1] >= times[2]

@@ -135,5 +135,5 @@ def test_a_calibration_is_not_charged_twice_for_the_fabric():
     machine = cs.machine("dgx-a100", nodes=4, **FABRICS["leaves with a quarter up"])
     sizes = [2**k for k in range(10, 33, 2)]
     times = [predict("allreduce", machine, n).time for n in sizes]
-    fitted = cs.nccl.calibrate(pd.DataFrame({"collective": "allreduce", "nbytes": sizes, "time": times}), machine)
+    fitted = cs.nccl.fit_calibration(pd.DataFrame({"collective": "allreduce", "nbytes": sizes, "time": times}), machine)
     assert all(factor == pytest.approx(1, abs=0.02) for factor in fitted.factors.values())

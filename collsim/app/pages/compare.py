@@ -13,7 +13,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim import nccl
-from collsim.analysis.standing import in_order
+from collsim.analysis.ranking import sort_table
 from collsim.errors import CollsimError
 from collsim.files import format_csv
 from collsim.markup import escape_text
@@ -308,7 +308,7 @@ def _draw_table(good: pd.DataFrame, choice: Choice) -> None:
     button.download_button(
         t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
     )
-    first = in_order(good, "nbytes", "time", "algorithm").drop_duplicates("nbytes")
+    first = sort_table(good, "nbytes", "time", "algorithm").drop_duplicates("nbytes")
     cells = good.assign(cell=[_format_cell(row) for row in good.to_dict("records")])
     pivot = cells.pivot_table(index="nbytes", columns="name", values="cell", aggfunc="first", sort=False).sort_index()
     pivot.insert(0, t("nbytes"), [format_bytes(n) for n in pivot.index])

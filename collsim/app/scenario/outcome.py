@@ -15,13 +15,13 @@ from typing import Any
 import pandas as pd
 
 import collsim as cs
-from collsim.analysis.standing import counted
+from collsim.analysis.ranking import round_time
 from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
 from collsim.registry import find
 from collsim.simulate.conditions import Progress
 from collsim.simulate.variants import Search
-from collsim.sweep.compare import select_fastest
+from collsim.sweep.compare_algorithms import select_fastest
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.assumed import assumptions
 from collsim.topology.files.effects import sentences
@@ -556,7 +556,7 @@ def find_crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
     good = table[table["error"].isna()]
     if good.empty:
         return [], []
-    times = good.pivot_table(index="nbytes", columns="algorithm", values="time").dropna(axis=1).map(counted)
+    times = good.pivot_table(index="nbytes", columns="algorithm", values="time").dropna(axis=1).map(round_time)
     if times.empty:
         return [], []
     leaders = [str(times.iloc[0].idxmin())]

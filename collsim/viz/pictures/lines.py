@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...analysis.standing import counted
+from ...analysis.ranking import round_time
 from . import palette
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ def select_foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
         for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):
             best[x] = min(best.get(x, np.inf), sign * y)
     wins = [
-        sum(counted(abs(y)) == counted(abs(best[x])) for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True))
+        sum(
+            round_time(abs(y)) == round_time(abs(best[x]))
+            for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True)
+        )
         for line in lines
     ]
     far = max(best, default=0.0)

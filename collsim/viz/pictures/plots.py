@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...analysis.standing import counted, in_order
+from ...analysis.ranking import round_time, sort_table
 from ...errors import CollsimError
 from ...markup import bind_units
 from ...units import format_bytes
@@ -222,7 +222,9 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "en") ->
     _require_one_collective(frame)
     ax = _get_axes(ax, 7.6, 3.8)
     best = (
-        in_order(frame[frame["time"].notna()], "time", "algorithm").groupby(["ranks", "nbytes"], as_index=False).first()
+        sort_table(frame[frame["time"].notna()], "time", "algorithm")
+        .groupby(["ranks", "nbytes"], as_index=False)
+        .first()
     )
     sizes, ranks, names = (sorted(best[c].unique()) for c in ("nbytes", "ranks", "algorithm"))
     for row in best.to_dict("records"):
@@ -304,7 +306,7 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, lang: str = "e
     chunked = frame.assign(chunks=[json.loads(options).get("chunks") for options in frame["options"]])
     chunked = chunked.dropna(subset=["chunks", "time"]).sort_values("chunks").astype({"chunks": int})
     for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
-        low = min(part.to_dict("records"), key=lambda row: counted(row["time"]))
+        low = min(part.to_dict("records"), key=lambda row: round_time(row["time"]))
         color, label = (
             palette.SERIES[number % len(palette.SERIES)],
             f"{name}, {low['chunks']}: {words.format_duration(low['time'])}",

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from collsim.analysis.standing import counted
+from collsim.analysis.ranking import round_time
 from collsim.units import format_time
 
 from ...scenario.choice import Choice
@@ -35,7 +35,7 @@ def draw(choice: Choice) -> None:
     if latest_result is None:
         return
     table: pd.DataFrame = latest_result[0]
-    best = min(table.to_dict("records"), key=lambda row: counted(row["time"]))
+    best = min(table.to_dict("records"), key=lambda row: round_time(row["time"]))
     st.html(format_verdict(t("chunks.best", count=best["chunks"], time=format_time(best["time"])), token="done"))
     charts.draw_chart("chunks", _build_picture, table)
 

@@ -21,7 +21,7 @@ from collsim.io import formats, save
 from collsim.nccl import (
     Gap,
     MeasuredRun,
-    calibrate,
+    fit_calibration,
     compare_run,
     create_run,
     explain_gap,
@@ -312,7 +312,7 @@ def fit_machine(selection: Selection, report_progress: ReportProgress = ignore_p
     if (log["ranks"].fillna(0) > topology.ranks).any():
         raise Refused("measured.manyranks", ranks=int(log["ranks"].max()), gpus=topology.ranks)
     report_progress("run", 0.1)
-    calibration = calibrate(log, topology)
+    calibration = fit_calibration(log, topology)
     assert isinstance(calibration.machine, cs.Topology)  # as the machine that was given
     report_progress("run", 0.9)
     ranks = [None if count != count or count is None else int(count) for count in log["ranks"]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.analysis.differences import require_one_collective
-from collsim.analysis.standing import counted
+from collsim.analysis.ranking import round_time
 from collsim.errors import CollsimError, Sentence
 from collsim.faults import require_right
 from collsim.viz.race.race import Runner, build_runner
@@ -341,7 +341,7 @@ def find_overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[in
         runners: The runs of the race.
         times: Seconds of each run.
     """
-    first, other = sorted(range(len(runners)), key=lambda n: counted(times[n]))[:2]
+    first, other = sorted(range(len(runners)), key=lambda n: round_time(times[n]))[:2]
     a, b = runners[first], runners[other]
     alike = replace(a, algorithm=b.algorithm, options=b.options) == b
     if a.place not in list_networks() or build_engine_settings(a) or not alike or a.ranks > 64:

@@ -26,32 +26,43 @@ _Row = tuple[str, str, float, float]
 
 
 def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
-    """How the time reacts to each kind of link in use and to the busiest single cables; the largest first.
+    """Measure how the time reacts to each kind of link in use and to the busiest single cables; the largest first.
 
     Args:
+        trace: a run.
         most_links: how many single cables to try, the busiest first.
 
     Returns:
         Columns: what (`kind` or `link`), name, elasticity, doubled (part of the time saved by doubling the bandwidth).
+
+    Raises:
+        CollsimError: for anything but a Trace.
+
+    Example:
+        >>> import collsim as cs
+        >>> ring = cs.simulate(cs.schedule("allreduce_ring", 4), "switch(4, alpha=0s)", "64MiB")
+        >>> cs.analysis.sensitivity(ring, most_links=0).round(2)
+           what   name  elasticity  doubled
+        0  kind  cable       -0.99      0.5
     """
     import pandas as pd
 
     if not isinstance(trace, Trace):
         raise CollsimError("sensitivity wants a Trace, got {trace!r}; simulate(...) makes one", trace=trace)
     most_links = parse_count(most_links, "most_links", least=0)
-    rows = [*_of_kinds(trace), *_of_cables(trace, most_links)]
+    rows = [*_measure_kinds(trace), *_measure_cables(trace, most_links)]
     frame = pd.DataFrame(rows, columns=["what", "name", "elasticity", "doubled"])
     return frame.sort_values(["elasticity", "doubled"], ascending=[True, False], kind="stable").reset_index(drop=True)
 
 
-def _of_kinds(trace: Trace) -> Iterator[_Row]:
+def _measure_kinds(trace: Trace) -> Iterator[_Row]:
     """A row for each kind of link in use."""
     links = trace.topology.links
     for kind in sorted({links.cables[c].kind for c in np.unique(links.cable[trace.link_bytes > 0])}):
-        yield _row(trace, "kind", kind, *(trace.topology.scaled(kind=kind, by=by) for by in (1 + _STEP, 2)))
+        yield _build_row(trace, "kind", kind, *(trace.topology.scaled(kind=kind, by=by) for by in (1 + _STEP, 2)))
 
 
-def _of_cables(trace: Trace, most: int) -> Iterator[_Row]:
+def _measure_cables(trace: Trace, most: int) -> Iterator[_Row]:
     """A row for each of the busiest cables, both directions of one being one cable."""
     links = trace.topology.links
     used = np.flatnonzero(trace.link_bytes)
@@ -61,10 +72,10 @@ def _of_cables(trace: Trace, most: int) -> Iterator[_Row]:
     for link in list(cables.values())[:most]:
         ends, rate = (int(links.src[link]), int(links.dst[link])), float(links.bandwidth[link])
         faster = (trace.topology.with_link(*ends, bandwidth=rate * by) for by in (1 + _STEP, 2))
-        yield _row(trace, "link", trace.topology.link_name(link), *faster)
+        yield _build_row(trace, "link", trace.topology.link_name(link), *faster)
 
 
-def _row(trace: Trace, what: str, name: str, more: Topology, twice: Topology) -> _Row:
+def _build_row(trace: Trace, what: str, name: str, more: Topology, twice: Topology) -> _Row:
     if not trace.spent:
         return what, name, 0.0, 0.0
     slope = (trace.again(more).spent / trace.spent - 1) / _STEP

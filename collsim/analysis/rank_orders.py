@@ -14,45 +14,62 @@ from ..topology import Topology
 _MOST_PRICED, _MESSAGE = 1024, 2**20
 
 
-def reordered(topology: Topology, order: Sequence[int]) -> Topology:
-    """The topology with rank r where its rank order[r] was; rings that the topology knew no longer hold."""
+def reorder_ranks(topology: Topology, order: Sequence[int]) -> Topology:
+    """Put the ranks of a topology in another order.
+
+    Args:
+        topology: The topology.
+        order: Rank r sits where rank order[r] was.
+
+    Returns:
+        Another Topology, without the ring orders that no longer hold.
+    """
     device = topology.endpoint_device.copy()
     device[: topology.ranks] = device[np.asarray(order)]
     return replace(topology, endpoint_device=device, orders=None)
 
 
-def improved(
+def improve_order(
     topology: Topology, time: Callable[[tuple[int, ...]], float], tries: int, best: float
 ) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Each rank order tried and its time: a tour from neighbour to nearest neighbour, then random exchanges of the best
-    so far.
+    """Search a better rank order: a tour from neighbour to nearest neighbour, then random exchanges of the best so far.
 
     Args:
-        time: seconds of an order.
-        best: seconds of the order as it is.
+        topology: Whose ranks are ordered.
+        time: Seconds of an order.
+        tries: How many orders to time.
+        best: Seconds of the order as it is.
+
+    Yields:
+        Each order and its seconds.
     """
     n = topology.ranks
-    kept, draw = tuple(range(n)), np.random.default_rng(0)
-    for number in range(tries if n > 1 else 0):
-        order = _tour(topology) if number == 0 and n <= _MOST_PRICED else _exchanged(kept, draw)
-        took = time(order)
-        yield order, took
-        if took <= best:
-            kept, best = order, took
+    if n < 2:
+        return
+    best_order, draw = tuple(range(n)), np.random.default_rng(0)
+    for number in range(tries):
+        if number == 0 and n <= _MOST_PRICED:
+            order = _build_tour(topology)
+        else:
+            order = _exchange_ranks(best_order, draw)
+        seconds = time(order)
+        yield order, seconds
+        if seconds <= best:
+            best_order, best = order, seconds
 
 
-def _tour(topology: Topology) -> tuple[int, ...]:
+def _build_tour(topology: Topology) -> tuple[int, ...]:
     """From rank 0 always on to the nearest rank not visited yet."""
     n = topology.ranks
     left, order = np.ones(n, bool), [0]
-    price = _prices(topology)
+    price = _compute_prices(topology)
     for _ in range(n - 1):
         left[order[-1]] = False
         order.append(int(np.where(left, price[order[-1]], np.inf).argmin()))
     return tuple(order)
 
 
-def _prices(topology: Topology) -> npt.NDArray[np.float64]:
+def _compute_prices(topology: Topology) -> npt.NDArray[np.float64]:
     """(ranks, ranks): seconds of a message over every link of the route, one link after another."""
     n, links = topology.ranks, topology.links
     src, dst = np.divmod(np.arange(n * n), n)
@@ -64,7 +81,7 @@ def _prices(topology: Topology) -> npt.NDArray[np.float64]:
     return total.reshape(n, n)
 
 
-def _exchanged(order: tuple[int, ...], draw: np.random.Generator) -> tuple[int, ...]:
+def _exchange_ranks(order: tuple[int, ...], draw: np.random.Generator) -> tuple[int, ...]:
     """Two ranks change places, or a stretch is turned round."""
     a, b = sorted(int(x) for x in draw.choice(len(order), 2, replace=False))
     if draw.random() < 0.5:

@@ -7,9 +7,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from ..analysis.differences import Comparison
-from ..analysis.differences import compare as compare_runs
-from ..analysis.standing import in_order
+from ..analysis.differences import Comparison, compare_runs
+from ..analysis.ranking import sort_table
 from ..collective import collectives
 from ..errors import CollsimError, describe_unknown
 from ..keywords import check_keywords
@@ -233,7 +232,7 @@ def select_fastest(frame: pd.DataFrame) -> pd.DataFrame:
         tried=frame.groupby(["algorithm", "nbytes"])["algorithm"].transform("size"),
     )
     if "time" in variants:  # otherwise nothing could run: every row has its reason
-        variants = in_order(variants, "time")
+        variants = sort_table(variants, "time")
     first = variants.drop_duplicates(["algorithm", "nbytes"]).index
     return variants.loc[sorted(first)].reset_index(drop=True)
 
@@ -250,6 +249,6 @@ def rank_algorithms(frame: pd.DataFrame, search: Search) -> pd.DataFrame:
     """
     best = select_fastest(frame)
     by = [name for name in ("nbytes", "time", "algorithm") if "time" in best or name == "nbytes"]
-    table = in_order(best, *by).reset_index(drop=True).reindex(columns=list(COLUMNS))
+    table = sort_table(best, *by).reset_index(drop=True).reindex(columns=list(COLUMNS))
     table.attrs["search"] = str(search)
     return table

@@ -32,7 +32,9 @@ class CriticalPath:
     Attributes:
         trace: the run.
         transfers: rows of `trace.schedule.transfers`.
-        alpha, beta, waiting: seconds of each; together they are what the run spent.
+        alpha: seconds of latency of each.
+        beta: seconds of its bytes at the full rate.
+        waiting: seconds of waiting; the three together are what the run spent.
     """
 
     trace: Trace
@@ -69,14 +71,32 @@ class CriticalPath:
 
 
 def critical_path(trace: Trace) -> CriticalPath:
-    """The chain of transfers that makes a run as long as it is. Empty where nothing moved."""
+    """Find the chain of transfers that makes a run as long as it is.
+
+    Args:
+        trace: a run.
+
+    Returns:
+        The path; empty where nothing moved.
+
+    Raises:
+        CollsimError: for anything but a Trace.
+
+    Example:
+        >>> import collsim as cs
+        >>> path = cs.analysis.critical_path(cs.simulate(cs.schedule("allreduce_ring", 4), "switch(4)", "1MiB"))
+        >>> len(path.transfers), {name: round(share, 2) for name, share in path.shares.items()}
+        (6, {'alpha': 0.16, 'beta': 0.84, 'waiting': 0.0})
+    """
     if not isinstance(trace, Trace):
         raise CollsimError("critical_path wants a Trace, got {trace!r}; simulate(...) makes one", trace=trace)
-    chain = _chain(trace) if len(trace.schedule) else []
-    return _priced(trace, np.array(chain[::-1], np.int64))
+    chain: list[int] = []
+    if len(trace.schedule):
+        chain = _build_chain(trace)
+    return _split_times(trace, np.array(chain[::-1], np.int64))
 
 
-def _chain(trace: Trace) -> list[int]:
+def _build_chain(trace: Trace) -> list[int]:
     """Rows of the table, the one that ends last first, each with the reason for its start after it."""
     table, start, finish = trace.schedule.transfers, trace.start, trace.finish
     by_finish = np.argsort(finish, kind="stable")
@@ -84,39 +104,46 @@ def _chain(trace: Trace) -> list[int]:
     tolerance = 1e-9 * max(trace.time, 1e-30)
     chain = [int(np.argmax(finish))]
     while start[chain[-1]] > trace.begin + tolerance and len(chain) <= len(table):
-        before = _before(start, ends, by_finish, start[chain[-1]], tolerance)
+        before = _find_before(start, ends, by_finish, start[chain[-1]], tolerance)
         if not len(before):
             break
-        chain.append(_reason(table, before, chain[-1]))
+        chain.append(_choose_cause(table, before, chain[-1]))
     return chain
 
 
-def _before(start: Floats, ends: Floats, by_finish: Longs, moment: float, tolerance: float) -> Longs:
+def _find_before(start: Floats, ends: Floats, by_finish: Longs, moment: float, tolerance: float) -> Longs:
     """Rows that end at a moment (`ends`: all ends, in order), or where none does (launch, jitter) the latest before."""
     low, high = np.searchsorted(ends, [moment - tolerance, moment + tolerance])
-    there = by_finish[low:high]
-    there = there[start[there] < moment - tolerance]
-    return there if len(there) else by_finish[:low][-1:]
+    ending = by_finish[low:high]
+    ending = ending[start[ending] < moment - tolerance]
+    if len(ending):
+        return ending
+    return by_finish[:low][-1:]
 
 
-def _reason(table: npt.NDArray[np.void], before: npt.NDArray[np.int64], at: int) -> int:
-    """Of the transfers that end when `at` starts, the one it most likely waited for."""
-    one, many = table[at], table[before]
-    brings = (many["dst"] == one["src"]) & (many["into"] == one["chunk"])
-    near = (many["src"] == one["src"]) | (many["dst"] == one["dst"]) | (many["dst"] == one["src"])
+def _choose_cause(table: npt.NDArray[np.void], before: npt.NDArray[np.int64], row: int) -> int:
+    """Of the transfers that end when a row starts, the one it most likely waited for."""
+    transfer, earlier = table[row], table[before]
+    brings = (earlier["dst"] == transfer["src"]) & (earlier["into"] == transfer["chunk"])
+    near = (
+        (earlier["src"] == transfer["src"]) | (earlier["dst"] == transfer["dst"]) | (earlier["dst"] == transfer["src"])
+    )
     return int(before[np.argmax(2 * brings + near)])
 
 
-def _priced(trace: Trace, rows: npt.NDArray[np.int64]) -> CriticalPath:
+def _split_times(trace: Trace, rows: npt.NDArray[np.int64]) -> CriticalPath:
+    """The path over these rows, with the seconds of each split."""
+    if not len(rows):
+        return CriticalPath(trace, rows, *np.zeros((3, 0)))
     table = trace.schedule.transfers[rows]
-    routes = trace.topology.routes(trace.place[table["src"]], trace.place[table["dst"]]) if len(rows) else None
+    routes = trace.topology.routes(trace.place[table["src"]], trace.place[table["dst"]])
     links = trace.topology.links
     alpha, beta = np.zeros(len(rows)), np.zeros(len(rows))
     for i in range(len(rows)):
-        route = routes[i] if routes is not None else np.zeros(0, np.int32)
+        route = routes[i]
         if len(route):
             alpha[i] = links.alpha[route].sum()
             beta[i] = trace.slot_bytes[table["chunk"][i]] / links.bandwidth[route].min()
-    ends = np.append(trace.start[rows][1:], trace.time) if len(rows) else np.zeros(0)
-    begins = np.append(trace.begin, ends[:-1]) if len(rows) else np.zeros(0)
+    ends = np.append(trace.start[rows][1:], trace.time)
+    begins = np.append(trace.begin, ends[:-1])
     return CriticalPath(trace, rows, alpha, beta, np.maximum(ends - begins - alpha - beta, 0.0))
