@@ -21,10 +21,10 @@ from collsim.io import formats, save
 from collsim.nccl import (
     Gap,
     MeasuredRun,
-    fit_calibration,
     compare_run,
     create_run,
     explain_gap,
+    fit_calibration,
     get_published_run,
     load_published_runs,
     predict,

@@ -92,7 +92,9 @@ def list_questions(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str,
     few = [*islice(cables, _MOST_CUT)]
     for busiest in few[:1]:
         changes["cable"] = replace(edits.PLAIN, cable=busiest, do="tenth")
-    for cable in islice((name for name in few if can_synthesize(choice.collective) and edits.can_lose(choice, name)), 1):
+    for cable in islice(
+        (name for name in few if can_synthesize(choice.collective) and edits.can_lose(choice, name)), 1
+    ):
         changes["broken"] = replace(edits.PLAIN, cable=cable, do="cut", synthesize=True)
     able = [(name, edit) for name, edit in changes.items() if edit is not None]
     yield from able[:MOST_CARDS]
