@@ -105,8 +105,8 @@ def read_plan(path: str | Path) -> dict[str, Any]:
             try:
                 _require_known(key, entry)
             except CollsimError as error:
-                message, line = "{name}, line {line}: {error}", entry_node.start_mark.line + 1
-                raise FormatError(message, name=name, line=line, error=error) from error
+                line = entry_node.start_mark.line + 1
+                raise FormatError("{name}, line {line}: {error}", name=name, line=line, error=error) from error
     return arguments
 
 

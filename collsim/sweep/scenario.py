@@ -115,7 +115,7 @@ def list_scenarios(
     if all(isinstance(entry, Integral) for entry in orders):
         orders = [orders]  # one permutation
     count = prod(map(len, (networks, orders, chosen, sizes, types, engines)))
-    require_few("list_scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
+    require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
     for network in networks:
         topology_hash = fingerprint(network)
         for ranks_order, (entry, kind, options) in product(_list_orders(order, network.ranks), chosen):
@@ -281,7 +281,11 @@ def _require_collective(schedule: Schedule, kinds: list[str], options: dict[str,
 
 
 def require_filter(where: Any) -> None:
-    """Raises CollsimError for what cannot say which list_scenarios are kept."""
+    """Raise CollsimError for what cannot say which scenarios are kept.
+
+    Args:
+        where: The argument of `sweep`.
+    """
     if where is not None and not callable(where):
         message = "where={where!r} must be a function of a scenario's inputs, for example lambda row: row['ranks'] > 8"
         raise CollsimError(message, where=where)

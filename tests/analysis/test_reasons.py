@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.analysis import best, cheapest, compare, critical_path, crossover, sensitivity
+from collsim.analysis import best, cheapest, compare_runs, critical_path, crossover, sensitivity
 from collsim.analysis.rank_orders import reorder_ranks
 
 B, ALPHA, MIB = 25e9, 1e-6, 2**20
@@ -72,7 +72,7 @@ def test_the_server_cable_is_the_one_that_matters():
 def test_a_comparison_says_what_moved():
     on = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.machine("pcie-8gpu"), "64MiB")
     off = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.machine("pcie-8gpu", p2p=False), "64MiB")
-    difference = compare(on, off)
+    difference = compare_runs(on, off)
     assert difference.speedup < 1
     assert "slower" in str(difference)
     assert difference.kinds.bytes["memory"] > 0, "staging goes through host memory"
@@ -82,13 +82,13 @@ def test_a_comparison_says_what_moved():
 
 def test_a_run_against_itself_is_the_same():
     run = ring_run()
-    assert compare(run, run).speedup == 1
-    assert "the same time" in str(compare(run, run))
+    assert compare_runs(run, run).speedup == 1
+    assert "the same time" in str(compare_runs(run, run))
 
 
 def test_compare_wants_traces():
     with pytest.raises(cs.CollsimError, match="two Traces"):
-        compare(ring_run(), "ring")
+        compare_runs(ring_run(), "ring")
 
 
 def test_the_crossover_of_two_algorithms_is_where_their_formulas_meet():
@@ -202,7 +202,7 @@ def test_a_comparison_says_where_the_bytes_went_when_no_kind_carries_more():
     whole = cs.machine("dgx-a100", nodes=2)
     broken = whole.without_link("node0/nic3", "fabric/switch0")
     plan = cs.schedule("allreduce_ring", topology=whole, channels=8)
-    difference = compare(*(cs.simulate(plan, place, "64MiB") for place in (whole, broken)))
+    difference = compare_runs(*(cs.simulate(plan, place, "64MiB") for place in (whole, broken)))
     assert difference.kinds.bytes["infiniband"] == 0
     assert "instead of" in str(difference)
     assert "nic3" in str(difference)

@@ -96,7 +96,7 @@ def test_the_comparison_is_the_sweep():
 def test_a_comparison_on_the_spot_starts_no_process(monkeypatch):
     sweeping = importlib.import_module("collsim.sweep.run")
     monkeypatch.setattr(sweeping, "_ALONE", 0.0)  # as if the first piece had taken long
-    monkeypatch.setattr(sweeping, "_processes", lambda: pytest.fail("the server was forked"))
+    monkeypatch.setattr(sweeping, "_open_workers", lambda: pytest.fail("the server was forked"))
     table = compare(Choice(place="switch", ranks=4, sizes="1KiB:1MiB:32"))
     assert table["error"].isna().all()
 

@@ -123,5 +123,5 @@ def test_where_the_kernel_does_not_tell_a_worker_looks_for_itself(monkeypatch):
     ended = []
     monkeypatch.setattr(orphans, "_LOOK", 0.0)
     monkeypatch.setattr(orphans.os, "_exit", ended.append)
-    orphans._watch(parent=-1)  # nobody has this number, so the parent is gone
+    orphans._watch_parent(parent=-1)  # nobody has this number, so the parent is gone
     assert ended == [1]

@@ -28,7 +28,7 @@ def test_an_executor_gives_the_table_that_this_process_gives():
 def test_a_search_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch):
     whole = cs.best_parallel(GPT, BOX, **ASKED)
     monkeypatch.setattr(splits, "_PIECE", 10)
-    asked, true = [], splits._estimated
+    asked, true = [], splits._estimate_candidates
 
     def counted(request, listed):
         if len(asked) == 30:
@@ -36,12 +36,14 @@ def test_a_search_that_was_killed_goes_on_where_it_was(tmp_path, monkeypatch):
         asked.extend(listed)
         return true(request, listed)
 
-    monkeypatch.setattr(splits, "_estimated", counted)
+    monkeypatch.setattr(splits, "_estimate_candidates", counted)
     place = tmp_path / "all.csv"
     with pytest.raises(KeyboardInterrupt):
         cs.best_parallel(GPT, BOX, out=place, **ASKED)
     assert not place.exists()
-    monkeypatch.setattr(splits, "_estimated", lambda request, listed: asked.extend(listed) or true(request, listed))
+    monkeypatch.setattr(
+        splits, "_estimate_candidates", lambda request, listed: asked.extend(listed) or true(request, listed)
+    )
     again = cs.best_parallel(GPT, BOX, out=place, **ASKED)
     assert len(asked) == len(whole), "each split was estimated once"
     pd.testing.assert_frame_equal(figures(again), figures(whole))

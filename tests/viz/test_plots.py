@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import collsim as cs
-from collsim.analysis import best, compare, sensitivity
+from collsim.analysis import best, compare_runs, sensitivity
 from collsim.viz.pictures import palette, plots
 from collsim.viz.pictures.lines import PlotLine, draw_lines, name_ends
 
@@ -60,7 +60,7 @@ def test_the_best_number_of_chunks_is_marked():
 
 def test_a_comparison_draws_both_runs(trace):
     other = cs.simulate(cs.schedule("allreduce_parameter_server", ranks=8), NETWORK, "64MiB")
-    ax = plots.differences(compare(trace, other))
+    ax = plots.differences(compare_runs(trace, other))
     assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(
         (trace.link_bytes.sum() + other.link_bytes.sum()) / 2**20
     )
@@ -169,7 +169,7 @@ def test_every_plot_takes_axes_and_returns_them(trace, table):
         "winner_map": table,
         "tornado": sensitivity(trace),
         "time_over_chunks": found.tried,
-        "differences": compare(trace, trace),
+        "differences": compare_runs(trace, trace),
     }
     public = {name for name, f in vars(plots).items() if inspect.isfunction(f) and f.__module__ == plots.__name__}
     assert {name for name in public if name[0] != "_"} == set(given)
