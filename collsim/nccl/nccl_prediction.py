@@ -306,6 +306,7 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
             f"the GPUs of a node exchange data over its {facts.nics * facts.ranks / facts.hosts:g} network cards",
         )
     graph_search = build_graph_search(facts, p2p_level, parse_cross_nic(settings["NCCL_CROSS_NIC"]))
+    facts = _restrict_cards(facts, graph_search)
     notes += _note_guessed_gpu(facts) + _note_plugin(facts)
     most_channels = None
     if read_text(settings["NCCL_MAX_NCHANNELS"]):
@@ -338,6 +339,14 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         return prediction
     pinned = select_pinned_settings({"NCCL_ALGO": algorithms, "NCCL_PROTO": protocols})
     return apply_calibration(prediction, calibration, pinned)
+
+
+def _restrict_cards(facts: Facts, graph_search: GraphSearch | None) -> Facts:
+    """The machine with the cards that NCCL's rings use: a node of few GPUs does not reach all of them."""
+    if graph_search is None or facts.nodes == 1:
+        return facts
+    cards = {card for channel in graph_search.rings.channels for card in (channel.entry_card, channel.exit_card)}
+    return replace(facts, nics=min(facts.nics, float(len(cards))))
 
 
 def _choose(collective: str, comm: Communicator, nbytes: int, algorithms: str, protocols: str) -> TunerChoice | None:

@@ -476,5 +476,4 @@ def _is_worth_trying(best: Solution, setting: Setting) -> bool:
     """With a solution at hand, no worse paths are tried than it has (to cards at least up to PXN)."""
     if setting.intra_type > best.setting.intra_type:
         return False
-    is_first_crossing = bool(setting.cross_nic and not best.setting.cross_nic)
-    return is_first_crossing or setting.inter_type <= max(PXN, best.setting.inter_type)
+    return setting.inter_type <= max(PXN, best.setting.inter_type)
