@@ -8,6 +8,7 @@ import shlex
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -23,6 +24,7 @@ from collsim.app.shell import results
 from collsim.app.texts.catalogue import LANGUAGES
 from collsim.app.texts.train import TEXTS
 from collsim.cli import app as commands
+from collsim.train.workload import collective_model
 from collsim.units import format_time
 
 
@@ -64,6 +66,28 @@ A_FEW = [
     {"model": "bert-base", "network": "switch", "ranks": "4", "gpu": "V100", "dtype": "float16"},
     {**SMALL, "machine": "pcie-8gpu", "timing": "shared", "samples": "4"},
 ]
+
+
+def test_a_step_whose_collectives_run_on_the_links_is_priced_before_it_runs(monkeypatch):
+    """Without P2P and GPUDirect, no model of NCCL knows NVL72 racks: the event engine runs 3 million transfers for each
+    size of a bucket, minutes in all, and the page must not begin that on the spot."""
+    far = TrainingChoice(place="gb200-nvl72", nodes=2, p2p=False, gdr=False)
+    for module in (collective_model, steps.cs):
+        monkeypatch.setattr(module, "simulate", pytest.fail)
+    assert steps.needs_engine(far)
+    assert steps.expected(far) > 120
+    assert not steps.needs_engine(PLAIN)
+    assert steps.expected(PLAIN) < results.ON_THE_SPOT
+
+
+def test_the_price_counts_the_runs_on_the_links(monkeypatch):
+    choice, runs, simulate = TrainingChoice(place="ring", ranks=3), [], collective_model.simulate
+    monkeypatch.setattr(
+        collective_model, "simulate", lambda *args, **keys: runs.append(args) or simulate(*args, **keys)
+    )
+    monkeypatch.setattr(steps.cs, "expected_cost", lambda *args, **keys: Mock(seconds=1.0))
+    steps.shown(choice)
+    assert len(runs) / 1.5 < steps.expected(choice) < 1.5 * len(runs)
 
 
 @pytest.mark.parametrize("query", A_FEW, ids=lambda q: "-".join(q.values()) or "first")

@@ -14,11 +14,13 @@ from collsim.schedule import Schedule
 from collsim.train import DDP, StepTrace
 from collsim.train.parallel import buckets
 from collsim.train.step_explanation import explain_change, write_sentences
+from collsim.train.workload.collective_model import CollectiveModel
+from collsim.train.workload.step_graph import Ranks, StepTask
 from collsim.viz.timeline.document import build_encoded_timeline
 from collsim.viz.training.document import build_step_document
 
 from ...jobs.worker import ReportProgress
-from ...scenario.choice import list_networks, list_own_options, to_query
+from ...scenario.choice import list_own_options, to_query
 from ...scenario.outcome import build_place, ignore_progress
 from .asked import CHANGES, TrainingChoice, list_options
 
@@ -126,16 +128,43 @@ def switched(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
 def expected(choice: TrainingChoice) -> float:
     """Seconds that `shown` should take. Raises what cannot be, as far as that is seen without the event engine."""
     tasks = 2 * len(cs.model(choice.model).layers) + 20
-    if not engine_needed(choice):
+    if not needs_engine(choice):
         tasks = len(run(bare(choice)).step.tasks)
     runs = len(CAPS) + 2 * len(CHANGES) if choice.way == "ddp" else 8
     beside = _SHARED if choice.timing == "shared" else 1
-    return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * beside
+    return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * beside + _estimate_link_runs(choice)
 
 
-def engine_needed(choice: TrainingChoice) -> bool:
-    """Does the event engine time something of it?"""
-    return choice.way != "ddp" or choice.timing == "shared" or choice.place in list_networks()
+def needs_engine(choice: TrainingChoice) -> bool:
+    """Whether the event engine times something of it."""
+    return choice.way != "ddp" or choice.timing == "shared" or not _is_predicted(choice)
+
+
+def _is_predicted(choice: TrainingChoice) -> bool:
+    """Whether NCCL's model says how long the allreduces of DDP take there; else they run on the links."""
+    network, group, task = _build_allreduce(choice)
+    return network.is_predicted(group, task)
+
+
+def _build_allreduce(choice: TrainingChoice) -> tuple[CollectiveModel, Ranks, StepTask]:
+    """The allreduce of one bucket of DDP: what times it, its ranks, the task."""
+    topology = build_place(choice)
+    task = StepTask("bucket", "allreduce", (0,), nbytes=buckets.BUCKET_BYTES)
+    return CollectiveModel(topology), tuple(range(topology.ranks)), task
+
+
+def _estimate_link_runs(choice: TrainingChoice) -> float:
+    """Seconds of the event engine for the allreduces of DDP that run on the links, once for each size of a bucket."""
+    if choice.way != "ddp" or _is_predicted(choice):
+        return 0.0
+    network, group, task = _build_allreduce(choice)
+    transfers = network.build_schedule(group, task)
+    cost = cs.expected_cost(transfers, network.topology, task.nbytes, engine="event", ranks=list(group))
+    model = cs.model(choice.model)
+    caps = {cap: buckets.rebuild_buckets(model, cap, cap) for cap in {*CAPS, _bucket_bytes(choice)}}
+    sizes = {sum(model.tensors[tensor][0] for tensor in bucket) for layout in caps.values() for bucket in layout}
+    # each switch changes the bytes or the links of all buckets, so that all of them run once more
+    return cost.seconds * (len(sizes) + len(CHANGES) * len(caps[_bucket_bytes(choice)]))
 
 
 def shown(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepShown:

@@ -95,7 +95,7 @@ def _draw_step(choice: TrainingChoice, top: Any) -> StepShown | None:
             steps.shown,
             timed,
             expected=steps.expected,
-            compiled=steps.engine_needed(timed),
+            compiled=steps.needs_engine(timed),
             otherwise=(PLAIN,),
         )
     if latest_result is None:
