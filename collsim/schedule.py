@@ -388,6 +388,9 @@ def freeze(
         why = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
         raise ScheduleError(why, root=root, n=ranks, last=ranks - 1)
     require_word("helpers_on", helpers_on, HELPER_PLACES)
+    if options is not None and not isinstance(options, Mapping):
+        message = "options={options!r} must be a dict of an algorithm's options, for example {{'root': 0}}"
+        raise ScheduleError(message, options=options)
     label = f"{name}({ranks})"
     endpoints = ranks + helpers
     patterns = tuple(_collect(label, steps))

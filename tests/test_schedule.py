@@ -231,6 +231,8 @@ def test_a_repeated_pattern_stays_inside_the_slots():
         ({"root": 4}, "root=4 is not a rank; with 4 ranks it is 0 to 3"),
         ({"root": -1}, "root=-1 is too small"),
         ({"helpers_on": "nic"}, "unknown helpers_on 'nic'"),
+        ({"options": 5}, "options=5 must be a dict"),
+        ({"options": ["root"]}, "must be a dict"),
     ],
 )
 def test_arguments_that_cannot_be_are_refused_with_a_sentence(arguments, says):

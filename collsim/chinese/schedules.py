@@ -171,6 +171,9 @@ TRANSLATIONS = {
         "{n} 个 rank 时 {name}={value} 太多；最多 {most:,}"
     ),
     "{name}={value!r} must be True or False": "{name}={value!r} 必须是 True 或 False",
+    "options={options!r} must be a dict of an algorithm's options, for example {{'root': 0}}": (
+        "options={options!r} 必须是一个由算法选项组成的字典，例如 {{'root': 0}}"
+    ),
     "root={root} is not a rank; with {n} ranks it is 0 to {last}": (
         "root={root} 不是一个 rank；共 {n} 个 rank 时可取 0 到 {last}"
     ),

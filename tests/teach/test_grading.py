@@ -102,7 +102,7 @@ def reduce_to_root(n):
 
 def test_a_contribution_that_comes_2_to_the_64_times_too_often_is_no_pass(tmp_path):
     hand_in(tmp_path, right__py=DOUBLED.replace("n > 2", "n > 99"), wrong__py=DOUBLED)
-    frame = grade(tmp_path, only=["reduce-to-root"])
+    frame = grade(tmp_path, only="reduce-to-root")
     assert one(frame, "right", "reduce-to-root").passed
     assert not one(frame, "wrong", "reduce-to-root").passed
     assert "r0 + >2^63·r1 + r2, but reduce wants r0 + r1 + r2" in one(frame, "wrong", "reduce-to-root").reason

@@ -36,7 +36,7 @@ _DID_NOT_RETURN = "its code was run and ended the grading; start the grading aga
 def grade(
     folder: Path | str,
     *,
-    only: Sequence[str] | None = None,
+    only: str | Sequence[str] | None = None,
     out: Path | str | None = None,
     lang: str = "en",
     limits: Limits | None = None,
@@ -50,7 +50,7 @@ def grade(
 
     Args:
         folder: where these lie; or a zip of them, as Moodle, Canvas or a file manager packs it.
-        only: names of exercises; all unless given.
+        only: names of exercises, or one name; all unless given.
         out: a CSV file that is complete after every student; students whose code has not changed since are not run
             again for the exercises that an earlier call with the same file graded. Its results of other exercises stay
             in the file.
@@ -63,6 +63,8 @@ def grade(
         where `only` chose them). `summary` makes the table for a wall. Raises CollsimError, and NoWalls where there
         are no walls and `without_walls` is not given.
     """
+    if isinstance(only, str):
+        only = [only]
     for name in only or ():
         if name not in TASKS:
             raise CollsimError(describe_unknown("exercise", name, TASKS))
