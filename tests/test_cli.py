@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app, teaching
-from collsim.sandbox import Walls, process
+from collsim.sandbox import Isolation, process
 from collsim.teach.exercises import grading
 
 MY_RING = """
@@ -313,16 +313,16 @@ def test_grade_makes_a_table(tmp_path):
     assert json.loads(done.stdout)[0]["student"] == "ada"
 
 
-def test_grade_runs_nothing_without_walls_until_it_is_told_to(tmp_path, monkeypatch):
+def test_grade_runs_nothing_allow_unsandboxed_until_it_is_told_to(tmp_path, monkeypatch):
     (tmp_path / "ada.py").write_text("def send_one_chunk(n):\n    return []\n", encoding="utf-8")
     for module in (teaching, grading, process):
-        monkeypatch.setattr(module, "walls", lambda: Walls.NONE)
+        monkeypatch.setattr(module, "detect_isolation", lambda: Isolation.NONE)
     refused = collsim("grade", str(tmp_path))
     assert refused.exit_code == 2
-    assert "--without-walls" in refused.stderr
-    done = collsim("grade", str(tmp_path), "--without-walls", "--json")
+    assert "--no-sandbox" in refused.stderr
+    done = collsim("grade", str(tmp_path), "--no-sandbox", "--json")
     assert done.exit_code == 0, done.output
-    assert "No walls here" in done.stderr
+    assert "No sandbox here" in done.stderr
 
 
 def test_python_dash_m_is_the_same_command():

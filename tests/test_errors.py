@@ -26,7 +26,7 @@ from collsim.errors import (
 )
 from collsim.registry import _REGISTRY
 from collsim.sandbox.attempt import Translated
-from collsim.sandbox.fence import NoWalls
+from collsim.sandbox.isolation import NoIsolation
 
 ROOT = Path(__file__).parent.parent / "collsim"
 
@@ -268,7 +268,7 @@ class Odd:
         CollsimError(describe_unknown("machine", "dgx-h10", ["dgx-h100"])),
         CollsimError("{value!r} is not a schedule", value=lambda n: n),
         CollsimError("{error}", error=FormatError("{file}: {reason}", file="a", reason=OSError(2, "gone"))),
-        NoWalls(),
+        NoIsolation(),
     ],
 )
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])

@@ -224,7 +224,7 @@ print('mine' in cs.machines())
     assert said(code, place) == ("True", "")
 
 
-# ---- walls ---------------------------------------------------------------------------------------------------------
+# ---- sandbox -------------------------------------------------------------------------------------------------------
 
 STUDENT = """
 import collsim as cs
@@ -242,7 +242,7 @@ def test_the_processes_around_a_strangers_code_import_none(installed, tmp_path):
 import sys; sys.path.append({str(installed)!r})
 import collsim as cs
 print('broadcast_one_by_one' in cs.algorithms())
-frame = cs.grade({str(tmp_path)!r}, only=['send-one-chunk'], without_walls=True)
+frame = cs.grade({str(tmp_path)!r}, only=['send-one-chunk'], allow_unsandboxed=True)
 print(frame.passed.tolist())
 """
     code = "if __name__ == '__main__':\n" + "\n".join("    " + line for line in code.strip().splitlines())

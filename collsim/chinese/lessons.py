@@ -47,9 +47,9 @@ TRANSLATIONS = {
     "{steps:,} steps": " {steps:,} 步",
     "{transfers:,} transfers": " {transfers:,} 次传输",
     "this system has neither bubblewrap nor Landlock with seccomp, so code of others would run with all that you "
-    "may do; on Linux install bubblewrap, or agree: collsim grade --without-walls, grade(..., without_walls=True)": (
+    "may do; on Linux install bubblewrap, or agree: collsim grade --no-sandbox, grade(..., allow_unsandboxed=True)": (
         "此系统既没有 bubblewrap，也没有带 seccomp 的 Landlock，因此他人的代码会以您的全部权限运行；在 Linux "
-        "上请安装 bubblewrap，或明确同意：collsim grade --without-walls、grade(..., without_walls=True)"
+        "上请安装 bubblewrap，或明确同意：collsim grade --no-sandbox、grade(..., allow_unsandboxed=True)"
     ),
     # what is handed in
     "it is not a progress file of collsim: {error}": "不是 collsim 的进度文件：{error}",

@@ -11,7 +11,7 @@ import typer
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.files import require_writable_file
-from collsim.sandbox import Walls, walls
+from collsim.sandbox import Isolation, detect_isolation
 
 from .options import (
     Json,
@@ -96,10 +96,10 @@ def grade(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV, on disk after each student.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Only these exercises.")] = None,
     lang: Language = "en",
-    without_walls: Annotated[
+    allow_unsandboxed: Annotated[
         bool,
         typer.Option(
-            "--without-walls",
+            "--no-sandbox",
             help="Run the hand-ins also where this system has neither bubblewrap nor Landlock with seccomp; they may "
             "then do all that you may.",
         ),
@@ -110,10 +110,10 @@ def grade(
     """Check every student's exercises, each in a process of its own with limits; a table for the teacher."""
     from collsim.teach import summary
 
-    if without_walls and walls() is Walls.NONE:
-        print_note("No walls here: the hand-ins run with all that you may do.")
+    if allow_unsandboxed and detect_isolation() is Isolation.NONE:
+        print_note("No sandbox here: the hand-ins run with all that you may do.")
     frame = cs.grade(
-        folder, only=only, out=out, lang=lang, without_walls=without_walls, progress=is_progress_shown(progress)
+        folder, only=only, out=out, lang=lang, allow_unsandboxed=allow_unsandboxed, progress=is_progress_shown(progress)
     )
     if as_json:
         print_json(records(frame))

@@ -1,13 +1,14 @@
 """Code of others: where it runs, what it may use, and how what it yields comes back.
 
-`fence` says which walls there are, `process` is the one launcher, `frames` the form of what comes back, `attempt` what
-is made of it, `own` the way for a learner's own function. SECURITY.md says what this protects, and what it does not.
+`isolation` says how this system can isolate a process, `process` is the one launcher, `frames` the form of what comes
+back, `attempt` reads it, `own` runs a learner's own function. SECURITY.md says what this protects and what it does
+not.
 """
 
 from __future__ import annotations
 
 from .attempt import Attempt
-from .fence import NoWalls, Walls, walls
+from .isolation import Isolation, NoIsolation, detect_isolation
 from .limits import Limits
 
-__all__ = ["Attempt", "Limits", "NoWalls", "Walls", "walls"]
+__all__ = ["Attempt", "Isolation", "Limits", "NoIsolation", "detect_isolation"]

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 LONGEST = 12_000  # characters
 
 
-def _listed(names: str) -> frozenset[str]:
+def _split_names(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
 STEPS = frozenset({"copy", "reduce", "repeat", "pipeline_chunks", "reverse", "together"})
 _COLLSIM = STEPS | {"algorithm"}
-_ARRAYS = _listed(
+_ARRAYS = _split_names(
     "abs add all any append arange argmax argmin argsort array asarray atleast_1d bincount bitwise_and bitwise_or "
     "bitwise_xor bool_ broadcast_arrays broadcast_to ceil clip column_stack concatenate cumsum delete diff divmod "
     "divide equal empty empty_like expand_dims flatnonzero flip floor floor_divide full full_like gcd greater hstack "
@@ -29,13 +29,13 @@ _ARRAYS = _listed(
     "remainder repeat reshape right_shift roll rot90 round searchsorted setdiff1d shape size sort split sqrt square "
     "squeeze stack subtract sum swapaxes take tile transpose tril triu union1d unique vstack where zeros zeros_like"
 )
-_METHODS = _listed(
+_METHODS = _split_names(
     "T add all any append astype argmax argmin argsort at bit_length clear clip copy count cumsum discard extend "
     "flatten get index insert items keys max mean min nonzero placed pop ravel remove repeat reshape reverse "
     "setdefault shape size sort squeeze sum swapaxes take tolist transpose union update values src dst chunk into "
     "channel times"
 )
-_BUILTINS = _listed(
+_BUILTINS = _split_names(
     "abs all any bin bool dict divmod enumerate filter float frozenset int iter len list map max min next pow print "
     "range reversed round set slice sorted str sum tuple zip True False None ValueError IndexError AssertionError"
 )
@@ -120,15 +120,15 @@ class Code:
     function: str
 
 
-def allowed(text: str) -> Code:
+def check_code(text: str) -> Code:
     """The code, if all of it is on the lists. Raises Forbidden, with the line and a sentence, where it is not."""
     if len(text) > LONGEST:
         raise Forbidden("write.long", characters=f"{len(text):,}", limit=f"{LONGEST:,}")
-    tree = _tree(text)
-    modules = _imported(tree)
-    _names(tree, modules)
+    tree = _parse_tree(text)
+    modules = _check_imports(tree)
+    _check_module_names(tree, modules)
     for node in ast.walk(tree):
-        _one(node, modules)
+        _check_node(node, modules)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     if not functions:
         raise Forbidden("write.nofunction")
@@ -138,7 +138,7 @@ def allowed(text: str) -> Code:
     return Code(text, last.name)
 
 
-def _tree(text: str) -> ast.Module:
+def _parse_tree(text: str) -> ast.Module:
     try:
         return ast.parse(text)
     except SyntaxError as error:
@@ -149,7 +149,7 @@ def _tree(text: str) -> ast.Module:
         raise Forbidden("write.deep") from None
 
 
-def _imported(tree: ast.Module) -> dict[str, frozenset[str]]:
+def _check_imports(tree: ast.Module) -> dict[str, frozenset[str]]:
     """Modules by the names under which the code knows them."""
     found: dict[str, frozenset[str]] = {}
     for node in ast.walk(tree):
@@ -166,7 +166,7 @@ def _imported(tree: ast.Module) -> dict[str, frozenset[str]]:
     return found
 
 
-def _names(tree: ast.Module, modules: dict[str, frozenset[str]]) -> None:
+def _check_module_names(tree: ast.Module, modules: dict[str, frozenset[str]]) -> None:
     """A module is only ever seen left of a dot, and its name is never given to something else."""
     dotted = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
@@ -177,22 +177,22 @@ def _names(tree: ast.Module, modules: dict[str, frozenset[str]]) -> None:
             raise Forbidden("write.name", getattr(node, "lineno", None), name=bound)
 
 
-def _one(node: ast.AST, modules: dict[str, frozenset[str]]) -> None:
+def _check_node(node: ast.AST, modules: dict[str, frozenset[str]]) -> None:
     line = getattr(node, "lineno", None)
     if not isinstance(node, _NODES):
-        raise Forbidden("write.statement", line, name=_word(node))
-    for name in _words(node):
+        raise Forbidden("write.statement", line, name=_name_statement(node))
+    for name in _list_names(node):
         if name.startswith("_") and name != "_":
             raise Forbidden("write.underscore", line, name=name[:40])
     if isinstance(node, ast.Attribute):
         module = modules.get(node.value.id) if isinstance(node.value, ast.Name) else None
         if node.attr not in (_METHODS if module is None else module):
-            raise Forbidden("write.attribute", line, name=_dotted(node))
+            raise Forbidden("write.attribute", line, name=_write_attribute(node))
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in _REACHING:
         raise Forbidden("write.name", line, name=node.id)
 
 
-def _dotted(node: ast.Attribute) -> str:
+def _write_attribute(node: ast.Attribute) -> str:
     """`a.b.c` as it was written, or its end where it is too long to be written again."""
     try:
         return ast.unparse(node)[:60]
@@ -200,7 +200,7 @@ def _dotted(node: ast.Attribute) -> str:
         return f"….{node.attr}"[:60]
 
 
-def _words(node: ast.AST) -> list[str]:
+def _list_names(node: ast.AST) -> list[str]:
     """Names that a node speaks of."""
     if isinstance(node, ast.Name):
         return [node.id]
@@ -217,15 +217,15 @@ def _words(node: ast.AST) -> list[str]:
     return list(node.names) if isinstance(node, ast.Nonlocal) else []
 
 
-def _word(node: ast.AST) -> str:
+def _name_statement(node: ast.AST) -> str:
     """`class`, `try`, `with`: a statement as people write it."""
     return type(node).__name__.removesuffix("Def").removeprefix("Async").lower()[:20]
 
 
-def _builtin_names() -> frozenset[str]:
+def _list_refused_builtins() -> frozenset[str]:
     import builtins
 
     return frozenset(dir(builtins)) - _BUILTINS
 
 
-_REACHING = _builtin_names()
+_REACHING = _list_refused_builtins()

@@ -14,7 +14,7 @@ import numpy as np
 from ..collective import collective as find_collective
 from ..errors import CollsimError, ScheduleError, Sentence
 from ..schedule import Schedule, Step, freeze
-from .frames import Ending, Kind, numbers, split, text
+from .frames import Ending, Kind, read_numbers, read_text, split
 from .limits import MOST_PRINTED, MOST_SLOTS, Limits
 from .produce import COLUMNS, Wanted
 
@@ -32,7 +32,7 @@ class Translated(Sentence):
         super().__init__(english)
         self.chinese = chinese
 
-    def text(self, language: str = "en") -> str:
+    def read_text(self, language: str = "en") -> str:
         return self.chinese if language == "zh" else self.key
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -64,7 +64,7 @@ class Attempt:
     printed: str = ""
 
 
-def attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
+def read_attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
     """Schedules from the frames of a job; raises nothing."""
     schedules: dict[int, Schedule] = {}
     printed, done = "", False
@@ -72,20 +72,20 @@ def attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
     failed: int | None = None
     for kind, body in split(made.data):
         if kind == Kind.DONE:
-            printed, done = text(body, MOST_PRINTED), True
+            printed, done = read_text(body, MOST_PRINTED), True
         elif error is None:
             failed = next((n for n in wanted.ranks if n not in schedules), wanted.ranks[-1])
             try:
-                schedules[failed] = _schedule(kind, body, failed, wanted, _left(limits, schedules))
+                schedules[failed] = _read_schedule(kind, body, failed, wanted, _subtract_used(limits, schedules))
             except ScheduleError as wrong:
                 error = wrong
     missing = next((n for n in wanted.ranks if n not in schedules), None)
     if error is None and (not done or missing is not None):
-        failed, error = missing or wanted.ranks[-1], ScheduleError(ending(made.how, limits))
+        failed, error = missing or wanted.ranks[-1], ScheduleError(describe_ending(made.how, limits))
     return Attempt(schedules, None if error is None else failed, error, printed)
 
 
-def ending(how: int, limits: Limits) -> Sentence:
+def describe_ending(how: int, limits: Limits) -> Sentence:
     """How the process of a function ended, where it did not end well."""
     if how == Ending.LATE:
         return Sentence(
@@ -98,28 +98,28 @@ def ending(how: int, limits: Limits) -> Sentence:
     return Sentence("the process of the function ended before it was done (exit, or more memory than it may use)")
 
 
-def _left(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
+def _subtract_used(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
     """What is left of steps and transfers: they are for all numbers of ranks together, as what they cost here is."""
     steps, transfers = sum(s.steps for s in schedules.values()), sum(len(s) for s in schedules.values())
     return replace(limits, steps=limits.steps - steps, transfers=limits.transfers - transfers)
 
 
-def _schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limits) -> Schedule:
+def _read_schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limits) -> Schedule:
     """The schedule for n ranks, or the ScheduleError that the frame is or deserves."""
     if kind == Kind.FAILED:
-        (_, *place, length), said = numbers(body, 5)
+        (_, *place, length), said = read_numbers(body, 5)
         step, rank, chunk = (number if 0 <= number <= MOST_SLOTS else None for number in place)
-        words = Translated(text(said[:length], MOST_PRINTED), text(said[length:], MOST_PRINTED))
+        words = Translated(read_text(said[:length], MOST_PRINTED), read_text(said[length:], MOST_PRINTED))
         raise ScheduleError(words, step=step, rank=rank, chunk=chunk)
-    (said_n, chunks, slots, count), rest = numbers(body, 4)
+    (said_n, chunks, slots, count), rest = read_numbers(body, 4)
     if kind != Kind.TABLE or said_n != n or not 0 <= count <= len(rest) // 32:
         raise ScheduleError(_NOT_A_TABLE)
     if count > limits.steps:
-        raise _too_much(limits)
+        raise _build_too_much(limits)
     try:
         shapes = np.frombuffer(rest, "<i8", 4 * count).reshape(-1, 4).tolist()
         _refuse_too_much(shapes, max(chunks, slots), n + wanted.helpers, limits)
-        return _frozen(shapes, rest[32 * count :], chunks, slots, n, wanted)
+        return _freeze_schedule(shapes, rest[32 * count :], chunks, slots, n, wanted)
     except CollsimError as wrong:
         raise ScheduleError(wrong.sentence) from wrong
     except Exception as wrong:  # the border: whatever a stranger thought of, it ends here as a sentence
@@ -135,10 +135,10 @@ def _refuse_too_much(shapes: list[list[int]], slots: int, endpoints: int, limits
     _refuse_too_many_slots(slots, endpoints)
     transfers = sum(rows * times for rows, times, _, _ in shapes)
     if transfers > limits.transfers or sum(times for _, times, _, _ in shapes) > limits.steps:
-        raise _too_much(limits)
+        raise _build_too_much(limits)
 
 
-def _too_much(limits: Limits) -> ScheduleError:
+def _build_too_much(limits: Limits) -> ScheduleError:
     why = (
         "more than {transfers:,} transfers or {steps:,} steps, which is what is left of what may be yielded for "
         "all numbers of ranks together"
@@ -152,7 +152,9 @@ def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
         raise ScheduleError(why, last=slots - 1, endpoints=endpoints, most=MOST_SLOTS // endpoints)
 
 
-def _frozen(shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: Wanted) -> Schedule:
+def _freeze_schedule(
+    shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: Wanted
+) -> Schedule:
     kind = find_collective(wanted.collective)
     if chunks < 1 or (kind.blocks and chunks % n):
         why = "{chunks} chunks do not fit {collective} with {n} ranks"
@@ -165,18 +167,18 @@ def _frozen(shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, 
     if rows and not (table[-1].min() >= 0 and table[-1].max() <= _MOST_CHANNEL):
         raise ScheduleError("a channel is a number from 0 to {most:,}", most=_MOST_CHANNEL)
     block = n if kind.blocks else 1
-    name, steps = text(rest[size:], _LONGEST_NAME), _steps(shapes, table)
+    name, steps = read_text(rest[size:], _LONGEST_NAME), _read_steps(shapes, table)
     made = freeze(name, wanted.collective, n, steps, chunks=chunks, block=block, helpers=wanted.helpers)
     made = replace(made, slots=max(made.slots, slots, kind.slots(chunks)))  # what a repeated pattern reaches counts
     _refuse_too_many_slots(made.slots, made.endpoints)
     return made
 
 
-def _steps(shapes: list[list[int]], table: np.ndarray) -> list[Step]:
+def _read_steps(shapes: list[list[int]], table: np.ndarray) -> list[Step]:
     ends = accumulate(rows for rows, *_ in shapes)
-    return [_step(table[:, end - shape[0] : end], *shape[1:]) for shape, end in zip(shapes, ends, strict=True)]
+    return [_read_step(table[:, end - shape[0] : end], *shape[1:]) for shape, end in zip(shapes, ends, strict=True)]
 
 
-def _step(part: np.ndarray, times: int, shift: int, modulus: int) -> Step:
+def _read_step(part: np.ndarray, times: int, shift: int, modulus: int) -> Step:
     src, dst, chunk, into, reduces, channel = (np.array(column, np.int32) for column in part)
     return Step(src, dst, chunk, into, reduces != 0, channel, times, shift, modulus)

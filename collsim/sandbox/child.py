@@ -1,8 +1,8 @@
 """The process around a student's code: told over stdin what to run, it runs each function in a child of its own, and
 answers with what these sent and how they ended.
 
-It is inside the box (see `fence`), but its memory is not the students': an endless loop in one exercise costs only that
-one. Nothing here judges.
+It is isolated as well (see `isolation`), but its memory is not the students': an endless loop in one exercise costs
+only that one. Nothing here judges.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from typing import Any
 
 from ..plugins import refuse
 from . import system
-from .fence import Walls
-from .frames import ended
+from .frames import build_ending
 from .handins import File
+from .isolation import Isolation
 from .jobs import BoxTask, run_all
 from .limits import Limits
-from .process import apart
+from .process import run_in_child
 from .produce import Wanted
 
 
 def main() -> None:
     """Read the job, answer on what was stdout; students' code finds stdout closed."""
     refuse()
-    if system.machine():
-        system.control(system.DEATH_SIGNAL, signal.SIGKILL)
-        system.control(system.DUMPABLE, 0)
+    if system.get_machine():
+        system.call_prctl(system.DEATH_SIGNAL, signal.SIGKILL)
+        system.call_prctl(system.DUMPABLE, 0)
     if hasattr(os, "nice"):
         os.nice(5)  # a class that clicks about goes before code that computes
     job = json.load(sys.stdin)
     answers_to = os.dup(1)
     os.dup2(0, 1)
     files = [File(name, base64.b64decode(data)) for name, data in job["files"]]
-    limits, inside = Limits(**job["limits"]), Walls(job["walls"])
-    tasks = [_task(held) for held in job["tasks"]]
+    limits, isolation = Limits(**job["limits"]), Isolation(job["isolation"])
+    tasks = [_read_task(held) for held in job["tasks"]]
     for number, made in run_all(
-        files, tasks, job["find"], limits, lambda run: apart(run, limits, inside, job["places"])
+        files, tasks, job["find"], limits, lambda run: run_in_child(run, limits, isolation, job["places"])
     ):
-        left = memoryview(ended(number, made.how, made.data))
+        left = memoryview(build_ending(number, made.how, made.data))
         while left:
             left = left[os.write(answers_to, left) :]
 
 
-def _task(held: dict[str, Any]) -> BoxTask:
+def _read_task(held: dict[str, Any]) -> BoxTask:
     said = held.pop("wanted")
     wanted = Wanted(said["collective"], tuple(said["ranks"]), said["helpers"], said["own"])
     return BoxTask(wanted=wanted, **held)

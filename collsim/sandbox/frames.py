@@ -26,7 +26,7 @@ class Kind(IntEnum):
     PROBLEM = 5  # position of a file; why it could not be read
 
 
-def frame(kind: Kind, numbers: Sequence[int] = (), rest: bytes = b"") -> bytes:
+def build_frame(kind: Kind, numbers: Sequence[int] = (), rest: bytes = b"") -> bytes:
     """One frame."""
     body = struct.pack(f"<{len(numbers)}q", *numbers) + rest
     return _HEAD.pack(kind, len(body)) + body
@@ -46,18 +46,18 @@ def split(data: bytes) -> list[tuple[int, memoryview]]:
     return found
 
 
-def numbers(body: memoryview, count: int) -> tuple[tuple[int, ...], memoryview]:
+def read_numbers(body: memoryview, count: int) -> tuple[tuple[int, ...], memoryview]:
     """The first `count` integers of what follows, and the rest; zeros where there are fewer."""
     held = min(count, len(body) // 8)
     return (*struct.unpack_from(f"<{held}q", body), *([0] * (count - held))), body[8 * held :]
 
 
-def text(body: memoryview, most: int) -> str:
+def read_text(body: memoryview, most: int) -> str:
     """At most so many characters, without those that move a terminal's cursor or hide what stands there."""
-    return printable(bytes(body[: 4 * most]).decode("utf-8", "replace")[:most])
+    return replace_unprintable(bytes(body[: 4 * most]).decode("utf-8", "replace")[:most])
 
 
-def printable(told: str) -> str:
+def replace_unprintable(told: str) -> str:
     """A stranger's text without characters that move a terminal's cursor or hide what stands there."""
     return "".join(c if c.isprintable() or c in "\n\N{NO-BREAK SPACE}" else "\N{REPLACEMENT CHARACTER}" for c in told)
 
@@ -77,12 +77,12 @@ class Ending(IntEnum):
     TOO_MUCH = 3  # it answered more than it may
 
 
-def ended(job: int, how: int, data: bytes) -> bytes:
+def build_ending(job: int, how: int, data: bytes) -> bytes:
     """A job's frames with how it ended."""
     return _ENDED.pack(job, how, len(data)) + data
 
 
-def endings(read: Callable[[int], bytes], most: int) -> Iterator[tuple[int, int, bytes]]:
+def read_endings(read: Callable[[int], bytes], most: int) -> Iterator[tuple[int, int, bytes]]:
     """Jobs with how they ended and their frames, as far as they are whole and of at most so many bytes.
 
     Args:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import CollsimError, FormatError
 from ..registry import Algorithm
-from .frames import Kind, frame
+from .frames import Kind, build_frame
 from .limits import MOST_PRINTED
 from .produce import Send
 
@@ -45,26 +45,26 @@ def find(files: Sequence[File], exercises: Sequence[str], send: Send) -> None:
     """Send which file answers which exercise, and why one cannot be read; a later file goes before an earlier."""
     for number, file in enumerate(files):
         try:
-            for exercise in answers(file, exercises):
-                send(frame(Kind.FOUND, (number, exercises.index(exercise))))
+            for exercise in find_answers(file, exercises):
+                send(build_frame(Kind.FOUND, (number, exercises.index(exercise))))
         except MemoryError:
-            send(_problem(number, "it is nested too deeply, or needs too much memory to read"))
+            send(_build_problem(number, "it is nested too deeply, or needs too much memory to read"))
         except (CollsimError, ValueError, SyntaxError, RecursionError, AttributeError, TypeError) as error:
-            send(_problem(number, str(error) or type(error).__name__))
-    send(frame(Kind.DONE))
+            send(_build_problem(number, str(error) or type(error).__name__))
+    send(build_frame(Kind.DONE))
 
 
-def _problem(number: int, why: str) -> bytes:
-    return frame(Kind.PROBLEM, (number,), why[:MOST_PRINTED].encode("utf-8", "replace"))
+def _build_problem(number: int, why: str) -> bytes:
+    return build_frame(Kind.PROBLEM, (number,), why[:MOST_PRINTED].encode("utf-8", "replace"))
 
 
-def function(file: File, exercise: str) -> Any:
+def load_function(file: File, exercise: str) -> Any:
     """The student's function, from their code, under a module of its own."""
-    answer = answers(file, [exercise])[exercise]
-    return loaded(answer.code, answer.function, file.name.rpartition(".")[0] + ".py")
+    answer = find_answers(file, [exercise])[exercise]
+    return load_from_text(answer.code, answer.function, file.name.rpartition(".")[0] + ".py")
 
 
-def loaded(code: str, name: str, shown: str) -> Any:
+def load_from_text(code: str, name: str, shown: str) -> Any:
     """A function of a module that is made from its text; `shown` is its file in what Python says of it."""
     module = types.ModuleType(MODULE)
     sys.modules[MODULE] = module
@@ -74,14 +74,14 @@ def loaded(code: str, name: str, shown: str) -> Any:
     return found.function if isinstance(found, Algorithm) else found
 
 
-def answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
+def find_answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
     """The exercises that a file answers. Raises CollsimError, ValueError or SyntaxError where it cannot be read."""
     text = file.data.decode("utf-8")
     if file.name.endswith(".json"):
-        entries = _progress(text)
-        made = {name: _last_function(str(entries[name].get("code", ""))) for name in exercises if name in entries}
+        entries = _read_progress(text)
+        made = {name: _find_last_function(str(entries[name].get("code", ""))) for name in exercises if name in entries}
         return {name: answer for name, answer in made.items() if answer is not None}
-    code = _notebook(text) if file.name.endswith(".ipynb") else text
+    code = _read_notebook(text) if file.name.endswith(".ipynb") else text
     body = ast.parse(code).body
     defined = {node.name for node in body if isinstance(node, ast.FunctionDef)}
     defined |= {
@@ -90,7 +90,7 @@ def answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
     return {name: AnswerCode(code, name.replace("-", "_")) for name in exercises if name.replace("-", "_") in defined}
 
 
-def _progress(text: str) -> Mapping[str, Mapping[str, Any]]:
+def _read_progress(text: str) -> Mapping[str, Mapping[str, Any]]:
     try:
         held = json.loads(text)
         if held["schema"] != PROGRESS:
@@ -100,13 +100,13 @@ def _progress(text: str) -> Mapping[str, Mapping[str, Any]]:
         raise FormatError("it is not a progress file of collsim: {error}", error=error) from error
 
 
-def _last_function(code: str) -> AnswerCode | None:
+def _find_last_function(code: str) -> AnswerCode | None:
     """Code from a progress file: the last function is the answer."""
     names = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)] if code.strip() else []
     return AnswerCode("import numpy as np\nimport collsim as cs\n" + code, names[-1]) if names else None
 
 
-def _notebook(text: str) -> str:
+def _read_notebook(text: str) -> str:
     """Imports, functions and plain assignments of the code cells; what only shows things is left out."""
     try:
         cells = json.loads(text)["cells"]
@@ -120,9 +120,9 @@ def _notebook(text: str) -> str:
         except SyntaxError:  # a magic, or a cell that is not finished
             continue
         wanted = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-        kept += [ast.unparse(node) for node in body if isinstance(node, wanted) or _plain_assignment(node)]
+        kept += [ast.unparse(node) for node in body if isinstance(node, wanted) or _is_plain_assignment(node)]
     return "\n".join(kept)
 
 
-def _plain_assignment(node: ast.stmt) -> bool:
+def _is_plain_assignment(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assign) and not any(isinstance(inner, ast.Call) for inner in ast.walk(node.value))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .attempt import Ended
-from .frames import Kind, numbers, split
-from .handins import File, find, function, loaded
+from .frames import Kind, read_numbers, split
+from .handins import File, find, load_from_text, load_function
 from .limits import Limits
 from .produce import Send, Wanted, produce
 
@@ -34,16 +34,16 @@ def run_all(
         exercises = [task.exercise for task in tasks]
         made = apart(lambda send: find(files, exercises, send))
         yield FINDING, made
-        left = _answered(made, len(files), tasks)
+        left = _select_tasks(made, len(files), tasks)
     for number, task in left.items():
         yield number, apart(lambda send, task=task: _run(files, task, limits, send))  # type: ignore[misc]
 
 
-def _answered(made: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[int, BoxTask]:
+def _select_tasks(made: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[int, BoxTask]:
     """The tasks that a file answers, by position; a later file goes before an earlier one."""
     found: dict[int, int] = {}
     for kind, body in split(made.data):
-        (file, exercise), _ = numbers(body, 2)
+        (file, exercise), _ = read_numbers(body, 2)
         if kind == Kind.FOUND and 0 <= file < files and 0 <= exercise < len(tasks):
             found[exercise] = file
     return {number: replace(tasks[number], file=found[number]) for number in sorted(found)}
@@ -52,6 +52,6 @@ def _answered(made: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[int, Bo
 def _run(files: Sequence[File], task: BoxTask, limits: Limits, send: Send) -> None:
     file = files[task.file]
     if task.function:
-        produce(lambda: loaded(file.data.decode(), task.function, file.name), task.wanted, limits, send)
+        produce(lambda: load_from_text(file.data.decode(), task.function, file.name), task.wanted, limits, send)
     else:
-        produce(lambda: function(file, task.exercise), task.wanted, limits, send)
+        produce(lambda: load_function(file, task.exercise), task.wanted, limits, send)

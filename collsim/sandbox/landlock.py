@@ -20,27 +20,27 @@ _FILES = {1: 13, 2: 14, 3: 15, 4: 15}  # how many rights for files each version 
 _TCP, _SCOPED = 0b11, 0b11  # bind and connect; abstract sockets and signals
 
 
-def version() -> int:
+def get_version() -> int:
     """The version of Landlock that this system has; 0 where it has none."""
     try:
-        return system.call(_CREATE, None, 0, _VERSION) if system.machine() else 0
+        return system.call(_CREATE, None, 0, _VERSION) if system.get_machine() else 0
     except OSError:
         return 0
 
 
-def only_read(places: Iterable[str]) -> None:
+def restrict_files(places: Iterable[str]) -> None:
     """From now on this process reads only below `places`, writes nowhere, and reaches no process but its own.
 
     It cannot be undone. Raises OSError where the system refuses it.
     """
-    known = version()
+    known = get_version()
     rights = (1 << _FILES.get(known, 16)) - 1
     rules = struct.pack("QQQ", rights, _TCP if known >= 4 else 0, _SCOPED if known >= 6 else 0)
     ruleset = system.call(_CREATE, rules, 8 * (1 + (known >= 4) + (known >= 6)), 0)
     try:
         for place in places:
             _allow(ruleset, place)
-        system.control(system.NO_NEW_PRIVILEGES, 1)
+        system.call_prctl(system.NO_NEW_PRIVILEGES, 1)
         system.call(_RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)

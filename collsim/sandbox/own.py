@@ -14,33 +14,33 @@ from functools import lru_cache
 from typing import Any
 
 from . import syscalls
-from .attempt import Attempt, attempt
-from .fence import Walls
+from .attempt import Attempt, read_attempt
+from .isolation import Isolation
 from .limits import Limits
-from .process import apart
+from .process import run_in_child
 from .produce import Wanted, produce
 
 
 class OpenGround(UserWarning):
-    """A function runs without walls around it."""
+    """A function runs without isolation."""
 
 
-def attempt_own(function: Callable[..., Any], wanted: Wanted, limits: Limits | None = None) -> Attempt:
+def try_own_function(function: Callable[..., Any], wanted: Wanted, limits: Limits | None = None) -> Attempt:
     """Call `function(n)` for each n and take what it yields, as far as it gets."""
     limits = limits or Limits()
-    there = syscalls.there()
+    there = syscalls.has_seccomp()
     if not there:
-        _say_once()
-    made = apart(
+        _warn_once()
+    made = run_in_child(
         lambda send: produce(lambda: function, wanted, limits, send),
         limits,
-        Walls.LANDLOCK if there else Walls.NONE,
+        Isolation.LANDLOCK if there else Isolation.NONE,
     )
-    return attempt(made, wanted, limits)
+    return read_attempt(made, wanted, limits)
 
 
 @lru_cache(maxsize=1)
-def _say_once() -> None:
+def _warn_once() -> None:
     warnings.warn(
         "this system has no seccomp: check() runs your function with a limit on its time only; it may do all that "
         "you may. Check only functions that you wrote or read.",

@@ -1,9 +1,9 @@
-"""The one launcher: a job runs in a process that this one watches from outside, with walls around it.
+"""The one launcher: a job runs in a process that this one watches from outside, isolated from the system.
 
 Two ways in. `boxed` starts a fresh Python that knows nothing of this process, for code of others: the Write page and
 grading. `forked` runs a function that exists only in this process, a learner's own in his own kernel, in a copy of it.
 Either way a process in between or this one reads what comes, counts it, looks at the clock, and ends what is late; the
-job can reach neither (see `fence`).
+job can reach neither (see `isolation`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,17 @@ from typing import Any
 from ..plugins import refuse
 from . import system
 from .attempt import Ended
-from .fence import ROOM, NoWalls, Walls, around, places, shut_in, walls
-from .frames import Ending, endings
+from .frames import Ending, read_endings
 from .handins import File
+from .isolation import (
+    TEMPORARY_FOLDER,
+    Isolation,
+    NoIsolation,
+    build_bubblewrap_command,
+    detect_isolation,
+    enter_sandbox,
+    list_readable_paths,
+)
 from .jobs import BoxTask, Job, run_all
 from .limits import OPEN_FILES, Limits
 from .produce import Late
@@ -44,64 +52,71 @@ _PART = 1 << 16
 # ---- a fresh process
 
 
-def boxed(
+def run_sandboxed(
     files: Sequence[File],
     tasks: Sequence[BoxTask],
     limits: Limits,
     *,
     find: bool = False,
-    without_walls: bool = False,
-    wanted: Walls | None = None,
+    allow_unsandboxed: bool = False,
+    isolation: Isolation | None = None,
 ) -> Iterator[tuple[int, Ended]]:
-    """Run functions of a stranger's files, each in a process of its own; positions of tasks with how these ended.
+    """Run functions of a stranger's files, each in a process of its own.
 
     Args:
-        find: look first which exercises the files answer, and run only these; how that ended has the position -1.
-        without_walls: run it also where there are none; whoever asks has agreed to that.
-        wanted: other walls than the best that there are.
+        files: as they were handed in.
+        tasks: functions to call.
+        limits: of each task.
+        find: look first which exercises the files answer, and run only these.
+        allow_unsandboxed: run the code also where this system cannot isolate it; whoever calls has agreed to that.
+        isolation: another isolation than the best that this system offers.
 
-    A position is missing where the process around all of them ended early, which only happens without walls. Raises
-    NoWalls.
+    Returns:
+        Positions of tasks with how these ended; -1 is the position of the look at the files. A position is missing
+        where the process around all of them ended early, which happens only without isolation.
+
+    Raises:
+        NoIsolation: This system cannot isolate a process, and `allow_unsandboxed` is False.
     """
-    inside = walls() if wanted is None else wanted
-    if inside is Walls.NONE and not without_walls:
-        raise NoWalls
+    isolation = isolation or detect_isolation()
+    if isolation is Isolation.NONE and not allow_unsandboxed:
+        raise NoIsolation
     if sys.platform == "emscripten":  # a browser, where there are no processes
-        return run_all(files, tasks, find, limits, lambda job: _here(job, limits))
+        return run_all(files, tasks, find, limits, lambda job: _run_here(job, limits))
     job = {
         "files": [[file.name, base64.b64encode(file.data).decode()] for file in files],
         "tasks": [asdict(task) for task in tasks],
         "limits": asdict(limits),
         "find": find,
-        "walls": inside,
-        "places": places(),
+        "isolation": isolation,
+        "places": list_readable_paths(),
     }
-    return _told(inside, json.dumps(job).encode(), limits, len(tasks) + find)
+    return _run_process(isolation, json.dumps(job).encode(), limits, len(tasks) + find)
 
 
-def _command(inside: Walls) -> list[str]:
+def _build_command(isolation: Isolation) -> list[str]:
     further = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
     start = f"import sys; sys.path[:] = [{_ROOT!r}, *sys.path, *{further!r}]; {_START}"
-    return [*around(inside), sys.executable, "-I", "-c", start]
+    return [*build_bubblewrap_command(isolation), sys.executable, "-I", "-c", start]
 
 
-def _environment(inside: Walls) -> dict[str, str]:
+def _build_environment(isolation: Isolation) -> dict[str, str]:
     """Nothing of this process's but what Windows asks for; one thread for each library, as no more can be started."""
-    room = ROOM if inside is not Walls.NONE else tempfile.gettempdir()
+    room = TEMPORARY_FOLDER if isolation is not Isolation.NONE else tempfile.gettempdir()
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "PATH") if os.name == "nt" and name in os.environ}
     single = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM")}
     return {**kept, **single, "HOME": room, "TMPDIR": room, "MPLCONFIGDIR": room, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _told(inside: Walls, job: bytes, limits: Limits, many: int) -> Iterator[tuple[int, Ended]]:
+def _run_process(isolation: Isolation, job: bytes, limits: Limits, many: int) -> Iterator[tuple[int, Ended]]:
     """What the process around the tasks says until it ends or is late; then it is ended with all that it started."""
     process = subprocess.Popen(
-        _command(inside),
+        _build_command(isolation),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=tempfile.gettempdir(),
-        env=_environment(inside),
+        env=_build_environment(isolation),
         start_new_session=True,
     )
     watch = threading.Timer(_START_SECONDS + (limits.seconds + 2) * many, _end_group, (process,))
@@ -109,25 +124,27 @@ def _told(inside: Walls, job: bytes, limits: Limits, many: int) -> Iterator[tupl
     watch.start()
     with process:
         try:
-            yield from _answers(process, job, limits, many)
+            yield from _read_answers(process, job, limits, many)
         finally:
             watch.cancel()
             _end_group(process)
 
 
-def _answers(process: subprocess.Popen[bytes], job: bytes, limits: Limits, many: int) -> Iterator[tuple[int, Ended]]:
+def _read_answers(
+    process: subprocess.Popen[bytes], job: bytes, limits: Limits, many: int
+) -> Iterator[tuple[int, Ended]]:
     assert process.stdin is not None
     assert process.stdout is not None
     with contextlib.suppress(OSError):  # it ended at once
         process.stdin.write(job)
         process.stdin.close()
-    for number, how, data in endings(process.stdout.read, limits.output):
+    for number, how, data in read_endings(process.stdout.read, limits.output):
         if -1 <= number < many:
             yield number, Ended(data, how)
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """The process and what it started; nothing inside walls can leave its group."""
+    """The process and what it started; an isolated process cannot leave its group."""
     if process.poll() is None:
         if hasattr(os, "killpg"):
             with contextlib.suppress(OSError):
@@ -138,43 +155,53 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 # ---- a copy of this process
 
 
-def apart(job: Job, limits: Limits, inside: Walls, reading: Sequence[str] | None = None) -> Ended:
-    """Run a job in a copy of this process where there are such, else here."""
-    return forked(job, limits, inside, reading) if hasattr(os, "fork") else _here(job, limits)
+def run_in_child(job: Job, limits: Limits, isolation: Isolation, readable: Sequence[str] | None = None) -> Ended:
+    """Run a job in a copy of this process; in this process itself where the system has no fork.
+
+    Args:
+        job: is called with a function that sends a frame.
+        limits: of the job.
+        isolation: how the copy is isolated.
+        readable: files and folders that the copy may read; all that the user may, where None.
+
+    Returns:
+        The frames that it sent, and how it ended.
+    """
+    return run_forked(job, limits, isolation, readable) if hasattr(os, "fork") else _run_here(job, limits)
 
 
-def forked(job: Job, limits: Limits, inside: Walls, reading: Sequence[str] | None = None) -> Ended:
-    """Run a job in a forked child inside walls; what it sent, and how it ended."""
+def run_forked(job: Job, limits: Limits, isolation: Isolation, readable: Sequence[str] | None = None) -> Ended:
+    """Run a job in a forked child; arguments and result as of `run_in_child`."""
     ours, theirs = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads; the child only calls the function
         parent = os.getpid()
         child = os.fork()
     if child == 0:
-        _be_the_child(job, theirs, limits, inside, reading, parent)
+        _run_child(job, theirs, limits, isolation, readable, parent)
     os.close(theirs)
     try:
         data, how = _read(ours, limits)
     finally:
         os.close(ours)
         status = _end(child)
-    return Ended(data, how if how else _how(status))
+    return Ended(data, how if how else _read_status(status))
 
 
-def _be_the_child(
-    job: Job, out: int, limits: Limits, inside: Walls, reading: Sequence[str] | None, parent: int
+def _run_child(
+    job: Job, out: int, limits: Limits, isolation: Isolation, readable: Sequence[str] | None, parent: int
 ) -> None:
     code = 1
     try:
         refuse()
         os.setsid()
         _end_with(parent)
-        out = _only_open(out)
+        out = _close_files(out)
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
         _restrict(limits)
-        shut_in(inside, reading=reading)
+        enter_sandbox(isolation, readable=readable)
         job(lambda frame: _send(out, frame))
         code = 0
     except BaseException:
@@ -186,12 +213,12 @@ def _be_the_child(
 def _end_with(parent: int) -> None:
     """This process is killed when the thread that forked it ends, however that ends; at once where it is gone."""
     with contextlib.suppress(OSError):
-        system.control(system.DEATH_SIGNAL, signal.SIGKILL)
+        system.call_prctl(system.DEATH_SIGNAL, signal.SIGKILL)
         if os.getppid() != parent:  # it ended before the call, which tells nobody of that
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _only_open(out: int) -> int:
+def _close_files(out: int) -> int:
     """Close everything but the way out; what a library prints goes nowhere."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -214,7 +241,7 @@ def _restrict(limits: Limits) -> None:
     processes."""
     import resource
 
-    wanted = {
+    limit_by_name = {
         "CPU": int(limits.seconds) + 1,
         "FSIZE": 0,
         "CORE": 0,
@@ -224,8 +251,8 @@ def _restrict(limits: Limits) -> None:
         "MSGQUEUE": 0,
     }
     if sys.platform == "linux":  # macOS takes the limit and does not keep to it
-        wanted["AS"] = _held() + limits.memory
-    for name, most in wanted.items():
+        limit_by_name["AS"] = _measure_memory() + limits.memory
+    for name, most in limit_by_name.items():
         kind = getattr(resource, f"RLIMIT_{name}", None)
         if kind is None:
             continue
@@ -235,7 +262,7 @@ def _restrict(limits: Limits) -> None:
             resource.setrlimit(kind, (most, most))
 
 
-def _held() -> int:
+def _measure_memory() -> int:
     """Bytes of address space that this process has. A box has no /proc; there the limit itself tells."""
     import resource
 
@@ -245,12 +272,12 @@ def _held() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     while high - low > 1 << 20:
         middle = (low + high) // 2
-        low, high = (low, middle) if _has_room(middle, hard) else (middle, high)
+        low, high = (low, middle) if _fits(middle, hard) else (middle, high)
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     return high
 
 
-def _has_room(most: int, hard: int) -> bool:
+def _fits(most: int, hard: int) -> bool:
     """Would a page more still be below a limit?"""
     import mmap
     import resource
@@ -297,7 +324,7 @@ def _end(child: int) -> int:
     return status
 
 
-def _how(status: int) -> int:
+def _read_status(status: int) -> int:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         return Ending.LATE if number == signal.SIGXCPU else Ending.BADLY if number == signal.SIGKILL else -number
@@ -307,7 +334,7 @@ def _how(status: int) -> int:
 # ---- here
 
 
-def _here(job: Job, limits: Limits) -> Ended:
+def _run_here(job: Job, limits: Limits) -> Ended:
     """In this process, where none can be forked: every instruction of the function looks at the clock."""
     deadline = time.monotonic() + limits.seconds
     sent: list[bytes] = []

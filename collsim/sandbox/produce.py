@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import CollsimError, ScheduleError, Sentence
 from ..registry import Algorithm
 from ..schedule import TRANSFER, Schedule, Step
-from .frames import Kind, frame
+from .frames import Kind, build_frame
 from .limits import MOST_PRINTED, Limits
 
 #: Files of the library's algorithms.
@@ -55,27 +55,27 @@ def produce(find: Callable[[], Any], wanted: Wanted, limits: Limits, send: Send)
     n = wanted.ranks[0]
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
-            entry = _entry(find(), wanted, limits)
+            entry = _build_entry(find(), wanted, limits)
             for n in wanted.ranks:
-                with _of_its_own(wanted, entry.function):
+                with _watch_borrowing(wanted, entry.function):
                     schedule = entry(n)
-                send(_packed(n, schedule))
+                send(_pack_schedule(n, schedule))
         except Late:
             raise
         except BaseException as error:
-            send(_failure(n, error))
-    send(frame(Kind.DONE, (), printed.getvalue()[:MOST_PRINTED].encode("utf-8", "replace")))
+            send(_build_failure(n, error))
+    send(build_frame(Kind.DONE, (), printed.getvalue()[:MOST_PRINTED].encode("utf-8", "replace")))
 
 
 @contextlib.contextmanager
-def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
+def _watch_borrowing(wanted: Wanted, function: Any) -> Iterator[None]:
     """Notice where a function that shall find its steps itself takes them from the library: runs one of its algorithms,
     however it came by it, or reads a schedule that was made before. A help to the honest: what another process judges
     are the steps."""
     if not wanted.own:
         yield
         return
-    if made := _made_before(function):
+    if made := _find_earlier_steps(function):
         why = "{name} holds steps of a schedule that was made before; write the steps yourself"
         raise ScheduleError(why, name=made)
     borrowed: list[Sentence] = []
@@ -112,19 +112,19 @@ def _of_its_own(wanted: Wanted, function: Any) -> Iterator[None]:
         raise ScheduleError(found[0])
 
 
-def _made_before(function: Any, seen: frozenset[int] = frozenset()) -> str | None:
+def _find_earlier_steps(function: Any, seen: frozenset[int] = frozenset()) -> str | None:
     """The name by which a function reaches steps that were made before it is called: in its defaults, its closure, or
     what it reads of its module; also by another function of the same person."""
     code = getattr(function, "__code__", None)
     if code is None or id(function) in seen or code.co_filename.startswith(_PACKAGE):
         return None
-    for name, value in _reached(function, code):
-        if _holds_steps(value) or _made_before(value, seen | {id(function)}):
+    for name, value in _list_reached(function, code):
+        if _holds_steps(value) or _find_earlier_steps(value, seen | {id(function)}):
             return name
     return None
 
 
-def _reached(function: Any, code: Any) -> Iterator[tuple[str, Any]]:
+def _list_reached(function: Any, code: Any) -> Iterator[tuple[str, Any]]:
     kept = dict(zip(code.co_freevars, function.__closure__ or (), strict=False))
     for name, cell in kept.items():
         with contextlib.suppress(ValueError):  # not filled yet
@@ -166,25 +166,25 @@ class _Watched(Algorithm):
     limits: Limits = field(default_factory=Limits)
 
     def _steps(self, n: int, steps: Any) -> Any:
-        return _counted(steps, f"{self.name}({n})", self.limits)
+        return _count_steps(steps, f"{self.name}({n})", self.limits)
 
 
-def _entry(function: Any, wanted: Wanted, limits: Limits) -> Algorithm:
+def _build_entry(function: Any, wanted: Wanted, limits: Limits) -> Algorithm:
     named = getattr(function, "__name__", None) or getattr(function, "name", "my_function")
     inner = function.function if isinstance(function, Algorithm) else function
     if not callable(inner):
         why = "check() wants a function of n that yields steps, got {function}; give its name without calling it"
-        raise ScheduleError(why, function=_short(function))
+        raise ScheduleError(why, function=_shorten(function))
     helping = (lambda n: wanted.helpers) if wanted.helpers else None
     return _Watched(str(named), wanted.collective, inner, None, None, "", "", ("", ""), helpers=helping, limits=limits)
 
 
-def _counted(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
+def _count_steps(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
     if isinstance(steps, Step):
         steps = [steps]
     if isinstance(steps, str) or not hasattr(steps, "__iter__"):
         why = "{label} returned {steps}; it must yield its steps: yield copy(...), yield reduce(...)"
-        raise ScheduleError(why, label=label, steps=_short(steps))
+        raise ScheduleError(why, label=label, steps=_shorten(steps))
     moved = 0
     for number, item in enumerate(steps):
         parts = item if isinstance(item, (list, tuple)) else [item]
@@ -200,7 +200,7 @@ def _counted(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
         yield item
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     try:
         text = repr(value)
     except Exception:
@@ -208,16 +208,16 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _packed(n: int, s: Schedule) -> bytes:
+def _pack_schedule(n: int, s: Schedule) -> bytes:
     """A schedule as one frame: its patterns, their columns one after another, and its name."""
     patterns = [p if p.times > 1 else p.at(0) for p in s.patterns]
     shapes = [number for p in patterns for number in (len(p), p.times, p.shift, p.modulus)]
     columns = [np.concatenate([getattr(p, c) for p in patterns]).astype("<i4").tobytes() for c in COLUMNS if patterns]
     name = s.name.encode("utf-8", "replace")
-    return frame(Kind.TABLE, (n, s.chunks, s.slots, len(patterns), *shapes), b"".join((*columns, name)))
+    return build_frame(Kind.TABLE, (n, s.chunks, s.slots, len(patterns), *shapes), b"".join((*columns, name)))
 
 
-def _failure(n: int, error: BaseException) -> bytes:
+def _build_failure(n: int, error: BaseException) -> bytes:
     said: Sentence | CollsimError
     if isinstance(error, MemoryError):
         said = Sentence("the function needs more memory than it may use; how many transfers does it yield?")
@@ -226,11 +226,11 @@ def _failure(n: int, error: BaseException) -> bytes:
     elif isinstance(error, CollsimError):
         said = error
     else:
-        said = Sentence("the function failed: {kind}: {error}", kind=type(error).__name__, error=_short(error))
-    place = [_whole(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
+        said = Sentence("the function failed: {kind}: {error}", kind=type(error).__name__, error=_shorten(error))
+    place = [_read_position(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
     words, chinese = (said.text(lang)[:MOST_PRINTED].encode("utf-8", "replace") for lang in ("en", "zh"))
-    return frame(Kind.FAILED, (n, *place, len(words)), words + chinese)
+    return build_frame(Kind.FAILED, (n, *place, len(words)), words + chinese)
 
 
-def _whole(value: Any) -> int:
+def _read_position(value: Any) -> int:
     return int(value) if isinstance(value, (int, np.integer)) and 0 <= value < 2**62 else -1

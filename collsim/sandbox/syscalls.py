@@ -3,7 +3,7 @@
 A seccomp filter (Linux 4.14 and later) refuses everything else with EPERM: another process or thread, a signal, a
 socket, a limit, a mount, shared memory, keys, a file opened for writing, a new address for anything. It needs no
 rights, and it holds root as well. Libseccomp would write such a filter too, but its binding on PyPI (pyseccomp) is of
-2021 and needs the system's library, and a wall must not be missing because a library is; the program is forty lines.
+2021 and needs the system's library, and the sandbox must not depend on a library; the program is forty lines.
 
 Format of the program: Linux Documentation/userspace-api/seccomp_filter.rst and include/uapi/linux/{filter,seccomp,
 audit}.h. Numbers of the calls: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
@@ -110,57 +110,57 @@ _MACHINES = {"x86_64": (0, 0xC000003E, 317), "aarch64": (1, 0xC00000B7, 277)}
 _SET_FILTER, _ALL_THREADS, _IS_THERE = 1, 1, 2
 
 
-def there() -> bool:
+def has_seccomp() -> bool:
     """Does this system have seccomp filters, on a kind of processor whose calls are known here?"""
-    if system.machine() not in _MACHINES:
+    if system.get_machine() not in _MACHINES:
         return False
     try:
-        system.call(_MACHINES[system.machine()][2], _IS_THERE, 0, struct.pack("=I", _KILL))
+        system.call(_MACHINES[system.get_machine()][2], _IS_THERE, 0, struct.pack("=I", _KILL))
     except OSError:
         return False
     return True
 
 
-def program(kind: str) -> list[bytes]:
+def build_filter(kind: str) -> list[bytes]:
     """The filter as instructions of eight bytes, for `x86_64` or `aarch64`."""
     column, architecture, _ = _MACHINES[kind]
     made = [
-        _instruction(_LOAD, _KIND),
-        _instruction(_EQUAL, architecture, 1, 0),
-        _instruction(_RETURN, _KILL),
-        _instruction(_LOAD, _NUMBER),
-        _instruction(_AT_LEAST, _X32, 0, 1),
-        _instruction(_RETURN, _KILL),
+        _build_instruction(_LOAD, _KIND),
+        _build_instruction(_EQUAL, architecture, 1, 0),
+        _build_instruction(_RETURN, _KILL),
+        _build_instruction(_LOAD, _NUMBER),
+        _build_instruction(_AT_LEAST, _X32, 0, 1),
+        _build_instruction(_RETURN, _KILL),
     ]
     for numbers in _FREE.values():
         if numbers[column] is not None:
-            made += [_instruction(_EQUAL, numbers[column], 0, 1), _instruction(_RETURN, _ALLOW)]
+            made += [_build_instruction(_EQUAL, numbers[column], 0, 1), _build_instruction(_RETURN, _ALLOW)]
     for pair, conditions in _WHERE.values():
         if pair[column] is not None:
-            made += _conditional(pair[column], conditions)
-    return [*made, _instruction(_RETURN, _REFUSE)]
+            made += _build_conditional(pair[column], conditions)
+    return [*made, _build_instruction(_RETURN, _REFUSE)]
 
 
-def _conditional(number: int | None, conditions: Iterable[tuple[int, int, tuple[int, ...]]]) -> list[bytes]:
+def _build_conditional(number: int | None, conditions: Iterable[tuple[int, int, tuple[int, ...]]]) -> list[bytes]:
     """A block for one call: every condition must hold, or the call is refused."""
     block: list[bytes] = []
     for argument, mask, values in conditions:
         half = 4 if argument < 0 else 0  # -2: the upper half of argument 2
-        block += [_instruction(_LOAD, _ARGUMENTS + 8 * abs(argument) + half), _instruction(_AND, mask)]
-        block += [_instruction(_EQUAL, value, len(values) - at, 0) for at, value in enumerate(values)]
-        block.append(_instruction(_RETURN, _REFUSE))
-    block.append(_instruction(_RETURN, _ALLOW))
-    return [_instruction(_EQUAL, number, 0, len(block)), *block]
+        block += [_build_instruction(_LOAD, _ARGUMENTS + 8 * abs(argument) + half), _build_instruction(_AND, mask)]
+        block += [_build_instruction(_EQUAL, value, len(values) - at, 0) for at, value in enumerate(values)]
+        block.append(_build_instruction(_RETURN, _REFUSE))
+    block.append(_build_instruction(_RETURN, _ALLOW))
+    return [_build_instruction(_EQUAL, number, 0, len(block)), *block]
 
 
-def _instruction(code: int, value: int | None, then: int = 0, otherwise: int = 0) -> bytes:
+def _build_instruction(code: int, value: int | None, then: int = 0, otherwise: int = 0) -> bytes:
     return struct.pack("=HBBI", code, then, otherwise, value)
 
 
-def only_compute() -> None:
+def restrict_calls() -> None:
     """From now on this process makes no other call to the system. It cannot be undone. Raises OSError where refused."""
-    made = b"".join(program(system.machine()))
+    made = b"".join(build_filter(system.get_machine()))
     held = ctypes.create_string_buffer(made, len(made))
-    system.control(system.NO_NEW_PRIVILEGES, 1)
+    system.call_prctl(system.NO_NEW_PRIVILEGES, 1)
     pointed = struct.pack("@HP", len(made) // 8, ctypes.addressof(held))
-    system.call(_MACHINES[system.machine()][2], _SET_FILTER, _ALL_THREADS, pointed)
+    system.call(_MACHINES[system.get_machine()][2], _SET_FILTER, _ALL_THREADS, pointed)

@@ -18,7 +18,7 @@ _VERSION_3 = 0x20080522
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
-def machine() -> str:
+def get_machine() -> str:
     """The kind of processor as Linux calls it; empty where this is not Linux, or Python not of its 64 bits."""
     return platform.machine() if sys.platform == "linux" and struct.calcsize("P") == 8 else ""
 
@@ -33,7 +33,7 @@ def call(number: int, *arguments: object) -> int:
     return found
 
 
-def control(what: int, value: int = 0) -> None:
+def call_prctl(what: int, value: int = 0) -> None:
     """prctl for this process. Raises OSError where the kernel refuses it."""
     if _libc is None:
         raise OSError("this is not Linux")
@@ -43,6 +43,6 @@ def control(what: int, value: int = 0) -> None:
 
 def give_up_capabilities() -> None:
     """From now on root may no more than anybody else: no raised limit, no other's file, no mount."""
-    number = _CAPABILITIES.get(machine())
+    number = _CAPABILITIES.get(get_machine())
     if number is not None:
         call(number, struct.pack("=Ii", _VERSION_3, 0), struct.pack("=6I", 0, 0, 0, 0, 0, 0))

@@ -11,8 +11,8 @@ from collsim.app.pages.write import consent, drafts
 from collsim.app.pages.write.trial import run_code, try_code
 from collsim.app.shell import results
 from collsim.app.texts.write import TEXTS as WRITE
-from collsim.sandbox import Walls, walls
-from collsim.sandbox.allowlist import LONGEST, Code, Forbidden, allowed
+from collsim.sandbox import Isolation, detect_isolation
+from collsim.sandbox.allowlist import LONGEST, Code, Forbidden, check_code
 from collsim.sandbox.produce import Wanted
 
 HEAD = "import numpy as np\nimport collsim as cs\n"
@@ -176,11 +176,11 @@ def test_code_that_never_ends_is_ended(code):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_says_what_holds_the_process_here(language):
-    said = WRITE[f"write.fence.{walls().name.lower()}"][language == "zh"]
+    said = WRITE[f"write.isolation.{detect_isolation().name.lower()}"][language == "zh"]
     assert any(said in one.value for one in opened(lang=language).markdown)
 
 
-@pytest.mark.skipif(walls() is Walls.NONE, reason="this system has no walls")
+@pytest.mark.skipif(detect_isolation() is Isolation.NONE, reason="this system isolates nothing")
 def test_code_that_got_past_the_lists_writes_nowhere(tmp_path):
     outside = tmp_path / "outside"
     for path in (str(outside), "inside", "/tmp/inside"):
@@ -240,31 +240,31 @@ def test_a_starting_point_in_a_link_is_ours_and_runs():
     assert button(opened(code=drafts.pack_code(drafts.STARTERS["naive"][1])), "write_run_link") is None
 
 
-# ---- no walls
+# ---- no isolation
 
 
 @pytest.fixture
 def bare(monkeypatch):
-    """A system without walls."""
-    monkeypatch.setattr(consent, "walls", lambda: Walls.NONE)
+    """A system that cannot isolate a process."""
+    monkeypatch.setattr(consent, "detect_isolation", lambda: Isolation.NONE)
     monkeypatch.setattr(consent, "_AGREED", type(consent._AGREED)())
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_without_walls_a_server_for_others_runs_nothing(bare, monkeypatch, language):
+def test_allow_unsandboxed_a_server_for_others_runs_nothing(bare, monkeypatch, language):
     consent._AGREED.set()
     monkeypatch.setattr(consent, "listens_on_loopback", lambda: False)
     at = opened(start="naive", lang=language)
-    assert WRITE["write.nowalls.open"][language == "zh"] in words(at)
+    assert WRITE["write.unsandboxed.open"][language == "zh"] in words(at)
     assert button(at, "write_agree") is None
     assert WRITE["write.right"][language == "zh"].split("{")[0] not in words(at)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_without_walls_somebody_at_this_computer_agrees_once(bare, monkeypatch, language):
+def test_allow_unsandboxed_somebody_at_this_computer_agrees_once(bare, monkeypatch, language):
     monkeypatch.setattr(consent, "listens_on_loopback", lambda: True)
     at = opened(start="naive", lang=language)
-    assert WRITE["write.nowalls.ask"][language == "zh"] in words(at)
+    assert WRITE["write.unsandboxed.ask"][language == "zh"] in words(at)
     assert WRITE["write.right"][language == "zh"].split("{")[0] not in words(at)
     button(at, "write_agree").click().run()
     assert WRITE["write.right"][language == "zh"].split("{")[0] in words(at)
@@ -273,7 +273,7 @@ def test_without_walls_somebody_at_this_computer_agrees_once(bare, monkeypatch, 
 
 def test_what_is_refused_names_its_line():
     with pytest.raises(Forbidden) as refused:
-        allowed("import numpy as np\n\ndef f(n):\n    yield np.fromfile('x')\n")
+        check_code("import numpy as np\n\ndef f(n):\n    yield np.fromfile('x')\n")
     assert refused.value.line == 4
     assert refused.value.key == "write.attribute"
 
@@ -281,7 +281,7 @@ def test_what_is_refused_names_its_line():
 @pytest.mark.parametrize("name", drafts.STARTERS)
 def test_ordinary_code_is_allowed_and_fits_in_an_address(name):
     code = drafts.STARTERS[name][1] + "\n# 注释\nhelp_me = [k for k in range(3) if k % 2]\n"
-    assert allowed(code).function.startswith("my_")
+    assert check_code(code).function.startswith("my_")
     draft, complaints = drafts.ADDRESS.read({"code": drafts.pack_code(code)})
     assert complaints == []
     assert draft.code == code
@@ -360,5 +360,5 @@ def test_a_chunk_that_nothing_writes_is_named_without_a_step():
 @pytest.mark.parametrize("code", ["x" + ".foo" * 2900, "def f(n):\n    yield x" + ".foo" * 2900])
 def test_a_name_of_thousands_of_parts_is_refused_in_a_sentence(code):
     with pytest.raises(Forbidden) as refused:
-        allowed(code)
+        check_code(code)
     assert refused.value.key in ("write.attribute", "write.deep")

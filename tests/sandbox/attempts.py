@@ -1,7 +1,7 @@
 """Attempts of a stranger's code to get out of its box, as bodies of a function of n.
 
 Each prints ESCAPED when it did what it must not, or what it found of a secret; refused, it raises or prints nothing.
-`OPEN` says which of them do get out where there are no walls, so that a test sees that they are attempts at all. Words
+`OPEN` says which of them do get out without isolation, so that a test sees that they are attempts at all. Words
 in capital letters with a $ are put in by the test.
 """
 
@@ -21,7 +21,7 @@ def escaped(what=""):
 def f(n):
 """
 
-#: name: code. Those of OPEN must print ESCAPED (or the secret) without walls.
+#: name: code. Those of OPEN must print ESCAPED (or the secret) without isolation.
 OPEN: dict[str, str] = {
     # ---- reading
     "reads a file": "print(open('$FOLDER/secret').read())",
@@ -197,7 +197,7 @@ ROOT: dict[str, str] = {
         fd = call((304, 265), os.open('$FOLDER', 0), handle, 0); print(os.read(fd, 99))""",
 }
 
-#: What does no harm even without walls, where the process around it holds already; or would do too much there.
+#: What does no harm even without isolation, where the process around it holds already; or would do too much there.
 HELD: dict[str, str] = {
     "looks into its own environment": "print(dict(os.environ), open('/proc/self/environ').read())",
     "looks into environ": """

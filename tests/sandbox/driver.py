@@ -14,18 +14,18 @@ from pathlib import Path
 def main() -> None:
     """Read a job, answer it."""
     sys.path[:0] = sys.argv[1:]
-    from collsim.sandbox import Limits, Walls, process
-    from collsim.sandbox.attempt import attempt
+    from collsim.sandbox import Isolation, Limits, process
+    from collsim.sandbox.attempt import read_attempt
     from collsim.sandbox.handins import File
     from collsim.sandbox.jobs import BoxTask
-    from collsim.sandbox.process import boxed
+    from collsim.sandbox.process import run_sandboxed
     from collsim.sandbox.produce import Wanted
 
     job = json.load(sys.stdin)
     if job.get("ask"):
-        from collsim.sandbox import fence, walls
+        from collsim.sandbox import detect_isolation, isolation
 
-        print(json.dumps([walls(), fence._bubblewrap_works()]))
+        print(json.dumps([detect_isolation(), isolation._can_run_bubblewrap()]))
         return
     process._START += f"  # {job['mark']}"
     limits, wanted = Limits(**job["limits"]), Wanted("broadcast", (2,))
@@ -34,8 +34,10 @@ def main() -> None:
     tasks = [BoxTask(name, wanted, "f", number) for number, name in enumerate(codes)]
     before = itself()
     found = {}
-    for number, ended in boxed(files, tasks, limits, wanted=Walls(job["walls"]), without_walls=True):
-        made = attempt(ended, wanted, limits)
+    for number, ended in run_sandboxed(
+        files, tasks, limits, isolation=Isolation(job["isolation"]), allow_unsandboxed=True
+    ):
+        made = read_attempt(ended, wanted, limits)
         found[tasks[number].exercise] = {
             "printed": made.printed, "error": str(made.error), "how": ended.how, "bytes": len(ended.data),
             "schedules": len(made.schedules),

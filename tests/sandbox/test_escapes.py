@@ -1,7 +1,7 @@
-"""What a stranger's code tries to get out of its box: some hundred and fifty attempts against each wall, as root and as an
+"""What a stranger's code tries to get out of its box: some hundred and fifty attempts against each isolation, as root and as an
 ordinary user.
 
-The list of allowed names is not asked here: the walls alone must hold. All attempts of one kind of box run in one box,
+The list of allowed names is not asked here: the isolation alone must hold. All attempts of one kind of box run in one box,
 each in a process of its own, as the exercises of one student do.
 """
 
@@ -25,10 +25,10 @@ import numpy as np
 import pytest
 from attempts import HELD, OPEN, PRELUDE, ROOT
 
-from collsim.sandbox import Walls, landlock, syscalls
+from collsim.sandbox import Isolation, landlock, syscalls
 
 pytestmark = pytest.mark.skipif(
-    not syscalls.there(), reason="this system has no seccomp, or a processor not known here"
+    not syscalls.has_seccomp(), reason="this system has no seccomp, or a processor not known here"
 )
 
 DRIVER = str(Path(__file__).parent / "driver.py")
@@ -119,12 +119,12 @@ def state(victim):
     return victim.poll(), limits, held
 
 
-def run(walls, user, chosen):
+def run(isolation, user, chosen):
     """Set everything up, run the attempts in one box, look what came of them."""
     interpreter, works = python(user)
-    if walls is Walls.BUBBLEWRAP and not works:
+    if isolation is Isolation.BUBBLEWRAP and not works:
         pytest.skip(f"bubblewrap does not work here for user {user}")
-    if walls is Walls.LANDLOCK and not landlock.version():
+    if isolation is Isolation.LANDLOCK and not landlock.get_version():
         pytest.skip("this system has no Landlock")
     token, name = "SECRET-" + secrets.token_hex(16), "collsim-" + secrets.token_hex(8)
     folder = made_folder(token, user)
@@ -139,7 +139,7 @@ def run(walls, user, chosen):
         files, before = seen(folder), state(victim)
         told = subprocess.run(
             [interpreter, DRIVER, *PACKAGES],
-            input=json.dumps({"attempts": codes, "walls": walls, "mark": str(folder), "limits": LIMITS}).encode(),
+            input=json.dumps({"attempts": codes, "isolation": isolation, "mark": str(folder), "limits": LIMITS}).encode(),
             capture_output=True, timeout=300, cwd="/", env={"COLLSIM_TOKEN": token, "PATH": os.environ["PATH"]}, **who(user),
         )  # fmt: skip
         assert told.returncode == 0, told.stderr.decode()
@@ -163,7 +163,7 @@ def code_of(body, put):
 
 USERS = [pytest.param(0, marks=pytest.mark.skipif(os.getuid() != 0, reason="needs root"), id="root"),
          pytest.param(NOBODY if os.getuid() == 0 else os.getuid(), id="ordinary")]  # fmt: skip
-KINDS = [Walls.BUBBLEWRAP, Walls.LANDLOCK]
+KINDS = [Isolation.BUBBLEWRAP, Isolation.LANDLOCK]
 
 
 @pytest.fixture(scope="module", params=USERS)
@@ -238,11 +238,11 @@ def test_what_takes_too_long_or_too_much_says_so(outside):
     assert came["calls in the manner of x32"]["how"] in (-signal.SIGSYS, 0), "0: this processor has no such calls"
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="an ordinary user is held by more than the walls")
-def test_without_walls_the_attempts_succeed():
+@pytest.mark.skipif(os.getuid() != 0, reason="an ordinary user is held by more than the sandbox")
+def test_allow_unsandboxed_the_attempts_succeed():
     """Otherwise they would show nothing."""
     open_here = {**OPEN, **ROOT}
-    for outside in run(Walls.NONE, 0, open_here):
+    for outside in run(Isolation.NONE, 0, open_here):
         tame = [
             name for name, came in outside.attempts.items()
             if "ESCAPED" not in came["printed"] and "SECRET-" not in came["printed"]

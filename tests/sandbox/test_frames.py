@@ -8,22 +8,22 @@ import pytest
 import collsim as cs
 from collsim.sandbox import Limits, attempt, frames
 from collsim.sandbox.attempt import Ended
-from collsim.sandbox.frames import Ending, Kind, frame
+from collsim.sandbox.frames import Ending, Kind, build_frame
 from collsim.sandbox.produce import Wanted, produce
 from collsim.teach import exercise
 from collsim.teach.exercises.exercise import judged
 
 TWO = Wanted("broadcast", (2,))
 ROW = np.array([0, 1, 0, 0, 0, 0], "<i4").tobytes()
-DONE = frame(Kind.DONE)
+DONE = build_frame(Kind.DONE)
 
 
 def tried(data, wanted=TWO, how=Ending.WELL):
-    return attempt.attempt(Ended(data, how), wanted, Limits())
+    return attempt.read_attempt(Ended(data, how), wanted, Limits())
 
 
 def table(*numbers, rest=ROW):
-    return frame(Kind.TABLE, numbers, rest) + DONE
+    return build_frame(Kind.TABLE, numbers, rest) + DONE
 
 
 def test_what_is_sent_comes_back():
@@ -56,8 +56,8 @@ def test_a_repeated_pattern_comes_back_as_one():
         (b"rubbish", "ended before it was done"),
         (b'{"n":2,"chunks":Infinity}', "ended before it was done"),
         (b"[" * 200_000, "ended before it was done"),
-        (frame(9), "not a table"),
-        (frame(Kind.TABLE), "not a table"),
+        (build_frame(9), "not a table"),
+        (build_frame(Kind.TABLE), "not a table"),
         (table(3, 1, 1, 0), "not a table"),
         (table(2, 1, 1, 2**40), "not a table"),
         (table(2, 1, 1, -1), "not a table"),
@@ -73,7 +73,7 @@ def test_a_repeated_pattern_comes_back_as_one():
         (table(2, 1, 1, 1, 1, 1, 0, 1, rest=np.array([0, 7, 0, 0, 0, 0], "<i4").tobytes()), "does not exist"),
         (table(2, 1, 1, 1, 1, 1, 0, 1, rest=np.array([0, 1, 0, 0, 0, 2**31 - 1], "<i4").tobytes()), "a channel is"),
         (table(2, 1, 1, 1, 1, 1, 0, 1, rest=np.array([0, 1, 0, 0, 0, -1], "<i4").tobytes()), "a channel is"),
-        (frame(Kind.FAILED, (2, 2**62, -(2**62), 3, 9), b"\xff\x1b[2J") + DONE, "\N{REPLACEMENT CHARACTER}"),
+        (build_frame(Kind.FAILED, (2, 2**62, -(2**62), 3, 9), b"\xff\x1b[2J") + DONE, "\N{REPLACEMENT CHARACTER}"),
         (struct.pack("<qq", 1, 2**62), "ended before it was done"),
         (struct.pack("<qq", 1, -1), "ended before it was done"),
         (struct.pack("<qq", 3, 0) * 10**5, "ended before it was done"),
@@ -120,7 +120,7 @@ def _hostile(random, number, right):
         big = random.choice([1, 3, 100, 2**31, 2**62])
         numbers = [2, *random.integers(-2, 1 + big, 3), *random.integers(-2, 6, int(random.integers(0, 9)))]
         few = random.integers(-1, 5, int(random.integers(0, 40))).astype("<i4").tobytes()
-        return frame(Kind(int(random.integers(1, 6))), [int(k) for k in numbers], few) + DONE
+        return build_frame(Kind(int(random.integers(1, 6))), [int(k) for k in numbers], few) + DONE
     changed = bytearray(right)
     for at in random.integers(0, len(right), int(random.integers(1, 4))):
         changed[at] = int(random.integers(0, 256))
@@ -132,7 +132,7 @@ def test_steps_count_for_all_numbers_of_ranks_together():
     wanted = Wanted("broadcast", (2, 3))
     shapes = [1, 1, 0, 1] * 19_000
     rows = np.tile(np.array([[0], [1], [0], [0], [0], [0]], "<i4"), 19_000).tobytes()
-    data = b"".join(frame(Kind.TABLE, (n, 1, 1, 19_000, *shapes), rows) for n in (2, 3)) + DONE
+    data = b"".join(build_frame(Kind.TABLE, (n, 1, 1, 19_000, *shapes), rows) for n in (2, 3)) + DONE
     made = tried(data, wanted)
     assert set(made.schedules) == {2}
     assert made.failed == 3
@@ -142,9 +142,9 @@ def test_steps_count_for_all_numbers_of_ranks_together():
 def test_jobs_that_are_cut_off_or_say_too_much_end_the_reading():
     import io
 
-    whole = frames.ended(0, 0, b"abc") + frames.ended(1, 2, b"")
-    assert list(frames.endings(io.BytesIO(whole).read, 10)) == [(0, 0, b"abc"), (1, 2, b"")]
+    whole = frames.build_ending(0, 0, b"abc") + frames.build_ending(1, 2, b"")
+    assert list(frames.read_endings(io.BytesIO(whole).read, 10)) == [(0, 0, b"abc"), (1, 2, b"")]
     for cut in range(len(whole) - 1):
-        assert len(list(frames.endings(io.BytesIO(whole[:cut]).read, 10))) < 2
+        assert len(list(frames.read_endings(io.BytesIO(whole[:cut]).read, 10))) < 2
     for size in (-1, 2**62, 10**6):
-        assert list(frames.endings(io.BytesIO(struct.pack("<qqq", 0, 0, size) + b"x" * 100).read, 10)) == []
+        assert list(frames.read_endings(io.BytesIO(struct.pack("<qqq", 0, 0, size) + b"x" * 100).read, 10)) == []

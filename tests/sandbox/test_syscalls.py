@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from collsim.sandbox import syscalls
-from collsim.sandbox.fence import Walls, shut_in
+from collsim.sandbox.isolation import Isolation, enter_sandbox
 from collsim.sandbox.limits import Limits
-from collsim.sandbox.process import forked
+from collsim.sandbox.process import run_forked
 
 HEADERS = {
     "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),
@@ -36,7 +36,7 @@ def ran(kind, number, *arguments, architecture=None):
     """What the filter answers to a call: a small machine for the five instructions that it uses."""
     halves = [half for value in (*arguments, *[0] * (6 - len(arguments))) for half in (value & 2**32 - 1, value >> 32)]
     data = struct.pack("=II8x12I", number, architecture or syscalls._MACHINES[kind][1], *halves)
-    held, at, made = 0, 0, [struct.unpack("=HBBI", one) for one in syscalls.program(kind)]
+    held, at, made = 0, 0, [struct.unpack("=HBBI", one) for one in syscalls.build_filter(kind)]
     while True:
         code, then, otherwise, value = made[at]
         at += 1
@@ -78,7 +78,7 @@ def test_arguments_are_looked_at_where_they_decide(kind, column):
         assert (ran(kind, number["prlimit64"], pid, 7, new) == syscalls._ALLOW) == allowed, (pid, new)
 
 
-@pytest.mark.skipif(not syscalls.there(), reason="this system has no seccomp, or a processor not known here")
+@pytest.mark.skipif(not syscalls.has_seccomp(), reason="this system has no seccomp, or a processor not known here")
 def test_the_kernel_refuses_every_call_that_is_not_on_the_list():
     """Every number up to 600, with arguments of zero, in a child that is shut in: EPERM. The kernel itself lets two
     calls of x86-64 past every filter, uretprobe and uprobe; they answer only to its own probes."""
@@ -94,9 +94,9 @@ def test_the_kernel_refuses_every_call_that_is_not_on_the_list():
                 send(b"%d " % number)
         send(b"done")
 
-    assert forked(job, Limits(), Walls.LANDLOCK).data == b"done"
+    assert run_forked(job, Limits(), Isolation.LANDLOCK).data == b"done"
 
 
-def test_without_walls_nothing_is_shut():
-    shut_in(Walls.NONE)
+def test_allow_unsandboxed_nothing_is_shut():
+    enter_sandbox(Isolation.NONE)
     os.getpgid(0)

@@ -192,7 +192,7 @@ class Rude:
         (deep, "RecursionError"),
         (leaves, "ended before it was done"),
         (exits, "ends the program"),
-        (kills_itself, "PermissionError" if syscalls.there() else "ended before it was done"),
+        (kills_itself, "PermissionError" if syscalls.has_seccomp() else "ended before it was done"),
         (raises, "ZeroDivisionError"),
         (interrupts, "KeyboardInterrupt"),
         (lambda n: None, "must yield its steps"),
@@ -443,14 +443,14 @@ def test_progress_is_kept_and_a_spoilt_file_never_spoils_a_check(progress_file):
 
 
 def test_how_a_box_ended_is_told_in_chinese():
-    from collsim.sandbox.attempt import Ended, attempt
-    from collsim.sandbox.frames import Ending, Kind, frame
+    from collsim.sandbox.attempt import Ended, read_attempt
+    from collsim.sandbox.frames import Ending, Kind, build_frame
 
     wanted, limits = exercise("broadcast-to-all").task.wanted, Limits(steps=1)
-    table = frame(Kind.TABLE, (2, 1, 1, 2, 1, 1, 0, 1, 1, 1, 0, 1), b"")
+    table = build_frame(Kind.TABLE, (2, 1, 1, 2, 1, 1, 0, 1, 1, 1, 0, 1), b"")
     ends = [(b"", how) for how in (Ending.LATE, Ending.TOO_MUCH, Ending.BADLY, -11)]
-    for data, how in [*ends, (frame(9), 0), (table, 0)]:
-        told = attempt(Ended(data, how), wanted, limits).error.text("zh")
+    for data, how in [*ends, (build_frame(9), 0), (table, 0)]:
+        told = read_attempt(Ended(data, how), wanted, limits).error.text("zh")
         assert any("\u4e00" <= c <= "\u9fff" for c in told), told
 
 

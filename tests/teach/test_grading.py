@@ -13,7 +13,7 @@ import pytest
 from solutions import solution
 
 import collsim as cs
-from collsim.sandbox import Limits, NoWalls, Walls, process, walls
+from collsim.sandbox import Isolation, Limits, NoIsolation, detect_isolation, process
 from collsim.teach import exercise, exercises, grade, summary
 from collsim.teach.exercises import grading
 
@@ -226,7 +226,7 @@ VANDAL = """    import os, glob, signal
 """
 
 
-@pytest.mark.skipif(walls() is Walls.NONE, reason="this system has no walls")
+@pytest.mark.skipif(detect_isolation() is Isolation.NONE, reason="this system isolates nothing")
 def test_code_that_deletes_forges_steals_and_signals_reaches_nothing(tmp_path):
     folder, elsewhere, out = tmp_path / "in", tmp_path / "elsewhere.txt", tmp_path / "grades.csv"
     folder.mkdir()
@@ -352,7 +352,7 @@ def test_a_hand_in_may_import_what_notebooks_import(tmp_path):
     assert one(grade(tmp_path), "anna").passed
 
 
-#: As on Windows: no fork, no limits of the system, no walls.
+#: As on Windows: no fork, no limits of the system, no isolation.
 PLAIN = "import os, sys; del os.fork; sys.modules['resource'] = None; "
 
 
@@ -360,19 +360,19 @@ PLAIN = "import os, sys; del os.fork; sys.modules['resource'] = None; "
 def plain(monkeypatch):
     monkeypatch.setattr(process, "_START", PLAIN + process._START)
     for module in (grading, process):
-        monkeypatch.setattr(module, "walls", lambda: Walls.NONE)
+        monkeypatch.setattr(module, "detect_isolation", lambda: Isolation.NONE)
 
 
-def test_without_walls_nothing_runs_until_the_teacher_agrees(tmp_path, plain):
-    with pytest.raises(NoWalls, match="--without-walls"):
+def test_allow_unsandboxed_nothing_runs_until_the_teacher_agrees(tmp_path, plain):
+    with pytest.raises(NoIsolation, match="--no-sandbox"):
         grade(hand_in(tmp_path, anna__py=RIGHT), out=tmp_path / "grades.csv")
     assert not (tmp_path / "grades.csv").exists()
-    assert one(grade(tmp_path, without_walls=True), "anna").passed
+    assert one(grade(tmp_path, allow_unsandboxed=True), "anna").passed
 
 
 def test_without_fork_and_limits_everybody_still_gets_their_result(tmp_path, plain):
     kinds = ["forges", "patches", "exits", "loops_on_import", "raises_escapes"]
-    frame = grade(hand_in_all(tmp_path, kinds), limits=QUICK, without_walls=True)
+    frame = grade(hand_in_all(tmp_path, kinds), limits=QUICK, allow_unsandboxed=True)
     assert all(one(frame, student).passed for student in ("a_good", "m_good", "z_good"))
     assert not frame[frame.student.isin(kinds)].passed.any()
     assert "did not end within 1.5 seconds" in one(frame, "loops_on_import").reason
@@ -383,9 +383,9 @@ def test_code_that_kills_the_grading_itself_is_named_and_the_next_start_goes_on_
     folder.mkdir()
     hand_in(folder, a_good__py=RIGHT, m_bad__py=HOSTILE["kills_its_parent"], z_good__py=RIGHT)
     start = (
-        "from collsim.teach.exercises import grading; from collsim.sandbox import Walls, process; process._START = "
-        f"{PLAIN!r} + process._START; process.walls = lambda: Walls.NONE; grading.grade({str(folder)!r}, "
-        f"out={str(out)!r}, without_walls=True)"
+        "from collsim.teach.exercises import grading; from collsim.sandbox import Isolation, process; process._START = "
+        f"{PLAIN!r} + process._START; process.detect_isolation = lambda: Isolation.NONE; grading.grade({str(folder)!r}, "
+        f"out={str(out)!r}, allow_unsandboxed=True)"
     )
     assert subprocess.run([sys.executable, "-c", start], capture_output=True).returncode == -signal.SIGKILL
     kept = pd.read_csv(out)

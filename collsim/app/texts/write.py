@@ -80,25 +80,25 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{stepcount} 步、{transfers} 次传输。之后进程即被结束。\n\n"
         "**只有一张表传回来。**进程传回的是传输表，不是结论，也不是对象。检查在这里进行，所以代码无法谎称自己正确。",
     ),
-    "write.fence": (
-        "**Walls around it.** The Linux kernel holds that process: it computes and answers, and that is all. It "
+    "write.isolation": (
+        "**A sandbox.** The Linux kernel holds that process: it computes and answers, and that is all. It "
         "opens no file but Python's own, writes nowhere, starts nothing, signals nobody and reaches no network "
         "(seccomp and Landlock). Where bubblewrap works, it besides sees no other file, process or network at all.",
-        "**外面的墙。**Linux 内核限制该进程：它只能计算和回答。除 Python 自身的文件外不能打开任何文件，不能写入，"
+        "**沙箱。**Linux 内核限制该进程：它只能计算和回答。除 Python 自身的文件外不能打开任何文件，不能写入，"
         "不能启动进程，不能发信号，不能访问网络（seccomp 与 Landlock）。在 bubblewrap 可用的系统上，它连其他文件、"
         "进程和网络都看不到。",
     ),
-    "write.fence.bubblewrap": (
+    "write.isolation.bubblewrap": (
         "This server has all three: bubblewrap, seccomp and Landlock.",
         "本服务器三者都有：bubblewrap、seccomp 和 Landlock。",
     ),
-    "write.fence.landlock": (
+    "write.isolation.landlock": (
         "This server has seccomp and Landlock; bubblewrap does not work here.",
         "本服务器有 seccomp 和 Landlock；bubblewrap 在此不可用。",
     ),
-    "write.fence.none": (
-        "This server has no such walls; code runs here only after somebody at this computer has agreed.",
-        "本服务器没有这些墙；只有本机的使用者同意之后，代码才会在这里运行。",
+    "write.isolation.none": (
+        "This server has no sandbox; code runs here only after somebody at this computer has agreed.",
+        "本服务器没有沙箱；只有本机的使用者同意之后，代码才会在这里运行。",
     ),
     # before it runs
     "write.link": (
@@ -106,18 +106,18 @@ TEXTS: dict[str, tuple[str, str]] = {
         "这段代码来自一个链接，尚未运行。请先阅读，再决定是否运行。代码是制作链接的人写的。",
     ),
     "write.link.run": ("Run the code from the link", "运行链接中的代码"),
-    "write.nowalls": (
-        "This system has no walls to put around code (neither bubblewrap nor Landlock with seccomp), so it is not run.",
+    "write.unsandboxed": (
+        "This system has no sandbox for code (neither bubblewrap nor Landlock with seccomp), so it is not run.",
         "本系统没有可用的隔离手段（没有 bubblewrap，也没有 Landlock 加 seccomp），因此不运行代码。",
     ),
-    "write.nowalls.ask": (
+    "write.unsandboxed.ask": (
         "What runs here may do all that your account may: read and delete your files, use the network. Agree only "
         "if you run your own code. It holds until the app ends.",
         "在这里运行的代码可以做您的账户能做的一切：读取和删除您的文件、访问网络。只有在运行自己的代码时才应同意。"
         "同意在应用结束前有效。",
     ),
-    "write.nowalls.agree": ("Run my code without walls", "不加隔离，运行我的代码"),
-    "write.nowalls.open": (
+    "write.unsandboxed.agree": ("Run my code without a sandbox", "不加隔离，运行我的代码"),
+    "write.unsandboxed.open": (
         "This server can be reached by others, so that cannot be changed here; on Linux, install bubblewrap.",
         "本服务器可被他人访问，因此不能在这里更改；在 Linux 上请安装 bubblewrap。",
     ),

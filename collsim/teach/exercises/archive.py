@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ...errors import CollsimError, FormatError, Sentence
 from ...files import refuse
-from ...sandbox.frames import printable
+from ...sandbox.frames import replace_unprintable
 
 _MOST_LISTED = 4 * 2**20  # bytes of the list of entries: 20,000 of a platform's names
 _MOST_UNPACKED = 512 * 2**20  # bytes of all that is read
@@ -92,7 +92,7 @@ def _entries(path: Path, held: zipfile.ZipFile, suffixes: tuple[str, ...], most:
 def _parts(path: Path, name: str) -> tuple[str, ...]:
     """The folders of an entry and its name. Raises FormatError where that leads elsewhere, or cannot be shown."""
     where = Sentence("entry {name!r}", name=name[:100])
-    if printable(name) != name or "\n" in name:
+    if replace_unprintable(name) != name or "\n" in name:
         why = "control characters in a name; pack it again, or unpack it and grade the folder"
         refuse(path, where, why)
     parts = name.replace("\\", "/").rstrip("/").split("/")
@@ -130,4 +130,4 @@ def _data(held: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
 
 
 def _reason(error: BaseException) -> str:
-    return printable(str(error))[:200] or type(error).__name__
+    return replace_unprintable(str(error))[:200] or type(error).__name__

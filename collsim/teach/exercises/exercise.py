@@ -15,7 +15,7 @@ from typing import Any
 
 from ...errors import CollsimError
 from ...sandbox import Attempt, Limits
-from ...sandbox.own import attempt_own
+from ...sandbox.own import try_own_function
 from ...schedule import Schedule
 from ...simulate import Trace, simulate
 from ...topology import Topology, switch
@@ -55,7 +55,7 @@ class Exercise(AskedTask):
         Args:
             record: note the outcome in the progress file (`collsim.teach.exercises.progress`).
         """
-        made = attempt_own(function, self.task.wanted, limits)
+        made = try_own_function(function, self.task.wanted, limits)
         result = judged(self, made)
         if record:
             from .progress import noted

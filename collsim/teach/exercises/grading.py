@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from ...bar import open_progress
 from ...errors import CollsimError, describe_unknown
 from ...files import format_csv, require_writable_file, unguard_cell
-from ...sandbox import Limits, NoWalls, Walls, walls
-from ...sandbox.attempt import Ended, attempt
-from ...sandbox.frames import Ending, Kind, numbers, printable, split, text
+from ...sandbox import Isolation, Limits, NoIsolation, detect_isolation
+from ...sandbox.attempt import Ended, read_attempt
+from ...sandbox.frames import Ending, Kind, read_numbers, read_text, replace_unprintable, split
 from ...sandbox.jobs import FINDING, BoxTask
 from ...sandbox.limits import MOST_PRINTED
-from ...sandbox.process import boxed
+from ...sandbox.process import run_sandboxed
 from ..language import language
 from .exercise import Exercise, judged
 from .submissions import Submission, submissions
@@ -40,7 +40,7 @@ def grade(
     out: Path | str | None = None,
     lang: str = "en",
     limits: Limits | None = None,
-    without_walls: bool = False,
+    allow_unsandboxed: bool = False,
     progress: Callable[[int, int, str], None] | bool | None = None,
 ) -> pd.DataFrame:
     """Check every student's functions; a row per student and exercise handed in.
@@ -55,13 +55,16 @@ def grade(
             again for the exercises that an earlier call with the same file graded. Its results of other exercises stay
             in the file.
         limits: seconds and bytes for each function.
-        without_walls: run the code also where this system has no walls to put around it (see SECURITY.md).
+        allow_unsandboxed: run the code also where this system cannot isolate it (see SECURITY.md).
         progress: True for a bar, or a function of (students done, in all, student).
 
     Returns:
         Columns student, exercise, passed, reason, gap (time over bound), digest (of the code; after it the exercises,
-        where `only` chose them). `summary` makes the table for a wall. Raises CollsimError, and NoWalls where there
-        are no walls and `without_walls` is not given.
+        where `only` chose them). `summary` makes the table to show a class.
+
+    Raises:
+        CollsimError: A name is unknown, or the folder cannot be read.
+        NoIsolation: This system cannot isolate the code, and `allow_unsandboxed` is False.
     """
     if isinstance(only, str):
         only = [only]
@@ -69,8 +72,8 @@ def grade(
         if name not in TASKS:
             raise CollsimError(describe_unknown("exercise", name, TASKS))
     language(lang)
-    if walls() is Walls.NONE and not without_walls:
-        raise NoWalls
+    if detect_isolation() is Isolation.NONE and not allow_unsandboxed:
+        raise NoIsolation
     target = None if out is None else Path(out)
     if target is not None:
         require_writable_file(target)
@@ -148,7 +151,7 @@ def _ran(one: Submission, names: Sequence[str], limits: Limits) -> tuple[list[st
     tasks = [BoxTask(name, TASKS[name].wanted) for name in names]
     made: dict[str, Ended] = {}
     looked = Ended()
-    for number, ended in boxed(one.files, tasks, limits, find=True, without_walls=True):
+    for number, ended in run_sandboxed(one.files, tasks, limits, find=True, allow_unsandboxed=True):
         if number == FINDING:
             looked = ended
         else:
@@ -161,13 +164,15 @@ def _looked(one: Submission, names: Sequence[str], made: Ended, limits: Limits) 
     """What the process says that looked into the files; nothing of it is believed but which exercises to run."""
     found, problems, done = set(), [], False
     for kind, body in split(made.data):
-        (file, exercise), _ = numbers(body, 2)
+        (file, exercise), _ = read_numbers(body, 2)
         if kind == Kind.DONE:
             done = True
         elif kind == Kind.FOUND and 0 <= exercise < len(names):
             found.add(exercise)
         elif kind == Kind.PROBLEM and 0 <= file < len(one.files):
-            problems.append(printable(one.files[file].name) + ": " + text(numbers(body, 1)[1], MOST_PRINTED))
+            problems.append(
+                replace_unprintable(one.files[file].name) + ": " + read_text(read_numbers(body, 1)[1], MOST_PRINTED)
+            )
     if not done or made.how != Ending.WELL:
         late = f"did not end within {limits.seconds:g} seconds"
         problems.append(f"reading what was handed in {late if made.how == Ending.LATE else 'ended the process'}")
@@ -178,9 +183,16 @@ def _verdict(
     one: Submission, only: Sequence[str] | None, name: str, lang: str, ended: Ended, limits: Limits
 ) -> dict[str, Any]:
     try:
-        result = judged(Exercise(TASKS[name], lang), attempt(ended, TASKS[name].wanted, limits))
+        result = judged(Exercise(TASKS[name], lang), read_attempt(ended, TASKS[name].wanted, limits))
     except Exception as error:  # the border again: one table that nobody thought of does not stop the others
-        return _row(one, only, name, False, f"its steps cannot be judged: {printable(str(error))[:MOST_PRINTED]}", None)
+        return _row(
+            one,
+            only,
+            name,
+            False,
+            f"its steps cannot be judged: {replace_unprintable(str(error))[:MOST_PRINTED]}",
+            None,
+        )
     return _row(one, only, name, result.passed, result.reason, result.gap)
 
 

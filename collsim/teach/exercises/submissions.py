@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ...errors import CollsimError, FormatError, require_path
-from ...sandbox.frames import printable
+from ...sandbox.frames import replace_unprintable
 from ...sandbox.handins import File
 from .archive import ZipEntry, unpacked
 
@@ -129,10 +129,10 @@ def _collected(student: str, handed: Iterable[Handed]) -> Submission:
         try:
             if len(files) == _MOST_FILES:
                 raise FormatError("more than {most} files; hand in those with your answers", most=_MOST_FILES)
-            files.append(File(printable(name), read()))
+            files.append(File(replace_unprintable(name), read()))
         except (CollsimError, OSError) as error:
-            problems.append(printable(f"{name[:100]}: {error}"))
-    return Submission(printable(student), tuple(files), "; ".join(problems[:5]))
+            problems.append(replace_unprintable(f"{name[:100]}: {error}"))
+    return Submission(replace_unprintable(student), tuple(files), "; ".join(problems[:5]))
 
 
 def _inside(folder: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Before code runs on the Write page: code from a link waits for a click, and where there are no walls to put around
+"""Before code runs on the Write page: code from a link waits for a click, and where the system cannot isolate
 it, for somebody at this computer to agree."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from collsim.sandbox import Walls, walls
+from collsim.sandbox import Isolation, detect_isolation
 
 from ...server import listens_on_loopback
 from ...shell.address import get_remembered, remember
@@ -27,7 +27,7 @@ def ask_consent(draft: Draft) -> Draft | None:
     Args:
         draft: The code and the machine that it is tried on.
     """
-    if walls() is Walls.NONE and not (_AGREED.is_set() and listens_on_loopback()):
+    if detect_isolation() is Isolation.NONE and not (_AGREED.is_set() and listens_on_loopback()):
         _ask_about_walls()
         return None
     ran: set[str] = st.session_state.setdefault("write_ran", set())
@@ -37,7 +37,7 @@ def ask_consent(draft: Draft) -> Draft | None:
         st.button(t("write.link.run"), key="write_run_link", type="primary", on_click=_run_it)
         return None
     ran.add(mark)
-    return replace(draft, turn=0, linked=False, without_walls=walls() is Walls.NONE)
+    return replace(draft, turn=0, linked=False, allow_unsandboxed=detect_isolation() is Isolation.NONE)
 
 
 def _run_it() -> None:
@@ -46,9 +46,9 @@ def _run_it() -> None:
 
 
 def _ask_about_walls() -> None:
-    _note(t("write.nowalls"), t("write.nowalls.ask" if listens_on_loopback() else "write.nowalls.open"))
+    _note(t("write.unsandboxed"), t("write.unsandboxed.ask" if listens_on_loopback() else "write.unsandboxed.open"))
     if listens_on_loopback():
-        st.button(t("write.nowalls.agree"), key="write_agree", on_click=_AGREED.set)
+        st.button(t("write.unsandboxed.agree"), key="write_agree", on_click=_AGREED.set)
 
 
 def _note(*sentences: str) -> None:

@@ -95,7 +95,7 @@ class Draft:
     Attributes:
         turn: changes when the code comes from elsewhere than the editor, which then shows it.
         linked: the code came in an address, and nobody has said yet that it may run.
-        without_walls: it runs also where the system has none to put around it.
+        allow_unsandboxed: it runs also where the system has none to put around it.
     """
 
     code: str = STARTERS["ring"][1]
@@ -105,7 +105,7 @@ class Draft:
     nbytes: str = "64MiB"
     turn: int = 0
     linked: bool = False
-    without_walls: bool = False
+    allow_unsandboxed: bool = False
 
     @property
     def starter(self) -> str | None:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence
-from collsim.sandbox import Attempt, Limits, NoWalls
-from collsim.sandbox.allowlist import Code, Forbidden, allowed
-from collsim.sandbox.attempt import Ended, attempt
+from collsim.sandbox import Attempt, Limits, NoIsolation
+from collsim.sandbox.allowlist import Code, Forbidden, check_code
+from collsim.sandbox.attempt import Ended, read_attempt
 from collsim.sandbox.handins import File
 from collsim.sandbox.jobs import BoxTask
-from collsim.sandbox.process import boxed
+from collsim.sandbox.process import run_sandboxed
 from collsim.sandbox.produce import Wanted
 from collsim.schedule import Schedule
 
@@ -64,24 +64,24 @@ class Trial:
         return self.error.text(language)
 
 
-def try_code(text: str, collective: str, ranks: int, *, without_walls: bool = False) -> Trial:
+def try_code(text: str, collective: str, ranks: int, *, allow_unsandboxed: bool = False) -> Trial:
     """Run the code for `ranks` ranks, then for 2 to 8, and check every result.
 
     Args:
         text: The code.
         collective: Name of the collective that it is for.
         ranks: Number of ranks.
-        without_walls: Whether the code may run where no sandbox is available.
+        allow_unsandboxed: Whether the code may run where no sandbox is available.
     """
     try:
-        code = allowed(text)
+        code = check_code(text)
     except Forbidden as refused:
         return Trial(ranks, refused=refused, line=refused.line)
     wanted = (ranks, *(n for n in OTHERS if n != ranks))
     try:
-        steps_by_ranks = run_code(code, Wanted(collective, wanted), without_walls=without_walls)
-    except NoWalls:
-        return Trial(ranks, refused=Forbidden("write.nowalls"))
+        steps_by_ranks = run_code(code, Wanted(collective, wanted), allow_unsandboxed=allow_unsandboxed)
+    except NoIsolation:
+        return Trial(ranks, refused=Forbidden("write.unsandboxed"))
     right: list[int] = []
     for n, schedule in steps_by_ranks.schedules.items():
         try:
@@ -124,15 +124,19 @@ def _describe_failure(
     )
 
 
-def run_code(code: Code, wanted: Wanted, *, without_walls: bool = False) -> Attempt:
-    """What the code yields, in a box of its own (see `collsim.sandbox`). Raises NoWalls.
+def run_code(code: Code, wanted: Wanted, *, allow_unsandboxed: bool = False) -> Attempt:
+    """What the code yields, in a box of its own (see `collsim.sandbox`). Raises NoIsolation.
 
     Args:
         code: The code and the name of its function.
         wanted: The collective and the numbers of ranks.
-        without_walls: Whether the code may run where no sandbox is available.
+        allow_unsandboxed: Whether the code may run where no sandbox is available.
     """
     task = BoxTask("write", wanted, code.function)
     with _ROOM:
-        results = dict(boxed([File(f"{_FILE}.py", code.text.encode())], [task], LIMITS, without_walls=without_walls))
-    return attempt(results.get(0, Ended()), wanted, LIMITS)
+        results = dict(
+            run_sandboxed(
+                [File(f"{_FILE}.py", code.text.encode())], [task], LIMITS, allow_unsandboxed=allow_unsandboxed
+            )
+        )
+    return read_attempt(results.get(0, Ended()), wanted, LIMITS)

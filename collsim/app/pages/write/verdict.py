@@ -49,7 +49,7 @@ def judge_draft(draft: Draft, report_progress: ReportProgress = ignore_progress)
         draft: The code and the machine that it is tried on.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    tried = try_code(draft.code, draft.collective, draft.ranks, without_walls=draft.without_walls)
+    tried = try_code(draft.code, draft.collective, draft.ranks, allow_unsandboxed=draft.allow_unsandboxed)
     if tried.schedule is None or not len(tried.schedule):
         return Verdict(tried)
     try:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import streamlit as st
 
 from collsim.markup import escape_text
-from collsim.sandbox import walls
+from collsim.sandbox import detect_isolation
 from collsim.sandbox.allowlist import STEPS
 from collsim.schedule import Schedule
 from collsim.teach.exercises.failure import history
@@ -265,8 +265,8 @@ def _draw_notes(draft: Draft) -> None:
         text = t(
             "write.safe.text", steps=", ".join(sorted(STEPS)), seconds=f"{LIMITS.seconds:g}", memory=memory, **counts
         )
-        fence = t(f"write.fence.{walls().name.lower()}")
-        st.markdown(f"{text}\n\n{t('write.fence')} {fence}")
+        isolation = t(f"write.isolation.{detect_isolation().name.lower()}")
+        st.markdown(f"{text}\n\n{t('write.isolation')} {isolation}")
     with st.expander(t("write.take")):
         names = re.findall(r"^def (\w+)\(", draft.code, re.MULTILINE)
         if names:

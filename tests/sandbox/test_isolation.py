@@ -1,4 +1,4 @@
-"""Which walls are found, what they leave to be read, and that nothing of a stranger's runs without them unasked."""
+"""Which isolation is found, what they leave to be read, and that nothing of a stranger's runs without them unasked."""
 
 import os
 import shutil
@@ -9,24 +9,24 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
-from collsim.sandbox import Limits, NoWalls, Walls, fence, landlock, own, process, syscalls
-from collsim.sandbox.attempt import attempt
+from collsim.sandbox import Isolation, Limits, NoIsolation, isolation, landlock, own, process, syscalls
+from collsim.sandbox.attempt import read_attempt
 from collsim.sandbox.handins import File
 from collsim.sandbox.jobs import FINDING, BoxTask
-from collsim.sandbox.process import boxed
+from collsim.sandbox.process import run_sandboxed
 from collsim.sandbox.produce import Wanted
 from collsim.teach import exercise, grade
 from collsim.teach.exercises import grading
 
 CODE = b"import collsim as cs\ndef f(n):\n    yield cs.copy(0, 1, chunk=0)\n"
 TASK = BoxTask("mine", Wanted("broadcast", (2,)), "f")
-HERE = [kind for kind in Walls if kind is Walls.NONE or syscalls.there()]
+HERE = [kind for kind in Isolation if kind is Isolation.NONE or syscalls.has_seccomp()]
 
 
 @pytest.fixture
 def anew():
     """What was found before is forgotten, before and after."""
-    kept = (fence.walls, fence._room, fence.places)
+    kept = (isolation.detect_isolation, isolation._build_tmpfs_options, isolation.list_readable_paths)
     for one in kept:
         one.cache_clear()
     yield
@@ -38,16 +38,18 @@ def test_without_bubblewrap_landlock_holds_and_without_seccomp_nothing(anew, mon
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "which", lambda name: None)
         patched.setenv("PATH", "")
-        assert fence.walls() is (Walls.LANDLOCK if syscalls.there() and landlock.version() else Walls.NONE)
-    fence.walls.cache_clear()
+        assert isolation.detect_isolation() is (
+            Isolation.LANDLOCK if syscalls.has_seccomp() and landlock.get_version() else Isolation.NONE
+        )
+    isolation.detect_isolation.cache_clear()
     with monkeypatch.context() as patched:
         patched.setattr(syscalls, "there", lambda: False)
-        assert fence.walls() is Walls.NONE
-    fence.walls.cache_clear()
+        assert isolation.detect_isolation() is Isolation.NONE
+    isolation.detect_isolation.cache_clear()
     with monkeypatch.context() as patched:
         patched.setattr(landlock, "version", lambda: 0)
-        patched.setattr(fence, "_bubblewrap_works", lambda: False)
-        assert fence.walls() is Walls.NONE
+        patched.setattr(isolation, "_bubblewrap_works", lambda: False)
+        assert isolation.detect_isolation() is Isolation.NONE
 
 
 def test_a_bubblewrap_that_fails_is_not_taken(anew, monkeypatch, tmp_path):
@@ -56,7 +58,7 @@ def test_a_bubblewrap_that_fails_is_not_taken(anew, monkeypatch, tmp_path):
     false.write_text("#!/bin/sh\nexit 1\n")
     false.chmod(0o755)
     monkeypatch.setattr(shutil, "which", lambda name: str(false))
-    assert not fence._bubblewrap_works()
+    assert not isolation._can_run_bubblewrap()
 
 
 @pytest.mark.skipif(os.environ.get("CI") != "true" or os.name != "posix", reason="CI installs bubblewrap")
@@ -66,51 +68,51 @@ def test_where_the_tests_are_run_for_all_there_is_bubblewrap():
 
 def test_what_may_be_read_is_python_and_not_the_home_or_the_folder_of_the_server():
     for private in (Path.home(), Path.cwd(), Path(cs.__file__).parents[1], Path("/etc"), Path("/proc"), Path("/tmp")):
-        assert str(private) not in fence.places()
-    assert any(str(Path(cs.__file__).parent).startswith(place) for place in fence.places())
+        assert str(private) not in isolation.list_readable_paths()
+    assert any(str(Path(cs.__file__).parent).startswith(place) for place in isolation.list_readable_paths())
 
 
-def test_nothing_runs_without_walls_unless_somebody_agreed(monkeypatch):
+def test_nothing_runs_allow_unsandboxed_unless_somebody_agreed(monkeypatch):
     def never(*_, **__):
         raise AssertionError("a process was started")
 
     monkeypatch.setattr(process.subprocess, "Popen", never)
-    with pytest.raises(NoWalls, match="without_walls=True"):
-        boxed([File("a.py", CODE)], [TASK], Limits(), wanted=Walls.NONE)
+    with pytest.raises(NoIsolation, match="allow_unsandboxed=True"):
+        run_sandboxed([File("a.py", CODE)], [TASK], Limits(), isolation=Isolation.NONE)
 
 
 @pytest.mark.parametrize("inside", HERE)
 def test_one_launcher_gives_the_same_answer_in_every_box(inside):
-    if inside is Walls.BUBBLEWRAP and not fence._bubblewrap_works():
+    if inside is Isolation.BUBBLEWRAP and not isolation._can_run_bubblewrap():
         pytest.skip("bubblewrap does not work here")
-    made = dict(boxed([File("a.py", CODE)], [TASK], Limits(), wanted=inside, without_walls=True))
-    assert len(attempt(made[0], TASK.wanted, Limits()).schedules[2]) == 1
+    made = dict(run_sandboxed([File("a.py", CODE)], [TASK], Limits(), isolation=inside, allow_unsandboxed=True))
+    assert len(read_attempt(made[0], TASK.wanted, Limits()).schedules[2]) == 1
 
 
 def test_only_what_a_file_answers_is_run_and_a_later_file_goes_first():
     first = File("a.py", b"def one(n):\n    raise ValueError('the first')\n")
     second = File("b.py", CODE.replace(b"def f", b"def one"))
     tasks = [BoxTask("none", TASK.wanted), BoxTask("one", TASK.wanted)]
-    made = dict(boxed([first, second], tasks, Limits(), find=True, without_walls=True))
+    made = dict(run_sandboxed([first, second], tasks, Limits(), find=True, allow_unsandboxed=True))
     assert set(made) == {FINDING, 1}
-    assert attempt(made[1], TASK.wanted, Limits()).error is None
+    assert read_attempt(made[1], TASK.wanted, Limits()).error is None
 
 
 def test_a_box_that_nobody_waits_for_any_more_ends():
     endless = File("a.py", CODE.replace(b"    yield", b"    while n > 2: pass\n    yield"))
     late = BoxTask("late", Wanted("broadcast", (3,)), "f")
-    coming = boxed([endless], [TASK, late], Limits(seconds=300), without_walls=True)
+    coming = run_sandboxed([endless], [TASK, late], Limits(seconds=300), allow_unsandboxed=True)
     next(coming)
     coming.close()  # it waits for the process, and would wait for five minutes
 
 
 def test_grading_and_checking_say_that_there_are_no_walls(monkeypatch, tmp_path):
-    monkeypatch.setattr(grading, "walls", lambda: Walls.NONE)
+    monkeypatch.setattr(grading, "detect_isolation", lambda: Isolation.NONE)
     (tmp_path / "anna.py").write_bytes(CODE)
-    with pytest.raises(cs.CollsimError, match="--without-walls"):
+    with pytest.raises(cs.CollsimError, match="--no-sandbox"):
         grade(tmp_path)
     monkeypatch.setattr(own.syscalls, "there", lambda: False)
-    own._say_once.cache_clear()
+    own._warn_once.cache_clear()
     with pytest.warns(own.OpenGround, match="all that you may"):
         assert exercise("broadcast-to-all").check(broadcast).passed
     with warnings.catch_warnings():
@@ -123,7 +125,7 @@ def broadcast(n):
         yield cs.copy(0, r, chunk=r - r)
 
 
-@pytest.mark.skipif(not syscalls.there(), reason="this system has no seccomp")
+@pytest.mark.skipif(not syscalls.has_seccomp(), reason="this system has no seccomp")
 def test_a_learners_own_function_writes_and_starts_nothing_but_reads_what_they_may(tmp_path):
     (tmp_path / "mine.txt").write_text("0")
 
