@@ -121,7 +121,21 @@ class Code:
 
 
 def check_code(text: str) -> Code:
-    """The code, if all of it is on the lists. Raises Forbidden, with the line and a sentence, where it is not."""
+    """Check that all of a code is on the lists.
+
+    Args:
+        text: the code, as it was typed.
+
+    Returns:
+        The code, with the name of its last function.
+
+    Raises:
+        Forbidden: Something in it is not on the lists; with the line and the text that says so.
+
+    Example:
+        >>> check_code("def my_ring(n): yield None").function
+        'my_ring'
+    """
     if len(text) > LONGEST:
         raise Forbidden("write.long", characters=f"{len(text):,}", limit=f"{LONGEST:,}")
     tree = _parse_tree(text)
@@ -172,7 +186,11 @@ def _check_module_names(tree: ast.Module, modules: dict[str, frozenset[str]]) ->
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in modules and id(node) not in dotted:
             raise Forbidden("write.name", node.lineno, name=node.id)
-        bound = node.arg if isinstance(node, ast.arg) else node.name if isinstance(node, ast.FunctionDef) else ""
+        bound = ""
+        if isinstance(node, ast.arg):
+            bound = node.arg
+        elif isinstance(node, ast.FunctionDef):
+            bound = node.name
         if bound in modules:
             raise Forbidden("write.name", getattr(node, "lineno", None), name=bound)
 

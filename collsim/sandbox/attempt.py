@@ -65,7 +65,13 @@ class Attempt:
 
 
 def read_attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
-    """Schedules from the frames of a job; raises nothing."""
+    """Read schedules from the frames of a job. Nothing is raised, whatever the frames hold.
+
+    Args:
+        made: the frames, and how the job ended.
+        wanted: what the function was called for.
+        limits: of all its calls together.
+    """
     schedules: dict[int, Schedule] = {}
     printed, done = "", False
     error: ScheduleError | None = None
@@ -86,7 +92,12 @@ def read_attempt(made: Ended, wanted: Wanted, limits: Limits) -> Attempt:
 
 
 def describe_ending(how: int, limits: Limits) -> Sentence:
-    """How the process of a function ended, where it did not end well."""
+    """Describe how the process of a function ended, where it did not end well.
+
+    Args:
+        how: `Ending`, or minus the number of a signal.
+        limits: of the function.
+    """
     if how == Ending.LATE:
         return Sentence(
             "the function did not end within {seconds:g} seconds; does a loop never stop?", seconds=limits.seconds

@@ -27,13 +27,30 @@ class Kind(IntEnum):
 
 
 def build_frame(kind: Kind, numbers: Sequence[int] = (), rest: bytes = b"") -> bytes:
-    """One frame."""
+    """Build one frame.
+
+    Args:
+        kind: what it says.
+        numbers: 64-bit integers.
+        rest: a table or a text.
+
+    Example:
+        >>> [(kind, bytes(body)) for kind, body in split(build_frame(Kind.DONE, rest=b"printed"))]
+        [(3, b'printed')]
+    """
     body = struct.pack(f"<{len(numbers)}q", *numbers) + rest
     return _HEAD.pack(kind, len(body)) + body
 
 
 def split(data: bytes) -> list[tuple[int, memoryview]]:
-    """Frames as pairs of a kind and what follows, not copied; what is not whole at the end is left out."""
+    """Split bytes into frames.
+
+    Args:
+        data: whatever a process sent.
+
+    Returns:
+        Pairs of a kind and what follows, not copied; what is not whole at the end is left out.
+    """
     found: list[tuple[int, memoryview]] = []
     whole, at = memoryview(data), 0
     while at + _HEAD.size <= len(data) and len(found) < MOST_FRAMES:
@@ -47,19 +64,38 @@ def split(data: bytes) -> list[tuple[int, memoryview]]:
 
 
 def read_numbers(body: memoryview, count: int) -> tuple[tuple[int, ...], memoryview]:
-    """The first `count` integers of what follows, and the rest; zeros where there are fewer."""
+    """Read integers at the beginning of what a frame holds.
+
+    Args:
+        body: what follows the frame's head.
+        count: number of integers.
+
+    Returns:
+        The integers, zeros where there are fewer, and the rest.
+    """
     held = min(count, len(body) // 8)
     return (*struct.unpack_from(f"<{held}q", body), *([0] * (count - held))), body[8 * held :]
 
 
 def read_text(body: memoryview, most: int) -> str:
-    """At most so many characters, without those that move a terminal's cursor or hide what stands there."""
+    """Read a text; arguments and result as of `replace_unprintable`, of at most `most` characters of UTF-8."""
     return replace_unprintable(bytes(body[: 4 * most]).decode("utf-8", "replace")[:most])
 
 
-def replace_unprintable(told: str) -> str:
-    """A stranger's text without characters that move a terminal's cursor or hide what stands there."""
-    return "".join(c if c.isprintable() or c in "\n\N{NO-BREAK SPACE}" else "\N{REPLACEMENT CHARACTER}" for c in told)
+def replace_unprintable(text: str) -> str:
+    """Replace characters that move a terminal's cursor or hide what is written.
+
+    Args:
+        text: a stranger's.
+
+    Returns:
+        The text, with U+FFFD in place of each such character.
+
+    Example:
+        >>> replace_unprintable("a\x1b[2Jb")
+        'a�[2Jb'
+    """
+    return "".join(c if c.isprintable() or c in "\n\N{NO-BREAK SPACE}" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 # ---- how a job ended: what the process around it says, which no stranger's code reaches
@@ -78,15 +114,25 @@ class Ending(IntEnum):
 
 
 def build_ending(job: int, how: int, data: bytes) -> bytes:
-    """A job's frames with how it ended."""
+    """Build what the process around a job says of it.
+
+    Args:
+        job: position of the job.
+        how: how it ended (`Ending`, or minus the number of a signal).
+        data: its frames.
+    """
     return _ENDED.pack(job, how, len(data)) + data
 
 
 def read_endings(read: Callable[[int], bytes], most: int) -> Iterator[tuple[int, int, bytes]]:
-    """Jobs with how they ended and their frames, as far as they are whole and of at most so many bytes.
+    """Read what `build_ending` has built, as far as it is whole.
 
     Args:
         read: returns so many bytes, or fewer at the end, as the method of a file does.
+        most: bytes of the frames of one job; reading ends where there are more.
+
+    Returns:
+        Positions of jobs with how they ended and their frames.
     """
     while len(head := read(_ENDED.size)) == _ENDED.size:
         job, how, size = _ENDED.unpack(head)

@@ -42,7 +42,13 @@ class AnswerCode:
 
 
 def find(files: Sequence[File], exercises: Sequence[str], send: Send) -> None:
-    """Send which file answers which exercise, and why one cannot be read; a later file goes before an earlier."""
+    """Send which file answers which exercise, and why one cannot be read; a later file goes before an earlier.
+
+    Args:
+        files: of one student.
+        exercises: names.
+        send: takes a frame.
+    """
     for number, file in enumerate(files):
         try:
             for exercise in find_answers(file, exercises):
@@ -59,13 +65,27 @@ def _build_problem(number: int, why: str) -> bytes:
 
 
 def load_function(file: File, exercise: str) -> Any:
-    """The student's function, from their code, under a module of its own."""
+    """Load the student's function for an exercise, in a module of its own.
+
+    Args:
+        file: one that answers the exercise.
+        exercise: its name.
+
+    Raises:
+        Exception: Whatever the code raises.
+    """
     answer = find_answers(file, [exercise])[exercise]
     return load_from_text(answer.code, answer.function, file.name.rpartition(".")[0] + ".py")
 
 
 def load_from_text(code: str, name: str, shown: str) -> Any:
-    """A function of a module that is made from its text; `shown` is its file in what Python says of it."""
+    """Load a function of a module that is made from its text.
+
+    Args:
+        code: the text of the module; it is run.
+        name: of the function.
+        shown: the file that tracebacks name.
+    """
     module = types.ModuleType(MODULE)
     sys.modules[MODULE] = module
     linecache.cache[shown] = (len(code), None, code.splitlines(True), shown)
@@ -75,7 +95,18 @@ def load_from_text(code: str, name: str, shown: str) -> Any:
 
 
 def find_answers(file: File, exercises: Sequence[str]) -> dict[str, AnswerCode]:
-    """The exercises that a file answers. Raises CollsimError, ValueError or SyntaxError where it cannot be read."""
+    """Find the exercises that a file answers.
+
+    Args:
+        file: Python, a notebook or a progress file.
+        exercises: names.
+
+    Returns:
+        The code for each of them.
+
+    Raises:
+        CollsimError, ValueError, SyntaxError: The file cannot be read.
+    """
     text = file.data.decode("utf-8")
     if file.name.endswith(".json"):
         entries = _read_progress(text)

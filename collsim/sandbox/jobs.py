@@ -26,17 +26,28 @@ class BoxTask:
 
 
 def run_all(
-    files: Sequence[File], tasks: Sequence[BoxTask], finds: bool, limits: Limits, apart: Callable[[Job], Ended]
+    files: Sequence[File], tasks: Sequence[BoxTask], finds: bool, limits: Limits, run_job: Callable[[Job], Ended]
 ) -> Iterator[tuple[int, Ended]]:
-    """Run the tasks (or those that a file answers), each by `apart`; positions with how they ended."""
+    """Run the tasks, or those that a file answers.
+
+    Args:
+        files: as they were handed in.
+        tasks: functions to call.
+        finds: whether to look first which tasks the files answer.
+        limits: of each task.
+        run_job: runs a job in a process of its own.
+
+    Returns:
+        Positions of tasks with how these ended.
+    """
     left = dict(enumerate(tasks))
     if finds:
         exercises = [task.exercise for task in tasks]
-        made = apart(lambda send: find(files, exercises, send))
+        made = run_job(lambda send: find(files, exercises, send))
         yield FINDING, made
         left = _select_tasks(made, len(files), tasks)
     for number, task in left.items():
-        yield number, apart(lambda send, task=task: _run(files, task, limits, send))  # type: ignore[misc]
+        yield number, run_job(lambda send, task=task: _run(files, task, limits, send))  # type: ignore[misc]
 
 
 def _select_tasks(made: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[int, BoxTask]:

@@ -21,7 +21,7 @@ _TCP, _SCOPED = 0b11, 0b11  # bind and connect; abstract sockets and signals
 
 
 def get_version() -> int:
-    """The version of Landlock that this system has; 0 where it has none."""
+    """Return the version of Landlock that this system has; 0 where it has none."""
     try:
         return system.call(_CREATE, None, 0, _VERSION) if system.get_machine() else 0
     except OSError:
@@ -29,9 +29,14 @@ def get_version() -> int:
 
 
 def restrict_files(places: Iterable[str]) -> None:
-    """From now on this process reads only below `places`, writes nowhere, and reaches no process but its own.
+    """Let this process read only below some files and folders, write nowhere and reach no other process. It cannot be
+    undone.
 
-    It cannot be undone. Raises OSError where the system refuses it.
+    Args:
+        places: files and folders.
+
+    Raises:
+        OSError: The system refuses it.
     """
     known = get_version()
     rights = (1 << _FILES.get(known, 16)) - 1

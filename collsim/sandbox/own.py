@@ -26,7 +26,13 @@ class OpenGround(UserWarning):
 
 
 def try_own_function(function: Callable[..., Any], wanted: Wanted, limits: Limits | None = None) -> Attempt:
-    """Call `function(n)` for each n and take what it yields, as far as it gets."""
+    """Call `function(n)` for each n and take what it yields, as far as it gets.
+
+    Args:
+        function: the learner's.
+        wanted: what it is called for.
+        limits: of all its calls together.
+    """
     limits = limits or Limits()
     there = syscalls.has_seccomp()
     if not there:

@@ -272,13 +272,13 @@ def _measure_memory() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     while high - low > 1 << 20:
         middle = (low + high) // 2
-        low, high = (low, middle) if _fits(middle, hard) else (middle, high)
+        low, high = (low, middle) if _can_map_page(middle, hard) else (middle, high)
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
     return high
 
 
-def _fits(most: int, hard: int) -> bool:
-    """Would a page more still be below a limit?"""
+def _can_map_page(most: int, hard: int) -> bool:
+    """Whether one more page of memory stays below a limit."""
     import mmap
     import resource
 
@@ -327,7 +327,7 @@ def _end(child: int) -> int:
 def _read_status(status: int) -> int:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return Ending.LATE if number == signal.SIGXCPU else Ending.BADLY if number == signal.SIGKILL else -number
+        return {signal.SIGXCPU: Ending.LATE, signal.SIGKILL: Ending.BADLY}.get(number, -number)
     return Ending.WELL if os.WEXITSTATUS(status) == 0 else Ending.BADLY
 
 

@@ -50,7 +50,17 @@ class Wanted:
 
 def produce(find: Callable[[], Any], wanted: Wanted, limits: Limits, send: Send) -> None:
     """Find the function (a file may have to be run first), call it for each n, send a frame for each, and one at the
-    end."""
+    end.
+
+    Args:
+        find: returns the function.
+        wanted: what it is called for.
+        limits: of all its calls together.
+        send: takes a frame.
+
+    Raises:
+        Late: The time is over, in a process that cannot be ended from outside.
+    """
     printed = _Printed()
     n = wanted.ranks[0]
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
@@ -119,7 +129,7 @@ def _find_earlier_steps(function: Any, seen: frozenset[int] = frozenset()) -> st
     if code is None or id(function) in seen or code.co_filename.startswith(_PACKAGE):
         return None
     for name, value in _list_reached(function, code):
-        if _holds_steps(value) or _find_earlier_steps(value, seen | {id(function)}):
+        if _has_steps(value) or _find_earlier_steps(value, seen | {id(function)}):
             return name
     return None
 
@@ -140,14 +150,17 @@ def _list_reached(function: Any, code: Any) -> Iterator[tuple[str, Any]]:
         yield from ((name, function.__globals__[name]) for name in sorted(names) if name in function.__globals__)
 
 
-def _holds_steps(value: Any, depth: int = 3) -> bool:
+def _has_steps(value: Any, depth: int = 3) -> bool:
     """Steps, a schedule or its table; or a list or dict with one of them among its first."""
     if isinstance(value, Schedule | Step):
         return True
     if isinstance(value, np.ndarray):
         return bool(value.dtype == TRANSFER)
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return depth > 0 and any(_holds_steps(one, depth - 1) for one in itertools.islice(inside, 50))
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return False
+    return depth > 0 and any(_has_steps(item, depth - 1) for item in itertools.islice(value, 50))
 
 
 class _Printed(io.StringIO):

@@ -111,7 +111,7 @@ _SET_FILTER, _ALL_THREADS, _IS_THERE = 1, 1, 2
 
 
 def has_seccomp() -> bool:
-    """Does this system have seccomp filters, on a kind of processor whose calls are known here?"""
+    """Whether this system has seccomp filters, on a kind of processor whose calls are known here."""
     if system.get_machine() not in _MACHINES:
         return False
     try:
@@ -122,7 +122,14 @@ def has_seccomp() -> bool:
 
 
 def build_filter(kind: str) -> list[bytes]:
-    """The filter as instructions of eight bytes, for `x86_64` or `aarch64`."""
+    """Build the filter.
+
+    Args:
+        kind: of processor: `x86_64` or `aarch64`.
+
+    Returns:
+        Its instructions, of eight bytes each.
+    """
     column, architecture, _ = _MACHINES[kind]
     made = [
         _build_instruction(_LOAD, _KIND),
@@ -158,7 +165,11 @@ def _build_instruction(code: int, value: int | None, then: int = 0, otherwise: i
 
 
 def restrict_calls() -> None:
-    """From now on this process makes no other call to the system. It cannot be undone. Raises OSError where refused."""
+    """Refuse all other system calls of this process. It cannot be undone.
+
+    Raises:
+        OSError: The system refuses the filter.
+    """
     made = b"".join(build_filter(system.get_machine()))
     held = ctypes.create_string_buffer(made, len(made))
     system.call_prctl(system.NO_NEW_PRIVILEGES, 1)

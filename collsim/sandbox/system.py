@@ -19,12 +19,23 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 def get_machine() -> str:
-    """The kind of processor as Linux calls it; empty where this is not Linux, or Python not of its 64 bits."""
+    """Return the kind of processor as Linux calls it; empty where this is not Linux, or Python not of its 64 bits."""
     return platform.machine() if sys.platform == "linux" and struct.calcsize("P") == 8 else ""
 
 
 def call(number: int, *arguments: object) -> int:
-    """A system call by number. Raises OSError where the kernel refuses it."""
+    """Make a system call.
+
+    Args:
+        number: of the call on this kind of processor.
+        arguments: numbers, bytes, or None for a null pointer.
+
+    Returns:
+        What the kernel returns, at least 0.
+
+    Raises:
+        OSError: The kernel refuses it.
+    """
     if _libc is None:
         raise OSError("this is not Linux")
     found = int(_libc.syscall(number, *arguments))
@@ -34,7 +45,15 @@ def call(number: int, *arguments: object) -> int:
 
 
 def call_prctl(what: int, value: int = 0) -> None:
-    """prctl for this process. Raises OSError where the kernel refuses it."""
+    """Call prctl for this process.
+
+    Args:
+        what: number of the operation.
+        value: its argument.
+
+    Raises:
+        OSError: The kernel refuses it.
+    """
     if _libc is None:
         raise OSError("this is not Linux")
     if _libc.prctl(what, ctypes.c_ulong(value), 0, 0, 0):
