@@ -64,7 +64,7 @@ def _build_problem(number: int, why: str) -> bytes:
     return build_frame(Kind.PROBLEM, (number,), why[:MOST_PRINTED].encode("utf-8", "replace"))
 
 
-def load_function(file: File, exercise: str) -> Any:
+def load_function(file: File, exercise: str) -> object:
     """Load the student's function for an exercise, in a module of its own.
 
     Args:
@@ -78,7 +78,7 @@ def load_function(file: File, exercise: str) -> Any:
     return load_from_text(answer.code, answer.function, file.name.rpartition(".")[0] + ".py")
 
 
-def load_from_text(code: str, name: str, shown: str) -> Any:
+def load_from_text(code: str, name: str, shown: str) -> object:
     """Load a function of a module that is made from its text.
 
     Args:

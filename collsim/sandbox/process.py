@@ -327,7 +327,8 @@ def _end(child: int) -> int:
 def _read_status(status: int) -> int:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return {signal.SIGXCPU: Ending.LATE, signal.SIGKILL: Ending.BADLY}.get(number, -number)
+        endings: dict[int, int] = {signal.SIGXCPU: Ending.LATE, signal.SIGKILL: Ending.BADLY}
+        return endings.get(number, -number)
     return Ending.WELL if os.WEXITSTATUS(status) == 0 else Ending.BADLY
 
 

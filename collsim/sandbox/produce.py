@@ -48,7 +48,7 @@ class Wanted:
     own: bool = False
 
 
-def produce(find: Callable[[], Any], wanted: Wanted, limits: Limits, send: Send) -> None:
+def produce(find: Callable[[], object], wanted: Wanted, limits: Limits, send: Send) -> None:
     """Find the function (a file may have to be run first), call it for each n, send a frame for each, and one at the
     end.
 
@@ -78,7 +78,7 @@ def produce(find: Callable[[], Any], wanted: Wanted, limits: Limits, send: Send)
 
 
 @contextlib.contextmanager
-def _watch_borrowing(wanted: Wanted, function: Any) -> Iterator[None]:
+def _watch_borrowing(wanted: Wanted, function: object) -> Iterator[None]:
     """Notice where a function that shall find its steps itself takes them from the library: runs one of its algorithms,
     however it came by it, or reads a schedule that was made before. A help to the honest: what another process judges
     are the steps."""
@@ -122,7 +122,7 @@ def _watch_borrowing(wanted: Wanted, function: Any) -> Iterator[None]:
         raise ScheduleError(found[0])
 
 
-def _find_earlier_steps(function: Any, seen: frozenset[int] = frozenset()) -> str | None:
+def _find_earlier_steps(function: object, seen: frozenset[int] = frozenset()) -> str | None:
     """The name by which a function reaches steps that were made before it is called: in its defaults, its closure, or
     what it reads of its module; also by another function of the same person."""
     code = getattr(function, "__code__", None)
@@ -150,7 +150,7 @@ def _list_reached(function: Any, code: Any) -> Iterator[tuple[str, Any]]:
         yield from ((name, function.__globals__[name]) for name in sorted(names) if name in function.__globals__)
 
 
-def _has_steps(value: Any, depth: int = 3) -> bool:
+def _has_steps(value: object, depth: int = 3) -> bool:
     """Steps, a schedule or its table; or a list or dict with one of them among its first."""
     if isinstance(value, Schedule | Step):
         return True
@@ -182,7 +182,7 @@ class _Watched(Algorithm):
         return _count_steps(steps, f"{self.name}({n})", self.limits)
 
 
-def _build_entry(function: Any, wanted: Wanted, limits: Limits) -> Algorithm:
+def _build_entry(function: object, wanted: Wanted, limits: Limits) -> Algorithm:
     named = getattr(function, "__name__", None) or getattr(function, "name", "my_function")
     inner = function.function if isinstance(function, Algorithm) else function
     if not callable(inner):
@@ -213,7 +213,7 @@ def _count_steps(steps: Any, label: str, limits: Limits) -> Iterator[Any]:
         yield item
 
 
-def _shorten(value: Any) -> str:
+def _shorten(value: object) -> str:
     try:
         text = repr(value)
     except Exception:
@@ -245,5 +245,5 @@ def _build_failure(n: int, error: BaseException) -> bytes:
     return build_frame(Kind.FAILED, (n, *place, len(words)), words + chinese)
 
 
-def _read_position(value: Any) -> int:
+def _read_position(value: object) -> int:
     return int(value) if isinstance(value, (int, np.integer)) and 0 <= value < 2**62 else -1
