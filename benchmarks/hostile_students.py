@@ -85,10 +85,10 @@ def joined(port: int, address: str) -> str:
 class InRoom(Student):
     """A student with an address and a cookie of their own."""
 
-    def __init__(self, number: int, port: int, notes: Notes, think: float, address: str = ""):
+    def __init__(self, number: int, port: int, notes: Notes, think: float, address: str = "", cookie: str = ""):
         super().__init__(number, port, notes, think)
         self.address = address or f"10.99.0.{number + 1}"
-        self.cookie = joined(port, self.address)
+        self.cookie = cookie or joined(port, self.address)
 
     def connection(self, host: str = SERVER, cookie: str = "", source: str | None = None) -> Any:
         """A page, as the room's browsers open one."""
@@ -103,8 +103,8 @@ class Member(InRoom):
         labels: of its controls, which are Markdown.
     """
 
-    def __init__(self, port: int, address: str, notes: Notes):
-        super().__init__(0, port, notes, 1.0, address)
+    def __init__(self, port: int, address: str, notes: Notes, cookie: str = ""):
+        super().__init__(0, port, notes, 1.0, address, cookie)
         self.html, self.labels = "", ""
         self._ids: dict[str, str] = {}
 
@@ -228,7 +228,7 @@ class Hostile:
 
     async def _classes(self, tab: Any) -> None:
         """As many classes as they can open."""
-        teacher = Member(self.who.port, self.who.address, self.who.notes)
+        teacher = Member(self.who.port, self.who.address, self.who.notes, self.who.cookie)
         await teacher.open(tab, "")
         while time.monotonic() < self.until:
             await teacher.open_class(tab)

@@ -32,7 +32,7 @@ class Translated(Sentence):
         super().__init__(english)
         self.chinese = chinese
 
-    def read_text(self, language: str = "en") -> str:
+    def text(self, language: str = "en") -> str:
         return self.chinese if language == "zh" else self.key
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -43,12 +43,12 @@ def test_without_bubblewrap_landlock_holds_and_without_seccomp_nothing(anew, mon
         )
     isolation.detect_isolation.cache_clear()
     with monkeypatch.context() as patched:
-        patched.setattr(syscalls, "there", lambda: False)
+        patched.setattr(syscalls, "has_seccomp", lambda: False)
         assert isolation.detect_isolation() is Isolation.NONE
     isolation.detect_isolation.cache_clear()
     with monkeypatch.context() as patched:
-        patched.setattr(landlock, "version", lambda: 0)
-        patched.setattr(isolation, "_bubblewrap_works", lambda: False)
+        patched.setattr(landlock, "get_version", lambda: 0)
+        patched.setattr(isolation, "_can_run_bubblewrap", lambda: False)
         assert isolation.detect_isolation() is Isolation.NONE
 
 
@@ -106,7 +106,7 @@ def test_a_box_that_nobody_waits_for_any_more_ends():
     coming.close()  # it waits for the process, and would wait for five minutes
 
 
-def test_grading_and_checking_say_that_there_are_no_walls(monkeypatch, tmp_path):
+def test_grading_and_checking_say_that_there_is_no_isolation(monkeypatch, tmp_path):
     monkeypatch.setattr(grading, "detect_isolation", lambda: Isolation.NONE)
     (tmp_path / "anna.py").write_bytes(CODE)
     with pytest.raises(cs.CollsimError, match="--no-sandbox"):

@@ -28,7 +28,7 @@ def ask_consent(draft: Draft) -> Draft | None:
         draft: The code and the machine that it is tried on.
     """
     if detect_isolation() is Isolation.NONE and not (_AGREED.is_set() and listens_on_loopback()):
-        _ask_about_walls()
+        _ask_for_consent()
         return None
     ran: set[str] = st.session_state.setdefault("write_ran", set())
     mark = hashlib.sha256(draft.code.encode("utf-8", "replace")).hexdigest()
@@ -45,7 +45,7 @@ def _run_it() -> None:
     remember(_PAGE, replace(get_remembered(_PAGE), linked=False))
 
 
-def _ask_about_walls() -> None:
+def _ask_for_consent() -> None:
     _note(t("write.unsandboxed"), t("write.unsandboxed.ask" if listens_on_loopback() else "write.unsandboxed.open"))
     if listens_on_loopback():
         st.button(t("write.unsandboxed.agree"), key="write_agree", on_click=_AGREED.set)
