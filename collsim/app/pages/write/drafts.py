@@ -95,7 +95,7 @@ class Draft:
     Attributes:
         turn: changes when the code comes from elsewhere than the editor, which then shows it.
         linked: the code came in an address, and nobody has said yet that it may run.
-        allow_unsandboxed: it runs also where the system has none to put around it.
+        allow_unsandboxed: it runs also where the system cannot isolate it.
     """
 
     code: str = STARTERS["ring"][1]

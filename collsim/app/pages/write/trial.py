@@ -6,7 +6,6 @@ Nothing here knows Streamlit. What is returned is plain: sentences as keys and v
 from __future__ import annotations
 
 import re
-import threading
 from dataclasses import dataclass
 
 import collsim as cs
@@ -22,8 +21,6 @@ from collsim.schedule import Schedule
 
 #: What one trial may use, for all numbers of ranks together.
 LIMITS = Limits(seconds=4.0, memory=512 * 2**20, steps=2_000, transfers=50_000, output=16_000_000)
-#: So many trials at once; others of a large class wait their turn.
-_ROOM = threading.BoundedSemaphore(4)
 OTHERS = (2, 3, 4, 5, 6, 7, 8)
 _FILE = "editor"
 
@@ -125,18 +122,16 @@ def _describe_failure(
 
 
 def run_code(code: Code, wanted: Wanted, *, allow_unsandboxed: bool = False) -> Attempt:
-    """What the code yields, in a box of its own (see `collsim.sandbox`). Raises NoIsolation.
+    """Run the code in the sandbox.
 
     Args:
         code: The code and the name of its function.
         wanted: The collective and the numbers of ranks.
         allow_unsandboxed: Whether the code may run where no sandbox is available.
+
+    Raises:
+        NoIsolation: No sandbox is available, and `allow_unsandboxed` is False.
     """
-    task = BoxTask("write", wanted, code.function)
-    with _ROOM:
-        results = dict(
-            run_sandboxed(
-                [File(f"{_FILE}.py", code.text.encode())], [task], LIMITS, allow_unsandboxed=allow_unsandboxed
-            )
-        )
+    files, tasks = [File(f"{_FILE}.py", code.text.encode())], [BoxTask("write", wanted, code.function)]
+    results = dict(run_sandboxed(files, tasks, LIMITS, allow_unsandboxed=allow_unsandboxed))
     return read_attempt(results.get(0, Ended()), wanted, LIMITS)
