@@ -80,6 +80,11 @@ def test_a_step_whose_collectives_run_on_the_links_is_priced_before_it_runs(monk
     assert steps.expected(PLAIN) < results.ON_THE_SPOT
 
 
+def test_a_race_of_many_ranks_is_not_run_on_the_spot():
+    assert rivals.expected(rivals.alike(TrainingChoice(place="gb200-nvl72"))) > results.ON_THE_SPOT
+    assert rivals.expected(rivals.alike(PLAIN)) < results.ON_THE_SPOT
+
+
 def test_the_price_counts_the_runs_on_the_links(monkeypatch):
     choice, runs, simulate = TrainingChoice(place="ring", ranks=3), [], collective_model.simulate
     monkeypatch.setattr(
