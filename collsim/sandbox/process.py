@@ -1,9 +1,9 @@
 """The one launcher: a job runs in a process that this one watches from outside, isolated from the system.
 
 Two ways in. `run_sandboxed` starts a fresh Python that knows nothing of this process, for code of others: the Write
-page and grading. `run_in_child` runs a function that exists only in this process, a learner's own in his own kernel, in a
-copy of it. Either way a process in between or this one reads what comes, counts it, looks at the clock, and ends what
-is late; the job can reach neither (see `isolation`).
+page and grading. `run_in_child` runs a function that exists only in this process, a learner's own in their own kernel,
+in a copy of it. Either way a process in between or this one reads what comes, counts it, looks at the clock, and ends
+what is late; the job can reach neither (see `isolation`).
 """
 
 from __future__ import annotations
