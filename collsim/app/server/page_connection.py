@@ -76,5 +76,5 @@ class PageConnection:
         except TimeoutError:
             self._is_closed = True
             self._unresponsive.set()
-        except RuntimeError:  # it closed, and its word of that waits behind what it said before
+        except (OSError, RuntimeError):  # it is gone or closed, which the app learns when it reads
             self._is_closed = True

@@ -72,7 +72,9 @@ def test_a_goodbye_to_a_page_that_has_gone_is_no_error(first):
     assert [message["type"] for message in sent] == ([] if first == "the client" else ["websocket.close"])
 
 
-def test_what_cannot_be_sent_any_more_is_dropped_and_the_app_learns_of_it_when_it_reads():
+@pytest.mark.parametrize("error", [RuntimeError, ConnectionError])
+def test_what_cannot_be_sent_any_more_is_dropped_and_the_app_learns_of_it_when_it_reads(error):
+    """It is no mistake of the app, which a client could else write into the server's log as often as it likes."""
     tried = []
 
     async def app(scope, receive, send):
@@ -82,7 +84,7 @@ def test_what_cannot_be_sent_any_more_is_dropped_and_the_app_learns_of_it_when_i
 
     async def send(message):
         tried.append(message)
-        raise RuntimeError("Unexpected ASGI message 'websocket.send', after sending 'websocket.close'.")
+        raise error("Unexpected ASGI message 'websocket.send', after sending 'websocket.close'.")
 
     scope, _ = serve([GONE], app, send)
     assert len(tried) == 1
