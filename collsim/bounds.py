@@ -14,7 +14,7 @@ for it only the bound of each rank counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 import numpy as np
@@ -26,6 +26,7 @@ from .dtypes import find_itemsize
 from .errors import CollsimError, TopologyError
 from .keywords import check_keywords
 from .topology import Topology
+from .topology.parts.rank_selection import select_ranks
 from .topology_names import TopologyLike, resolve_topology
 from .units import ByteSize, DataType, parse_bytes, parse_count
 
@@ -68,7 +69,7 @@ def lower_bound(
     helpers: bool = False,
     dtype: DataType = "float32",
 ) -> Bound:
-    """The bound for a collective of `nbytes` on the first `ranks` ranks of a topology.
+    """The bound for a collective of `nbytes` on a topology, or on so many of its ranks (as `simulate` chooses them).
 
     Args:
         kind: a collective or its name.
@@ -86,6 +87,9 @@ def lower_bound(
         raise TopologyError(
             "{n} ranks do not fit on {name}, which has {ranks}", n=n, name=topology.name, ranks=topology.ranks
         )
+    if n < topology.ranks:
+        selected = topology.endpoint_device[select_ranks(topology, n)]
+        topology = replace(topology, ranks=n, endpoint_device=selected, orders=None)
     root = parse_count(root, "root", least=0)
     if root >= n:
         raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)

@@ -141,6 +141,14 @@ TRANSLATIONS = {
         "{what}={level}：{unknown}（True 为 NCCL 自己的规则，False 为从不）"
     ),
     ", or give a list": "，或给出一个列表",
+    "{count} ranks: {gpus} of each node": "{count} 个 rank：每个节点的 {gpus}",
+    "{count} ranks: {parts}": "{count} 个 rank：{parts}",
+    "{count} ranks on {nodes} of {all_nodes} nodes": "{count} 个 rank，分布在 {all_nodes} 个节点中的 {nodes} 个上",
+    "1 rank: {gpus} of node {node}": "1 个 rank：节点 {node} 的 {gpus}",
+    "{gpus} of node {node}": "节点 {node} 的 {gpus}",
+    "GPU {number}": "GPU {number}",
+    "GPUs {first}-{last}": "GPU {first}-{last}",
+    "GPUs {numbers}": "GPU {numbers}",
     "placement must hold each of 0 to {last} once; it has {size} entries": (
         "placement 中 0 到 {last} 必须各出现一次；现在有 {size} 项"
     ),

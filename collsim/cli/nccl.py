@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 import collsim as cs
+from collsim.topology.parts.rank_selection import describe_ranks, select_ranks
 
-from .options import Json, MachineSpec, Progress, Sizes, TableFile, is_progress_shown
+from .options import Json, MachineSpec, Progress, Ranks, Sizes, TableFile, is_progress_shown
 from .shell import command
 from .streams import print_note
 from .tables import print_json, require_table_file, save_rows, show
@@ -50,6 +51,7 @@ _COLUMNS: dict[str, Callable[[Any], str]] = {
 def predict(
     collective: Annotated[str, typer.Argument(help="allreduce, allgather, ...")],
     machine_spec: MachineSpec,
+    ranks: Ranks = None,
     nbytes: Sizes = "1KiB:1GiB:4",
     measured: Annotated[
         str | None,
@@ -73,9 +75,13 @@ def predict(
     if measured is not None:
         times = _parse_times(measured)
     network, notes = machine_spec.build_network(assumed=False), dict[str, None]()
+    if ranks is not None and ranks < network.ranks:
+        notes[str(describe_ranks(network, select_ranks(network, ranks)))] = None
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
-        p = cs.nccl.predict_with_simulation(collective, network, size, measured=times, launch=launch, version=nccl)
+        p = cs.nccl.predict_with_simulation(
+            collective, network, size, measured=times, launch=launch, version=nccl, ranks=ranks
+        )
         notes[str(p.release)] = None
         if reason := p.interval().reason:
             notes[reason] = None

@@ -42,7 +42,10 @@ AlgorithmOrFile = Annotated[
         help="for example allreduce_ring, or the file of a schedule: x.xml", autocompletion=complete_algorithms
     ),
 ]
-Ranks = Annotated[int | None, typer.Option(help="Ranks; all of the machine or network unless given.")]
+Ranks = Annotated[
+    int | None,
+    typer.Option(help="Ranks, as many on each node; all of the machine or network unless given."),
+]
 Size = Annotated[str, typer.Option(help="nccl-tests' size: '256MiB', '1GB', or bytes.")]
 Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB:4'.")]
 Language = Annotated[str, typer.Option(help="en or zh.")]
@@ -131,7 +134,12 @@ class MachineSpec:
     placement: Annotated[str | None, typer.Option(help="Of ranks: node (unless given) or round-robin.")] = None
     rates: Annotated[str | None, typer.Option(help="Of links: nominal (unless given) or effective.")] = None
     gpus: Annotated[
-        int | None, typer.Option(help="GPUs of a node to use, those with the lowest numbers; all unless given.")
+        int | None,
+        typer.Option(
+            "--gpus-per-node",
+            "--gpus",
+            help="GPUs of each node to use, those with the lowest numbers; all unless given.",
+        ),
     ] = None
 
     def build_network(self, ranks: int | None = None, assumed: bool = True) -> cs.Topology:

@@ -18,6 +18,7 @@ from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..keywords import check_keywords, require_keywords
 from ..schedule import Schedule
 from ..topology import Topology
+from ..topology.parts.rank_selection import select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import Bandwidth, ByteSize, DataType, Duration, RankSelection, parse_bytes, parse_count
 from .conditions import (
@@ -118,7 +119,8 @@ def simulate(
 
     Args:
         schedule: from `cs.schedule(...)` or an algorithm called with n. Its rank r is the topology's rank r unless
-            `ranks` says otherwise. Several schedules run at the same time (engine `event`).
+            `ranks` says otherwise; one with fewer ranks than the topology takes as many GPUs of each node, the first of
+            them (`collsim.topology.parts.rank_selection`). Several schedules run at the same time (engine `event`).
         topology: at least as many ranks as the schedule. Helpers get devices of their own where it has none for them.
         nbytes: nccl-tests' size in bytes, or text such as `"64MiB"`; for allgather and reduce_scatter the whole array.
             For several schedules one size, or one for each.
@@ -292,7 +294,7 @@ def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
             why, label=schedule.label, ranks=schedule.ranks, name=topology.name, topology_ranks=topology.ranks
         )
     if ranks is None:
-        return np.arange(schedule.ranks)
+        return select_ranks(topology, schedule.ranks)
     try:
         group = np.asarray(ranks)
     except ValueError:  # lists of different lengths
@@ -316,7 +318,7 @@ def _seen_from(topology: Topology, schedule: Schedule, ranks: Longs, place: Long
     there."""
     if np.array_equal(ranks, np.arange(topology.ranks)):
         return topology, place
-    if np.array_equal(place, np.arange(len(place))):
+    if np.array_equal(place, np.arange(len(place))) and np.array_equal(ranks, select_ranks(topology, len(ranks))):
         return topology, place
     view = replace(
         topology, ranks=schedule.ranks, endpoint_device=topology.endpoint_device[place].astype(np.int32), orders=None

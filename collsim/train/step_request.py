@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
 from ..keywords import check_keywords
 from ..topology import Topology
+from ..topology.parts.rank_selection import select_ranks
 from ..topology.plan import Machine
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bytes, format_time, parse_bytes, parse_count
@@ -205,11 +206,10 @@ def _ranks(asked: Any, topology: Topology) -> tuple[int, ...]:
 
 
 def _spread(count: int, topology: Topology) -> tuple[int, ...]:
-    """So many ranks, the first of each node; they have to fill the nodes, or to halve them, evenly."""
+    """So many ranks, as every interface chooses them; they have to fill the nodes, or to halve them, evenly."""
+    ranks = select_ranks(topology, count)
     n, nodes = topology.ranks, int(topology.facts.get("nodes", 1))
     per = n // nodes
-    if not 1 <= count <= n:
-        raise CollsimError("ranks={count}: {name} has {n} ranks; give 1 to {n}", count=count, name=topology.name, n=n)
     if count % nodes or (per % (count // nodes) and count != n):
         raise CollsimError(
             "ranks={count} on {n} GPUs ({nodes} of {per}) uses nodes unevenly; use {fitting}, or name "
@@ -220,7 +220,7 @@ def _spread(count: int, topology: Topology) -> tuple[int, ...]:
             per=per,
             fitting=_listed(nodes, per),
         )
-    return tuple(node * per + i for node in range(nodes) for i in range(count // nodes))
+    return tuple(ranks.tolist())
 
 
 def _listed(nodes: int, per: int) -> str:

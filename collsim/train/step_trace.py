@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ..simulate.trace import views
 from ..topology import Topology
+from ..topology.parts.rank_selection import describe_ranks
 from ..units import format_bytes, format_time
 from .compute import ComputeCosts
 from .memory import Memory
@@ -345,8 +346,11 @@ class StepTrace:
     def __str__(self) -> str:
         held, again = self.memory.peak(), self.request.recompute
         says = self.costs.label + (f", {again} recomputation" if again != "none" else "")
+        ranks = self.request.ranks
+        used = f"ranks    {describe_ranks(self.topology, np.array(ranks))}"
         lines = [
             f"{self.step.model.name}, {self.step.label} on {self.topology.name}",
+            *[used] * (len(ranks) < self.topology.ranks),
             f"batch    {self.step.samples:,}, {self.step.micro_batch} on a GPU at a time; computing: {says}",
             f"time     {format_time(self.time)}, {_rate(self.samples_per_second)} samples/s",
             f"exposed  {format_time(self.exposed)}: {format_time(self.exposed - self.interference_time)} of waiting, "

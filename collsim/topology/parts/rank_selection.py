@@ -1,0 +1,108 @@
+"""Which GPUs take part where only their number is given: one rule for simulation, prediction and training.
+
+Ranks are dealt to the nodes as evenly as they go, as `torchrun --nnodes N --nproc-per-node K` starts them, and each
+node gives the first of its GPUs. Networks without nodes give their first ranks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import Sentence, TopologyError, join_words
+from ..graph import format_ranks
+from ..network import Topology
+
+#: At most so many nodes are named one by one.
+_MOST_NAMED = 4
+
+
+def select_ranks(topology: Topology, count: int) -> npt.NDArray[np.int64]:
+    """Choose the ranks of a topology that take part where only their number is given.
+
+    Args:
+        topology: Where they run.
+        count: How many; from 1 to all.
+
+    Returns:
+        (count,) their numbers, in order. Every node gives as many, the first of its GPUs, where the number can be
+        shared evenly; else the first nodes give one more. Of fewer ranks than nodes each is on a node of its own.
+
+    Raises:
+        TopologyError: For fewer than one rank, and for more than the topology has.
+
+    Example:
+        >>> import collsim as cs
+        >>> from collsim.topology.parts.rank_selection import select_ranks
+        >>> select_ranks(cs.machine("dgx-a100", nodes=2), 2).tolist()
+        [0, 8]
+        >>> select_ranks(cs.topology.switch(8), 2).tolist()
+        [0, 1]
+    """
+    if not 1 <= count <= topology.ranks:
+        raise TopologyError(
+            "ranks={count}: {name} has {n} ranks; give 1 to {n}", count=count, name=topology.name, n=topology.ranks
+        )
+    nodes, numbers = _list_nodes(topology), _number_gpus(topology)
+    return np.sort(np.lexsort((nodes, numbers))[:count])
+
+
+def describe_ranks(topology: Topology, ranks: npt.NDArray[np.int64]) -> Sentence:
+    """Say which GPUs of which nodes take part.
+
+    Args:
+        topology: Where they run.
+        ranks: Their numbers.
+
+    Returns:
+        A sentence such as `2 ranks: GPU 0 of each node`.
+
+    Example:
+        >>> import collsim as cs
+        >>> from collsim.topology.parts.rank_selection import describe_ranks, select_ranks
+        >>> machine = cs.machine("dgx-a100", nodes=2)
+        >>> print(describe_ranks(machine, select_ranks(machine, 4)))
+        4 ranks: GPUs 0-1 of each node
+    """
+    count, nodes, numbers = len(ranks), _list_nodes(topology), _number_gpus(topology)
+    if count and nodes.max() < 0:
+        return format_ranks(ranks.tolist())
+    gpus_of_node: dict[int, list[int]] = {}
+    for rank in ranks.tolist():
+        gpus_of_node.setdefault(int(nodes[rank]), []).append(int(numbers[rank]))
+    node_count = len(np.unique(nodes))
+    gpus = [_name_gpus(sorted(numbers)) for numbers in gpus_of_node.values()]
+    if node_count == len(gpus) > 1 and all(str(name) == str(gpus[0]) for name in gpus):
+        return Sentence("{count} ranks: {gpus} of each node", count=count, gpus=gpus[0])
+    if count == 1:
+        return Sentence("1 rank: {gpus} of node {node}", gpus=gpus[0], node=next(iter(gpus_of_node)))
+    if len(gpus) > _MOST_NAMED:
+        template = "{count} ranks on {nodes} of {all_nodes} nodes"
+        return Sentence(template, count=count, nodes=len(gpus), all_nodes=node_count)
+    named = [
+        Sentence("{gpus} of node {node}", gpus=name, node=node) for node, name in zip(gpus_of_node, gpus, strict=True)
+    ]
+    return Sentence("{count} ranks: {parts}", count=count, parts=join_words(named))
+
+
+def _list_nodes(topology: Topology) -> npt.NDArray[np.int64]:
+    """(ranks,) the node that each rank is on; all on one where the network has none."""
+    return topology.devices.node[topology.endpoint_device[: topology.ranks]].astype(np.int64)
+
+
+def _number_gpus(topology: Topology) -> npt.NDArray[np.int64]:
+    """(ranks,) the number of each rank's GPU on its node, from 0."""
+    nodes, numbers = _list_nodes(topology), np.zeros(topology.ranks, np.int64)
+    for node in np.unique(nodes):
+        ranks = np.flatnonzero(nodes == node)
+        numbers[ranks[np.argsort(topology.endpoint_device[ranks], kind="stable")]] = np.arange(len(ranks))
+    return numbers
+
+
+def _name_gpus(numbers: list[int]) -> Sentence:
+    """`GPU 0`, `GPUs 0-3` or `GPUs 0, 2, 5`."""
+    if len(numbers) == 1:
+        return Sentence("GPU {number}", number=numbers[0])
+    if numbers[-1] - numbers[0] == len(numbers) - 1:
+        return Sentence("GPUs {first}-{last}", first=numbers[0], last=numbers[-1])
+    return Sentence("GPUs {numbers}", numbers=", ".join(map(str, numbers)))

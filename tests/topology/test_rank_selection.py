@@ -1,0 +1,108 @@
+"""Which GPUs take part where only their number is given: one rule for every interface."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import collsim as cs
+from collsim.cli import app
+from collsim.topology.parts.rank_selection import describe_ranks, select_ranks
+
+NBYTES = "100MB"
+PLACEMENTS = ("node", "round-robin")
+
+
+def two_nodes(placement="node"):
+    return cs.machine("dgx-h100", nodes=2, nic="tcp-10", nics=1, placement=placement)
+
+
+def run_command(*words):
+    done = CliRunner().invoke(app, [*words, "--machine", "dgx-h100", "--nodes", "2", "--nic", "tcp-10", "--nics", "1"])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.mark.parametrize(
+    ("nodes", "count", "chosen", "words", "chinese"),
+    [
+        (2, 1, [0], "1 rank: GPU 0 of node 0", "1 个 rank：节点 0 的 GPU 0"),
+        (2, 2, [0, 8], "2 ranks: GPU 0 of each node", "2 个 rank：每个节点的 GPU 0"),
+        (2, 3, [0, 1, 8], "3 ranks: GPUs 0-1 of node 0, GPU 0 of node 1", "3 个 rank：节点 0 的 GPU 0-1、节点 1 的 GPU 0"),
+        (2, 8, [0, 1, 2, 3, 8, 9, 10, 11], "8 ranks: GPUs 0-3 of each node", "8 个 rank：每个节点的 GPU 0-3"),
+        (8, 5, [0, 8, 16, 24, 32], "5 ranks on 5 of 8 nodes", "5 个 rank，分布在 8 个节点中的 5 个上"),
+        (1, 4, [0, 1, 2, 3], "4 ranks: GPUs 0-3 of node 0", "4 个 rank：节点 0 的 GPU 0-3"),
+    ],
+)  # fmt: skip
+def test_ranks_are_dealt_evenly_to_nodes_and_are_their_first_gpus(nodes, count, chosen, words, chinese):
+    machine = cs.machine("dgx-h100", nodes=nodes)
+    ranks = select_ranks(machine, count)
+    assert ranks.tolist() == chosen
+    assert str(describe_ranks(machine, ranks)) == words
+    assert describe_ranks(machine, ranks).text("zh") == chinese
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_the_placement_of_ranks_does_not_change_which_gpus_take_part(placement):
+    machine = two_nodes(placement)
+    for count in (2, 3, 6, 16):
+        gpus = machine.endpoint_device[select_ranks(machine, count)]
+        plain = two_nodes().endpoint_device[select_ranks(two_nodes(), count)]
+        assert sorted(gpus) == sorted(plain)
+
+
+def test_a_network_without_nodes_gives_its_first_ranks():
+    network = cs.topology.switch(8)
+    assert select_ranks(network, 3).tolist() == [0, 1, 2]
+    assert str(describe_ranks(network, select_ranks(network, 3))) == "ranks 0, 1, 2"
+
+
+@pytest.mark.parametrize("count", [0, 17])
+def test_more_ranks_than_there_are_and_none_are_refused(count):
+    with pytest.raises(cs.TopologyError, match=f"ranks={count}: .* give 1 to 16"):
+        select_ranks(two_nodes(), count)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_simulate_bounds_and_training_use_one_gpu_of_each_node(placement):
+    """Ten gigabits a second carry 100 MB in 80 ms; NVLink would do it in 0.2 ms."""
+    machine = two_nodes(placement)
+    ring = cs.schedule("allreduce_ring", ranks=2, topology=machine)
+    for engine in ("lockstep", "event"):
+        trace = cs.simulate(ring, machine, NBYTES, engine=engine)
+        assert trace.time == pytest.approx(0.08, rel=0.01)
+        assert trace.gap == pytest.approx(1, rel=0.01)
+    assert cs.lower_bound("allreduce", machine, NBYTES, ranks=2).bandwidth == pytest.approx(0.08, rel=1e-9)
+    step = cs.training_step("resnet50", machine, parallel=cs.ddp(), ranks=2, batch=64, compute="57ms")
+    assert step.request.ranks == tuple(select_ranks(machine, 2))
+    assert step.communication > 0.08
+    assert "2 ranks: GPU 0 of each node" in str(step)
+
+
+def test_predict_and_simulate_mean_the_same_ranks():
+    machine = two_nodes()
+    predicted = cs.nccl.predict("allreduce", machine, NBYTES, ranks=2)
+    simulated = cs.simulate(cs.schedule("allreduce_ring", ranks=2, topology=machine), machine, NBYTES)
+    assert predicted.time == pytest.approx(simulated.time, rel=0.6)
+
+
+def test_ranks_that_are_named_are_those():
+    machine = two_nodes()
+    pair = cs.simulate(cs.schedule("allreduce_ring", ranks=2), machine, NBYTES, ranks=[0, 1])
+    alone = cs.machine("dgx-h100")
+    assert pair.time == cs.simulate(cs.schedule("allreduce_ring", ranks=2), alone, NBYTES, ranks=[0, 1]).time
+    assert pair.bound.time == pytest.approx(pair.time, rel=0.05)
+    assert cs.training_step("resnet50", machine, parallel=cs.ddp(), ranks=range(2), batch=64).time < 0.1
+
+
+def test_the_command_line_says_which_ranks_it_took():
+    """`--gpus-per-node 1` builds nodes of one GPU; `--ranks 2` takes one GPU of each node."""
+    said = "2 ranks: GPU 0 of each node"
+    assert said in run_command("run", "allreduce_ring", "--ranks", "2", "--nbytes", NBYTES)
+    assert said in run_command("train", "resnet50", "--ranks", "2", "--batch", "64", "--compute", "57ms")
+    assert said in run_command("predict", "allreduce", "--ranks", "2", "--nbytes", "100MB:100MB:2")
+    by_count = json.loads(run_command("run", "allreduce_ring", "--ranks", "2", "--nbytes", NBYTES, "--json"))
+    per_node = json.loads(run_command("run", "allreduce_ring", "--gpus-per-node", "1", "--nbytes", NBYTES, "--json"))
+    assert by_count["time"] == pytest.approx(per_node["time"], rel=0.01)
+    assert np.isclose(by_count["time"], 0.08, rtol=0.01)
