@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from . import io, lab, nccl, synthesis, teach, train
     from .io import load, save
     from .lab import run_for_real
+    from .sandbox import program as program
     from .sweep import best_parallel
     from .synthesis import synthesize
     from .teach import exercise, grade
@@ -68,6 +69,7 @@ _LATE_NAMES = {
     "load": "io",
     "model": "train",
     "models": "train",
+    "program": "sandbox",
     "run_for_real": "lab",
     "save": "io",
     "synthesize": "synthesis",
@@ -118,6 +120,7 @@ __all__ = [
     "models",
     "nccl",
     "pipeline_chunks",
+    "program",
     "reduce",
     "registered",
     "repeat",

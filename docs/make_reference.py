@@ -52,6 +52,12 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         "pipeline",
         ("train",),
     ),
+    "programs": (
+        "Rank programs",
+        "What one rank runs, run for all; see [rank programs](../programs.md).",
+        "program",
+        ("programs",),
+    ),
     "real": (
         "For real",
         "A schedule on processes of this computer, beside its prediction; see [for real](../real.md).",

@@ -1,4 +1,4 @@
-"""The house stays a house: a module imports only from layers below its own."""
+"""A module imports only from layers below its own."""
 
 import ast
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ LAYERS = [
     {"errors"},
     {"units", "dtypes", "bar", "files", "keywords", "markup", "steps", "maxflow", "plugins", "catalog"},
     {"limits"},
-    {"collective", "topology", "schedule"},
+    {"collective", "programs", "topology", "schedule"},
     {"topology_names"},
     {"registry", "trees"},
     {"algorithms", "sandbox"},
@@ -40,7 +40,7 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def imported(path: Path) -> set[str]:
-    """Rooms of collsim that a file imports."""
+    """Packages of collsim that a file imports."""
     package = ["collsim", *path.relative_to(ROOT).parts[:-1]]
     found = set()
     for node in statements(ast.parse(path.read_text())):
@@ -56,15 +56,15 @@ def imported(path: Path) -> set[str]:
 def test_every_module_imports_only_from_layers_below():
     wrong = []
     for path in sorted(ROOT.rglob("*.py")):
-        room = path.relative_to(ROOT).parts[0].removesuffix(".py")
-        assert room in LEVEL, f"{path}: say in LAYERS where {room!r} lives"
-        for other in imported(path) - {room}:
-            if LEVEL[other] >= LEVEL[room] and (room, other) not in BESIDE:
+        package = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        assert package in LEVEL, f"{path}: say in LAYERS where {package!r} belongs"
+        for other in imported(path) - {package}:
+            if LEVEL[other] >= LEVEL[package] and (package, other) not in BESIDE:
                 wrong.append(f"{path.relative_to(ROOT)} imports {other}")
     assert not wrong, wrong
 
 
-def test_drawing_lives_in_viz_only():
+def test_drawing_belongs_in_viz_only():
     users = {
         p.relative_to(ROOT).parts[0]
         for p in ROOT.rglob("*.py")

@@ -82,6 +82,14 @@ def both_steps():
     return cs.train.time_concurrent_steps(halves).to_frame()
 
 
+SEND_ONE = """from mpi4py import MPI
+if MPI.COMM_WORLD.rank:
+    MPI.COMM_WORLD.send(1, dest=0)
+else:
+    MPI.COMM_WORLD.recv(source=1)
+"""
+
+
 def graded(folder):
     (folder / "ada.py").write_text("import collsim as cs\ndef send_one_chunk(n):\n    yield cs.copy(0, 1, chunk=0)\n")
     return cs.grade(folder, only=["send-one-chunk"], allow_unsandboxed=True)
@@ -97,6 +105,7 @@ FRAMES = {
     "Trace.links": lambda _: run().links,
     "Trace.steps": lambda _: run().steps,
     "Together.to_frame": lambda _: cs.simulate([cs.schedule("allreduce_ring", ranks=4)] * 2, SWITCH, "1MiB", engine="event").to_frame(),
+    "ProgramRun.messages": lambda _: cs.program(SEND_ONE, 2).messages,
     "FlowTrace.to_frame": lambda _: cs.simulate_flows(SWITCH, [0], [1], [1024]).to_frame(),
     "CriticalPath.to_frame": lambda _: cs.analysis.critical_path(run()).to_frame(),
     "RealTrace.beside": lambda _: cs.run_for_real(cs.schedule("allreduce_ring", ranks=2), "1KiB", alpha="1ms", repeat=1).beside,

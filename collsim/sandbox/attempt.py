@@ -109,6 +109,19 @@ def describe_ending(how: int, limits: Limits) -> Sentence:
     return Sentence("the process of the function ended before it was done (exit, or more memory than it may use)")
 
 
+def read_failure(body: memoryview) -> Translated:
+    """Why a function failed, as another process said it.
+
+    Args:
+        body: what follows the head of a frame of the kind `FAILED`.
+
+    Returns:
+        The sentence, in both languages.
+    """
+    (*_, length), said = read_numbers(body, 5)
+    return Translated(read_text(said[:length], MOST_PRINTED), read_text(said[length:], MOST_PRINTED))
+
+
 def _subtract_used(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
     """What is left of steps and transfers: they are for all numbers of ranks together, as what they cost here is."""
     steps, transfers = sum(s.steps for s in schedules.values()), sum(len(s) for s in schedules.values())
@@ -118,10 +131,9 @@ def _subtract_used(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
 def _read_schedule(kind: int, body: memoryview, n: int, wanted: Wanted, limits: Limits) -> Schedule:
     """The schedule for n ranks, or the ScheduleError that the frame is or deserves."""
     if kind == Kind.FAILED:
-        (_, *place, length), said = read_numbers(body, 5)
+        (_, *place, _), _ = read_numbers(body, 5)
         step, rank, chunk = (number if 0 <= number <= MOST_SLOTS else None for number in place)
-        words = Translated(read_text(said[:length], MOST_PRINTED), read_text(said[length:], MOST_PRINTED))
-        raise ScheduleError(words, step=step, rank=rank, chunk=chunk)
+        raise ScheduleError(read_failure(body), step=step, rank=rank, chunk=chunk)
     (said_n, chunks, slots, count), rest = read_numbers(body, 4)
     if kind != Kind.TABLE or said_n != n or not 0 <= count <= len(rest) // 32:
         raise ScheduleError(_NOT_A_TABLE)

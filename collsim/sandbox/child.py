@@ -23,6 +23,7 @@ from .jobs import BoxTask, run_all
 from .limits import Limits
 from .process import run_in_child
 from .produce import Wanted
+from .rank_programs import ProgramRequest
 
 
 def main() -> None:
@@ -50,4 +51,6 @@ def main() -> None:
 def _read_task(held: dict[str, Any]) -> BoxTask:
     said = held.pop("wanted")
     wanted = Wanted(said["collective"], tuple(said["ranks"]), said["helpers"], said["own"])
+    if (request := held.pop("program")) is not None:
+        held["program"] = ProgramRequest(**request)
     return BoxTask(wanted=wanted, **held)

@@ -24,6 +24,7 @@ class Kind(IntEnum):
     DONE = 3  # what was printed
     FOUND = 4  # position of a file, position of an exercise that it answers
     PROBLEM = 5  # position of a file; why it could not be read
+    EXECUTIONS = 6  # of a rank program, as JSON
 
 
 def build_frame(kind: Kind, numbers: Sequence[int] = (), rest: bytes = b"") -> bytes:

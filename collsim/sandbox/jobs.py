@@ -10,6 +10,7 @@ from .frames import Kind, read_numbers, split
 from .handins import File, find, load_from_text, load_function
 from .limits import Limits
 from .produce import Send, Wanted, produce
+from .rank_programs import ProgramRequest, send_executions
 
 Job = Callable[[Send], None]
 FINDING = -1  # the position of the job that looks
@@ -17,12 +18,14 @@ FINDING = -1  # the position of the job that looks
 
 @dataclass(frozen=True)
 class BoxTask:
-    """A function that is to be called: by the exercise that it answers, or by its name in the first file."""
+    """A function that is to be called: by the exercise that it answers, or by its name in the first file; or a file
+    that is a rank program."""
 
     exercise: str
     wanted: Wanted
     function: str = ""
     file: int = 0
+    program: ProgramRequest | None = None
 
 
 def run_all(
@@ -62,7 +65,9 @@ def _select_tasks(made: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[int
 
 def _run(files: Sequence[File], task: BoxTask, limits: Limits, send: Send) -> None:
     file = files[task.file]
-    if task.function:
+    if task.program is not None:
+        send_executions(file.data.decode(), task.program, send)
+    elif task.function:
         produce(lambda: load_from_text(file.data.decode(), task.function, file.name), task.wanted, limits, send)
     else:
         produce(lambda: load_function(file, task.exercise), task.wanted, limits, send)

@@ -73,7 +73,7 @@ def produce(find: Callable[[], object], wanted: Wanted, limits: Limits, send: Se
         except Late:
             raise
         except BaseException as error:
-            send(_build_failure(n, error))
+            send(build_failure(n, error))
     send(build_frame(Kind.DONE, (), printed.getvalue()[:MOST_PRINTED].encode("utf-8", "replace")))
 
 
@@ -230,7 +230,7 @@ def _pack_schedule(n: int, s: Schedule) -> bytes:
     return build_frame(Kind.TABLE, (n, s.chunks, s.slots, len(patterns), *shapes), b"".join((*columns, name)))
 
 
-def _build_failure(n: int, error: BaseException) -> bytes:
+def build_failure(n: int, error: BaseException) -> bytes:
     said: Sentence | CollsimError
     if isinstance(error, MemoryError):
         said = Sentence("the function needs more memory than it may use; how many transfers does it yield?")

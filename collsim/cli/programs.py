@@ -1,0 +1,71 @@
+"""`program`: a rank program, run on simulated ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import collsim as cs
+from collsim.files import read_text
+
+from .options import Json, Language
+from .shell import command
+from .tables import print_json, records
+
+
+@command()
+def program(
+    file: Annotated[str, typer.Argument(help="my.py, or my.py:function for the function that every rank calls")],
+    ranks: Annotated[int, typer.Option(help="How many ranks run it, 1 to 64.")] = 4,
+    collective: Annotated[str | None, typer.Option(help="What it should do: allreduce, reduce or broadcast.")] = None,
+    nbytes: Annotated[str, typer.Option(help="Bytes of each rank's array.")] = "96B",
+    eager_limit: Annotated[
+        str | None,
+        typer.Option(help="Messages up to so many bytes are buffered; the library's limit unless given."),
+    ] = None,
+    lang: Language = "en",
+    allow_unsandboxed: Annotated[
+        bool,
+        typer.Option(
+            "--no-sandbox",
+            help="Run it also where this system has neither bubblewrap nor Landlock with seccomp; it may then do all "
+            "that you may.",
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a program of torch.distributed, mpi4py, threads or numpy on simulated ranks: is it right, does it hang, and
+    who waits for whom? Exit code 1 if it is wrong, hangs, fails or depends on timing."""
+    path, _, entry = file.partition(":")
+    run = cs.program(
+        read_text(Path(path)),
+        ranks,
+        collective,
+        entry=entry or None,
+        nbytes=nbytes,
+        eager_limit=eager_limit,
+        allow_unsandboxed=allow_unsandboxed,
+    )
+    if as_json:
+        print_json(
+            {
+                "verdict": run.verdict,
+                "reason": run.explanation(lang),
+                "cycle": run.cycle,
+                "waits": [
+                    {"rank": wait.rank, "call": wait.call, "line": wait.line, "peers": wait.peers} for wait in run.waits
+                ],
+                "sent": run.sent,
+                "received": run.received,
+                "messages": records(run.messages),
+                "printed": run.printed,
+            }
+        )
+    else:
+        print(f"{run.verdict}: {run.explanation(lang)}")
+        if any(run.sent):
+            print(f"Messages: {len(run.messages)}; the busiest rank sends {cs.format_bytes(max(run.sent))}.")
+    if not run.is_right:
+        raise typer.Exit(1)

@@ -1,0 +1,555 @@
+"""N ranks in one thread: who may go on, which message meets which receive, and who waits for whom when nobody can.
+
+A rank is a generator (see `rewrite`). It suspends with a `PostedCall` that is not complete; completing it makes the
+rank runnable again. Ranks take turns in the order of their numbers, so a run is the same every time. When no rank is
+runnable, choices that depend on timing are made, one at a time: which message a receive from any source takes, and
+whether the members of a new group agree. When there is none to make, the ranks that have not ended are deadlocked.
+
+Semantics (docs/programs.md has the sources): messages match by source, tag and communicator in the order of their posts
+and do not overtake; a send above the eager limit completes when its receive takes it; a receive is posted when it is
+called; collectives match by their order in a communicator.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import CollsimError
+
+ANY = -1  # any source, any tag
+MAIN = -1  # the number of the process that starts threads, which is no rank
+#: Of one run; what a class or a page waits for.
+MOST_MESSAGES, MOST_BYTES, MOST_POLLS, MOST_TURNS = 20_000, 2**30, 2_000, 2_000_000
+
+#: A call that may suspend its rank.
+Blocking = Generator[Any, Any, Any]
+Task = Generator["PostedCall | None", object, object]
+
+
+@dataclass(frozen=True)
+class RunMode:
+    """How what MPI and torch leave open is decided.
+
+    Attributes:
+        eager_limit: messages up to so many bytes complete at once and are copied when they are sent; -1: none.
+        is_late: bytes of other messages are read when sender or receiver waits, and not when they are sent.
+        choices: which of the sources that have sent, from the lowest on, each receive from any source takes that has
+            more than one; the lowest beyond the end.
+    """
+
+    eager_limit: float = -1
+    is_late: bool = False
+    choices: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class StackFrame:
+    """A function of the program that a rank is in: its name and its line."""
+
+    function: str
+    line: int
+
+
+@dataclass(eq=False)
+class PostedCall:
+    """What a rank has called and may wait for.
+
+    Attributes:
+        rank: who called it.
+        call: the word of the library, `isend` or `all_reduce`.
+        line: the line of the program.
+        peers: the ranks that have to do something before it completes, as far as they are known.
+        is_any: one of `peers` is enough.
+        alternatives: of a wait for any of several operations, these.
+        is_collective: whether all members of a communicator have to make the same call.
+    """
+
+    rank: int
+    call: str
+    line: int
+    peers: tuple[int, ...] = ()
+    is_any: bool = False
+    is_complete: bool = False
+    result: Any = None
+    waiting: list[Rank] = field(default_factory=list)
+    on_wait: Callable[[], None] | None = None
+    alternatives: tuple[PostedCall, ...] = ()
+    is_collective: bool = False
+
+
+@dataclass(eq=False)
+class MessagePost(PostedCall):
+    """A send or a receive.
+
+    Attributes:
+        source: the sender; `ANY` for a receive from anybody.
+        target: the receiver.
+        tag: exact, or `ANY` for a receive.
+        communicator: messages of different communicators never meet.
+        buffer: the array that is sent, or filled; None for objects.
+        payload: what is received where there is no buffer.
+        nbytes: size of the message, or of the receiver's buffer.
+        is_buffered: whether the bytes were copied at the call.
+        is_synchronous: a send that waits for its receive at every size.
+        is_internal: part of a collective, and no message of the program's own.
+        match: the post at the other end, once they have met.
+    """
+
+    source: int = 0
+    target: int = 0
+    tag: int = 0
+    communicator: Hashable = 0
+    buffer: np.ndarray | None = None
+    payload: object = None
+    nbytes: int = 0
+    is_buffered: bool = False
+    is_synchronous: bool = False
+    is_internal: bool = False
+    match: MessagePost | None = None
+    is_moved: bool = False
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message that was sent: where from, where to, by which lines, and when in the order of all posts.
+
+    Attributes:
+        src: the sender.
+        dst: the receiver.
+        tag: its tag.
+        nbytes: its bytes.
+        posted: the position of the send among all posts of the run.
+        matched: the position of the receive, or None for a message that nobody received.
+        send_line: the line of the send.
+        recv_line: the line of the receive, or None.
+    """
+
+    src: int
+    dst: int
+    tag: int
+    nbytes: int
+    posted: int
+    matched: int | None
+    send_line: int
+    recv_line: int | None
+
+
+@dataclass(eq=False)
+class CollectivePost(PostedCall):
+    """One rank's call of a collective: all members of the communicator call the same, in the same order.
+
+    Attributes:
+        communicator: whose members take part.
+        signature: what has to agree: operation, root, reduction, element count and type.
+        value: what this rank puts in.
+        deliver: gets the values of all members, in their order, when all have called.
+    """
+
+    communicator: Hashable = 0
+    signature: tuple[Hashable, ...] = ()
+    value: object = None
+    deliver: Callable[[list[object]], object] | None = None
+    is_collective: bool = True
+
+
+class Rank:
+    """A rank, or a thread of a program that makes its own: its generator and what it has printed."""
+
+    def __init__(self, number: int, task: Task) -> None:
+        self.number, self.task = number, task
+        self.wait: PostedCall | None = None
+        self.end = PostedCall(number, "join", 0, (number,))  # complete when the rank has ended
+        self.result: object = None
+        self.error: BaseException | None = None
+        self.error_line = 0
+        self.has_ended = False
+        self.printed: list[str] = []
+        self.polls = 0
+
+    def list_frames(self, codes: frozenset[types.CodeType]) -> list[StackFrame]:
+        """The functions of the program that a suspended rank is in, outermost first."""
+        frames: list[StackFrame] = []
+        task: object = self.task
+        while task is not None:
+            frame = getattr(task, "gi_frame", None)
+            if frame is not None and frame.f_code in codes:
+                frames.append(StackFrame(frame.f_code.co_name, frame.f_lineno))
+            task = getattr(task, "gi_yieldfrom", None)
+        return frames
+
+
+class Engine:
+    """The ranks of one run, their messages and collectives.
+
+    Args:
+        ranks: how many ranks there are.
+        mode: how open choices are made.
+        codes: the code objects of the program, for lines.
+    """
+
+    def __init__(self, ranks: int, mode: RunMode, codes: frozenset[types.CodeType]) -> None:
+        self.size, self.mode, self.codes = ranks, mode, codes
+        self.ranks: list[Rank] = []
+        self.current: Rank | None = None
+        self.sends: list[MessagePost] = []
+        self._runnable: deque[Rank] = deque()
+        self._unexpected: dict[int, list[MessagePost]] = {}
+        self._posted: dict[int, list[MessagePost]] = {}
+        self._collectives: dict[Hashable, dict[int, list[CollectivePost]]] = {}
+        self._rounds: dict[Hashable, int] = {}
+        self._groups: dict[Hashable, list[tuple[PostedCall, tuple[int, ...]]]] = {}
+        self._order: dict[int, int] = {}
+        self.nbytes = 0
+        self.options: list[int] = []  # how many sources there were at each choice
+        self.moves: list[tuple[MessagePost, MessagePost]] = []
+
+    # ---- ranks
+
+    def start(self, task: Task, number: int | None = None) -> Rank:
+        """Add a rank; it runs when it is its turn.
+
+        Args:
+            task: its generator.
+            number: its number; the next one if not given.
+
+        Returns:
+            The rank.
+        """
+        if number is None:
+            number = sum(rank.number >= 0 for rank in self.ranks)
+        rank = Rank(number, task)
+        self.ranks.append(rank)
+        self._runnable.append(rank)
+        return rank
+
+    def run(self) -> None:
+        """Let ranks take turns until all have ended or none can go on.
+
+        Raises:
+            CollsimError: for more turns, messages or bytes than one run may have.
+        """
+        turns = idle_polls = 0
+        while self._runnable or self._decide():
+            rank = self._runnable.popleft()
+            polls = rank.polls
+            self._step(rank)
+            idle_polls += 1
+            if rank.polls <= polls:
+                idle_polls = 0
+            if idle_polls > len(self._runnable) and self._decide():
+                idle_polls = 0
+            turns += 1
+            if turns > MOST_TURNS:
+                raise CollsimError("the ranks took {most:,} turns and have not ended", most=MOST_TURNS)
+
+    def _step(self, rank: Rank) -> None:
+        """Run a rank until it waits, yields its turn or ends."""
+        self.current, rank.wait = rank, None
+        try:
+            while True:
+                operation = rank.task.send(None)
+                if operation is None:  # a poll: others run first
+                    rank.polls += 1
+                    if rank.polls > MOST_POLLS:
+                        rank.wait = PostedCall(rank.number, "polling", self._find_line(rank))
+                        return
+                    self._runnable.append(rank)
+                    return
+                if not self._is_ready(operation):
+                    rank.wait = operation
+                    for waited in operation.alternatives or (operation,):
+                        waited.waiting.append(rank)
+                    return
+        except StopIteration as end:
+            rank.result, rank.has_ended = end.value, True
+        except Exception as error:
+            rank.error, rank.has_ended = error, True
+            rank.error_line = self._find_error_line(error)
+        if rank.has_ended:
+            self.complete(rank.end, rank.result)
+
+    def _is_ready(self, operation: PostedCall) -> bool:
+        """Whether a rank need not wait for an operation; bytes that are moved as late as possible are moved now."""
+        for waited in operation.alternatives or (operation,):
+            if waited.on_wait is not None and not waited.is_complete:
+                waited.on_wait()
+        return operation.is_complete or any(waited.is_complete for waited in operation.alternatives)
+
+    def _find_line(self, rank: Rank) -> int:
+        frames = rank.list_frames(self.codes)
+        if not frames:
+            return 0
+        return frames[-1].line
+
+    def _find_error_line(self, error: BaseException) -> int:
+        """The innermost line of the program in a traceback."""
+        line, traceback = 0, error.__traceback__
+        while traceback is not None:
+            if traceback.tb_frame.f_code in self.codes:
+                line = traceback.tb_lineno
+            traceback = traceback.tb_next
+        return line
+
+    def line_of_call(self) -> int:
+        """The line of the program that is running."""
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code in self.codes:
+                return frame.f_lineno
+            frame = frame.f_back
+        return 0
+
+    def complete(self, operation: PostedCall, result: object = None) -> None:
+        """Mark an operation as done and let its waiting ranks run.
+
+        Args:
+            operation: what is done.
+            result: what its `wait` returns.
+        """
+        if operation.is_complete:
+            return
+        operation.is_complete = True
+        if result is not None:
+            operation.result = result
+        for rank in operation.waiting:
+            if rank.wait is not None and (rank.wait is operation or operation in rank.wait.alternatives):
+                rank.wait, rank.polls = None, 0
+                self._runnable.append(rank)
+        operation.waiting.clear()
+
+    # ---- messages
+
+    def post_send(self, post: MessagePost) -> MessagePost:
+        """Post a send; an eager one is complete at once.
+
+        Args:
+            post: source, target, tag, communicator and buffer or payload.
+
+        Returns:
+            The same post.
+
+        Raises:
+            CollsimError: for more messages or bytes than one run may have.
+        """
+        self.sends.append(post)
+        self._order[id(post)] = len(self._order)
+        self.nbytes += post.nbytes
+        if len(self.sends) > MOST_MESSAGES or self.nbytes > MOST_BYTES:
+            raise CollsimError(
+                "more than {messages:,} messages or {nbytes:,} bytes in one run",
+                messages=MOST_MESSAGES,
+                nbytes=MOST_BYTES,
+            )
+        is_eager = post.nbytes <= self.mode.eager_limit and not post.is_synchronous
+        if post.buffer is not None and (is_eager or not self.mode.is_late):
+            post.buffer, post.is_buffered = post.buffer.copy(), True
+        receive = next((p for p in self._posted.get(post.target, []) if not p.is_any and _fits(post, p)), None)
+        if receive is None:
+            self._unexpected.setdefault(post.target, []).append(post)
+        else:
+            self._posted[post.target].remove(receive)
+            self._match(post, receive)
+        if is_eager:
+            self.complete(post)
+        return post
+
+    def post_receive(self, post: MessagePost) -> MessagePost:
+        """Post a receive; one from any source is matched when no rank can go on otherwise.
+
+        Args:
+            post: source, target, tag, communicator and buffer.
+
+        Returns:
+            The same post.
+        """
+        self._order[id(post)] = len(self._order)
+        if not post.is_any:
+            send = next((p for p in self._unexpected.get(post.target, []) if _fits(p, post)), None)
+            if send is not None:
+                self._unexpected[post.target].remove(send)
+                self._match(send, post)
+                return post
+        self._posted.setdefault(post.target, []).append(post)
+        return post
+
+    def find_message(self, target: int, source: int, tag: int, communicator: Hashable) -> MessagePost | None:
+        """The first message that a receive would take now: what a probe sees.
+
+        Args:
+            target: the receiver.
+            source: the sender, or `ANY`.
+            tag: the tag, or `ANY`.
+            communicator: the communicator.
+
+        Returns:
+            The send, or None.
+        """
+        probe = MessagePost(target, "probe", 0, source=source, target=target, tag=tag, communicator=communicator)
+        return next((p for p in self._unexpected.get(target, []) if _fits(p, probe)), None)
+
+    def _match(self, send: MessagePost, receive: MessagePost) -> None:
+        send.match, receive.match = receive, send
+        if self.mode.is_late and not send.is_buffered and send.buffer is not None:
+            send.on_wait = receive.on_wait = lambda: self._move(send, receive)
+            if any(post.waiting for post in (send, receive)):
+                self._move(send, receive)
+            return
+        self._move(send, receive)
+
+    def _move(self, send: MessagePost, receive: MessagePost) -> None:
+        """Copy the bytes of a message into the receiver's buffer."""
+        if send.is_moved:
+            return
+        send.is_moved = True
+        self.moves.append((send, receive))
+        if send.nbytes > receive.nbytes >= 0 and receive.buffer is not None:
+            self._fail(receive, send)
+            return
+        if receive.buffer is not None and send.buffer is not None:
+            _copy_bytes(send.buffer, receive.buffer)
+        receive.payload, receive.source, receive.tag = send.payload, send.source, send.tag
+        self.complete(receive)
+        self.complete(send)
+
+    def _fail(self, receive: MessagePost, send: MessagePost) -> None:
+        """A message is longer than the buffer: the receiver's call ends in an error."""
+        message = (
+            f"message truncated: rank {send.source} sent {send.nbytes:,} bytes (line {send.line}), "
+            f"the buffer has {receive.nbytes:,}"
+        )
+        receive.payload = RuntimeError(message)
+        self.complete(receive)
+        self.complete(send)
+
+    # ---- collectives and groups
+
+    def post_collective(self, post: CollectivePost, members: Sequence[int]) -> CollectivePost:
+        """Post a rank's call of a collective; it completes when all members have called the same.
+
+        Args:
+            post: the call.
+            members: the ranks of the communicator.
+
+        Returns:
+            The same post.
+        """
+        calls = self._collectives.setdefault(post.communicator, {rank: [] for rank in members})
+        calls[post.rank].append(post)
+        position = len(calls[post.rank]) - 1
+        round_of_calls = [calls[rank][position] for rank in members if len(calls[rank]) > position]
+        for call in round_of_calls:
+            agreeing = {other.rank for other in round_of_calls if other.signature == call.signature}
+            call.peers = tuple(rank for rank in members if rank not in agreeing)
+        if len(round_of_calls) == len(members) and not post.peers:
+            values = [call.value for call in round_of_calls]
+            for call in round_of_calls:
+                if call.deliver is not None:
+                    call.result = call.deliver(values)
+                self.complete(call)
+        return post
+
+    def post_group(self, post: PostedCall, name: Hashable, members: tuple[int, ...]) -> PostedCall:
+        """Post a rank's call that makes a group; its members have to agree who they are.
+
+        Args:
+            post: the call.
+            name: the name under which the members meet.
+            members: the ranks of the group as this rank sees them.
+
+        Returns:
+            The same post.
+        """
+        self._groups.setdefault(name, []).append((post, members))
+        return post
+
+    # ---- what depends on timing
+
+    def _decide(self) -> bool:
+        """Make one choice that depends on timing; False where there is none to make."""
+        return self._form_group() or self._serve_any()
+
+    def _form_group(self) -> bool:
+        for name, calls in list(self._groups.items()):
+            views = {members for _, members in calls}
+            posts = {post.rank: post for post, _ in calls}
+            for post, members in calls:
+                others = [rank for rank in members if rank not in posts]
+                differing = [other.rank for other, view in calls if view != members]
+                post.peers = tuple(dict.fromkeys(others or differing))
+            if len(views) == 1 and set(posts) >= set(next(iter(views))):
+                del self._groups[name]
+                for post in posts.values():
+                    self.complete(post)
+                return True
+        return False
+
+    def _serve_any(self) -> bool:
+        """Let one receive from any source take its message: of the lowest or highest source that has sent."""
+        for target in sorted(self._posted):
+            for receive in self._posted[target]:
+                if not receive.is_any:
+                    continue
+                sends = [p for p in self._unexpected.get(target, []) if _fits(p, receive)]
+                if not sends:
+                    continue
+                source = self._choose(sorted({p.source for p in sends}))
+                send = next(p for p in sends if p.source == source)
+                self._posted[target].remove(receive)
+                self._unexpected[target].remove(send)
+                self._match(send, receive)
+                return bool(self._runnable) or self._serve_any()
+        return False
+
+    def _choose(self, sources: Sequence[int]) -> int:
+        """The source that a receive from any source takes."""
+        if len(sources) == 1:
+            return sources[0]
+        number = len(self.options)
+        self.options.append(len(sources))
+        if number < len(self.mode.choices):
+            return sources[self.mode.choices[number]]
+        return sources[0]
+
+    # ---- what came of it
+
+    def list_messages(self) -> Iterator[Message]:
+        """The messages of the run in the order of their sends.
+
+        Yields:
+            A message; one that nobody received has no line at its end.
+        """
+        for send in self.sends:
+            if send.is_internal:
+                continue
+            matched = recv_line = None
+            if send.match is not None:
+                matched, recv_line = self._order[id(send.match)], send.match.line
+            posted = self._order[id(send)]
+            yield Message(send.source, send.target, send.tag, send.nbytes, posted, matched, send.line, recv_line)
+
+
+def _fits(send: MessagePost, receive: MessagePost) -> bool:
+    """Whether a receive may take a message."""
+    return (
+        send.communicator == receive.communicator
+        and receive.source in (ANY, send.source)
+        and receive.tag in (ANY, send.tag)
+    )
+
+
+def _copy_bytes(source: np.ndarray, target: np.ndarray) -> None:
+    """Copy an array into another as a network does: bytes in order, whatever their types and shapes."""
+    if source.dtype == target.dtype and source.shape == target.shape:
+        target[...] = source
+        return
+    data = np.frombuffer(np.ascontiguousarray(source).tobytes(), np.uint8)
+    whole = np.frombuffer(bytearray(np.ascontiguousarray(target).tobytes()), np.uint8).copy()
+    whole[: data.size] = data
+    target[...] = np.frombuffer(whole.tobytes(), target.dtype).reshape(target.shape)

@@ -1,0 +1,335 @@
+"""One execution of a program by all ranks in one mode: what each returned, which messages met, who waits for whom."""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..errors import CollsimError
+from .calls import Calls, Coroutine, mark_coroutine
+from .engine import MAIN, Engine, Message, Rank, RunMode, StackFrame, Task
+from .mpi_dialect import build_mpi_modules
+from .process_dialect import Thread, build_process_modules
+from .rewrite import AWAIT, CALL, COROUTINE, IMPORT_ALL, MODULE_FUNCTION, RewrittenProgram
+from .tensors import Tensor
+from .torch_dialect import build_torch_modules
+
+_NUMPY = ("numpy", "numpy.random", "numpy.linalg")
+_PRINTED = 2_000
+
+
+@dataclass(frozen=True)
+class RankWait:
+    """Where a rank waits that cannot go on.
+
+    Attributes:
+        rank: the rank.
+        call: what it called.
+        line: the line of the call.
+        peers: who has to do something first.
+        is_any: one of `peers` is enough.
+        frames: the functions it is in, outermost first.
+        ended: those of `peers` that have ended and will do nothing.
+        is_collective: whether all members of a communicator have to make the same call.
+    """
+
+    rank: int
+    call: str
+    line: int
+    peers: tuple[int, ...]
+    is_any: bool
+    frames: tuple[StackFrame, ...]
+    ended: tuple[int, ...]
+    is_collective: bool = False
+
+
+@dataclass(frozen=True)
+class RankError:
+    """An exception that ended a rank: its type, its text and its line."""
+
+    rank: int
+    kind: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What one execution left.
+
+    Attributes:
+        mode: how open choices were made.
+        results: what each rank returned, left in its output buffer, or last called `result`.
+        messages: all messages, in the order of their sends.
+        waits: ranks that cannot go on; empty unless the program hangs.
+        errors: exceptions, by rank.
+        printed: what each rank printed.
+        options: how many sources there were at each receive from any source that had more than one.
+    """
+
+    mode: RunMode
+    results: tuple[Any, ...]
+    messages: tuple[Message, ...]
+    waits: tuple[RankWait, ...]
+    errors: tuple[RankError, ...]
+    printed: tuple[str, ...] = ()
+    options: tuple[int, ...] = ()
+
+    @property
+    def hangs(self) -> bool:
+        """Whether some rank cannot go on."""
+        return bool(self.waits)
+
+
+@dataclass(frozen=True)
+class StartPlan:
+    """How a program is started.
+
+    Attributes:
+        program: the rewritten program.
+        entry: the function that every rank calls; empty: the whole file is run by every rank.
+        ranks: how many ranks there are.
+        is_single: whether one process runs it, which makes its own threads or keeps all ranks' data in arrays.
+        inputs: what each rank starts with, an array for each.
+        arguments: more arguments of `entry`, by name.
+    """
+
+    program: RewrittenProgram
+    entry: str
+    ranks: int
+    is_single: bool
+    inputs: tuple[np.ndarray, ...]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def execute(plan: StartPlan, mode: RunMode) -> Execution:
+    """Run a program once.
+
+    Args:
+        plan: the program and how it is started.
+        mode: how open choices are made.
+
+    Returns:
+        What came of it.
+
+    Raises:
+        CollsimError: for more turns, messages or bytes than one run may have.
+    """
+    engine = Engine(plan.ranks, mode, plan.program.codes)
+    numbers = range(plan.ranks)
+    if plan.is_single:
+        numbers = range(MAIN, MAIN + 1)
+    np.random.seed(0)  # noqa: NPY002 (the generator that programs use, so that all executions draw the same)
+    scripts = [_Process(plan, engine, number) for number in numbers]
+    for script in scripts:
+        engine.start(script.run(), script.rank)
+    engine.run()
+    return _collect(plan, engine, scripts)
+
+
+class _Process:
+    """One process of a program: its modules, its global variables and its start."""
+
+    def __init__(self, plan: StartPlan, engine: Engine, rank: int) -> None:
+        self.plan, self.engine, self.rank = plan, engine, rank
+        self.calls = Calls(engine)
+        self.printed: list[str] = []
+        self.output: np.ndarray | None = None
+        self.modules: dict[str, ModuleType] = {
+            **build_process_modules(engine, self.start_task, max(rank, 0)),
+            **build_torch_modules(engine, max(rank, 0), self._make_launcher),
+            **build_mpi_modules(engine, max(rank, 0)),
+        }
+        self.globals: dict[str, Any] = {
+            "__builtins__": self._build_builtins(),
+            "__name__": "program" if plan.entry else "__main__",
+            CALL: self.calls.call,
+            AWAIT: self.calls.await_value,
+            COROUTINE: mark_coroutine,
+            IMPORT_ALL: self._import_all,
+        }
+
+    def start_task(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Rank:
+        """Make a rank of a function: a thread or a task of the program."""
+        return self.engine.start(self._drive(function, args, kwargs))
+
+    def _drive(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Task:
+        result = yield from self.calls.call(function, *args, **kwargs)
+        if isinstance(result, Coroutine):
+            result = yield from result.task
+        return result
+
+    def run(self) -> Task:
+        """Run the module, then its entry."""
+        exec(self.plan.program.code, self.globals)
+        yield from self.globals[MODULE_FUNCTION]()
+        if not self.plan.entry:
+            return self.globals.get("result")
+        function = self.globals[self.plan.entry]
+        args = self._build_arguments(function)
+        result = yield from self._drive(function, (), args)
+        if result is None:
+            return self.output
+        return result
+
+    # ---- arguments
+
+    def _build_arguments(self, function: Callable[..., Any]) -> dict[str, Any]:
+        """The arguments that the names of an entry's parameters ask for."""
+        wanted = inspect.signature(function).parameters
+        known = self._list_known(wanted)
+        arguments = {}
+        for name, parameter in wanted.items():
+            if name in known:
+                arguments[name] = known[name]()
+            elif parameter.default is inspect.Parameter.empty and parameter.kind in (
+                inspect.Parameter.POSITIONAL_ONLY,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                inspect.Parameter.KEYWORD_ONLY,
+            ):
+                raise CollsimError(
+                    "{entry}() wants {name}, which no rank has; give it with arguments={{'{name}': ...}}",
+                    entry=self.plan.entry,
+                    name=name,
+                )
+        return arguments
+
+    def _list_known(self, wanted: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
+        plan = self.plan
+        known: dict[str, Callable[[], Any]] = {
+            name: functools.partial(copy.deepcopy, value) for name, value in plan.arguments.items()
+        }
+        known.setdefault("rank", lambda: self.rank)
+        for name in ("size", "world_size", "n", "nprocs"):
+            known.setdefault(name, lambda: plan.ranks)
+        known.setdefault("comm", lambda: self.modules["mpi4py.MPI"].COMM_WORLD)
+        if {"send", "recv"} <= set(wanted):
+            if "rank" in wanted:  # the bare words of textbooks: send(dst, x), recv(src)
+                known.setdefault("send", lambda: self._send_object)
+                known.setdefault("recv", lambda: self._receive_object)
+            else:
+                known.setdefault("send", self._make_input)
+                known.setdefault("recv", self._make_output)
+        elif plan.is_single and len(wanted) == 1 and not set(wanted) & set(known):
+            known[next(iter(wanted))] = lambda: np.array([array.copy() for array in plan.inputs])
+        elif not set(wanted) & set(known) and len(wanted) == 1:
+            known[next(iter(wanted))] = self._make_in_place
+        return known
+
+    def _make_input(self) -> np.ndarray:
+        """This rank's data, as a tensor where torch is imported."""
+        array = self.plan.inputs[self.rank].copy()
+        if "torch" in self.plan.program.imports:
+            return array.view(Tensor)
+        return array
+
+    def _make_output(self) -> np.ndarray:
+        self.output = np.zeros_like(self._make_input())
+        return self.output
+
+    def _make_in_place(self) -> np.ndarray:
+        self.output = self._make_input()
+        return self.output
+
+    def _send_object(self, dst: int, value: object) -> Any:
+        comm = self.modules["mpi4py.MPI"].COMM_WORLD
+        return (yield from comm.send(value, dst))
+
+    def _receive_object(self, src: int) -> Any:
+        comm = self.modules["mpi4py.MPI"].COMM_WORLD
+        return (yield from comm.recv(source=src))
+
+    # ---- modules and builtins
+
+    def _make_launcher(self, *_: object, **options: Any) -> Thread:
+        """`Process(target=...)`: the ranks run already, so a launcher of a program starts nothing."""
+        return Thread(self.start_task, lambda: None)
+
+    def _import(
+        self, name: str, globals_: object = None, locals_: object = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        module = self.modules.get(name)
+        if module is None and name in _NUMPY:
+            module = importlib.import_module(name)
+        if module is None:
+            known = ", ".join(sorted({*self.modules, "numpy"}))
+            raise ImportError(f"{name} is not known here; known are {known}")
+        if fromlist:
+            missing = [word for word in fromlist if word != "*" and not hasattr(module, word)]
+            if missing and f"{name}.{missing[0]}" not in self.modules:
+                raise ImportError(f"{name}.{missing[0]} is not known here")
+            return module
+        if name in _NUMPY:
+            return importlib.import_module("numpy")
+        return self.modules.get(name.partition(".")[0], module)
+
+    def _import_all(self, name: str) -> None:
+        module = self._import(name, fromlist=("*",))
+        self.globals.update({word: value for word, value in vars(module).items() if not word.startswith("_")})
+
+    def _build_builtins(self) -> dict[str, Any]:
+        names = {name: value for name, value in vars(builtins).items() if name not in _REFUSED}
+        names["__import__"] = self._import
+        names["print"] = self._print
+        return names
+
+    def _print(self, *values: object, sep: str = " ", end: str = "\n", **_: object) -> None:
+        if sum(map(len, self.printed)) < _PRINTED:
+            self.printed.append(sep.join(map(str, values)) + end)
+
+
+#: Builtins that reach out of a program, or that rewriting does not see through.
+_REFUSED = frozenset(
+    {"open", "input", "exec", "eval", "compile", "breakpoint", "help", "exit", "quit", "globals", "vars"}
+)
+
+
+def _collect(plan: StartPlan, engine: Engine, scripts: list[_Process]) -> Execution:
+    errors = tuple(
+        RankError(rank.number, type(rank.error).__name__, str(rank.error), rank.error_line)
+        for rank in engine.ranks
+        if rank.error is not None
+    )
+    return Execution(
+        engine.mode,
+        tuple(rank.result for rank in engine.ranks[: len(scripts)]),
+        tuple(engine.list_messages()),
+        tuple(_list_waits(engine)),
+        errors,
+        tuple("".join(script.printed)[:_PRINTED] for script in scripts),
+        tuple(engine.options),
+    )
+
+
+def _list_waits(engine: Engine) -> Iterator[RankWait]:
+    """Where ranks wait that cannot go on; a process that only waits for its threads is left out."""
+    ended = {rank.number for rank in engine.ranks if rank.has_ended}
+    waiting = [rank for rank in engine.ranks if rank.wait is not None]
+    for rank in waiting:
+        operation = rank.wait
+        assert operation is not None
+        if rank.number == MAIN and len(waiting) > 1:
+            continue
+        frames = tuple(rank.list_frames(engine.codes))
+        line = operation.line
+        if frames:
+            line = frames[-1].line
+        yield RankWait(
+            rank.number,
+            operation.call,
+            line,
+            operation.peers,
+            operation.is_any,
+            frames,
+            tuple(peer for peer in operation.peers if peer in ended),
+            operation.is_collective,
+        )

@@ -1,0 +1,86 @@
+"""What a collective should leave in the buffer of each rank, for programs that are functions of two arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import CollsimError, describe_unknown
+
+Arrays = Sequence[np.ndarray]
+
+
+def make_inputs(ranks: int, elements: int, dtype: np.dtype[Any]) -> tuple[np.ndarray, ...]:
+    """What each rank starts with: numbers that tell ranks and elements apart, exact in float32.
+
+    Args:
+        ranks: how many ranks there are.
+        elements: how many numbers each has.
+        dtype: their type.
+
+    Returns:
+        An array for each rank; the value of element i on rank r is (r + 1) (1 + i mod 7).
+    """
+    numbers = 1 + np.arange(elements) % 7
+    return tuple(((rank + 1) * numbers).astype(dtype) for rank in range(ranks))
+
+
+def _all_reduce(inputs: Arrays) -> list[Any]:
+    return [sum(inputs)] * len(inputs)
+
+
+def _reduce(inputs: Arrays) -> list[Any]:
+    return [sum(inputs), *[None] * (len(inputs) - 1)]
+
+
+def _broadcast(inputs: Arrays) -> list[Any]:
+    return [inputs[0]] * len(inputs)
+
+
+#: Results by collective; None: whatever a rank holds is right.
+RESULTS: dict[str, Callable[[Arrays], list[Any]]] = {
+    "allreduce": _all_reduce,
+    "reduce": _reduce,
+    "broadcast": _broadcast,
+}
+
+
+def build_expectation(collective: str, inputs: Arrays) -> Callable[[int], Any]:
+    """The result of each rank.
+
+    Args:
+        collective: its name.
+        inputs: what each rank starts with.
+
+    Returns:
+        A function of the rank; None where anything is right.
+
+    Raises:
+        CollsimError: for a collective whose results are not known here.
+    """
+    name = collective.replace("_", "").replace("-", "").lower()
+    if name not in RESULTS:
+        raise CollsimError(describe_unknown("collective", collective, RESULTS))
+    results = RESULTS[name](inputs)
+    return lambda rank: results[rank]
+
+
+def is_close(result: Any, expected: Any) -> bool:
+    """Whether a result is what was expected: numbers to six digits, all else exactly.
+
+    Args:
+        result: what a rank left.
+        expected: what it should be; None: anything.
+
+    Returns:
+        Whether it is.
+    """
+    if expected is None:
+        return True
+    try:
+        values, wanted = np.asarray(result, float), np.asarray(expected, float)
+    except (TypeError, ValueError):  # no numbers
+        return bool(result == expected)
+    return values.shape == wanted.shape and bool(np.allclose(values, wanted, rtol=1e-6, atol=1e-9))

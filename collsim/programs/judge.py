@@ -1,0 +1,383 @@
+"""The verdict on a rank program: right, wrong, hanging, or right by luck only.
+
+Every program is executed in several modes (see `RunMode`); where they differ, the program depends on what MPI and torch
+leave open: when the bytes of a message are read, which message a receive from any source takes, and how large a message
+is buffered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ..errors import Sentence, Words, join_words
+from .engine import Message, RunMode
+from .execute import Execution, RankError, RankWait
+from .expected import is_close
+from .wait_graph import find_cycles
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Verdict = Literal["right", "ends", "wrong", "hangs", "error", "race"]
+_UNLIMITED = float("inf")
+_LONGEST_VALUE = 60  # characters of a result in a sentence
+_MOST_SHOWN = 8  # waits in a sentence
+MOST_ORDERS = 32  # executions in other orders of arrival
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """What came of a rank program.
+
+    Attributes:
+        verdict: `right`: every rank has the expected result, whatever timing does; `ends`: nothing was expected of it;
+            `wrong`: some rank has another result, or a buffer is changed while it is under way; `hangs`; `error`: an
+            exception ended a rank; `race`: the result depends on which message comes first.
+        reason: why, in a sentence.
+        ranks: how many ranks ran.
+        results: what each rank returned, left in its output buffer, or last called `result`.
+        waits: ranks that cannot go on, with call, line and peers; empty unless it hangs.
+        cycle: the ranks of the shortest cycle of waits, or None.
+        errors: exceptions that ended ranks.
+        printed: what each rank printed.
+        leftover: messages that nobody received.
+    """
+
+    verdict: Verdict
+    reason: Sentence
+    ranks: int
+    results: tuple[object, ...]
+    waits: tuple[RankWait, ...]
+    cycle: tuple[int, ...] | None
+    errors: tuple[RankError, ...]
+    printed: tuple[str, ...]
+    leftover: tuple[Message, ...]
+    _messages: tuple[Message, ...] = field(repr=False)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return self.verdict in ("right", "ends")
+
+    @property
+    def sent(self) -> tuple[int, ...]:
+        """Bytes that each rank sent in messages of its own."""
+        return self._sum_bytes("src")
+
+    @property
+    def received(self) -> tuple[int, ...]:
+        """Bytes that each rank received in messages of its own."""
+        return self._sum_bytes("dst")
+
+    def _sum_bytes(self, end: str) -> tuple[int, ...]:
+        totals = [0] * self.ranks
+        for message in self._messages:
+            if end == "src" or message.matched is not None:
+                totals[getattr(message, end)] += message.nbytes
+        return tuple(totals)
+
+    @property
+    def messages(self) -> pd.DataFrame:
+        """The messages, a row for each in the order of the sends: `src`, `dst`, `tag`, `nbytes`, `posted` and `matched`
+        (positions among all posts of the run), `send_line` and `recv_line`."""
+        import pandas as pd
+
+        names = ["src", "dst", "tag", "nbytes", "posted", "matched", "send_line", "recv_line"]
+        rows = [[getattr(message, name) for name in names] for message in self._messages]
+        frame = pd.DataFrame(rows, columns=names)
+        return frame.astype({"matched": "Int64", "recv_line": "Int64"})
+
+    def explanation(self, language: str = "en") -> str:
+        """Say what came of it.
+
+        Args:
+            language: `en` or `zh`.
+
+        Returns:
+            A few sentences.
+        """
+        return self.reason.text(language)
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.reason}"
+
+
+# ---- the verdict ---------------------------------------------------------------------------------------------------
+
+
+def execute_modes(execute: Callable[[RunMode], Execution], limit: float) -> list[Execution]:
+    """Execute a program in the modes that tell something.
+
+    Args:
+        execute: runs it once in a mode.
+        limit: messages up to so many bytes are buffered; -1: none.
+
+    Returns:
+        First as the library does it; then, where that hangs, with every message buffered; else with bytes read as late
+        as they may be, in other orders in which receives from any source may take their messages (at most
+        `MOST_ORDERS`), and with no message buffered.
+    """
+    first = execute(RunMode(limit))
+    if first.errors:
+        return [first]
+    if first.hangs:
+        return [first, execute(RunMode(_UNLIMITED))]
+    executions = [first, execute(RunMode(limit, is_late=True)), *_execute_orders(execute, limit, first)]
+    if limit >= 0:
+        executions.append(execute(RunMode()))
+    return executions
+
+
+def _execute_orders(execute: Callable[[RunMode], Execution], limit: float, first: Execution) -> Iterator[Execution]:
+    """A program in other orders of arrival: every choice taken otherwise, one after another."""
+    pending = _list_other_choices(first)
+    if first.options:
+        pending.append(tuple(count - 1 for count in first.options))  # the highest source first
+    for _ in range(MOST_ORDERS):
+        if not pending:
+            return
+        execution = execute(RunMode(limit, choices=pending.pop()))
+        pending += _list_other_choices(execution)
+        yield execution
+
+
+def _list_other_choices(execution: Execution) -> list[tuple[int, ...]]:
+    """The choices of an execution with one of those changed that it made by default; each order comes up once."""
+    taken = execution.mode.choices
+    return [
+        (*taken, *[0] * (number - len(taken)), choice)
+        for number in range(len(taken), len(execution.options))
+        for choice in range(1, execution.options[number])
+    ]
+
+
+def judge(
+    ranks: int,
+    executions: Sequence[Execution],
+    expect: Callable[[int], object] | None,
+    limit: float,
+) -> ProgramRun:
+    """Say what the executions of a program mean.
+
+    Args:
+        ranks: how many ranks ran.
+        executions: what `execute_modes` returned.
+        expect: the result that each rank should have; None: nothing is expected.
+        limit: messages up to so many bytes are buffered; -1: none.
+
+    Returns:
+        The verdict and its reason.
+    """
+    first, by_mode = executions[0], {execution.mode: execution for execution in executions}
+    if first.errors:
+        return _conclude(ranks, first, "error", _describe_error(first))
+    if first.hangs:
+        reason: Words = _describe_hang(first)
+        buffered = by_mode.get(RunMode(_UNLIMITED), first)
+        if not buffered.hangs and not buffered.errors:
+            reason = Sentence("{hang} It ends where every message is buffered.", hang=reason)
+        return _conclude(ranks, first, "hangs", reason)
+    late = by_mode.get(RunMode(limit, is_late=True), first)
+    if not _agree(first, late):
+        return _conclude(ranks, first, "wrong", _describe_late(first, late))
+    for execution in executions:
+        if execution.mode.choices and not _agree(first, execution):
+            return _conclude(ranks, first, "race", _describe_race(first, execution))
+    if wrong := _find_wrong(first, expect):
+        return _conclude(ranks, first, "wrong", wrong)
+    strict = by_mode.get(RunMode(), first)
+    verdict: Verdict = "right"
+    if expect is None:
+        verdict = "ends"
+    return _conclude(ranks, first, verdict, _describe_end(first, strict, expect, limit))
+
+
+def _conclude(ranks: int, execution: Execution, verdict: Verdict, reason: Words) -> ProgramRun:
+    cycles = find_cycles(execution.waits)
+    return ProgramRun(
+        verdict,
+        Sentence.from_words(reason),
+        ranks,
+        execution.results,
+        execution.waits,
+        cycles[0] if cycles else None,
+        execution.errors,
+        execution.printed,
+        tuple(message for message in execution.messages if message.matched is None),
+        execution.messages,
+    )
+
+
+def _agree(first: Execution, second: Execution) -> bool:
+    """Whether two executions ended alike."""
+    if second.hangs or second.errors:
+        return False
+    return all(_is_equal(a, b) for a, b in zip(first.results, second.results, strict=True))
+
+
+def _is_equal(first: object, second: object) -> bool:
+    try:
+        return bool(np.array_equal(np.asarray(first), np.asarray(second)))
+    except ValueError:  # nested lists of unequal lengths
+        return bool(first == second)
+
+
+def _find_wrong(execution: Execution, expect: Callable[[int], object] | None) -> Words | None:
+    """The sentence about the first rank whose result is not the expected one."""
+    if expect is None:
+        return None
+    for rank, result in enumerate(execution.results):
+        expected = expect(rank)
+        if not is_close(result, expected):
+            return _describe_wrong(rank, result, expected)
+    return None
+
+
+# ---- sentences -----------------------------------------------------------------------------------------------------
+
+
+def _describe_wrong(rank: int, result: object, expected: object) -> Words:
+    try:
+        values, wanted = np.asarray(result, float), np.asarray(expected, float)
+    except (TypeError, ValueError):
+        values = wanted = np.zeros(0)
+    if values.shape == wanted.shape and values.size:
+        element = int(np.argmax(~np.isclose(values.reshape(-1), wanted.reshape(-1), rtol=1e-6)))
+        return Sentence(
+            "Rank {rank} holds {value:g} in element {element}; {expected:g} is expected.",
+            rank=rank,
+            value=float(values.reshape(-1)[element]),
+            element=element,
+            expected=float(wanted.reshape(-1)[element]),
+        )
+    return Sentence(
+        "Rank {rank} holds {value}; {expected} is expected.",
+        rank=rank,
+        value=_shorten(result),
+        expected=_shorten(expected),
+    )
+
+
+def _shorten(value: object) -> str:
+    text = " ".join(str(value).split())
+    if len(text) > _LONGEST_VALUE:
+        return f"{text[: _LONGEST_VALUE - 3]}..."
+    return text
+
+
+def _describe_error(execution: Execution) -> Words:
+    error = execution.errors[0]
+    return Sentence(
+        "Rank {rank} ends in {kind} in line {line}: {message}",
+        rank=max(error.rank, 0),
+        kind=error.kind,
+        line=error.line,
+        message=_shorten(error.text),
+    )
+
+
+def _describe_hang(execution: Execution) -> Words:
+    """Who waits for whom: calls that do not match, a cycle if there is one, or a rank that waits for one that has
+    ended."""
+    if all(wait.is_collective for wait in execution.waits) and not any(wait.ended for wait in execution.waits):
+        return _describe_mismatch(execution.waits)
+    by_rank = {wait.rank: wait for wait in execution.waits}
+    cycles = find_cycles(execution.waits)
+    stuck = [rank for cycle in cycles for rank in cycle] or sorted(by_rank)
+    shown = [by_rank[rank] for rank in stuck[:_MOST_SHOWN]]
+    waits = join_words([_describe_wait(wait) for wait in shown])
+    rest = len(execution.waits) - len(shown)
+    if rest:
+        waits = Sentence("{waits}, and {count} more wait behind them", waits=waits, count=rest)
+    return Sentence("{waits}.", waits=waits)
+
+
+def _describe_mismatch(waits: Sequence[RankWait]) -> Words:
+    """Ranks in collectives that do not match, those of one line together."""
+    by_call: dict[tuple[str, int], list[int]] = {}
+    for wait in waits:
+        by_call.setdefault((wait.call, wait.line), []).append(wait.rank)
+    parts = [
+        Sentence("rank {ranks} in {call} (line {line})", ranks=_format_ranks(ranks), call=call, line=line)
+        for (call, line), ranks in by_call.items()
+    ]
+    return Sentence(
+        "{calls}: all ranks have to make the same collective calls in the same order, with the same sizes.",
+        calls=join_words(parts),
+    )
+
+
+def _format_ranks(ranks: Sequence[int]) -> str:
+    """`0`, `0, 2` or `1-3`."""
+    if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
+        return f"{ranks[0]}-{ranks[-1]}"
+    return ", ".join(map(str, ranks[:_MOST_SHOWN]))
+
+
+def _describe_wait(wait: RankWait) -> Words:
+    if wait.ended:
+        peers = ", ".join(map(str, wait.ended))
+        return Sentence(
+            "rank {rank} waits in {call} (line {line}) for rank {peers}, which has ended",
+            rank=wait.rank,
+            call=wait.call,
+            line=wait.line,
+            peers=peers,
+        )
+    if not wait.peers:
+        return Sentence("rank {rank} waits in {call} (line {line})", rank=wait.rank, call=wait.call, line=wait.line)
+    peers = ", ".join(map(str, wait.peers[:8]))
+    return Sentence(
+        "rank {rank} waits in {call} (line {line}) for rank {peers}",
+        rank=wait.rank,
+        call=wait.call,
+        line=wait.line,
+        peers=peers,
+    )
+
+
+def _describe_late(first: Execution, late: Execution) -> Words:
+    if late.hangs or late.errors:
+        return Sentence("It ends otherwise where the bytes of a message are read as late as they may be.")
+    ranks = [rank for rank in range(len(first.results)) if not _is_equal(first.results[rank], late.results[rank])]
+    lines = sorted({message.send_line for message in first.messages})
+    return Sentence(
+        "A buffer is changed or read while a message is under way: where the bytes are read as late as they may be, "
+        "rank {rank} ends with another result. Call wait() of the sends in lines {lines} before it is used again.",
+        rank=ranks[0],
+        lines=", ".join(map(str, lines[:6])),
+    )
+
+
+def _describe_race(first: Execution, second: Execution) -> Words:
+    if second.errors:
+        return Sentence("It depends on timing. Where another message comes first: {end}", end=_describe_error(second))
+    if second.hangs:
+        return Sentence("It depends on timing. Where another message comes first: {end}", end=_describe_hang(second))
+    ranks = [rank for rank in range(len(first.results)) if not _is_equal(first.results[rank], second.results[rank])]
+    return Sentence(
+        "It depends on timing: rank {rank} ends with {result} or {second}, depending on which message comes first.",
+        rank=ranks[0],
+        result=_shorten(first.results[ranks[0]]),
+        second=_shorten(second.results[ranks[0]]),
+    )
+
+
+def _describe_end(first: Execution, strict: Execution, expect: Callable[[int], object] | None, limit: float) -> Words:
+    reason: Words = Sentence("All ranks end.")
+    if expect is not None:
+        reason = Sentence("Every rank has the expected result.")
+    if count := sum(message.matched is None for message in first.messages):
+        reason = Sentence("{reason} Messages that nobody received: {count}.", reason=reason, count=count)
+    if strict.hangs or strict.errors:
+        reason = Sentence(
+            "{reason} By luck: it needs messages up to {limit:,.0f} bytes to be buffered; where each send waits for "
+            "its receive, it does not end.",
+            reason=reason,
+            limit=limit,
+        )
+    return reason

@@ -1,0 +1,145 @@
+"""Executions as JSON: how they leave the sandbox, and how they are read again as if a stranger had written them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import CollsimError
+from .engine import Message, RunMode, StackFrame
+from .execute import Execution, RankError, RankWait
+
+_MOST_TEXT, _MOST_DEPTH, _MOST_ITEMS = 2_000, 8, 20_000
+
+
+def pack_executions(executions: Sequence[Execution]) -> bytes:
+    """Executions as JSON.
+
+    Args:
+        executions: one for each mode.
+
+    Returns:
+        UTF-8 text.
+    """
+    return json.dumps([_pack_execution(execution) for execution in executions]).encode()
+
+
+def _pack_execution(execution: Execution) -> dict[str, Any]:
+    mode = execution.mode
+    limit = None if math.isinf(mode.eager_limit) else mode.eager_limit
+    return {
+        "mode": [limit, mode.is_late, mode.choices],
+        "results": [_pack_value(result, 0) for result in execution.results],
+        "messages": [list(vars(message).values()) for message in execution.messages],
+        "waits": [
+            [
+                *(wait.rank, wait.call, wait.line, wait.peers, wait.is_any),
+                [[frame.function, frame.line] for frame in wait.frames],
+                *(wait.ended, wait.is_collective),
+            ]
+            for wait in execution.waits
+        ],
+        "errors": [[error.rank, error.kind, error.text, error.line] for error in execution.errors],
+        "printed": list(execution.printed),
+    }
+
+
+def _pack_value(value: Any, depth: int) -> Any:
+    """A result as JSON: arrays and sequences as lists, what JSON does not know as its text."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biuf":
+        return {"array": value.tolist(), "dtype": value.dtype.str}
+    if value is None or isinstance(value, bool | int | str):
+        return value if not isinstance(value, str) else value[:_MOST_TEXT]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"text": repr(value)}
+    if isinstance(value, list | tuple) and depth < _MOST_DEPTH and len(value) <= _MOST_ITEMS:
+        return [_pack_value(item, depth + 1) for item in value]
+    return {"text": str(value)[:_MOST_TEXT]}
+
+
+def unpack_executions(data: bytes) -> list[Execution]:
+    """Read executions; whatever stands in the bytes, only numbers, texts and lists come of it.
+
+    Args:
+        data: what `pack_executions` made, or a stranger.
+
+    Returns:
+        One or more, the first of them as the library does it.
+
+    Raises:
+        CollsimError: for anything else.
+    """
+    try:
+        records = json.loads(data)
+        if not isinstance(records, list) or not records:
+            raise ValueError
+        return [_unpack_execution(record) for record in records]
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError, AttributeError, OverflowError):
+        raise CollsimError("the process of the program sent something that is no result") from None
+
+
+def _unpack_execution(record: dict[str, Any]) -> Execution:
+    limit, is_late, choices = record["mode"]
+    return Execution(
+        RunMode(math.inf if limit is None else float(limit), bool(is_late), tuple(map(_read_number, choices))),
+        tuple(_unpack_value(value) for value in record["results"]),
+        tuple(Message(*map(_read_position, message)) for message in record["messages"]),
+        tuple(_unpack_wait(*wait) for wait in record["waits"]),
+        tuple(
+            RankError(_read_number(rank), _read_text(kind), _read_text(text), _read_number(line))
+            for rank, kind, text, line in record["errors"]
+        ),
+        tuple(map(_read_text, record["printed"])),
+    )
+
+
+def _unpack_wait(
+    rank: Any, call: Any, line: Any, peers: Any, is_any: Any, frames: Any, ended: Any, is_collective: Any
+) -> RankWait:
+    return RankWait(
+        _read_number(rank),
+        _read_text(call),
+        _read_number(line),
+        tuple(map(_read_number, peers)),
+        bool(is_any),
+        tuple(StackFrame(_read_text(function), _read_number(at)) for function, at in frames),
+        tuple(map(_read_number, ended)),
+        bool(is_collective),
+    )
+
+
+def _read_number(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**53:
+        raise ValueError
+    return value
+
+
+def _read_position(value: Any) -> Any:
+    return None if value is None else _read_number(value)
+
+
+def _read_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in value[:_MOST_TEXT])
+
+
+def _unpack_value(value: Any) -> Any:
+    if isinstance(value, dict):
+        if "array" in value:
+            dtype = np.dtype(str(value["dtype"]))
+            if dtype.kind not in "biuf":
+                raise TypeError
+            return np.array(value["array"], dtype)
+        return _read_text(value["text"])
+    if isinstance(value, list):
+        return [_unpack_value(item) for item in value]
+    if isinstance(value, str):
+        return _read_text(value)
+    if value is None or isinstance(value, int | float):
+        return value
+    raise TypeError

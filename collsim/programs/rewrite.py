@@ -1,0 +1,325 @@
+"""Rank programs as generators: every function of a program is rewritten so that a call may suspend its rank.
+
+N ranks run in one thread and take turns. A rank stops where it waits for a message, which may be many calls below its
+own function; so each function of the program becomes a generator, and each call `f(a)` becomes
+`(yield from call(f, a))`. The generators of a waiting rank form its call stack, with the line of each frame. Threads
+would not do: the sandbox starts none, and one that was started before stays outside of Landlock.
+
+Line numbers are those of the source, because every new node takes the place of the one that it replaces.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import CollsimError
+
+#: The name of the function that holds the statements of a module.
+MODULE_FUNCTION = "module_of_program"
+#: Names in the rewritten code that the engine supplies.
+CALL, AWAIT, COROUTINE, IMPORT_ALL = "call__", "await__", "coroutine__", "import_all__"
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SUITES = ("body", "orelse", "finalbody")
+
+
+@dataclass(frozen=True)
+class RewrittenProgram:
+    """A program whose functions are generators.
+
+    Attributes:
+        code: the module; running it defines `MODULE_FUNCTION`, which holds the statements of the program.
+        codes: all code objects of the program, by which its generators and frames are known.
+        functions: the parameters of every function at the top of the module, by name, in order.
+        imports: names of the modules that the program imports.
+        is_script: whether its statements do something besides defining names.
+    """
+
+    code: types.CodeType
+    codes: frozenset[types.CodeType]
+    functions: dict[str, tuple[str, ...]]
+    imports: frozenset[str]
+    is_script: bool
+
+
+def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
+    """Rewrite a program so that each of its functions is a generator.
+
+    Args:
+        source: Python source.
+        filename: the name that tracebacks show.
+
+    Returns:
+        The program, compiled.
+
+    Raises:
+        CollsimError: for a syntax error, and for a construct that a suspended rank cannot resume, with its line.
+
+    Example:
+        >>> from collsim.programs.rewrite import rewrite
+        >>> rewrite("def run(rank, size):\\n    return rank").functions
+        {'run': ('rank', 'size')}
+    """
+    try:
+        tree = ast.parse(source, filename)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None) or 0
+        raise CollsimError(
+            "line {line} of the program is not Python: {message}",
+            line=line,
+            message=str(getattr(error, "msg", error)),
+        ) from None
+    except (RecursionError, MemoryError):
+        raise CollsimError("the program is nested too deeply") from None
+    functions = {
+        node.name: tuple(arg.arg for arg in (*node.args.posonlyargs, *node.args.args))
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    imports = frozenset(_list_imports(tree))
+    is_script = any(_does_something(node) for node in tree.body)
+    tree.body = [_wrap_module(tree.body)]
+    _Rewriter().visit(tree)
+    code = compile(ast.fix_missing_locations(tree), filename, "exec")
+    return RewrittenProgram(code, frozenset(_walk_codes(code)), functions, imports, is_script)
+
+
+def _does_something(node: ast.stmt) -> bool:
+    """Whether a statement of a module is more than a definition, an import, a constant, or what a launcher runs."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
+        return False
+    if isinstance(node, ast.If) and "__name__" in {
+        part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)
+    }:
+        return False
+    return any(isinstance(part, ast.Call | ast.For | ast.While) for part in ast.walk(node))
+
+
+def _list_imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _walk_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _walk_codes(constant)
+
+
+# ---- the module --------------------------------------------------------------------------------------------------
+
+
+def _wrap_module(body: list[ast.stmt]) -> ast.FunctionDef:
+    """The statements of a module as a function whose variables are global, so that they can suspend, too."""
+    body = [_make_assignable(node) for node in body] or [ast.Pass(lineno=1, col_offset=0)]
+    first = body[0]
+    names = sorted(_list_bound_names(body))
+    statements: list[ast.stmt] = []
+    if names:
+        statements.append(ast.copy_location(ast.Global(names), first))
+    arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    function = ast.FunctionDef(MODULE_FUNCTION, arguments, [*statements, *body], [])
+    return ast.copy_location(function, first)
+
+
+def _make_assignable(node: ast.stmt) -> ast.stmt:
+    """An annotated assignment without its annotation, which a global variable must not have."""
+    if isinstance(node, ast.AnnAssign) and node.value is not None:
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+    return node
+
+
+def _list_bound_names(body: list[ast.stmt]) -> set[str]:
+    """Names that statements of a module bind, not those inside of functions, classes and comprehensions."""
+    names: set[str] = set()
+    pending: list[ast.AST] = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+            continue
+        if isinstance(node, (*_COMPREHENSIONS, ast.Lambda)):
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            names.add(node.id)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names.update((alias.asname or alias.name).partition(".")[0] for alias in node.names if alias.name != "*")
+        pending.extend(ast.iter_child_nodes(node))
+    return names
+
+
+# ---- functions, calls and comprehensions ---------------------------------------------------------------------------
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Turns functions into generators and calls into `yield from`."""
+
+    def __init__(self) -> None:
+        self._hoisted: list[ast.stmt] = []  # functions for comprehensions of the statement that is being rewritten
+        self._count = 0
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.AsyncFor | ast.AsyncWith):
+            raise _refuse(node, "async for and async with")
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            raise _refuse(node, "yield, a generator of the program's own,")
+        if any(isinstance(getattr(node, suite, None), list) for suite in _SUITES):
+            self._rewrite_suites(node)
+        return super().visit(node)
+
+    def _rewrite_suites(self, node: ast.AST) -> None:
+        """Rewrite each statement of a block, with the functions for its comprehensions before it."""
+        for suite in _SUITES:
+            body = getattr(node, suite, None)
+            if not isinstance(body, list):
+                continue
+            statements: list[ast.stmt] = []
+            for statement in body:
+                outer, self._hoisted = self._hoisted, []
+                rewritten = self.visit(statement)
+                statements += [*self._hoisted, rewritten]
+                self._hoisted = outer
+            setattr(node, suite, statements)
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for field, value in ast.iter_fields(node):
+            if field in _SUITES and isinstance(value, list):
+                continue  # rewritten by `_rewrite_suites`
+            if isinstance(value, list):
+                value[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in value]
+            elif isinstance(value, ast.AST):
+                setattr(node, field, self.visit(value))
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        if node.name.startswith("__") and node.name.endswith("__") and node.name != "__init__":
+            if any(isinstance(part, ast.YieldFrom) for part in _walk_function(node)):
+                raise _refuse(node, f"a call inside of {node.name}, which Python calls by itself,")
+            return node
+        node.body.insert(0, _make_generator_mark(node))
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        plain = ast.copy_location(ast.FunctionDef(node.name, node.args, node.body, node.decorator_list), node)
+        rewritten = self.visit_FunctionDef(plain)
+        plain.decorator_list.append(ast.copy_location(ast.Name(COROUTINE, ast.Load()), node))
+        return rewritten
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        return _yield_from(node, AWAIT, [self.visit(node.value)], [])
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        hoisted, self._hoisted = self._hoisted, []
+        self.generic_visit(node)
+        if self._hoisted:
+            raise _refuse(node, "a comprehension that calls a function inside of a lambda")
+        self._hoisted = hoisted
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            return node  # it looks at the frame that calls it
+        self.generic_visit(node)
+        return _yield_from(node, CALL, [node.func, *node.args], node.keywords)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        if any(alias.name == "*" for alias in node.names):
+            name = ast.Constant(node.module or "")
+            call = ast.Call(ast.Name(IMPORT_ALL, ast.Load()), [name], [])
+            return ast.copy_location(ast.Expr(call), node)
+        return node
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        return self._rewrite_comprehension(node, "list")
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        return self._rewrite_comprehension(node, "set")
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        return self._rewrite_comprehension(node, "dict")
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        return self._rewrite_comprehension(node, "list")
+
+    def _rewrite_comprehension(self, node: ast.AST, kind: str) -> ast.AST:
+        """A comprehension with calls becomes a function that fills a list, a set or a dict, and a call of it."""
+        if not any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(node)):
+            return node
+        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+            raise _refuse(node, "`:=` in a comprehension that calls a function")
+        self._count += 1
+        function = _build_comprehension_function(node, kind, f"comprehension{self._count}__")
+        outer, self._hoisted = self._hoisted, []
+        rewritten = self.visit(ast.fix_missing_locations(function))
+        self._hoisted = [*outer, rewritten]
+        call = ast.Call(ast.Name(function.name, ast.Load()), [], [])
+        return _yield_from(ast.copy_location(call, node), CALL, [call.func], [])
+
+
+def _refuse(node: ast.AST, construct: str) -> CollsimError:
+    return CollsimError(
+        "line {line}: {construct} cannot be run here; write it as plain statements",
+        line=getattr(node, "lineno", 0),
+        construct=construct,
+    )
+
+
+def _walk_function(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a function without those of functions inside of it."""
+    pending: list[ast.AST] = list(function.body)
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def _make_generator_mark(node: ast.FunctionDef) -> ast.stmt:
+    """`if False: yield`, which makes a function a generator even where it calls nothing."""
+    mark = ast.If(ast.Constant(False), [ast.Expr(ast.Yield())], [])
+    return ast.fix_missing_locations(ast.copy_location(mark, node))
+
+
+def _yield_from(node: ast.expr, name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> ast.expr:
+    call = ast.copy_location(ast.Call(ast.copy_location(ast.Name(name, ast.Load()), node), args, keywords), node)
+    return ast.copy_location(ast.YieldFrom(call), node)
+
+
+def _build_comprehension_function(node: ast.AST, kind: str, name: str) -> ast.FunctionDef:
+    """`def f(): values = []; for ...: if ...: values.append(...); return values`."""
+    values = ast.Name("values__", ast.Load())
+    if isinstance(node, ast.DictComp):
+        target = ast.Subscript(values, node.key, ast.Store())
+        innermost: ast.stmt = ast.Assign([target], node.value)
+    else:
+        assert isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp)
+        method = {"set": "add", "list": "append"}[kind]
+        innermost = ast.Expr(ast.Call(ast.Attribute(values, method, ast.Load()), [node.elt], []))
+    assert isinstance(node, _COMPREHENSIONS)
+    for generator in reversed(node.generators):
+        for condition in reversed(generator.ifs):
+            innermost = ast.If(condition, [innermost], [])
+        innermost = ast.For(generator.target, generator.iter, [innermost], [])
+    empty: dict[str, ast.expr] = {
+        "list": ast.List([], ast.Load()),
+        "dict": ast.Dict([], []),
+        "set": ast.Call(ast.Name("set", ast.Load()), [], []),
+    }
+    start = ast.Assign([ast.Name("values__", ast.Store())], empty[kind])
+    arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    function = ast.FunctionDef(name, arguments, [start, innermost, ast.Return(values)], [])
+    for part in ast.walk(function):
+        if "lineno" in part._attributes and not hasattr(part, "lineno"):
+            ast.copy_location(part, node)
+    return function

@@ -1,0 +1,335 @@
+"""The tensors that rank programs use, on numpy arrays: views are views, `chunk` cuts as torch cuts."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+DType = type[np.generic] | np.dtype
+Shape = int | Sequence[int]
+Operand = float | np.ndarray
+
+_DTYPES: dict[str, type[np.generic]] = {
+    "float16": np.float16,
+    "half": np.float16,
+    "float32": np.float32,
+    "float": np.float32,
+    "float64": np.float64,
+    "double": np.float64,
+    "int8": np.int8,
+    "uint8": np.uint8,
+    "int16": np.int16,
+    "int32": np.int32,
+    "int": np.int32,
+    "int64": np.int64,
+    "long": np.int64,
+    "bool": np.bool_,
+}
+
+
+class Tensor(np.ndarray):
+    """An array with the words of torch that rank programs use."""
+
+    def clone(self) -> Tensor:
+        """A copy."""
+        return self.copy()
+
+    def detach(self) -> Tensor:
+        """The same memory."""
+        return self
+
+    cpu = cuda = contiguous = requires_grad_ = detach
+
+    def numpy(self) -> np.ndarray:
+        """The same memory as an array of numpy."""
+        array: np.ndarray = self.view(np.ndarray)
+        return array
+
+    def to(self, target: object = None, **options: object) -> Tensor:
+        """Another type; a device changes nothing here."""
+        dtype = options.get("dtype", target)
+        if isinstance(dtype, type) and issubclass(dtype, np.generic):
+            return self.astype(dtype).view(Tensor)
+        return self
+
+    def float(self) -> Tensor:
+        """As float32."""
+        return self.astype(np.float32).view(Tensor)
+
+    def double(self) -> Tensor:
+        """As float64."""
+        return self.astype(np.float64).view(Tensor)
+
+    def long(self) -> Tensor:
+        """As int64."""
+        return self.astype(np.int64).view(Tensor)
+
+    def int(self) -> Tensor:
+        """As int32."""
+        return self.astype(np.int32).view(Tensor)
+
+    def numel(self) -> builtins.int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    def nelement(self) -> builtins.int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    def element_size(self) -> builtins.int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    def dim(self) -> builtins.int:
+        """The number of dimensions."""
+        return self.ndim
+
+    def add_(self, value: Operand, alpha: builtins.float = 1) -> Tensor:
+        """Add in place."""
+        if alpha != 1:
+            value = alpha * value
+        self += value
+        return self
+
+    def sub_(self, value: Operand) -> Tensor:
+        """Subtract in place."""
+        self -= value
+        return self
+
+    def mul_(self, value: Operand) -> Tensor:
+        """Multiply in place."""
+        self *= value
+        return self
+
+    def div_(self, value: Operand) -> Tensor:
+        """Divide in place."""
+        self /= value
+        return self
+
+    def copy_(self, value: Operand, non_blocking: bool = False) -> Tensor:
+        """Copy the values of another tensor into this one."""
+        self[...] = value
+        return self
+
+    def zero_(self) -> Tensor:
+        """Set all elements to zero."""
+        self[...] = 0
+        return self
+
+    def fill_(self, value: Operand) -> Tensor:
+        """Set all elements to a value."""
+        self[...] = value
+        return self
+
+    def chunk(self, count: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """At most `count` pieces of equal size; the last is smaller, and there may be fewer."""
+        return self.split(max(1, -(-self.shape[dim] // count)), dim)
+
+    def split(self, size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Pieces of `size` elements, or of the sizes of a list."""
+        if isinstance(size, Sequence):
+            ends = np.cumsum(size)
+            if ends[-1] != self.shape[dim]:
+                raise RuntimeError(f"split_with_sizes: the sizes {list(size)} are not {self.shape[dim]} together")
+            return _as_tensors(np.split(self, ends[:-1], axis=dim))
+        return _as_tensors(np.split(self, range(size, self.shape[dim], size), axis=dim))
+
+    def tensor_split(self, count: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """Exactly `count` pieces, as equal as can be."""
+        return _as_tensors(np.array_split(self, count, axis=dim))
+
+    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """A part of a dimension, as a view."""
+        return self[(slice(None),) * dim + (slice(start, start + length),)].view(Tensor)
+
+    def view(self, *shape: Any) -> Any:  # type: ignore[override]
+        """The same memory in another shape (or, as numpy has it, as another type)."""
+        if len(shape) == 1 and isinstance(shape[0], type | np.dtype):
+            return super().view(shape[0])
+        return self.reshape(*shape)
+
+    def unsqueeze(self, dim: builtins.int) -> Tensor:
+        """One more dimension of size one."""
+        return np.expand_dims(self, dim).view(Tensor)
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie one after the other."""
+        return bool(self.flags.c_contiguous)
+
+
+def _as_tensors(arrays: Sequence[np.ndarray]) -> tuple[Tensor, ...]:
+    return tuple(array.view(Tensor) for array in arrays)
+
+
+def make_tensor(data: object, dtype: DType | None = None, device: object = None, requires_grad: bool = False) -> Tensor:
+    """`torch.tensor`: floats are float32, integers int64.
+
+    Args:
+        data: numbers, nested lists or an array.
+        dtype: the type of the elements.
+        device: not used.
+        requires_grad: not used.
+
+    Returns:
+        A new tensor.
+    """
+    array = np.array(data)
+    if dtype is None and array.dtype == np.float64 and not isinstance(data, np.ndarray):
+        dtype = np.float32
+    return array.astype(dtype or array.dtype).view(Tensor)
+
+
+class TensorFunctions:
+    """The functions of the module `torch` that make and join tensors.
+
+    Args:
+        seed: of the random numbers.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng(seed)
+
+    def manual_seed(self, seed: int) -> None:
+        """Begin the random numbers anew."""
+        self._random = np.random.default_rng(int(seed))
+
+    def full(self, size: Shape, fill_value: float, dtype: DType | None = None, **_: object) -> Tensor:
+        """A tensor of one value; integers where the value is one."""
+        if dtype is None:
+            dtype = np.int64 if isinstance(fill_value, int) else np.float32
+        return np.full(size, fill_value, dtype).view(Tensor)
+
+    def zeros(self, *size: Shape, dtype: DType = np.float32, **_: object) -> Tensor:
+        """Zeros."""
+        return np.zeros(_flatten_shape(size), dtype).view(Tensor)
+
+    empty = zeros
+
+    def ones(self, *size: Shape, dtype: DType = np.float32, **_: object) -> Tensor:
+        """Ones."""
+        return np.ones(_flatten_shape(size), dtype).view(Tensor)
+
+    def zeros_like(self, tensor: np.ndarray, dtype: DType | None = None, **_: object) -> Tensor:
+        """Zeros in the shape of another tensor."""
+        return np.zeros(tensor.shape, dtype or tensor.dtype).view(Tensor)
+
+    empty_like = zeros_like
+
+    def ones_like(self, tensor: np.ndarray, dtype: DType | None = None, **_: object) -> Tensor:
+        """Ones in the shape of another tensor."""
+        return np.ones(tensor.shape, dtype or tensor.dtype).view(Tensor)
+
+    def arange(self, *bounds: float, dtype: DType | None = None, **_: object) -> Tensor:
+        """Numbers in equal steps."""
+        values = np.arange(*bounds)
+        if dtype is None:
+            dtype = np.float32 if values.dtype.kind == "f" else values.dtype
+        return values.astype(dtype).view(Tensor)
+
+    def rand(self, *size: Shape, **_: object) -> Tensor:
+        """Random numbers from 0 to 1."""
+        return self._random.random(_flatten_shape(size), np.float32).view(Tensor)
+
+    def randn(self, *size: Shape, **_: object) -> Tensor:
+        """Random numbers of the normal distribution."""
+        return self._random.standard_normal(_flatten_shape(size), np.float32).view(Tensor)
+
+    def randint(self, *bounds: Shape, **_: object) -> Tensor:
+        """Random integers: `randint(high, size)` or `randint(low, high, size)`."""
+        *limits, size = bounds
+        low, high = (0, *limits)[-2:]
+        return np.asarray(self._random.integers(low, high, size)).view(Tensor)
+
+    def from_numpy(self, array: np.ndarray) -> Tensor:
+        """The same memory as a tensor."""
+        return array.view(Tensor)
+
+    def cat(self, tensors: Sequence[np.ndarray], dim: int = 0) -> Tensor:
+        """Tensors one after another."""
+        return np.concatenate(tensors, axis=dim).view(Tensor)
+
+    def stack(self, tensors: Sequence[np.ndarray], dim: int = 0) -> Tensor:
+        """Tensors along a new dimension."""
+        return np.stack(tensors, axis=dim).view(Tensor)
+
+    def chunk(self, tensor: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """At most `chunks` pieces of equal size."""
+        return tensor.chunk(chunks, dim)
+
+    def split(self, tensor: Tensor, size: Shape, dim: int = 0) -> tuple[Tensor, ...]:
+        """Pieces of a size, or of the sizes of a list."""
+        return tensor.split(size, dim)
+
+    def tensor_split(self, tensor: Tensor, sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """Exactly so many pieces."""
+        return tensor.tensor_split(sections, dim)
+
+    def allclose(self, first: np.ndarray, second: np.ndarray, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
+        """Whether two tensors hold nearly the same."""
+        return bool(np.allclose(first, second, rtol, atol))
+
+    def equal(self, first: np.ndarray, second: np.ndarray) -> bool:
+        """Whether two tensors hold the same."""
+        return bool(np.array_equal(first, second))
+
+    def sum(self, tensor: np.ndarray) -> np.ndarray:
+        """The sum of all elements."""
+        return np.asarray(tensor.sum())
+
+
+def _flatten_shape(size: tuple[Shape, ...]) -> Shape:
+    """`(2, 3)` of `zeros(2, 3)` and of `zeros((2, 3))`."""
+    if len(size) == 1 and isinstance(size[0], Sequence):
+        return tuple(size[0])
+    return tuple(int(length) for length in size if isinstance(length, int | np.integer))
+
+
+def build_torch_module(seed: int) -> ModuleType:
+    """The stand-in for the module `torch`, without `distributed`.
+
+    Args:
+        seed: of its random numbers: programs of one run draw the same ones every time.
+
+    Returns:
+        A module with tensors on numpy.
+
+    Example:
+        >>> from collsim.programs.tensors import build_torch_module
+        >>> [part.tolist() for part in build_torch_module(0).arange(5).chunk(4)]
+        [[0, 1], [2, 3], [4]]
+    """
+    torch = ModuleType("torch")
+    functions = TensorFunctions(seed)
+    names = [name for name in dir(TensorFunctions) if not name.startswith("_")]
+    vars(torch).update(_DTYPES)
+    vars(torch).update({name: getattr(functions, name) for name in names})
+    vars(torch).update(Tensor=Tensor, tensor=make_tensor, as_tensor=make_tensor, no_grad=_NoGrad)
+    vars(torch).update(device=lambda *_: "cpu", cuda=_build_cuda_module())
+    return torch
+
+
+class _NoGrad:
+    """`with torch.no_grad():`, which changes nothing here."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _build_cuda_module() -> ModuleType:
+    cuda = ModuleType("torch.cuda")
+    vars(cuda).update(
+        is_available=lambda: False,
+        device_count=lambda: 0,
+        set_device=lambda device: None,
+        synchronize=lambda *device: None,
+        current_device=lambda: 0,
+    )
+    return cuda

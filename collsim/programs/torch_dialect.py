@@ -1,0 +1,494 @@
+"""`torch.distributed` for one rank of an engine, with the semantics of gloo.
+
+A send waits for its receive at every size, tags match exactly, `dst` and `src` are global ranks also inside of a group,
+and groups are named by a counter of each process, so a group that only its members make shifts the names of later ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .calls import poll, wait_for
+from .engine import ANY, Blocking, CollectivePost, Engine, MessagePost, PostedCall
+from .tensors import build_torch_module
+
+
+@dataclass(frozen=True)
+class ProcessGroup:
+    """A process group: its name, which all members share, and its global ranks."""
+
+    name: Hashable
+    members: tuple[int, ...]
+
+
+class AsyncWork:
+    """The handle of an asynchronous call."""
+
+    def __init__(self, operation: PostedCall, finish: Callable[[], None] | None = None) -> None:
+        self.operation = operation
+        self._finish = finish
+
+    def wait(self, timeout: object = None) -> Blocking:
+        """Wait until it is complete; only then does the buffer hold the result.
+
+        Args:
+            timeout: not used.
+
+        Returns:
+            True.
+        """
+        yield from wait_for(self.operation)
+        if self._finish is not None:
+            self._finish()
+            self._finish = None
+        return True
+
+    def is_completed(self) -> Blocking:
+        """Whether it is complete; asking lets other ranks run.
+
+        Returns:
+            Whether it is.
+        """
+        yield from poll()
+        return self.operation.is_complete
+
+
+class P2POp:
+    """A send or a receive for `batch_isend_irecv`."""
+
+    def __init__(
+        self,
+        op: Callable[..., Blocking],
+        tensor: np.ndarray,
+        peer: int | None = None,
+        group: ProcessGroup | None = None,
+        tag: int = 0,
+    ) -> None:
+        self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
+
+
+REDUCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "SUM": np.add,
+    "AVG": np.add,
+    "PRODUCT": np.multiply,
+    "MIN": np.minimum,
+    "MAX": np.maximum,
+    "BAND": np.bitwise_and,
+    "BOR": np.bitwise_or,
+    "BXOR": np.bitwise_xor,
+}
+
+
+class TorchDistributed:
+    """The functions of `torch.distributed` for one rank.
+
+    Args:
+        engine: the ranks of the run.
+        rank: this rank.
+    """
+
+    def __init__(self, engine: Engine, rank: int) -> None:
+        self.engine, self.rank = engine, rank
+        self.world = ProcessGroup("world", tuple(range(engine.size)))
+        self._groups_made = 0
+
+    # ---- point to point
+
+    def isend(
+        self, tensor: np.ndarray, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+    ) -> AsyncWork:
+        """Post a send."""
+        target = self._check_peer(dst, "dst")
+        post = MessagePost(
+            self.rank,
+            "isend",
+            self.engine.line_of_call(),
+            (target,),
+            source=self.rank,
+            target=target,
+            tag=tag,
+            communicator=(group or self.world).name,
+            buffer=tensor,
+            nbytes=tensor.nbytes,
+        )
+        return AsyncWork(self.engine.post_send(post))
+
+    def irecv(
+        self, tensor: np.ndarray, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+    ) -> AsyncWork:
+        """Post a receive."""
+        peers = tuple(rank for rank in (group or self.world).members if rank != self.rank)
+        source = ANY
+        if src is not None:
+            source = self._check_peer(src, "src")
+            peers = (source,)
+        post = MessagePost(
+            self.rank,
+            "irecv",
+            self.engine.line_of_call(),
+            peers,
+            is_any=source == ANY,
+            source=source,
+            target=self.rank,
+            tag=tag,
+            communicator=(group or self.world).name,
+            buffer=tensor,
+            nbytes=tensor.nbytes,
+        )
+        return AsyncWork(self.engine.post_receive(post))
+
+    def send(
+        self, tensor: np.ndarray, dst: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+    ) -> Blocking:
+        """Send, and wait until it was received."""
+        if dst == self.rank:
+            raise ValueError(f"Invalid destination rank {dst}: a rank does not send to itself")
+        work = self.isend(tensor, dst, group, tag)
+        work.operation.call = "send"
+        yield from work.wait()
+
+    def recv(
+        self, tensor: np.ndarray, src: int | None = None, group: ProcessGroup | None = None, tag: int = 0
+    ) -> Blocking:
+        """Receive; returns the source."""
+        work = self.irecv(tensor, src, group, tag)
+        work.operation.call = "recv"
+        yield from work.wait()
+        assert isinstance(work.operation, MessagePost)
+        return work.operation.source
+
+    def batch_isend_irecv(self, p2p_op_list: Sequence[P2POp]) -> Blocking:
+        """Post several sends and receives, one after the other, as gloo does."""
+        works = []
+        for operation in p2p_op_list:
+            works.append(operation.op(operation.tensor, operation.peer, operation.group, operation.tag))
+        return works
+        yield  # a generator, as every call that may suspend is
+
+    def _check_peer(self, peer: int | None, name: str) -> int:
+        if peer is None or isinstance(peer, bool) or not 0 <= int(peer) < self.engine.size:
+            raise ValueError(f"{name}={peer!r} is no rank from 0 to {self.engine.size - 1}")
+        return int(peer)
+
+    # ---- collectives
+
+    def _collective(
+        self,
+        call: str,
+        signature: tuple[Hashable, ...],
+        value: object,
+        store: Callable[[list[Any]], None],
+        group: ProcessGroup | None,
+        async_op: bool,
+    ) -> Blocking:
+        """Post a collective; its result is stored when it is waited for."""
+        group = group or self.world
+        if self.rank not in group.members:
+            return None
+        post = CollectivePost(
+            self.rank,
+            call,
+            self.engine.line_of_call(),
+            communicator=group.name,
+            signature=(call, *signature),
+            value=value,
+            deliver=lambda values: values,
+        )
+        self.engine.post_collective(post, group.members)
+        work = AsyncWork(post, lambda: store(post.result))
+        if async_op:
+            return work
+        yield from work.wait()
+        return None
+
+    def barrier(self, group: ProcessGroup | None = None, async_op: bool = False, **_: object) -> Blocking:
+        """Wait for all members."""
+        return (yield from self._collective("barrier", (), None, lambda values: None, group, async_op))
+
+    def all_reduce(
+        self, tensor: np.ndarray, op: str = "SUM", group: ProcessGroup | None = None, async_op: bool = False
+    ) -> Blocking:
+        """Every rank gets the reduction of all."""
+        group = group or self.world
+        members = len(group.members)
+
+        def store(values: list[np.ndarray]) -> None:
+            tensor[...] = _reduce(values, op, members).reshape(tensor.shape)
+
+        signature = (op, _count(tensor), str(tensor.dtype))
+        return (yield from self._collective("all_reduce", signature, tensor.copy(), store, group, async_op))
+
+    def reduce(
+        self,
+        tensor: np.ndarray,
+        dst: int | None = None,
+        op: str = "SUM",
+        group: ProcessGroup | None = None,
+        async_op: bool = False,
+    ) -> Blocking:
+        """One rank gets the reduction of all."""
+        group = group or self.world
+        members = len(group.members)
+
+        def store(values: list[np.ndarray]) -> None:
+            if self.rank == dst:
+                tensor[...] = _reduce(values, op, members).reshape(tensor.shape)
+
+        signature = (op, dst, _count(tensor), str(tensor.dtype))
+        return (yield from self._collective("reduce", signature, tensor.copy(), store, group, async_op))
+
+    def broadcast(
+        self, tensor: np.ndarray, src: int | None = None, group: ProcessGroup | None = None, async_op: bool = False
+    ) -> Blocking:
+        """Every rank gets what one has."""
+        group = group or self.world
+        root = group.members.index(self._check_peer(src, "src"))
+
+        def store(values: list[np.ndarray]) -> None:
+            tensor[...] = values[root].reshape(tensor.shape)
+
+        signature = (src, _count(tensor), str(tensor.dtype))
+        return (yield from self._collective("broadcast", signature, tensor.copy(), store, group, async_op))
+
+    def all_gather(
+        self,
+        tensor_list: Sequence[np.ndarray],
+        tensor: np.ndarray,
+        group: ProcessGroup | None = None,
+        async_op: bool = False,
+    ) -> Blocking:
+        """Every rank gets what all have, a tensor each."""
+
+        def store(values: list[np.ndarray]) -> None:
+            for target, value in zip(tensor_list, values, strict=True):
+                target[...] = value
+
+        signature = (_count(tensor), str(tensor.dtype))
+        return (yield from self._collective("all_gather", signature, tensor.copy(), store, group, async_op))
+
+    def all_gather_into_tensor(
+        self,
+        output_tensor: np.ndarray,
+        input_tensor: np.ndarray,
+        group: ProcessGroup | None = None,
+        async_op: bool = False,
+    ) -> Blocking:
+        """Every rank gets what all have, in one tensor."""
+
+        def store(values: list[np.ndarray]) -> None:
+            output_tensor[...] = np.concatenate([v.reshape(-1) for v in values]).reshape(output_tensor.shape)
+
+        signature = (_count(input_tensor), str(input_tensor.dtype))
+        value = input_tensor.copy()
+        return (yield from self._collective("all_gather_into_tensor", signature, value, store, group, async_op))
+
+    def gather(
+        self,
+        tensor: np.ndarray,
+        gather_list: Sequence[np.ndarray] | None = None,
+        dst: int | None = 0,
+        group: ProcessGroup | None = None,
+        async_op: bool = False,
+    ) -> Blocking:
+        """One rank gets what all have, a tensor each."""
+
+        def store(values: list[np.ndarray]) -> None:
+            if self.rank == dst and gather_list is not None:
+                for target, value in zip(gather_list, values, strict=True):
+                    target[...] = value
+
+        signature = (dst, _count(tensor), str(tensor.dtype))
+        return (yield from self._collective("gather", signature, tensor.copy(), store, group, async_op))
+
+    def scatter(
+        self,
+        tensor: np.ndarray,
+        scatter_list: Sequence[np.ndarray] | None = None,
+        src: int | None = 0,
+        group: ProcessGroup | None = None,
+        async_op: bool = False,
+    ) -> Blocking:
+        """Every rank gets one of the tensors that one rank has."""
+        group = group or self.world
+        root = group.members.index(self._check_peer(src, "src"))
+        place = group.members.index(self.rank)
+
+        def store(values: list[Any]) -> None:
+            tensor[...] = values[root][place]
+
+        value = [part.copy() for part in scatter_list or ()]
+        signature = (src, _count(tensor), str(tensor.dtype))
+        return (yield from self._collective("scatter", signature, value, store, group, async_op))
+
+    def reduce_scatter(
+        self,
+        output: np.ndarray,
+        input_list: Sequence[np.ndarray],
+        op: str = "SUM",
+        group: ProcessGroup | None = None,
+        async_op: bool = False,
+    ) -> Blocking:
+        """Every rank gets one part of the reduction of all; a tensor for each part."""
+        group = group or self.world
+        place = group.members.index(self.rank)
+        members = len(group.members)
+
+        def store(values: list[Any]) -> None:
+            output[...] = _reduce([parts[place] for parts in values], op, members).reshape(output.shape)
+
+        value = [part.copy() for part in input_list]
+        signature = (op, _count(output), str(output.dtype))
+        return (yield from self._collective("reduce_scatter", signature, value, store, group, async_op))
+
+    def reduce_scatter_tensor(
+        self,
+        output: np.ndarray,
+        input: np.ndarray,
+        op: str = "SUM",
+        group: ProcessGroup | None = None,
+        async_op: bool = False,
+    ) -> Blocking:
+        """Every rank gets one part of the reduction of all."""
+        parts = np.split(input.reshape(-1), len((group or self.world).members))
+        return (yield from self.reduce_scatter(output, parts, op, group, async_op))
+
+    def all_to_all(
+        self,
+        output_tensor_list: Sequence[np.ndarray],
+        input_tensor_list: Sequence[np.ndarray],
+        group: ProcessGroup | None = None,
+        async_op: bool = False,
+    ) -> Blocking:
+        """Every rank gets one tensor from each."""
+        place = (group or self.world).members.index(self.rank)
+
+        def store(values: list[Any]) -> None:
+            for target, parts in zip(output_tensor_list, values, strict=True):
+                target[...] = parts[place].reshape(target.shape)
+
+        value = [part.copy() for part in input_tensor_list]
+        signature = (str(value[0].dtype),)
+        return (yield from self._collective("all_to_all", signature, value, store, group, async_op))
+
+    def all_to_all_single(
+        self,
+        output: np.ndarray,
+        input: np.ndarray,
+        output_split_sizes: Sequence[int] | None = None,
+        input_split_sizes: Sequence[int] | None = None,
+        group: ProcessGroup | None = None,
+        async_op: bool = False,
+    ) -> Blocking:
+        """Every rank gets one part of each rank's tensor."""
+        members = len((group or self.world).members)
+        outputs, inputs = _cut(output, output_split_sizes, members), _cut(input, input_split_sizes, members)
+        return (yield from self.all_to_all(outputs, inputs, group, async_op))
+
+    def all_gather_object(self, object_list: list[Any], obj: object, group: ProcessGroup | None = None) -> Blocking:
+        """Every rank gets an object of each."""
+
+        def store(values: list[Any]) -> None:
+            object_list[:] = values
+
+        return (yield from self._collective("all_gather_object", (), obj, store, group, False))
+
+    def broadcast_object_list(
+        self, object_list: list[Any], src: int = 0, group: ProcessGroup | None = None
+    ) -> Blocking:
+        """Every rank gets one rank's objects."""
+        root = (group or self.world).members.index(src)
+
+        def store(values: list[Any]) -> None:
+            object_list[:] = values[root]
+
+        value = list(object_list)
+        return (yield from self._collective("broadcast_object_list", (src,), value, store, group, False))
+
+    # ---- groups and start
+
+    def new_group(self, ranks: Iterable[int] | None = None, *_: object, **__: object) -> Blocking:
+        """Make a group; every rank has to call it, members or not, in the same order."""
+        members = self.world.members
+        if ranks is not None:
+            members = tuple(sorted(int(rank) for rank in ranks))
+        self._groups_made += 1
+        group = ProcessGroup(("group", self._groups_made), members)
+        if self.rank in members:
+            post = PostedCall(self.rank, "new_group", self.engine.line_of_call(), is_collective=True)
+            self.engine.post_group(post, group.name, members)
+            yield from wait_for(post)
+        return group
+
+    def get_rank(self, group: ProcessGroup | None = None) -> int:
+        """This rank's number, in a group its position."""
+        members = (group or self.world).members
+        if self.rank not in members:
+            return -1
+        return members.index(self.rank)
+
+    def get_world_size(self, group: ProcessGroup | None = None) -> int:
+        """The number of members."""
+        return len((group or self.world).members)
+
+
+def _count(tensor: np.ndarray) -> int:
+    return int(np.prod(tensor.shape, dtype=np.int64))
+
+
+def _cut(tensor: np.ndarray, sizes: Sequence[int] | None, members: int) -> list[np.ndarray]:
+    if sizes is None:
+        return np.split(tensor, members)
+    return np.split(tensor, np.cumsum(sizes)[:-1])
+
+
+def _reduce(values: Sequence[np.ndarray], op: str, members: int) -> np.ndarray:
+    """The values of all ranks reduced in their order."""
+    total = np.array(values[0], copy=True)
+    for value in values[1:]:
+        total = REDUCTIONS[op](total, value)
+    if op == "AVG":
+        return total / members
+    return total
+
+
+def build_torch_modules(engine: Engine, rank: int, launcher: Callable[..., Any]) -> dict[str, ModuleType]:
+    """The modules `torch`, `torch.distributed` and `torch.multiprocessing` of one rank.
+
+    Args:
+        engine: the ranks of the run.
+        rank: this rank.
+        launcher: what `Process` and `spawn` are here.
+
+    Returns:
+        Modules by name.
+    """
+    torch = build_torch_module(seed=rank)
+    functions = TorchDistributed(engine, rank)
+    dist = ModuleType("torch.distributed")
+    names = [name for name in dir(TorchDistributed) if not name.startswith("_")]
+    vars(dist).update({name: getattr(functions, name) for name in names})
+    vars(dist).update(
+        P2POp=P2POp,
+        Work=AsyncWork,
+        ReduceOp=SimpleNamespace(**{name: name for name in REDUCTIONS}),
+        group=SimpleNamespace(WORLD=functions.world),
+        init_process_group=lambda *args, **options: None,
+        destroy_process_group=lambda *args: None,
+        is_initialized=lambda: True,
+        is_available=lambda: True,
+        get_backend=lambda *group: "gloo",
+    )
+    multiprocessing = ModuleType("torch.multiprocessing")
+    vars(multiprocessing).update(Process=launcher, spawn=launcher, set_start_method=lambda *args, **options: None)
+    torch.distributed, torch.multiprocessing = dist, multiprocessing  # type: ignore[attr-defined]
+    return {
+        "torch": torch,
+        "torch.cuda": torch.cuda,
+        "torch.distributed": dist,
+        "torch.multiprocessing": multiprocessing,
+    }

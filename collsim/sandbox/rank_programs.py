@@ -1,0 +1,52 @@
+"""In the sandbox: execute a rank program in all modes, and answer with what each execution left and no verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..programs.execute import execute
+from ..programs.judge import execute_modes
+from ..programs.record import pack_executions
+from ..programs.start import build_plan
+from .frames import Kind, build_frame
+from .produce import Late, Send, build_failure
+
+
+@dataclass(frozen=True)
+class ProgramRequest:
+    """How a rank program is started (see `collsim.programs.start.build_plan`).
+
+    Attributes:
+        ranks: how many ranks run it.
+        entry: the function that every rank calls; None: found by its name.
+        collective: what it should do, or None.
+        nbytes: bytes of each rank's array.
+        limit: messages up to so many bytes are buffered; -1: none.
+        arguments: more arguments of the entry, by name.
+    """
+
+    ranks: int
+    entry: str | None
+    collective: str | None
+    nbytes: int
+    limit: float
+    arguments: Mapping[str, object] = field(default_factory=dict)
+
+
+def send_executions(source: str, request: ProgramRequest, send: Send) -> None:
+    """Execute a program and send a frame with what came of it, or with why it could not be executed.
+
+    Args:
+        source: the program.
+        request: how it is started.
+        send: takes a frame.
+    """
+    try:
+        plan = build_plan(source, request.ranks, request.entry, request.collective, request.nbytes, request.arguments)
+        executions = execute_modes(lambda mode: execute(plan, mode), request.limit)
+        send(build_frame(Kind.EXECUTIONS, (), pack_executions(executions)))
+    except Late:
+        raise
+    except BaseException as error:
+        send(build_failure(request.ranks, error))

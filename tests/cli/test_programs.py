@@ -1,0 +1,57 @@
+"""`collsim program`: a file or a function of it, a verdict, JSON, and an exit code."""
+
+import json
+
+from typer.testing import CliRunner
+
+from collsim.cli import app
+
+HANG = """import torch
+import torch.distributed as dist
+
+
+def swap(send, recv):
+    other = 1 - dist.get_rank()
+    dist.send(send, other)
+    dist.recv(recv, other)
+
+
+def mended(send, recv):
+    other = 1 - dist.get_rank()
+    work = dist.isend(send, other)
+    dist.recv(recv, other)
+    work.wait()
+"""
+
+
+def call(*words):
+    return CliRunner().invoke(app, ["program", *map(str, words)])
+
+
+def test_a_hang_names_ranks_and_lines_and_a_mended_program_ends(tmp_path):
+    path = tmp_path / "hang.py"
+    path.write_text(HANG)
+    hangs = call(f"{path}:swap", "--ranks", 2)
+    assert hangs.exit_code == 1
+    assert "rank 0 waits in send (line 7) for rank 1" in hangs.output
+    chinese = call(f"{path}:swap", "--ranks", 2, "--lang", "zh")
+    assert "第 7 行" in chinese.output
+    ends = call(f"{path}:mended", "--ranks", 2, "--nbytes", "1KiB", "--json")
+    assert ends.exit_code == 0
+    record = json.loads(ends.stdout)
+    assert (record["verdict"], record["sent"], record["cycle"]) == ("ends", [1024, 1024], None)
+    assert [message["send_line"] for message in record["messages"]] == [13, 13]
+
+
+def test_a_mistake_is_a_sentence(tmp_path):
+    path = tmp_path / "two.py"
+    path.write_text(HANG)
+    for words, message in (
+        ((path,), "say which of swap, mended"),
+        ((f"{path}:swapp",), "did you mean 'swap'"),
+        ((tmp_path / "none.py",), "none.py"),
+        ((f"{path}:swap", "--ranks", 0), "ranks=0"),
+    ):
+        result = call(*words)
+        assert result.exit_code == 2, result.output
+        assert message in result.stderr

@@ -1,0 +1,23 @@
+"""Programs of the tests run in this process, which is faster than the sandbox; some tests use `cs.program` itself."""
+
+import pytest
+
+from collsim.programs.execute import execute
+from collsim.programs.judge import execute_modes, judge
+from collsim.programs.start import build_plan, expect_collective, find_eager_limit
+
+
+@pytest.fixture
+def run_program():
+    """As `cs.program`, without the sandbox."""
+
+    def run(
+        source, ranks=4, collective=None, *, expect=None, entry=None, nbytes="96B", eager_limit=None, arguments=None
+    ):
+        plan = build_plan(source, ranks, entry, collective, nbytes, arguments or {})
+        if collective is not None and expect is None:
+            expect = expect_collective(plan, collective)
+        limit = find_eager_limit(plan.program, eager_limit)
+        return judge(ranks, execute_modes(lambda mode: execute(plan, mode), limit), expect, limit)
+
+    return run

@@ -1,0 +1,101 @@
+"""A stranger's rank program reaches no file, process or network, ends in time, and what it sends is read with care."""
+
+import json
+
+import pytest
+
+import collsim as cs
+from collsim.programs.record import unpack_executions
+from collsim.sandbox import Isolation, Limits, detect_isolation, run_program
+
+pytestmark = pytest.mark.skipif(detect_isolation() is Isolation.NONE, reason="needs a system with a sandbox")
+
+REACH = """
+def run(rank, size):
+    import numpy as np
+    loader = np.load.__globals__
+    os = loader["os"]
+    found = []
+    for attempt in (
+        lambda: os.listdir("/root"),
+        lambda: open_file(os, "/etc/passwd"),
+        lambda: os.open("/tmp/written", 0o101),
+        lambda: os.fork(),
+        lambda: os.kill(os.getppid(), 9),
+        lambda: os.system("true"),
+    ):
+        try:
+            found.append(repr(attempt()))
+        except Exception as error:
+            found.append("refused " + type(error).__name__)
+    return found
+
+def open_file(os, name):
+    return os.read(os.open(name, 0), 20)
+"""
+
+
+def test_what_reaches_out_is_refused():
+    run = cs.program(REACH, 1, entry="run")
+    assert run.verdict == "ends"
+    *others, shell = run.results[0]
+    assert all(answer.startswith("refused") for answer in others), others
+    assert shell != "0", "a shell was started"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def run(rank, size):\n    while True:\n        pass\n", "seconds"),
+        ("def run(rank, size):\n    return [0] * 10**11\n", "MemoryError"),
+        ("def run(rank, size):\n    return run(rank, size)\n", "RecursionError"),
+        ("import os\ndef run(rank, size):\n    import sys\n    raise SystemExit\n", "exit"),
+    ],
+)
+def test_what_does_not_end_ends_in_a_sentence(source, message, monkeypatch):
+    monkeypatch.setattr(run_program, "_LIMITS", Limits(seconds=3.0, memory=1 << 28))
+    try:
+        said = cs.program(source, 2, entry="run").explanation()
+    except cs.CollsimError as error:
+        said = str(error)
+    assert message in said
+
+
+def test_too_many_messages_end_in_a_sentence():
+    source = "import torch, torch.distributed as dist\ndef run(rank, size):\n    x = torch.zeros(1)\n    while True:\n"
+    source += "        dist.isend(x, 1 - rank)\n"
+    assert "20,000 messages" in cs.program(source, 2, entry="run").explanation()
+
+
+GOOD = {
+    "mode": [-1, False, []],
+    "results": [{"array": [1, 2], "dtype": "<f4"}, [None, True, "x", 1.5]],
+    "messages": [[0, 1, 0, 8, 0, None, 3, None]],
+    "waits": [[0, "send", 3, [1], False, [["run", 3]], [], False]],
+    "errors": [[1, "ValueError", "boo", 4]],
+    "printed": ["", ""],
+}
+
+
+def test_executions_are_read_and_what_is_none_is_refused():
+    (execution,) = unpack_executions(json.dumps([GOOD]).encode())
+    assert execution.waits[0].frames[0].line == 3
+    assert execution.results[0].tolist() == [1.0, 2.0]
+    for name, value in [
+        ("mode", [None, 1]),
+        ("results", [{"array": [[1], [2, 3]], "dtype": "<f4"}]),
+        ("results", [{"array": [1], "dtype": "O"}]),
+        ("results", [{}]),
+        ("messages", [[0, 1, 0, "8", 0, None, 3, None]]),
+        ("messages", [[0, 1]]),
+        ("waits", [[0, 7, 3, [1], False, [], [], False]]),
+        ("waits", {"a": 1}),
+        ("errors", [[1, "a", "b", 1e99]]),
+        ("printed", 7),
+        ("printed", [None]),
+    ]:
+        with pytest.raises(cs.CollsimError, match="no result"):
+            unpack_executions(json.dumps([{**GOOD, name: value}]).encode())
+    for data in (b"", b"{}", b"[]", b"[1]", b"[" * 100_000, b"\xff", b"[null]"):
+        with pytest.raises(cs.CollsimError, match="no result"):
+            unpack_executions(data)
