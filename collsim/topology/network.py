@@ -274,7 +274,7 @@ class Links(_Columns[Link]):
     Example:
         >>> import collsim as cs
         >>> cs.topology.ring(4).links[0]
-        Link(number=0, src=0, dst=1, kind='cable', label='cable', bandwidth=25000000000.0, alpha=1e-06)
+        Link(number=0, src=0, dst=1, kind='cable', label='25 GB/s', bandwidth=25000000000.0, alpha=1e-06)
     """
 
     src: Ints
@@ -480,9 +480,9 @@ class Topology:
         Example:
             >>> import collsim as cs
             >>> cs.topology.line(2).to_frame()
-                src   dst   kind  label     bandwidth     alpha
-            0  gpu0  gpu1  cable  cable  2.500000e+10  0.000001
-            1  gpu1  gpu0  cable  cable  2.500000e+10  0.000001
+                src   dst   kind    label     bandwidth     alpha
+            0  gpu0  gpu1  cable  25 GB/s  2.500000e+10  0.000001
+            1  gpu1  gpu0  cable  25 GB/s  2.500000e+10  0.000001
         """
         names = np.array(self.devices.name[:], object)
         return self.links.to_frame().assign(src=names[self.links.src], dst=names[self.links.dst])
