@@ -22,7 +22,7 @@ from .produce import Wanted
 from .rank_programs import ProgramRequest
 
 LONGEST_PROGRAM = 100_000  # characters
-_LIMITS = Limits(seconds=20.0)
+_LIMITS = Limits(seconds=20.0, output=50_000_000)
 _KNOWN_MODULES = ("numpy", "torch", "torch.distributed", "mpi4py", "mpi4py.MPI")
 
 
