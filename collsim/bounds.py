@@ -20,8 +20,8 @@ from heapq import heappop, heappush
 import numpy as np
 import numpy.typing as npt
 
-from .collective import Collective, collective, even
-from .cuts import Cut, named, route_rates, routed_cut, worst
+from .collective import Collective, collective, split_evenly
+from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_worst_cut
 from .dtypes import find_itemsize
 from .errors import CollsimError, TopologyError
 from .keywords import check_keywords
@@ -95,15 +95,15 @@ def lower_bound(
         raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)
     if n < 2:
         return Bound(0.0, 0.0)
-    blocks = block_bytes(nbytes, n, find_itemsize(dtype))
-    own, rank_cut = _own_links(kind, topology, nbytes, blocks, root, helpers)
-    cut = _worst_cut(kind, topology, nbytes, int(blocks.min()), n, root)
-    if cut is None or own > cut.time:
-        return Bound(_latency(kind, topology, n, root), own, rank_cut)
-    return Bound(_latency(kind, topology, n, root), cut.time, cut)
+    blocks = compute_block_bytes(nbytes, n, find_itemsize(dtype))
+    rank_time, rank_cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers)
+    cut = _find_worst_cut(kind, topology, nbytes, int(blocks.min()), n, root)
+    if cut is None or rank_time > cut.time:
+        return Bound(_compute_latency(kind, topology, n, root), rank_time, rank_cut)
+    return Bound(_compute_latency(kind, topology, n, root), cut.time, cut)
 
 
-def _own_links(
+def _bound_by_rank_links(
     kind: Collective, topology: Topology, nbytes: int, blocks: npt.NDArray[np.int64], root: int, helpers: bool
 ) -> tuple[float, Cut | None]:
     """What the links of single ranks, and of all ranks together, need; and the rank, where it is one."""
@@ -112,8 +112,8 @@ def _own_links(
     links = topology.links
     ends = (links.src, links.dst)
     out, into = (np.bincount(end, weights=links.bandwidth, minlength=len(topology.devices))[device] for end in ends)
-    must_send, must_receive, total = unavoidable(kind, nbytes, blocks, root)
-    sent, received = (out, into) if helpers else route_rates(topology, n)
+    must_send, must_receive, total = compute_required_bytes(kind, nbytes, blocks, root)
+    sent, received = (out, into) if helpers else compute_route_rates(topology, n)
     with np.errstate(divide="ignore", invalid="ignore"):
         send, receive = np.nan_to_num(must_send / sent, posinf=0), np.nan_to_num(must_receive / received, posinf=0)
     alone = float(max(send.max(), receive.max()))
@@ -125,11 +125,11 @@ def _own_links(
     needed, rates = (must_receive, received) if receives else (must_send, sent)
     crossing = np.flatnonzero(ends[receives] == device[rank])
     if rates[rank] < (into if receives else out)[rank]:
-        crossing = np.array(routed_cut(topology, n, rank, leaving=not receives)[1])
+        crossing = np.array(find_routed_cut(topology, n, rank, leaving=not receives)[1])
     return alone, Cut((rank,), receives, tuple(int(i) for i in crossing), float(rates[rank]), float(needed[rank]))
 
 
-def _worst_cut(kind: Collective, topology: Topology, nbytes: int, block: int, n: int, root: int) -> Cut | None:
+def _find_worst_cut(kind: Collective, topology: Topology, nbytes: int, block: int, n: int, root: int) -> Cut | None:
     """The cut that needs longest for what must cross it, when every block has at least `block` bytes."""
     what, source, reverse, size = {
         "allgather": ("allgather", None, False, block),
@@ -143,24 +143,24 @@ def _worst_cut(kind: Collective, topology: Topology, nbytes: int, block: int, n:
     }.get(kind.name, ("", None, False, 0))
     if not what or not size:
         return None
-    ratio, side = worst(what, topology, n, root=source, reverse=reverse)
+    ratio, side = find_worst_cut(what, topology, n, root=source, reverse=reverse)
     if side is None or not np.isfinite(ratio):
         return None
     inside = int(side[topology.endpoint_device[:n]].sum())
     blocks = {"flow": 1, "alltoall": inside * (n - inside)}.get(what, inside)
-    return named(topology, side, n, float(size * blocks), reverse=reverse)
+    return build_cut(topology, side, n, float(size * blocks), reverse=reverse)
 
 
-def block_bytes(nbytes: int, n: int, item: int) -> npt.NDArray[np.int64]:
+def compute_block_bytes(nbytes: int, n: int, item: int) -> npt.NDArray[np.int64]:
     """Bytes of each rank's block: whole elements, the larger blocks first; a last partial element keeps its bytes."""
     elements = -(-nbytes // item)
-    blocks = even(elements, n) * item
+    blocks = split_evenly(elements, n) * item
     if missing := elements * item - nbytes:
         blocks[np.flatnonzero(blocks)[-1]] -= missing
     return blocks
 
 
-def unavoidable(
+def compute_required_bytes(
     kind: Collective, nbytes: int, blocks: npt.NDArray[np.int64], root: int = 0
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
     """Bytes that each rank must send, must receive, and that all ranks together must send when only ranks reduce.
@@ -195,19 +195,19 @@ def unavoidable(
     return send, receive, total
 
 
-def _latency(kind: Collective, topology: Topology, n: int, root: int) -> float:
+def _compute_latency(kind: Collective, topology: Topology, n: int, root: int) -> float:
     """Cheapest alphas from one rank to the farthest rank that waits for it (towards the root where the data end
     there)."""
     links = topology.links
     if len(links) > _MOST_LINKS:
         return float(links.alpha.min(initial=0.0))
     src, dst = (links.dst, links.src) if kind.after == "root" else (links.src, links.dst)
-    far = _distances(src, dst, links.alpha, int(topology.endpoint_device[root if kind.rooted else 0]))
+    far = _compute_distances(src, dst, links.alpha, int(topology.endpoint_device[root if kind.rooted else 0]))
     waiting = [1] if kind.after == "neighbour" else range(n)
     return float(max(far.get(int(topology.endpoint_device[rank]), 0.0) for rank in waiting))
 
 
-def _distances(
+def _compute_distances(
     src: npt.NDArray[np.int32], dst: npt.NDArray[np.int32], alpha: npt.NDArray[np.float64], start: int
 ) -> dict[int, float]:
     """Least sums of alpha from one device to all that it reaches (Dijkstra 1959); networkx would take longer to load

@@ -52,27 +52,29 @@ class Collective:
         return collective, (self.name,)
 
     @property
-    def blocks(self) -> bool:
+    def has_blocks(self) -> bool:
         """The buffer is n blocks, one per rank."""
         return "own" in (self.before, self.after) or self.after == "peer"
 
     @property
-    def apart(self) -> bool:
+    def has_separate_result(self) -> bool:
         """The result lies in slots of its own, after those that are sent; there is no in-place form."""
         return self.after in ("peer", "neighbour")
 
     def slots(self, chunks: int) -> int:
         """Slots that the conditions speak of: alltoall and sendrecv have their result in slots of its own, after those
         they send."""
-        return 2 * chunks if self.apart else chunks
+        return 2 * chunks if self.has_separate_result else chunks
 
-    def held(self, ranks: int, chunks: int, root: int = 0) -> npt.NDArray[np.bool_]:
+    def mark_initial_slots(self, ranks: int, chunks: int, root: int = 0) -> npt.NDArray[np.bool_]:
         """(ranks, slots): the slots that hold a rank's data before the first step."""
-        held = np.zeros((ranks, self.slots(chunks)), bool)
-        held[:, :chunks] = _place(self.before, ranks, chunks, root)
-        return held
+        filled = np.zeros((ranks, self.slots(chunks)), bool)
+        filled[:, :chunks] = _mark_slots(self.before, ranks, chunks, root)
+        return filled
 
-    def wanted(self, ranks: int, chunks: int, root: int = 0) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def find_expected_contributions(
+        self, ranks: int, chunks: int, root: int = 0
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Two arrays (ranks, slots): whose contribution each slot must hold afterwards, and of which chunk.
 
         The first is a rank, EVERY (each rank exactly once) or NOTHING (anything may be there).
@@ -81,7 +83,7 @@ class Collective:
         contributor = np.full((ranks, len(slot)), NOTHING, np.int32)
         chunk = np.broadcast_to(slot, contributor.shape).copy()
         if self.after == "peer":
-            per = chunks_per_rank(ranks, chunks)
+            per = count_chunks_per_rank(ranks, chunks)
             contributor[:, chunks:] = np.arange(chunks) // per
             chunk[:, chunks:] = np.arange(ranks)[:, None] * per + np.arange(chunks) % per
             return contributor, chunk
@@ -89,15 +91,15 @@ class Collective:
             contributor[:, chunks:] = (np.arange(ranks)[:, None] - 1) % ranks
             chunk[:, chunks:] = np.arange(chunks)
             return contributor, chunk
-        place = _place(self.after, ranks, chunks, root)
+        expected = _mark_slots(self.after, ranks, chunks, root)
         source = (
             np.full(chunks, EVERY)
             if self.reduces
             else np.full(chunks, root)
             if self.before == "root"
-            else owner(ranks, chunks)
+            else find_owners(ranks, chunks)
         )
-        contributor[place] = np.broadcast_to(source, place.shape)[place]
+        contributor[expected] = np.broadcast_to(source, expected.shape)[expected]
         return contributor, chunk
 
     def chunk_sizes(self, total: int, ranks: int, chunks: int) -> npt.NDArray[np.int64]:
@@ -105,9 +107,9 @@ class Collective:
 
         Where the buffer is n blocks it is cut into blocks first, then each block into its chunks.
         """
-        if self.blocks and chunks % ranks == 0:
-            return np.concatenate([even(int(b), chunks // ranks) for b in even(total, ranks)])
-        return even(total, chunks)
+        if self.has_blocks and chunks % ranks == 0:
+            return np.concatenate([split_evenly(int(b), chunks // ranks) for b in split_evenly(total, ranks)])
+        return split_evenly(total, chunks)
 
     def nccl_tests_count(self, nbytes: int, ranks: int, itemsize: int) -> tuple[int, int]:
         """The `count` that nccl-tests hands to NCCL for a requested size, and the bytes it then moves.
@@ -115,26 +117,26 @@ class Collective:
         Where the buffer is divided among ranks the count is rounded down to a multiple of 16 bytes (nccl-tests
         src/*.cu).
         """
-        if not self.blocks:
+        if not self.has_blocks:
             return nbytes // itemsize, nbytes // itemsize * itemsize
         align = max(1, 16 // itemsize)
         count = nbytes // (itemsize * ranks) // align * align
         return count, count * itemsize * ranks
 
 
-def owner(ranks: int, chunks: int) -> npt.NDArray[np.int64]:
+def find_owners(ranks: int, chunks: int) -> npt.NDArray[np.int64]:
     """The rank to whose block each chunk belongs."""
-    return np.arange(chunks) // chunks_per_rank(ranks, chunks)
+    return np.arange(chunks) // count_chunks_per_rank(ranks, chunks)
 
 
-def chunks_per_rank(ranks: int, chunks: int) -> int:
+def count_chunks_per_rank(ranks: int, chunks: int) -> int:
     """Chunks of one rank's block. Raises CollsimError where blocks have no equal number of chunks."""
     if chunks % ranks:
         raise CollsimError("{chunks} chunks do not make {ranks} blocks; use a multiple", chunks=chunks, ranks=ranks)
     return chunks // ranks
 
 
-def even(total: int, parts: int) -> npt.NDArray[np.int64]:
+def split_evenly(total: int, parts: int) -> npt.NDArray[np.int64]:
     """Split a whole number into parts that differ by at most one, the larger ones first.
 
     >>> even(10, 4).tolist()
@@ -144,15 +146,15 @@ def even(total: int, parts: int) -> npt.NDArray[np.int64]:
     return size + (np.arange(parts) < more).astype(np.int64)
 
 
-def _place(where: Where, ranks: int, chunks: int, root: int) -> npt.NDArray[np.bool_]:
-    place = np.zeros((ranks, chunks), bool)
+def _mark_slots(where: Where, ranks: int, chunks: int, root: int) -> npt.NDArray[np.bool_]:
+    marked = np.zeros((ranks, chunks), bool)
     if where in ("all", "peer", "neighbour"):
-        place[:] = True
+        marked[:] = True
     elif where == "root":
-        place[root] = True
+        marked[root] = True
     else:
-        place[owner(ranks, chunks), np.arange(chunks)] = True
-    return place
+        marked[find_owners(ranks, chunks), np.arange(chunks)] = True
+    return marked
 
 
 _COLLECTIVES = {
@@ -198,19 +200,19 @@ def collective(name: str) -> Collective:
     """One collective by name. `a+b` is a followed by b: what holds before a and after b. Raises CollsimError if
     unknown."""
     if isinstance(name, str) and "+" in name and name not in _COLLECTIVES:
-        return _composed([collective(part) for part in name.split("+")])
+        return _compose([collective(part) for part in name.split("+")])
     return _COLLECTIVES[require_word("collective", name, _COLLECTIVES)]
 
 
-def _composed(parts: list[Collective]) -> Collective:
+def _compose(parts: list[Collective]) -> Collective:
     first, last = parts[0], parts[-1]
     for a, b in itertools.pairwise(parts):
-        if a.apart or b.apart:
-            why = "{name}+{b_name}: the result of {a_name} lies in slots of its own, so nothing joins it"
-            raise CollsimError(why, name=a.name, b_name=b.name, a_name=(a if a.apart else b).name)
+        if a.has_separate_result or b.has_separate_result:
+            message = "{name}+{b_name}: the result of {a_name} lies in slots of its own, so nothing joins it"
+            raise CollsimError(message, name=a.name, b_name=b.name, a_name=(a if a.has_separate_result else b).name)
         if a.after != b.before:
-            why = "{name} ends with data on {after!r}, but {b_name} starts from {before!r}: they do not join"
-            raise CollsimError(why, name=a.name, after=a.after, b_name=b.name, before=b.before)
+            message = "{name} ends with data on {after!r}, but {b_name} starts from {before!r}: they do not join"
+            raise CollsimError(message, name=a.name, after=a.after, b_name=b.name, before=b.before)
     reduces = any(p.reduces for p in parts)
     if reduces and first.before != "all":
         name, copier = "+".join(p.name for p in parts), first.name

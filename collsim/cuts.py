@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import TopologyError
-from .maxflow import Arcs, arcs, max_flow
+from .maxflow import Arcs, build_arcs, max_flow
 from .topology import Topology
 from .units import format_bandwidth, format_bytes
 
@@ -74,11 +74,11 @@ class Cut:
         named = [topology.link_name(link) for link in self.links[:_MOST_NAMED]]
         more = f" and {len(self.links) - len(named)} more" if len(self.links) > len(named) else ""
         rate = format_bandwidth(self.bandwidth)
-        needed = f"{format_bytes(round(self.nbytes))} must get {way} {_ranks(self.ranks)}"
+        needed = f"{format_bytes(round(self.nbytes))} must get {way} {_format_ranks(self.ranks)}"
         return f"{needed} over {rate}: {', '.join(named)}{more}"
 
 
-def _ranks(ranks: tuple[int, ...]) -> str:
+def _format_ranks(ranks: tuple[int, ...]) -> str:
     """`rank 3`, `ranks 0-7` or `ranks 0, 2, 5`."""
     if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
         return f"ranks {ranks[0]}-{ranks[-1]}"
@@ -86,43 +86,45 @@ def _ranks(ranks: tuple[int, ...]) -> str:
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks[:_MOST_NAMED]))}{more}"
 
 
-_routed: WeakKeyDictionary[Topology, dict[int, tuple[Floats, Floats]]] = WeakKeyDictionary()
-_crossed: WeakKeyDictionary[Topology, dict[int, Floats]] = WeakKeyDictionary()
-_known: WeakKeyDictionary[Topology, dict[tuple[Any, ...], tuple[float, Side | None]]] = WeakKeyDictionary()
+_cached_route_rates: WeakKeyDictionary[Topology, dict[int, tuple[Floats, Floats]]] = WeakKeyDictionary()
+_cached_link_rates: WeakKeyDictionary[Topology, dict[int, Floats]] = WeakKeyDictionary()
+_cached_cuts: WeakKeyDictionary[Topology, dict[tuple[Any, ...], tuple[float, Side | None]]] = WeakKeyDictionary()
 
 
-def allgather_ratio(topology: Topology, ranks: int | None = None, *, reverse: bool = False) -> float:
+def compute_allgather_ratio(topology: Topology, ranks: int | None = None, *, reverse: bool = False) -> float:
     """max |S| / B+(S), in seconds per byte of one rank's block: an allgather of M bytes takes at least M/n times that.
 
     Args:
         ranks: the first so many ranks; all when None.
         reverse: turn every link round (for reduce_scatter).
     """
-    return worst("allgather", topology, ranks, reverse=reverse)[0]
+    return find_worst_cut("allgather", topology, ranks, reverse=reverse)[0]
 
 
-def gather_ratio(topology: Topology, ranks: int | None = None, *, root: int = 0, reverse: bool = False) -> float:
+def compute_gather_ratio(
+    topology: Topology, ranks: int | None = None, *, root: int = 0, reverse: bool = False
+) -> float:
     """max |S| / B+(S) over the cuts without the root, in seconds per byte of one rank's block; with `reverse` for a
     scatter.
     """
-    return worst("gather", topology, ranks, root=root, reverse=reverse)[0]
+    return find_worst_cut("gather", topology, ranks, root=root, reverse=reverse)[0]
 
 
-def flow_ratio(
+def compute_flow_ratio(
     topology: Topology, ranks: int | None = None, *, root: int | None = None, reverse: bool = False
 ) -> float:
     """1 / the smallest maximum flow from `root` to another rank (from any to any when None), in seconds per byte."""
-    return worst("flow", topology, ranks, root=root, reverse=reverse)[0]
+    return find_worst_cut("flow", topology, ranks, root=root, reverse=reverse)[0]
 
 
-def alltoall_ratio(topology: Topology, ranks: int | None = None) -> float:
+def compute_alltoall_ratio(topology: Topology, ranks: int | None = None) -> float:
     """max |S| (n - |S|) / B+(S) over the cuts around single ranks and nodes, in seconds per byte of one block of n *
     n.
     """
-    return worst("alltoall", topology, ranks)[0]
+    return find_worst_cut("alltoall", topology, ranks)[0]
 
 
-def worst(
+def find_worst_cut(
     what: str, topology: Topology, ranks: int | None = None, *, root: int | None = None, reverse: bool = False
 ) -> tuple[float, Side | None]:
     """The ratio of the same name, and the devices on the sending side of the cut that gives it (None where nothing
@@ -131,14 +133,14 @@ def worst(
     With `reverse` links are turned round, and so is the side: it is the one that receives.
     """
     n = topology.ranks if ranks is None else ranks
-    known = _known.setdefault(topology, {})
+    known = _cached_cuts.setdefault(topology, {})
     key = (what, n, root, reverse)
     if key not in known:
-        known[key] = _FIND[what](_Search(topology, n, reverse), root) if n > 1 else (0.0, None)
+        known[key] = _SEARCHES[what](_Search(topology, n, reverse), root) if n > 1 else (0.0, None)
     return known[key]
 
 
-def named(topology: Topology, side: Side, ranks: int, nbytes: float, *, reverse: bool = False) -> Cut:
+def build_cut(topology: Topology, side: Side, ranks: int, nbytes: float, *, reverse: bool = False) -> Cut:
     """The cut of one side, as people see it: the side with fewer ranks, and the links in the direction of the data."""
     inside = side[topology.endpoint_device[:ranks]]
     src, dst = side[topology.links.src], side[topology.links.dst]
@@ -146,17 +148,17 @@ def named(topology: Topology, side: Side, ranks: int, nbytes: float, *, reverse:
     smaller = inside if 2 * inside.sum() <= ranks else ~inside
     into = (smaller is inside) == reverse
     members = tuple(int(r) for r in np.flatnonzero(smaller))
-    rate = carrying(topology, ranks)
+    rate = find_usable_bandwidth(topology, ranks)
     links = links[rate[links] > 0]
     return Cut(members, into, tuple(int(i) for i in links), float(rate[links].sum()), nbytes)
 
 
-def carrying(topology: Topology, ranks: int) -> Floats:
+def find_usable_bandwidth(topology: Topology, ranks: int) -> Floats:
     """(links,) B/s that each link can lend to these ranks: nothing where no route between two of them crosses it.
 
     All links count above `MOST_CROSSED` ranks, and where helpers may send over routes of their own.
     """
-    known = _crossed.setdefault(topology, {})
+    known = _cached_link_rates.setdefault(topology, {})
     if ranks not in known:
         known[ranks] = rate = topology.links.bandwidth.astype(np.float64)
         if 1 < ranks <= MOST_CROSSED and topology.endpoints == topology.ranks and len(rate) <= MOST_LINKS:
@@ -170,13 +172,13 @@ def carrying(topology: Topology, ranks: int) -> Floats:
     return known[ranks]
 
 
-def route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]:
+def compute_route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]:
     """(ranks,) B/s that can leave, and that can reach, each rank over the routes from and to the other ranks.
 
     They are maximum flows over the links of these routes: links at a device that no route crosses do not count. Found
     for `ROUTE_RANKS` of the ranks; for the others all their links count, which is more.
     """
-    known = _routed.setdefault(topology, {})
+    known = _cached_route_rates.setdefault(topology, {})
     if ranks not in known:
         links, devices = topology.links, topology.endpoint_device[:ranks]
         total = len(topology.devices)
@@ -184,13 +186,13 @@ def route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]:
         into: Floats = np.bincount(links.dst, weights=links.bandwidth, minlength=total)[devices].astype(np.float64)
         if 1 < ranks <= MOST_ROUTED and len(links) <= MOST_LINKS:
             for rank in sorted(set(np.linspace(0, ranks - 1, ROUTE_RANKS).astype(int).tolist())):
-                out[rank] = min(out[rank], routed_cut(topology, ranks, rank, leaving=True)[0])
-                into[rank] = min(into[rank], routed_cut(topology, ranks, rank, leaving=False)[0])
+                out[rank] = min(out[rank], find_routed_cut(topology, ranks, rank, leaving=True)[0])
+                into[rank] = min(into[rank], find_routed_cut(topology, ranks, rank, leaving=False)[0])
         known[ranks] = out, into
     return known[ranks]
 
 
-def routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool) -> tuple[float, tuple[int, ...]]:
+def find_routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool) -> tuple[float, tuple[int, ...]]:
     """B/s that one rank can send to, or receive from, the other ranks on their routes, and the links that limit it."""
     links, others = topology.links, np.delete(np.arange(ranks), rank)
     here = np.full(len(others), rank)
@@ -199,26 +201,26 @@ def routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool) -> t
     except TopologyError:  # some cannot reach each other: then this says nothing
         return np.inf, ()
     used = np.flatnonzero(np.bincount(routes.link))
-    side = _side(topology, used, rank, others, leaving)
+    side = _find_cut_side(topology, used, rank, others, leaving)
     if side is None:  # pragma: no cover - the flow is below the endless arcs
         return np.inf, ()
     crossing = used[side[links.src[used]] & ~side[links.dst[used]]]
     return float(links.bandwidth[crossing].sum()), tuple(int(link) for link in crossing)
 
 
-def _side(
+def _find_cut_side(
     topology: Topology, used: npt.NDArray[Any], rank: int, others: npt.NDArray[Any], leaving: bool
 ) -> Side | None:
     """Devices on the near side of the smallest cut, in the links used, between a rank and one point behind all
     others."""
-    links, place, point = topology.links, topology.endpoint_device, len(topology.devices)
+    links, device, point = topology.links, topology.endpoint_device, len(topology.devices)
     rate = np.rint(links.bandwidth[used]).astype(np.int64)
-    far, nodes = np.full(len(others), point), place[others]
+    far, nodes = np.full(len(others), point), device[others]
     src = np.concatenate([links.src[used], nodes if leaving else far])
     dst = np.concatenate([links.dst[used], far if leaving else nodes])
     endless = np.full(len(others), int(rate.sum()) + 1)
-    graph = arcs(point + 1, src, dst, np.concatenate([rate, endless]))
-    ends = (int(place[rank]), point)
+    graph = build_arcs(point + 1, src, dst, np.concatenate([rate, endless]))
+    ends = (int(device[rank]), point)
     return max_flow(graph, graph.capacity.copy(), *(ends if leaving else ends[::-1]))[1]
 
 
@@ -235,12 +237,12 @@ class _Search:
         self.feasible = len(links) <= MOST_LINKS
         # whole numbers of B/s, coarser only where n times all of them together would not fit
         unit = max(1.0, float(links.bandwidth.sum()) * (n + 1) / 2**61)
-        self.bandwidth = carrying(topology, n)
+        self.bandwidth = find_usable_bandwidth(topology, n)
         self.rate = np.where(self.bandwidth > 0, np.maximum(np.rint(self.bandwidth / unit), 1.0), 0.0).astype(np.int64)
 
     def graph(self) -> Arcs:
         ends = np.concatenate([self.src, np.full(self.n, self.source)]), np.concatenate([self.dst, self.device])
-        return arcs(self.source + 1, *ends, np.concatenate([self.rate, np.zeros(self.n, np.int64)]))
+        return build_arcs(self.source + 1, *ends, np.concatenate([self.rate, np.zeros(self.n, np.int64)]))
 
     def ratio(self, side: Side) -> float:
         """|S| / B+(S) of one side, 0 where it holds all ranks or none."""
@@ -253,7 +255,7 @@ class _Search:
         crossing: Side = side[self.src] & ~side[self.dst]
         return crossing
 
-    def counted(self, side: Side | None) -> tuple[int, int]:
+    def count(self, side: Side | None) -> tuple[int, int]:
         """Ranks on one side and the rate out of it in whole units; (0, 0) for None."""
         return (0, 0) if side is None else (int(side[self.device].sum()), int(self.rate[self.leaving(side)].sum()))
 
@@ -270,34 +272,34 @@ class _Search:
         node = self.topology.devices.node
         nodes = np.unique(node[self.device])
         if len(nodes) > 1:
-            for one in nodes[:64]:
-                yield node == one
-                yield node != one
+            for number in nodes[:64]:
+                yield node == number
+                yield node != number
 
 
-def _best(search: _Search, sides: Iterable[Side]) -> tuple[float, Side | None]:
-    return _largest((search.ratio(side), side) for side in sides)
+def _find_best_side(search: _Search, sides: Iterable[Side]) -> tuple[float, Side | None]:
+    return _find_largest((search.ratio(side), side) for side in sides)
 
 
-def _largest(rated: Iterable[tuple[float, Side]]) -> tuple[float, Side | None]:
+def _find_largest(rated: Iterable[tuple[float, Side]]) -> tuple[float, Side | None]:
     """The first side of the largest ratio above 0."""
     best: tuple[float, Side | None] = max(rated, key=lambda one: one[0], default=(0.0, None))
     return best if best[0] > 0 else (0.0, None)
 
 
-def _allgather(search: _Search, root: int | None) -> tuple[float, Side | None]:
-    best = _best(search, search.simple_sides())
+def _search_allgather(search: _Search, root: int | None) -> tuple[float, Side | None]:
+    best = _find_best_side(search, search.simple_sides())
     sinks = range(search.n) if search.exact else range(0, search.n, max(1, search.n // 8))
-    return _without_one_of(search, best, list(sinks) if search.feasible else [])
+    return _refine_cut(search, best, list(sinks) if search.feasible else [])
 
 
-def _gather(search: _Search, root: int | None) -> tuple[float, Side | None]:
+def _search_gather(search: _Search, root: int | None) -> tuple[float, Side | None]:
     rank = root or 0
-    best = _best(search, [search.without(rank)])
-    return _without_one_of(search, best, [rank] if search.feasible else [])
+    best = _find_best_side(search, [search.without(rank)])
+    return _refine_cut(search, best, [rank] if search.feasible else [])
 
 
-def _without_one_of(search: _Search, best: tuple[float, Side | None], sinks: list[int]) -> tuple[float, Side | None]:
+def _refine_cut(search: _Search, best: tuple[float, Side | None], sinks: list[int]) -> tuple[float, Side | None]:
     """The worst cut among those that leave out one of these ranks, from a first guess.
 
     With a source that feeds B into every rank and |S| times their rate in the links, a minimum cut below n * B is a
@@ -306,7 +308,7 @@ def _without_one_of(search: _Search, best: tuple[float, Side | None], sinks: lis
     """
     graph = search.graph()
     feed = graph.arc[len(search.rate) :]
-    inside, out = search.counted(best[1])
+    inside, out = search.count(best[1])
     for rank in sinks:
         while out:
             capacity = graph.capacity * inside
@@ -315,11 +317,11 @@ def _without_one_of(search: _Search, best: tuple[float, Side | None], sinks: lis
             if side is None:
                 break
             best = search.ratio(side[:-1]), side[:-1]
-            inside, out = search.counted(best[1])
+            inside, out = search.count(best[1])
     return best
 
 
-def _flow(search: _Search, root: int | None) -> tuple[float, Side | None]:
+def _search_flow(search: _Search, root: int | None) -> tuple[float, Side | None]:
     """The narrowest cut between the root and a rank; between any two ranks when None: some cut around rank 0, one way
     or the other.
     """
@@ -334,8 +336,8 @@ def _flow(search: _Search, root: int | None) -> tuple[float, Side | None]:
     graph = search.graph()
     capacity = graph.capacity
     others = [r for r in range(search.n) if r != start] if search.exact else []
-    ways = [(start, r) for r in others] + ([(r, start) for r in others] if root is None else [])
-    for a, b in ways:
+    directions = [(start, r) for r in others] + ([(r, start) for r in others] if root is None else [])
+    for a, b in directions:
         if not narrow:
             break
         value, side = max_flow(graph, capacity.copy(), int(search.device[a]), int(search.device[b]), narrow)
@@ -345,14 +347,14 @@ def _flow(search: _Search, root: int | None) -> tuple[float, Side | None]:
     return (1 / out if out else np.inf), best
 
 
-def _alltoall(search: _Search, root: int | None) -> tuple[float, Side | None]:
+def _search_alltoall(search: _Search, root: int | None) -> tuple[float, Side | None]:
     sides = search.simple_sides()
-    return _largest((search.ratio(side) * (search.n - int(side[search.device].sum())), side) for side in sides)
+    return _find_largest((search.ratio(side) * (search.n - int(side[search.device].sum())), side) for side in sides)
 
 
-_FIND: dict[str, Callable[[_Search, int | None], tuple[float, Side | None]]] = {
-    "allgather": _allgather,
-    "gather": _gather,
-    "flow": _flow,
-    "alltoall": _alltoall,
+_SEARCHES: dict[str, Callable[[_Search, int | None], tuple[float, Side | None]]] = {
+    "allgather": _search_allgather,
+    "gather": _search_gather,
+    "flow": _search_flow,
+    "alltoall": _search_alltoall,
 }

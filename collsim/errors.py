@@ -158,7 +158,7 @@ class ScheduleError(CollsimError):
         chunk: the slot in which it goes wrong, likewise.
         from_start: no step makes it wrong, it is so from the start; `step` is 0 then.
         origin: where it begins (`collsim.verify.origin.Origin`), where `verify` finds that.
-        cell: the endpoint and the slot in which it shows at the end, where `verify` finds `origin`.
+        cell: the endpoint and the slot in which it shows at the end, where `verify` finds the origin.
     """
 
     from_start = False

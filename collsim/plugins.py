@@ -30,12 +30,12 @@ _begun: set[str] = set()
 _done: set[str] = set()
 
 
-def refuse() -> None:
+def disable() -> None:
     """From now on nothing of other packages is imported for them, in this process and in those that it starts."""
     os.environ[SWITCH] = "0"
 
 
-def refused() -> bool:
+def is_disabled() -> bool:
     """Is nothing of other packages imported here?"""
     return os.environ.get(SWITCH, "") == "0"
 
@@ -49,39 +49,40 @@ def load(group: str, take: Callable[[Callable[[], Any]], None]) -> None:
     if group in _done:
         return
     with _lock:
-        if group in _begun or refused():
+        if group in _begun or is_disabled():
             return
         from importlib.metadata import entry_points  # brings email, sockets and zip files
 
         _begun.add(group)  # first: a package may ask for the list while it is imported
         try:
             for entry in entry_points(group=group):
-                _taken(entry, take)
+                _take_entry(entry, take)
             _done.add(group)
         finally:
             _begun.intersection_update(_done)  # Ctrl-C: the next who asks begins again
 
 
-def named_things(found: Any) -> Sequence[Any]:
+def list_entries(value: Any) -> Sequence[Any]:
     """What an entry names: the things of a list, or one by itself; none of a module, which registers its own."""
-    if inspect.ismodule(found):
+    if inspect.ismodule(value):
         return ()
-    return found if isinstance(found, (list, tuple)) else (found,)
+    return value if isinstance(value, (list, tuple)) else (value,)
 
 
-def _taken(entry: EntryPoint, take: Callable[[Callable[[], Any]], None]) -> None:
+def _take_entry(entry: EntryPoint, take: Callable[[Callable[[], Any]], None]) -> None:
     try:
         with contextlib.redirect_stdout(sys.stderr):  # what a package prints must not stand in a JSON document
             take(entry.load)
     except (Exception, SystemExit) as error:
         package = entry.dist.name if entry.dist is not None else "unknown"
+        reason = format_in_line(error)
         warnings.warn(
-            f"{entry.group}: {entry.name!r} of the package {package!r} ({entry.value}) is left out: {in_a_line(error)}",
+            f"{entry.group}: {entry.name!r} of the package {package!r} ({entry.value}) is left out: {reason}",
             stacklevel=5,
         )
 
 
-def in_a_line(error: BaseException) -> str:
+def format_in_line(error: BaseException) -> str:
     """What an error of another package says, in a line, whatever its class does."""
     kind = type(error).__name__
     try:
@@ -91,13 +92,13 @@ def in_a_line(error: BaseException) -> str:
     return words if isinstance(error, CollsimError) else f"{kind}: {words}"
 
 
-def into(registry: MutableMapping[str, Any], add: Callable[[], Any]) -> Any:
+def register_into(registry: MutableMapping[str, Any], add: Callable[[], Any]) -> Any:
     """Let a package put names into a registry, and return what `add` returns. Raises CollsimError where it takes a name
     that is taken; then, and whatever else is raised, the registry is as it was."""
     before = dict(registry)
     try:
-        found = add()
-        taken = [name for name, held in before.items() if registry.get(name) is not held]
+        result = add()
+        taken = [name for name, entry in before.items() if registry.get(name) is not entry]
         if taken:
             raise CollsimError("{names}: taken already; give it another name", names=", ".join(taken))
     except BaseException:
@@ -105,4 +106,4 @@ def into(registry: MutableMapping[str, Any], add: Callable[[], Any]) -> Any:
             del registry[name]
         registry.update(before)
         raise
-    return found
+    return result

@@ -36,7 +36,7 @@ from .errors import (
     require_word,
 )
 from .keywords import require_keywords
-from .plugins import into, named_things
+from .plugins import list_entries, register_into
 from .plugins import load as load_plugins
 from .schedule import Schedule, Step, freeze
 from .steps import HELPER_PLACES, HelperPlace
@@ -75,7 +75,7 @@ class Algorithm:
         when: one sentence in English and one in Chinese: when it is the best choice.
         source: paper and section, or repository and file.
         doc: first paragraph of its docstring, on one line.
-        says: one line each in English and Chinese on what one step does; the app narrates with it.
+        summary: one line each in English and Chinese on what one step does; the app narrates with it.
         most_ranks: more are refused before memory runs out.
         phases: what the steps that add and the steps that copy are called: `reduce-scatter` and `allgather`, `push` and
             `pull`; None: the flags of its steps show it.
@@ -89,7 +89,7 @@ class Algorithm:
     sent: Claim | None
     source: str
     doc: str
-    says: tuple[str, str]
+    summary: tuple[str, str]
     chunks: Claim | None = None
     helpers: Claim | None = None
     helpers_on: HelperPlace = "host"
@@ -119,80 +119,85 @@ class Algorithm:
         be."""
         n = parse_count(n, "ranks")
         if n > self.most_ranks:
-            why = "{name}: ranks={n} is more than {most_ranks:,}, beyond which it needs too much memory"
-            raise CollsimError(why, name=self.name, n=n, most_ranks=self.most_ranks)
-        options = self._with_channels(n, options)
-        given = self._checked(n, options)
-        if (why := self._asked("ranks", n, {})) is not None:
-            raise CollsimError("{name}: ranks={n}: {why}", name=self.name, n=n, why=Sentence.from_words(why))
+            message = "{name}: ranks={n} is more than {most_ranks:,}, beyond which it needs too much memory"
+            raise CollsimError(message, name=self.name, n=n, most_ranks=self.most_ranks)
+        options = self._add_channels(n, options)
+        complete = self._complete_options(n, options)
+        if (message := self._evaluate_claim("ranks", n, {})) is not None:
+            raise CollsimError("{name}: ranks={n}: {why}", name=self.name, n=n, why=Sentence.from_words(message))
         kind = find_collective(self.collective)
-        chunks, helpers = self._counted("chunks", n, given, 1), self._counted("helpers", n, given, 0)
-        shown = {k: given[k] for k in options if self.options[k].kind != "topology"}
-        if chunks is None and kind.apart:
-            chunks = n if kind.blocks else 1  # slots beyond are for the result, so they say nothing about chunks
+        chunks, helpers = (
+            self._evaluate_count("chunks", n, complete, 1),
+            self._evaluate_count("helpers", n, complete, 0),
+        )
+        labelled = {k: complete[k] for k in options if self.options[k].kind != "topology"}
+        if chunks is None and kind.has_separate_result:
+            chunks = n if kind.has_blocks else 1  # slots beyond are for the result, so they say nothing about chunks
         try:
-            steps = self.function(n, **given)
-            made = freeze(
+            steps = self.function(n, **complete)
+            schedule = freeze(
                 self.name,
                 self.collective,
                 n,
-                self._steps(n, steps),
+                self._require_steps(n, steps),
                 chunks=chunks,
-                block=n if kind.blocks else 1,
+                block=n if kind.has_blocks else 1,
                 helpers=helpers or 0,
-                root=given.get("root", 0),
-                options=shown,
+                root=complete.get("root", 0),
+                options=labelled,
                 helpers_on=self.helpers_on,
             )
         except CollsimError as error:
-            raise self._told(n, error) from error
+            raise self._add_location(n, error) from error
         except Exception as error:  # whatever a learner's function raises, with their own line
-            said = {"name": self.name, "n": n, "where": _where(error, self.function)}
+            context = {"name": self.name, "n": n, "where": _locate_error(error, self.function)}
             if isinstance(error, MemoryError):
-                why = "{name}({n}) failed{where}: it needs more memory than it may use"
-                raise ScheduleError(why, **said) from error
-            said |= {"kind": type(error).__name__, "error": error}
-            raise ScheduleError("{name}({n}) failed{where}: {kind}: {error}", **said) from error
-        made = replace(made, slots=max(made.slots, kind.slots(made.chunks)))
+                message = "{name}({n}) failed{where}: it needs more memory than it may use"
+                raise ScheduleError(message, **context) from error
+            context |= {"kind": type(error).__name__, "error": error}
+            raise ScheduleError("{name}({n}) failed{where}: {kind}: {error}", **context) from error
+        schedule = replace(schedule, slots=max(schedule.slots, kind.slots(schedule.chunks)))
         hidden = _BUILT_IN.keys() & _REGISTRY.users()  # a hierarchy finds its parts by name
         if is_from_package(self) and not hidden:
-            _note_package(made)
-        return made
+            _remember_package(schedule)
+        return schedule
 
-    def _told(self, n: int, error: CollsimError) -> CollsimError:
+    def _add_location(self, n: int, error: CollsimError) -> CollsimError:
         """An error with the place in a learner's function; those of our own algorithms are about what they were
         given."""
         if (self.function.__module__ or "").startswith("collsim."):
             known = self.name in str(error)
             return error if known else CollsimError("{name}({n}): {error}", name=self.name, n=n, error=error)
-        where = _where(error, self.function)
-        place = {k: getattr(error, k, None) for k in ("step", "rank", "chunk")}
+        where = _locate_error(error, self.function)
+        position = {k: getattr(error, k, None) for k in ("step", "rank", "chunk")}
         if not where:
             return error
-        return ScheduleError("{name}({n}){where}: {error}", name=self.name, n=n, where=where, error=error, **place)
+        return ScheduleError("{name}({n}){where}: {error}", name=self.name, n=n, where=where, error=error, **position)
 
-    def _asked(self, what: str, n: int, options: dict[str, Any]) -> Any:
+    def _evaluate_claim(self, what: str, n: int, options: dict[str, Any]) -> Any:
         """One of its functions of n, with those options that it names."""
         try:
-            return called(getattr(self, what), n, options)
+            return call_claim(getattr(self, what), n, options)
         except CollsimError:
             raise
         except Exception as error:
-            why = "{name}: its {what}= fails for n = {n}: {kind}: {error}"
-            raise CollsimError(why, name=self.name, what=what, n=n, kind=type(error).__name__, error=error) from error
+            message = "{name}: its {what}= fails for n = {n}: {kind}: {error}"
+            raise CollsimError(
+                message, name=self.name, what=what, n=n, kind=type(error).__name__, error=error
+            ) from error
 
-    def _counted(self, what: str, n: int, options: dict[str, Any], least: int) -> int | None:
+    def _evaluate_count(self, what: str, n: int, options: dict[str, Any], least: int) -> int | None:
         """The same where it must be a whole number."""
-        value = self._asked(what, n, options)
+        value = self._evaluate_claim(what, n, options)
         return (
             None if value is None else parse_count(value, Sentence("{name}: {what}", name=self.name, what=what), least)
         )
 
-    def _priced(self, what: str, n: Any, options: dict[str, Any]) -> float | None:
+    def _evaluate_number(self, what: str, n: Any, options: dict[str, Any]) -> float | None:
         """The same where it must be a number."""
-        if (value := self._asked(what, n, options)) is not None and not isinstance(value, Real):
-            why = "{name}: its {what}= gives {value!r} for n = {n}; it must be a number or None"
-            raise CollsimError(why, name=self.name, what=what, value=value, n=n)
+        if (value := self._evaluate_claim(what, n, options)) is not None and not isinstance(value, Real):
+            message = "{name}: its {what}= gives {value!r} for n = {n}; it must be a number or None"
+            raise CollsimError(message, name=self.name, what=what, value=value, n=n)
         return None if value is None else float(value)
 
     def __repr__(self) -> str:
@@ -201,15 +206,15 @@ class Algorithm:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To another process goes the name; the algorithm must be registered there as well."""
-        return find, (self.name,)
+        return get_algorithm, (self.name,)
 
-    def _steps(self, n: int, steps: Any) -> Any:
+    def _require_steps(self, n: int, steps: Any) -> Any:
         if isinstance(steps, Step):
             return [steps]
         if isinstance(steps, Iterable) and not isinstance(steps, str):
             return steps
-        why = "{name}({n}) returned {steps!r}; it must yield its steps: yield copy(...), yield reduce(...)"
-        raise ScheduleError(why, name=self.name, n=n, steps=steps)
+        message = "{name}({n}) returned {steps!r}; it must yield its steps: yield copy(...), yield reduce(...)"
+        raise ScheduleError(message, name=self.name, n=n, steps=steps)
 
     def price(
         self, n: int, nbytes: float, alpha: float, beta: float, gamma: float = 0.0, **options: Any
@@ -222,15 +227,17 @@ class Algorithm:
             beta, gamma: seconds per byte through one port in one direction; seconds per byte reduced.
         """
         n = parse_count(n, "ranks")
-        given = self._checked(n, options)
-        return self._priced("cost", n, {**given, "S": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
+        complete = self._complete_options(n, options)
+        return self._evaluate_number("cost", n, {**complete, "S": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
 
     def claim(self, what: Literal["steps", "sent"], n: int, **options: Any) -> float | None:
         """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options."""
         n = parse_count(n, "ranks")
-        return self._priced(require_word("claim", what, ("steps", "sent")), n, self._checked(n, options))
+        return self._evaluate_number(
+            require_word("claim", what, ("steps", "sent")), n, self._complete_options(n, options)
+        )
 
-    def _with_channels(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
+    def _add_channels(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
         """The options, with the number of channels that the topology says where nobody gave one."""
         option, topology = self.options.get("channels"), options.get("topology")
         if option is None or option.kind != "count" or "channels" in options or not hasattr(topology, "orders"):
@@ -238,8 +245,8 @@ class Algorithm:
         usual = usual_channels(topology, n)
         return {**options, "channels": usual} if usual > 1 else options
 
-    def _checked(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
-        options = self._with_channels(n, options)
+    def _complete_options(self, n: int, options: dict[str, Any]) -> dict[str, Any]:
+        options = self._add_channels(n, options)
         full = {name: option.default for name, option in self.options.items()}
         for name, value in options.items():
             if name not in self.options:
@@ -249,26 +256,26 @@ class Algorithm:
                     unknown=describe_unknown(Sentence("option of {name}", name=self.name), name, self.options),
                     known=known,
                 )
-            full[name] = _checked_option(self, self.options[name], n, value)
+            full[name] = _check_option(self, self.options[name], n, value)
         return full
 
 
-def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any:
+def _check_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any:
     if value is None and option.default is None:
         return None
     if option.kind == "count":
         count = parse_count(value, option.name)
         if count > _MOST_COUNT or count * n > _MOST_WORK:
-            why = "{name}={value} for {n} ranks is too many; use at most {most:,}"
-            raise CollsimError(why, name=option.name, value=value, n=n, most=min(_MOST_COUNT, _MOST_WORK // n))
+            message = "{name}={value} for {n} ranks is too many; use at most {most:,}"
+            raise CollsimError(message, name=option.name, value=value, n=n, most=min(_MOST_COUNT, _MOST_WORK // n))
         return count
     if option.kind == "topology":
         return resolve_topology(value, owner.name)
     if option.kind == "root":
         root = parse_count(value, option.name, least=0)
         if root >= n:
-            why = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
-            raise CollsimError(why, root=root, n=n, last=n - 1)
+            message = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
+            raise CollsimError(message, root=root, n=n, last=n - 1)
         return root
     if option.kind == "choice" and (not isinstance(value, Hashable) or value not in option.choices):
         raise CollsimError(
@@ -281,7 +288,7 @@ def _checked_option(owner: Algorithm, option: Option, n: int, value: Any) -> Any
     return value
 
 
-def called(claim: Callable[..., Any] | None, n: int, options: Mapping[str, Any]) -> Any:
+def call_claim(claim: Callable[..., Any] | None, n: int, options: Mapping[str, Any]) -> Any:
     """A claim, or an algorithm's function, for n ranks with those options that it names; None without one."""
     if claim is None:
         return None
@@ -289,7 +296,7 @@ def called(claim: Callable[..., Any] | None, n: int, options: Mapping[str, Any])
     return claim(n, **{name: options[name] for name in wanted if name in options})
 
 
-def _where(error: BaseException, function: Callable[..., Any]) -> Words:
+def _locate_error(error: BaseException, function: Callable[..., Any]) -> Words:
     """The user's own line, not ours."""
     code: Any = getattr(function, "__code__", None)
     lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code is code]
@@ -371,29 +378,29 @@ def is_made_by_package(schedule: Schedule) -> bool:
     return known is not None and known() is schedule
 
 
-def _note_package(schedule: Schedule) -> None:
+def _remember_package(schedule: Schedule) -> None:
     """Remember who made a schedule, for as long as somebody holds it."""
     key = id(schedule)
     _FROM_PACKAGE[key] = ref(schedule, lambda _: _FROM_PACKAGE.pop(key, None))
 
 
-def built_in(package: str, names: Iterable[str]) -> None:
+def declare_built_in(package: str, names: Iterable[str]) -> None:
     """Say which algorithms a package of ours holds: a module for each, with the algorithm's name."""
     _BUILT_IN.update((name, f"{package}.{name}") for name in names)
 
 
-def _fetch(name: str) -> None:
+def _import_built_in(name: str) -> None:
     """Import one of our own that nobody asked for before; what took its name meanwhile keeps it."""
     if name in _BUILT_IN and name not in _REGISTRY:
-        found = getattr(importlib.import_module(_BUILT_IN[name]), name)
-        _REGISTRY.setdefault(name, found)
+        entry = getattr(importlib.import_module(_BUILT_IN[name]), name)
+        _REGISTRY.setdefault(name, entry)
 
 
-def _fetch_all() -> None:
+def _import_all() -> None:
     """All of our own, then those of other packages, which may not take a name of ours."""
     for name in _BUILT_IN:
-        _fetch(name)
-    load_plugins("collsim.algorithms", _plugged)
+        _import_built_in(name)
+    load_plugins("collsim.algorithms", _take_plugin)
 
 
 def algorithm(
@@ -436,20 +443,20 @@ def algorithm(
     if name is not None and not isinstance(name, str):
         raise CollsimError("algorithm(name={name!r}): a name is a text", name=name)
     if phases is not None:
-        phases = _two_names(phases)
+        phases = _check_phases(phases)
 
     def register(function: Callable[..., Iterable[Any]]) -> Algorithm:
         if not inspect.isfunction(function):
-            why = "@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}"
-            raise CollsimError(why, function=function)
-        label, options = name or function.__name__, MappingProxyType(_options(function))
-        claims = steps, sent, source, _first_paragraph(function), says, chunks, helpers, helpers_on, ranks
+            message = "@algorithm goes above a function, def my_algorithm(n): ...; got {function!r}"
+            raise CollsimError(message, function=function)
+        label, options = name or function.__name__, MappingProxyType(_read_options(function))
+        claims = steps, sent, source, _read_first_paragraph(function), says, chunks, helpers, helpers_on, ranks
         prices = cost, formula, network, when, most_ranks, phases
-        made = Algorithm(label, collective, function, *claims, *prices, options)
+        entry = Algorithm(label, collective, function, *claims, *prices, options)
         if function.__module__ != _BUILT_IN.get(label):
-            _fetch(label)  # first: what comes later takes the name
-        _REGISTRY[label] = made
-        return made
+            _import_built_in(label)  # first: what comes later takes the name
+        _REGISTRY[label] = entry
+        return entry
 
     return register
 
@@ -483,7 +490,7 @@ def registered(*entries: Algorithm) -> Iterator[None]:
         if not isinstance(entry, Algorithm):
             message = "registered({entry!r}): give what @algorithm returned, the decorated function itself"
             raise CollsimError(message, entry=entry)
-        _fetch(entry.name)
+        _import_built_in(entry.name)
     before = {name: entry for name, entry in _REGISTRY.users().items() if entry not in entries}
     for entry in entries:
         _REGISTRY[entry.name] = entry
@@ -493,7 +500,7 @@ def registered(*entries: Algorithm) -> Iterator[None]:
         _REGISTRY.restore_users(before)
 
 
-def _two_names(phases: Any) -> tuple[str, str]:
+def _check_phases(phases: Any) -> tuple[str, str]:
     names = tuple(phases) if isinstance(phases, (tuple, list)) else ()
     if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
         raise CollsimError(
@@ -505,13 +512,13 @@ def _two_names(phases: Any) -> tuple[str, str]:
 
 
 def _require_functions(**claims: object) -> None:
-    for what, given in claims.items():
-        if given is not None and not callable(given):
-            why = "algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ..."
-            raise CollsimError(why, what=what, given=given)
+    for what, claim in claims.items():
+        if claim is not None and not callable(claim):
+            message = "algorithm({what}={given!r}): {what} is a function of n, for example {what}=lambda n: ..."
+            raise CollsimError(message, what=what, given=claim)
 
 
-def _first_paragraph(function: Callable[..., Any]) -> str:
+def _read_first_paragraph(function: Callable[..., Any]) -> str:
     """Of a function's docstring; of its module's where it is alone in a file of `algorithms/`."""
     module = sys.modules.get(function.__module__)
     alone = module is not None and function.__module__.startswith("collsim.algorithms")
@@ -519,27 +526,27 @@ def _first_paragraph(function: Callable[..., Any]) -> str:
     return " ".join(doc.strip().split("\n\n")[0].split())
 
 
-def _options(function: Callable[..., Any]) -> dict[str, Option]:
+def _read_options(function: Callable[..., Any]) -> dict[str, Option]:
     parameters = list(inspect.signature(function).parameters.values())
     if not parameters:
-        why = "{function}() must take the number of ranks: def {function}(n): ..."
-        raise CollsimError(why, function=function.__name__)
+        message = "{function}() must take the number of ranks: def {function}(n): ..."
+        raise CollsimError(message, function=function.__name__)
     try:
         hints = get_type_hints(function)
     except (NameError, TypeError):
         hints = {}
-    found = {}
+    options = {}
     for p in parameters[1:]:
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             continue
         if p.default is p.empty:
-            why = "{function}: option {name!r} needs a default, for example {name}=1"
-            raise CollsimError(why, function=function.__name__, name=p.name)
-        found[p.name] = _option(p.name, p.default, hints.get(p.name))
-    return found
+            message = "{function}: option {name!r} needs a default, for example {name}=1"
+            raise CollsimError(message, function=function.__name__, name=p.name)
+        options[p.name] = _read_option(p.name, p.default, hints.get(p.name))
+    return options
 
 
-def _option(name: str, default: Any, hint: Any) -> Option:
+def _read_option(name: str, default: Any, hint: Any) -> Option:
     if name == "root":
         return Option(name, default, "root")
     if name == "topology":
@@ -553,7 +560,7 @@ def _option(name: str, default: Any, hint: Any) -> Option:
     return Option(name, default, "other")
 
 
-def power_of_two(n: int) -> Sentence | None:
+def require_power_of_two(n: int) -> Sentence | None:
     """For `ranks=`: why this number of ranks is not possible, or None."""
     if n & (n - 1) == 0:
         return None
@@ -579,7 +586,7 @@ def algorithms(collective: str | None = None) -> Catalog[Algorithm]:
         name             collective  options  what
         sendrecv_direct  sendrecv             ...
     """
-    _fetch_all()
+    _import_all()
     if collective is not None:
         find_collective(collective)
     chosen = {name: a for name, a in sorted(_REGISTRY.entries().items()) if collective in (None, a.collective)}
@@ -594,40 +601,40 @@ def _describe_algorithm(algorithm: Algorithm) -> Row:
     }
 
 
-def _plugged(entry: Callable[[], Any]) -> None:
+def _take_plugin(entry: Callable[[], Any]) -> None:
     """Take what a package names: a module that registers algorithms, an Algorithm, or a list of them."""
     before = set(_REGISTRY)
-    into(_REGISTRY, lambda: _add(entry()))
+    register_into(_REGISTRY, lambda: _add(entry()))
     _REGISTRY.make_lasting(_REGISTRY.keys() - before)
 
 
-def _add(found: Any) -> None:
-    for one in named_things(found):
-        if not isinstance(one, Algorithm):
-            why = "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made"
-            raise CollsimError(why, thing=one)
-        _REGISTRY[one.name] = one
+def _add(entry: Any) -> None:
+    for algorithm in list_entries(entry):
+        if not isinstance(algorithm, Algorithm):
+            message = "{thing!r} is no algorithm; name a module with @algorithm in it, or what @algorithm made"
+            raise CollsimError(message, thing=algorithm)
+        _REGISTRY[algorithm.name] = algorithm
 
 
-def find(name: str) -> Algorithm:
+def get_algorithm(name: str) -> Algorithm:
     """One algorithm by name. Raises CollsimError with the nearest names."""
     if isinstance(name, str):
-        _fetch(name)
+        _import_built_in(name)
         if name not in _REGISTRY:
-            _fetch_all()
+            _import_all()
         if name not in _REGISTRY and name in _REGISTRY.departed:
-            why = (
+            message = (
                 "algorithm {name!r} is no longer registered: its block 'with cs.registered(...):' has ended, or "
                 "nothing holds the decorated function any more; keep it in a variable of your module or notebook"
             )
-            raise CollsimError(why, name=name)
+            raise CollsimError(message, name=name)
     return _REGISTRY[require_word("algorithm", name, _REGISTRY)]
 
 
-def algorithm_of(schedule: Schedule) -> Algorithm | None:
+def find_schedule_algorithm(schedule: Schedule) -> Algorithm | None:
     """The registered algorithm whose name and collective a schedule has; None for any other, made by hand or read from
     a file."""
-    _fetch(schedule.name)
+    _import_built_in(schedule.name)
     entry = _REGISTRY.get(schedule.name)
     return entry if entry is not None and entry.collective == schedule.collective else None
 
@@ -645,7 +652,7 @@ def schedule(
 
     >>> print(schedule("allreduce_ring", ranks=3))       # doctest: +SKIP
     """
-    entry = name if isinstance(name, Algorithm) else find(name)
+    entry = name if isinstance(name, Algorithm) else get_algorithm(name)
     require_keywords("schedule", options, ("ranks", "topology", *entry.options), takes_any=True)
     if topology is not None:
         topology = resolve_topology(topology, "schedule")
@@ -655,16 +662,16 @@ def schedule(
         ranks = topology.ranks
     if topology is not None:
         if topology.ranks < parse_count(ranks, "ranks"):
-            why = "{name}: {ranks} ranks do not fit on {topology_name}, which has {topology_ranks}"
+            message = "{name}: {ranks} ranks do not fit on {topology_name}, which has {topology_ranks}"
             raise CollsimError(
-                why, name=entry.name, ranks=ranks, topology_name=topology.name, topology_ranks=topology.ranks
+                message, name=entry.name, ranks=ranks, topology_name=topology.name, topology_ranks=topology.ranks
             )
         if "topology" in entry.options:
             options["topology"] = topology
     return entry(ranks, **options)
 
 
-def load(spec: str) -> Algorithm:
+def load_algorithm(spec: str) -> Algorithm:
     """The algorithm of a file: `"my.py"` if it registers one, or `"my.py:my_algorithm"`. Runs the file.
 
     Raises CollsimError if there is no such file or function, or the file fails.
@@ -677,8 +684,8 @@ def load(spec: str) -> Algorithm:
     module_name = f"collsim_loaded_{path.stem}"  # never the name of a real module
     module_spec = importlib.util.spec_from_file_location(module_name, path)
     if module_spec is None or module_spec.loader is None:
-        why = "{path_text!r} is not a Python file; an algorithm is loaded from 'my.py' or 'my.py:name'"
-        raise CollsimError(why, path_text=path_text)
+        message = "{path_text!r} is not a Python file; an algorithm is loaded from 'my.py' or 'my.py:name'"
+        raise CollsimError(message, path_text=path_text)
     module = importlib.util.module_from_spec(module_spec)
     sys.modules[module_name] = module
     try:
@@ -686,17 +693,22 @@ def load(spec: str) -> Algorithm:
     except CollsimError:
         raise
     except Exception as error:
-        why = "{path_text!r} fails to load: {kind}: {error}"
-        raise CollsimError(why, path_text=path_text, kind=type(error).__name__, error=error) from error
-    own = {k: v for k, v in vars(module).items() if isinstance(v, Algorithm) and v.function.__module__ == module_name}
+        message = "{path_text!r} fails to load: {kind}: {error}"
+        raise CollsimError(message, path_text=path_text, kind=type(error).__name__, error=error) from error
+    defined = {
+        k: v for k, v in vars(module).items() if isinstance(v, Algorithm) and v.function.__module__ == module_name
+    }
     if wanted:
-        if wanted not in own:
-            raise CollsimError(describe_unknown(Sentence("algorithm in {path}", path=path_text), wanted, own))
-        return own[wanted]
-    new = list(own.values()) or [_REGISTRY[k] for k in _REGISTRY.keys() - before - _BUILT_IN.keys()]
+        if wanted not in defined:
+            raise CollsimError(describe_unknown(Sentence("algorithm in {path}", path=path_text), wanted, defined))
+        return defined[wanted]
+    new = list(defined.values()) or [_REGISTRY[k] for k in _REGISTRY.keys() - before - _BUILT_IN.keys()]
     if len(new) != 1:
-        why = "{path_text!r} holds {count} algorithms ({names}); name one: {path_text}:name"
+        message = "{path_text!r} holds {count} algorithms ({names}); name one: {path_text}:name"
         raise CollsimError(
-            why, path_text=path_text, count=len(new), names=", ".join(a.name for a in new) or Sentence("none decorated")
+            message,
+            path_text=path_text,
+            count=len(new),
+            names=", ".join(a.name for a in new) or Sentence("none decorated"),
         )
     return new[0]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .collective import NOTHING, Collective, collective
 from .errors import CollsimError, ScheduleError, require_word
 from .limits import Extent, require_extent
-from .schedule import Schedule, Step, endpoint_named
+from .schedule import Schedule, Step, format_endpoint
 
 Array = npt.NDArray[Any]
 Combine = Callable[[Array, Array], Array]
@@ -58,32 +58,32 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
         CollsimError for a wrong shape, layout or operator; ScheduleError for a schedule that sends what it does not
         hold.
     """
-    return moved(schedule, buffers, op, layout, run)
+    return replay_with(schedule, buffers, op, layout, run)
 
 
-def moved(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str | None, by: Mover) -> Array:
-    """What `replay` gives, with data that somebody else moves: `by` stands for `run`."""
+def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str | None, mover: Mover) -> Array:
+    """What `replay` gives, with data that somebody else moves: `mover` stands for `run`."""
     combine = OPERATORS[require_word("reduction op", op, OPERATORS)]
     kind = collective(require_schedule(schedule).collective)
     try:
-        given = np.asarray(buffers)
+        array = np.asarray(buffers)
     except ValueError:
         raise CollsimError("buffers have rows of different lengths; every rank passes as many elements") from None
-    if given.ndim != 2 or given.shape[0] != schedule.ranks:
-        why = "buffers have shape {shape}; {label} wants (ranks, elements) = ({ranks}, any number)"
-        raise CollsimError(why, shape=given.shape, label=schedule.label, ranks=schedule.ranks)
-    if given.dtype.kind not in "iufV" or given.dtype.names:  # V: the small floats of ml_dtypes
-        raise CollsimError("buffers are {dtype}; replay adds whole numbers and floats", dtype=given.dtype)
-    whole, apart = _laid_out(schedule, kind, given, layout)
+    if array.ndim != 2 or array.shape[0] != schedule.ranks:
+        message = "buffers have shape {shape}; {label} wants (ranks, elements) = ({ranks}, any number)"
+        raise CollsimError(message, shape=array.shape, label=schedule.label, ranks=schedule.ranks)
+    if array.dtype.kind not in "iufV" or array.dtype.names:  # V: the small floats of ml_dtypes
+        raise CollsimError("buffers are {dtype}; replay adds whole numbers and floats", dtype=array.dtype)
+    whole, has_own_result = _lay_out_buffers(schedule, kind, array, layout)
     average = op == "avg" and kind.reduces
-    integers = given.dtype.kind in "iu"
-    work = (whole * given.dtype.type(1 / schedule.ranks)).astype(given.dtype) if average and not integers else whole
-    out = np.zeros_like(whole) if apart else whole.copy()
+    integers = array.dtype.kind in "iu"
+    work = (whole * array.dtype.type(1 / schedule.ranks)).astype(array.dtype) if average and not integers else whole
+    out = np.zeros_like(whole) if has_own_result else whole.copy()
     if not kind.reduces:
         combine = np.add
-    for elements, (ranks, values) in _results(schedule, kind, work, combine, by):
-        out[ranks, elements] = _divided(values, schedule.ranks) if average and integers else values
-    if apart and kind.after == "own":
+    for elements, (ranks, values) in _collect_results(schedule, kind, work, combine, mover):
+        out[ranks, elements] = _divide_towards_zero(values, schedule.ranks) if average and integers else values
+    if has_own_result and kind.after == "own":
         return np.take_along_axis(
             out.reshape(schedule.ranks, schedule.ranks, -1), np.arange(schedule.ranks)[:, None, None], 1
         )[:, 0]
@@ -93,58 +93,58 @@ def moved(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str | Non
 def require_schedule(value: object) -> Schedule:
     """The schedule that was asked for, or an error that says how to make one."""
     if not isinstance(value, Schedule):
-        why = "{value!r} is not a schedule; make one with schedule('allreduce_ring', ranks=8)"
-        raise CollsimError(why, value=value)
+        message = "{value!r} is not a schedule; make one with schedule('allreduce_ring', ranks=8)"
+        raise CollsimError(message, value=value)
     return value
 
 
-def _laid_out(schedule: Schedule, kind: Collective, given: Array, layout: str | None) -> tuple[Array, bool]:
+def _lay_out_buffers(schedule: Schedule, kind: Collective, array: Array, layout: str | None) -> tuple[Array, bool]:
     """The whole array of every rank, and whether the result goes to a buffer of its own."""
     n = schedule.ranks
     if layout is not None:
         require_word("layout", layout, ("inplace", "out-of-place"))
-    if layout == "inplace" and kind.apart:
+    if layout == "inplace" and kind.has_separate_result:
         raise CollsimError("{name} has no in-place form (nor has NCCL); use layout='out-of-place'", name=kind.name)
-    apart = layout == "out-of-place" or kind.apart
-    if apart and kind.before == "own":
-        whole = np.zeros((n, n, given.shape[1]), given.dtype)
-        whole[np.arange(n), np.arange(n)] = given
+    has_own_result = layout == "out-of-place" or kind.has_separate_result
+    if has_own_result and kind.before == "own":
+        whole = np.zeros((n, n, array.shape[1]), array.dtype)
+        whole[np.arange(n), np.arange(n)] = array
         return whole.reshape(n, -1), True
-    if apart and kind.blocks and given.shape[1] % n:
-        why = "{elements} elements do not make {n} equal blocks; {name} out of place wants a multiple of {n}"
-        raise CollsimError(why, elements=given.shape[1], n=n, name=kind.name)
-    return given, apart
+    if has_own_result and kind.has_blocks and array.shape[1] % n:
+        message = "{elements} elements do not make {n} equal blocks; {name} out of place wants a multiple of {n}"
+        raise CollsimError(message, elements=array.shape[1], n=n, name=kind.name)
+    return array, has_own_result
 
 
-def _results(
-    schedule: Schedule, kind: Collective, work: Array, combine: Combine, by: Mover
+def _collect_results(
+    schedule: Schedule, kind: Collective, work: Array, combine: Combine, mover: Mover
 ) -> Iterator[tuple[slice, tuple[Array, Array]]]:
     """Run it; for each chunk: its elements, the ranks that hold its result, and the result."""
     sizes = kind.chunk_sizes(work.shape[1], schedule.ranks, schedule.chunks)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    where = [slice(int(a), int(b)) for a, b in pairwise(offsets)]
-    held = starting(schedule)
+    spans = [slice(int(a), int(b)) for a, b in pairwise(offsets)]
+    filled = mark_initial_slots(schedule)
     longest = max(1, int(sizes.max(initial=1)))
-    require_memory(schedule, held.size * longest * work.itemsize // 8)
-    padded = np.zeros((*held.shape, longest), work.dtype)
-    for c, elements in enumerate(where):
+    require_memory(schedule, filled.size * longest * work.itemsize // 8)
+    padded = np.zeros((*filled.shape, longest), work.dtype)
+    for c, elements in enumerate(spans):
         padded[: schedule.ranks, c, : sizes[c]] = work[:, elements]
-    by(schedule, padded, held, combine)
-    contributor, _ = kind.wanted(schedule.ranks, schedule.chunks, schedule.root)
+    mover(schedule, padded, filled, combine)
+    contributor, _ = kind.find_expected_contributions(schedule.ranks, schedule.chunks, schedule.root)
     first = (
         contributor.shape[1] - schedule.chunks
     )  # where the results lie, for collectives that have slots of their own for them
-    for c, elements in enumerate(where):
+    for c, elements in enumerate(spans):
         ranks = np.flatnonzero(contributor[:, first + c] != NOTHING)
         yield elements, (ranks, padded[ranks, first + c, : sizes[c]])
 
 
-def _divided(values: Array, by: int) -> Array:
+def _divide_towards_zero(values: Array, by: int) -> Array:
     """Integer division towards zero without a detour through float64, which cannot hold every int64."""
     return np.where(values >= 0, values // by, -(-values // by)).astype(values.dtype)
 
 
-def starting(schedule: Schedule) -> npt.NDArray[np.bool_]:
+def mark_initial_slots(schedule: Schedule) -> npt.NDArray[np.bool_]:
     """(endpoints, slots): what holds data before the first step, from the collective's condition.
 
     At least as many slots as the condition speaks of, also where the schedule uses fewer.
@@ -152,10 +152,10 @@ def starting(schedule: Schedule) -> npt.NDArray[np.bool_]:
     before = collective(schedule.collective)
     shape = schedule.endpoints, max(schedule.slots, before.slots(schedule.chunks))
     require_memory(schedule, shape[0] * shape[1])
-    held = np.zeros(shape, bool)
+    filled = np.zeros(shape, bool)
     slots = slice(before.slots(schedule.chunks))
-    held[: schedule.ranks, slots] = before.held(schedule.ranks, schedule.chunks, schedule.root)
-    return held
+    filled[: schedule.ranks, slots] = before.mark_initial_slots(schedule.ranks, schedule.chunks, schedule.root)
+    return filled
 
 
 def require_memory(schedule: Schedule, numbers: int) -> None:
@@ -168,11 +168,11 @@ def require_memory(schedule: Schedule, numbers: int) -> None:
 def run(
     schedule: Schedule,
     values: Array,
-    held: npt.NDArray[np.bool_],
+    filled: npt.NDArray[np.bool_],
     combine: Combine,
     watch: Callable[[int, Step], None] | None = None,
 ) -> None:
-    """Run a schedule in place on `values` (endpoints, slots, ...) and `held` (endpoints, slots).
+    """Run a schedule in place on `values` (endpoints, slots, ...) and `filled` (endpoints, slots).
 
     A helper's empty slot takes the first contribution as it is (its buffer starts at the operator's neutral element);
     reducing into a rank's empty slot is an error, as is sending one. `watch` is called before each step, before
@@ -183,39 +183,39 @@ def run(
     for number, step in enumerate(schedule.each_step()):
         if watch is not None:
             watch(number, step)
-        _require_held(schedule, number, step, held)
-        apply_step(step, values, held, combine)
+        _require_filled(schedule, number, step, filled)
+        apply_step(step, values, filled, combine)
 
 
-def apply_step(step: Step, values: Array, held: npt.NDArray[np.bool_], combine: Combine) -> None:
+def apply_step(step: Step, values: Array, filled: npt.NDArray[np.bool_], combine: Combine) -> None:
     """Run one step in place, as `run` does, without a look at whether what it reads is there."""
     moving = values[step.src, step.chunk]
     if step.reduce.all():
-        _add(values, held, step.dst, step.into, moving, combine)
+        _add(values, filled, step.dst, step.into, moving, combine)
     elif not step.reduce.any():
         values[step.dst, step.into] = moving
     else:
         adds = step.reduce
         values[step.dst[~adds], step.into[~adds]] = moving[~adds]
-        _add(values, held, step.dst[adds], step.into[adds], moving[adds], combine)
-    held[step.dst, step.into] = True
+        _add(values, filled, step.dst[adds], step.into[adds], moving[adds], combine)
+    filled[step.dst, step.into] = True
 
 
-def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray[np.bool_]) -> None:
-    empty = ~held[step.src, step.chunk]
+def _require_filled(schedule: Schedule, number: int, step: Step, filled: npt.NDArray[np.bool_]) -> None:
+    empty = ~filled[step.src, step.chunk]
     if empty.any():
         row = int(np.argmax(empty))
         rank, chunk = int(step.src[row]), int(step.chunk[row])
         raise ScheduleError(
             "{label}, step {step}: {who} sends chunk {chunk} to {receiver}, but holds nothing in it yet",
             label=schedule.label,
-            who=endpoint_named(schedule.ranks, rank),
-            receiver=endpoint_named(schedule.ranks, int(step.dst[row])),
+            who=format_endpoint(schedule.ranks, rank),
+            receiver=format_endpoint(schedule.ranks, int(step.dst[row])),
             step=number,
             rank=rank,
             chunk=chunk,
         )
-    missing = step.reduce & (step.dst < schedule.ranks) & ~held[step.dst, step.into]
+    missing = step.reduce & (step.dst < schedule.ranks) & ~filled[step.dst, step.into]
     if missing.any():
         row = int(np.argmax(missing))
         rank, chunk = int(step.dst[row]), int(step.into[row])
@@ -223,27 +223,29 @@ def _require_held(schedule: Schedule, number: int, step: Step, held: npt.NDArray
             "{label}, step {step}: {sender} reduces into chunk {chunk} of rank {rank}, which holds nothing yet; "
             "use copy for the first one",
             label=schedule.label,
-            sender=endpoint_named(schedule.ranks, int(step.src[row])),
+            sender=format_endpoint(schedule.ranks, int(step.src[row])),
             step=number,
             rank=rank,
             chunk=chunk,
         )
 
 
-def _add(values: Array, held: npt.NDArray[np.bool_], dst: Array, into: Array, moving: Array, combine: Combine) -> None:
+def _add(
+    values: Array, filled: npt.NDArray[np.bool_], dst: Array, into: Array, moving: Array, combine: Combine
+) -> None:
     """Combine arrivals into their slots, those of one slot one after another in row order."""
-    for rows in _turns(dst.astype(np.int64) * values.shape[1] + into):
+    for rows in _split_by_target(dst.astype(np.int64) * values.shape[1] + into):
         d, i, arriving = dst[rows], into[rows], moving[rows]
-        full = held[d, i]
+        full = filled[d, i]
         if full.all():
             values[d, i] = combine(values[d, i], arriving)
         else:
             values[d[~full], i[~full]] = arriving[~full]
             values[d[full], i[full]] = combine(values[d[full], i[full]], arriving[full])
-            held[d, i] = True
+            filled[d, i] = True
 
 
-def _turns(target: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+def _split_by_target(target: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
     """Rows in as few groups as no target is twice in a group, in row order for each target."""
     order = np.argsort(target, kind="stable")
     key = target[order]

@@ -26,8 +26,8 @@ from .steps import (
     HelperPlace,
     Step,
     copy,
-    each_single,
-    joined,
+    expand_steps,
+    join_steps,
     pipeline_chunks,
     reduce,
     repeat,
@@ -44,7 +44,7 @@ __all__ = [
     "Schedule",
     "Step",
     "copy",
-    "each_single",
+    "expand_steps",
     "freeze",
     "pipeline_chunks",
     "reduce",
@@ -86,7 +86,7 @@ class Schedule:
             them.
         helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a switch that reduces:
             the `nvswitch` of each node, the `fabric` switch between nodes, or any `switch`.
-        meant: the right schedule that this is a broken copy of, where that is known (`teach.break_it`).
+        original: the right schedule that this is a broken copy of, where that is known (`teach.break_it`).
     """
 
     name: str
@@ -100,7 +100,7 @@ class Schedule:
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     helpers_on: HelperPlace = "host"
     depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
-    meant: Schedule | None = None
+    original: Schedule | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: the patterns, not the table built from them (and a plain dict, for
@@ -144,9 +144,9 @@ class Schedule:
         return (
             self._identity == other._identity
             and dict(self.options) == dict(other.options)
-            and self.meant == other.meant
-            and _equal_dependencies(self.depends, other.depends)
-            and all(a.same_rows(b) for a, b in zip(self.each_step(), other.each_step(), strict=True))
+            and self.original == other.original
+            and _compare_dependencies(self.depends, other.depends)
+            and all(a.has_same_rows(b) for a, b in zip(self.each_step(), other.each_step(), strict=True))
         )
 
     def __hash__(self) -> int:
@@ -189,15 +189,17 @@ class Schedule:
         """The steps in order, repetitions written out one at a time, a row for every transfer."""
         for pattern in self.patterns:
             for k in range(pattern.times):
-                yield pattern.at(k)
+                yield pattern.repetition(k)
 
     @cached_property
     def transfers(self) -> npt.NDArray[Any]:
         """Structured array (dtype TRANSFER), one row per transfer, ordered by step. Read-only; built when first asked
         for."""
         if len(self) > _MOST_IN_TABLE:
-            why = "{label} has {transfers:,} transfers, too many for one table; each_step() gives them a step at a time"
-            raise ScheduleError(why, label=self.label, transfers=len(self))
+            message = (
+                "{label} has {transfers:,} transfers, too many for one table; each_step() gives them a step at a time"
+            )
+            raise ScheduleError(message, label=self.label, transfers=len(self))
         table = np.empty(len(self), TRANSFER)
         row = 0
         for number, step in enumerate(self.each_step()):
@@ -211,27 +213,27 @@ class Schedule:
 
     def by_step(self, step: int) -> npt.NDArray[Any]:
         """The transfers of one step."""
-        rows: npt.NDArray[Any] = self.transfers[self.transfers["step"] == self._within("step", step, self.steps)]
+        rows: npt.NDArray[Any] = self.transfers[self.transfers["step"] == self._require_index("step", step, self.steps)]
         return rows
 
     def by_rank(self, rank: int) -> npt.NDArray[Any]:
         """The transfers that one endpoint sends or receives."""
         t = self.transfers
-        rank = self._within("rank", rank, self.endpoints)
+        rank = self._require_index("rank", rank, self.endpoints)
         rows: npt.NDArray[Any] = t[(t["src"] == rank) | (t["dst"] == rank)]
         return rows
 
     def by_chunk(self, chunk: int) -> npt.NDArray[Any]:
         """The transfers that read or write one slot number."""
         t = self.transfers
-        chunk = self._within("chunk", chunk, self.slots)
+        chunk = self._require_index("chunk", chunk, self.slots)
         rows: npt.NDArray[Any] = t[(t["chunk"] == chunk) | (t["into"] == chunk)]
         return rows
 
-    def _within(self, what: str, value: int, end: int) -> int:
+    def _require_index(self, what: str, value: int, end: int) -> int:
         if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= value < end:
-            why = "{label}: there is no {what} {value!r}; {what}s are 0 to {last}"
-            raise ScheduleError(why, label=self.label, what=what, value=value, last=end - 1)
+            message = "{label}: there is no {what} {value!r}; {what}s are 0 to {last}"
+            raise ScheduleError(message, label=self.label, what=what, value=value, last=end - 1)
         return int(value)
 
     @property
@@ -242,15 +244,15 @@ class Schedule:
 
     def who(self, endpoint: int) -> str:
         """`rank 3`, or `helper 0` for an endpoint beyond the ranks."""
-        return str(endpoint_named(self.ranks, endpoint))
+        return str(format_endpoint(self.ranks, endpoint))
 
     def __add__(self, other: Schedule) -> Schedule:
         """One after the other: `reduce_scatter_ring(n) + allgather_ring(n)` is an allreduce."""
         if not isinstance(other, Schedule):
             return NotImplemented
         if self.depends is not None or other.depends is not None:
-            why = "cannot join {label} and {other_label}: one of them has explicit dependencies"
-            raise ScheduleError(why, label=self.label, other_label=other.label)
+            message = "cannot join {label} and {other_label}: one of them has explicit dependencies"
+            raise ScheduleError(message, label=self.label, other_label=other.label)
         for what in ("ranks", "chunks", "root"):
             if getattr(self, what) != getattr(other, what):
                 raise ScheduleError(
@@ -295,8 +297,8 @@ class Schedule:
             parse_count(most_steps, "most_steps", least=0),
         )
         names, cells = self.diagram_cells(most_ranks, most_steps)
-        shown = min(self.steps, most_steps)
-        header = ["", *(f"step {k}" for k in range(1, shown + 1))]
+        columns = min(self.steps, most_steps)
+        header = ["", *(f"step {k}" for k in range(1, columns + 1))]
         lines = [header, *([name, *row] for name, row in zip(names, cells, strict=True))]
         widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
         text = [repr(self)[1:-1].removeprefix("Schedule ")]
@@ -304,8 +306,8 @@ class Schedule:
         left_out = []
         if self.endpoints > len(names):
             left_out.append(f"{self.endpoints - len(names)} more endpoints")
-        if self.steps > shown:
-            left_out.append(f"{self.steps - shown} more steps")
+        if self.steps > columns:
+            left_out.append(f"{self.steps - columns} more steps")
         if left_out:
             text.append(f"({' and '.join(left_out)} not shown)")
         return "\n".join(text)
@@ -325,31 +327,31 @@ class Schedule:
                 slot = f"{c}" if c == i else f"{c}→{i}"
                 received.setdefault(d, []).append(("+" if r else "=", s, slot))
             for row in range(rows):
-                cells[row].append(_cell(received.get(row, [])))
+                cells[row].append(_format_cell(received.get(row, [])))
         return names, cells
 
 
-def _equal_dependencies(
-    one: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
-    other: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
+def _compare_dependencies(
+    first: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
+    second: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
 ) -> bool:
-    if one is None or other is None:
-        return one is other
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    if first is None or second is None:
+        return first is second
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
-def _cell(received: list[tuple[str, int, str]]) -> str:
+def _format_cell(received: list[tuple[str, int, str]]) -> str:
     """`+0←1,2,3 =4,5←6`: what one endpoint gets in one step, senders of the same chunks together."""
     chunks: dict[tuple[str, int], list[str]] = {}
     for op, src, slot in received:
         chunks.setdefault((op, src), []).append(slot)
     senders: dict[tuple[str, str], list[str]] = {}
     for (op, src), slots in chunks.items():
-        senders.setdefault((op, _listed(slots)), []).append(str(src))
-    return " ".join(f"{op}{slots}←{_listed(sources)}" for (op, slots), sources in senders.items()) or "·"
+        senders.setdefault((op, _format_slots(slots)), []).append(str(src))
+    return " ".join(f"{op}{slots}←{_format_slots(sources)}" for (op, slots), sources in senders.items()) or "·"
 
 
-def _listed(items: list[str]) -> str:
+def _format_slots(items: list[str]) -> str:
     """`0,1,2,3` as `0-3`; anything else joined by commas."""
     if len(items) > 2 and all(i.isdigit() for i in items) and all(int(b) == int(a) + 1 for a, b in pairwise(items)):
         return f"{items[0]}-{items[-1]}"
@@ -394,7 +396,7 @@ def freeze(
     label = f"{name}({ranks})"
     endpoints = ranks + helpers
     patterns = tuple(_collect(label, steps))
-    used = 1 + max((_last_slot(p) for p in patterns), default=-1)
+    used = 1 + max((_find_last_slot(p) for p in patterns), default=-1)
     chunks = max(1, -(-used // block)) * block if chunks is None else parse_count(chunks, "chunks")
     slots = max(chunks, used) if slots is None else parse_count(slots, "slots", chunks)
     steps_in_all = sum(pattern.times for pattern in patterns)
@@ -425,23 +427,23 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
     rows = transfers = 0
     for number, item in enumerate(steps):
         if number >= _MOST_STEPS:
-            why = "{label} yields more than {most:,} steps and has not ended; does a loop never stop?"
-            raise ScheduleError(why, label=label, most=_MOST_STEPS)
-        step = item if isinstance(item, Step) else joined(label, item)
+            message = "{label} yields more than {most:,} steps and has not ended; does a loop never stop?"
+            raise ScheduleError(message, label=label, most=_MOST_STEPS)
+        step = item if isinstance(item, Step) else join_steps(label, item)
         if len(step) == 0 or step.times == 0:
             continue
         if step.width > 1 and step.times > 1:
-            why = "{label}, step {step}: ranges of chunks (width={width}) do not repeat (times={times})"
-            raise ScheduleError(why, label=label, width=step.width, times=step.times, step=number)
+            message = "{label}, step {step}: ranges of chunks (width={width}) do not repeat (times={times})"
+            raise ScheduleError(message, label=label, width=step.width, times=step.times, step=number)
         rows += len(step)
         transfers += step.transfers
         if rows > (most := find_row_limit()) or transfers > _MOST_TRANSFERS:
-            why = "{label} yields more than {most:,} transfers and has not ended; does a loop never stop?"
-            raise ScheduleError(why, label=label, most=min(most, _MOST_TRANSFERS))
+            message = "{label} yields more than {most:,} transfers and has not ended; does a loop never stop?"
+            raise ScheduleError(message, label=label, most=min(most, _MOST_TRANSFERS))
         yield step
 
 
-def _last_slot(p: Step) -> int:
+def _find_last_slot(p: Step) -> int:
     """Largest slot that any row reaches in any repetition."""
     top = max(int(p.chunk.max()), int(p.into.max())) + p.width - 1
     return top // p.modulus * p.modulus + p.modulus - 1 if p.times > 1 and p.shift else top
@@ -462,26 +464,26 @@ def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slot
         if array.min() < 0 or array.max() >= end:
             row = int(np.argmax((array < 0) | (array >= end)))
             wide = what is None and step.width > 1
-            why = Sentence(
+            reason = Sentence(
                 "{name}={value}{wide} does not exist; {rule}",
                 name=name,
                 value=array[row],
                 wide=Sentence(" and the {count} after it", count=step.width - 1) if wide else "",
                 rule=what or Sentence("slots are 0 to {last}", last=slots - 1),
             )
-            _refuse(label, number, step, row, why, ranks, endpoints)
+            _refuse(label, number, step, row, reason, ranks, endpoints)
     if step.times > 1 and step.shift:
         _check_groups(label, number, step, ranks, slots)
-    own = (step.src == step.dst) & (step.chunk == step.into)
-    if own.any():
-        _refuse(label, number, step, int(np.argmax(own)), "an endpoint sends a chunk to itself", ranks)
+    to_itself = (step.src == step.dst) & (step.chunk == step.into)
+    if to_itself.any():
+        _refuse(label, number, step, int(np.argmax(to_itself)), "an endpoint sends a chunk to itself", ranks)
     wrong_channel = (step.channel < 0) | (step.channel > MOST_CHANNEL)
     if wrong_channel.any():
         row = int(np.argmax(wrong_channel))
-        why = Sentence(
+        reason = Sentence(
             "there is no channel {channel}; channels are 0 to {most}", channel=step.channel[row], most=MOST_CHANNEL
         )
-        _refuse(label, number, step, row, why, ranks)
+        _refuse(label, number, step, row, reason, ranks)
     if not step.reduce.all() and np.bincount(step.dst).max() > 1:
         _check_written_once(label, number, step, ranks, slots)
 
@@ -492,7 +494,7 @@ def _check_groups(label: str, number: int, step: Step, ranks: int, slots: int) -
         last = (getattr(step, name) // step.modulus + 1) * step.modulus - 1
         if last.max() >= slots:
             row = int(np.argmax(last))
-            why = Sentence(
+            reason = Sentence(
                 "in its repetitions {name} reaches slots {first} to {last} (modulus={modulus}); slots are 0 to {most}",
                 name=name,
                 first=int(last[row]) - step.modulus + 1,
@@ -500,7 +502,7 @@ def _check_groups(label: str, number: int, step: Step, ranks: int, slots: int) -
                 modulus=step.modulus,
                 most=slots - 1,
             )
-            _refuse(label, number, step, row, why, ranks)
+            _refuse(label, number, step, row, reason, ranks)
 
 
 def _check_written_once(label: str, number: int, step: Step, ranks: int, slots: int) -> None:
@@ -508,24 +510,24 @@ def _check_written_once(label: str, number: int, step: Step, ranks: int, slots: 
     of slots."""
     target = step.dst.astype(np.int64) * slots + step.into
     order = np.argsort(target, kind="stable")
-    for at in np.flatnonzero(np.diff(target[order]) < step.width):
-        first, second = order[at], order[at + 1]
+    for position in np.flatnonzero(np.diff(target[order]) < step.width):
+        first, second = order[position], order[position + 1]
         if not (step.reduce[first] and step.reduce[second]):
-            why = Sentence(
+            reason = Sentence(
                 "{who} writes the same slot in this step; which of them lasts is undefined",
-                who=endpoint_named(ranks, int(step.src[first])),
+                who=format_endpoint(ranks, int(step.src[first])),
             )
-            _refuse(label, number, step, second, why, ranks)
+            _refuse(label, number, step, second, reason, ranks)
 
 
 def _refuse(
-    label: str, number: int, step: Step, row: int, why: Words, ranks: int, endpoints: int | None = None
+    label: str, number: int, step: Step, row: int, reason: Words, ranks: int, endpoints: int | None = None
 ) -> None:
     """Raise ScheduleError for a row of a step; an endpoint beyond `endpoints` does not exist, and is no helper."""
 
     def describe(endpoint: int) -> Sentence:
         exists = endpoints is None or 0 <= endpoint < endpoints
-        return endpoint_named(ranks, endpoint) if exists else Sentence("rank {rank}", rank=endpoint)
+        return format_endpoint(ranks, endpoint) if exists else Sentence("rank {rank}", rank=endpoint)
 
     s, d, c, i = (int(getattr(step, name)[row]) for name in ("src", "dst", "chunk", "into"))
     many = Sentence("chunks {first} to {last}", first=c, last=c + step.width - 1)
@@ -537,14 +539,14 @@ def _refuse(
         src=describe(s),
         dst=describe(d),
         where="" if c == i else Sentence(" into slot {slot}", slot=i),
-        why=Sentence.from_words(why),
+        why=Sentence.from_words(reason),
         step=number,
         rank=d,
         chunk=i,
     )
 
 
-def endpoint_named(ranks: int, endpoint: int) -> Sentence:
+def format_endpoint(ranks: int, endpoint: int) -> Sentence:
     """`rank 3`, or `helper 0` for an endpoint beyond the ranks."""
     if endpoint < ranks:
         return Sentence("rank {rank}", rank=endpoint)

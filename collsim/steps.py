@@ -57,7 +57,7 @@ class Step:
         """Number of transfers that all of them stand for."""
         return len(self) * self.width * self.times
 
-    def same_rows(self, other: Step) -> bool:
+    def has_same_rows(self, other: Step) -> bool:
         """Whether another step without repetitions has the same transfers in the same order."""
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COLUMNS)
 
@@ -69,24 +69,24 @@ class Step:
             raise ScheduleError("a repeated step cannot be joined with another; join first, then repeat")
         return merge(self, other)
 
-    def at(self, k: int) -> Step:
+    def repetition(self, k: int) -> Step:
         """Repetition k of the pattern, as a single step with a row for every transfer."""
         if self.times == 1:
-            return self if self.width == 1 else self._written_out()
-        return replace(self, chunk=self._shifted(self.chunk, k), into=self._shifted(self.into, k), times=1)
+            return self if self.width == 1 else self._expand_ranges()
+        return replace(self, chunk=self._shift_slots(self.chunk, k), into=self._shift_slots(self.into, k), times=1)
 
-    def _written_out(self) -> Step:
+    def _expand_ranges(self) -> Step:
         """The same with a row for every chunk of a range."""
         if self.transfers > MOST_ROWS:
-            why = "a step of {transfers:,} transfers, in ranges of {width:,} chunks, is too long to be written out"
-            raise ScheduleError(why, transfers=self.transfers, width=self.width)
+            message = "a step of {transfers:,} transfers, in ranges of {width:,} chunks, is too long to be written out"
+            raise ScheduleError(message, transfers=self.transfers, width=self.width)
         further = np.arange(self.width, dtype=np.int32)
         chunk, into = ((first[:, None] + further).ravel() for first in (self.chunk, self.into))
         columns: list[Any] = [np.repeat(a, self.width) for a in (self.src, self.dst, self.reduce, self.channel)]
         src, dst, reduces, channel = columns
         return Step(src, dst, chunk, into, reduces, channel)
 
-    def placed(self, ranks: npt.ArrayLike, chunks: npt.ArrayLike, channel: npt.ArrayLike = 0) -> Step:
+    def map_to(self, ranks: npt.ArrayLike, chunks: npt.ArrayLike, channel: npt.ArrayLike = 0) -> Step:
         """The same transfers somewhere else: rank r stands for `ranks[r]` and chunk c for all of `chunks[c]`.
 
         Args:
@@ -95,9 +95,9 @@ class Step:
             channel: of each copy.
         """
         if self.times != 1:
-            raise ScheduleError("a repeated step cannot be placed; write its repetitions out first, with at(k)")
+            raise ScheduleError("a repeated step cannot be placed; write its repetitions out first, with repetition(k)")
         if self.width != 1:
-            return self.at(0).placed(ranks, chunks, channel)
+            return self.repetition(0).map_to(ranks, chunks, channel)
         rank, slot = np.atleast_2d(np.asarray(ranks)), np.asarray(chunks)
         slot = slot[:, None] if slot.ndim == 1 else slot
         slot = np.broadcast_to(slot, (len(rank), *slot.shape[-2:]))
@@ -109,7 +109,7 @@ class Step:
             s.astype(np.int32), d.astype(np.int32), c.astype(np.int32), i.astype(np.int32), r, ch.astype(np.int32)
         )
 
-    def _shifted(self, slot: Ints, k: int) -> Ints:
+    def _shift_slots(self, slot: Ints, k: int) -> Ints:
         offset = slot % self.modulus
         return (slot - offset + (offset + np.int64(k) * self.shift) % self.modulus).astype(np.int32)
 
@@ -120,13 +120,13 @@ def copy(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, wid
     Every argument is a whole number or an array of them; they are broadcast together, one transfer per element. With
     `width` (one number for all) each element stands for that many transfers, of `chunk` and the chunks that follow it.
     """
-    return _step(src, dst, chunk, into, channel, width, False)
+    return _build_step(src, dst, chunk, into, channel, width, False)
 
 
 def reduce(src: Any, dst: Any, chunk: Any, into: Any = None, channel: Any = 0, width: int = 1) -> Step:
     """Transfers that add: slot `into` of `dst` becomes itself combined with slot `chunk` of `src`. Arguments as in
     `copy`."""
-    return _step(src, dst, chunk, into, channel, width, True)
+    return _build_step(src, dst, chunk, into, channel, width, True)
 
 
 def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
@@ -150,8 +150,10 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
             message, times=format_value(times), shift=format_value(shift), modulus=format_value(modulus)
         )
     if step.times != 1:
-        raise ScheduleError("a repeated step cannot be repeated again; write its repetitions out first, with at(k)")
-    return replace(step.at(0), times=int(times), shift=int(shift), modulus=int(modulus))
+        raise ScheduleError(
+            "a repeated step cannot be repeated again; write its repetitions out first, with repetition(k)"
+        )
+    return replace(step.repetition(0), times=int(times), shift=int(shift), modulus=int(modulus))
 
 
 def pipeline_chunks(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int = 1) -> Iterator[Step]:
@@ -162,9 +164,11 @@ def pipeline_chunks(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride
     """
     for what, value, least in (("chunks", chunks, 1), ("stride", stride, 0)):
         if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value < 2**31:
-            why = "pipeline_chunks({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide"
-            raise ScheduleError(why, what=what, value=value, least=least)
-    listed = list(each_single(rounds))
+            message = (
+                "pipeline_chunks({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide"
+            )
+            raise ScheduleError(message, what=what, value=value, least=least)
+    listed = list(expand_steps(rounds))
     for now in range(len(listed) + chunks - 1 if listed else 0):
         late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
         parts = [listed[now - c] for c in late]
@@ -180,28 +184,28 @@ def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     It makes a reduce of a broadcast, a reduce_scatter of an allgather, a gather of a scatter, at the same cost
     (Chan et al. 2007, section 3: the dual of a collective). A repeated pattern stays repeated.
     """
-    for item in reversed(list(_several("reverse", steps))):
-        step = item if isinstance(item, Step) else joined("reverse", item)
-        chunk, into = step._shifted(step.chunk, step.times - 1), step._shifted(step.into, step.times - 1)
+    for item in reversed(list(_iterate_steps("reverse", steps))):
+        step = item if isinstance(item, Step) else join_steps("reverse", item)
+        chunk, into = step._shift_slots(step.chunk, step.times - 1), step._shift_slots(step.into, step.times - 1)
         yield replace(step, src=step.dst, dst=step.src, chunk=into, into=chunk, reduce=~step.reduce, shift=-step.shift)
 
 
 def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     """Several sequences of steps side by side: the first steps of all of them at the same moment, then the second steps
     ..."""
-    for steps in zip_longest(*(each_single(part) for part in parts)):
-        yield joined("together", [s for s in steps if s is not None])
+    for steps in zip_longest(*(expand_steps(part) for part in parts)):
+        yield join_steps("together", [s for s in steps if s is not None])
 
 
-def each_single(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
+def expand_steps(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     """The steps one at a time, a row for every transfer: lists joined, repetitions and ranges written out."""
-    for item in _several("a sequence of steps", steps):
-        step = item if isinstance(item, Step) else joined("a sequence of steps", item)
+    for item in _iterate_steps("a sequence of steps", steps):
+        step = item if isinstance(item, Step) else join_steps("a sequence of steps", item)
         for k in range(step.times):
-            yield step.at(k)
+            yield step.repetition(k)
 
 
-def _several(who: str, steps: Any) -> Iterable[Any]:
+def _iterate_steps(who: str, steps: Any) -> Iterable[Any]:
     """Steps to iterate over; one alone is a sequence of one."""
     if isinstance(steps, Step):
         return [steps]
@@ -209,44 +213,44 @@ def _several(who: str, steps: Any) -> Iterable[Any]:
         return steps.each_step()  # type: ignore[no-any-return]
     if isinstance(steps, Iterable) and not isinstance(steps, str | bytes):
         return steps
-    why = "{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)"
-    raise ScheduleError(why, who=who, steps=steps)
+    message = "{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)"
+    raise ScheduleError(message, who=who, steps=steps)
 
 
-def _step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, width: Any, is_reduce: bool) -> Step:
+def _build_step(src: Any, dst: Any, chunk: Any, into: Any, channel: Any, width: Any, is_reduce: bool) -> Step:
     if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
-        why = "width={width!r}: one whole number for the whole step, 1 or more; use // to divide"
-        raise ScheduleError(why, width=width)
-    given = {"src": src, "dst": dst, "chunk": chunk, "into": chunk if into is None else into, "channel": channel}
-    arrays = [_whole(name, value) for name, value in given.items()]
+        message = "width={width!r}: one whole number for the whole step, 1 or more; use // to divide"
+        raise ScheduleError(message, width=width)
+    columns = {"src": src, "dst": dst, "chunk": chunk, "into": chunk if into is None else into, "channel": channel}
+    arrays = [_parse_whole_numbers(name, value) for name, value in columns.items()]
     try:
         s, d, c, i, ch = (np.array(a, dtype=np.int32).ravel() for a in np.broadcast_arrays(*arrays))
     except ValueError as error:
-        shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in given.items())
+        shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in columns.items())
         raise ScheduleError("the arrays of one step differ in length: {shapes}", shapes=shapes) from error
     if len(c) and max(c.max(), i.max()) > 2**31 - width:
         raise ScheduleError("width={width} from chunk {c} goes beyond any chunk", width=width, c=max(c.max(), i.max()))
     return Step(s, d, c, c if into is None else i, np.full(len(s), is_reduce), ch, width=int(width))
 
 
-def _whole(name: str, value: Any) -> npt.NDArray[Any]:
+def _parse_whole_numbers(name: str, value: Any) -> npt.NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError:
-        why = "{name} has rows of different lengths: {value!r}; it is one whole number per transfer"
-        raise ScheduleError(why, name=name, value=value) from None
+        message = "{name} has rows of different lengths: {value!r}; it is one whole number per transfer"
+        raise ScheduleError(message, name=name, value=value) from None
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        shown = array.ravel()[0] if array.size else value
-        why = "{name} must be whole numbers, got {shown!r} ({dtype}); for division use // instead of /"
-        raise ScheduleError(why, name=name, shown=shown, dtype=array.dtype)
+        example = array.ravel()[0] if array.size else value
+        message = "{name} must be whole numbers, got {shown!r} ({dtype}); for division use // instead of /"
+        raise ScheduleError(message, name=name, shown=example, dtype=array.dtype)
     if array.max() > 2**31 - 1 or array.min() < -(2**31):
         raise ScheduleError("{name} holds {value}, which is beyond any rank or chunk", name=name, value=array.max())
     return array
 
 
-def joined(label: str, parts: Any) -> Step:
+def join_steps(label: str, parts: Any) -> Step:
     """A list of steps that happen at the same moment, as one. Raises ScheduleError for what is no step."""
     listed: list[Any]
     try:
@@ -255,16 +259,16 @@ def joined(label: str, parts: Any) -> Step:
         listed = [parts]
     wrong = [p for p in listed if not isinstance(p, Step)]
     if wrong:
-        why = "{label} yields {item!r}; a step is made with copy(...) or reduce(...), or a list of them"
-        raise ScheduleError(why, label=label, item=wrong[0])
+        message = "{label} yields {item!r}; a step is made with copy(...) or reduce(...), or a list of them"
+        raise ScheduleError(message, label=label, item=wrong[0])
     if not listed:
         return copy([], [], [])
     if len(listed) == 1:
         only: Step = listed[0]
         return only
     if any(p.times != 1 for p in listed):
-        why = "{label}: a repeated step cannot be joined with another; join first, then repeat"
-        raise ScheduleError(why, label=label)
+        message = "{label}: a repeated step cannot be joined with another; join first, then repeat"
+        raise ScheduleError(message, label=label)
     return merge(*listed)
 
 
@@ -273,6 +277,6 @@ def merge(*steps: Step) -> Step:
     ranges."""
     width = steps[0].width
     if any(s.width != width for s in steps):
-        steps, width = tuple(s.at(0) for s in steps), 1
+        steps, width = tuple(s.repetition(0) for s in steps), 1
     src, dst, chunk, into, is_reduce, channel = (np.concatenate([getattr(s, name) for s in steps]) for name in COLUMNS)
     return Step(src, dst, chunk, into, is_reduce, channel, width=width)

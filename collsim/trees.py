@@ -16,7 +16,7 @@ from .schedule import Step, copy, reduce
 Parents = npt.NDArray[np.int64]
 
 
-def kary_tree(n: int, arity: int) -> Parents:
+def build_kary_tree(n: int, arity: int) -> Parents:
     """Level order: the children of r are `arity*r + 1 .. arity*r + arity`.
 
     >>> kary_tree(7, 2).tolist()
@@ -25,7 +25,7 @@ def kary_tree(n: int, arity: int) -> Parents:
     return np.where(np.arange(n) == 0, -1, (np.arange(n) - 1) // arity)
 
 
-def interleaved_tree(n: int) -> Parents:
+def build_interleaved_tree(n: int) -> Parents:
     """NCCL's binary tree in which odd ranks are leaves (src/graph/trees.cc ncclGetBtree).
 
     With b the lowest set bit of r, the parent is `r ^ b | 2b`, or `r ^ b` where that is beyond n.
@@ -39,15 +39,15 @@ def interleaved_tree(n: int) -> Parents:
     return np.where(r == 0, -1, np.where(up >= n, r ^ bit, up))
 
 
-def double_binary_tree(n: int) -> tuple[Parents, Parents]:
+def build_double_binary_tree(n: int) -> tuple[Parents, Parents]:
     """NCCL's two trees (src/graph/trees.cc ncclGetDtree): the interleaved one, and for even n its mirror image, for odd
     n itself shifted by one rank. Hardly any rank is interior in both (for odd n one is: rank 0).
     """
-    first = interleaved_tree(n)
-    return first, renamed(first, np.argsort(_roles(n)[1]))
+    first = build_interleaved_tree(n)
+    return first, rename_ranks(first, np.argsort(_number_roles(n)[1]))
 
 
-def renamed(parent: Parents, name: npt.ArrayLike) -> Parents:
+def rename_ranks(parent: Parents, name: npt.ArrayLike) -> Parents:
     """The same tree in which the one in role r is called `name[r]`; as many entries as the largest name needs."""
     names = np.asarray(name, np.int64)
     result = np.full(int(names.max()) + 1, -1, np.int64)
@@ -55,31 +55,31 @@ def renamed(parent: Parents, name: npt.ArrayLike) -> Parents:
     return result
 
 
-def depths(parent: Parents) -> npt.NDArray[np.int64]:
+def measure_depths(parent: Parents) -> npt.NDArray[np.int64]:
     """Number of edges from each rank to its root."""
-    depth, at = np.zeros(len(parent), np.int64), parent
-    while (at >= 0).any():
-        depth, at = depth + (at >= 0), np.where(at >= 0, parent[at], -1)
+    depth, ancestor = np.zeros(len(parent), np.int64), parent
+    while (ancestor >= 0).any():
+        depth, ancestor = depth + (ancestor >= 0), np.where(ancestor >= 0, parent[ancestor], -1)
     return depth
 
 
-def down(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterator[Step]:
+def broadcast_down(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterator[Step]:
     """Broadcast rounds: every parent sends to all its children at once, the root first."""
-    depth = depths(parent)
+    depth = measure_depths(parent)
     for level in range(1, int(depth.max(initial=0)) + 1):
         children = np.flatnonzero(depth == level)
         yield copy(parent[children], children, chunk, channel=channel)
 
 
-def up(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterator[Step]:
+def reduce_up(parent: Parents, chunk: int = 0, channel: int = 0) -> Iterator[Step]:
     """Reduce rounds: every child sends to its parent, the deepest first."""
-    depth = depths(parent)
+    depth = measure_depths(parent)
     for level in range(int(depth.max(initial=0)), 0, -1):
         children = np.flatnonzero(depth == level)
         yield reduce(children, parent[children], chunk, channel=channel)
 
 
-def nodes_of(n: int, per_node: int, topology: Any = None) -> int:
+def count_nodes(n: int, per_node: int, topology: Any = None) -> int:
     """Number of nodes: that of the topology, where ranks sit in several machines of as many each; else n / per_node.
 
     Where per_node does not divide n, the largest divisor of n below it is taken.
@@ -92,7 +92,7 @@ def nodes_of(n: int, per_node: int, topology: Any = None) -> int:
     return n // next(d for d in range(min(n, per_node), 0, -1) if n % d == 0)
 
 
-def node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parents]:
+def build_node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parents]:
     """The double binary tree over nodes, each a chain of its n / nodes ranks (NCCL src/graph/connect.cc connectTrees).
 
     The link to the parent node is at the first rank of the chain. A child node whose role has the smaller number hangs
@@ -102,7 +102,7 @@ def node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parents]:
     each = n // nodes
     start = np.arange(nodes, dtype=np.int64) * each
     trees = []
-    for parent, role in zip(double_binary_tree(nodes), _roles(nodes), strict=True):
+    for parent, role in zip(build_double_binary_tree(nodes), _number_roles(nodes), strict=True):
         chain = np.arange(n, dtype=np.int64) - 1
         child = np.flatnonzero(parent >= 0)
         above = parent[child]
@@ -114,7 +114,7 @@ def node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parents]:
     return trees[0], trees[1]
 
 
-def chain_orders(rings: npt.ArrayLike, nodes: int) -> npt.NDArray[np.int64]:
+def order_chains(rings: npt.ArrayLike, nodes: int) -> npt.NDArray[np.int64]:
     """(channels, ranks): the chain of node 0, then that of node 1 ..., each in the order in which a channel's ring
     crosses it.
 
@@ -129,6 +129,6 @@ def chain_orders(rings: npt.ArrayLike, nodes: int) -> npt.NDArray[np.int64]:
     return np.array(orders)
 
 
-def _roles(n: int) -> tuple[Parents, Parents]:
-    own = np.arange(n, dtype=np.int64)
-    return own, n - 1 - own if n % 2 == 0 else (own - 1) % n
+def _number_roles(n: int) -> tuple[Parents, Parents]:
+    role = np.arange(n, dtype=np.int64)
+    return role, n - 1 - role if n % 2 == 0 else (role - 1) % n

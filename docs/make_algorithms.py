@@ -141,7 +141,7 @@ def section(entry: cs.Algorithm, lang: int) -> str:
     options = ", ".join(f"`{o.name}={o.default!r}`" for o in entry.options.values()) or none
     lines = [
         *([] if lang else [entry.doc, ""]),
-        f"- {step}{colon}{entry.says[lang]}",
+        f"- {step}{colon}{entry.summary[lang]}",
         f"- {best}{colon}{entry.when[lang]}",
         f"- {choices}{colon}{options}",
         f"- {source}{colon}{entry.source}",

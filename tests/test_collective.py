@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.collective import EVERY, NOTHING, even
+from collsim.collective import EVERY, NOTHING, split_evenly
 
 
 def test_factors_are_those_of_nccl_tests():
@@ -38,8 +38,8 @@ def test_blocks_are_cut_first_and_then_into_chunks(name):
 
 def test_other_buffers_are_cut_evenly():
     assert cs.collective("allreduce").chunk_sizes(10, 2, 4).tolist() == [3, 3, 2, 2]
-    assert even(0, 3).tolist() == [0, 0, 0]
-    assert even(1_000_003, 7).sum() == 1_000_003
+    assert split_evenly(0, 3).tolist() == [0, 0, 0]
+    assert split_evenly(1_000_003, 7).sum() == 1_000_003
 
 
 @pytest.mark.parametrize("name", cs.collectives())
@@ -49,21 +49,25 @@ def test_no_element_is_lost(name):
 
 
 def test_alltoall_wants_block_j_of_every_rank():
-    contributor, chunk = cs.collective("alltoall").wanted(3, 3)
+    contributor, chunk = cs.collective("alltoall").find_expected_contributions(3, 3)
     assert contributor[1].tolist() == [NOTHING] * 3 + [0, 1, 2]
     assert chunk[1, 3:].tolist() == [1, 1, 1]  # each sender's block for rank 1
 
 
 def test_sendrecv_wants_the_buffer_of_the_rank_before():
-    contributor, chunk = cs.collective("sendrecv").wanted(3, 2)
+    contributor, chunk = cs.collective("sendrecv").find_expected_contributions(3, 2)
     assert contributor[:, 2:].tolist() == [[2, 2], [0, 0], [1, 1]]
     assert chunk[0, 2:].tolist() == [0, 1]
 
 
 def test_gather_and_scatter_are_each_others_reverse():
     gather, scatter = cs.collective("gather"), cs.collective("scatter")
-    assert np.array_equal(gather.held(3, 3, root=1), scatter.wanted(3, 3, root=1)[0] >= 0)
-    assert np.array_equal(scatter.held(3, 3, root=1), gather.wanted(3, 3, root=1)[0] >= 0)
+    assert np.array_equal(
+        gather.mark_initial_slots(3, 3, root=1), scatter.find_expected_contributions(3, 3, root=1)[0] >= 0
+    )
+    assert np.array_equal(
+        scatter.mark_initial_slots(3, 3, root=1), gather.find_expected_contributions(3, 3, root=1)[0] >= 0
+    )
 
 
 @pytest.mark.parametrize(

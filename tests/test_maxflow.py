@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from collsim import maxflow
-from collsim.maxflow import ENDLESS, arcs, max_flow
+from collsim.maxflow import ENDLESS, build_arcs, max_flow
 
 
 def drawn(seed):
@@ -28,7 +28,7 @@ def by_networkx(nodes, src, dst, capacity):
 @pytest.mark.parametrize("seed", range(40))
 def test_flow_cut_and_what_is_left_are_the_same_with_and_without_the_compiler(seed, monkeypatch):
     nodes, src, dst, capacity = drawn(seed)
-    graph = arcs(nodes, src, dst, capacity)
+    graph = build_arcs(nodes, src, dst, capacity)
     ways = []
     for few in (0, 10**9):  # arcs up to which no compiler is loaded
         monkeypatch.setattr(maxflow, "_FEW", few)
@@ -44,5 +44,5 @@ def test_flow_cut_and_what_is_left_are_the_same_with_and_without_the_compiler(se
 
 def test_enough_is_enough_without_the_compiler_too(monkeypatch):
     monkeypatch.setattr(maxflow, "_is_loaded", lambda: False)
-    graph = arcs(2, [0], [1], [100])
+    graph = build_arcs(2, [0], [1], [100])
     assert max_flow(graph, graph.capacity.copy(), 0, 1, 7) == (7, None)

@@ -86,7 +86,7 @@ import collsim as cs, pickle
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 with ProcessPoolExecutor(1, mp_context=get_context('spawn')) as pool:
-    print(pool.submit(repr, cs.registry.find('broadcast_one_by_one')).result())
+    print(pool.submit(repr, cs.registry.get_algorithm('broadcast_one_by_one')).result())
 """
     code = "if __name__ == '__main__':\n" + "\n".join("    " + line for line in code.strip().splitlines())
     assert "broadcast_one_by_one" in said(code, installed)[0]
@@ -259,16 +259,16 @@ def test_a_server_that_is_open_to_a_room_imports_none_unless_it_is_told_to(monke
         monkeypatch.delenv(plugins.SWITCH)
     startup.build_middleware(lambda path, query: "")
     assert os.environ.get(plugins.SWITCH) == held
-    assert plugins.refused() == (held == "0")
+    assert plugins.is_disabled() == (held == "0")
 
 
 def test_a_registry_is_as_it_was_after_whatever_is_raised():
     registry = {"a": 1}
     with pytest.raises(KeyboardInterrupt):
-        plugins.into(registry, lambda: registry.update(a=2, b=3) or (_ for _ in ()).throw(KeyboardInterrupt))
+        plugins.register_into(registry, lambda: registry.update(a=2, b=3) or (_ for _ in ()).throw(KeyboardInterrupt))
     assert registry == {"a": 1}
     with pytest.raises(CollsimError, match="a: taken already"):
-        plugins.into(registry, lambda: registry.update(a=2, b=3))
+        plugins.register_into(registry, lambda: registry.update(a=2, b=3))
     assert registry == {"a": 1}
-    plugins.into(registry, lambda: registry.update(b=3))
+    plugins.register_into(registry, lambda: registry.update(b=3))
     assert registry == {"a": 1, "b": 3}

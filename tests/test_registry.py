@@ -336,9 +336,9 @@ def test_phases_are_two_names(phases):
 
 def test_the_algorithm_of_a_schedule_is_found_by_name_and_collective():
     ring = cs.schedule("allreduce_ring", ranks=4)
-    assert registry.algorithm_of(ring).name == "allreduce_ring"
-    assert registry.algorithm_of(replace(ring, name="mine")) is None
-    assert registry.algorithm_of(replace(ring, collective="broadcast")) is None
+    assert registry.find_schedule_algorithm(ring).name == "allreduce_ring"
+    assert registry.find_schedule_algorithm(replace(ring, name="mine")) is None
+    assert registry.find_schedule_algorithm(replace(ring, collective="broadcast")) is None
 
 
 def test_who_takes_the_name_of_ours_before_it_was_asked_for_keeps_it():
@@ -376,26 +376,26 @@ def test_an_algorithm_is_registered_as_long_as_somebody_holds_it():
 def test_a_later_definition_takes_the_name_and_outlives_the_first():
     first = once()
     second = once()
-    assert registry.find("passing") is second
+    assert registry.get_algorithm("passing") is second
     del first
-    assert registry.find("passing") is second
+    assert registry.get_algorithm("passing") is second
 
 
 def test_a_name_of_collsims_own_is_back_when_the_users_is_gone():
-    own = registry.find("allreduce_ring")
+    own = registry.get_algorithm("allreduce_ring")
     mine = once("allreduce_ring")
-    assert registry.find("allreduce_ring") is mine
+    assert registry.get_algorithm("allreduce_ring") is mine
     del mine
-    assert registry.find("allreduce_ring") is own
+    assert registry.get_algorithm("allreduce_ring") is own
 
 
 def test_a_module_holds_its_algorithms_until_it_is_gone(tmp_path):
     (tmp_path / "held.py").write_text(
         "import collsim as cs\n@cs.algorithm('reduce')\ndef held(n):\n    yield cs.reduce(range(1, n), 0, 0)\n"
     )
-    registry.load(str(tmp_path / "held.py"))
+    registry.load_algorithm(str(tmp_path / "held.py"))
     assert "held" in cs.algorithms()
-    registry.load(str(tmp_path / "held.py"))
+    registry.load_algorithm(str(tmp_path / "held.py"))
     assert "held" in cs.algorithms(), "loaded again, its module takes the place of the first"
     del sys.modules["collsim_loaded_held"]
     gc.collect()

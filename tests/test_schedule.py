@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import collsim as cs
-from collsim.schedule import TRANSFER, each_single, freeze, pipeline_chunks, reverse, together
+from collsim.schedule import TRANSFER, expand_steps, freeze, pipeline_chunks, reverse, together
 
 
 def made(steps, ranks=4, **more):
@@ -68,7 +68,7 @@ def test_empty_steps_are_dropped():
 
 def test_repeat_shifts_chunks_inside_their_group():
     step = cs.repeat(cs.copy([0, 0], [1, 1], chunk=[0, 5]), times=3, shift=-1, modulus=4)
-    assert [s.chunk.tolist() for s in each_single([step])] == [[0, 5], [3, 4], [2, 7]]
+    assert [s.chunk.tolist() for s in expand_steps([step])] == [[0, 5], [3, 4], [2, 7]]
 
 
 @st.composite
@@ -91,7 +91,7 @@ def patterns(draw):
 def test_repeated_and_written_out_steps_are_the_same_schedule(drawn):
     modulus, steps = drawn
     short = made(steps, chunks=2 * modulus)
-    long = made(list(each_single(steps)), chunks=2 * modulus)
+    long = made(list(expand_steps(steps)), chunks=2 * modulus)
     assert np.array_equal(short.transfers, long.transfers)
     assert (len(short), short.steps, short.slots, short.channels) == (len(long), long.steps, long.slots, long.channels)
     assert str(short) == str(long)
@@ -154,7 +154,7 @@ def test_together_lets_sequences_run_side_by_side():
 
 def test_placed_runs_a_pattern_in_several_places():
     step = cs.copy(0, 1, chunk=[0, 1])
-    both = step.placed([[0, 1], [2, 3]], [[0, 1], [2, 3]], channel=[0, 1])
+    both = step.map_to([[0, 1], [2, 3]], [[0, 1], [2, 3]], channel=[0, 1])
     rows = list(zip(both.src.tolist(), both.dst.tolist(), both.chunk.tolist(), both.channel.tolist(), strict=True))
     assert rows == [
         (0, 1, 0, 0),
@@ -345,8 +345,8 @@ def test_everything_that_takes_steps_takes_ranges():
         lambda step: list(reverse([step])),
         lambda step: list(together([step], [cs.copy(3, 0, chunk=3)])),
         lambda step: list(pipeline_chunks([step], chunks=3, stride=4)),
-        lambda step: list(each_single([step])),
-        lambda step: [step.placed([3, 2, 1, 0], [4, 5, 6, 7])],
+        lambda step: list(expand_steps([step])),
+        lambda step: [step.map_to([3, 2, 1, 0], [4, 5, 6, 7])],
     ):
         assert (made(way(wide)).transfers == made(way(plain)).transfers).all()
         assert len(made(way(wide))) == len(made(way(plain)))

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.trees import depths, double_binary_tree, interleaved_tree, kary_tree, node_chains, nodes_of
+from collsim.trees import (
+    build_double_binary_tree,
+    build_interleaved_tree,
+    build_kary_tree,
+    build_node_chains,
+    count_nodes,
+    measure_depths,
+)
 
 
 def children(parent):
@@ -13,11 +20,11 @@ def children(parent):
 
 def test_eight_nodes_are_as_drawn_in_nccl():
     """src/graph/trees.cc: 0 has 4; 4 has 2 and 6; 2 has 1 and 3; 6 has 5 and 7."""
-    assert children(interleaved_tree(8)) == {0: [4], 4: [2, 6], 2: [1, 3], 6: [5, 7]}
+    assert children(build_interleaved_tree(8)) == {0: [4], 4: [2, 6], 2: [1, 3], 6: [5, 7]}
 
 
 def test_fourteen_nodes_are_as_drawn_in_nccl():
-    assert children(interleaved_tree(14)) == {
+    assert children(build_interleaved_tree(14)) == {
         0: [8],
         8: [4, 12],
         4: [2, 6],
@@ -47,7 +54,7 @@ def by_the_source(n, r):
 
 @pytest.mark.parametrize("n", [*range(1, 70), 399])
 def test_parents_and_children_are_those_of_the_source(n):
-    parent = interleaved_tree(n)
+    parent = build_interleaved_tree(n)
     below = children(parent)
     for r in range(n):
         up, down = by_the_source(n, r)
@@ -57,31 +64,31 @@ def test_parents_and_children_are_those_of_the_source(n):
 
 @pytest.mark.parametrize("n", range(2, 100))
 def test_both_trees_span_all_nodes_in_lg_n_levels(n):
-    for tree in double_binary_tree(n):
+    for tree in build_double_binary_tree(n):
         assert (tree < 0).sum() == 1
-        assert depths(tree).max() == (n - 1).bit_length()
+        assert measure_depths(tree).max() == (n - 1).bit_length()
         assert max(len(c) for c in children(tree).values()) <= 2
 
 
 @pytest.mark.parametrize("n", range(2, 100))
 def test_hardly_any_node_is_inside_both_trees(n):
-    first, second = (set(children(tree)) for tree in double_binary_tree(n))
+    first, second = (set(children(tree)) for tree in build_double_binary_tree(n))
     assert first & second == (set() if n % 2 == 0 else {0})  # even n: each node is a leaf of one tree
 
 
 def test_the_second_tree_is_the_mirror_or_the_shift_of_the_first():
     """Even: node r plays role n-1-r, so the root is n-1. Odd: role r-1, so the root is 1 and node 0 plays n-1."""
-    first, second = double_binary_tree(8)
+    first, second = build_double_binary_tree(8)
     assert second[7] == -1
     assert all(second[7 - r] == 7 - first[r] for r in range(1, 8))
-    first, second = double_binary_tree(7)
+    first, second = build_double_binary_tree(7)
     assert second[1] == -1
     assert all(second[(r + 1) % 7] == (first[r] + 1) % 7 for r in range(1, 7))
 
 
 def test_inside_a_node_the_gpus_form_a_chain():
     """One node: NCCL's tree is a chain, reduced to one end and broadcast back: 2(g-1) hops."""
-    first, second = node_chains(4, 1, "balanced")
+    first, second = build_node_chains(4, 1, "balanced")
     assert first.tolist() == second.tolist() == [-1, 0, 1, 2]
     assert cs.schedule("allreduce_double_binary_tree", ranks=8, per_node=8).steps == 2 * 7
 
@@ -92,18 +99,18 @@ def test_inside_a_node_the_gpus_form_a_chain():
 )
 def test_children_attach_where_nccl_attaches_them(pattern, smaller, larger):
     """src/graph/connect.cc: of node 4 of 8 (children 2 and 6), at GPU 0 or 1 of its chain."""
-    tree, _ = node_chains(8 * 2, 8, pattern)
+    tree, _ = build_node_chains(8 * 2, 8, pattern)
     assert tree[2 * 2] == 4 * 2 + smaller
     assert tree[6 * 2] == 4 * 2 + larger
 
 
 def test_level_order_has_k_children():
-    assert children(kary_tree(13, 3)) == {0: [1, 2, 3], 1: [4, 5, 6], 2: [7, 8, 9], 3: [10, 11, 12]}
+    assert children(build_kary_tree(13, 3)) == {0: [1, 2, 3], 1: [4, 5, 6], 2: [7, 8, 9], 3: [10, 11, 12]}
 
 
 def test_nodes_come_from_the_machine_or_from_per_node():
-    assert nodes_of(12, 4) == 3
-    assert nodes_of(12, 5) == 3  # 4 is the largest divisor below
-    assert nodes_of(7, 4) == 7
-    assert nodes_of(16, 1, cs.machine("dgx-a100", nodes=2)) == 2
-    assert nodes_of(8, 4, cs.topology.switch(8)) == 2  # a switch has no nodes
+    assert count_nodes(12, 4) == 3
+    assert count_nodes(12, 5) == 3  # 4 is the largest divisor below
+    assert count_nodes(7, 4) == 7
+    assert count_nodes(16, 1, cs.machine("dgx-a100", nodes=2)) == 2
+    assert count_nodes(8, 4, cs.topology.switch(8)) == 2  # a switch has no nodes

@@ -3,6 +3,6 @@ first asked for, or all are listed."""
 
 import pkgutil
 
-from ..registry import built_in
+from ..registry import declare_built_in
 
-built_in(__name__, [module.name for module in pkgutil.iter_modules(__path__)])
+declare_built_in(__name__, [module.name for module in pkgutil.iter_modules(__path__)])

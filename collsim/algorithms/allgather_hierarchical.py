@@ -4,16 +4,19 @@ from typing import Literal
 
 import numpy as np
 
-from collsim.registry import algorithm, find
-from collsim.trees import nodes_of
+from collsim.registry import algorithm, get_algorithm
+from collsim.trees import count_nodes
 
 Choice = Literal["ring", "bruck", "direct", "pat"]
 
 
 def parts(collective, n, inner, outer, per_node, topology):
     """(algorithm, ranks, part of the buffer it works on): across nodes, and inside a node."""
-    nodes = nodes_of(n, per_node, topology)
-    return [(find(f"{collective}_{outer}"), nodes, nodes / n), (find(f"{collective}_{inner}"), n // nodes, 1)]
+    nodes = count_nodes(n, per_node, topology)
+    return [
+        (get_algorithm(f"{collective}_{outer}"), nodes, nodes / n),
+        (get_algorithm(f"{collective}_{inner}"), n // nodes, 1),
+    ]
 
 
 def _steps(n, inner, outer, per_node, topology):
@@ -45,5 +48,5 @@ def _cost(n, S, alpha, beta, inner, outer, per_node, topology):
 def allgather_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
     across, inside = (phase(size) for phase, size, _ in parts("allgather", n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, inside.ranks)
-    yield from (step.placed(rank.T, rank.T[:, :, None]) for step in across.each_step())
-    yield from (step.placed(rank, rank.T) for step in inside.each_step())
+    yield from (step.map_to(rank.T, rank.T[:, :, None]) for step in across.each_step())
+    yield from (step.map_to(rank, rank.T) for step in inside.each_step())

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from collsim.registry import algorithm, power_of_two
+from collsim.registry import algorithm, require_power_of_two
 from collsim.schedule import copy
 
 
@@ -19,7 +19,7 @@ from collsim.schedule import copy
     ),
     when=("Small and medium messages, powers of two.", "2 的幂个 rank、中小消息。"),
     chunks=lambda n: n,
-    ranks=power_of_two,
+    ranks=require_power_of_two,
 )
 def allgather_recursive_doubling(n):
     number = np.arange(n)

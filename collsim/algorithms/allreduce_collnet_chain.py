@@ -5,15 +5,17 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import copy, pipeline_chunks, reduce
-from collsim.trees import nodes_of
+from collsim.trees import count_nodes
 
 
 @algorithm(
     "allreduce",
-    steps=lambda n, chunks, per_node, topology: 2 * (n // nodes_of(n, per_node, topology)) + chunks - 1,
-    sent=lambda n, per_node, topology: max(nodes_of(n, per_node, topology), 1 + (n > nodes_of(n, per_node, topology))),
+    steps=lambda n, chunks, per_node, topology: 2 * (n // count_nodes(n, per_node, topology)) + chunks - 1,
+    sent=lambda n, per_node, topology: max(
+        count_nodes(n, per_node, topology), 1 + (n > count_nodes(n, per_node, topology))
+    ),
     cost=lambda n, S, alpha, beta, per_node, topology, chunks: (
-        2 * (n // nodes_of(n, per_node, topology)) * (alpha + S * beta) if chunks == 1 else None
+        2 * (n // count_nodes(n, per_node, topology)) * (alpha + S * beta) if chunks == 1 else None
     ),
     formula="2g(α + Sβ), g ranks per node; in c chunks → 2Sβ, limited by the head, which serves chain and network",
     source="NCCL src/device/all_reduce.h (COLLNET_CHAIN), src/transport/coll_net.cc",
@@ -29,7 +31,7 @@ from collsim.trees import nodes_of
     phases=("reduce", "broadcast"),
 )
 def allreduce_collnet_chain(n, chunks=1, per_node=8, topology=None):
-    member = np.arange(n).reshape(nodes_of(n, per_node, topology), -1)
+    member = np.arange(n).reshape(count_nodes(n, per_node, topology), -1)
     head, last = member[:, 0], member.shape[1] - 1
     there = [reduce(member[:, i], member[:, i - 1], chunk=0) for i in range(last, 0, -1)]
     back = [copy(member[:, i - 1], member[:, i], chunk=0) for i in range(1, last + 1)]

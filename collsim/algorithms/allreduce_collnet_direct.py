@@ -4,15 +4,17 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import copy, reduce
-from collsim.trees import nodes_of
+from collsim.trees import count_nodes
 
 
 @algorithm(
     "allreduce",
-    steps=lambda n, per_node, topology: 4 if n > nodes_of(n, per_node, topology) else 2,
-    sent=lambda n, per_node, topology: max(nodes_of(n, per_node, topology), 2 - nodes_of(n, per_node, topology) / n),
+    steps=lambda n, per_node, topology: 4 if n > count_nodes(n, per_node, topology) else 2,
+    sent=lambda n, per_node, topology: max(
+        count_nodes(n, per_node, topology), 2 - count_nodes(n, per_node, topology) / n
+    ),
     cost=lambda n, S, alpha, beta, per_node, topology: (
-        (4 if n > nodes_of(n, per_node, topology) else 2) * alpha + 2 * S * beta
+        (4 if n > count_nodes(n, per_node, topology) else 2) * alpha + 2 * S * beta
     ),
     formula="4α + 2(g−1)/g·Sβ inside + 2S/g·β through each GPU's NIC, g ranks per node",
     source="NCCL src/device/all_reduce.h (COLLNET_DIRECT), src/transport/coll_net.cc",
@@ -30,7 +32,7 @@ from collsim.trees import nodes_of
     phases=("reduce", "broadcast"),
 )
 def allreduce_collnet_direct(n, per_node=8, topology=None):
-    g = n // nodes_of(n, per_node, topology)
+    g = n // count_nodes(n, per_node, topology)
     rank, slice_ = (a.ravel() for a in np.indices((n, g)))
     away = rank % g != slice_
     here, there = rank[away], rank[away] // g * g + slice_[away]

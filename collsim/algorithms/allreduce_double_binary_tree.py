@@ -7,20 +7,30 @@ import numpy as np
 from collsim.registry import algorithm
 from collsim.schedule import pipeline_chunks, together
 from collsim.topology.network import ring_orders
-from collsim.trees import chain_orders, depths, down, node_chains, nodes_of, renamed, up
+from collsim.trees import (
+    broadcast_down,
+    build_node_chains,
+    count_nodes,
+    measure_depths,
+    order_chains,
+    reduce_up,
+    rename_ranks,
+)
 
 Pattern = Literal["balanced", "split", "tree"]
 
 
 def _trees(n, per_node, topology, pattern, channels):
     """Two trees per channel."""
-    nodes = nodes_of(n, per_node, topology)
-    pair = node_chains(n, nodes, pattern)
-    return [renamed(tree, order) for order in chain_orders(ring_orders(topology, n, channels), nodes) for tree in pair]
+    nodes = count_nodes(n, per_node, topology)
+    pair = build_node_chains(n, nodes, pattern)
+    return [
+        rename_ranks(tree, order) for order in order_chains(ring_orders(topology, n, channels), nodes) for tree in pair
+    ]
 
 
 def _steps(n, chunks, per_node, topology, pattern):
-    deepest = max(int(depths(tree).max()) for tree in _trees(n, per_node, topology, pattern, 1))
+    deepest = max(int(measure_depths(tree).max()) for tree in _trees(n, per_node, topology, pattern, 1))
     return 2 * deepest + chunks - 1 if n > 1 else 0
 
 
@@ -64,5 +74,5 @@ def allreduce_double_binary_tree(n, chunks=1, channels=1, per_node=1, pattern: P
     (tree); NCCL chooses it by the NICs.
     """
     trees = _trees(n, per_node, topology, pattern, channels)
-    rounds = together(*([*up(tree, k, k), *down(tree, k, k)] for k, tree in enumerate(trees)))
+    rounds = together(*([*reduce_up(tree, k, k), *broadcast_down(tree, k, k)] for k, tree in enumerate(trees)))
     yield from pipeline_chunks(rounds, chunks, stride=len(trees))

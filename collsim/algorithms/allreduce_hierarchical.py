@@ -4,8 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-from collsim.registry import algorithm, find
-from collsim.trees import nodes_of
+from collsim.registry import algorithm, get_algorithm
+from collsim.trees import count_nodes
 
 Inner = Literal["ring", "direct", "pat"]
 Trees = Literal["tree", "kary_tree", "double_binary_tree"]
@@ -14,10 +14,10 @@ Outer = Literal["ring", Trees, "recursive_doubling", "halving_doubling", "direct
 
 def _parts(n, inner, outer, per_node, topology):
     """(algorithm, ranks, part of the buffer it works on) of the three phases."""
-    nodes = nodes_of(n, per_node, topology)
+    nodes = count_nodes(n, per_node, topology)
     g = n // nodes
-    scatter, gather = find(f"reduce_scatter_{inner}"), find(f"allgather_{inner}")
-    return [(scatter, g, 1), (find(f"allreduce_{outer}"), nodes, 1 / g), (gather, g, 1)]
+    scatter, gather = get_algorithm(f"reduce_scatter_{inner}"), get_algorithm(f"allgather_{inner}")
+    return [(scatter, g, 1), (get_algorithm(f"allreduce_{outer}"), nodes, 1 / g), (gather, g, 1)]
 
 
 def _steps(n, inner, outer, per_node, topology):
@@ -62,6 +62,6 @@ def allreduce_hierarchical(n, inner: Inner = "ring", outer: Outer = "ring", per_
     rank = np.arange(n).reshape(across.ranks, scatter.ranks)
     piece = np.arange(scatter.chunks * across.chunks).reshape(scatter.chunks, -1)  # of inner chunk i, outer chunk j
     own = piece.reshape(scatter.ranks, -1, across.chunks).transpose(0, 2, 1)
-    yield from (step.placed(rank, piece) for step in scatter.each_step())
-    yield from (step.placed(rank.T, own) for step in across.each_step())
-    yield from (step.placed(rank, piece) for step in gather.each_step())
+    yield from (step.map_to(rank, piece) for step in scatter.each_step())
+    yield from (step.map_to(rank.T, own) for step in across.each_step())
+    yield from (step.map_to(rank, piece) for step in gather.each_step())

@@ -5,17 +5,17 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import copy, reduce
-from collsim.trees import nodes_of
+from collsim.trees import count_nodes
 
 
 def _steps(n, per_node, topology):
-    return 4 if nodes_of(n, per_node, topology) < n else 2  # nothing to do inside nodes of one rank
+    return 4 if count_nodes(n, per_node, topology) < n else 2  # nothing to do inside nodes of one rank
 
 
 def _volumes(n, servers, per_node, topology):
     """Buffers through a rank's port inside its node, from it to the servers, and through a server's port: each one
     way."""
-    nodes = nodes_of(n, per_node, topology)
+    nodes = count_nodes(n, per_node, topology)
     g = n // nodes
     return (g - 1) / g, 1 / g, nodes / servers
 
@@ -51,7 +51,7 @@ def _cost(n, S, alpha, beta, servers, per_node, topology):
     phases=("push", "pull"),
 )
 def allreduce_hierarchical_parameter_server(n, servers=1, per_node=8, topology=None):
-    nodes = nodes_of(n, per_node, topology)
+    nodes = count_nodes(n, per_node, topology)
     g = n // nodes
     node, me, peer, server = (a.ravel() for a in np.indices((nodes, g, g, servers)))
     here, there = node * g + me, node * g + peer

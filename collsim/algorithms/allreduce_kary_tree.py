@@ -4,11 +4,11 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import pipeline_chunks
-from collsim.trees import depths, down, kary_tree, up
+from collsim.trees import broadcast_down, build_kary_tree, measure_depths, reduce_up
 
 
 def depth(n, arity):
-    return int(depths(kary_tree(n, arity)).max())
+    return int(measure_depths(build_kary_tree(n, arity)).max())
 
 
 def _sent(n, arity):
@@ -45,5 +45,5 @@ def _cost(n, S, alpha, beta, arity, chunks):
     phases=("reduce", "broadcast"),
 )
 def allreduce_kary_tree(n, arity=2, chunks=1):
-    parent = kary_tree(n, arity)
-    yield from pipeline_chunks([*up(parent), *down(parent)], chunks)
+    parent = build_kary_tree(n, arity)
+    yield from pipeline_chunks([*reduce_up(parent), *broadcast_down(parent)], chunks)

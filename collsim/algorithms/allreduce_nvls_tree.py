@@ -4,16 +4,16 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import copy, pipeline_chunks, reduce, together
-from collsim.trees import depths, double_binary_tree, down, nodes_of, up
+from collsim.trees import broadcast_down, build_double_binary_tree, count_nodes, measure_depths, reduce_up
 
 
 def _depth(n, per_node, topology):
-    return int(depths(double_binary_tree(nodes_of(n, per_node, topology))[0]).max())
+    return int(measure_depths(build_double_binary_tree(count_nodes(n, per_node, topology))[0]).max())
 
 
 def _sent(n, per_node, topology):
     """The busier of a switch, which serves all ports, and a head between its switch and the trees."""
-    nodes = nodes_of(n, per_node, topology)
+    nodes = count_nodes(n, per_node, topology)
     g, in_trees = n // nodes, {1: 0, 2: 1, 3: 1.5}.get(nodes, 2)
     return max(g + 1, 1 + (1 + in_trees) / g)
 
@@ -24,7 +24,7 @@ def _sent(n, per_node, topology):
     sent=_sent,
     cost=lambda n, S, alpha, beta, chunks, per_node, topology: (
         (3 + 2 * _depth(n, per_node, topology) + chunks)
-        * (alpha + (1 + 3 * nodes_of(n, per_node, topology) / n) * S / chunks * beta)
+        * (alpha + (1 + 3 * count_nodes(n, per_node, topology) / n) * S / chunks * beta)
     ),
     formula="≤ (2⌈lg N⌉+3+c)(α + (1+3/g)S/c·β), N nodes of g: 1+1/g over NVLink, 2/g through the NIC, of one port",
     source="NCCL src/device/all_reduce.h runTreeSplit with NVLS (NVLS_TREE), src/graph/connect.cc",
@@ -37,21 +37,23 @@ def _sent(n, per_node, topology):
         "Many NVSwitch nodes: few steps between nodes and half the NVLink bytes inside.",
         "许多带 NVSwitch 的节点：节点间步数少，节点内 NVLink 流量减半。",
     ),
-    helpers=lambda n, per_node, topology: nodes_of(n, per_node, topology),
+    helpers=lambda n, per_node, topology: count_nodes(n, per_node, topology),
     helpers_on="nvswitch",
     phases=("reduce", "broadcast"),
 )
 def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):
-    nodes = nodes_of(n, per_node, topology)
+    nodes = count_nodes(n, per_node, topology)
     g = n // nodes
     rank, piece = (a.ravel() for a in np.indices((n, 2 * g)))
     mine = piece // 2 == rank % g  # head h has pieces 2h and 2h+1, one for each tree
     head, own, switch = rank[mine], piece[mine], n + rank // g
-    first, second = double_binary_tree(nodes)
+    first, second = build_double_binary_tree(nodes)
     members, slots = np.arange(n).reshape(nodes, g).T, np.arange(2 * g).reshape(g, 2, 1)
     trees = [
-        step.placed(members, slots)
-        for step in together([*up(first, 0), *down(first, 0)], [*up(second, 1), *down(second, 1)])
+        step.map_to(members, slots)
+        for step in together(
+            [*reduce_up(first, 0), *broadcast_down(first, 0)], [*reduce_up(second, 1), *broadcast_down(second, 1)]
+        )
     ]
     inside = [reduce(rank, switch, chunk=piece), copy(n + head // g, head, chunk=own)]
     back = [copy(head, n + head // g, chunk=own), copy(switch, rank, chunk=piece)]

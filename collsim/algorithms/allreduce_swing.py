@@ -3,7 +3,7 @@ Rabenseifner."""
 
 import numpy as np
 
-from collsim.registry import algorithm, power_of_two
+from collsim.registry import algorithm, require_power_of_two
 from collsim.schedule import Step, reduce, reverse
 
 
@@ -25,7 +25,7 @@ from collsim.schedule import Step, reduce, reverse
         "环或环面网络、2 的幂个 rank、中等消息：步数为 lg 级，总跳数比递归倍增少约三分之一。",
     ),
     chunks=lambda n: n,
-    ranks=power_of_two,
+    ranks=require_power_of_two,
     phases=("reduce-scatter", "allgather"),
 )
 def allreduce_swing(n):

@@ -5,11 +5,11 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import copy
-from collsim.trees import nodes_of
+from collsim.trees import count_nodes
 
 
 def _shape(n, per_node, topology):
-    nodes = nodes_of(n, per_node, topology)
+    nodes = count_nodes(n, per_node, topology)
     return nodes, n // nodes
 
 

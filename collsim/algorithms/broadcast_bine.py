@@ -3,7 +3,7 @@ broadcast_binomial."""
 
 import numpy as np
 
-from collsim.registry import algorithm, power_of_two
+from collsim.registry import algorithm, require_power_of_two
 from collsim.schedule import copy
 
 _MASK = 0xAAAAAAAA
@@ -30,7 +30,7 @@ def negabinary(r):
         "rank 按顺序放置在有收敛比的网络上、消息小时：长链路上的字节减少约三分之一。",
     ),
     chunks=lambda n: 1,
-    ranks=power_of_two,
+    ranks=require_power_of_two,
     most_ranks=2**20,
 )
 def broadcast_bine(n, root=0):

@@ -4,7 +4,7 @@ import numpy as np
 
 from collsim.registry import algorithm
 from collsim.schedule import pipeline_chunks, together
-from collsim.trees import double_binary_tree, down
+from collsim.trees import broadcast_down, build_double_binary_tree
 
 
 @algorithm(
@@ -31,8 +31,8 @@ from collsim.trees import double_binary_tree, down
 def broadcast_double_binary_tree(n, root=0, chunks=1):
     if n > 1:
         trees = [
-            np.concatenate([[-1], tree + 1]) for tree in double_binary_tree(n - 1)
+            np.concatenate([[-1], tree + 1]) for tree in build_double_binary_tree(n - 1)
         ]  # under virtual rank 0, the root
         rank = (np.arange(n) + root) % n
-        rounds = together(*(down(tree, half) for half, tree in enumerate(trees)))
-        yield from pipeline_chunks((step.placed(rank, np.arange(2)) for step in rounds), chunks, stride=2)
+        rounds = together(*(broadcast_down(tree, half) for half, tree in enumerate(trees)))
+        yield from pipeline_chunks((step.map_to(rank, np.arange(2)) for step in rounds), chunks, stride=2)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from collsim.registry import algorithm, power_of_two
+from collsim.registry import algorithm, require_power_of_two
 
 from .allgather_recursive_doubling import allgather_recursive_doubling
 from .scatter_binomial import scatter_binomial
@@ -25,9 +25,9 @@ from .scatter_binomial import scatter_binomial
         "2 的幂个 rank、中等消息：字节数与 ring 版本相同，只需 2·lg n 步。",
     ),
     chunks=lambda n: n,
-    ranks=power_of_two,
+    ranks=require_power_of_two,
 )
 def broadcast_scatter_allgather_recursive_doubling(n, root=0):
     rank, block = (np.arange(n) + root) % n, np.arange(n)
     for part in (scatter_binomial(n), allgather_recursive_doubling(n)):
-        yield from (step.placed(rank, block) for step in part.each_step())
+        yield from (step.map_to(rank, block) for step in part.each_step())

@@ -29,4 +29,4 @@ from .scatter_binomial import scatter_binomial
 def broadcast_scatter_allgather_ring(n, root=0):
     rank, block = (np.arange(n) + root) % n, np.arange(n)
     for part in (scatter_binomial(n), allgather_ring(n)):
-        yield from (step.placed(rank, block) for step in part.each_step())
+        yield from (step.map_to(rank, block) for step in part.each_step())

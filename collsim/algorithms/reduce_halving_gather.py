@@ -1,6 +1,6 @@
 """Rabenseifner's reduce: reduce-scatter by recursive halving, then a binomial gather to the root."""
 
-from collsim.registry import algorithm, power_of_two
+from collsim.registry import algorithm, require_power_of_two
 
 from .gather_binomial import gather_binomial
 from .reduce_scatter_recursive_halving import reduce_scatter_recursive_halving
@@ -25,7 +25,7 @@ from .reduce_scatter_recursive_halving import reduce_scatter_recursive_halving
         "2 的幂个 rank、不分 chunk 的大消息：经过根的流量远小于二项树的 lg n 份缓冲区。",
     ),
     chunks=lambda n: n,
-    ranks=power_of_two,
+    ranks=require_power_of_two,
     phases=("reduce-scatter", "gather"),
 )
 def reduce_halving_gather(n, root=0):

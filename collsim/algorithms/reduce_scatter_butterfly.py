@@ -3,7 +3,7 @@ exchange."""
 
 import numpy as np
 
-from collsim.registry import algorithm, power_of_two
+from collsim.registry import algorithm, require_power_of_two
 from collsim.schedule import copy, reduce
 
 from .allreduce_halving_doubling import bit_reversed
@@ -28,7 +28,7 @@ from .allreduce_halving_doubling import bit_reversed
         "2 的幂个 rank，且归约运算必须保持 rank 顺序时。",
     ),
     chunks=lambda n: n,
-    ranks=power_of_two,
+    ranks=require_power_of_two,
 )
 def reduce_scatter_butterfly(n):
     home = bit_reversed(n)  # the rank that ends with each block

@@ -42,5 +42,5 @@ def _cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
 def reduce_scatter_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
     across, inside = (phase(size) for phase, size, _ in parts("reduce_scatter", n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, inside.ranks)
-    yield from (step.placed(rank, rank.T) for step in inside.each_step())
-    yield from (step.placed(rank.T, rank.T[:, :, None]) for step in across.each_step())
+    yield from (step.map_to(rank, rank.T) for step in inside.each_step())
+    yield from (step.map_to(rank.T, rank.T[:, :, None]) for step in across.each_step())

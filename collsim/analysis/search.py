@@ -14,7 +14,7 @@ from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, Words
 from ..faults import find_fault, require_right
 from ..keywords import check_keywords
-from ..registry import Algorithm, algorithms, find
+from ..registry import Algorithm, algorithms, get_algorithm
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
@@ -150,7 +150,7 @@ def _list_names(kind: str, algorithm: Sequence[str] | None) -> list[str]:
     if isinstance(algorithm, str) or not isinstance(algorithm, Sequence):
         message = "algorithm={algorithm!r} must be a list of names, for example ['allreduce_ring', 'allreduce_tree']"
         raise CollsimError(message, algorithm=algorithm)
-    entries = [find(name) for name in algorithm]
+    entries = [get_algorithm(name) for name in algorithm]
     if other := next((entry for entry in entries if entry.collective != kind), None):
         message = "{name} is an algorithm for {its}, not for {kind}"
         raise CollsimError(message, name=other.name, its=other.collective, kind=kind)
@@ -211,7 +211,7 @@ def _run_variants(
             return _Run(plan, None, fault)
         return _Run(plan, simulate(plan, topology, nbytes, engine=engine, **simulation))
 
-    options = find(name).options
+    options = get_algorithm(name).options
     if "channels" in options:
         runs = [run(channels=c) for c in _list_channel_counts(topology)]
     else:

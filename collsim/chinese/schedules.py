@@ -102,8 +102,8 @@ TRANSLATIONS = {
         "repeat(times={times}, shift={shift}, modulus={modulus})：times 至少为 0，modulus 至少为 1；"
         "chunk 不会移动 2^31 那么远"
     ),
-    "a repeated step cannot be repeated again; write its repetitions out first, with at(k)": (
-        "重复的步不能再次重复；请先用 at(k) 把各次重复写出来"
+    "a repeated step cannot be repeated again; write its repetitions out first, with repetition(k)": (
+        "重复的步不能再次重复；请先用 repetition(k) 把各次重复写出来"
     ),
     "pipeline_chunks({what}={value!r}): {what} is a whole number from {least} to 2^31; use // to divide": (
         "pipeline_chunks({what}={value!r})：{what} 是 {least} 到 2^31 的整数；整除请用 //"
@@ -129,8 +129,8 @@ TRANSLATIONS = {
     "a repeated step cannot be joined with another; join first, then repeat": (
         "重复的步不能与别的步合并；请先合并，再重复"
     ),
-    "a repeated step cannot be placed; write its repetitions out first, with at(k)": (
-        "重复的步不能放置到别的端点；请先用 at(k) 逐一展开"
+    "a repeated step cannot be placed; write its repetitions out first, with repetition(k)": (
+        "重复的步不能放置到别的端点；请先用 repetition(k) 逐一展开"
     ),
     "a step of {transfers:,} transfers, in ranges of {width:,} chunks, is too long to be written out": (
         "一步有 {transfers:,} 次传输（每段 {width:,} 个 chunk），太长，无法展开"

@@ -15,8 +15,7 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence, Words
-from collsim.registry import find
-from collsim.registry import load as load_algorithm
+from collsim.registry import get_algorithm, load_algorithm
 from collsim.simulate import Engine
 from collsim.topology.assumed import assumptions
 from collsim.topology.files.effects import sentences
@@ -337,7 +336,7 @@ def find_algorithm(name: str, load: Path | None) -> cs.Algorithm:
         return load_algorithm(f"{load}:{name}")
     if ".py" in name:
         return load_algorithm(name)
-    return find(name)
+    return get_algorithm(name)
 
 
 def load_schedule(name: str) -> cs.Schedule | None:

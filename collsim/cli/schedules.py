@@ -12,7 +12,7 @@ import collsim as cs
 from collsim.bar import open_progress
 from collsim.catalog import format_cell
 from collsim.errors import CollsimError, describe_unknown
-from collsim.registry import find
+from collsim.registry import get_algorithm
 
 from .options import (
     AlgorithmName,
@@ -98,11 +98,11 @@ def show_(
             }
         )
         return
-    entry = find(plan.name)
+    entry = get_algorithm(plan.name)
     print(plan)
     print(f"\n{entry.doc}")
     if entry.source:
-        print(f"{entry.says[0]}\nSource: {entry.source}")
+        print(f"{entry.summary[0]}\nSource: {entry.source}")
 
 
 @command(context_settings=EXTRA)

@@ -64,7 +64,7 @@ def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
     root = parse_whole_number(path, "", "root", facts.get("root", 0), 0, ranks - 1)
     try:
         kind = find_collective(what)
-        if kind.blocks and chunks is not None and chunks % ranks:
+        if kind.has_blocks and chunks is not None and chunks % ranks:
             why = "chunks={chunks} is not a multiple of ranks={ranks}, which {what} needs"
             refuse(path, "", why, chunks=chunks, ranks=ranks, what=what)
         made = freeze(
@@ -74,7 +74,7 @@ def frozen(path: Any, facts: dict[str, Any], steps: Any) -> Schedule:
             steps,
             chunks=chunks,
             slots=slots if slots is None or chunks is None else max(slots, kind.slots(chunks)),
-            block=ranks if kind.blocks else 1,
+            block=ranks if kind.has_blocks else 1,
             helpers=endpoints - ranks,
             helpers_on=helpers_on,
             root=root,

@@ -13,9 +13,9 @@ from ..catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import read_head, require_writable_file
 from ..limits import FILE_MEMORY, find_memory_limit, within
-from ..plugins import in_a_line, into, named_things
+from ..plugins import format_in_line, list_entries, register_into
 from ..plugins import load as load_plugins
-from ..registry import load as load_algorithm
+from ..registry import load_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..topology import Topology
@@ -67,11 +67,11 @@ def _known() -> dict[str, Format]:
 
 def _plugged(entry: Callable[[], Any]) -> None:
     """Take what a package names: a module that calls `register`, a Format, or a list of them."""
-    into(_FORMATS, lambda: _add(entry()))
+    register_into(_FORMATS, lambda: _add(entry()))
 
 
 def _add(found: Any) -> None:
-    for one in named_things(found):
+    for one in list_entries(found):
         if not isinstance(one, Format):
             raise CollsimError("{thing!r} is no Format; name a Format or a module that registers one", thing=one)
         if _FORMATS.get(one.name) is not one:
@@ -223,7 +223,7 @@ def _looks(entry: Format, text: str) -> bool:
         where = getattr(entry.looks, "__module__", None) or type(entry.looks).__module__
         warnings.warn(
             f"the format {entry.name!r} ({where}) fails at telling whether a file is its own, and is passed over: "
-            f"{in_a_line(error)}",
+            f"{format_in_line(error)}",
             stacklevel=4,
         )
         return False

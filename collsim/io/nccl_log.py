@@ -25,7 +25,7 @@ from ..collective import collective as find_collective
 from ..errors import CollsimError, Sentence, describe_unknown
 from ..files import read_text, refuse
 from ..schedule import Schedule, Step, copy, freeze, pipeline_chunks, reduce, together
-from ..trees import depths
+from ..trees import measure_depths
 from .formats import Format, register
 
 _RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\s*$", re.ASCII)
@@ -151,7 +151,7 @@ def _chain(name: str, order: tuple[int, ...], root: int, chunks: np.ndarray[Any,
 def _tree(parent: tuple[int, ...], chunks: np.ndarray[Any, Any], c: int) -> Iterator[Step]:
     """Up the tree with sums, down with results (src/device/all_reduce.h runTreeUpDown)."""
     rank, above = np.arange(len(parent)), np.array(parent)
-    depth = depths(above)
+    depth = measure_depths(above)
     levels = [depth == d for d in range(1, int(depth.max()) + 1)]
     up = [reduce(rank[at], above[at], chunks[0], channel=c) for at in reversed(levels)]
     down = [copy(above[at], rank[at], chunks[0], channel=c) for at in levels]

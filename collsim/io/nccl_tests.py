@@ -374,7 +374,7 @@ def _line(row: Row) -> str:
     for prefix in ("", "in_place_"):
         algbw, busbw = _bandwidths(row, prefix)
         time = _value(row, f"{prefix}time", row["time"])
-        wrong = _value(row, f"{prefix}wrong", 0.0 if not (prefix and kind.apart) else math.nan)
+        wrong = _value(row, f"{prefix}wrong", 0.0 if not (prefix and kind.has_separate_result) else math.nan)
         said = "N/A" if math.isnan(wrong) else f"{wrong:g}"
         halves.append(f"  {number(time / _US, 7)}  {number(algbw / _GB, 6)}  {number(busbw / _GB, 6)}  {said:>6}")
     return f"{nbytes:12d}  {count:12d}  {short:>8}  {redop:>6}  {root:6d}{''.join(halves)}\n"
@@ -448,7 +448,7 @@ def _as_result(row: Row) -> Row:
         "redop": _redop(row, kind.reduces),
         "root": "0" if kind.rooted else "-1",
         "out_of_place": _timed(row, "") | {"nwrong": "0"},
-        "in_place": _timed(row, "in_place_") | {"nwrong": "N/A" if kind.apart else "0"},
+        "in_place": _timed(row, "in_place_") | {"nwrong": "N/A" if kind.has_separate_result else "0"},
     }
 
 

@@ -16,7 +16,7 @@ from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
 from ..keywords import check_keywords
 from ..registry import schedule as registered
-from ..replay import OPERATORS, moved, require_schedule, run, starting
+from ..replay import OPERATORS, mark_initial_slots, replay_with, require_schedule, run
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..simulate.conditions import conditions
@@ -154,7 +154,7 @@ def _size_of(schedule: Schedule, given: npt.NDArray[Any], layout: str | None) ->
     kind = collective(schedule.collective)
     if given.ndim != 2:
         raise CollsimError("buffers have shape {shape}; they are (ranks, elements)", shape=given.shape)
-    own = (layout == "out-of-place" or kind.apart) and kind.before == "own"
+    own = (layout == "out-of-place" or kind.has_separate_result) and kind.before == "own"
     return int(given.shape[1] * given.itemsize * (schedule.ranks if own else 1))
 
 
@@ -253,7 +253,7 @@ def expected_of(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[Any]]]]:
     """What all slots hold at the start, one period of it; which hold anything; and by endpoint and slot what the
     collective promises, as replay has it."""
-    schedule, held = asked.schedule, starting(asked.schedule)
+    schedule, held = asked.schedule, mark_initial_slots(asked.schedule)
     period = int(min(_PERIOD, max(1, asked.sizes.max(initial=1))))
     random, values = np.random.default_rng(seed), np.zeros((*held.shape, period), asked.dtype)
     shape = (int(held.sum()), period)
@@ -262,7 +262,9 @@ def expected_of(
     values[held] = drawn.astype(asked.dtype)
     end, full = values.copy(), held.copy()
     run(schedule, end, full, _combine(asked))
-    wanted, _ = collective(schedule.collective).wanted(schedule.ranks, schedule.chunks, schedule.root)
+    wanted, _ = collective(schedule.collective).find_expected_contributions(
+        schedule.ranks, schedule.chunks, schedule.root
+    )
     expected = {
         rank: {int(slot): end[rank, slot] for slot in np.flatnonzero(wanted[rank] != NOTHING)}
         for rank in range(schedule.ranks)
@@ -320,7 +322,7 @@ def _on_buffers(
             for slot, array in outcome.slots.items():
                 values[rank, slot, : len(array)] = array
 
-    out = moved(asked.schedule, given, asked.op, layout, by_processes)
+    out = replay_with(asked.schedule, given, asked.op, layout, by_processes)
     return found, out
 
 

@@ -42,7 +42,7 @@ class Arcs:
         return len(self.start) - 1
 
 
-def arcs(nodes: int, src: npt.ArrayLike, dst: npt.ArrayLike, capacity: npt.ArrayLike) -> Arcs:
+def build_arcs(nodes: int, src: npt.ArrayLike, dst: npt.ArrayLike, capacity: npt.ArrayLike) -> Arcs:
     """The graph of edges `src[i] -> dst[i]`; parallel ones add, opposite ones become the two arcs of a pair."""
     s, d = np.asarray(src, np.int64), np.asarray(dst, np.int64)
     pair, which = np.unique(np.minimum(s, d) * nodes + np.maximum(s, d), return_inverse=True)
@@ -66,7 +66,7 @@ def max_flow(
         limit: enough; where the flow reaches it, the answer is (limit, None).
     """
     if len(graph.order) <= _FEW and not _is_loaded():
-        return _plainly(graph, capacity, source, sink, limit)
+        return _run_uncompiled(graph, capacity, source, sink, limit)
     from .kernels import augment
 
     level, path, queue = np.empty((3, graph.nodes), np.int64)
@@ -78,7 +78,7 @@ def _is_loaded() -> bool:
     return "numba" in sys.modules
 
 
-def _plainly(
+def _run_uncompiled(
     graph: Arcs, capacity: Longs, source: int, sink: int, limit: int
 ) -> tuple[int, npt.NDArray[np.bool_] | None]:
     """The same without the compiler, on lists, which plain Python reads faster than arrays."""

@@ -13,7 +13,7 @@ from . import loops
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
-def compiled(signature: str | None = None) -> Callable[[Kernel], Kernel]:
+def compile_kernel(signature: str | None = None) -> Callable[[Kernel], Kernel]:
     """A kernel as machine code, kept on disk where some directory can be written. With a signature it is made when its
     module is imported, not inside somebody's first flow; without one when it is first called."""
 
@@ -23,24 +23,24 @@ def compiled(signature: str | None = None) -> Callable[[Kernel], Kernel]:
         except ImportError:  # in a browser
             return function
         try:
-            made: Any = numba.njit(signature, cache=True, nogil=True)(function)
+            kernel: Any = numba.njit(signature, cache=True, nogil=True)(function)
         except RuntimeError:  # no directory for the cache
-            made = numba.njit(signature, nogil=True)(function)
-        return made  # type: ignore[no-any-return]
+            kernel = numba.njit(signature, nogil=True)(function)
+        return kernel  # type: ignore[no-any-return]
 
     return make
 
 
-def called(function: Kernel) -> Kernel:
+def compile_callee(function: Kernel) -> Kernel:
     """A function that kernels call, as machine code in theirs, and that stays plain Python for all others."""
     try:
         from numba.extending import register_jitable
     except ImportError:  # in a browser
         return function
-    made: Kernel = register_jitable(function)
-    return made
+    kernel: Kernel = register_jitable(function)
+    return kernel
 
 
-called(loops.measure)
-called(loops.push)
-augment = compiled("i8(i8[::1], i8[::1], i8[::1], i8[::1], i8, i8, i8, i8[::1], i8[::1], i8[::1])")(loops.augment)
+compile_callee(loops.measure)
+compile_callee(loops.push)
+augment = compile_kernel("i8(i8[::1], i8[::1], i8[::1], i8[::1], i8, i8, i8, i8[::1], i8[::1], i8[::1])")(loops.augment)

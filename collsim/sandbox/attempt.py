@@ -179,7 +179,7 @@ def _freeze_schedule(
     shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, wanted: Wanted
 ) -> Schedule:
     kind = find_collective(wanted.collective)
-    if chunks < 1 or (kind.blocks and chunks % n):
+    if chunks < 1 or (kind.has_blocks and chunks % n):
         why = "{chunks} chunks do not fit {collective} with {n} ranks"
         raise ScheduleError(why, chunks=chunks, collective=wanted.collective, n=n)
     rows = sum(shape[0] for shape in shapes)
@@ -189,7 +189,7 @@ def _freeze_schedule(
     table = np.frombuffer(rest[:size], "<i4").reshape(len(COLUMNS), rows)
     if rows and not (table[-1].min() >= 0 and table[-1].max() <= _MOST_CHANNEL):
         raise ScheduleError("a channel is a number from 0 to {most:,}", most=_MOST_CHANNEL)
-    block = n if kind.blocks else 1
+    block = n if kind.has_blocks else 1
     name, steps = read_text(rest[size:], _LONGEST_NAME), _read_steps(shapes, table)
     made = freeze(name, wanted.collective, n, steps, chunks=chunks, block=block, helpers=wanted.helpers)
     made = replace(made, slots=max(made.slots, slots, kind.slots(chunks)))  # what a repeated pattern reaches counts

@@ -25,7 +25,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..plugins import refuse
+from ..plugins import disable
 from . import system
 from .attempt import Ended
 from .frames import Ending, read_endings
@@ -193,7 +193,7 @@ def _run_child(
 ) -> None:
     code = 1
     try:
-        refuse()
+        disable()
         os.setsid()
         _end_with(parent)
         out = _close_files(out)

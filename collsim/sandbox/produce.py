@@ -223,7 +223,7 @@ def _shorten(value: object) -> str:
 
 def _pack_schedule(n: int, s: Schedule) -> bytes:
     """A schedule as one frame: its patterns, their columns one after another, and its name."""
-    patterns = [p if p.times > 1 else p.at(0) for p in s.patterns]
+    patterns = [p if p.times > 1 else p.repetition(0) for p in s.patterns]
     shapes = [number for p in patterns for number in (len(p), p.times, p.shift, p.modulus)]
     columns = [np.concatenate([getattr(p, c) for p in patterns]).astype("<i4").tobytes() for c in COLUMNS if patterns]
     name = s.name.encode("utf-8", "replace")

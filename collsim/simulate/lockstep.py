@@ -128,7 +128,7 @@ def _worked_out(
         step = patterns[number]
         if not slots.same_in_every_turn(step):
             for k in range(step.times):
-                load, seconds = paths.load(slots.moved(step.at(k)))
+                load, seconds = paths.load(slots.moved(step.repetition(k)))
                 link_bytes[paths.here] += load
                 yield number, seconds.max(keepdims=True), paths
             continue
@@ -158,7 +158,7 @@ def _transfer_times(
     for pattern, seconds in zip(schedule.patterns, known, strict=True):
         m = len(pattern) * pattern.width
         for k in range(pattern.times):
-            lasts = seconds.load(slots.moved(pattern.at(k)))[1] if isinstance(seconds, Paths) else seconds
+            lasts = seconds.load(slots.moved(pattern.repetition(k)))[1] if isinstance(seconds, Paths) else seconds
             start[row : row + m] = step_start[number]
             finish[row : row + m] = step_start[number] + (lasts if len(lasts) == 1 else np.repeat(lasts, pattern.width))
             row, number = row + m, number + 1

@@ -35,7 +35,7 @@ class JobShape:
     @cached_property
     def singles(self) -> tuple[Step, ...]:
         """The patterns with a row for every transfer; those that repeat still do."""
-        return tuple(p if p.times > 1 else p.at(0) for p in self.patterns)
+        return tuple(p if p.times > 1 else p.repetition(0) for p in self.patterns)
 
     @cached_property
     def step_rows(self) -> Longs:

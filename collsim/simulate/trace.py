@@ -235,7 +235,7 @@ class Trace:
         for pattern in self.schedule.patterns:
             turns = 1 if slots.same_in_every_turn(pattern) else pattern.times
             for k in range(turns):
-                step = pattern if turns == 1 else pattern.at(k)
+                step = pattern if turns == 1 else pattern.repetition(k)
                 away = step.src != step.dst
                 moved = np.broadcast_to(slots.moved(step), len(step))[away]
                 total += np.bincount(getattr(step, side)[away], weights=moved, minlength=len(total)) * (
@@ -339,7 +339,7 @@ class Trace:
         for pattern in self.schedule.patterns:
             turns = 1 if slots.same_in_every_turn(pattern) else pattern.times
             for k in range(turns):
-                step = pattern if turns == 1 else pattern.at(k)
+                step = pattern if turns == 1 else pattern.repetition(k)
                 moved += [float(np.broadcast_to(slots.moved(step), len(step)).sum())] * (pattern.times // turns)
         return np.array(moved)
 

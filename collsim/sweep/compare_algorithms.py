@@ -12,7 +12,7 @@ from ..analysis.ranking import sort_table
 from ..collective import collectives
 from ..errors import CollsimError, describe_unknown
 from ..keywords import check_keywords
-from ..registry import Algorithm, algorithms, find
+from ..registry import Algorithm, algorithms, get_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..simulate.variants import Search
@@ -188,7 +188,7 @@ def _list_entries(
         if isinstance(entry, Algorithm | Schedule) or entry == SYNTHESIZED:
             entries.append(entry)
         else:
-            entries.append(find(entry))
+            entries.append(get_algorithm(entry))
     return entries
 
 

@@ -35,7 +35,7 @@ from ..collective import collective as find_collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, FormatError, describe_unknown, require_word
 from ..files import read_text
-from ..registry import find
+from ..registry import get_algorithm
 from ..simulate import ENGINES
 from ..topology import NETWORKS, machines
 from ..topology.files.document import compose, value_of
@@ -118,7 +118,7 @@ def _require_known(key: str, entry: Any) -> None:
     if key == "collective":
         find_collective(name)
     elif key == "algorithm" and name not in (NCCL, SYNTHESIZED):
-        find(name)
+        get_algorithm(name)
     elif key == "model":
         list_models(entry)
     elif key == "parallel":

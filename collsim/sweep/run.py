@@ -15,7 +15,7 @@ from ..bar import open_progress, require_progress
 from ..errors import CollsimError
 from ..faults import require_right
 from ..keywords import check_keywords
-from ..registry import Algorithm, find
+from ..registry import Algorithm, get_algorithm
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import Engine, simulate
@@ -343,7 +343,7 @@ def _build_by_algorithm(work: Work, algorithm: Algorithm | str) -> Schedule:
     """By an algorithm; one that knows only the number of ranks is made once for all networks."""
     if isinstance(algorithm, Algorithm):
         return make_schedule(algorithm, topology=work.topology, **work.options)
-    entry = find(algorithm)
+    entry = get_algorithm(algorithm)
     if "topology" in entry.options:
         return make_schedule(entry, topology=work.topology, **work.options)
     return _build_shared(entry.name, work.topology.ranks, tuple(sorted(work.options.items())))

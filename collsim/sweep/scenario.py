@@ -20,7 +20,7 @@ from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
 from ..faults import digest_schedule
 from ..limits import MOST_SCENARIOS, require_few
-from ..registry import Algorithm, algorithms, find
+from ..registry import Algorithm, algorithms, get_algorithm
 from ..schedule import Schedule
 from ..simulate import ENGINES
 from ..topology import Topology
@@ -260,7 +260,7 @@ def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | 
             continue
         entry = named
         if isinstance(named, str):
-            entry = find(named)
+            entry = get_algorithm(named)
         if entry.collective not in kinds:
             message = "{name} is an algorithm for {collective}, not for {kinds}"
             raise CollsimError(message, name=entry.name, collective=entry.collective, kinds=" or ".join(kinds))

@@ -154,5 +154,5 @@ def build_schedule(
                 yield from order_by_lane(f, parts, nbytes / plan.shares, lanes) if lanes else pipeline_trees(f, parts)
 
     chunks, name = plan.shares * plan.trees * pieces, f"synthesized_{kind.name}"
-    block = ranks if kind.blocks else 1
+    block = ranks if kind.has_blocks else 1
     return freeze(name, kind.name, ranks, yield_steps(), chunks=chunks, block=block, root=root, options=options)

@@ -211,9 +211,11 @@ def _freeze_matchings(
             for number, part in enumerate(np.split(order, np.cumsum(np.bincount(moment, minlength=last + 1))[:-1])):
                 pair, reducing = matching.pair[part], np.full(len(part), reverse and kind.reduces)
                 step = Step(src[pair], dst[pair], read[part], written[part], reducing, channel[pair])
-                yield step + copy_own_blocks(ranks, chunks // ranks) if kind.apart and number == 0 else step
+                yield (
+                    step + copy_own_blocks(ranks, chunks // ranks) if kind.has_separate_result and number == 0 else step
+                )
 
     src, dst = pairs.src.astype(np.int32), pairs.dst.astype(np.int32)
-    block = ranks if kind.blocks else 1
+    block = ranks if kind.has_blocks else 1
     name = f"synthesized_{kind.name}"
     return freeze(name, kind.name, ranks, steps(), chunks=chunks, block=block, root=root, options=options)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from ..maxflow.kernels import compiled
+from ..maxflow.kernels import compile_kernel
 from ..steps import Step
 from .matching import pop, push
 from .pipelined import Forest, build_steps, color_pairs
@@ -24,7 +24,7 @@ Longs = npt.NDArray[np.int64]
 _AHEAD = 3  # pieces that a tree may be ahead for each level that it still has to go
 
 
-@compiled()
+@compile_kernel()
 def _choose_edge(edges: Longs, first: int, last: int, sent: Longs, have: Longs, tail: Longs) -> int:
     """The edge of a pair whose next piece is there and has the longest way to go; -1 where there is none."""
     best, least = -1, 0
@@ -35,7 +35,7 @@ def _choose_edge(edges: Longs, first: int, last: int, sent: Longs, have: Longs, 
     return best
 
 
-@compiled()
+@compile_kernel()
 def _run_clock(
     trees: tuple[Longs, Longs, Longs, Longs, Longs], lanes: tuple[Longs, Longs, Floats], have: Longs, step: Longs
 ) -> None:

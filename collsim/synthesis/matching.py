@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..maxflow.kernels import compiled
+from ..maxflow.kernels import compile_kernel
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -21,7 +21,7 @@ Queue = tuple[Longs, Longs, Floats, Longs, Longs, Longs]
 LOOKED_AT, IDLE = 12, -2
 
 
-@compiled()
+@compile_kernel()
 def push(heap: Longs, size: int, item: int, key: Floats) -> None:
     """Put an item into a heap of `size` items, the least key first."""
     position = size
@@ -34,7 +34,7 @@ def push(heap: Longs, size: int, item: int, key: Floats) -> None:
     heap[position] = item
 
 
-@compiled()
+@compile_kernel()
 def pop(heap: Longs, size: int, key: Floats) -> int:
     """Take the item of least key out of a heap of `size` items."""
     first = heap[0]
@@ -55,7 +55,7 @@ def pop(heap: Longs, size: int, key: Floats) -> int:
     return int(first)
 
 
-@compiled()
+@compile_kernel()
 def choose(
     u: int, v: int, held: Flags, coming: Flags, wanted: Flags, holders: Longs, goal: Longs, far: Floats, begin: int
 ) -> int:
@@ -81,13 +81,13 @@ def choose(
     return best
 
 
-@compiled()
+@compile_kernel()
 def draw_number(seed: int) -> int:
     """The next number of a linear congruential generator modulo 2^63 (Knuth, MMIX)."""
     return (seed * 6364136223846793005 + 1442695040888963407) & 0x7FFFFFFFFFFFFFFF
 
 
-@compiled()
+@compile_kernel()
 def shuffle(items: Longs, number: int, seed: int) -> int:
     """Put the first `number` items into a random order; the seed after that."""
     for i in range(number):
@@ -97,7 +97,7 @@ def shuffle(items: Longs, number: int, seed: int) -> int:
     return seed
 
 
-@compiled()
+@compile_kernel()
 def send(e: int, c: int, row: int, pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Floats) -> None:
     """Pair e carries chunk c from now on: row `row` of the table."""
     src, dst, alpha, seconds, _, _ = pairs
@@ -115,7 +115,7 @@ def send(e: int, c: int, row: int, pairs: Network, chunks: Chunks, queue: Queue,
     finish[row] = key[e]
 
 
-@compiled()
+@compile_kernel()
 def receive(e: int, now: float, number: int, pairs: Network, chunks: Chunks, queue: Queue, table: Longs) -> int:
     """What pair e carried is there: it is awake, and so are the idle pairs out of its destination. How many are
     awake.
@@ -140,7 +140,7 @@ def receive(e: int, now: float, number: int, pairs: Network, chunks: Chunks, que
     return number
 
 
-@compiled()
+@compile_kernel()
 def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Floats, most: int) -> int:
     """Match until `most` rows (pair, chunk, step) are in the table, or nothing is left to do: then the answer is 1.
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError
-from ..maxflow import arcs, max_flow
+from ..maxflow import build_arcs, max_flow
 
 Longs = npt.NDArray[np.int64]
 MOST_TOGETHER = 40  # ranks whose trees are grown side by side, in a graph with a node for each
@@ -221,7 +221,7 @@ class _Grower:
             for b, to in zip(begun, reaches, strict=True)
         ]
         capacity = np.concatenate([self.left, unbegun, *counts])
-        self.graph = arcs(n + 1 + len(begun), np.concatenate(src), np.concatenate(dst), capacity)
+        self.graph = build_arcs(n + 1 + len(begun), np.concatenate(src), np.concatenate(dst), capacity)
         self.feed = self.graph.arc[len(self.src) : len(self.src) + n]
         if growing:
             joined = self.graph.arc[len(self.src) + n :].reshape(len(begun), n + 1)

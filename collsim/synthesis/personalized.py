@@ -41,8 +41,8 @@ def place_chunks(kind: Collective, ranks: int, chunks: int, root: int) -> tuple[
     """(ranks, chunks): who has each chunk before, and who wants it. An alltoall has a chunk for each pair and piece."""
     if kind.name in PERSONALIZED:
         return build_demands(ranks, chunks // ranks)
-    contributor, _ = kind.wanted(ranks, chunks, root)
-    return kind.held(ranks, chunks, root), contributor >= 0
+    contributor, _ = kind.find_expected_contributions(ranks, chunks, root)
+    return kind.mark_initial_slots(ranks, chunks, root), contributor >= 0
 
 
 def assign_slots(

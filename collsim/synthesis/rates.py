@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..cuts import route_rates, worst
+from ..cuts import compute_route_rates, find_worst_cut
 from ..errors import Sentence, TopologyError
-from ..maxflow import Arcs, arcs, max_flow
+from ..maxflow import Arcs, build_arcs, max_flow
 from ..topology import Routes, Topology
 from ..topology.graph import format_ranks
 
@@ -128,8 +128,8 @@ def find_highest_rate(pairs: Pairs, root: int | None, reverse: bool) -> float:
         reverse: trees that reduce: data run towards the root.
     """
     what = "allgather" if root is None else "flow"
-    ratio, _ = worst(what, pairs.topology, pairs.ranks, root=root, reverse=reverse)
-    out, into = route_rates(pairs.topology, pairs.ranks)
+    ratio, _ = find_worst_cut(what, pairs.topology, pairs.ranks, root=root, reverse=reverse)
+    out, into = compute_route_rates(pairs.topology, pairs.ranks)
     ends = (into, out) if reverse else (out, into)
     need = build_demand(pairs.ranks, root)
     with np.errstate(divide="ignore"):
@@ -269,5 +269,5 @@ def build_fed_graph(pairs: Pairs, whole: Longs) -> tuple[Arcs, Longs]:
     """The graph of ranks with whole rates and a source, node `ranks`, that feeds each rank; and the feeding arcs."""
     n = pairs.ranks
     src, dst = np.concatenate([pairs.src, np.full(n, n)]), np.concatenate([pairs.dst, np.arange(n)])
-    graph = arcs(n + 1, src, dst, np.concatenate([whole, np.zeros(n, np.int64)]))
+    graph = build_arcs(n + 1, src, dst, np.concatenate([whole, np.zeros(n, np.int64)]))
     return graph, graph.arc[len(pairs) :]

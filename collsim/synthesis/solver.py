@@ -184,7 +184,7 @@ class _Model:
 
         n = pairs.ranks
         self.pairs, self.steps, self.rounds = pairs, steps, rounds
-        self.held_before, self.wanted = place_chunks(kind, n, per_block * (n if kind.blocks else 1), root)
+        self.held_before, self.wanted = place_chunks(kind, n, per_block * (n if kind.has_blocks else 1), root)
         self.chunks = self.held_before.shape[1]
         size = self.chunks * len(pairs) * steps
         if size > MOST_VARIABLES:
@@ -325,10 +325,10 @@ def _freeze_answers(
                 ends = pairs.src[pair].astype(np.int32), pairs.dst[pair].astype(np.int32)
                 reducing = np.full(len(part), reverse and kind.reduces)
                 step = Step(*ends, read[part], written[part], reducing, channel[pair])
-                yield step + copy_own_blocks(n, per_block) if kind.apart and s == 0 else step
+                yield step + copy_own_blocks(n, per_block) if kind.has_separate_result and s == 0 else step
 
-    chunks = per_block * (n if collective(SEARCHED_AS[kind.name][0][0]).blocks else 1)
-    block, name = n if kind.blocks else 1, f"synthesized_{kind.name}"
+    chunks = per_block * (n if collective(SEARCHED_AS[kind.name][0][0]).has_blocks else 1)
+    block, name = n if kind.has_blocks else 1, f"synthesized_{kind.name}"
     return freeze(name, kind.name, n, yield_steps(), chunks=chunks, block=block, root=root, options=options)
 
 

@@ -181,7 +181,7 @@ def _changed(s: Schedule, how: str, random: Random) -> tuple[Schedule | CollsimE
         )
     except ScheduleError as error:
         return error, what
-    return replace(made, meant=s), what
+    return replace(made, original=s), what
 
 
 def _verdict(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | None]:

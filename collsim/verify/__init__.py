@@ -28,23 +28,32 @@ import numpy.typing as npt
 
 from ..collective import NOTHING, collective
 from ..errors import ScheduleError, Sentence
-from ..replay import require_memory, require_schedule, run, starting
+from ..replay import mark_initial_slots, require_memory, require_schedule, run
 from ..schedule import Schedule
 from .contributions import (
     MANY,
     Counts,
     Terms,
     add_counts,
-    contributions,
     count_contributions,
     draw_weights,
+    find_expected_terms,
     format_terms,
+    list_contributions,
     trace_contributions,
-    wanted_terms,
 )
-from .origin import Origin, begun, origin
+from .origin import Origin, find_origin, find_origin_of_cell
 
-__all__ = ["MANY", "Counts", "Terms", "contributions", "count_contributions", "format_terms", "verify", "wanted_terms"]
+__all__ = [
+    "MANY",
+    "Counts",
+    "Terms",
+    "count_contributions",
+    "find_expected_terms",
+    "format_terms",
+    "list_contributions",
+    "verify",
+]
 
 _NUMBERS = 4  # of 8 bytes for each slot: its value and its weight; whose it should be; what it should hold
 
@@ -52,52 +61,52 @@ _NUMBERS = 4  # of 8 bytes for each slot: its value and its weight; whose it sho
 def verify(schedule: Schedule) -> None:
     """Return None if the schedule does what its collective promises; raise ScheduleError with a sentence otherwise.
 
-    The error's `rank`, `chunk` and `step` say where it begins, as `origin` finds it: for what never arrives, where the
-    write is missing (`step` is the number of steps where one is missing at the end).
+    The error's `rank`, `chunk` and `step` say where it begins, as `find_origin` finds it: for what never arrives,
+    where the write is missing (`step` is the number of steps where one is missing at the end).
     """
     kind = collective(require_schedule(schedule).collective)
     cells = schedule.endpoints * max(schedule.slots, kind.slots(schedule.chunks))
     require_memory(schedule, _NUMBERS * cells)
-    held = starting(schedule)
-    values = np.zeros(held.shape, np.uint64)
-    values[held] = draw_weights(schedule.ranks, int(held.sum()))
+    filled = mark_initial_slots(schedule)
+    values = np.zeros(filled.shape, np.uint64)
+    values[filled] = draw_weights(schedule.ranks, int(filled.sum()))
     ranks = slice(schedule.ranks)
     weights = values[ranks].sum(axis=0, dtype=np.uint64) if kind.reduces else values[ranks].copy()
     try:
-        run(schedule, values, held, add_counts)
+        run(schedule, values, filled, add_counts)
     except ScheduleError as error:
-        raise _traced(schedule, error) from None
+        raise _add_origin(schedule, error) from None
 
-    contributor, chunk = kind.wanted(schedule.ranks, schedule.chunks, schedule.root)
+    contributor, chunk = kind.find_expected_contributions(schedule.ranks, schedule.chunks, schedule.root)
     columns = slice(contributor.shape[1])
     want = weights[chunk] if kind.reduces else weights[np.maximum(contributor, 0), chunk]
-    wrong = (values[ranks, columns] != want) | ~held[ranks, columns]
+    wrong = (values[ranks, columns] != want) | ~filled[ranks, columns]
     wrong &= contributor != NOTHING
     if wrong.any():
         raise _explain(schedule, wrong)
 
 
-def _traced(schedule: Schedule, error: ScheduleError) -> ScheduleError:
+def _add_origin(schedule: Schedule, error: ScheduleError) -> ScheduleError:
     """What a step reads before it is there should have come earlier, where a right schedule says so."""
-    found = origin(schedule)
-    if found is None or error.step is None or (found.step, found.rank) == (error.step, error.rank):
+    start = find_origin(schedule)
+    if start is None or error.step is None or (start.step, start.rank) == (error.step, error.rank):
         return error
-    made = ScheduleError(
+    traced = ScheduleError(
         "{error}. {begin}",
         error=error.sentence,
-        begin=found.sentence(schedule),
-        step=found.step,
-        rank=found.rank,
-        chunk=found.chunk,
+        begin=start.sentence(schedule),
+        step=start.step,
+        rank=start.rank,
+        chunk=start.chunk,
     )
-    made.origin, made.cell = found, (error.rank, error.chunk)
-    return made
+    traced.origin, traced.cell = start, (error.rank, error.chunk)
+    return traced
 
 
 def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
-    found = origin(schedule)
-    rank, slot = _shown(wrong, found)
-    want = wanted_terms(schedule, rank, slot)
+    start = find_origin(schedule)
+    rank, slot = _choose_cell(wrong, start)
+    want = find_expected_terms(schedule, rank, slot)
     from_start = False
     try:
         writes = trace_contributions(schedule, (rank, slot))
@@ -107,11 +116,11 @@ def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
         last = writes[rank, slot][-1]
         has = Sentence.from_words(format_terms(last.terms, slot))
         how = Sentence("No step writes it.") if last.step < 0 else Sentence("It was never replaced.")
-        if found is None:
-            found = begun(schedule, (rank, slot), want, writes)
-        from_start = found is None
-    if found is not None:
-        how = found.sentence(schedule)
+        if start is None:
+            start = find_origin_of_cell(schedule, (rank, slot), want, writes)
+        from_start = start is None
+    if start is not None:
+        how = start.sentence(schedule)
     error = ScheduleError(
         "{label}: after the last step rank {cell} has chunk {slot} = {has}, but {collective} wants {wants}. {how}",
         label=schedule.label,
@@ -121,20 +130,20 @@ def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
         collective=schedule.collective,
         wants=format_terms(want, slot),
         how=how,
-        step=0 if found is None else found.step,
-        rank=rank if found is None else found.rank,
-        chunk=slot if found is None else found.chunk,
+        step=0 if start is None else start.step,
+        rank=rank if start is None else start.rank,
+        chunk=slot if start is None else start.chunk,
     )
     error.from_start = from_start
-    error.origin, error.cell = found, None if found is None else (rank, slot)
+    error.origin, error.cell = start, None if start is None else (rank, slot)
     return error
 
 
-def _shown(wrong: npt.NDArray[np.bool_], found: Origin | None) -> tuple[int, int]:
+def _choose_cell(wrong: npt.NDArray[np.bool_], start: Origin | None) -> tuple[int, int]:
     """The cell whose end is told: the one where it begins, if that is wrong at the end; else another of its chunk."""
     cells = np.argwhere(wrong)
-    if found is not None:
-        for alike in ((cells == (found.rank, found.chunk)).all(axis=1), cells[:, 1] == found.chunk):
+    if start is not None:
+        for alike in ((cells == (start.rank, start.chunk)).all(axis=1), cells[:, 1] == start.chunk):
             if alike.any():
                 cells = cells[alike]
                 break

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..collective import EVERY, collective
 from ..errors import ScheduleError, Sentence, Words
-from ..replay import apply_step, starting
+from ..replay import apply_step, mark_initial_slots
 from ..schedule import Schedule, Step
 
 #: An endpoint and a slot of its buffer.
@@ -48,7 +48,7 @@ class Write:
 
 
 def draw_weights(ranks: int, count: int) -> Counts:
-    """Weights of contributions: independent, uniform on 0 .. 2^`weight_bits(ranks)` - 1, and new in every call.
+    """Weights of contributions: independent, uniform on 0 .. 2^`count_weight_bits(ranks)` - 1, and new in every call.
 
     They come from the operating system's source of randomness, so that nobody who writes a schedule can know them.
 
@@ -56,10 +56,10 @@ def draw_weights(ranks: int, count: int) -> Counts:
         ranks: how many of them the sum of a right result has at most.
         count: how many to draw.
     """
-    return np.frombuffer(os.urandom(8 * count), np.uint64) >> np.uint64(64 - weight_bits(ranks))
+    return np.frombuffer(os.urandom(8 * count), np.uint64) >> np.uint64(64 - count_weight_bits(ranks))
 
 
-def weight_bits(ranks: int) -> int:
+def count_weight_bits(ranks: int) -> int:
     """Bits of a weight, so that the weights of all ranks add up to less than 2^63.
 
     >>> weight_bits(8), weight_bits(1024)
@@ -103,10 +103,10 @@ def format_terms(terms: Terms, chunk: int | None = None, most: int = 8) -> Words
     """
     if not terms:
         return Sentence("nothing")
-    shown = sorted(terms)
-    if len(shown) > most:
-        shown = [*shown[: most - 1], shown[-1]]
-    texts = [_format_term(*contribution, terms[contribution], chunk) for contribution in shown]
+    listed = sorted(terms)
+    if len(listed) > most:
+        listed = [*listed[: most - 1], listed[-1]]
+    texts = [_format_term(*contribution, terms[contribution], chunk) for contribution in listed]
     if len(terms) > most:
         texts.insert(-1, "...")
     return " + ".join(texts)
@@ -117,14 +117,16 @@ def _format_term(rank: int, slot: int, count: int, chunk: int | None) -> str:
     return f"{times}r{rank}" if slot == chunk else f"{times}r{rank}[chunk {slot}]"
 
 
-def wanted_terms(schedule: Schedule, rank: int, slot: int) -> Terms:
+def find_expected_terms(schedule: Schedule, rank: int, slot: int) -> Terms:
     """The contributions that the collective wants in one cell at the end, each once."""
-    contributor, chunk = collective(schedule.collective).wanted(schedule.ranks, schedule.chunks, schedule.root)
+    contributor, chunk = collective(schedule.collective).find_expected_contributions(
+        schedule.ranks, schedule.chunks, schedule.root
+    )
     who, what = int(contributor[rank, slot]), int(chunk[rank, slot])
     return {(r, what): 1 for r in (range(schedule.ranks) if who == EVERY else (who,))}
 
 
-def contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[int, Terms]]:
+def list_contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[int, Terms]]:
     """What one endpoint's slot holds over time: `(step, terms)`, an entry for the start (step -1) and one for each step
     that writes the slot.
 
@@ -141,17 +143,17 @@ def trace_contributions(schedule: Schedule, cell: Cell) -> dict[Cell, list[Write
 
     Raises ScheduleError where that adds up too many terms.
     """
-    held = starting(schedule)
+    filled = mark_initial_slots(schedule)
     writes: dict[Cell, list[Write]] = {}
 
     def find_terms(key: Cell) -> Terms:
         if key not in writes:
-            writes[key] = [Write(-1, {key: 1} if held[key] else {})]
+            writes[key] = [Write(-1, {key: 1} if filled[key] else {})]
         return writes[key][-1].terms
 
     find_terms(cell)
     additions = 0
-    for number, arrivals in reversed(_find_arrivals(schedule, cell, held.shape)):
+    for number, arrivals in reversed(_find_arrivals(schedule, cell, filled.shape)):
         written = []  # only now do they count: all transfers of a step read what was there before it
         for target, (senders, adds) in arrivals.items():
             parts = [find_terms(sender) for sender in senders]
@@ -168,8 +170,8 @@ def trace_contributions(schedule: Schedule, cell: Cell) -> dict[Cell, list[Write
 
 def _require_few(schedule: Schedule, additions: int) -> None:
     if additions > _MOST_ADDITIONS:
-        why = "{label} adds up too many contributions to say which; ask for fewer ranks"
-        raise ScheduleError(why, label=schedule.label)
+        message = "{label} adds up too many contributions to say which; ask for fewer ranks"
+        raise ScheduleError(message, label=schedule.label)
 
 
 def _find_arrivals(
@@ -184,7 +186,7 @@ def _find_arrivals(
     for pattern in reversed(schedule.patterns):
         for repetition in reversed(range(pattern.times)):
             number -= 1
-            step = pattern.at(repetition)
+            step = pattern.repetition(repetition)
             rows = np.flatnonzero(relevant[step.dst, step.into])
             if not len(rows):
                 continue
@@ -206,7 +208,7 @@ def count_contributions(schedule: Schedule) -> Iterator[tuple[Step, Counts, Coun
         The step; the numbers in the slots that it sends, and in those that it writes before and after it (one a
         transfer); and in all slots after it, shape (endpoints, slots). The last is the same array every time.
     """
-    count = starting(schedule).astype(np.uint64)
+    count = mark_initial_slots(schedule).astype(np.uint64)
     every = np.ones(count.shape, bool)  # an empty slot counts 0
     for step in schedule.each_step():
         sent, before = count[step.src, step.chunk], count[step.dst, step.into]

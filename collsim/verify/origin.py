@@ -2,9 +2,9 @@
 
 What is wrong in the end was often made long before, at another rank: a send lost in a reduce-scatter shows in every
 copy of the sum. The place is found by comparison with a right schedule: the one that a broken copy was made of
-(`Schedule.meant`), else the algorithm of the library that the schedule resembles most, where they share two transfers
-in three. Where there is none (`begun`) the contributions are followed back: a rank counted twice to the step that added
-it again, a contribution that is missing to the step that sent the sum on without it.
+(`Schedule.original`), else the algorithm of the library that the schedule resembles most, where they share two
+transfers in three. Where there is none (`find_origin_of_cell`) the contributions are followed back: a rank counted
+twice to the step that added it again, a contribution that is missing to the step that sent the sum on without it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from ..collective import collective
 from ..errors import CollsimError, Sentence
 from ..registry import algorithms
-from ..schedule import Schedule, Step, endpoint_named
+from ..schedule import Schedule, Step, format_endpoint
 from .contributions import Cell, Terms, Write
 
 Row = tuple[int, int, int, int, bool]  # src, dst, chunk, into, reduce
@@ -53,7 +53,7 @@ class Origin:
 
     def sentence(self, schedule: Schedule) -> Sentence:
         """A sentence of the place; steps are counted from 1."""
-        where: dict[str, Any] = {"who": endpoint_named(schedule.ranks, self.rank), "chunk": self.chunk}
+        where: dict[str, Any] = {"who": format_endpoint(schedule.ranks, self.rank), "chunk": self.chunk}
         step = self.step + 1
         match self.kind:
             case "never":
@@ -73,102 +73,104 @@ class Origin:
         return Sentence("It begins in step {step}: {what}.", step=step, what=what)
 
 
-def origin(schedule: Schedule) -> Origin | None:
+def find_origin(schedule: Schedule) -> Origin | None:
     """The first difference from the right schedule that it is a copy of, or resembles; None where there is none."""
-    if schedule.meant is not None:
-        return first_difference(schedule, schedule.meant)
-    found = _resembled(schedule)
-    return None if found is None else first_difference(schedule, found)
+    if schedule.original is not None:
+        return find_first_difference(schedule, schedule.original)
+    similar = _find_similar(schedule)
+    return None if similar is None else find_first_difference(schedule, similar)
 
 
-def first_difference(schedule: Schedule, meant: Schedule) -> Origin | None:
+def find_first_difference(schedule: Schedule, meant: Schedule) -> Origin | None:
     """The first step in which two schedules do not move the same; a step that only one of them has counts as that."""
-    mine, theirs = [_rows(s) for s in schedule.each_step()], [_rows(s) for s in meant.each_step()]
-    at = _apart(mine, theirs)
-    here, there = mine[at : at + 1], theirs[at : at + 1]
+    mine, theirs = [_count_rows(s) for s in schedule.each_step()], [_count_rows(s) for s in meant.each_step()]
+    step = _find_first_differing_step(mine, theirs)
+    here, there = mine[step : step + 1], theirs[step : step + 1]
     if not here and not there:
         return None
-    if not there or mine[at + 1 : at + 2] == there:  # a step too many
+    if not there or mine[step + 1 : step + 2] == there:  # a step too many
         lost, extra = Counter[Row](), here[0]
-    elif not here or theirs[at + 1 : at + 2] == here:  # a step too few
+    elif not here or theirs[step + 1 : step + 2] == here:  # a step too few
         lost, extra = there[0], Counter[Row]()
     else:
         lost, extra = there[0] - here[0], here[0] - there[0]
     if not extra:
         _, rank, _, slot, _ = min(lost)
-        return Origin("lost", at, rank, slot, ends=not here)
+        return Origin("lost", step, rank, slot, ends=not here)
     row = min(extra)
-    return Origin("changed" if lost else "extra", at, row[1], row[3], _index(schedule, at, row))
+    return Origin("changed" if lost else "extra", step, row[1], row[3], _find_row(schedule, step, row))
 
 
-def _rows(step: Step) -> Counter[Row]:
+def _count_rows(step: Step) -> Counter[Row]:
     columns = (step.src, step.dst, step.chunk, step.into, step.reduce)
     return Counter(zip(*(c.tolist() for c in columns), strict=True))
 
 
-def _index(schedule: Schedule, step: int, row: Row) -> int:
+def _find_row(schedule: Schedule, step: int, row: Row) -> int:
     """The last row of the table that is this transfer of this step."""
     t, columns = schedule.transfers, ("step", "src", "dst", "chunk", "into", "reduce")
     same = [t[name] == value for name, value in zip(columns, (step, *row), strict=True)]
     return int(np.flatnonzero(np.all(same, axis=0))[-1])
 
 
-def _resembled(schedule: Schedule) -> Schedule | None:
+def _find_similar(schedule: Schedule) -> Schedule | None:
     """The algorithm of the library that shares most transfers with a schedule, whatever their steps, two in three at
     least; of equals the one that it follows longest."""
     if schedule.ranks > _MOST_RANKS or not 0 < len(schedule) <= _MOST_TRANSFERS:
         return None
-    own, best, most = [_rows(s) for s in schedule.each_step()], None, (_ALIKE, -1)
+    steps, best, most = [_count_rows(s) for s in schedule.each_step()], None, (_ALIKE, -1)
     root = schedule.root if collective(schedule.collective).rooted else None
-    for other, rows in _library(schedule.collective, schedule.ranks, root):
+    for other, rows in _list_library(schedule.collective, schedule.ranks, root):
         fits = (other.chunks, other.endpoints) == (schedule.chunks, schedule.endpoints)
         if not fits or min(len(schedule), len(other)) < _ALIKE * max(len(schedule), len(other)):
             continue
-        alike, until = _alike(own, rows)
-        if (alike, until) > most and own != rows:
+        alike, until = _measure_similarity(steps, rows)
+        if (alike, until) > most and steps != rows:
             best, most = other, (alike, until)
     return best
 
 
-def _alike(mine: list[Counter[Row]], theirs: list[Counter[Row]]) -> tuple[float, int]:
+def _measure_similarity(mine: list[Counter[Row]], theirs: list[Counter[Row]]) -> tuple[float, int]:
     """The share of transfers that two schedules have in the same steps, or one step apart after the first difference;
     and the step of that."""
-    at = _apart(mine, theirs)
-    same = sum(rows.total() for rows in mine[:at])
+    step = _find_first_differing_step(mine, theirs)
+    same = sum(rows.total() for rows in mine[:step])
     after = max(
-        sum((a & b).total() for a, b in zip(mine[at + i :], theirs[at + j :], strict=False))
+        sum((a & b).total() for a, b in zip(mine[step + i :], theirs[step + j :], strict=False))
         for i, j in ((0, 0), (0, 1), (1, 0))
     )
-    most = max(sum(rows.total() for rows in one) for one in (mine, theirs))
-    return (same + after) / most, at
+    most = max(sum(rows.total() for rows in steps) for steps in (mine, theirs))
+    return (same + after) / most, step
 
 
-def _apart(mine: list[Counter[Row]], theirs: list[Counter[Row]]) -> int:
+def _find_first_differing_step(mine: list[Counter[Row]], theirs: list[Counter[Row]]) -> int:
     """The first step in which two schedules differ."""
     differ = (k for k, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b)
     return next(differ, min(len(mine), len(theirs)))
 
 
 @lru_cache(8)
-def _library(name: str, ranks: int, root: int | None) -> list[tuple[Schedule, list[Counter[Row]]]]:
+def _list_library(name: str, ranks: int, root: int | None) -> list[tuple[Schedule, list[Counter[Row]]]]:
     """The library's schedules for a collective, with their transfers."""
-    made = []
+    entries = []
     for algorithm in algorithms(name).values():
         if not (algorithm.function.__module__ or "").startswith("collsim.algorithms."):
             continue
         try:
-            one = algorithm(ranks, **({} if root is None else {"root": root}))
+            schedule = algorithm(ranks, **({} if root is None else {"root": root}))
         except CollsimError:  # not for this number of ranks
             continue
-        if 0 < len(one) <= _MOST_TRANSFERS:
-            made.append((one, [_rows(step) for step in one.each_step()]))
-    return made
+        if 0 < len(schedule) <= _MOST_TRANSFERS:
+            entries.append((schedule, [_count_rows(step) for step in schedule.each_step()]))
+    return entries
 
 
 # ---- without a right schedule to compare with
 
 
-def begun(schedule: Schedule, cell: Cell, want: Terms, writes: Mapping[Cell, list[Write]]) -> Origin | None:
+def find_origin_of_cell(
+    schedule: Schedule, cell: Cell, want: Terms, writes: Mapping[Cell, list[Write]]
+) -> Origin | None:
     """Where the wrong content of a cell begins, by its contributions alone.
 
     Args:
@@ -179,36 +181,36 @@ def begun(schedule: Schedule, cell: Cell, want: Terms, writes: Mapping[Cell, lis
     """
     final = writes[cell][-1].terms
     if _is_doubled(final):
-        return _doubled(schedule, cell, writes)
+        return _find_doubled(schedule, cell, writes)
     if not final.keys() <= want.keys():
         step = next(write.step for write in writes[cell] if not write.terms.keys() <= want.keys())
-        return None if step < 0 else Origin("changed", step, *cell, _writer(schedule, step, cell))
-    return _incomplete(schedule, cell, writes) if final else None
+        return None if step < 0 else Origin("changed", step, *cell, _find_writer(schedule, step, cell))
+    return _find_incomplete(schedule, cell, writes) if final else None
 
 
 def _is_doubled(terms: Terms) -> bool:
     return any(count > 1 for count in terms.values())
 
 
-def _doubled(schedule: Schedule, cell: Cell, writes: Mapping[Cell, list[Write]]) -> Origin:
+def _find_doubled(schedule: Schedule, cell: Cell, writes: Mapping[Cell, list[Write]]) -> Origin:
     """The addition that counts a rank a second time: where what arrives was counted twice before, look there."""
     before = schedule.steps
     while True:
         write = next(write for write in writes[cell] if write.step < before and _is_doubled(write.terms))
         for sender in write.senders:
-            if _is_doubled(_last_before(writes[sender], write.step).terms):
+            if _is_doubled(_find_last_write(writes[sender], write.step).terms):
                 cell, before = sender, write.step
                 break
         else:
-            return Origin("extra", write.step, *cell, _writer(schedule, write.step, cell))
+            return Origin("extra", write.step, *cell, _find_writer(schedule, write.step, cell))
 
 
-def _incomplete(schedule: Schedule, cell: Cell, writes: Mapping[Cell, list[Write]]) -> Origin:
+def _find_incomplete(schedule: Schedule, cell: Cell, writes: Mapping[Cell, list[Write]]) -> Origin:
     """Back over the copies to the sum that lacks something: it was sent on too early, or nothing ever completed it."""
     write = writes[cell][-1]
     while write.step >= 0 and not write.adds:
         cell = write.senders[0]
-        write = _last_before(writes[cell], write.step)
+        write = _find_last_write(writes[cell], write.step)
     row = 0
     for number, step in enumerate(schedule.each_step()):
         sends = (step.src == cell[0]) & (step.chunk == cell[1]) & ~step.reduce
@@ -218,11 +220,11 @@ def _incomplete(schedule: Schedule, cell: Cell, writes: Mapping[Cell, list[Write
     return Origin("never", schedule.steps, *cell, ends=True)
 
 
-def _last_before(writes: list[Write], step: int) -> Write:
+def _find_last_write(writes: list[Write], step: int) -> Write:
     return next(write for write in reversed(writes) if write.step < step)
 
 
-def _writer(schedule: Schedule, number: int, cell: Cell) -> int:
+def _find_writer(schedule: Schedule, number: int, cell: Cell) -> int:
     """The last row of the table that writes a cell in a step."""
     *before, step = islice(schedule.each_step(), number + 1)
     return sum(map(len, before)) + int(np.flatnonzero((step.dst == cell[0]) & (step.into == cell[1]))[-1])

@@ -122,7 +122,7 @@ def test_it_says_what_it_does_in_both_languages(name):
     assert entry.doc
     assert entry.source
     assert bool(entry.formula) == bool(entry.cost)
-    for english, chinese in (entry.says, entry.when):
+    for english, chinese in (entry.summary, entry.when):
         assert english.endswith(".")
         assert not re.search(r"[一-鿿]", english)
         assert re.search(r"[一-鿿]", chinese)
@@ -147,7 +147,7 @@ def test_relabelling_the_ranks_never_breaks_it(name):
     for n in sizes(entry, 8, 5):
         s = entry(n)
         label = np.concatenate([np.random.default_rng(n).permutation(n), np.arange(n, s.endpoints)])
-        steps = [step.placed(label, np.arange(s.slots)) for step in s.each_step()]
+        steps = [step.map_to(label, np.arange(s.slots)) for step in s.each_step()]
         cs.verify(freeze(name, "allreduce", n, steps, chunks=s.chunks, helpers=s.endpoints - n))
 
 

@@ -8,7 +8,7 @@ from threads import by_threads, same_bits
 
 import collsim as cs
 from collsim.lab.ranks.network import ImitatedNetwork
-from collsim.replay import moved
+from collsim.replay import replay_with
 
 N = range(2, 9)
 CASES = (("float32", "sum"), ("float16", "sum"), ("int64", "avg"), ("float32", "avg"))
@@ -27,7 +27,7 @@ def without_helpers():
 def data(plan, dtype, seed=0):
     """Numbers whose sums round, in every type; elements that do not divide by the chunks."""
     random = np.random.default_rng(seed)
-    shape = plan.ranks, plan.ranks * 13 if cs.collectives()[plan.collective].blocks else 101
+    shape = plan.ranks, plan.ranks * 13 if cs.collectives()[plan.collective].has_blocks else 101
     if dtype == "int64":
         return random.integers(-(2**40), 2**40, shape)
     return random.normal(size=shape).astype(dtype)
@@ -39,7 +39,7 @@ def test_every_algorithm_without_helpers_is_replay_bit_for_bit(dtype, op):
     for plan in without_helpers():
         buffers = data(plan, dtype)
         count += 1
-        if not same_bits(moved(plan, buffers, op, None, by_threads()), cs.replay(plan, buffers, op)):
+        if not same_bits(replay_with(plan, buffers, op, None, by_threads()), cs.replay(plan, buffers, op)):
             wrong.append(plan.label)
     assert count > 250
     assert not wrong, wrong
@@ -57,13 +57,15 @@ def test_helpers_and_either_rule_of_sending_are_replay_too(eager):
         cs.schedule("broadcast_chain", ranks=5, chunks=8),
     ):
         buffers = data(plan, "float32", seed=1)
-        assert same_bits(moved(plan, buffers, "sum", None, by_threads(network)), cs.replay(plan, buffers)), plan.label
+        assert same_bits(replay_with(plan, buffers, "sum", None, by_threads(network)), cs.replay(plan, buffers)), (
+            plan.label
+        )
 
 
 def test_pacing_changes_no_bit():
     plan = cs.schedule("allreduce_direct_one_shot", ranks=6)
     buffers = data(plan, "float16", seed=2)
-    paced = moved(
+    paced = replay_with(
         plan,
         buffers,
         "sum",
@@ -80,13 +82,13 @@ def test_two_ranks_that_swap_a_slot_send_what_they_had_before():
 
     plan = cs.schedule("swap_of_two", ranks=2)
     slowly = by_threads(ImitatedNetwork(alpha=0.001, bandwidth=1e3))
-    assert moved(plan, np.array([[1.0], [10.0]]), "sum", None, slowly).tolist() == [[11.0]] * 2
+    assert replay_with(plan, np.array([[1.0], [10.0]]), "sum", None, slowly).tolist() == [[11.0]] * 2
 
 
 def test_a_slot_is_read_before_it_is_written_in_the_same_step():
     from collsim.lab.ranks.program import programs
-    from collsim.replay import starting
+    from collsim.replay import mark_initial_slots
 
     plan = cs.schedule("allreduce_recursive_doubling", ranks=4)
-    order = programs(plan, starting(plan))[0].order[0]
+    order = programs(plan, mark_initial_slots(plan))[0].order[0]
     assert order == ((False, 0), (True, 0), (False, 1), (True, 1))

@@ -11,7 +11,7 @@ from collsim.lab.ranks.network import ImitatedNetwork
 from collsim.lab.ranks.nic import RankNic
 from collsim.lab.ranks.program import programs
 from collsim.lab.ranks.wire import PeerWire
-from collsim.replay import starting
+from collsim.replay import mark_initial_slots
 
 
 def wires_of(listed):
@@ -32,10 +32,10 @@ UNPACED = ImitatedNetwork()
 
 
 def by_threads(network=UNPACED):
-    """A `Mover` for `collsim.replay.moved`."""
+    """A `Mover` for `collsim.replay.replay_with`."""
 
     def move(schedule, values, held, combine):
-        listed = programs(schedule, starting(schedule) if held is None else held)
+        listed = programs(schedule, mark_initial_slots(schedule) if held is None else held)
         wires, failed = wires_of(listed), []
 
         def serve(program):

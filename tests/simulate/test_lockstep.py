@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import collsim as cs
-from collsim.collective import even
+from collsim.collective import split_evenly
 from collsim.registry import algorithms
 from collsim.schedule import copy, freeze, repeat
 
@@ -133,7 +133,7 @@ def test_repeated_patterns_give_the_times_of_steps_written_out(n, nbytes, channe
 
 
 def all_written_out(s):
-    steps = [p.at(k) for p in s.patterns for k in range(p.times)]
+    steps = [p.repetition(k) for p in s.patterns for k in range(p.times)]
     return freeze(s.name, s.collective, s.ranks, steps, chunks=s.chunks, slots=s.slots)
 
 
@@ -165,7 +165,7 @@ def test_a_pattern_that_repeats_without_a_shift_moves_its_own_chunks():
     """Chunk 1 of 10 bytes in 3 parts (4, 3, 3) goes out four times; chunk 0 never does."""
     s = freeze("again", "allreduce", 2, [repeat(copy(0, 1, 1), times=4, shift=0, modulus=3)], chunks=3)
     t = cs.simulate(s, network("fully_connected", 2), 10, dtype="int8")
-    assert t.sent_bytes.tolist() == [4 * even(10, 3)[1], 0]
+    assert t.sent_bytes.tolist() == [4 * split_evenly(10, 3)[1], 0]
 
 
 # ---- why

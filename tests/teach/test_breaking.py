@@ -27,7 +27,7 @@ NAMES = (
 def is_right(schedule):
     """Contributions moved as sets and counts, by hand."""
     kind = cs.collective(schedule.collective)
-    held = kind.held(schedule.ranks, schedule.chunks, schedule.root)
+    held = kind.mark_initial_slots(schedule.ranks, schedule.chunks, schedule.root)
     state = np.zeros((schedule.endpoints, schedule.slots, schedule.ranks, schedule.slots), int)
     for r, c in np.argwhere(held):
         state[r, c, r, c] = 1
@@ -38,7 +38,7 @@ def is_right(schedule):
                 state[row["dst"], row["into"]] = 0
         for row in schedule.by_step(k):
             state[row["dst"], row["into"]] += before[row["src"], row["chunk"]]
-    contributor, chunk = kind.wanted(schedule.ranks, schedule.chunks, schedule.root)
+    contributor, chunk = kind.find_expected_contributions(schedule.ranks, schedule.chunks, schedule.root)
     for r, c in np.argwhere(contributor != -2):
         want = np.zeros(state.shape[2:], int)
         want[slice(None) if contributor[r, c] == -1 else contributor[r, c], chunk[r, c]] = 1

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.schedule import freeze
-from collsim.verify import MANY, contributions, count_contributions
-from collsim.verify.contributions import add_counts, add_terms, draw_weights, format_terms, weight_bits
+from collsim.verify import MANY, count_contributions, list_contributions
+from collsim.verify.contributions import add_counts, add_terms, count_weight_bits, draw_weights, format_terms
 
 SCRATCH = 1  # slots beyond the one chunk: the multiple, what is doubled, the contribution itself
 
@@ -132,10 +132,10 @@ def test_more_contributions_than_can_be_listed_are_still_wrong():
 
 def test_history_of_a_slot_is_exact():
     s = cs.schedule("allreduce_ring", ranks=4)
-    steps = [(step, sum(terms.values())) for step, terms in contributions(s, rank=0, slot=0)]
+    steps = [(step, sum(terms.values())) for step, terms in list_contributions(s, rank=0, slot=0)]
     # chunk 0 leaves rank 0 first, collects the others and comes home finished in step 3
     assert steps == [(-1, 1), (3, 4)]
-    doubled = contributions(built(2**70, 2), rank=0, slot=0)
+    doubled = list_contributions(built(2**70, 2), rank=0, slot=0)
     assert [terms for _, terms in doubled] == [
         {(0, 0): 1}, {(0, 0): MANY}, {(0, 0): MANY, (1, 0): 1},
     ]  # fmt: skip
@@ -145,7 +145,7 @@ def test_contributions_are_counted_alike_in_one_cell_and_in_all():
     schedule = built(2**40 + 5, 4)
     (*_, counts) = list(count_contributions(schedule))[-1]
     for rank, slot in np.ndindex(counts.shape):
-        terms = contributions(schedule, rank, slot)[-1][1]
+        terms = list_contributions(schedule, rank, slot)[-1][1]
         assert int(counts[rank, slot]) == sum(terms.values())
 
 
@@ -167,7 +167,7 @@ def test_sums_of_counts_are_exact_until_they_stay(pairs):
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7, 8, 1023, 1024, 1025, 2**24])
 def test_no_right_sum_reaches_the_end_of_the_domain(ranks):
-    bits = weight_bits(ranks)
+    bits = count_weight_bits(ranks)
     assert ranks * (2**bits - 1) < MANY - 1
     assert ranks * (2 ** (bits + 1) - 1) > 2**62, "a bit is given away"
     weights = draw_weights(ranks, 1000)

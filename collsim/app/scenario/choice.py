@@ -10,7 +10,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence, describe_unknown
-from collsim.registry import Option, find
+from collsim.registry import Option, get_algorithm
 from collsim.simulate import ENGINES, SHARING, Engine
 from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
 from collsim.topology.fabrics import FABRICS
@@ -411,7 +411,7 @@ def list_own_options(algorithm: str) -> dict[str, Option]:
     Args:
         algorithm: Name of the algorithm.
     """
-    return {name: o for name, o in find(algorithm).options.items() if o.kind != "topology"}
+    return {name: o for name, o in get_algorithm(algorithm).options.items() if o.kind != "topology"}
 
 
 def from_query(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
@@ -475,14 +475,14 @@ def _reconcile(
     """Collective and algorithm that belong together; where they do not, the collective wins if the address names it."""
     collective, algorithm = fields.get("collective"), fields.get("algorithm")
     if collective is None and algorithm is not None:
-        return {"collective": find(algorithm).collective, "algorithm": algorithm}
+        return {"collective": get_algorithm(algorithm).collective, "algorithm": algorithm}
     collective = collective or base.collective
     algorithm = algorithm or base.algorithm
     if algorithm in cs.algorithms(collective):
         return {"collective": collective, "algorithm": algorithm}
     usual = choose_usual_algorithm(collective)
     if "algorithm" in fields:
-        its = find(algorithm).collective
+        its = get_algorithm(algorithm).collective
         reason = Sentence("it is an algorithm for {its}, not for {collective}", its=its, collective=collective)
         complaints.append(Complaint("algorithm", shorten(query["algorithm"]), reason, usual))
     return {"collective": collective, "algorithm": usual}

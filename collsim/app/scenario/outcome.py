@@ -18,7 +18,7 @@ import collsim as cs
 from collsim.analysis.ranking import round_time
 from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
-from collsim.registry import find
+from collsim.registry import get_algorithm
 from collsim.simulate.conditions import Progress
 from collsim.simulate.variants import Search
 from collsim.sweep.compare_algorithms import select_fastest
@@ -377,7 +377,7 @@ def compute_claims(trace: cs.Trace, algorithm: str, options: dict[str, Any]) -> 
         algorithm: Name of the algorithm.
         options: Options of the algorithm or format, by name.
     """
-    entry = find(algorithm)
+    entry = get_algorithm(algorithm)
     if "topology" in entry.options:
         arguments = {**options, "topology": trace.topology}
     else:
@@ -524,7 +524,7 @@ def list_compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict
     """
     names = choice.algorithms or list_usual_algorithms(choice.collective)
     search = Search.on(topology)
-    tries = {name: search.of(find(name)) for name in names if name != SYNTHESIZED}
+    tries = {name: search.of(get_algorithm(name)) for name in names if name != SYNTHESIZED}
     return [(name, options) for name in names for options in tries.get(name, [{}])]
 
 

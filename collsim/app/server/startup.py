@@ -20,7 +20,7 @@ from starlette.types import Scope
 from streamlit import config
 
 from collsim.errors import CollsimError
-from collsim.plugins import SWITCH, refuse
+from collsim.plugins import SWITCH, disable
 
 from .access_control import AccessControl
 from .addresses import build_local_url, list_class_urls, listens_on_loopback
@@ -56,7 +56,7 @@ def build_middleware(build_first_frame: Callable[[Scope, str], str]) -> list[Mid
     """
     join_code = get_join_code()
     if join_code is not None and os.environ.get(SWITCH) != "1":
-        refuse()  # packages that the owner installed are not for the class
+        disable()  # packages that the owner installed are not for the class
     path = str(config.get_option("server.baseUrlPath") or "").strip("/")
     base = f"/{path}" if path else ""
     limits = read_limits()

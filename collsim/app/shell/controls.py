@@ -12,7 +12,7 @@ import streamlit as st
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.markup import escape_markdown
-from collsim.registry import find
+from collsim.registry import get_algorithm
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.parts.gpus import announced
 
@@ -304,7 +304,7 @@ def describe_algorithm(name: str, collective: str) -> str:
         collective: Name of the collective.
     """
     label = label_algorithm(name, collective)
-    when = choose_text(getattr(find(name), "when", ("", "")))
+    when = choose_text(getattr(get_algorithm(name), "when", ("", "")))
     short = re.split(r"[:;.,：；。，]", when)[0]
     if name not in list_usual_algorithms(collective) or not short:
         return label

@@ -12,7 +12,7 @@ import streamlit as st
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.markup import escape_markdown
-from collsim.registry import Option, find
+from collsim.registry import Option, get_algorithm
 from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
 from collsim.topology.network import channels_offered
@@ -129,11 +129,11 @@ def _choose_algorithm(choice: Choice) -> Choice:
 
 def _describe_algorithm(algorithm: str) -> str:
     """The algorithm's own line on when to use it, where it has one, else what a step does."""
-    entry = find(algorithm)
+    entry = get_algorithm(algorithm)
     lines = getattr(entry, "when", ("", ""))
     if any(lines):
         return choose_text(lines)
-    return choose_text(entry.says)
+    return choose_text(entry.summary)
 
 
 def choose_where(

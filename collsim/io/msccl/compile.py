@@ -62,7 +62,7 @@ def compile_schedule(
     """
     kind = collective(schedule.collective)
     _require_expressible(schedule, kind.name, protocol)
-    together = not kind.apart and (inplace is None or inplace)
+    together = not kind.has_separate_result and (inplace is None or inplace)
     meaning = Meaning(kind, schedule.ranks, schedule.chunks, schedule.root, together)
     operations = list(_operations(schedule, _Memory(schedule, meaning)))
     programs = (_assembled(schedule, operations, pairing) for pairing in (True, False))
@@ -113,11 +113,11 @@ class _Memory:
         self.schedule, self.meaning = schedule, meaning
         kind = meaning.kind
         self.natural = kind.slots(schedule.chunks)
-        touched = kind.apart and any((p.into < schedule.chunks).any() for p in schedule.patterns)
+        touched = kind.has_separate_result and any((p.into < schedule.chunks).any() for p in schedule.patterns)
         small = kind.after in ("own", "root")
         self.work = "i" if kind.reduces else "o"
         self.moved = False  # slots 0..chunks-1 lie elsewhere than the input
-        if kind.apart:
+        if kind.has_separate_result:
             self.work, self.moved = ("s", True) if touched else ("i", False)
         elif not meaning.inplace:
             self.work, self.moved = ("s" if small else "o"), True
@@ -138,7 +138,7 @@ class _Memory:
 
     def epilogue(self) -> Iterator[tuple[int, Span, Span]]:
         """(gpu, from, to): results that were made in scratch go to the output."""
-        if self.work == "s" and not self.meaning.kind.apart:
+        if self.work == "s" and not self.meaning.kind.has_separate_result:
             for (gpu, buffer, offset), slot, _, _ in self.meaning.end():
                 yield gpu, self.span(slot), (buffer, offset)
 

@@ -73,14 +73,14 @@ class Meaning:
 
     def start(self) -> Iterator[tuple[Cell, int, int]]:
         """(cell, rank, slot) of everything that is there before the first step."""
-        held = self.kind.held(self.ranks, self.chunks, self.root)
+        held = self.kind.mark_initial_slots(self.ranks, self.chunks, self.root)
         for rank, slot in zip(*held.nonzero(), strict=True):
             offset = int(slot) - (int(rank) * self.per if self.kind.before == "own" else 0)
             yield self.cell(int(rank), "i", offset), int(rank), int(slot)
 
     def end(self) -> Iterator[tuple[Cell, int, int, int]]:
         """(cell, slot, contributor, chunk) of everything that the collective asks for afterwards."""
-        contributor, chunk = self.kind.wanted(self.ranks, self.chunks, self.root)
+        contributor, chunk = self.kind.find_expected_contributions(self.ranks, self.chunks, self.root)
         for rank, slot in zip(*(contributor != NOTHING).nonzero(), strict=True):
             r, s = int(rank), int(slot)
             before = self.chunks if self.kind.after == "peer" else r * self.per if self.kind.after == "own" else 0
@@ -105,7 +105,7 @@ def meaning_of(program: Program, path: Any, name: str | None = None) -> Collecti
         why = "coll={word!r} does not say what the result should be; give collective=, one of {collectives}"
         refuse(path, "<algo>", why, word=word, collectives=", ".join(COLLECTIVES))
     kind = collective(word)
-    if kind.blocks and program.chunks % program.ranks:
+    if kind.has_blocks and program.chunks % program.ranks:
         why = "nchunksperloop={chunks} is not a multiple of ngpus={ranks}, which {word} needs"
         refuse(path, "<algo>", why, chunks=program.chunks, ranks=program.ranks, word=word)
     return kind

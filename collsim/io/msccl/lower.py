@@ -40,7 +40,7 @@ def lower(program: Program, run: InterpretedRun) -> Schedule:
     wrong they get slots of their own, and the first step copies the input there.
     """
     kind = run.meaning.kind
-    if run.meaning.inplace or kind.apart:
+    if run.meaning.inplace or kind.has_separate_result:
         return _schedule(program, run, _layout(program, run.meaning))
     try:
         schedule = _schedule(program, run, _layout(program, replace(run.meaning, inplace=True)))
@@ -68,8 +68,8 @@ def _layout(program: Program, meaning: Meaning) -> SlotNumbers:
     kind, chunks = meaning.kind, meaning.chunks
     natural = kind.slots(chunks)
     largest = _used(program)
-    one_input = meaning.inplace or kind.apart
-    apart = kind.apart and not meaning.inplace
+    one_input = meaning.inplace or kind.has_separate_result
+    apart = kind.has_separate_result and not meaning.inplace
     inputs = 0 if one_input else max(largest["i"], meaning.size("i"))
     spill = max(largest["i"], largest["o"], chunks) - chunks  # offsets beyond the collective's buffer
     scratch = natural + inputs + max(0, spill) * 2
@@ -91,7 +91,7 @@ def _layout(program: Program, meaning: Meaning) -> SlotNumbers:
         used = {(g, s.src[1] + k) for g, s in _steps(program) if s.reads and s.src[0] == "i" for k in range(s.count)}
         starts = {(g, offset): at for (g, _, offset), _, at in meaning.start()}
         layout.first = [((g, starts[g, o]), natural + o) for g, o in sorted(used) if (g, o) in starts]
-    if kind.apart and meaning.inplace:
+    if kind.has_separate_result and meaning.inplace:
         layout.last = [((g, c), chunks + c) for g in range(meaning.ranks) for c in range(chunks)]
     return layout
 
@@ -225,7 +225,7 @@ class _Lowering:
         """The `rrs` whose source nobody reads again before it is overwritten: they can add in place."""
         meaning = self.run.meaning
         natural = meaning.kind.slots(meaning.chunks)
-        wanted, _ = meaning.kind.wanted(meaning.ranks, meaning.chunks, meaning.root)
+        wanted, _ = meaning.kind.find_expected_contributions(meaning.ranks, meaning.chunks, meaning.root)
         live = {(int(r), int(s)) for r, s in zip(*(wanted != -2).nonzero(), strict=True) if s < natural}
         live |= {slot for slot, _ in self.layout.last}
         dead = set()

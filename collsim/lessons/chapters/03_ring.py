@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ...topology import ring
 from ...units import format_bytes, format_time
-from ...verify import contributions
+from ...verify import list_contributions
 from ..lesson import Lesson, RunFacts, Section, choice, on, one_switch, shows
 
 
 def _steps() -> RunFacts:
     t = on("allreduce_ring", ring(8, bandwidth="25GB/s", alpha="1us"))
     n = t.schedule.ranks
-    steps = [step for r in range(n) for step, terms in contributions(t.schedule, r, 0) if len(terms) == n]
+    steps = [step for r in range(n) for step, terms in list_contributions(t.schedule, r, 0) if len(terms) == n]
     return shows(t, t=t, n=n, others=n - 1, full=min(steps) + 1, half=n // 2, half_held=n // 2 + 1)
 
 

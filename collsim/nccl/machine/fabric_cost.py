@@ -27,7 +27,7 @@ from ...errors import TopologyError
 from ...registry import schedule
 from ...topology import Topology
 from ...topology.cluster import ClusterRouter
-from ...trees import double_binary_tree, node_chains
+from ...trees import build_double_binary_tree, build_node_chains
 from .facts import Facts
 from .topology_facts import GraphSearch
 
@@ -258,7 +258,7 @@ def _build_tree_flows(trees: Iterable[npt.ArrayLike]) -> Flows:
 def _list_tree_parents(machine: Topology, facts: Facts, graph_search: GraphSearch | None) -> Iterable[npt.ArrayLike]:
     if graph_search is not None:
         return graph_search.trees.build_parents(facts.nodes)
-    return node_chains(machine.ranks, facts.nodes, "balanced")
+    return build_node_chains(machine.ranks, facts.nodes, "balanced")
 
 
 def _list_head_parents(machine: Topology, facts: Facts, graph_search: GraphSearch | None) -> Iterable[npt.ArrayLike]:
@@ -267,7 +267,7 @@ def _list_head_parents(machine: Topology, facts: Facts, graph_search: GraphSearc
     heads: Iterable[int] = range(local_ranks)
     if graph_search is not None and graph_search.heads is not None:
         heads = graph_search.heads.gpus
-    for parent in double_binary_tree(facts.nodes):
+    for parent in build_double_binary_tree(facts.nodes):
         for head in heads:
             tree = np.full(machine.ranks, -1, np.int64)
             tree[head::local_ranks] = np.where(parent < 0, -1, parent * local_ranks + head)

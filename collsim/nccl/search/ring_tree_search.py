@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...topology.plan import LEVELS, LOC, PXN, SYS, Machine
-from ...trees import node_chains, renamed
+from ...trees import build_node_chains, rename_ranks
 from . import constants as c
 from .link_capacity import AllowedPaths, LinkCapacity
 from .node_graph import NodeGraph, Rules, SearchInput
@@ -156,9 +156,11 @@ class Trees:
         Returns:
             For each channel the parent of every rank, -1 for the root.
         """
-        pair = node_chains(nodes * len(self.channels[0].gpus), nodes, self.shape)
+        pair = build_node_chains(nodes * len(self.channels[0].gpus), nodes, self.shape)
         return tuple(
-            tuple(renamed(tree, order).tolist()) for tree in pair for order in build_rank_orders(self.channels, nodes)
+            tuple(rename_ranks(tree, order).tolist())
+            for tree in pair
+            for order in build_rank_orders(self.channels, nodes)
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ...errors import CollsimError, Sentence
 from ...schedule import Schedule
-from ...verify import contributions, format_terms
+from ...verify import format_terms, list_contributions
 
 _ROWS, _COLUMNS = 17, 12  # more than fits a screen helps nobody
 
@@ -31,7 +31,7 @@ def _marked(cell: str, here: bool) -> str:
 def history(schedule: Schedule, rank: int, chunk: int, lang: str = "en") -> str:
     """What one slot of one rank held at the start and after every step that wrote it."""
     try:
-        moments = contributions(schedule, rank, chunk)
+        moments = list_contributions(schedule, rank, chunk)
     except (CollsimError, IndexError):
         return ""
     who = schedule.who(rank)

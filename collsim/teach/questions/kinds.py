@@ -17,7 +17,7 @@ from ...collective import collective
 from ...simulate import Trace
 from ...topology import Topology
 from ...units import format_bandwidth, format_bytes, format_time
-from ...verify import Terms, contributions
+from ...verify import Terms, list_contributions
 from ..language import Text
 from .question import Alternative, Question
 
@@ -237,7 +237,7 @@ def contributions_after(run: AskedRun, random: Random) -> Question | None:
         return None
     rank, chunk = int(random.integers(s.ranks)), int(random.integers(s.chunks))
     after = int(random.integers(1, s.steps))
-    held = [len(terms) for step, terms in contributions(s, rank, chunk) if step < after]
+    held = [len(terms) for step, terms in list_contributions(s, rank, chunk) if step < after]
     ask = _pair(
         f"After the first {_steps_text(after)[0]}, how many ranks' contributions are in chunk {chunk} of rank {rank}?",
         f"前 {after} 步之后，rank {rank} 的 chunk {chunk} 里包含多少个 rank 的贡献？",
@@ -255,7 +255,7 @@ def who_has(run: AskedRun, random: Random) -> Question | None:
     """Which rank holds a finished chunk after so many steps."""
     s = run.trace.schedule
     kind = collective(s.collective)
-    if s.steps < 2 or len(s) > 20_000 or s.ranks > 32 or kind.apart:
+    if s.steps < 2 or len(s) > 20_000 or s.ranks > 32 or kind.has_separate_result:
         return None
     after, chunk = int(random.integers(max(1, s.steps // 2), s.steps)), int(random.integers(s.chunks))
     goal = s.ranks if kind.reduces else 1
@@ -283,7 +283,7 @@ def who_has(run: AskedRun, random: Random) -> Question | None:
 
 
 def _state(run: AskedRun, rank: int, chunk: int, after: int) -> Terms:
-    return [terms for step, terms in contributions(run.trace.schedule, rank, chunk) if step < after][-1]
+    return [terms for step, terms in list_contributions(run.trace.schedule, rank, chunk) if step < after][-1]
 
 
 def _lacking(run: AskedRun, rank: int, chunk: int, after: int, goal: int) -> Text:

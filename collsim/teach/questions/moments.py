@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...replay import starting
+from ...replay import mark_initial_slots
 from ...simulate import Trace
 from ...units import format_bandwidth, format_bytes, format_time
 from ...verify import Counts, count_contributions
@@ -69,7 +69,7 @@ class _AskedRun:
 
     def before(self, step: int) -> Counts:
         """Contributions in each cell (endpoints, slots) at the begin of a step."""
-        table = starting(self.schedule).astype(np.uint64)
+        table = mark_initial_slots(self.schedule).astype(np.uint64)
         for *_, after in islice(count_contributions(self.schedule), step):
             table = after
         return table

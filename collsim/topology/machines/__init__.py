@@ -21,8 +21,8 @@ from ...catalog import Catalog, Row
 from ...errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
 from ...keywords import require_keywords
 from ...limits import Extent, require_extent
-from ...plugins import into
 from ...plugins import load as load_plugins
+from ...plugins import register_into
 from ...units import parse_count
 from ..cables import Nic, at, nic
 from ..cluster import ClusterRouter, Policy
@@ -66,7 +66,7 @@ def machines() -> Catalog[Machine]:
         'DGX A100'
     """
     _built_in()
-    load_plugins("collsim.machines", lambda entry: into(_FOUND, lambda: _add(entry())))
+    load_plugins("collsim.machines", lambda entry: register_into(_FOUND, lambda: _add(entry())))
     return Catalog(dict(sorted(_FOUND.items())), _describe_machine)
 
 

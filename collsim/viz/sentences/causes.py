@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from ...registry import algorithm_of
+from ...registry import find_schedule_algorithm
 from ...simulate.run import simulate
 from ...units import format_bytes
 from . import words
@@ -290,7 +290,7 @@ def _describe_next_limit(trace: Trace, kind: str, saves: dict[str, float]) -> Pa
 def _describe_channels(trace: Trace) -> Pair | None:
     """What as many channels as the machine has ways would save, where the algorithm has channels and uses fewer."""
     schedule, topology = trace.schedule, trace.topology
-    entry = algorithm_of(schedule)
+    entry = find_schedule_algorithm(schedule)
     if topology.orders is None:
         offered = 0
     else:

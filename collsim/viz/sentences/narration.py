@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...collective import collective
-from ...registry import algorithm_of
+from ...registry import find_schedule_algorithm
 from ...verify import Counts
 from . import words
 from .moments import Moment, count_goal, iterate_moments
@@ -100,9 +100,9 @@ def _describe_irregular(trace: Trace, moment: Moment) -> Pair:
     pairs = _number_pairs(trace, moment.step.src, moment.step.dst)
     moved = np.unique(pairs[moment.step.src != moment.step.dst])
     few = len(moved) <= _MOST_LISTED
-    entry = algorithm_of(trace.schedule)
+    entry = find_schedule_algorithm(trace.schedule)
     if entry is not None and not (few and _has_idle_rank(trace, moment)):
-        en, zh = entry.says
+        en, zh = entry.summary
     else:
         en, zh = ("", "")
     if few:

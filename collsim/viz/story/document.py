@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from ...registry import algorithms, called, schedule
+from ...registry import algorithms, call_claim, schedule
 from ...simulate import simulate
 from ...topology import machine
 from ...topology.generic import switch
@@ -65,7 +65,7 @@ def _evaluate_costs(name: str, options: Mapping[str, Any]) -> list[dict[str, flo
     cost = algorithms()[name].cost
     units = {"steps": {"alpha": 1}, "share": {"S": 1, "beta": 1}, "added": {"S": 1, "gamma": 1}}
     terms_of = {unit: {"S": 0, "alpha": 0, "beta": 0, "gamma": 0, **scale, **options} for unit, scale in units.items()}
-    return [{unit: float(called(cost, n, terms)) for unit, terms in terms_of.items()} for n in RANKS]
+    return [{unit: float(call_claim(cost, n, terms)) for unit, terms in terms_of.items()} for n in RANKS]
 
 
 def _compare_cables(n: int) -> dict[str, float]:

@@ -518,10 +518,10 @@ def _describe_state(trace: Trace) -> dict[str, Any]:
     whole = s.slots == s.chunks  # the short forms speak of every slot; scratch needs a list
     initial: Any = kind.before
     if initial not in ("all", "own", "root") or (initial != "own" and not whole):
-        initial = np.argwhere(kind.held(s.ranks, s.chunks, s.root)[:, : s.slots]).tolist()
+        initial = np.argwhere(kind.mark_initial_slots(s.ranks, s.chunks, s.root)[:, : s.slots]).tolist()
     wanted: Any = kind.after
     if wanted not in ("all", "own", "root") or (wanted != "own" and not whole):
-        wanted = np.argwhere(kind.wanted(s.ranks, s.chunks, s.root)[0] != NOTHING).tolist()
+        wanted = np.argwhere(kind.find_expected_contributions(s.ranks, s.chunks, s.root)[0] != NOTHING).tolist()
     return {"held": initial, "root": int(s.root), "goal": s.ranks if kind.reduces else 1, "wanted": wanted}
 
 

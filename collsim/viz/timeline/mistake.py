@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...errors import ScheduleError
-from ...replay import starting
-from ...verify import MANY, Terms, contributions, verify, wanted_terms
+from ...replay import mark_initial_slots
+from ...verify import MANY, Terms, find_expected_terms, list_contributions, verify
 from ...verify.origin import Origin
 from ..sentences import words
 from ..sentences.names import name_endpoint
@@ -96,7 +96,7 @@ def _find_transfer(schedule: Schedule, step: int, endpoint: int, slot: int, send
 
 def _find_empty_read(schedule: Schedule, endpoint: int, slot: int) -> Mistake | None:
     """A send of a cell that holds nothing, or an addition to one: the run stops being meaningful there."""
-    has_data = starting(schedule)
+    has_data = mark_initial_slots(schedule)
     for step, s in enumerate(schedule.each_step()):
         reads = (s.src == endpoint) & (s.chunk == slot)
         adds = s.reduce & (s.dst == endpoint) & (s.into == slot) & (endpoint < schedule.ranks)
@@ -132,9 +132,9 @@ def _describe_empty_read(schedule: Schedule, step: int, endpoint: int, slot: int
 
 def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
     """What the cell holds in the end against what the collective wants there."""
-    want = wanted_terms(schedule, rank, slot)
+    want = find_expected_terms(schedule, rank, slot)
     try:
-        history = contributions(schedule, rank, slot)
+        history = list_contributions(schedule, rank, slot)
     except ScheduleError as too_many:
         return Mistake("unclear", rank, slot, None, None, (too_many.text(), too_many.text("zh")))
     final = history[-1][1]

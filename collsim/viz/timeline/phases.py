@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...collective import collective
-from ...registry import algorithm_of
+from ...registry import find_schedule_algorithm
 from ...schedule import Schedule
 from ...verify import count_contributions
 from ..sentences.moments import count_goal
@@ -83,7 +83,7 @@ def _find_bands(schedule: Schedule) -> list[tuple[str, int, int]]:
 
 def _name_split(schedule: Schedule, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
     """What the part that adds and the part that copies are called."""
-    entry = algorithm_of(schedule)
+    entry = find_schedule_algorithm(schedule)
     if entry is None:
         declared = None
     else:

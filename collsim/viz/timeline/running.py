@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import CollsimError
-from ...registry import algorithms, called
+from ...registry import algorithms, call_claim
 from ...schedule import Schedule, Step, freeze
 from ...simulate import Trace
 from .textbook import TEXTBOOK
@@ -75,7 +75,7 @@ def _follow_generator(
     function: Callable[..., Any], schedule: Schedule, options: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Run the generator once more, and note where it stands."""
-    generator = called(function, schedule.ranks, options)
+    generator = call_claim(function, schedule.ranks, options)
     lines, first = _get_source(function)
     if not inspect.isgenerator(generator) or len(lines) > _MOST_LINES:
         return None

@@ -164,7 +164,10 @@ def describe_state(whole: Whole) -> dict[str, Any]:
     for part, placement, first in zip(whole.parts, whole.places, whole.first_slot, strict=True):
         s = part.schedule
         kind = collective(s.collective)
-        cells = kind.held(s.ranks, s.chunks, s.root)[:, : s.slots], kind.wanted(s.ranks, s.chunks, s.root)[0] != NOTHING
+        cells = (
+            kind.mark_initial_slots(s.ranks, s.chunks, s.root)[:, : s.slots],
+            kind.find_expected_contributions(s.ranks, s.chunks, s.root)[0] != NOTHING,
+        )
         for is_in_cell, cells_of in zip(cells, (initial, wanted), strict=True):
             cells_of += [[int(placement[e]), first + int(c)] for e, c in np.argwhere(is_in_cell)]
         goal += [s.ranks if kind.reduces else 1] * s.slots

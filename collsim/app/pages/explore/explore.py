@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from collsim.registry import find
+from collsim.registry import get_algorithm
 from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.viz.timeline.document import MOST_TRANSFERS
 
@@ -235,9 +235,9 @@ def _draw_steps(outcome: Outcome, _choice: Choice) -> None:
 
 def _draw_algorithm(outcome: Outcome, choice: Choice) -> None:
     """What the algorithm does, what it claims to cost and who says so, beside what this run did."""
-    entry = find(choice.algorithm)
+    entry = get_algorithm(choice.algorithm)
     chinese = get_language() == "zh"
-    draw_note(entry.says[chinese])
+    draw_note(entry.summary[chinese])
     steps, sent = outcome.claimed
     counts = [
         (t("about.steps"), "" if steps is None else f"{steps:g}", f"{outcome.figures.steps}"),

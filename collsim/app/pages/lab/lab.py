@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from collsim.lab import MOST_RANKS
-from collsim.registry import find
+from collsim.registry import get_algorithm
 from collsim.units import format_time, parse_time
 from collsim.viz.real.document import build_lab_source, build_lab_step_source
 
@@ -128,7 +128,7 @@ def _draw_fault_controls(choice: LabChoice) -> LabChoice:
 
 def _name_figure(name: str) -> str:
 
-    collective = find(name).collective
+    collective = get_algorithm(name).collective
     return f"{collective}, {label_algorithm(name, collective)}"
 
 

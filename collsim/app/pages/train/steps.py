@@ -9,7 +9,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.registry import find
+from collsim.registry import get_algorithm
 from collsim.schedule import Schedule
 from collsim.train import DDP, StepTrace
 from collsim.train.parallel import buckets
@@ -288,7 +288,7 @@ def _in_explore(choice: TrainingChoice, plan: Schedule, nbytes: int, topology: c
         return None
     known = list_own_options(plan.name)
     given = tuple((k, v) for k, v in plan.options.items() if k in known and v != known[k].default and k != "per_node")
-    entry = find(plan.name)
+    entry = get_algorithm(plan.name)
     made = replace(
         choice.where,
         collective=entry.collective,
