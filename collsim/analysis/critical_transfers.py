@@ -57,7 +57,7 @@ class CriticalPath:
         return frame
 
     def _slowest(self, src: int, dst: int) -> str:
-        route = self.trace.topology.routes(self.trace.place[[src]], self.trace.place[[dst]])[0]
+        route = self.trace.topology.routes(self.trace.placement[[src]], self.trace.placement[[dst]])[0]
         if not len(route):
             return ""
         return self.trace.topology.link_name(int(route[np.argmin(self.trace.topology.links.bandwidth[route])]))
@@ -136,7 +136,7 @@ def _split_times(trace: Trace, rows: npt.NDArray[np.int64]) -> CriticalPath:
     if not len(rows):
         return CriticalPath(trace, rows, *np.zeros((3, 0)))
     table = trace.schedule.transfers[rows]
-    routes = trace.topology.routes(trace.place[table["src"]], trace.place[table["dst"]])
+    routes = trace.topology.routes(trace.placement[table["src"]], trace.placement[table["dst"]])
     links = trace.topology.links
     alpha, beta = np.zeros(len(rows)), np.zeros(len(rows))
     for i in range(len(rows)):

@@ -78,5 +78,5 @@ def _measure_cables(trace: Trace, most: int) -> Iterator[_Row]:
 def _build_row(trace: Trace, what: str, name: str, more: Topology, twice: Topology) -> _Row:
     if not trace.spent:
         return what, name, 0.0, 0.0
-    slope = (trace.again(more).spent / trace.spent - 1) / _STEP
-    return what, name, slope, 1 - trace.again(twice).spent / trace.spent
+    slope = (trace.run_again(more).spent / trace.spent - 1) / _STEP
+    return what, name, slope, 1 - trace.run_again(twice).spent / trace.spent

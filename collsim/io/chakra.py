@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import CollsimError, Sentence
 from ..files import MOST_ELEMENTS, create_file, read_bytes, refuse
 from ..schedule import Schedule
-from ..simulate.run import chunk_bytes
+from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
 from .formats import Format, register
 
@@ -109,7 +109,9 @@ def write_chakra(schedule: Schedule, path: Any, *, nbytes: Any = None, itemsize:
         why = "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}"
         raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
     trace = ChakraTrace(schedule.endpoints)
-    trace.schedule(schedule, chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), range(schedule.endpoints))
+    trace.schedule(
+        schedule, compute_slot_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), range(schedule.endpoints)
+    )
     trace.write(path)
 
 

@@ -143,7 +143,7 @@ def _counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, Any]]:
     if not len(chosen) or not len(rows):
         return
     table = trace.schedule.transfers[rows]
-    routes = trace.topology.routes(trace.place[table["src"]], trace.place[table["dst"]])
+    routes = trace.topology.routes(trace.placement[table["src"]], trace.placement[table["dst"]])
     crossing = np.repeat(np.arange(len(rows)), routes.hops)
     links, names = trace.topology.links, trace.topology.devices.name
     pid = trace.schedule.endpoints

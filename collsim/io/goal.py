@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import CollsimError, Sentence, Words
 from ..files import MOST_ELEMENTS, parse_whole_number, read_text, refuse, write_text
 from ..schedule import Schedule
-from ..simulate.run import chunk_bytes
+from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
 from .formats import Format, register
 
@@ -56,7 +56,7 @@ def write_goal(
     if len(schedule) > MOST_ELEMENTS:
         why = "{label} has {transfers:,} transfers; GOAL is written for at most {most:,}"
         raise CollsimError(why, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
-    sizes = chunk_bytes(schedule, parse_bytes(nbytes), itemsize).tolist()
+    sizes = compute_slot_bytes(schedule, parse_bytes(nbytes), itemsize).tolist()
     lines = _lines(schedule, sizes, reduce_rate)
     write_text(path, _document(schedule, lines))
 

@@ -19,8 +19,8 @@ from ..registry import schedule as registered
 from ..replay import OPERATORS, mark_initial_slots, replay_with, require_schedule, run
 from ..schedule import Schedule
 from ..simulate import Trace
-from ..simulate.conditions import conditions
-from ..simulate.run import chunk_bytes
+from ..simulate.conditions import parse_conditions
+from ..simulate.run import compute_slot_bytes
 from ..units import format_bytes, format_time, parse_bandwidth, parse_bytes, parse_count, parse_time
 from .launch import measured
 from .mpiexec import require
@@ -58,7 +58,9 @@ class RealRun:
     def sizes(self) -> npt.NDArray[np.int64]:
         """(slots,) elements of each slot, as many slots as the collective's condition speaks of."""
         slots = max(self.schedule.slots, collective(self.schedule.collective).slots(self.schedule.chunks))
-        return np.resize(chunk_bytes(self.schedule, self.nbytes, self.dtype.itemsize) // self.dtype.itemsize, slots)
+        return np.resize(
+            compute_slot_bytes(self.schedule, self.nbytes, self.dtype.itemsize) // self.dtype.itemsize, slots
+        )
 
 
 @check_keywords
@@ -218,7 +220,7 @@ def _network(ranks: int, alpha: Any, bandwidth: Any, eager: bool, late: Any, slo
     seconds = 0.0 if alpha is None else parse_time(alpha)
     rate = None if bandwidth is None else parse_bandwidth(bandwidth)
     wrong = {name: value for name, value in (("late", late), ("slow", slow), ("eager", eager)) if value}
-    given = conditions(imitated(ranks, seconds, rate), wrong)
+    given = parse_conditions(imitated(ranks, seconds, rate), wrong)
     return ImitatedNetwork(seconds, rate, given.eager, dict(given.late), dict(given.slow))
 
 
@@ -348,7 +350,7 @@ def trace_of(
         asked.dtype.name,
         ENGINE,
         predicted.slot_bytes,
-        predicted.place,
+        predicted.placement,
         timing_of(predicted, measurement),
         conditions=predicted.conditions,
         measured=measurement,

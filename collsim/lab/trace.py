@@ -142,7 +142,7 @@ class RealTrace(RepeatedRuns, Trace):
 
     def again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The prediction on other links: what was measured cannot be measured again on them."""
-        return self.predicted.again(topology, no_bytes)
+        return self.predicted.run_again(topology, no_bytes)
 
     def explain(self, lang: str = "en") -> str:
         """How far from the prediction it is, and the likely cause."""

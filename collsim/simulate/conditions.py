@@ -67,38 +67,40 @@ class EventOptions(FlowOptions, total=False):
     eager: bool | None
 
 
-def flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0) -> Flows:
+def build_flows(topology: Topology, src: Any, dst: Any, nbytes: Any, start: Any = 0.0) -> Flows:
     """Flows from anything broadcastable; `nbytes` and `start` may be texts with units. Raises CollsimError for what
     cannot be."""
-    s, d = (_ranks(name, value, topology) for name, value in (("src", src), ("dst", dst)))
-    b, t = np.asarray(_sizes(nbytes)), np.asarray(_times(start))
+    s, d = (_parse_ranks(name, value, topology) for name, value in (("src", src), ("dst", dst)))
+    b, t = np.asarray(_parse_sizes(nbytes)), np.asarray(_parse_times(start))
     try:
         s, d, b, t = np.broadcast_arrays(np.atleast_1d(s), d, b, t)
     except ValueError as error:
         lengths = ", ".join(f"{name} {np.size(v)}" for name, v in (("src", s), ("dst", d), ("nbytes", b), ("start", t)))
-        why = "flows need arrays of one length, one entry a flow; got {lengths}"
-        raise CollsimError(why, lengths=lengths) from error
+        message = "flows need arrays of one length, one entry a flow; got {lengths}"
+        raise CollsimError(message, lengths=lengths) from error
     return Flows(
         s.astype(np.int64).ravel(), d.astype(np.int64).ravel(), b.astype(np.int64).ravel(), t.astype(np.float64).ravel()
     )
 
 
-def _ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
+def _parse_ranks(name: str, value: Any, topology: Topology) -> npt.NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError as error:  # lists of different lengths
-        why = "{name}={value!r} must be one rank number or a flat list of them"
-        raise CollsimError(why, name=name, value=value) from error
+        message = "{name}={value!r} must be one rank number or a flat list of them"
+        raise CollsimError(message, name=name, value=value) from error
     if array.size and array.dtype.kind not in "iu":
         raise CollsimError("{name} must be rank numbers, got {value!r}", name=name, value=array.ravel()[:1].tolist()[0])
     bad = array[(array < 0) | (array >= topology.ranks)] if array.size else array
     if bad.size:
-        why = "{name}={value} is not a rank of {topology_name}; its ranks are 0 to {last}"
-        raise CollsimError(why, name=name, value=bad.ravel()[0], topology_name=topology.name, last=topology.ranks - 1)
+        message = "{name}={value} is not a rank of {topology_name}; its ranks are 0 to {last}"
+        raise CollsimError(
+            message, name=name, value=bad.ravel()[0], topology_name=topology.name, last=topology.ranks - 1
+        )
     return array.astype(np.int64)
 
 
-def _sizes(value: Any) -> Any:
+def _parse_sizes(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and value.size:
         for extreme in (value.min(), value.max()):
             parse_bytes(int(extreme))
@@ -107,9 +109,11 @@ def _sizes(value: Any) -> Any:
     return [parse_bytes(v) for v in value] if isinstance(value, (list, tuple)) else parse_bytes(value)
 
 
-def _times(value: Any) -> Any:
+def _parse_times(value: Any) -> Any:
     value = value.tolist() if isinstance(value, np.ndarray) else value
-    return [moment("start", v) for v in value] if isinstance(value, (list, tuple)) else moment("start", value)
+    return (
+        [parse_moment("start", v) for v in value] if isinstance(value, (list, tuple)) else parse_moment("start", value)
+    )
 
 
 @dataclass(frozen=True)
@@ -130,91 +134,95 @@ class Conditions:
     shortcuts: bool = True
 
     @property
-    def steady(self) -> bool:
+    def is_steady(self) -> bool:
         """Nothing but cables differs between ranks, and reducing is free: what looks alike takes equally long."""
         return not (self.gamma or self.jitter or self.late or self.background or self.eager)
 
 
-def conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
+def parse_conditions(topology: Topology, options: Mapping[str, Any]) -> Conditions:
     """Read the options of a run. Raises CollsimError for unknown names and impossible values."""
     known = {f.name for f in fields(Conditions)}
     for name in options:
         if name not in known:
             raise CollsimError(describe_unknown("option of engine 'event'", name, known))
-    given = {name: value for name, value in options.items() if value is not None}
-    require_word("sharing", given.get("sharing", "fair"), SHARING)
-    _require_switches(given)
-    return Conditions(**{**given, **_numbers(given), **_by_place(given, topology)})
+    options_given = {name: value for name, value in options.items() if value is not None}
+    require_word("sharing", options_given.get("sharing", "fair"), SHARING)
+    _require_switches(options_given)
+    return Conditions(
+        **{**options_given, **_parse_numbers(options_given), **_parse_rank_options(options_given, topology)}
+    )
 
 
-def _numbers(given: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
     """Rates, moments and the seed."""
-    rates = {name: parse_bandwidth(given[name], name) for name in ("gamma", "injection") if name in given}
-    moments = {name: moment(name, given.get(name, 0.0)) for name in ("launch", "overhead", "jitter")}
-    seed = {"seed": parse_count(given["seed"], "seed", least=0)} if "seed" in given else {}
+    rates = {name: parse_bandwidth(options[name], name) for name in ("gamma", "injection") if name in options}
+    moments = {name: parse_moment(name, options.get(name, 0.0)) for name in ("launch", "overhead", "jitter")}
+    seed = {"seed": parse_count(options["seed"], "seed", least=0)} if "seed" in options else {}
     return {**rates, **moments, **seed}
 
 
-def _by_place(given: Mapping[str, Any], topology: Topology) -> dict[str, Any]:
+def _parse_rank_options(options: Mapping[str, Any], topology: Topology) -> dict[str, Any]:
     """Which ranks are late or slow, and what other traffic there is."""
-    late = {r: moment(f"late[{r}]", v) for r, v in _by_rank("late", given.get("late", {}), topology).items()}
-    slow = {r: _factor(r, v) for r, v in _by_rank("slow", given.get("slow", {}), topology).items()}
-    beside = {"background": _background(topology, given["background"])} if "background" in given else {}
-    return {"late": late, "slow": slow, **beside}
+    late = {
+        r: parse_moment(f"late[{r}]", v) for r, v in _parse_by_rank("late", options.get("late", {}), topology).items()
+    }
+    slow = {r: _parse_factor(r, v) for r, v in _parse_by_rank("slow", options.get("slow", {}), topology).items()}
+    traffic = {"background": _parse_background(topology, options["background"])} if "background" in options else {}
+    return {"late": late, "slow": slow, **traffic}
 
 
-def _require_switches(given: Mapping[str, Any]) -> None:
+def _require_switches(options: Mapping[str, Any]) -> None:
     for name in ("shortcuts", "eager"):
-        if not isinstance(given.get(name, True), (bool, np.bool_)):
-            raise CollsimError("{name}={value!r} must be True or False", name=name, value=given[name])
-    if given.get("eager") and (given.get("sharing") == "fifo" or given.get("gamma")):
+        if not isinstance(options.get(name, True), (bool, np.bool_)):
+            raise CollsimError("{name}={value!r} must be True or False", name=name, value=options[name])
+    if options.get("eager") and (options.get("sharing") == "fifo" or options.get("gamma")):
         raise CollsimError(
             "eager=True needs sharing 'fair' or 'none' and no gamma: only then do bytes leave a latency before they "
             "arrive"
         )
 
 
-def moment(name: str, value: Any) -> float:
+def parse_moment(name: str, value: Any) -> float:
     """A time in s, as `parse_time`. One so long that sums of such would leave what a number can hold is a mistake in a
     unit."""
     seconds = parse_time(value, name)
     if seconds > _LONGEST:
-        why = "{name}={seconds:g} s is longer than {most:g} s; is the unit right? {name}='1us' is a microsecond"
-        raise CollsimError(why, name=name, seconds=seconds, most=_LONGEST)
+        message = "{name}={seconds:g} s is longer than {most:g} s; is the unit right? {name}='1us' is a microsecond"
+        raise CollsimError(message, name=name, seconds=seconds, most=_LONGEST)
     return seconds
 
 
-def slowed(topology: Topology, given: Conditions) -> Topology:
+def slow_down(topology: Topology, conditions: Conditions) -> Topology:
     """The topology with the rates that are really there: all cables of a slow rank's device are slower, one between two
     of them by the larger factor."""
-    if not given.slow:
+    if not conditions.slow:
         return topology
     slower, links, of_device = topology, topology.links, np.zeros(len(topology.devices))
-    np.maximum.at(of_device, topology.endpoint_device[list(given.slow)], list(given.slow.values()))
+    np.maximum.at(of_device, topology.endpoint_device[list(conditions.slow)], list(conditions.slow.values()))
     factors = np.maximum(of_device[links.src], of_device[links.dst])
     ends = np.sort([links.src, links.dst], axis=0)[:, factors > 0]
     for a, b in np.unique(ends, axis=1).T.tolist():
         slower = slower.with_link(a, b, bandwidth=f"x{1 / max(of_device[a], of_device[b])}")
-    said = ", ".join(f"rank {rank} {factor:g} times slower" for rank, factor in given.slow.items())
-    return replace(slower, name=f"{topology.name}, {said}")
+    description = ", ".join(f"rank {rank} {factor:g} times slower" for rank, factor in conditions.slow.items())
+    return replace(slower, name=f"{topology.name}, {description}")
 
 
-def _by_rank(name: str, value: Any, topology: Topology) -> dict[int, Any]:
+def _parse_by_rank(name: str, value: Any, topology: Topology) -> dict[int, Any]:
     if not isinstance(value, Mapping):
         raise CollsimError("{name}={value!r} must say which rank: {name}={{3: ...}}", name=name, value=value)
     for rank in value:
         if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 0 <= rank < topology.ranks:
-            why = "{name}: {rank!r} is not a rank of {topology_name}; its ranks are 0 to {last}"
-            raise CollsimError(why, name=name, rank=rank, topology_name=topology.name, last=topology.ranks - 1)
+            message = "{name}: {rank!r} is not a rank of {topology_name}; its ranks are 0 to {last}"
+            raise CollsimError(message, name=name, rank=rank, topology_name=topology.name, last=topology.ranks - 1)
     return {int(rank): v for rank, v in value.items()}
 
 
-def _factor(rank: int, value: Any) -> float:
+def _parse_factor(rank: int, value: Any) -> float:
     try:
         factor = float(value)
     except (TypeError, ValueError) as error:
-        why = "slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast"
-        raise CollsimError(why, rank=rank, value=value) from error
+        message = "slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast"
+        raise CollsimError(message, rank=rank, value=value) from error
     if not 1 / _SLOWEST < factor < _SLOWEST:
         raise CollsimError(
             "slow[{rank}]={value!r} must be more than 0 and less than {most:g}; slow={{{rank}: 2}} makes rank "
@@ -226,20 +234,20 @@ def _factor(rank: int, value: Any) -> float:
     return factor
 
 
-def _background(topology: Topology, value: Any) -> Flows:
+def _parse_background(topology: Topology, value: Any) -> Flows:
     """From `Flows`, or rows `(src, dst, nbytes)` or `(src, dst, nbytes, start)`."""
-    found = (
-        flows(topology, *(getattr(value, f.name) for f in fields(Flows)))
+    traffic = (
+        build_flows(topology, *(getattr(value, f.name) for f in fields(Flows)))
         if isinstance(value, Flows)
-        else _listed(topology, value)
+        else _parse_flow_rows(topology, value)
     )
-    if (same := np.flatnonzero(found.src == found.dst)).size:
-        why = "background: flow {flow} goes from rank {src} to itself and crosses no link; leave it out"
-        raise CollsimError(why, flow=same[0], src=found.src[same[0]])
-    return found
+    if (same := np.flatnonzero(traffic.src == traffic.dst)).size:
+        message = "background: flow {flow} goes from rank {src} to itself and crosses no link; leave it out"
+        raise CollsimError(message, flow=same[0], src=traffic.src[same[0]])
+    return traffic
 
 
-def _listed(topology: Topology, value: Any) -> Flows:
+def _parse_flow_rows(topology: Topology, value: Any) -> Flows:
     try:
         rows = [tuple(row) for row in value]
     except TypeError:
@@ -251,4 +259,4 @@ def _listed(topology: Topology, value: Any) -> Flows:
             value=value,
         )
     src, dst, nbytes, start = zip(*(row if len(row) == 4 else (*row, 0.0) for row in rows), strict=True)
-    return flows(topology, list(src), list(dst), list(nbytes), list(start))
+    return build_flows(topology, list(src), list(dst), list(nbytes), list(start))

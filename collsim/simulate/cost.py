@@ -21,8 +21,8 @@ import numpy.typing as npt
 from ..schedule import Step
 from ..topology import Routes, Topology
 from .conditions import Conditions
-from .paths import Slots, by_pairs
-from .plan import Job, ways
+from .paths import Slots, group_by_pairs
+from .plan import Job, find_routes
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -38,7 +38,7 @@ class Effort(NamedTuple):
     shares: bool
 
 
-class _Beside(NamedTuple):
+class _OtherTraffic(NamedTuple):
     """What flows on while steps of a job begin and end: ends, bytes, and in which part of the job's steps."""
 
     src: Longs
@@ -47,66 +47,69 @@ class _Beside(NamedTuple):
     part: Floats
 
 
-def effort(jobs: Sequence[Job], topology: Topology, given: Conditions) -> Effort:
+def estimate_effort(jobs: Sequence[Job], topology: Topology, conditions: Conditions) -> Effort:
     """What the jobs' steps ask of the engine, each step by itself with what flows beside it."""
-    each = [
-        _of_job(job, _beside(job, [*jobs[:i], *jobs[i + 1 :]], given), topology, given) for i, job in enumerate(jobs)
+    efforts = [
+        _estimate_job(job, _collect_other_traffic(job, [*jobs[:i], *jobs[i + 1 :]], conditions), topology, conditions)
+        for i, job in enumerate(jobs)
     ]
-    routes, visits, crossings, shares = zip(*each, strict=True)
+    routes, visits, crossings, shares = zip(*efforts, strict=True)
     return Effort(sum(routes), sum(visits), sum(crossings), any(shares))
 
 
-def _beside(own: Job, others: Sequence[Job], given: Conditions) -> _Beside:
+def _collect_other_traffic(main: Job, others: Sequence[Job], conditions: Conditions) -> _OtherTraffic:
     """Other traffic, all the time, and the largest step of each other job, for as many steps as that has."""
     nothing = np.zeros(0, np.int64)
-    parts = [_Beside(nothing, nothing, np.zeros(0), np.zeros(0))]
+    parts = [_OtherTraffic(nothing, nothing, np.zeros(0), np.zeros(0))]
     for job in others:
         if job.singles:
-            step, part = max(job.singles, key=len), min(1.0, _steps(job) / max(1, _steps(own)))
-            nbytes = _bytes(step, Slots(job.slot_bytes))
-            parts.append(_Beside(job.place[step.src], job.place[step.dst], nbytes, np.full(len(step), part)))
-    if (other := given.background) is not None:
-        parts.append(_Beside(other.src, other.dst, other.nbytes.astype(np.float64), np.ones(len(other))))
-    return _Beside(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+            step, part = max(job.singles, key=len), min(1.0, _count_steps(job) / max(1, _count_steps(main)))
+            nbytes = _count_bytes(step, Slots(job.slot_bytes))
+            parts.append(
+                _OtherTraffic(job.placement[step.src], job.placement[step.dst], nbytes, np.full(len(step), part))
+            )
+    if (other := conditions.background) is not None:
+        parts.append(_OtherTraffic(other.src, other.dst, other.nbytes.astype(np.float64), np.ones(len(other))))
+    return _OtherTraffic(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _steps(job: Job) -> int:
+def _count_steps(job: Job) -> int:
     return sum(p.times for p in job.patterns)
 
 
-def _of_job(job: Job, beside: _Beside, topology: Topology, given: Conditions) -> Effort:
+def _estimate_job(job: Job, traffic: _OtherTraffic, topology: Topology, conditions: Conditions) -> Effort:
     routes, visits, crossings, shares = 0, 0.0, 0.0, False
     slots, patterns = Slots(job.slot_bytes), job.singles
-    for group in by_pairs(patterns):
+    for group in group_by_pairs(patterns):
         first = patterns[group[0]]
         src, dst = (
-            np.concatenate([job.place[first.src], beside.src]),
-            np.concatenate([job.place[first.dst], beside.dst]),
+            np.concatenate([job.placement[first.src], traffic.src]),
+            np.concatenate([job.placement[first.dst], traffic.dst]),
         )
-        found, bandwidth, alpha = ways(topology, src, dst, given)
+        found_routes, bandwidth, alpha = find_routes(topology, src, dst, conditions)
         routes += len(np.unique(src * topology.endpoints + dst))
-        if given.sharing == "none":
+        if conditions.sharing == "none":
             continue
-        owner = np.repeat(np.arange(len(src)), found.hops)
-        shares = shares or bool(np.bincount(found.link, minlength=1).max() > 1)
-        if given.sharing == "fifo":
+        owner = np.repeat(np.arange(len(src)), found_routes.hops)
+        shares = shares or bool(np.bincount(found_routes.link, minlength=1).max() > 1)
+        if conditions.sharing == "fifo":
             continue
         for number in group:
             step = patterns[number]
-            nbytes = np.concatenate([_bytes(step, slots), beside.nbytes])
-            weight = np.concatenate([np.ones(len(step)), beside.part])
-            seen = _visits(found, owner, nbytes, weight, bandwidth, alpha, given, len(step))
+            nbytes = np.concatenate([_count_bytes(step, slots), traffic.nbytes])
+            weight = np.concatenate([np.ones(len(step)), traffic.part])
+            seen = _estimate_visits(found_routes, owner, nbytes, weight, bandwidth, alpha, conditions, len(step))
             visits += seen * step.times
-            crossings += seen * step.times * float(found.hops.mean())
+            crossings += seen * step.times * float(found_routes.hops.mean())
     return Effort(routes, visits, crossings, shares)
 
 
-def _bytes(step: Step, slots: Slots) -> Floats:
+def _count_bytes(step: Step, slots: Slots) -> Floats:
     """Bytes of each row of a step."""
-    return np.broadcast_to(slots.moved(step), len(step)).astype(np.float64)
+    return np.broadcast_to(slots.count_bytes(step), len(step)).astype(np.float64)
 
 
-def _parts(owner: Longs, link: Longs, routes: int, links: int) -> Longs:
+def _find_parts(owner: Longs, link: Longs, routes: int, links: int) -> Longs:
     """For each route the lowest number of a route that it is joined to over these links."""
     part = np.arange(routes)
     while True:
@@ -120,17 +123,17 @@ def _parts(owner: Longs, link: Longs, routes: int, links: int) -> Longs:
         part = new
 
 
-def _visits(
+def _estimate_visits(
     routes: Routes,
     owner: Longs,
     nbytes: Floats,
     weight: Floats,
     bandwidth: Floats,
     alpha: Floats,
-    given: Conditions,
-    own: int,
+    conditions: Conditions,
+    own_flows: int,
 ) -> float:
-    """Visits of one step; of its flows the first `own` begin and end in it, the others flow on, each in a part
+    """Visits of one step; of its flows the first `own_flows` begin and end in it, the others flow on, each in a part
     (`weight`) of such steps."""
     links, n = len(bandwidth), len(routes)
     busy = np.bincount(routes.link, weights=nbytes[owner], minlength=links) / bandwidth
@@ -144,28 +147,32 @@ def _visits(
 
     def looked_at(over: npt.NDArray[np.bool_]) -> float:
         """Visits where flows change one another's rates over these links of their routes."""
-        on, link = owner[over], routes.link[over].astype(np.int64)
-        part = _parts(on, link, n, links)
+        owners, link = owner[over], routes.link[over].astype(np.int64)
+        part = _find_parts(owners, link, n, links)
         looked = moving & noticed
         flows, many = np.bincount(part[looked], weight[looked], n), np.bincount(part[moving], minlength=n)
         crowded = shared[link]
-        cables = np.bincount(np.unique(part[on[crowded]] * links + link[crowded]) // links, minlength=n)
-        mine = np.flatnonzero(moving[:own])
-        if given.jitter:
+        cables = np.bincount(np.unique(part[owners[crowded]] * links + link[crowded]) // links, minlength=n)
+        mine = np.flatnonzero(moving[:own_flows])
+        if conditions.jitter:
             moments = 2.0 * np.bincount(part[mine], minlength=n)
         else:
-            moments = _different(part[mine], latency[mine], n) + _different(part[mine], latency[mine] + share[mine], n)
+            moments = _count_different(part[mine], latency[mine], n) + _count_different(
+                part[mine], latency[mine] + share[mine], n
+            )
         return float((moments * ((flows + cables) / 2 + _FEW))[many > 1].sum())
 
-    if not given.jitter:
+    if not conditions.jitter:
         return looked_at(np.ones(len(owner), np.bool_))
-    alive = share.max() / (share.max() + given.jitter)  # the longer a flow takes beside its jitter, the more go with it
+    alive = share.max() / (
+        share.max() + conditions.jitter
+    )  # the longer a flow takes beside its jitter, the more go with it
     tight = busy[routes.link] >= share[owner] * (1 - 1e-9)
     least, most = looked_at(tight), looked_at(np.isin(routes.link, routes.link[tight]))
     return float(alive * np.sqrt(least * most))
 
 
-def _different(part: npt.NDArray[Any], value: Floats, parts: int) -> Floats:
+def _count_different(part: npt.NDArray[Any], value: Floats, parts: int) -> Floats:
     """How many different values there are in each part, to nine digits."""
     scale = np.abs(value).max(initial=0.0) or 1.0
     keys = np.unique(np.stack([part, np.rint(value / scale * 1e9).astype(np.int64)]), axis=1)

@@ -53,10 +53,20 @@ from ..errors import CollsimError, ScheduleError, Sentence, Words, join_words
 from ..limits import find_memory_limit
 from ..topology import Topology
 from .conditions import SHARING, Conditions, Progress
-from .lockstep import Segments, Timing, no_segments
-from .plan import Edges, Job, NumberedJobs, edges, lay, network, orders, parts, turn
-from .symmetry import in_step
-from .waiting import in_one_piece
+from .lockstep import Segments, Timing, build_no_segments
+from .plan import (
+    Edges,
+    Job,
+    NumberedJobs,
+    build_edges,
+    build_network,
+    build_orders,
+    build_parts,
+    get_repetition,
+    number_jobs,
+)
+from .symmetry import time_by_symmetry
+from .waiting import defer_interrupt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -66,27 +76,29 @@ _ROW_BYTES, _GATE_BYTES = 32, 64  # per transfer: tables.ROW; the tables of `gat
 _QUEUE_BYTES = 40  # per endpoint and channel: its clocks, and its newest rows in `gates.build`
 
 
-def event(jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None) -> list[Timing]:
+def run_events(
+    jobs: Sequence[Job], topology: Topology, conditions: Conditions, progress: Progress | None = None
+) -> list[Timing]:
     """Run jobs side by side; the timing of each.
 
     Raises TopologyError where endpoints cannot reach each other, ScheduleError where explicit dependencies form a
     circle, CollsimError where there are more transfers than memory holds.
     """
     if (
-        given.shortcuts
+        conditions.shortcuts
         and len(jobs) == 1
-        and given.steady
-        and (timing := in_step(jobs[0], topology, given)) is not None
+        and conditions.is_steady
+        and (timing := time_by_symmetry(jobs[0], topology, conditions)) is not None
     ):
         return [timing]
-    run, how = _ran(jobs, topology, given, progress)
-    return [_timing(run, number, how) for number in range(len(jobs))]
+    run, how = _run_jobs(jobs, topology, conditions, progress)
+    return [_build_timing(run, number, how) for number in range(len(jobs))]
 
 
-def spans(jobs: Sequence[Job], topology: Topology, given: Conditions) -> tuple[Floats, Floats]:
+def find_spans(jobs: Sequence[Job], topology: Topology, conditions: Conditions) -> tuple[Floats, Floats]:
     """(jobs,) s, when each job's first transfer starts and its last one arrives; 0 for those without any. Raises as
     `event`."""
-    run, _ = _ran(jobs, topology, given)
+    run, _ = _run_jobs(jobs, topology, conditions)
     many = np.array([job.rows for job in jobs], np.int64)
     first = np.array([base.row for base in run.plan.bases], np.int64)[many > 0]
     out = np.zeros((2, len(jobs)))
@@ -96,43 +108,43 @@ def spans(jobs: Sequence[Job], topology: Topology, given: Conditions) -> tuple[F
     return out[0], out[1]
 
 
-def _ran(
-    jobs: Sequence[Job], topology: Topology, given: Conditions, progress: Progress | None = None
+def _run_jobs(
+    jobs: Sequence[Job], topology: Topology, conditions: Conditions, progress: Progress | None = None
 ) -> tuple[_Run, str]:
     """Jobs, run; and the way in which."""
-    _require_room(jobs, _ROW_BYTES)
-    plan = lay(jobs)
+    _require_memory(jobs, _ROW_BYTES)
+    plan = number_jobs(jobs)
     if progress is not None:
         progress(0, plan.rows)
-    with in_one_piece():
+    with defer_interrupt():
         from .kernels import walk  # noqa: F401  (brings the compiler, and compiles)
-    run = _Run(plan, topology, given, progress)
+    run = _Run(plan, topology, conditions, progress)
     how = "program order"
-    if not (given.shortcuts and run.in_order()):
+    if not (conditions.shortcuts and run.walk_in_order()):
         how = "events"
-        _require_room(jobs, _ROW_BYTES + _GATE_BYTES)
-        run.events()
+        _require_memory(jobs, _ROW_BYTES + _GATE_BYTES)
+        run.run_queue()
     run.progress = None
     return run, how
 
 
-def _require_room(jobs: Sequence[Job], row_bytes: int) -> None:
+def _require_memory(jobs: Sequence[Job], row_bytes: int) -> None:
     """Refuse what this machine cannot hold, with a sentence, before it is killed for trying."""
-    rows, slots = sum(job.rows for job in jobs), sum(job.endpoints * job.apart for job in jobs)
+    rows, slots = sum(job.rows for job in jobs), sum(job.endpoints * job.slot_stride for job in jobs)
     queues = sum(job.endpoints * job.channels for job in jobs)
     need = rows * row_bytes + slots * 8 + queues * _QUEUE_BYTES
-    if rows >= 2**31 or need > (have := min(_memory(), find_memory_limit(_ENDLESS))):
+    if rows >= 2**31 or need > (have := min(_read_memory(), find_memory_limit(_ENDLESS))):
         wanted = Sentence("{rows:,} transfers would take {need:.3g} GiB", rows=rows, need=need / 2**30)
         limit = (
             Sentence("more than 2,147,483,647 do not fit its tables")
             if rows >= 2**31
             else Sentence("there is {have:.3g} GiB", have=have / 2**30)
         )
-        why = "engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'"
-        raise CollsimError(why, wanted=wanted, limit=limit)
+        message = "engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'"
+        raise CollsimError(message, wanted=wanted, limit=limit)
 
 
-def _memory() -> float:
+def _read_memory() -> float:
     """Bytes of memory of this machine; endless where it does not say."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -144,16 +156,16 @@ class _Run:
     """The arrays of one run, and the two ways through them. The kernels are imported where they are needed: that may
     compile them."""
 
-    def __init__(self, plan: NumberedJobs, topology: Topology, given: Conditions, progress: Progress | None):
+    def __init__(self, plan: NumberedJobs, topology: Topology, conditions: Conditions, progress: Progress | None):
         from .kernels.tables import ROW
 
-        self.plan, self.given, self.progress, self.visits = plan, given, progress, 0
-        self.net = network(plan, topology, given)
-        self.edges = edges(plan)
-        self.parts = [parts(plan, number) for number in range(len(plan.jobs))]
-        random = np.random.default_rng(given.seed)
-        self.delay = random.exponential(given.jitter, plan.rows) if given.jitter else np.zeros(0)
-        self.sharing, self.gamma = SHARING.index(given.sharing), given.gamma or 0.0
+        self.plan, self.conditions, self.progress, self.visits = plan, conditions, progress, 0
+        self.net = build_network(plan, topology, conditions)
+        self.edges = build_edges(plan)
+        self.parts = [build_parts(plan, number) for number in range(len(plan.jobs))]
+        random = np.random.default_rng(conditions.seed)
+        self.delay = random.exponential(conditions.jitter, plan.rows) if conditions.jitter else np.zeros(0)
+        self.sharing, self.gamma = SHARING.index(conditions.sharing), conditions.gamma or 0.0
         self.units = int(self.net.routes["unit"].max(initial=-1)) + 1
         self.rows = np.empty(plan.rows, ROW)
 
@@ -161,12 +173,12 @@ class _Run:
         """Write a row for each transfer of all jobs, nothing timed yet."""
         from .kernels import walk
 
-        rows, start = self.rows, 0.0 if self.given.eager else -1.0
+        rows, start = self.rows, 0.0 if self.conditions.eager else -1.0
         for job, base, listed in zip(self.plan.jobs, self.plan.bases, self.parts, strict=True):
             row = base.row
             sizes = job.slot_bytes.astype(np.float64) if job.schedule is not None else np.zeros(1)
             for p, part in zip(job.singles, listed, strict=True):
-                walk.lay_out(part, *turn(p), p.times, row, sizes, start, self.delay, rows)
+                walk.lay_out(part, *get_repetition(p), p.times, row, sizes, start, self.delay, rows)
                 row += p.times * len(p)
             if job.schedule is None:
                 rows["nbytes"][base.row : row] = job.slot_bytes
@@ -175,27 +187,27 @@ class _Run:
         if self.progress is not None:
             self.progress(done, self.plan.rows)
 
-    def in_order(self) -> bool:
+    def walk_in_order(self) -> bool:
         """Walk the rows once in program order; False where that cannot be right."""
         from .kernels import tables, walk
 
         plan = self.plan
-        if self.given.eager or any(job.after for job in plan.jobs) or _waits_for_later(self.edges):
+        if self.conditions.eager or any(job.after for job in plan.jobs) or _has_later_dependencies(self.edges):
             return False
         self.lay_out()
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
         links = self.net.links.copy()
         links["last"] = -1.0  # nobody has come yet, not even at 0 s
         network = self.net.routes, self.net.route_link, links, np.zeros(self.units, tables.UNIT)
-        rules = self.sharing, self.gamma, self.given.overhead
+        rules = self.sharing, self.gamma, self.conditions.overhead
         after = *network, *clocks, *self.edges
-        for part, turned, first, last, row in self._slices():
-            if not walk.in_order(part, *turned, first, last, row, *rules, self.rows, self.delay, *after):
+        for part, turned, first, last, row in self._iterate_slices():
+            if not walk.walk_in_order(part, *turned, first, last, row, *rules, self.rows, self.delay, *after):
                 return False
             self.tell(row + (last - first) * len(part))
         return True
 
-    def _slices(self) -> Any:
+    def _iterate_slices(self) -> Any:
         """(part, (shift, modulus), first repetition, last, row) in bites between which progress is told."""
         for job, base, listed in zip(self.plan.jobs, self.plan.bases, self.parts, strict=True):
             row = base.row
@@ -203,24 +215,24 @@ class _Run:
                 bite = max(1, _SLICE // len(p))
                 for first in range(0, p.times, bite):
                     last = min(p.times, first + bite)
-                    yield part, turn(p), first, last, row
+                    yield part, get_repetition(p), first, last, row
                     row += (last - first) * len(p)
 
-    def events(self, log: bool = False) -> Any:
+    def run_queue(self, log: bool = False) -> Any:
         """Run the queue of events; with `log` the changes of rates."""
-        with in_one_piece():
+        with defer_interrupt():
             from .kernels import heap, queue, tables
 
         self.lay_out()
-        gates, width, free = self._gates()
+        gates, width, free = self._build_gates()
         waits = self.rows["waits"]
-        order = orders(self.plan, waits)
-        net, links = self.net, tables.lined_up(len(self.net.links), tables.LINK)
+        order = build_orders(self.plan, waits)
+        net, links = self.net, tables.allocate_aligned(len(self.net.links), tables.LINK)
         links[:] = net.links
         hops = max(1, int((net.routes["last"] - net.routes["first"]).max(initial=1)))
         bits = (hops - 1).bit_length()
-        nodes, seats = np.zeros(width << bits, tables.NODE), tables.lined_up(width, tables.SEAT)
-        agenda, waiting = heap.empty(width), heap.empty(len(links))
+        nodes, seats = np.zeros(width << bits, tables.NODE), tables.allocate_aligned(width, tables.SEAT)
+        agenda, waiting = heap.build_heap(width), heap.build_heap(len(links))
         work = np.zeros((tables.SPACES, max(width, len(links), 2)), np.int32)
         fresh = free[waits[free] < tables.ONE_GATE]
         work[tables.FREE_SEATS, :width] = np.arange(width)[::-1]
@@ -229,14 +241,14 @@ class _Run:
         counters = np.zeros(tables.COUNTERS, np.int64)
         counters[tables.SPARE], counters[tables.BITS] = width - len(fresh), bits
         changes = np.zeros(max(_SLICE, 6 * width) if log else 0, tables.LOG)
-        rules = self.sharing, self.gamma, self.given.overhead
+        rules = self.sharing, self.gamma, self.conditions.overhead
         network = self.rows, net.routes, net.route_link, links, np.zeros(self.units, tables.UNIT)
         space = nodes, seats, agenda, waiting, work, counters, changes
         written = []
         more, begin = True, len(fresh)
         while more:
-            more = queue.advance(
-                _SLICE, begin, *rules, *network, gates, *_turned(self.edges, self.plan.rows), *order, *space
+            more = queue.run_until(
+                _SLICE, begin, *rules, *network, gates, *_reverse_edges(self.edges, self.plan.rows), *order, *space
             )
             begin = 0
             self.visits += 0 if log else int(counters[tables.VISITED])
@@ -245,41 +257,43 @@ class _Run:
                 written.append(changes[: counters[tables.LOGGED]].copy())
                 counters[tables.LOGGED] = 0
         if counters[tables.DONE] < self.plan.rows:
-            raise _stuck(self.plan, self.edges, waits >= tables.ONE_GATE)
+            raise _explain_circle(self.plan, self.edges, waits >= tables.ONE_GATE)
         return np.concatenate(written) if log else None
 
     @cached_property
     def changes(self) -> npt.NDArray[Any]:
         """All changes of rates, by row: the run once more, with a log."""
-        found = self.events(log=True)
-        ordered: npt.NDArray[Any] = found[np.argsort(found["row"], kind="stable")]
+        log = self.run_queue(log=True)
+        ordered: npt.NDArray[Any] = log[np.argsort(log["row"], kind="stable")]
         return ordered
 
-    def _gates(self) -> tuple[Ints, int, Ints]:
+    def _build_gates(self) -> tuple[Ints, int, Ints]:
         """The gates of each row (`kernels.gates`), how many transfers can be under way at once, and the rows that wait
         for none of the gates that are counted row by row."""
         from .kernels import gates, tables
 
         n, explicit = self.plan.rows, len(self.edges.start) > 0
-        made = gates.table(n, gates.WRITES if explicit else gates.SENDS if self.given.eager else gates.RECEIVES)
+        table = gates.build_table(
+            n, gates.WRITES if explicit else gates.SENDS if self.conditions.eager else gates.RECEIVES
+        )
         newest = np.full((6, self.plan.queues), -1, np.int32)
         newest[4:] = 0
         newest_write = np.full(self.plan.slots, -1, np.int32)
-        free, found = np.empty(n, np.int32), 0
-        for part, turned, first, last, row in self._slices():
-            found = gates.build(part, *turned, first, last, row, self.rows, made, newest, newest_write, free, found)
+        free, count = np.empty(n, np.int32), 0
+        for part, turned, first, last, row in self._iterate_slices():
+            count = gates.build(part, *turned, first, last, row, self.rows, table, newest, newest_write, free, count)
         if explicit:
             self.rows["waits"] += tables.ONE_GATE * np.diff(self.edges.start).astype(np.int32)
-        return made, n if explicit else max(1, int(newest[4].sum())), free[:found]
+        return table, n if explicit else max(1, int(newest[4].sum())), free[:count]
 
 
-def _waits_for_later(before: Edges) -> bool:
+def _has_later_dependencies(before: Edges) -> bool:
     """Does a row wait for one that stands below it?"""
     counts = np.diff(before.start)
     return bool((before.row >= np.repeat(np.arange(len(counts)), counts)).any())
 
 
-def _turned(edges: Edges, rows: int) -> Edges:
+def _reverse_edges(edges: Edges, rows: int) -> Edges:
     """Those that wait for each row, from those that each row waits for."""
     if not len(edges.start):
         return edges
@@ -288,7 +302,7 @@ def _turned(edges: Edges, rows: int) -> Edges:
     return Edges(start, owner[np.argsort(edges.row, kind="stable")])
 
 
-def _stuck(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.bool_]) -> ScheduleError:
+def _explain_circle(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.bool_]) -> ScheduleError:
     """The circle in which transfers wait for one another."""
     row = int(np.argmax(pending))
     seen: dict[int, int] = {}
@@ -326,52 +340,52 @@ def _stuck(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.bool_]) -> 
     )
 
 
-def _timing(run: _Run, number: int, how: str) -> Timing:
+def _build_timing(run: _Run, number: int, how: str) -> Timing:
     """The part of one job."""
     job, base, net = run.plan.jobs[number], run.plan.bases[number], run.net
-    own = run.rows[base.row : base.row + job.rows]
-    transfers = partial(_both, own)
+    rows = run.rows[base.row : base.row + job.rows]
+    transfers = partial(_read_times, rows)
     if job.rows == 0:
-        return Timing(np.zeros(0), np.zeros(0), np.zeros(net.first_links), transfers, how, no_segments)
+        return Timing(np.zeros(0), np.zeros(0), np.zeros(net.first_links), transfers, how, build_no_segments)
     from .kernels import walk
 
     begin, end, loads = np.empty(len(job.step_rows)), np.empty(len(job.step_rows)), np.zeros(len(net.links))
     steps = base.row + job.step_rows
     walk.sum_up(run.rows, steps, base.row + job.rows, net.routes, net.route_link, begin, end, loads)
-    flows, crossing = partial(_segments, run, number, how), partial(_crossing, run, number, how)
+    flows, crossing = partial(_find_segments, run, number, how), partial(_find_link_segments, run, number, how)
     return Timing(begin, end, loads[: net.first_links], transfers, how, flows, crossing, run.visits)
 
 
-def _crossing(run: _Run, number: int, how: str) -> Segments:
+def _find_link_segments(run: _Run, number: int, how: str) -> Segments:
     """When and how fast bytes flow over each link of the topology: a stretch on a route is one on each of its links."""
-    flows, net = _segments(run, number, how), run.net
-    if run.given.sharing != "fifo":
+    flows, net = _find_segments(run, number, how), run.net
+    if run.conditions.sharing != "fifo":
         route = net.routes[run.rows["route"][run.plan.bases[number].row + flows.row]]
         hops = route["last"] - route["first"]
         before = np.concatenate([[0], np.cumsum(hops)])[:-1]
         link = net.route_link[np.arange(hops.sum()) + np.repeat(route["first"] - before, hops)].astype(np.int64)
-        flows = flows.chosen(np.repeat(np.arange(len(hops)), hops))._replace(link=link)
-    return flows.chosen(np.flatnonzero(flows.link < net.first_links))
+        flows = flows.select(np.repeat(np.arange(len(hops)), hops))._replace(link=link)
+    return flows.select(np.flatnonzero(flows.link < net.first_links))
 
 
-def _both(rows: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+def _read_times(rows: npt.NDArray[Any]) -> tuple[Floats, Floats]:
     return np.array(rows["start"]), np.array(rows["finish"])
 
 
-def _segments(run: _Run, number: int, how: str) -> Segments:
+def _find_segments(run: _Run, number: int, how: str) -> Segments:
     """When and how fast bytes flow. Rates that changed, and the hops of fifo, are found by running again with a log."""
     base = run.plan.bases[number].row
     last = base + run.plan.jobs[number].rows
-    if run.given.sharing == "fifo" or (how == "events" and run.given.sharing == "fair"):
-        return _logged(run, base, last)
-    return _even(run, base, last)
+    if run.conditions.sharing == "fifo" or (how == "events" and run.conditions.sharing == "fair"):
+        return _read_logged_segments(run, base, last)
+    return _build_even_segments(run, base, last)
 
 
-def _logged(run: _Run, base: int, last: int) -> Segments:
+def _read_logged_segments(run: _Run, base: int, last: int) -> Segments:
     """Of rows from base to last, as the log has them: hops of fifo, or every change of a rate."""
     changes = run.changes[(run.changes["row"] >= base) & (run.changes["row"] < last)]
     row, begin, value = (np.array(changes[name]) for name in ("row", "time", "value"))
-    if run.given.sharing == "fifo":
+    if run.conditions.sharing == "fifo":
         link = value.astype(np.int64)
         rate = run.net.links["bandwidth"][link]
         return Segments(row - base, link, begin, begin + run.rows["nbytes"][row] / rate, rate)
@@ -379,7 +393,7 @@ def _logged(run: _Run, base: int, last: int) -> Segments:
     return Segments(row[on] - base, np.full(len(on), -1), begin[on], begin[on + 1], value[on])
 
 
-def _even(run: _Run, base: int, last: int) -> Segments:
+def _build_even_segments(run: _Run, base: int, last: int) -> Segments:
     """Of rows from base to last that keep one rate from their first byte to the last."""
     row = np.arange(base, last)
     row = row[(run.rows["nbytes"][row] > 0) & np.isfinite(run.net.routes["narrow"][run.rows["route"][row]])]

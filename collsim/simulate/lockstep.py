@@ -24,7 +24,7 @@ import numpy.typing as npt
 from ..schedule import Schedule, Step
 from ..topology import Topology
 from .conditions import Progress
-from .paths import Paths, Slots, Space, by_pairs, paths_of
+from .paths import Paths, Slots, Space, find_paths, group_by_pairs
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,14 +49,14 @@ class Timing(NamedTuple):
     crossing: Callable[[], Segments] | None = None
     visits: int = 0
 
-    def later(self, seconds: float) -> Timing:
+    def delay(self, seconds: float) -> Timing:
         """The same, launched later."""
         if not seconds:
             return self
         return self._replace(
             step_start=self.step_start + seconds,
             step_end=self.step_end + seconds,
-            transfers=partial(_later, self.transfers, seconds),
+            transfers=partial(_delay_times, self.transfers, seconds),
         )
 
 
@@ -69,44 +69,44 @@ class Segments(NamedTuple):
     end: Floats
     rate: Floats
 
-    def chosen(self, which: npt.NDArray[np.int64]) -> Segments:
+    def select(self, which: npt.NDArray[np.int64]) -> Segments:
         """Some of them, in the order given; any of them several times."""
         return Segments(self.row[which], self.link[which], self.begin[which], self.end[which], self.rate[which])
 
 
-def no_segments() -> Segments:
+def build_no_segments() -> Segments:
     """Where nothing moves."""
     rows, seconds = np.zeros(0, np.int64), np.zeros(0)
     return Segments(rows, rows, seconds, seconds, seconds)
 
 
-def _later(transfers: Callable[[], tuple[Floats, Floats]], seconds: float) -> tuple[Floats, Floats]:
+def _delay_times(transfers: Callable[[], tuple[Floats, Floats]], seconds: float) -> tuple[Floats, Floats]:
     start, finish = transfers()
     return start + seconds, finish + seconds
 
 
-def lockstep(
+def run_lockstep(
     schedule: Schedule,
     topology: Topology,
     slot_bytes: npt.NDArray[np.int64],
-    place: npt.NDArray[np.int64],
+    placement: npt.NDArray[np.int64],
     progress: Progress | None = None,
 ) -> Timing:
     """Run a schedule step by step. Steps with the same pairs are worked out together, whatever is between them.
 
     Args:
         slot_bytes: bytes of each slot.
-        place: the topology's endpoint for each endpoint of the schedule.
+        placement: the topology's endpoint for each endpoint of the schedule.
         progress: called with (transfers done, in all) after each step that is worked out.
     """
     patterns, slots, space = schedule.patterns, Slots(slot_bytes), Space()
     link_bytes, done = np.zeros(len(topology.links)), 0
     lengths: list[Floats] = [np.zeros(0)] * len(patterns)
     seconds: list[Floats | Paths] = [np.zeros(0)] * len(patterns)
-    for group in by_pairs(patterns):
+    for group in group_by_pairs(patterns):
         first = patterns[group[0]]
-        paths = paths_of(topology, place[first.src], place[first.dst])
-        for number, lasts, known in _worked_out(group, patterns, paths, slots, space, link_bytes):
+        paths = find_paths(topology, placement[first.src], placement[first.dst])
+        for number, lasts, known in _time_steps(group, patterns, paths, slots, space, link_bytes):
             lengths[number] = np.append(lengths[number], lasts)
             seconds[number] = known
             if progress is not None:
@@ -117,36 +117,36 @@ def lockstep(
     return Timing(start, end, link_bytes, partial(_transfer_times, schedule, slots, start, seconds))
 
 
-def _worked_out(
+def _time_steps(
     group: Iterable[int], patterns: tuple[Step, ...], paths: Paths, slots: Slots, space: Space, link_bytes: Floats
 ) -> Iterator[tuple[int, Floats, Floats | Paths]]:
     """For steps with the same pairs, or for each repetition that differs: its number, how long it (or each alike) lasts
     in s, and the seconds of each row; the paths where those differ between repetitions, because all of them could fill
     the memory."""
-    each, even = None, 0.0
+    crossings, even = None, 0.0
     for number in group:
         step = patterns[number]
-        if not slots.same_in_every_turn(step):
+        if not slots.has_equal_repetitions(step):
             for k in range(step.times):
-                load, seconds = paths.load(slots.moved(step.repetition(k)))
-                link_bytes[paths.here] += load
+                load, seconds = paths.load(slots.count_bytes(step.repetition(k)))
+                link_bytes[paths.used] += load
                 yield number, seconds.max(keepdims=True), paths
             continue
-        nbytes = slots.moved(step)
+        nbytes = slots.count_bytes(step)
         if isinstance(nbytes, float):
-            each = paths.each(space) if each is None else each
+            crossings = paths.count_crossings(space) if crossings is None else crossings
             even += nbytes * step.times
-            seconds = paths.alpha + each[1] * nbytes
+            seconds = paths.alpha + crossings[1] * nbytes
         else:
             load, seconds = paths.load(nbytes)
-            link_bytes[paths.here] += load * step.times
+            link_bytes[paths.used] += load * step.times
         yield (
             number,
             np.full(step.times, seconds.max()),
             seconds[:1].copy() if (seconds == seconds[0]).all() else seconds,
         )
-    if each is not None:
-        paths.add(link_bytes, each[0], even)
+    if crossings is not None:
+        paths.add(link_bytes, crossings[0], even)
 
 
 def _transfer_times(
@@ -158,7 +158,7 @@ def _transfer_times(
     for pattern, seconds in zip(schedule.patterns, known, strict=True):
         m = len(pattern) * pattern.width
         for k in range(pattern.times):
-            lasts = seconds.load(slots.moved(pattern.repetition(k)))[1] if isinstance(seconds, Paths) else seconds
+            lasts = seconds.load(slots.count_bytes(pattern.repetition(k)))[1] if isinstance(seconds, Paths) else seconds
             start[row : row + m] = step_start[number]
             finish[row : row + m] = step_start[number] + (lasts if len(lasts) == 1 else np.repeat(lasts, pattern.width))
             row, number = row + m, number + 1

@@ -16,9 +16,9 @@ from ..schedule import Schedule
 from ..steps import HelperPlace
 from ..topology import Topology
 from ..units import parse_bytes
-from .conditions import conditions, moment
-from .event import spans
-from .plan import Job, flow_job, pause_job, schedule_job, schedule_shape
+from .conditions import parse_conditions, parse_moment
+from .event import find_spans
+from .plan import Job, build_flow_job, build_pause_job, build_schedule_job, build_shape
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -76,39 +76,39 @@ def simulate_ordered(
 
     Raises CollsimError for entries that wait for later ones, and as `simulate`.
     """
-    from .run import chunk_bytes
+    from .run import compute_slot_bytes
 
     if not launches:
         return OrderedRun(np.zeros(0), np.zeros(0), topology)
-    on = [None if e.schedule is None else _ranks(e, e.schedule, topology) for e in launches]
-    placed = [(e.schedule, e.ranks) for e in launches if e.schedule is not None]
-    places = Places.of(topology, placed)
-    shapes = {id(schedule): schedule_shape(schedule) for schedule, _ in placed}
+    ranks = [None if e.schedule is None else _parse_ranks(e, e.schedule, topology) for e in launches]
+    schedules = [(e.schedule, e.ranks) for e in launches if e.schedule is not None]
+    placement = HelperPlacement.build(topology, schedules)
+    shapes = {id(schedule): build_shape(schedule) for schedule, _ in schedules}
     jobs: list[Job] = []
     pieces: list[tuple[int, int | None]] = []  # of each entry the numbers of its pause and its schedule
     for number, entry in enumerate(launches):
         if any(not 0 <= other < number for other in entry.after):
-            why = "entry {number} waits for {after}; entries can only wait for those before them"
-            raise CollsimError(why, number=number, after=entry.after)
-        seconds = moment("seconds", entry.seconds)
-        jobs.append(pause_job(seconds, tuple(pieces[a][1] or pieces[a][0] for a in entry.after)))
+            message = "entry {number} waits for {after}; entries can only wait for those before them"
+            raise CollsimError(message, number=number, after=entry.after)
+        seconds = parse_moment("seconds", entry.seconds)
+        jobs.append(build_pause_job(seconds, tuple(pieces[a][1] or pieces[a][0] for a in entry.after)))
         pause, job = len(jobs) - 1, None
         if entry.schedule is not None and len(entry.schedule):
-            place = np.concatenate([on[number], places.helpers(entry.schedule, entry.ranks)])
-            sizes = chunk_bytes(entry.schedule, parse_bytes(entry.nbytes), find_itemsize(dtype))
-            made = schedule_job(entry.schedule, sizes, place, shape=shapes[id(entry.schedule)])
-            jobs.append(replace(made, after=(pause,)))
+            endpoints = np.concatenate([ranks[number], placement.find_helpers(entry.schedule, entry.ranks)])
+            sizes = compute_slot_bytes(entry.schedule, parse_bytes(entry.nbytes), find_itemsize(dtype))
+            job_of_schedule = build_schedule_job(entry.schedule, sizes, endpoints, shape=shapes[id(entry.schedule)])
+            jobs.append(replace(job_of_schedule, after=(pause,)))
             job = len(jobs) - 1
         pieces.append((pause, job))
-    given = conditions(places.topology, {"background": background, "eager": eager})
-    other = [] if given.background is None else [flow_job(given.background)]
-    start, finish = spans([*jobs, *other], places.topology, replace(given, shortcuts=False))
+    conditions = parse_conditions(placement.topology, {"background": background, "eager": eager})
+    other = [] if conditions.background is None else [build_flow_job(conditions.background)]
+    start, finish = find_spans([*jobs, *other], placement.topology, replace(conditions, shortcuts=False))
     begin = start[[pause for pause, _ in pieces]]
     end = finish[[pause if job is None else job for pause, job in pieces]]
-    return OrderedRun(begin, end, places.topology)
+    return OrderedRun(begin, end, placement.topology)
 
 
-def _ranks(entry: Launch, schedule: Schedule, topology: Topology) -> Longs:
+def _parse_ranks(entry: Launch, schedule: Schedule, topology: Topology) -> Longs:
     """The ranks of the topology that an entry's schedule is on. Raises CollsimError."""
     ranks = np.arange(schedule.ranks) if entry.ranks is None else np.array(entry.ranks, np.int64)
     if (
@@ -116,13 +116,13 @@ def _ranks(entry: Launch, schedule: Schedule, topology: Topology) -> Longs:
         or len(np.unique(ranks)) != len(ranks)
         or not 0 <= ranks.min() <= ranks.max() < topology.ranks
     ):
-        why = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}"
-        raise CollsimError(why, ranks=entry.ranks, schedule_ranks=schedule.ranks, name=topology.name)
+        message = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}"
+        raise CollsimError(message, ranks=entry.ranks, schedule_ranks=schedule.ranks, name=topology.name)
     return ranks
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class HelperPlacement:
     """Where the helpers of several schedules sit that may run at the same time.
 
     Attributes:
@@ -136,11 +136,11 @@ class Places:
     switches: dict[_Helpers, int]
 
     @classmethod
-    def of(cls, topology: Topology, placed: Sequence[tuple[Schedule, tuple[int, ...] | None]]) -> Places:
+    def build(cls, topology: Topology, schedules: Sequence[tuple[Schedule, tuple[int, ...] | None]]) -> HelperPlacement:
         """Places for schedules, each on ranks of the topology (its first ones where None). Raises TopologyError where a
         helper has no place."""
         hosts, served = 0, dict[_Helpers, Ints]()
-        for schedule, ranks in placed:
+        for schedule, ranks in schedules:
             many = schedule.endpoints - schedule.ranks
             if many and schedule.helpers_on != "host":
                 key: _Helpers = many, schedule.helpers_on, ranks
@@ -152,15 +152,15 @@ class Places:
                 hosts = max(hosts, many)
         wide, first = topology.with_helpers(hosts), topology.ranks + hosts
         devices, switches, known = [wide.endpoint_device[:first]], dict[_Helpers, int](), dict[bytes, int]()
-        for key, own in served.items():
-            if own.tobytes() not in known:
-                known[own.tobytes()] = first
-                devices.append(own)
-                first += len(own)
-            switches[key] = known[own.tobytes()]
+        for key, devices_of_key in served.items():
+            if devices_of_key.tobytes() not in known:
+                known[devices_of_key.tobytes()] = first
+                devices.append(devices_of_key)
+                first += len(devices_of_key)
+            switches[key] = known[devices_of_key.tobytes()]
         return cls(replace(wide, endpoint_device=np.concatenate(devices).astype(np.int32)), topology.ranks, switches)
 
-    def helpers(self, schedule: Schedule, ranks: tuple[int, ...] | None) -> Longs:
+    def find_helpers(self, schedule: Schedule, ranks: tuple[int, ...] | None) -> Longs:
         """(helpers,) endpoints of a schedule's helpers."""
         many = schedule.endpoints - schedule.ranks
         first = self.hosts

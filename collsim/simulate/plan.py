@@ -69,7 +69,7 @@ class Job:
     """One schedule of a run, or flows that nothing waits for.
 
     Attributes:
-        place: the topology's endpoint of each endpoint of the job.
+        placement: the topology's endpoint of each endpoint of the job.
         slot_bytes: bytes of each slot (of each row for flows).
         begin: s, when it is launched.
         schedule: None for flows.
@@ -80,7 +80,7 @@ class Job:
     shape: JobShape
     slots: int
     channels: int
-    place: Longs
+    placement: Longs
     slot_bytes: Longs
     begin: float | Floats = 0.0
     schedule: Schedule | None = None
@@ -108,46 +108,46 @@ class Job:
         return self.shape.step_rows
 
     @property
-    def apart(self) -> int:
+    def slot_stride(self) -> int:
         """From a slot of an endpoint to the same of the next, in the common numbering. Odd: if it were a power of two,
         a step that looks at one slot of each endpoint would find them all in the same few places of the cache."""
         return self.slots | 1
 
 
-def schedule_shape(schedule: Schedule) -> JobShape:
+def build_shape(schedule: Schedule) -> JobShape:
     """What jobs of a schedule have in common."""
     return JobShape(schedule.patterns, schedule.endpoints)
 
 
-def schedule_job(
-    schedule: Schedule, slot_bytes: Longs, place: Longs, begin: float = 0.0, shape: JobShape | None = None
+def build_schedule_job(
+    schedule: Schedule, slot_bytes: Longs, placement: Longs, begin: float = 0.0, shape: JobShape | None = None
 ) -> Job:
-    """A schedule with its ranks on the endpoints `place`; `shape`: its own, where that is known."""
-    shape = shape or schedule_shape(schedule)
-    return Job(shape, schedule.slots, schedule.channels, place, slot_bytes, begin, schedule)
+    """A schedule with its ranks on the endpoints `placement`; `shape`: its own, where that is known."""
+    shape = shape or build_shape(schedule)
+    return Job(shape, schedule.slots, schedule.channels, placement, slot_bytes, begin, schedule)
 
 
-def flow_job(flows: Flows) -> Job:
+def build_flow_job(flows: Flows) -> Job:
     """Flows: each has two endpoints of its own, so that none waits for another."""
     n = len(flows)
     i = np.arange(n, dtype=np.int32)
     zero = np.zeros(n, np.int32)
     step = Step(i, i + np.int32(n), zero, zero, np.zeros(n, bool), zero)
-    place = np.concatenate([flows.src, flows.dst])
+    placement = np.concatenate([flows.src, flows.dst])
     shape = JobShape((step,) if n else (), 2 * n)
-    return Job(shape, 1, 1, place, flows.nbytes, np.concatenate([flows.start, flows.start]))
+    return Job(shape, 1, 1, placement, flows.nbytes, np.concatenate([flows.start, flows.start]))
 
 
 @cache
-def _pause_shape() -> JobShape:
+def _build_pause_shape() -> JobShape:
     zero = np.zeros(1, np.int32)
     return JobShape((Step(zero, zero, zero, zero, np.zeros(1, bool), zero),), 1)
 
 
-def pause_job(seconds: float, after: tuple[int, ...] = ()) -> Job:
+def build_pause_job(seconds: float, after: tuple[int, ...] = ()) -> Job:
     """A job of one row that crosses no link and takes so long."""
     nothing = np.zeros(1, np.int64)
-    return Job(_pause_shape(), 1, 1, nothing, nothing, after=after, pause=seconds)
+    return Job(_build_pause_shape(), 1, 1, nothing, nothing, after=after, pause=seconds)
 
 
 class Bases(NamedTuple):
@@ -173,10 +173,10 @@ class NumberedJobs:
     route_of: list[list[Ints]]
     src: Longs
     dst: Longs
-    place: Longs
+    placement: Longs
 
 
-def lay(jobs: Sequence[Job]) -> NumberedJobs:
+def number_jobs(jobs: Sequence[Job]) -> NumberedJobs:
     """Number everything, and find the distinct pairs of endpoints that ever talk."""
     bases, row, endpoint, queue, slot = [], 0, 0, 0, 0
     route_of: list[list[Ints]] = []
@@ -192,12 +192,12 @@ def lay(jobs: Sequence[Job]) -> NumberedJobs:
         row += job.rows
         endpoint += job.endpoints
         queue += job.endpoints * job.channels
-        slot += job.endpoints * job.apart
+        slot += job.endpoints * job.slot_stride
     join = np.concatenate
     empty = [np.zeros(0, np.int64)]
-    place = join([*(j.place for j in jobs), *empty]).astype(np.int64)
+    placement = join([*(j.placement for j in jobs), *empty]).astype(np.int64)
     src, dst = join([*sources, *empty]), join([*goals, *empty])
-    return NumberedJobs(jobs, bases, endpoint, queue, slot, row, route_of, src, dst, place)
+    return NumberedJobs(jobs, bases, endpoint, queue, slot, row, route_of, src, dst, placement)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,22 +211,22 @@ class Network:
     first_links: int
 
 
-def network(plan: NumberedJobs, topology: Topology, given: Conditions) -> Network:
+def build_network(plan: NumberedJobs, topology: Topology, conditions: Conditions) -> Network:
     """Routes, latencies and rates of a plan's pairs, with injection limits and late ranks in them."""
     from .kernels.tables import LINK, ROUTE
 
-    at = plan.place
-    found, bandwidth, alpha = ways(topology, at[plan.src], at[plan.dst], given)
-    start, link, hops = found.start, np.array(found.link), found.hops
+    placement = plan.placement
+    found_routes, bandwidth, alpha = find_routes(topology, placement[plan.src], placement[plan.dst], conditions)
+    start, link, hops = found_routes.start, np.array(found_routes.link), found_routes.hops
     used = hops > 0
-    joined = ready(plan, given)
+    ready_times = find_ready_times(plan, conditions)
     routes = np.zeros(len(hops), ROUTE)
     routes["first"], routes["last"] = start[:-1], start[1:]
-    routes["narrow"], routes["unit"] = np.inf, topology.endpoint_device[at[plan.dst]]
-    routes["ready"] = np.maximum(joined[plan.src], joined[plan.dst])
+    routes["narrow"], routes["unit"] = np.inf, topology.endpoint_device[placement[plan.dst]]
+    routes["ready"] = np.maximum(ready_times[plan.src], ready_times[plan.dst])
     if len(link):
-        routes["latency"][used] = np.add.reduceat(alpha[link], start[:-1][used]) + given.overhead
-        rate = bandwidth[link] / _crossings(link, hops, len(bandwidth))
+        routes["latency"][used] = np.add.reduceat(alpha[link], start[:-1][used]) + conditions.overhead
+        rate = bandwidth[link] / _count_crossings(link, hops, len(bandwidth))
         routes["narrow"][used] = np.minimum.reduceat(rate, start[:-1][used])
     for job, route in zip(plan.jobs, plan.route_of, strict=True):
         if job.pause:
@@ -238,20 +238,20 @@ def network(plan: NumberedJobs, topology: Topology, given: Conditions) -> Networ
     return Network(routes, link, table, len(topology.links))
 
 
-def ways(topology: Topology, src: Longs, dst: Longs, given: Conditions) -> tuple[Routes, Floats, Floats]:
+def find_routes(topology: Topology, src: Longs, dst: Longs, conditions: Conditions) -> tuple[Routes, Floats, Floats]:
     """Routes between endpoints, and bandwidth and alpha of the links they cross. An injection limit is one more link in
     front of each route that is not empty, its number beyond the topology's links."""
-    links, found = topology.links, topology.routes(src, dst)
-    if not given.injection:
-        return found, links.bandwidth, links.alpha
-    used = found.hops > 0
-    start = np.concatenate([[0], np.cumsum(found.hops + used)]).astype(np.int64)
-    link = np.insert(found.link, found.start[:-1][used], len(links) + src[used]).astype(np.int32)
-    limits = np.full(topology.endpoints, given.injection)
+    links, routes = topology.links, topology.routes(src, dst)
+    if not conditions.injection:
+        return routes, links.bandwidth, links.alpha
+    used = routes.hops > 0
+    start = np.concatenate([[0], np.cumsum(routes.hops + used)]).astype(np.int64)
+    link = np.insert(routes.link, routes.start[:-1][used], len(links) + src[used]).astype(np.int32)
+    limits = np.full(topology.endpoints, conditions.injection)
     return Routes(start, link), np.concatenate([links.bandwidth, limits]), np.concatenate([links.alpha, 0 * limits])
 
 
-def _crossings(link: Ints, hops: Longs, links: int) -> Floats:
+def _count_crossings(link: Ints, hops: Longs, links: int) -> Floats:
     """For each hop, how often its route crosses that link in all."""
     key = np.repeat(np.arange(len(hops)), hops) * links + link
     _, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
@@ -259,21 +259,21 @@ def _crossings(link: Ints, hops: Longs, links: int) -> Floats:
     return crossings
 
 
-def ready(plan: NumberedJobs, given: Conditions) -> Floats:
+def find_ready_times(plan: NumberedJobs, conditions: Conditions) -> Floats:
     """When each endpoint joins: the launch, its job's begin, and for a late rank its delay."""
-    late = {rank: seconds for rank, seconds in given.late.items() if seconds}
+    late = {rank: seconds for rank, seconds in conditions.late.items() if seconds}
     out = np.empty(plan.endpoints)
     for job, base in zip(plan.jobs, plan.bases, strict=True):
         part = out[base.endpoint : base.endpoint + job.endpoints]
         part[:] = np.asarray(job.begin)
         if job.schedule is not None:
             for rank, seconds in late.items():
-                part[job.place == rank] += seconds
-            part += given.launch
+                part[job.placement == rank] += seconds
+            part += conditions.launch
     return out
 
 
-def turn(pattern: Step) -> tuple[int, int]:
+def get_repetition(pattern: Step) -> tuple[int, int]:
     """How far each repetition of a pattern goes on, and modulo what; one that stays where it is has all slots for its
     turn."""
     if pattern.times == 1 or not pattern.shift:
@@ -281,7 +281,7 @@ def turn(pattern: Step) -> tuple[int, int]:
     return int(pattern.shift), int(pattern.modulus)
 
 
-def parts(plan: NumberedJobs, number: int) -> list[npt.NDArray[Any]]:
+def build_parts(plan: NumberedJobs, number: int) -> list[npt.NDArray[Any]]:
     """The patterns of one job, as kernels.tables.PART."""
     from .kernels.tables import PART
 
@@ -292,11 +292,11 @@ def parts(plan: NumberedJobs, number: int) -> list[npt.NDArray[Any]]:
         part["route"] = route
         part["send"] = base.queue + p.src * job.channels + p.channel
         part["receive"] = base.queue + p.dst * job.channels + p.channel
-        modulus = turn(p)[1]
+        modulus = get_repetition(p)[1]
         part["turn"], part["into"], part["reduce"] = p.chunk % modulus, p.into % modulus, p.reduce
         part["block"] = p.chunk - part["turn"]
-        part["read"] = base.slot + p.src.astype(np.int64) * job.apart + part["block"]
-        part["write"] = base.slot + p.dst.astype(np.int64) * job.apart + (p.into - part["into"])
+        part["read"] = base.slot + p.src.astype(np.int64) * job.slot_stride + part["block"]
+        part["write"] = base.slot + p.dst.astype(np.int64) * job.slot_stride + (p.into - part["into"])
         out.append(part)
     return out
 
@@ -308,41 +308,41 @@ class Edges(NamedTuple):
     row: Ints
 
 
-def edges(plan: NumberedJobs) -> Edges:
+def build_edges(plan: NumberedJobs) -> Edges:
     """Explicit dependencies of all jobs over the common rows.
 
     Schedules without any keep the rules of channels; the two kinds do not mix in one run. Raises ScheduleError.
     """
-    given = [job.schedule.depends if job.schedule is not None else None for job in plan.jobs]
-    if all(d is None for d in given):
+    dependencies = [job.schedule.depends if job.schedule is not None else None for job in plan.jobs]
+    if all(d is None for d in dependencies):
         return Edges(np.zeros(0, np.int64), np.zeros(0, np.int32))
-    if any(d is None and job.schedule is not None for d, job in zip(given, plan.jobs, strict=True)):
+    if any(d is None and job.schedule is not None for d, job in zip(dependencies, plan.jobs, strict=True)):
         raise ScheduleError("schedules with and without explicit dependencies cannot run together")
     starts, rows = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)]
-    for d, job, base in zip(given, plan.jobs, plan.bases, strict=True):
+    for d, job, base in zip(dependencies, plan.jobs, plan.bases, strict=True):
         if d is None:
             starts.append(np.full(job.rows, starts[-1][-1]))
             continue
-        first, listed = _checked(d, job)
+        first, listed = _check_dependencies(d, job)
         starts.append(starts[-1][-1] + first[1:])
         rows.append((listed + base.row).astype(np.int32))
     return Edges(np.concatenate(starts), np.concatenate(rows))
 
 
-def _checked(depends: Any, job: Job) -> tuple[Longs, Longs]:
+def _check_dependencies(depends: Any, job: Job) -> tuple[Longs, Longs]:
     start, rows = np.asarray(depends[0], np.int64), np.asarray(depends[1], np.int64)
     label = job.schedule.label if job.schedule is not None else "flows"
     if len(start) != job.rows + 1 or start[0] != 0 or start[-1] != len(rows) or (np.diff(start) < 0).any():
-        why = "{label}: depends needs {offsets} rising offsets, from 0 to the number of dependencies ({count})"
-        raise ScheduleError(why, label=label, offsets=job.rows + 1, count=len(rows))
+        message = "{label}: depends needs {offsets} rising offsets, from 0 to the number of dependencies ({count})"
+        raise ScheduleError(message, label=label, offsets=job.rows + 1, count=len(rows))
     if len(rows) and (rows.min() < 0 or rows.max() >= job.rows):
-        why = "{label}: depends names transfer {transfer}; transfers are 0 to {last}"
-        raise ScheduleError(why, label=label, transfer=rows.max(), last=job.rows - 1)
+        message = "{label}: depends names transfer {transfer}; transfers are 0 to {last}"
+        raise ScheduleError(message, label=label, transfer=rows.max(), last=job.rows - 1)
     return start, rows
 
 
-def orders(plan: NumberedJobs, waits: Ints) -> tuple[Ints, Ints, Ints]:
-    """What jobs wait for, as `kernels.gates.end_of_job` takes it; empty where none waits. Rows that begin with a job
+def build_orders(plan: NumberedJobs, waits: Ints) -> tuple[Ints, Ints, Ints]:
+    """What jobs wait for, as `kernels.gates.finish_job` takes it; empty where none waits. Rows that begin with a job
     that waits get one more gate in `waits` (tables.ROW): it opens when the jobs before have ended."""
     if not any(job.after for job in plan.jobs):
         return np.zeros((0, 4), np.int32), np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)
@@ -352,11 +352,11 @@ def orders(plan: NumberedJobs, waits: Ints) -> tuple[Ints, Ints, Ints]:
     of_row = np.empty((plan.rows, 2), np.int32)
     follows: list[tuple[int, int]] = []
     for number, (job, base) in enumerate(zip(plan.jobs, plan.bases, strict=True)):
-        own = slice(base.row, base.row + job.rows)
-        of_row[own] = number, -1
+        rows_of_job = slice(base.row, base.row + job.rows)
+        of_row[rows_of_job] = number, -1
         if not job.after:
             continue
-        first = np.flatnonzero(waits[own] < ONE_GATE) + base.row
+        first = np.flatnonzero(waits[rows_of_job] < ONE_GATE) + base.row
         waits[first] += ONE_GATE
         jobs[number, 2], of_row[first[:-1], 1] = first[0], first[1:]
         for before in set(job.after):

@@ -31,20 +31,20 @@ from .conditions import (
     Flows,
     Progress,
     Sharing,
-    conditions,
-    flows,
-    moment,
-    slowed,
+    build_flows,
+    parse_conditions,
+    parse_moment,
+    slow_down,
 )
-from .cost import effort
-from .event import event
-from .lockstep import Timing, lockstep
+from .cost import estimate_effort
+from .event import run_events
+from .lockstep import Timing, run_lockstep
 from .paths import Slots
-from .plan import Job, flow_job, schedule_job
-from .symmetry import in_step
+from .plan import Job, build_flow_job, build_schedule_job
+from .symmetry import time_by_symmetry
 from .together import FlowTrace, Together
 from .trace import Trace
-from .waiting import COUNTED, waiting
+from .waiting import COUNTED, report_waiting
 
 _MOST_RUNS = 1_000_000
 _OF_COLLECTIVES = {"gamma", "launch", "late", "background"}
@@ -180,17 +180,17 @@ def simulate(
     }
     options = {name: value for name, value in options.items() if value is not None}
     require_progress(progress, *COUNTED)
-    work, given = _asked("simulate", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
+    work, given = _parse_request("simulate", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
     if given is None:
-        return _lockstep(work, dtype, progress)
+        return _run_lockstep(work, dtype, progress)
     if not isinstance(schedule, Schedule):
-        return _together(work, dtype, options, progress)
-    rerun = partial(_rerun, work, dtype, options, progress is True)
-    traces, flows_behind = _event(work, dtype, given, progress, rerun)
+        return _run_together(work, dtype, options, progress)
+    rerun = partial(_run_again, work, dtype, options, progress is True)
+    traces, flows_behind = _run_event(work, dtype, given, progress, rerun)
     return replace(traces[0], background=flows_behind)
 
 
-def _asked(
+def _parse_request(
     who: str,
     schedule: Schedule | Sequence[Schedule],
     topology: TopologyLike,
@@ -206,10 +206,10 @@ def _asked(
     topology = resolve_topology(topology, who)
     many = isinstance(schedule, (list, tuple))
     schedules: list[Any] = list(schedule) if many else [schedule]  # type: ignore[arg-type]
-    for one in schedules:
-        if not isinstance(one, Schedule):
-            why = "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)"
-            raise CollsimError(why, who=who, one=one)
+    for entry in schedules:
+        if not isinstance(entry, Schedule):
+            message = "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)"
+            raise CollsimError(message, who=who, one=entry)
     engine = ("event" if many else "lockstep") if engine is None else require_word("engine", engine, ENGINES)
     if not schedules:
         raise CollsimError("{who} got an empty list; give at least one schedule", who=who)
@@ -217,14 +217,14 @@ def _asked(
         raise CollsimError(
             "several schedules at once need engine='event': a barrier after each step would tie them together"
         )
-    work = _work(schedules, topology, nbytes, dtype, ranks if many else [ranks], begin if many else [begin])
+    work = _place_schedules(schedules, topology, nbytes, dtype, ranks if many else [ranks], begin if many else [begin])
     if engine == "lockstep":
         if options or work.begin[0]:
-            why = "engine 'lockstep' has no option {name!r}; it is one of engine='event'"
-            raise CollsimError(why, name=next(iter(options), "begin"))
+            message = "engine 'lockstep' has no option {name!r}; it is one of engine='event'"
+            raise CollsimError(message, name=next(iter(options), "begin"))
         return work, None
-    given = conditions(topology, options)
-    return replace(work, topology=slowed(work.topology, given)), given
+    conditions = parse_conditions(topology, options)
+    return replace(work, topology=slow_down(work.topology, conditions)), conditions
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,21 +236,25 @@ class _Work:
     nbytes: list[int]
     slot_bytes: list[Longs]
     ranks: list[Longs]
-    place: list[Longs]
+    placement: list[Longs]
     begin: list[float]
 
 
-def _work(schedules: list[Schedule], topology: Topology, nbytes: Any, dtype: Any, ranks: Any, begin: Any) -> _Work:
+def _place_schedules(
+    schedules: list[Schedule], topology: Topology, nbytes: Any, dtype: Any, ranks: Any, begin: Any
+) -> _Work:
     n = len(schedules)
-    sizes = [parse_bytes(size) for size in _each("nbytes", nbytes, n)]
-    begins = [moment("begin", b) for b in _each("begin", begin, n)]
-    groups = [_group(s, topology, r) for s, r in zip(schedules, _each("ranks", ranks, n), strict=True)]
+    sizes = [parse_bytes(size) for size in _spread("nbytes", nbytes, n)]
+    begins = [parse_moment("begin", b) for b in _spread("begin", begin, n)]
+    groups = [_select_ranks(s, topology, r) for s, r in zip(schedules, _spread("ranks", ranks, n), strict=True)]
     helpers = [s.endpoints - s.ranks for s in schedules]
     wide = _with_helpers(topology, schedules, helpers, groups)
     first = wide.ranks + np.concatenate([[0], np.cumsum(helpers)])
-    place = [np.concatenate([g, first[i] + np.arange(h)]) for i, (g, h) in enumerate(zip(groups, helpers, strict=True))]
-    slots = [chunk_bytes(s, size, find_itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]
-    return _Work(schedules, wide, sizes, slots, groups, place, begins)
+    placement = [
+        np.concatenate([g, first[i] + np.arange(h)]) for i, (g, h) in enumerate(zip(groups, helpers, strict=True))
+    ]
+    slots = [compute_slot_bytes(s, size, find_itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]
+    return _Work(schedules, wide, sizes, slots, groups, placement, begins)
 
 
 def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[int], groups: list[Longs]) -> Topology:
@@ -272,7 +276,7 @@ def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[i
     return replace(wide, endpoint_device=np.concatenate([wide.endpoint_device[:n], *devices]).astype(np.int32))
 
 
-def _each(name: str, value: Any, n: int) -> list[Any]:
+def _spread(name: str, value: Any, n: int) -> list[Any]:
     """One value for each schedule."""
     value = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(value, (list, tuple)):
@@ -287,11 +291,11 @@ def _each(name: str, value: Any, n: int) -> list[Any]:
     return list(value)
 
 
-def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
+def _select_ranks(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
     if schedule.ranks > topology.ranks:
-        why = "{label} has {ranks} ranks, {name} only {topology_ranks}; use fewer ranks or more nodes"
+        message = "{label} has {ranks} ranks, {name} only {topology_ranks}; use fewer ranks or more nodes"
         raise TopologyError(
-            why, label=schedule.label, ranks=schedule.ranks, name=topology.name, topology_ranks=topology.ranks
+            message, label=schedule.label, ranks=schedule.ranks, name=topology.name, topology_ranks=topology.ranks
         )
     if ranks is None:
         return select_ranks(topology, schedule.ranks)
@@ -305,58 +309,71 @@ def _group(schedule: Schedule, topology: Topology, ranks: Any) -> Longs:
         or len(group) != schedule.ranks
         or len(np.unique(group)) != len(group)
     ):
-        why = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}, one for each rank of {label}"
-        raise CollsimError(why, ranks=ranks, schedule_ranks=schedule.ranks, name=topology.name, label=schedule.label)
+        message = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}, one for each rank of {label}"
+        raise CollsimError(
+            message, ranks=ranks, schedule_ranks=schedule.ranks, name=topology.name, label=schedule.label
+        )
     if group.min() < 0 or group.max() >= topology.ranks:
-        why = "ranks={ranks!r}: {name} has ranks 0 to {last}"
-        raise TopologyError(why, ranks=ranks, name=topology.name, last=topology.ranks - 1)
+        message = "ranks={ranks!r}: {name} has ranks 0 to {last}"
+        raise TopologyError(message, ranks=ranks, name=topology.name, last=topology.ranks - 1)
     return group.astype(np.int64)
 
 
-def _seen_from(topology: Topology, schedule: Schedule, ranks: Longs, place: Longs) -> tuple[Topology, Longs]:
+def _view_topology(topology: Topology, schedule: Schedule, ranks: Longs, placement: Longs) -> tuple[Topology, Longs]:
     """The topology as a schedule's ranks see it, whose rank r is the schedule's; and the place of its endpoints
     there."""
     if np.array_equal(ranks, np.arange(topology.ranks)):
-        return topology, place
-    if np.array_equal(place, np.arange(len(place))) and np.array_equal(ranks, select_ranks(topology, len(ranks))):
-        return topology, place
+        return topology, placement
+    if np.array_equal(placement, np.arange(len(placement))) and np.array_equal(
+        ranks, select_ranks(topology, len(ranks))
+    ):
+        return topology, placement
     view = replace(
-        topology, ranks=schedule.ranks, endpoint_device=topology.endpoint_device[place].astype(np.int32), orders=None
+        topology,
+        ranks=schedule.ranks,
+        endpoint_device=topology.endpoint_device[placement].astype(np.int32),
+        orders=None,
     )
-    return view, np.arange(len(place))
+    return view, np.arange(len(placement))
 
 
-def _lockstep(work: _Work, dtype: Any, progress: Progress | bool | None) -> Trace:
-    topology, place = _seen_from(work.topology, work.schedules[0], work.ranks[0], work.place[0])
-    with waiting(progress) as tell:
-        timing = lockstep(work.schedules[0], topology, work.slot_bytes[0], place, tell)
-    return Trace(work.schedules[0], topology, work.nbytes[0], str(dtype), "lockstep", work.slot_bytes[0], place, timing)
+def _run_lockstep(work: _Work, dtype: Any, progress: Progress | bool | None) -> Trace:
+    topology, placement = _view_topology(work.topology, work.schedules[0], work.ranks[0], work.placement[0])
+    with report_waiting(progress) as tell:
+        timing = run_lockstep(work.schedules[0], topology, work.slot_bytes[0], placement, tell)
+    return Trace(
+        work.schedules[0], topology, work.nbytes[0], str(dtype), "lockstep", work.slot_bytes[0], placement, timing
+    )
 
 
-def _jobs(work: _Work) -> list[Job]:
-    each = zip(work.schedules, work.slot_bytes, work.place, work.begin, strict=True)
-    return [schedule_job(s, sizes, place, begin) for s, sizes, place, begin in each]
+def _build_jobs(work: _Work) -> list[Job]:
+    each = zip(work.schedules, work.slot_bytes, work.placement, work.begin, strict=True)
+    return [build_schedule_job(s, sizes, placement, begin) for s, sizes, placement, begin in each]
 
 
-def _event(
-    work: _Work, dtype: Any, given: Conditions, progress: Progress | bool | None, rerun: Any
+def _run_event(
+    work: _Work, dtype: Any, conditions: Conditions, progress: Progress | bool | None, rerun: Any
 ) -> tuple[list[Trace], FlowTrace | None]:
-    jobs, other = _jobs(work), given.background
-    with waiting(progress) as tell:
-        timings = event([*jobs, flow_job(other)] if other is not None else jobs, work.topology, given, tell)
+    jobs, other = _build_jobs(work), conditions.background
+    with report_waiting(progress) as tell:
+        timings = run_events(
+            [*jobs, build_flow_job(other)] if other is not None else jobs, work.topology, conditions, tell
+        )
     traces = []
     for i, schedule in enumerate(work.schedules):
-        view, place = _seen_from(work.topology, schedule, work.ranks[i], work.place[i])
-        again = partial(_trace_again, rerun, work.topology, i)
+        view, placement = _view_topology(work.topology, schedule, work.ranks[i], work.placement[i])
+        again = partial(_run_trace_again, rerun, work.topology, i)
         others = tuple(timings[:i] + timings[i + 1 :])
         ran = schedule, view, work.nbytes[i], str(dtype)
         slots = work.slot_bytes[i]
-        traces.append(Trace(*ran, "event", slots, place, timings[i], again, given, others, begin=work.begin[i]))
-    background = None if other is None else _flow_trace(other, work.topology, given.sharing, timings[-1])
+        traces.append(
+            Trace(*ran, "event", slots, placement, timings[i], again, conditions, others, begin=work.begin[i])
+        )
+    background = None if other is None else _build_flow_trace(other, work.topology, conditions.sharing, timings[-1])
     return traces, background
 
 
-def _rerun(
+def _run_again(
     work: _Work,
     dtype: Any,
     options: Mapping[str, Any],
@@ -367,57 +384,66 @@ def _rerun(
 ) -> list[Trace]:
     """The same run with other links (of a topology with all helpers in their places, and slow ranks already slow),
     without bytes, or with one of its schedules alone."""
-    work = replace(_emptied(work, dtype) if no_bytes else work, topology=topology)
-    again = work if only is None else _alone(work, only)
-    given = options if only is None and not no_bytes else {**options, "background": None}
-    return _event(again, dtype, conditions(topology, given), bar, partial(_rerun, again, dtype, given, bar))[0]
+    work = replace(_remove_bytes(work, dtype) if no_bytes else work, topology=topology)
+    again = work if only is None else _select_schedule(work, only)
+    run_options = options if only is None and not no_bytes else {**options, "background": None}
+    return _run_event(
+        again, dtype, parse_conditions(topology, run_options), bar, partial(_run_again, again, dtype, run_options, bar)
+    )[0]
 
 
-def _alone(work: _Work, number: int) -> _Work:
+def _select_schedule(work: _Work, number: int) -> _Work:
     """One of the schedules, with what belongs to it."""
-    own: dict[str, Any] = {f.name: [getattr(work, f.name)[number]] for f in fields(work) if f.name != "topology"}
-    return replace(work, **own)
+    selected: dict[str, Any] = {f.name: [getattr(work, f.name)[number]] for f in fields(work) if f.name != "topology"}
+    return replace(work, **selected)
 
 
-def _together(work: _Work, dtype: Any, options: Mapping[str, Any], progress: Progress | bool | None) -> Together:
+def _run_together(work: _Work, dtype: Any, options: Mapping[str, Any], progress: Progress | bool | None) -> Together:
     """All schedules side by side, slow ranks already slow."""
     again = work, dtype, options, progress is True
-    traces, background = _event(work, dtype, conditions(work.topology, options), progress, partial(_rerun, *again))
+    traces, background = _run_event(
+        work, dtype, parse_conditions(work.topology, options), progress, partial(_run_again, *again)
+    )
     return Together(
-        traces, work.topology, work.place, background, partial(_by_themselves, *again), partial(_together_again, *again)
+        traces,
+        work.topology,
+        work.placement,
+        background,
+        partial(_run_each_alone, *again),
+        partial(_run_together_again, *again),
     )
 
 
-def _together_again(
+def _run_together_again(
     work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool, topology: Topology, no_bytes: bool
 ) -> Together:
     """The same with the links of another topology, or without bytes."""
     again = replace(work, topology=replace(work.topology, name=topology.name, links=topology.links))
-    return _together(
-        _emptied(again, dtype) if no_bytes else again,
+    return _run_together(
+        _remove_bytes(again, dtype) if no_bytes else again,
         dtype,
         {**options, "background": None} if no_bytes else options,
         bar,
     )
 
 
-def _emptied(work: _Work, dtype: Any) -> _Work:
-    nothing = [chunk_bytes(s, 0, find_itemsize(dtype)) for s in work.schedules]
+def _remove_bytes(work: _Work, dtype: Any) -> _Work:
+    nothing = [compute_slot_bytes(s, 0, find_itemsize(dtype)) for s in work.schedules]
     return replace(work, nbytes=[0] * len(work.nbytes), slot_bytes=nothing)
 
 
-def _by_themselves(work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool) -> list[Trace]:
+def _run_each_alone(work: _Work, dtype: Any, options: Mapping[str, Any], bar: bool) -> list[Trace]:
     """Each schedule with nothing beside it."""
-    return [_rerun(work, dtype, options, bar, work.topology, only=i)[0] for i in range(len(work.schedules))]
+    return [_run_again(work, dtype, options, bar, work.topology, only=i)[0] for i in range(len(work.schedules))]
 
 
-def _trace_again(rerun: Any, whole: Topology, number: int, topology: Topology, no_bytes: bool = False) -> Trace:
+def _run_trace_again(rerun: Any, whole: Topology, number: int, topology: Topology, no_bytes: bool = False) -> Trace:
     """Trace `number` of the same run with the links of another topology, or without bytes."""
     trace: Trace = rerun(replace(whole, name=topology.name, links=topology.links), no_bytes)[number]
     return trace
 
 
-def chunk_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
+def compute_slot_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
     """Bytes of each slot: whole elements, as even as they allow; scratch slots are as large as the chunk they stand
     for.
 
@@ -477,17 +503,17 @@ def simulate_flows(
             "traffic itself",
             name=name,
         )
-    given = conditions(topology, {**options, "sharing": sharing})
-    topology = slowed(topology, given)
-    all_flows = flows(topology, src, dst, nbytes, start)
-    with waiting(progress) as tell:
-        timings = event([flow_job(all_flows)], topology, given, tell)
-    return _flow_trace(all_flows, topology, sharing, timings[0])
+    conditions = parse_conditions(topology, {**options, "sharing": sharing})
+    topology = slow_down(topology, conditions)
+    all_flows = build_flows(topology, src, dst, nbytes, start)
+    with report_waiting(progress) as tell:
+        timings = run_events([build_flow_job(all_flows)], topology, conditions, tell)
+    return _build_flow_trace(all_flows, topology, sharing, timings[0])
 
 
-def _flow_trace(given: Flows, topology: Topology, sharing: str, timing: Timing) -> FlowTrace:
+def _build_flow_trace(flows: Flows, topology: Topology, sharing: str, timing: Timing) -> FlowTrace:
     begin, finish = timing.transfers()
-    return FlowTrace(topology, given.src, given.dst, given.nbytes, sharing, begin, finish, timing)
+    return FlowTrace(topology, flows.src, flows.dst, flows.nbytes, sharing, begin, finish, timing)
 
 
 def simulate_many(
@@ -534,8 +560,8 @@ def simulate_many(
         )
     first, many = parse_count(seed, "seed", least=0), parse_count(runs, "runs")
     if many > _MOST_RUNS:
-        why = "runs={runs!r} is more than {most:,}; a distribution shows long before that"
-        raise CollsimError(why, runs=runs, most=_MOST_RUNS)
+        message = "runs={runs!r} is more than {most:,}; a distribution shows long before that"
+        raise CollsimError(message, runs=runs, most=_MOST_RUNS)
     times = np.empty(many)
     with open_progress(progress, "runs", "runs done", "in all") as tell:
         for i in range(many):
@@ -599,23 +625,28 @@ def expected_cost(
         24
     """
     require_keywords("expected_cost", options, EventOptions.__annotations__)
-    work, given = _asked("expected_cost", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
-    if given is None:
-        return _cost_of_steps(work, "lockstep")
-    jobs = _jobs(work)
-    if given.shortcuts and len(jobs) == 1 and given.steady and in_step(jobs[0], work.topology, given) is not None:
-        return _cost_of_steps(work, "symmetry")
-    n, asked = sum(len(s) for s in work.schedules), effort(jobs, work.topology, given)
-    queued = asked.shares or not given.shortcuts or given.eager
-    units = n * (_QUEUED if queued else 1.0) + asked.routes * _ROUTED + asked.crossings * _CROSSED
+    work, conditions = _parse_request("expected_cost", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
+    if conditions is None:
+        return _estimate_steps(work, "lockstep")
+    jobs = _build_jobs(work)
+    if (
+        conditions.shortcuts
+        and len(jobs) == 1
+        and conditions.is_steady
+        and time_by_symmetry(jobs[0], work.topology, conditions) is not None
+    ):
+        return _estimate_steps(work, "symmetry")
+    n, effort = sum(len(s) for s in work.schedules), estimate_effort(jobs, work.topology, conditions)
+    queued = effort.shares or not conditions.shortcuts or conditions.eager
+    units = n * (_QUEUED if queued else 1.0) + effort.routes * _ROUTED + effort.crossings * _CROSSED
     seconds = _SECONDS_RUN + units * _SECONDS_TRANSFER * (1.0 if find_spec("numba") is not None else _PLAIN)
-    return Cost(n, seconds, n * _BYTES, "events" if queued else "program order or events", asked.visits)
+    return Cost(n, seconds, n * _BYTES, "events" if queued else "program order or events", effort.visits)
 
 
-def _cost_of_steps(work: _Work, how: str) -> Cost:
+def _estimate_steps(work: _Work, how: str) -> Cost:
     """What one schedule takes where it is worked out step by step."""
     schedule, slots = work.schedules[0], Slots(work.slot_bytes[0])
-    turns = [1 if slots.same_in_every_turn(p) else p.times for p in schedule.patterns]
+    turns = [1 if slots.has_equal_repetitions(p) else p.times for p in schedule.patterns]
     rows = sum(len(p) * k for p, k in zip(schedule.patterns, turns, strict=True))
     seconds = _SECONDS_STEP * sum(turns) + _SECONDS_ROW * rows + 1e-8 * schedule.steps
     memory = _BYTES_ROW * max((len(p) for p in schedule.patterns), default=0) + 24.0 * (

@@ -18,38 +18,44 @@ import numpy as np
 from ..schedule import Step
 from ..topology import Topology
 from .conditions import Conditions
-from .lockstep import Timing, lockstep
-from .paths import Paths, Slots, by_pairs, paths_of
+from .lockstep import Timing, run_lockstep
+from .paths import Paths, Slots, find_paths, group_by_pairs
 from .plan import Job
 
 _EQUAL = 1e-12
 
 
-def in_step(job: Job, topology: Topology, given: Conditions) -> Timing | None:
+def time_by_symmetry(job: Job, topology: Topology, conditions: Conditions) -> Timing | None:
     """The job's timing if it is provably that of the lockstep engine, else None."""
     schedule = job.schedule
-    if schedule is None or schedule.depends is not None or given.sharing == "fifo" or given.overhead or given.injection:
+    if (
+        schedule is None
+        or schedule.depends is not None
+        or conditions.sharing == "fifo"
+        or conditions.overhead
+        or conditions.injection
+    ):
         return None
-    if not all(_follows(before, pattern, job.channels) for before, pattern in pairwise(schedule.patterns)):
+    if not all(_has_predecessors(before, pattern, job.channels) for before, pattern in pairwise(schedule.patterns)):
         return None
-    if not _alike_in_all_turns(job, schedule.patterns, topology, given.sharing):
+    if not _has_equal_repetitions(job, schedule.patterns, topology, conditions.sharing):
         return None
-    timing = lockstep(schedule, topology, job.slot_bytes, job.place)
-    return timing.later(given.launch + float(np.max(job.begin)))._replace(how="symmetry")
+    timing = run_lockstep(schedule, topology, job.slot_bytes, job.placement)
+    return timing.delay(conditions.launch + float(np.max(job.begin)))._replace(how="symmetry")
 
 
-def _alike_in_all_turns(job: Job, patterns: Sequence[Step], topology: Topology, sharing: str) -> bool:
+def _has_equal_repetitions(job: Job, patterns: Sequence[Step], topology: Topology, sharing: str) -> bool:
     """Does each pattern move the same bytes in every turn, and do all its transfers end together?"""
     slots = Slots(job.slot_bytes)
-    for group in by_pairs(patterns):
-        paths = paths_of(topology, job.place[patterns[group[0]].src], job.place[patterns[group[0]].dst])
-        for one in (patterns[number] for number in group):
-            if not (slots.same_in_every_turn(one) and _together(paths, one, slots, sharing)):
+    for group in group_by_pairs(patterns):
+        paths = find_paths(topology, job.placement[patterns[group[0]].src], job.placement[patterns[group[0]].dst])
+        for pattern in (patterns[number] for number in group):
+            if not (slots.has_equal_repetitions(pattern) and _ends_together(paths, pattern, slots, sharing)):
                 return False
     return True
 
 
-def _follows(before: Step, step: Step, channels: int) -> bool:
+def _has_predecessors(before: Step, step: Step, channels: int) -> bool:
     """Has each transfer of a step a predecessor on its channel in the step before?"""
     if before.src is step.src or (
         len(before) == len(step) and (before.src == step.src).all() and (before.channel == step.channel).all()
@@ -64,14 +70,14 @@ def _follows(before: Step, step: Step, channels: int) -> bool:
     return bool((sent | received).all())
 
 
-def _together(paths: Paths, step: Step, slots: Slots, sharing: str) -> bool:
+def _ends_together(paths: Paths, step: Step, slots: Slots, sharing: str) -> bool:
     """Do all transfers of a step that start together end together, when links are shared as they are?"""
-    nbytes = slots.moved(step)
+    nbytes = slots.count_bytes(step)
     _, seconds = paths.load(nbytes)
     if np.ptp(seconds) > _EQUAL * seconds.max():
         return False
-    if step.width == 1 and not paths.shared:
+    if step.width == 1 and not paths.has_shared_links:
         return True
-    if step.width > 1 and not slots.alike:
+    if step.width > 1 and not slots.is_uniform:
         return False
     return bool(sharing == "fair" and isinstance(nbytes, float) and np.ptp(paths.alpha) <= _EQUAL * paths.alpha.max())

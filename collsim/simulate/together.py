@@ -16,7 +16,7 @@ from ..topology import Topology
 from ..units import format_time
 from .lockstep import Segments, Timing
 from .trace import Trace
-from .usage import Usage, require_link, usage_of
+from .usage import Usage, compute_usage, require_link
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,7 @@ class FlowTrace:
 
     def usage(self, link: int) -> Usage:
         """What one link carries over time, B/s."""
-        return usage_of(self.segments, require_link(link, self.topology), self.topology.routes(self.src, self.dst))
+        return compute_usage(self.segments, require_link(link, self.topology), self.topology.routes(self.src, self.dst))
 
     def to_frame(self) -> pd.DataFrame:
         """A row per flow: src, dst, bytes, start, finish (s)."""
@@ -88,7 +88,7 @@ class Whole(Trace):
     """
 
     parts: tuple[Trace, ...] = ()
-    places: tuple[Longs, ...] = ()
+    placements: tuple[Longs, ...] = ()
     first_slot: tuple[int, ...] = ()
     step_of: Longs = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     row_of: tuple[Longs, ...] = ()
@@ -118,17 +118,17 @@ class Together:
     Attributes:
         topology: what all of them run on.
         traces: one Trace each; its `time` is the moment it ends, counted from 0 s of the whole run.
-        places: the topology's endpoint of each endpoint of each schedule.
+        placements: the topology's endpoint of each endpoint of each schedule.
         background: what the other traffic took, where there was some.
-        by_themselves: runs each with nothing beside it. rerun: runs all again with the links of another topology, or
+        run_alone: runs each with nothing beside it. rerun: runs all again with the links of another topology, or
         without bytes.
     """
 
     traces: list[Trace]
     topology: Topology
-    places: list[Longs]
+    placements: list[Longs]
     background: FlowTrace | None
-    by_themselves: Callable[[], list[Trace]]
+    run_alone: Callable[[], list[Trace]]
     rerun: Callable[[Topology, bool], Together]
 
     def __len__(self) -> int:
@@ -148,7 +148,7 @@ class Together:
     @cached_property
     def alone(self) -> list[Trace]:
         """Each collective on the same topology with nothing beside it."""
-        return self.by_themselves()
+        return self.run_alone()
 
     @cached_property
     def slowdown(self) -> Floats:
@@ -160,7 +160,7 @@ class Together:
     @cached_property
     def whole(self) -> Whole:
         """All of them as one run, for tables and pictures."""
-        return _whole(self)
+        return _merge_traces(self)
 
     @cached_property
     def link_bytes(self) -> Longs:
@@ -211,7 +211,7 @@ class Together:
 # ---- as one run
 
 
-def _whole(several: Together) -> Whole:
+def _merge_traces(several: Together) -> Whole:
     traces = several.traces
     slots = np.cumsum([0, *(t.schedule.slots for t in traces)]).tolist()
     channels = np.cumsum([0, *(t.schedule.channels for t in traces)]).tolist()
@@ -219,11 +219,11 @@ def _whole(several: Together) -> Whole:
     begin, end = (np.concatenate([getattr(t.timing, name) for t in traces]) for name in ("step_start", "step_end"))
     order = np.argsort(begin, kind="stable")
     steps = [
-        _moved(step, place, slots[p], channels[p])
-        for p, (t, place) in enumerate(zip(traces, several.places, strict=True))
+        _renumber_step(step, placement, slots[p], channels[p])
+        for p, (t, placement) in enumerate(zip(traces, several.placements, strict=True))
         for step in t.schedule.each_step()
     ]
-    row_of = _rows(traces, steps, order)
+    row_of = _find_rows(traces, steps, order)
     names = " + ".join(dict.fromkeys(t.schedule.name for t in traces))
     schedule = Schedule(
         names, traces[0].schedule.collective, several.topology.ranks, several.topology.endpoints, slots[-1], slots[-1],
@@ -233,9 +233,9 @@ def _whole(several: Together) -> Whole:
         begin[order],
         end[order],
         np.sum([t.timing.link_bytes for t in traces], axis=0),
-        partial(_joined_times, traces, row_of),
+        partial(_join_times, traces, row_of),
         traces[0].how,
-        partial(_joined_segments, traces, row_of),
+        partial(_join_segments, traces, row_of),
     )
     first = traces[0]
     return Whole(
@@ -247,13 +247,13 @@ def _whole(several: Together) -> Whole:
         np.concatenate([t.slot_bytes for t in traces]),
         np.arange(several.topology.endpoints),
         timing,
-        partial(_whole_again, several),
+        partial(_run_whole_again, several),
         first.conditions,
         () if several.background is None else (several.background.timing,),
         several.background,
         min(t.begin for t in traces),
         tuple(traces),
-        tuple(several.places),
+        tuple(several.placements),
         tuple(slots[:-1]),
         step_of[order],
         tuple(row_of),
@@ -261,18 +261,18 @@ def _whole(several: Together) -> Whole:
     )
 
 
-def _whole_again(several: Together, topology: Topology, no_bytes: bool) -> Whole:
+def _run_whole_again(several: Together, topology: Topology, no_bytes: bool) -> Whole:
     return several.rerun(topology, no_bytes).whole
 
 
-def _moved(step: Step, place: Longs, slot: int, channel: int) -> Step:
+def _renumber_step(step: Step, placement: Longs, slot: int, channel: int) -> Step:
     """A step in the common numbering."""
-    src, dst = (place[ends].astype(np.int32) for ends in (step.src, step.dst))
+    src, dst = (placement[ends].astype(np.int32) for ends in (step.src, step.dst))
     return replace(step, src=src, dst=dst, chunk=step.chunk + np.int32(slot), into=step.into + np.int32(slot),
                    channel=step.channel + np.int32(channel))  # fmt: skip
 
 
-def _rows(traces: Sequence[Trace], steps: Sequence[Step], order: Longs) -> list[Longs]:
+def _find_rows(traces: Sequence[Trace], steps: Sequence[Step], order: Longs) -> list[Longs]:
     """For each part the rows of its transfers, when `steps` are put in this order."""
     length = np.array([len(step) for step in steps], np.int64)
     first = np.empty(len(steps), np.int64)
@@ -281,13 +281,13 @@ def _rows(traces: Sequence[Trace], steps: Sequence[Step], order: Longs) -> list[
     return np.split(rows, np.cumsum([len(t.schedule) for t in traces])[:-1])
 
 
-def _joined_times(traces: Sequence[Trace], row_of: Sequence[Longs]) -> tuple[Floats, Floats]:
+def _join_times(traces: Sequence[Trace], row_of: Sequence[Longs]) -> tuple[Floats, Floats]:
     start, finish = (np.empty(sum(map(len, row_of))) for _ in range(2))
     for t, rows in zip(traces, row_of, strict=True):
         start[rows], finish[rows] = t.start, t.finish
     return start, finish
 
 
-def _joined_segments(traces: Sequence[Trace], row_of: Sequence[Longs]) -> Segments:
+def _join_segments(traces: Sequence[Trace], row_of: Sequence[Longs]) -> Segments:
     flows = [t.segments._replace(row=rows[t.segments.row]) for t, rows in zip(traces, row_of, strict=True)]
     return Segments(*(np.concatenate(columns) for columns in zip(*flows, strict=True)))

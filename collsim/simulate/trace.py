@@ -17,9 +17,9 @@ from ..errors import CollsimError, Sentence
 from ..schedule import Schedule
 from ..topology import Routes, Topology
 from ..units import format_bandwidth, format_bytes, format_time
-from .lockstep import Segments, Timing, lockstep
+from .lockstep import Segments, Timing, run_lockstep
 from .paths import Slots
-from .usage import Usage, require_link, steady_segments, usage_of
+from .usage import Usage, build_steady_segments, compute_usage, require_link
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,26 +61,28 @@ class Bottleneck:
     most: float
 
     @property
-    def takes_turns(self) -> bool:
+    def has_alternating_links(self) -> bool:
         """Do several links of its kind hold the run up, one after another? While one link is the limit, twice its
         bandwidth saves at most half of the time in which it is busy."""
         return self.saves[self.kind] > 0.51 * self.share + SMALL
 
     def __str__(self) -> str:
-        others = [f"doubling {kind} saves {_percent(saved)}" for kind, saved in self.saves.items() if kind != self.kind]
+        others = [
+            f"doubling {kind} saves {_format_percent(saved)}" for kind, saved in self.saves.items() if kind != self.kind
+        ]
         tail = f"; {', '.join(others)}" if others else ""
-        turns = ", and others like it at other times" if self.takes_turns else ""
-        busy = f"{self.name} ({self.label}) is busy {_percent(self.share)} of the run{turns}"
-        return f"{busy}; doubling {self.kind} saves {_percent(self.saves[self.kind])}{tail}{self._busier}"
+        turns = ", and others like it at other times" if self.has_alternating_links else ""
+        busy = f"{self.name} ({self.label}) is busy {_format_percent(self.share)} of the run{turns}"
+        return f"{busy}; doubling {self.kind} saves {_format_percent(self.saves[self.kind])}{tail}{self._busier}"
 
     @property
     def _busier(self) -> str:
         """That another kind of link has a busier one, where it has."""
-        busier = f"; the busiest link, of another kind, is busy {_percent(self.most)} of the run"
+        busier = f"; the busiest link, of another kind, is busy {_format_percent(self.most)} of the run"
         return busier if self.most > self.share * (1 + SMALL) else ""
 
 
-def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _freeze_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The same array for reading only."""
     view = array.view()
     view.setflags(write=False)
@@ -94,7 +96,7 @@ class Trace:
     Attributes:
         schedule, topology, nbytes, dtype, engine: what was run (helpers placed).
         slot_bytes: bytes of each slot.
-        place: the topology's endpoint of each endpoint of the schedule.
+        placement: the topology's endpoint of each endpoint of the schedule.
         timing: seconds per step and per transfer, bytes per link, and how they were computed.
         rerun: runs the same again with the links of another topology, or without bytes; None for a plain lockstep run.
         conditions: how links were shared and what was wrong with the machine; None for a lockstep run.
@@ -111,7 +113,7 @@ class Trace:
     dtype: str
     engine: Engine
     slot_bytes: npt.NDArray[np.int64]
-    place: npt.NDArray[np.int64]
+    placement: npt.NDArray[np.int64]
     timing: Timing
     rerun: Callable[[Topology, bool], Trace] | None = None
     conditions: Conditions | None = None
@@ -181,17 +183,17 @@ class Trace:
     @cached_property
     def link_bytes(self) -> npt.NDArray[np.int64]:
         """(links,) bytes that crossed each directed link."""
-        return _fixed(_whole(self.timing.link_bytes, self._link_bytes_of, self.slot_bytes))
+        return _freeze_array(_round_total(self.timing.link_bytes, self._sum_link_bytes, self.slot_bytes))
 
-    def _link_bytes_of(self, slot_bytes: npt.NDArray[np.int64]) -> Floats:
+    def _sum_link_bytes(self, slot_bytes: npt.NDArray[np.int64]) -> Floats:
         """The same for slots of other sizes: what crosses a link follows from routes alone, whatever the engine."""
-        return lockstep(self.schedule, self.topology, slot_bytes, self.place).link_bytes
+        return run_lockstep(self.schedule, self.topology, slot_bytes, self.placement).link_bytes
 
     @cached_property
     def other_bytes(self) -> npt.NDArray[np.int64]:
         """(links,) bytes that others put on each directed link between launch and end of this run: collectives,
         background traffic."""
-        return _fixed(_countable(np.rint(self._other_bytes)).astype(np.int64))
+        return _freeze_array(_require_countable(np.rint(self._other_bytes)).astype(np.int64))
 
     @cached_property
     def _other_bytes(self) -> Floats:
@@ -213,31 +215,31 @@ class Trace:
     def link_busy(self) -> Floats:
         """(links,) seconds each link needs, at full rate, for all bytes that crossed it in the run, those of others
         too."""
-        return _fixed((self.link_bytes + self._other_bytes) / self.topology.links.bandwidth)
+        return _freeze_array((self.link_bytes + self._other_bytes) / self.topology.links.bandwidth)
 
     @cached_property
     def sent_bytes(self) -> npt.NDArray[np.int64]:
         """(endpoints,) bytes that left each endpoint; local copies do not count."""
-        return self._endpoint_bytes("src")
+        return self._count_endpoint_bytes("src")
 
     @cached_property
     def received_bytes(self) -> npt.NDArray[np.int64]:
         """(endpoints,) bytes that arrived at each endpoint; local copies do not count."""
-        return self._endpoint_bytes("dst")
+        return self._count_endpoint_bytes("dst")
 
-    def _endpoint_bytes(self, side: str) -> npt.NDArray[np.int64]:
-        of = partial(self._endpoint_bytes_of, side)
-        return _fixed(_whole(of(self.slot_bytes), of, self.slot_bytes))
+    def _count_endpoint_bytes(self, side: str) -> npt.NDArray[np.int64]:
+        sum_bytes = partial(self._sum_endpoint_bytes, side)
+        return _freeze_array(_round_total(sum_bytes(self.slot_bytes), sum_bytes, self.slot_bytes))
 
-    def _endpoint_bytes_of(self, side: str, slot_bytes: npt.NDArray[np.int64]) -> Floats:
+    def _sum_endpoint_bytes(self, side: str, slot_bytes: npt.NDArray[np.int64]) -> Floats:
         total = np.zeros(self.schedule.endpoints)
         slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
-            turns = 1 if slots.same_in_every_turn(pattern) else pattern.times
+            turns = 1 if slots.has_equal_repetitions(pattern) else pattern.times
             for k in range(turns):
                 step = pattern if turns == 1 else pattern.repetition(k)
                 away = step.src != step.dst
-                moved = np.broadcast_to(slots.moved(step), len(step))[away]
+                moved = np.broadcast_to(slots.count_bytes(step), len(step))[away]
                 total += np.bincount(getattr(step, side)[away], weights=moved, minlength=len(total)) * (
                     pattern.times // turns
                 )
@@ -256,7 +258,7 @@ class Trace:
     @cached_property
     def _transfer_times(self) -> tuple[Floats, Floats]:
         start, finish = self.timing.transfers()
-        return _fixed(start), _fixed(finish)
+        return _freeze_array(start), _freeze_array(finish)
 
     @property
     def how(self) -> str:
@@ -264,7 +266,7 @@ class Trace:
         return self.timing.how
 
     @property
-    def _engine_said(self) -> str:
+    def _engine_text(self) -> str:
         if self.conditions is None:
             return self.engine
         return f"{self.engine} (sharing {self.conditions.sharing}; computed by {self.how})"
@@ -274,16 +276,18 @@ class Trace:
         """The times in which the bytes of each transfer move, and their rates."""
         if self.timing.flows is not None:
             return self.timing.flows()
-        return steady_segments(self.schedule, self.topology, self.slot_bytes, self.place, self.start, self.finish)
+        return build_steady_segments(
+            self.schedule, self.topology, self.slot_bytes, self.placement, self.start, self.finish
+        )
 
     @cached_property
     def _routes(self) -> Routes:
         t = self.schedule.transfers
-        return self.topology.routes(self.place[t["src"]], self.place[t["dst"]])
+        return self.topology.routes(self.placement[t["src"]], self.placement[t["dst"]])
 
     def usage(self, link: int) -> Usage:
         """What one link carries over time: an exact step function in B/s, and the transfers that make it up."""
-        return usage_of(self.segments, require_link(link, self.topology), self._routes)
+        return compute_usage(self.segments, require_link(link, self.topology), self._routes)
 
     # ---- tables
 
@@ -319,7 +323,7 @@ class Trace:
         import pandas as pd
 
         sizes = [len(p) * p.width for p in self.schedule.patterns for _ in range(p.times)]
-        moved = _whole(self._step_bytes_of(self.slot_bytes), self._step_bytes_of, self.slot_bytes)
+        moved = _round_total(self._sum_step_bytes(self.slot_bytes), self._sum_step_bytes, self.slot_bytes)
         begin, end = self.timing.step_start, self.timing.step_end
         return pd.DataFrame(
             {
@@ -332,15 +336,15 @@ class Trace:
             }
         )
 
-    def _step_bytes_of(self, slot_bytes: npt.NDArray[np.int64]) -> Floats:
+    def _sum_step_bytes(self, slot_bytes: npt.NDArray[np.int64]) -> Floats:
         """(steps,) bytes that the transfers of each step carry."""
         moved: list[float] = []
         slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
-            turns = 1 if slots.same_in_every_turn(pattern) else pattern.times
+            turns = 1 if slots.has_equal_repetitions(pattern) else pattern.times
             for k in range(turns):
                 step = pattern if turns == 1 else pattern.repetition(k)
-                moved += [float(np.broadcast_to(slots.moved(step), len(step)).sum())] * (pattern.times // turns)
+                moved += [float(np.broadcast_to(slots.count_bytes(step), len(step)).sum())] * (pattern.times // turns)
         return np.array(moved)
 
     def to_frame(self) -> pd.DataFrame:
@@ -386,9 +390,9 @@ class Trace:
         share = np.where(self.link_bytes > 0, self.link_busy / self.spent, 0.0)
         links = self.topology.links
         kinds = np.array([c.kind for c in links.cables])[links.cable]
-        saves = {kind: self._saved(self.topology.scaled(kind=kind, by=2)) for kind in self._kinds_used()}
+        saves = {kind: self._compute_saving(self.topology.scaled(kind=kind, by=2)) for kind in self._list_used_kinds()}
         busiest = int(np.argmax(share))
-        kind = _saves_most(saves, str(kinds[busiest]))
+        kind = _find_largest_saving(saves, str(kinds[busiest]))
         link = int(np.argmax(np.where(kinds == kind, share, -1.0)))
         cable = links.cables[links.cable[link]]
         return Bottleneck(
@@ -396,31 +400,31 @@ class Trace:
             name=self.topology.link_name(link),
             kind=cable.kind,
             label=cable.label,
-            links=self._alike(kind, share, share[link] * 0.99),
+            links=self._find_similar_links(kind, share, share[link] * 0.99),
             share=float(share[link]),
             saves=saves,
-            latency=self.again(self.topology, no_bytes=True).spent / self.spent,
+            latency=self.run_again(self.topology, no_bytes=True).spent / self.spent,
             busiest=busiest,
             most=float(share[busiest]),
         )
 
-    def _alike(self, kind: str, share: Floats, least: float) -> tuple[int, ...]:
+    def _find_similar_links(self, kind: str, share: Floats, least: float) -> tuple[int, ...]:
         """Links of a kind that are busy for more than a share of the run."""
         links = self.topology.links
         same = np.array([c.kind == kind for c in links.cables])[links.cable]
         return tuple(int(i) for i in np.flatnonzero(same & (share > least)))
 
-    def _kinds_used(self) -> list[str]:
+    def _list_used_kinds(self) -> list[str]:
         """Kinds of links that carried bytes."""
         links = self.topology.links
         used = np.bincount(links.cable[self.link_bytes > 0], minlength=len(links.cables))
         return sorted({cable.kind for cable, count in zip(links.cables, used, strict=True) if count})
 
-    def _saved(self, topology: Topology) -> float:
+    def _compute_saving(self, topology: Topology) -> float:
         """Part of the time that this run would save on another topology."""
-        return 1 - self.again(topology).spent / self.spent
+        return 1 - self.run_again(topology).spent / self.spent
 
-    def again(self, topology: Topology, no_bytes: bool = False) -> Trace:
+    def run_again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The same run, with all its options, with the links of another topology (an edit of this Trace's), or without
         any bytes."""
         if self.rerun is not None:
@@ -436,14 +440,16 @@ class Trace:
         if neck is None:
             return "Nothing had to move."
         alike = f", and {len(neck.links) - 1} links like it" if len(neck.links) > 1 else ""
-        turns = ", and others of its kind at other times" if neck.takes_turns else ""
+        turns = ", and others of its kind at other times" if neck.has_alternating_links else ""
         if neck.latency > 0.5:
-            busiest = f"the busiest link, {self.topology.link_name(neck.busiest)}, is used {_percent(neck.most)} of it"
-            first = f"Latency makes up {_percent(neck.latency)} of the time; {busiest}."
+            busiest = (
+                f"the busiest link, {self.topology.link_name(neck.busiest)}, is used {_format_percent(neck.most)} of it"
+            )
+            first = f"Latency makes up {_format_percent(neck.latency)} of the time; {busiest}."
         else:
-            first = f"{neck.name} ({neck.label}{alike}) is busy {_percent(neck.share)} of the run{turns}."
+            first = f"{neck.name} ({neck.label}{alike}) is busy {_format_percent(neck.share)} of the run{turns}."
         saves = sorted(neck.saves.items(), key=lambda item: -item[1])
-        second = "Doubling " + ", ".join(f"{kind} saves {_percent(saved)}" for kind, saved in saves) + "."
+        second = "Doubling " + ", ".join(f"{kind} saves {_format_percent(saved)}" for kind, saved in saves) + "."
         least = f"{format_time(self.bound.time)} ({self.bound.limit})"
         third = f"No schedule on this topology can be faster than {least}; this one {self._against_bound}."
         if self.error is not None:
@@ -496,7 +502,7 @@ class Trace:
         launched = f"; launched at {format_time(self.begin)}, it took {format_time(self.spent)}" if self.begin else ""
         lines = [
             f"{self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}, {self.dtype}, engine "
-            f"{self._engine_said}",
+            f"{self._engine_text}",
             f"time   {format_time(self.time)}{launched}",
             f"algbw  {format_bandwidth(self.algbw)}",
             f"busbw  {format_bandwidth(self.busbw)}",
@@ -509,31 +515,31 @@ class Trace:
         return "\n".join(lines)
 
 
-def _whole(
-    total: Floats, of: Callable[[npt.NDArray[np.int64]], Floats], slot_bytes: npt.NDArray[np.int64]
+def _round_total(
+    total: Floats, sum_bytes: Callable[[npt.NDArray[np.int64]], Floats], slot_bytes: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
     """A sum of slots' bytes as whole numbers: `total` where floats hold it, else worked out anew for the upper and the
     lower bits of every slot, which they do. Raises CollsimError above 2^63."""
     if total.max(initial=0.0) < 2**53:
         return np.rint(total).astype(np.int64)
-    _countable(total)
-    upper, lower = of(slot_bytes >> _LOWER_BITS), of(slot_bytes & (2**_LOWER_BITS - 1))
+    _require_countable(total)
+    upper, lower = sum_bytes(slot_bytes >> _LOWER_BITS), sum_bytes(slot_bytes & (2**_LOWER_BITS - 1))
     return (np.rint(upper).astype(np.int64) << _LOWER_BITS) + np.rint(lower).astype(np.int64)
 
 
-def _countable(total: Floats) -> Floats:
+def _require_countable(total: Floats) -> Floats:
     """Raises CollsimError for more bytes than 64 bits count."""
     if total.max(initial=0.0) >= 2.0**63 * (1 - 1e-9):
-        why = "{total:.3g} bytes on one link or endpoint cannot be counted; use a smaller nbytes"
-        raise CollsimError(why, total=total.max())
+        message = "{total:.3g} bytes on one link or endpoint cannot be counted; use a smaller nbytes"
+        raise CollsimError(message, total=total.max())
     return total
 
 
-def _saves_most(saves: dict[str, float], busiest: str) -> str:
+def _find_largest_saving(saves: dict[str, float], busiest: str) -> str:
     """The kind of link whose doubling saves most; where others save hardly less, the busiest link's."""
     most = max(saves.values())
     return busiest if saves[busiest] >= most - SMALL else max(saves, key=lambda kind: saves[kind])
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     return "nothing" if share < SMALL else f"{100 * share:.3g} %"

@@ -46,38 +46,43 @@ class Usage:
 def require_link(link: Any, topology: Topology) -> int:
     """The number of a link. Raises CollsimError for anything else."""
     if isinstance(link, bool) or not isinstance(link, Integral) or not 0 <= int(link) < len(topology.links):
-        why = "there is no link {link!r}; {name} has links 0 to {last}"
-        raise CollsimError(why, link=link, name=topology.name, last=len(topology.links) - 1)
+        message = "there is no link {link!r}; {name} has links 0 to {last}"
+        raise CollsimError(message, link=link, name=topology.name, last=len(topology.links) - 1)
     return int(link)
 
 
-def usage_of(segments: Segments, link: int, routes: Routes) -> Usage:
+def compute_usage(segments: Segments, link: int, routes: Routes) -> Usage:
     """One link's usage; `routes` are those of the transfers, by row."""
-    crosses = np.bincount(_owner(routes)[routes.link == link], minlength=len(routes))
+    crosses = np.bincount(_list_owners(routes)[routes.link == link], minlength=len(routes))
     times = np.where(segments.link < 0, crosses[segments.row], segments.link == link)
-    own = np.flatnonzero(times)
-    row, begin, end, rate = segments.row[own], segments.begin[own], segments.end[own], segments.rate[own] * times[own]
+    stretches = np.flatnonzero(times)
+    row, begin, end, rate = (
+        segments.row[stretches],
+        segments.begin[stretches],
+        segments.end[stretches],
+        segments.rate[stretches] * times[stretches],
+    )
     when = np.concatenate([begin, end])
     change = np.concatenate([rate, -rate])
-    time, at = np.unique(when, return_inverse=True)
-    running = np.cumsum(np.bincount(at.ravel(), weights=change, minlength=len(time)))
-    active = np.cumsum(np.bincount(at.ravel(), weights=np.sign(change), minlength=len(time)))
+    time, index = np.unique(when, return_inverse=True)
+    running = np.cumsum(np.bincount(index.ravel(), weights=change, minlength=len(time)))
+    active = np.cumsum(np.bincount(index.ravel(), weights=np.sign(change), minlength=len(time)))
     return Usage(time, np.where(np.rint(active) > 0, running, 0.0), row, begin, end)
 
 
-def _owner(routes: Routes) -> Longs:
+def _list_owners(routes: Routes) -> Longs:
     return np.repeat(np.arange(len(routes)), routes.hops)
 
 
-def steady_segments(
-    schedule: Any, topology: Topology, slot_bytes: Longs, place: Longs, start: Floats, finish: Floats
+def build_steady_segments(
+    schedule: Any, topology: Topology, slot_bytes: Longs, placement: Longs, start: Floats, finish: Floats
 ) -> Segments:
     """Bytes that flow at one rate from the end of the latency to the arrival: the picture that the lockstep engine has
     of a step."""
     t = schedule.transfers
-    routes = topology.routes(place[t["src"]], place[t["dst"]])
+    routes = topology.routes(placement[t["src"]], placement[t["dst"]])
     nbytes = slot_bytes[t["chunk"]]
-    latency = np.bincount(_owner(routes), weights=topology.links.alpha[routes.link], minlength=len(t))
+    latency = np.bincount(_list_owners(routes), weights=topology.links.alpha[routes.link], minlength=len(t))
     row = np.flatnonzero((nbytes > 0) & (routes.hops > 0))
     begin, end = start[row] + latency[row], finish[row]
     return Segments(row, np.full(len(row), -1), begin, end, nbytes[row] / (end - begin))

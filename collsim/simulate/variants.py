@@ -16,7 +16,7 @@ PIPELINES = (1, 4, 16, 64, 256)
 
 
 @dataclass(frozen=True)
-class Search:
+class VariantSearch:
     """The channels and chunks that are tried for every algorithm that has them.
 
     Fewer channels than the most are tried with the fewest chunks only: with many chunks in flight all channels were
@@ -27,7 +27,7 @@ class Search:
     chunks: tuple[int, ...]
 
     @classmethod
-    def on(cls, topology: Topology, channels: Any = None, chunks: Any = None) -> Search:
+    def for_topology(cls, topology: Topology, channels: Any = None, chunks: Any = None) -> VariantSearch:
         """The search for a machine: one channel or all that it offers, and `PIPELINES`; a number given pins it.
 
         Raises CollsimError for what is no number of 1 or more.
@@ -38,14 +38,14 @@ class Search:
             PIPELINES if chunks is None else (parse_count(chunks, "chunks"),),
         )
 
-    def of(self, entry: Algorithm) -> list[dict[str, Any]]:
+    def list_variants(self, entry: Algorithm) -> list[dict[str, Any]]:
         """The options to try, the simplest first, so that it wins a tie."""
         counts = {"channels": self.channels, "chunks": self.chunks}
         known = {name: numbers for name, numbers in counts.items() if name in entry.options}
         tried = (dict(zip(known, values, strict=True)) for values in product(*known.values()))
-        return [options for options in tried if len(options) < 2 or self._tries(**options)]
+        return [options for options in tried if len(options) < 2 or self._is_tried(**options)]
 
-    def _tries(self, channels: int, chunks: int) -> bool:
+    def _is_tried(self, channels: int, chunks: int) -> bool:
         return channels == self.channels[-1] or chunks == self.chunks[0]
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ _COMPILING = "compiling the event engine (once on this computer, about 10 s)"
 
 
 @contextmanager
-def waiting(progress: Progress | bool | None) -> Iterator[Progress | None]:
+def report_waiting(progress: Progress | bool | None) -> Iterator[Progress | None]:
     """The function that a run calls with (transfers done, in all), from `progress` of `simulate`."""
     with open_progress(progress, "transfers", *COUNTED) as tell, ExitStack() as listening:
         if not isinstance(tell, ProgressBar):
@@ -37,7 +37,7 @@ def _listen(bar: ProgressBar, until: ExitStack) -> None:
     """Say so on the bar when numba compiles, rather than loads what an earlier process has compiled."""
     if find_spec("numba") is None:
         return
-    with in_one_piece():
+    with defer_interrupt():
         from numba.core import event
 
     class Compilation(event.Listener):
@@ -51,7 +51,7 @@ def _listen(bar: ProgressBar, until: ExitStack) -> None:
 
 
 @contextmanager
-def in_one_piece() -> Iterator[None]:
+def defer_interrupt() -> Iterator[None]:
     """Ctrl-C waits until the end: numba torn in two while it is imported fails in every later run of the process, and
     an interrupt that comes while it loads or compiles, or while processes fork, may be lost."""
     if threading.current_thread() is not threading.main_thread() or (usual := signal.getsignal(signal.SIGINT)) is None:

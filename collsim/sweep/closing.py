@@ -23,7 +23,7 @@ from ..keywords import check_keywords
 from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
-from ..simulate.variants import Search
+from ..simulate.variants import VariantSearch
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bandwidth, format_bytes, format_time
 from .synthesized import SYNTHESIZED, check_options
@@ -76,7 +76,7 @@ def compute_gap_parts(trace: Trace) -> GapParts:
         Seconds by cause.
     """
     links = trace.topology.links
-    bare = trace.again(replace(trace.topology, links=replace(links, alpha=np.zeros_like(links.alpha)))).spent
+    bare = trace.run_again(replace(trace.topology, links=replace(links, alpha=np.zeros_like(links.alpha)))).spent
     busiest = int(np.argmax(trace.link_busy))
     floor = float(trace.link_busy[busiest])
     parts = [trace.spent - bare, bare - floor, floor - trace.bound.bandwidth]
@@ -277,7 +277,7 @@ def _find_best(algorithm: str, synthesized: Trace) -> Trace | None:
     topology, given_root = synthesized.topology, {"root": synthesized.schedule.root}
     root = {name: value for name, value in given_root.items() if name in entry.options}
     runs = []
-    for options in Search.on(topology).of(entry):
+    for options in VariantSearch.for_topology(topology).list_variants(entry):
         try:
             plan = schedule(entry, ranks=synthesized.schedule.ranks, topology=topology, **options, **root)
             require_right(plan)

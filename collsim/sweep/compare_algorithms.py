@@ -15,7 +15,7 @@ from ..keywords import check_keywords
 from ..registry import Algorithm, algorithms, get_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
-from ..simulate.variants import Search
+from ..simulate.variants import VariantSearch
 from ..topology import Topology
 from ..topology.plan import Machine
 from ..topology_names import TopologyLike, resolve_topology
@@ -139,7 +139,7 @@ def compare(
         raise CollsimError(message, what=option)
     if isinstance(b, Topology) and isinstance(a, str):
         names = _list_entries(a, algorithm)
-        search = Search.on(b, channels, chunks)
+        search = VariantSearch.for_topology(b, channels, chunks)
         frame = sweep(
             a, list_variants(names, search, switches), b, nbytes, dtype, engine, executor=executor, progress=progress
         )
@@ -193,7 +193,7 @@ def _list_entries(
 
 
 def list_variants(
-    entries: Sequence[Algorithm | Schedule | str], search: Search, switches: bool = True
+    entries: Sequence[Algorithm | Schedule | str], search: VariantSearch, switches: bool = True
 ) -> list[tuple[Algorithm | Schedule | str, dict[str, Any]]]:
     """List every algorithm with every choice of options to try.
 
@@ -208,7 +208,7 @@ def list_variants(
     variants: list[tuple[Algorithm | Schedule | str, dict[str, Any]]] = []
     for entry in entries:
         if isinstance(entry, Algorithm):
-            variants += [(entry, options) for options in search.of(entry)]
+            variants += [(entry, options) for options in search.list_variants(entry)]
         elif entry == SYNTHESIZED and not switches:
             variants.append((entry, {"switches": False}))
         else:
@@ -237,7 +237,7 @@ def select_fastest(frame: pd.DataFrame) -> pd.DataFrame:
     return variants.loc[sorted(first)].reset_index(drop=True)
 
 
-def rank_algorithms(frame: pd.DataFrame, search: Search) -> pd.DataFrame:
+def rank_algorithms(frame: pd.DataFrame, search: VariantSearch) -> pd.DataFrame:
     """Build the table that `compare` returns.
 
     Args:

@@ -19,7 +19,7 @@ from ..registry import Algorithm, get_algorithm
 from ..registry import schedule as make_schedule
 from ..schedule import Schedule
 from ..simulate import Engine, simulate
-from ..simulate.waiting import in_one_piece
+from ..simulate.waiting import defer_interrupt
 from ..topology import Topology
 from .library import NCCL, predict_row
 from .orphans import begin_worker
@@ -198,7 +198,7 @@ def _open_workers() -> Iterator[tuple[futures.Executor, int]]:
     others = multiprocessing.active_children()
     with futures.ProcessPoolExecutor(width, multiprocessing.get_context(method), begin_worker, (os.getpid(),)) as pool:
         try:
-            with in_one_piece():  # a Ctrl-C that comes while processes fork would be lost
+            with defer_interrupt():  # a Ctrl-C that comes while processes fork would be lost
                 pool.submit(int)
             yield pool, 2 * width
         except BaseException:

@@ -19,7 +19,7 @@ from ..faults import find_fault, require_right
 from ..registry import Algorithm, algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
-from ..simulate.variants import Search
+from ..simulate.variants import VariantSearch
 from ..topology import Topology
 from . import phases
 from .personalized import PERSONALIZED
@@ -139,7 +139,7 @@ def find_shortest(kind: Collective, topology: Topology, ranks: int, steps: int) 
 def _build_schedules(entry: Algorithm, topology: Topology, ranks: int, root: int) -> Iterator[Schedule]:
     """Its schedules over channels and chunks, as far as they are small enough to time."""
     root_option = {"root": root} if "root" in entry.options else {}
-    for options in Search.on(topology).of(entry):
+    for options in VariantSearch.for_topology(topology).list_variants(entry):
         try:
             plan = schedule(entry, ranks=ranks, topology=topology, **options, **root_option)
         except CollsimError:

@@ -229,7 +229,7 @@ def _cut(trace: Trace, random: Random) -> Outcome:
 def _slow(trace: Trace, random: Random) -> Outcome:
     """All cables of one rank carry half."""
     rank = int(random.integers(trace.schedule.ranks))
-    device = int(trace.topology.endpoint_device[trace.place[rank]])
+    device = int(trace.topology.endpoint_device[trace.placement[rank]])
     links, topology = trace.topology.links, trace.topology
     for link in np.flatnonzero(links.src == device):
         topology = topology.with_link(device, int(links.dst[link]), bandwidth=float(links.bandwidth[link]) / 2)

@@ -20,7 +20,7 @@ from ..errors import CollsimError
 from ..files import create_file
 from ..io.chakra import COLLECTIVE, COMP, ChakraTrace, roofline
 from ..schedule import Schedule
-from ..simulate.run import chunk_bytes
+from ..simulate.run import compute_slot_bytes
 from .step_request import get_collective_model
 from .step_trace import StepTrace
 from .workload.step_graph import StepTask
@@ -113,7 +113,7 @@ class _ChakraWriter:
         gpus = list(waits)
         place = [*gpus, *(len(self.number) + k for k in range(plan.endpoints - plan.ranks))]
         before = {end: waits.get(at, set()) | self.served.get(at, set()) for end, at in enumerate(place)}
-        sizes = chunk_bytes(plan, task.nbytes, 4).tolist()
+        sizes = compute_slot_bytes(plan, task.nbytes, 4).tolist()
         ends = self.trace.schedule(plan, sizes, place, before, self.tag)
         self.tag += plan.steps
         for end, at in enumerate(place[len(gpus) :], len(gpus)):

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.cli import app
 from collsim.simulate import expected_cost, simulate_flows, simulate_many
-from collsim.simulate.waiting import in_one_piece, waiting
+from collsim.simulate.waiting import defer_interrupt, report_waiting
 
 RING, SWITCH = cs.schedule("allreduce_ring", 16), cs.topology.switch(16)
 UNEVEN = 1_000_003  # not a multiple of the ranks: every transfer is looked at
@@ -62,7 +62,7 @@ def test_true_is_a_bar_that_is_taken_away_again(capsys, monkeypatch):
 
 def test_the_bar_says_when_the_engine_is_compiled(capsys):
     numba = pytest.importorskip("numba")
-    with waiting(True) as tell:
+    with report_waiting(True) as tell:
         tell(0, 10)
         assert "compiling" not in capsys.readouterr().err
         numba.njit(lambda x: x + 1)(1)
@@ -102,7 +102,7 @@ def test_ctrl_c_waits_until_the_compiler_is_loaded():
     reached = []
 
     def load():
-        with in_one_piece():
+        with defer_interrupt():
             signal.raise_signal(signal.SIGINT)
             reached.append(True)
 

@@ -215,7 +215,7 @@ def conserved(case, t):
     kept = np.zeros(len(devices), np.int64)
     np.add.at(kept, links.dst, t.link_bytes)
     np.subtract.at(kept, links.src, t.link_bytes)
-    place = t.topology.endpoint_device[t.place]
+    place = t.topology.endpoint_device[t.placement]
     np.subtract.at(kept, place, t.received_bytes)
     np.add.at(kept, place, t.sent_bytes)
     require(not kept.any(), f"bytes are lost or made at devices {np.flatnonzero(kept)[:5]}")

@@ -11,12 +11,12 @@ import collsim
 
 pytest.importorskip("numba")
 TABLES = Path(collsim.__file__).parent / "simulate" / "kernels" / "tables.py"
-CALLED = "from __future__ import annotations\nfrom .tables import inner\n\n@inner\ndef called(x: int) -> int:\n    return x + {}\n"
+CALLED = "from __future__ import annotations\nfrom .tables import compile_inner\n\n@compile_inner\ndef called(x: int) -> int:\n    return x + {}\n"
 CALLER = """from __future__ import annotations
 from .called import called
-from .tables import compiled
+from .tables import compile_kernel
 
-@compiled
+@compile_kernel
 def caller(x: int) -> int:
     return called(x)
 """
@@ -49,7 +49,7 @@ def test_compiled_an_index_is_taken_as_it_is_and_never_counts_from_the_end():
     code = (
         "from __future__ import annotations\nimport numpy as np\nfrom collsim.simulate.kernels import tables\n"
         "def at(values: Ints, i: int) -> int:\n    return values[i]\n"
-        "values = np.array([7, 8, 9], np.int32)\nprint(tables.compiled(at)(values[1:], -1))"
+        "values = np.array([7, 8, 9], np.int32)\nprint(tables.compile_kernel(at)(values[1:], -1))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=TABLES.parents[3], capture_output=True, text=True, check=True
@@ -77,7 +77,7 @@ class Watched(np.ndarray):
             raise IndexError("counts from the end")
         super().__setitem__(i, value)
 
-for kernels, name in ((gates, "build"), (queue, "advance"), (walk, "in_order"), (walk, "lay_out"), (walk, "sum_up")):
+for kernels, name in ((gates, "build"), (queue, "run_until"), (walk, "walk_in_order"), (walk, "lay_out"), (walk, "sum_up")):
     def watched(*given, plain=getattr(kernels, name)):
         return plain(*[x.view(Watched) if isinstance(x, np.ndarray) else x for x in given])
     setattr(kernels, name, watched)

@@ -29,7 +29,7 @@ EVERY = [(name, n) for name in sorted(algorithms()) for n in (2, 5, 8) if of(nam
 def carried(t):
     """Bytes over each link, from the routes of the transfers alone."""
     rows = t.schedule.transfers
-    routes = t.topology.routes(t.place[rows["src"]], t.place[rows["dst"]])
+    routes = t.topology.routes(t.placement[rows["src"]], t.placement[rows["dst"]])
     total = np.zeros(len(t.topology.links), np.int64)
     np.add.at(total, routes.link, np.repeat(t.slot_bytes[rows["chunk"]], routes.hops))
     return total

@@ -113,7 +113,7 @@ def test_bytes_in_are_bytes_out_and_no_run_beats_its_bound(name, n, nbytes, shap
     away = s.transfers["src"] != s.transfers["dst"]
     moved = t.slot_bytes[s.transfers["chunk"][away]]
     assert t.sent_bytes.sum() == t.received_bytes.sum() == moved.sum()
-    hops = t.topology.routes(t.place[s.transfers["src"]], t.place[s.transfers["dst"]]).hops
+    hops = t.topology.routes(t.placement[s.transfers["src"]], t.placement[s.transfers["dst"]]).hops
     assert t.link_bytes.sum() == (t.slot_bytes[s.transfers["chunk"]] * hops).sum()
     assert t.time >= t.bound.time * (1 - 1e-9)
     assert np.all(t.finish <= np.repeat(t.timing.step_end, [len(p) for p in s.each_step()]) * (1 + 1e-12))

@@ -7,7 +7,7 @@ import pytest
 from event_cases import network, run
 
 import collsim as cs
-from collsim.simulate.event import event
+from collsim.simulate.event import run_events
 
 close = pytest.approx
 
@@ -102,7 +102,7 @@ def test_what_is_looked_at_runs_only_what_it_needs(monkeypatch):
     each ring alone."""
     runs = []
     monkeypatch.setattr(
-        importlib.import_module("collsim.simulate.run"), "event", lambda *a: runs.append(a) or event(*a)
+        importlib.import_module("collsim.simulate.run"), "run_events", lambda *a: runs.append(a) or run_events(*a)
     )
     ring, topo = cs.schedule("allreduce_ring", 4), cs.machine("dgx-a100", nodes=2)
     both = cs.simulate([ring] * 4, topo, "1MB", ranks=[range(r, r + 4) for r in (0, 6, 8, 12)])
@@ -133,7 +133,7 @@ def test_a_parameter_server_beside_switches_that_reduce():
         both = cs.simulate(order, topo, "1MiB")
         kinds = {
             t.schedule.name: {
-                topo.devices.name[d].rstrip("0123456789") for d in t.topology.endpoint_device[t.place[16:]]
+                topo.devices.name[d].rstrip("0123456789") for d in t.topology.endpoint_device[t.placement[16:]]
             }
             for t in both
         }
@@ -151,4 +151,7 @@ def test_a_server_beside_a_switch_that_reduces_on_a_plain_switch():
     topo = network("switch", 6, reduces=True)
     both = cs.simulate([sharp, server], topo, "3MB", ranks=[[0, 1, 2], [3, 4, 5]])
     assert both.slowdown == close([1, 1])
-    assert [both.topology.devices.name[t.topology.endpoint_device[t.place[3]]] for t in both] == ["switch0", "host0"]
+    assert [both.topology.devices.name[t.topology.endpoint_device[t.placement[3]]] for t in both] == [
+        "switch0",
+        "host0",
+    ]

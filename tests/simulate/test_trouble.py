@@ -52,7 +52,7 @@ def test_the_cables_of_a_slow_rank_are_busy_at_the_rate_that_they_have(sharing):
 def test_what_is_repeated_with_other_cables_keeps_the_slow_rank_as_slow_as_it_was():
     s, topo = cs.schedule("allreduce_ring", 4), network("switch", 4, alpha=0)
     t = run(s, topo, 4_000_000, slow={2: 4})
-    assert t.again(t.topology).time == t.time
+    assert t.run_again(t.topology).time == t.time
     assert t.bottleneck.saves["cable"] == close(0.5, rel=1e-9)
     flows = simulate_flows(topo, [0, 1], [1, 2], 1_000_000, slow={2: 4})
     assert flows.finish == close(np.array([1e6, 4e6]) / RATE, rel=1e-9)

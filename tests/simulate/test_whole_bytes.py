@@ -9,7 +9,7 @@ import collsim as cs
 def by_hand(t):
     """Bytes over each link in Python's whole numbers, from the routes of the transfers alone."""
     rows = t.schedule.transfers
-    routes = t.topology.routes(t.place[rows["src"]], t.place[rows["dst"]])
+    routes = t.topology.routes(t.placement[rows["src"]], t.placement[rows["dst"]])
     total = [0] * len(t.topology.links)
     for i, chunk in enumerate(rows["chunk"].tolist()):
         for link in routes.link[routes.start[i] : routes.start[i + 1]].tolist():

@@ -5,7 +5,7 @@ import pytest
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.simulate.variants import Search
+from collsim.simulate.variants import VariantSearch
 
 TWO = cs.machine("dgx-a100", nodes=2)
 
@@ -68,8 +68,10 @@ def test_what_cannot_be_compared_is_told(wrong):
 
 
 def test_the_search_is_small():
-    assert len(Search.on(TWO).of(cs.algorithms()["allreduce_double_binary_tree"])) == 6
-    assert Search.on(cs.topology.switch(8)).of(cs.algorithms()["allreduce_ring"]) == [{"channels": 1}]
+    assert len(VariantSearch.for_topology(TWO).list_variants(cs.algorithms()["allreduce_double_binary_tree"])) == 6
+    assert VariantSearch.for_topology(cs.topology.switch(8)).list_variants(cs.algorithms()["allreduce_ring"]) == [
+        {"channels": 1}
+    ]
 
 
 def test_a_run_takes_the_channels_that_a_machine_offers_unless_told():

@@ -33,7 +33,7 @@ def test_the_whole_is_what_its_parts_are(sharing):
         own, part = t.to_frame(), frame.iloc[rows]
         assert np.array_equal(part["start"], t.start)
         assert np.array_equal(part["finish"], t.finish)
-        assert np.array_equal(part["src"], both.places[number][own["src"]])
+        assert np.array_equal(part["src"], both.placements[number][own["src"]])
         assert np.array_equal(part["chunk"] - whole.first_slot[number], own["chunk"])
         assert np.array_equal(part["bytes"], own["bytes"])
     for link in np.flatnonzero(whole.link_bytes).tolist():
@@ -118,4 +118,4 @@ def test_the_bottleneck_of_all_is_found_by_running_all_again():
     assert both.whole.bottleneck.latency == 0
     assert both.whole.bound.time == pytest.approx(both[0].bound.time)
     slow = cs.simulate([s, s], topo, "4MiB", slow={1: 4})
-    assert slow.whole.again(slow.topology).time == slow.time == pytest.approx(4 * both.time)
+    assert slow.whole.run_again(slow.topology).time == slow.time == pytest.approx(4 * both.time)

@@ -17,7 +17,7 @@ from collsim.analysis.ranking import sort_table
 from collsim.errors import CollsimError
 from collsim.files import format_csv
 from collsim.markup import escape_text
-from collsim.simulate.variants import Search
+from collsim.simulate.variants import VariantSearch
 from collsim.sweep.synthesized import SYNTHESIZED, can_synthesize
 from collsim.units import format_bandwidth, format_bytes, format_time
 
@@ -189,7 +189,7 @@ def _build_lead(choice: Choice) -> None:
     words = t(
         "compare.lead", collective=choice.collective, place=machine_text, ranks=topology.ranks, engine=choice.engine
     )
-    draw_note(f"{words} {t('compare.search', search=Search.on(topology))}")
+    draw_note(f"{words} {t('compare.search', search=VariantSearch.for_topology(topology))}")
 
 
 def _draw_sentences(choice: Choice, leaders: list[str], lead_changes: list[Crossing]) -> None:

@@ -20,7 +20,7 @@ from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
 from collsim.registry import get_algorithm
 from collsim.simulate.conditions import Progress
-from collsim.simulate.variants import Search
+from collsim.simulate.variants import VariantSearch
 from collsim.sweep.compare_algorithms import select_fastest
 from collsim.sweep.synthesized import SYNTHESIZED
 from collsim.topology.assumed import assumptions
@@ -523,8 +523,8 @@ def list_compared(choice: Choice, topology: cs.Topology) -> list[tuple[str, dict
         topology: The machine or network.
     """
     names = choice.algorithms or list_usual_algorithms(choice.collective)
-    search = Search.on(topology)
-    tries = {name: search.of(get_algorithm(name)) for name in names if name != SYNTHESIZED}
+    search = VariantSearch.for_topology(topology)
+    tries = {name: search.list_variants(get_algorithm(name)) for name in names if name != SYNTHESIZED}
     return [(name, options) for name in names for options in tries.get(name, [{}])]
 
 

@@ -6,52 +6,63 @@ from __future__ import annotations
 
 import numpy as np
 
-from .tables import ONE_GATE, Gates, Ints, Parts, Rows, compiled, fetch, inlined, inner, lined_up
+from .tables import (
+    ONE_GATE,
+    Gates,
+    Ints,
+    Parts,
+    Rows,
+    allocate_aligned,
+    compile_inlined,
+    compile_inner,
+    compile_kernel,
+    fetch,
+)
 
 #: Columns of the table of gates, a line of it to each row: the first row that reads what its group wrote, and the next
 #: reader in the list that it is in; its groups of writes, sends and receives begin at the others.
 READERS, NEXT_READER, WRITES, SENDS, RECEIVES = 0, 1, 2, 4, 6
 BEHIND, LEFT, COLUMNS = 0, 1, 2  # columns of a group: see `build`
 _NONE_BEHIND = -1
-ROWS, WAITED, FIRST, FOLLOW = 0, 1, 2, 3  # columns of a job, where jobs wait for others: see `end_of_job`
+ROWS, WAITED, FIRST, FOLLOW = 0, 1, 2, 3  # columns of a job, where jobs wait for others: see `finish_job`
 
 
-def table(rows: int, last: int) -> Gates:
+def build_table(rows: int, last: int) -> Gates:
     """Gates of so many rows, the groups at `last` the last of them. A line of the cache holds two rows of all of
     them."""
     columns = last + COLUMNS
-    return lined_up(rows * columns, np.int32).reshape(rows, columns)
+    return allocate_aligned(rows * columns, np.int32).reshape(rows, columns)
 
 
-@inlined
-def lead_of(gates: Gates, at: int, row: int) -> int:
+@compile_inlined
+def find_lead(gates: Gates, column: int, row: int) -> int:
     """The first row of a row's group, which stands for it."""
-    behind = gates[row, at + BEHIND]
+    behind = gates[row, column + BEHIND]
     return row if behind >= _NONE_BEHIND else _NONE_BEHIND - 1 - behind
 
 
-@inner
-def join(gates: Gates, at: int, row: int, begin: int, key: int, newest: Ints, before: Ints) -> int:
+@compile_inner
+def join(gates: Gates, column: int, row: int, begin: int, key: int, newest: Ints, before: Ints) -> int:
     """Put a row in the newest group of its queue, or open one behind it; the group it has to wait for, -1 for none."""
     lead = newest[key]
     if lead < begin:  # no row of this step yet
         before[key] = lead
         newest[key] = row
-        gates[row, at + BEHIND] = _NONE_BEHIND
-        gates[row, at + LEFT] = 1 if lead < 0 else -1
+        gates[row, column + BEHIND] = _NONE_BEHIND
+        gates[row, column + LEFT] = 1 if lead < 0 else -1
         if lead >= 0:
-            gates[lead, at + BEHIND] = row
+            gates[lead, column + BEHIND] = row
         return lead
-    gates[row, at + BEHIND] = _NONE_BEHIND - 1 - lead
+    gates[row, column + BEHIND] = _NONE_BEHIND - 1 - lead
     if before[key] < 0:
-        gates[lead, at + LEFT] += 1
+        gates[lead, column + LEFT] += 1
     else:
-        gates[row, at + LEFT] = gates[lead, at + LEFT]
-        gates[lead, at + LEFT] = row
+        gates[row, column + LEFT] = gates[lead, column + LEFT]
+        gates[lead, column + LEFT] = row
     return before[key]
 
 
-@compiled
+@compile_kernel
 def build(
     part: Parts,
     shift: int,
@@ -127,7 +138,7 @@ def build(
     return n
 
 
-@inlined
+@compile_inlined
 def pass_gate(rows: Rows, row: int, ready: Ints, n: int) -> int:
     """One of the gates that a row waits for is open; after the last of them it is the n-th that is ready."""
     me = rows[row]
@@ -138,7 +149,7 @@ def pass_gate(rows: Rows, row: int, ready: Ints, n: int) -> int:
     return n
 
 
-@inlined
+@compile_inlined
 def fetch_behind(gates: Gates, row: int, rows: Rows) -> None:
     """Fetch what the end of a row will open: nobody was there since it was made, and it comes from afar."""
     if gates.shape[1] > SENDS:
@@ -149,40 +160,40 @@ def fetch_behind(gates: Gates, row: int, rows: Rows) -> None:
     fetch(rows, gates[row, READERS])
 
 
-@inlined
-def open_gate(gates: Gates, at: int, row: int, ready: Ints, n: int, rows: Rows) -> int:
+@compile_inlined
+def open_gate(gates: Gates, column: int, row: int, ready: Ints, n: int, rows: Rows) -> int:
     """One row of a group is done; after the last of them, rows of the group behind that wait for nothing else are
     ready."""
-    lead = lead_of(gates, at, row)
-    gates[lead, at + LEFT] -= 1
-    if gates[lead, at + LEFT] == 0:
-        behind = gates[lead, at + BEHIND]
+    lead = find_lead(gates, column, row)
+    gates[lead, column + LEFT] -= 1
+    if gates[lead, column + LEFT] == 0:
+        behind = gates[lead, column + BEHIND]
         member, many = behind, 0
         while member >= 0:
             n = pass_gate(rows, member, ready, n)
-            member = gates[member, at + LEFT]
+            member = gates[member, column + LEFT]
             many += 1
         if behind >= 0:
-            gates[behind, at + LEFT] = many
+            gates[behind, column + LEFT] = many
     return n
 
 
-@inlined
-def has_data(rows: Rows, row: int, t: float) -> None:
+@compile_inlined
+def note_data(rows: Rows, row: int, t: float) -> None:
     """Note when an eager row got all but its turn: its start is no longer negative then (see `set_off`)."""
     if rows[row]["start"] >= 0.0:
         rows[row]["start"] = t
 
 
-@inlined
+@compile_inlined
 def open_writes(gates: Gates, row: int, ready: Ints, n: int, rows: Rows, t: float) -> int:
     """What a group of writers wrote may be read when they and all writers before them are done."""
-    group = lead_of(gates, WRITES, row)
+    group = find_lead(gates, WRITES, row)
     gates[group, WRITES + LEFT] -= 1
     while group >= 0 and gates[group, WRITES + LEFT] == 0:
         reader = gates[group, READERS]
         while reader >= 0:
-            has_data(rows, reader, t)
+            note_data(rows, reader, t)
             n = pass_gate(rows, reader, ready, n)
             reader = gates[reader, NEXT_READER]
         group = gates[group, WRITES + BEHIND]
@@ -191,8 +202,8 @@ def open_writes(gates: Gates, row: int, ready: Ints, n: int, rows: Rows, t: floa
     return n
 
 
-@inner
-def end_of_job(
+@compile_inner
+def finish_job(
     row: int,
     jobs: Gates,
     of_row: Gates,
@@ -221,7 +232,7 @@ def end_of_job(
         if jobs[behind, WAITED] == 0:
             first = jobs[behind, FIRST]
             while first >= 0:
-                has_data(rows, first, t)
+                note_data(rows, first, t)
                 n = pass_gate(rows, first, ready, n)
                 first = of_row[first, 1]
     return n

@@ -29,14 +29,14 @@ from .tables import (
     Longs,
     Nodes,
     Seats,
-    inlined,
-    inner,
+    compile_inlined,
+    compile_inner,
     note,
 )
 
 
-@inner
-def meld(a: int, b: int, seats: Seats) -> int:
+@compile_inner
+def merge_heaps(a: int, b: int, seats: Seats) -> int:
     """One heap of two; its first."""
     if a < 0:
         return b
@@ -53,8 +53,8 @@ def meld(a: int, b: int, seats: Seats) -> int:
     return a
 
 
-@inner
-def meld_all(first: int, seats: Seats) -> int:
+@compile_inner
+def merge_all(first: int, seats: Seats) -> int:
     """One heap of a row of heaps: two by two from the left, then one after another from the right."""
     pairs = -1
     while first >= 0:
@@ -63,7 +63,7 @@ def meld_all(first: int, seats: Seats) -> int:
         seats[first]["right"] = -1
         if second >= 0:
             seats[second]["right"] = -1
-        pair = meld(first, second, seats)
+        pair = merge_heaps(first, second, seats)
         seats[pair]["right"] = pairs
         pairs = pair
         first = rest
@@ -71,18 +71,18 @@ def meld_all(first: int, seats: Seats) -> int:
     while pairs >= 0:
         left = seats[pairs]["right"]
         seats[pairs]["right"] = -1
-        heap = meld(heap, pairs, seats)
+        heap = merge_heaps(heap, pairs, seats)
         pairs = left
     if heap >= 0:
         seats[heap]["before"] = -1
     return heap
 
 
-@inner
-def without(front: int, seat: int, seats: Seats) -> int:
+@compile_inner
+def remove_seat(front: int, seat: int, seats: Seats) -> int:
     """The heap without one of its seats."""
     s = seats[seat]
-    below = meld_all(s["child"], seats)
+    below = merge_all(s["child"], seats)
     if seat != front:
         before, right = s["before"], s["right"]
         if seats[before]["child"] == seat:
@@ -91,12 +91,12 @@ def without(front: int, seat: int, seats: Seats) -> int:
             seats[before]["right"] = right
         if right >= 0:
             seats[right]["before"] = before
-        below = meld(front, below, seats)
+        below = merge_heaps(front, below, seats)
     s["child"] = s["right"] = s["before"] = -1
     return below
 
 
-@inner
+@compile_inner
 def change(here: int, t: float, links: Links, work: Gates, counters: Longs) -> None:
     """Something of a link's group is about to change: count what it has served until now."""
     link = links[here]
@@ -108,7 +108,7 @@ def change(here: int, t: float, links: Links, work: Gates, counters: Longs) -> N
     link["since"] = t
 
 
-@inner
+@compile_inner
 def enter(
     seat: int, here: int, left: float, t: float, links: Links, seats: Seats, work: Gates, counters: Longs
 ) -> None:
@@ -117,10 +117,10 @@ def enter(
     link, s = links[here], seats[seat]
     s["mark"] = link["served"] + left
     s["child"] = s["right"] = s["before"] = -1
-    link["front"] = meld(link["front"], seat, seats)
+    link["front"] = merge_heaps(link["front"], seat, seats)
 
 
-@inner
+@compile_inner
 def leave(
     seat: int, here: int, t: float, links: Links, seats: Seats, queue: Heap, work: Gates, counters: Longs
 ) -> float:
@@ -131,17 +131,17 @@ def leave(
     if link["queued"] == seat:
         drop(queue, counters, SIZE, seat)
         link["queued"] = -1
-    link["front"] = without(link["front"], seat, seats)
+    link["front"] = remove_seat(link["front"], seat, seats)
     if link["front"] < 0:
         link["served"] = link["rate"] = 0.0
     return left
 
 
-@inner
-def next_front(seat: int, t: float, here: int, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
+@compile_inner
+def advance_front(seat: int, t: float, here: int, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
     """The front of a link's group ends."""
     link = links[here]
-    front = without(link["front"], seat, seats)
+    front = remove_seat(link["front"], seat, seats)
     link["front"] = link["queued"] = front
     if front < 0:
         link["served"] = link["rate"] = 0.0
@@ -150,17 +150,17 @@ def next_front(seat: int, t: float, here: int, links: Links, seats: Seats, queue
     push(queue, counters, SIZE, max(t, end), front)
 
 
-@inlined
+@compile_inlined
 def end_front(seat: int, t: float, route_link: Ints, links: Links, seats: Seats, queue: Heap, counters: Longs) -> None:
     """A flow that comes out of the queue ends: if it is the front of a group, the next of the group is."""
     s = seats[seat]
     if s["next"] == FLOWS and s["hop"] >= 0:
         here = route_link[s["first"] + s["hop"]]
         if links[here]["front"] == seat:
-            next_front(seat, t, here, links, seats, queue, counters)
+            advance_front(seat, t, here, links, seats, queue, counters)
 
 
-@inner
+@compile_inner
 def note_rates(first: int, t: float, rate: float, nodes: Nodes, seats: Seats, counters: Longs, log: Log) -> None:
     """Write down the new rate of all flows of a list that had another."""
     node = first
@@ -172,7 +172,7 @@ def note_rates(first: int, t: float, rate: float, nodes: Nodes, seats: Seats, co
         node = nodes[node]["after"]
 
 
-@inner
+@compile_inner
 def set_ends(
     t: float, links: Links, nodes: Nodes, seats: Seats, queue: Heap, work: Gates, counters: Longs, log: Log
 ) -> None:

@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .tables import HEAP, Heap, Longs, inlined, inner
+from .tables import HEAP, Heap, Longs, compile_inlined, compile_inner
 
 
-def empty(items: int) -> Heap:
+def build_heap(items: int) -> Heap:
     """A heap for that many items, with none in it."""
     heap = np.zeros(items + 4, HEAP)
     heap["key"], heap["place"] = np.inf, -1
     return heap
 
 
-@inner
-def rise(heap: Heap, i: int, key: float, item: int) -> None:
+@compile_inner
+def move_up(heap: Heap, i: int, key: float, item: int) -> None:
     """Put an item in place i, and let it rise to where it belongs."""
     while i > 0:
         up = (i - 1) >> 2
@@ -40,17 +40,17 @@ def rise(heap: Heap, i: int, key: float, item: int) -> None:
     heap[item]["place"] = i
 
 
-@inner
-def sink(heap: Heap, n: int, i: int, key: float, item: int) -> None:
+@compile_inner
+def move_down(heap: Heap, n: int, i: int, key: float, item: int) -> None:
     """Put an item in place i of n, and let it sink to where it belongs."""
     heap[i]["key"] = key
     mine = heap[i]["bits"]
     below = 4 * i + 1
     while below < n:
-        one, two = heap[below]["bits"], heap[below + 1]["bits"]
-        three, four = heap[below + 2]["bits"], heap[below + 3]["bits"]
-        left, right = below + (two < one), below + 2 + (four < three)
-        low, high = min(one, two), min(three, four)
+        first, second = heap[below]["bits"], heap[below + 1]["bits"]
+        third, fourth = heap[below + 2]["bits"], heap[below + 3]["bits"]
+        left, right = below + (second < first), below + 2 + (fourth < third)
+        low, high = min(first, second), min(third, fourth)
         down = right if high < low else left
         least = min(low, high)
         if least >= mine:
@@ -66,20 +66,20 @@ def sink(heap: Heap, n: int, i: int, key: float, item: int) -> None:
     heap[item]["place"] = i
 
 
-@inner
+@compile_inner
 def push(heap: Heap, counters: Longs, which: int, key: float, item: int) -> None:
     """Give an item this key, in the heap or not."""
     i = heap[item]["place"]
     if i >= 0 and key >= heap[i]["key"]:
-        sink(heap, counters[which], i, key, item)
+        move_down(heap, counters[which], i, key, item)
         return
     if i < 0:
         i = counters[which]
         counters[which] += 1
-    rise(heap, i, key, item)
+    move_up(heap, i, key, item)
 
 
-@inner
+@compile_inner
 def drop(heap: Heap, counters: Longs, which: int, item: int) -> None:
     """Take an item out, wherever it is."""
     i = heap[item]["place"]
@@ -92,13 +92,13 @@ def drop(heap: Heap, counters: Longs, which: int, item: int) -> None:
     heap[n]["key"] = np.inf
     if i < n:
         if i > 0 and heap[(i - 1) >> 2]["key"] > key:
-            rise(heap, i, key, last)
+            move_up(heap, i, key, last)
         else:
-            sink(heap, n, i, key, last)
+            move_down(heap, n, i, key, last)
 
 
-@inlined
-def second(heap: Heap) -> int:
+@compile_inlined
+def find_second(heap: Heap) -> int:
     """The place of the item that follows the first."""
     left = 1 + (heap[2]["key"] < heap[1]["key"])
     right = 3 + (heap[4]["key"] < heap[3]["key"])

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from .gates import RECEIVES, SENDS, end_of_job, fetch_behind, open_gate, open_writes, pass_gate
+from .gates import RECEIVES, SENDS, fetch_behind, finish_job, open_gate, open_writes, pass_gate
 from .groups import end_front, set_ends
-from .heap import drop, push, second
+from .heap import drop, find_second, push
 from .rates import attach, detach, share_out
 from .tables import (
     ARRIVED,
@@ -38,10 +38,10 @@ from .tables import (
     Rows,
     Seats,
     Units,
-    compiled,
+    compile_inlined,
+    compile_inner,
+    compile_kernel,
     fetch,
-    inlined,
-    inner,
     note,
 )
 
@@ -50,8 +50,8 @@ _VISITS = (
 )
 
 
-@inner
-def by_row(batch: Ints, n: int, seats: Seats) -> None:
+@compile_inner
+def sort_by_row(batch: Ints, n: int, seats: Seats) -> None:
     """Put events of one moment in the order of their rows (Shell sort)."""
     gap = 1
     while gap < n:
@@ -68,7 +68,7 @@ def by_row(batch: Ints, n: int, seats: Seats) -> None:
         gap = gap * 4 // 9
 
 
-@inner
+@compile_inner
 def settle(
     done: int,
     t: float,
@@ -104,7 +104,7 @@ def settle(
 # ---- a moment
 
 
-@inlined
+@compile_inlined
 def set_off(
     seat: int,
     t: float,
@@ -135,25 +135,25 @@ def set_off(
     s["first"], s["last"] = route["first"], route["last"]
     s["next"] = BEGINS
     extra = row["finish"]
-    at = t
+    time = t
     if s["first"] == s["last"]:  # a local copy, or a pause
-        at += route["latency"]
+        time += route["latency"]
         s["next"] = ARRIVES
     elif sharing == FIFO:
-        at += overhead + extra
+        time += overhead + extra
     else:
-        at += route["latency"] + extra
+        time += route["latency"] + extra
         if data >= 0.0:
-            at = max(t, max(data, route["ready"]) + route["latency"] + extra)
-            row["start"] = at - route["latency"] - extra
+            time = max(t, max(data, route["ready"]) + route["latency"] + extra)
+            row["start"] = time - route["latency"] - extra
         if row["nbytes"] == 0.0:
             s["next"] = ARRIVES
-    push(queue, counters, SIZE, at, seat)
+    push(queue, counters, SIZE, time, seat)
     fetch_behind(gates, s["row"], rows)
 
 
-@inlined
-def happen(
+@compile_inlined
+def handle_batch(
     n: int,
     t: float,
     sharing: int,
@@ -215,7 +215,7 @@ def happen(
     return arrived
 
 
-@inner
+@compile_inner
 def reduce_first(
     arrived: int,
     t: float,
@@ -229,7 +229,7 @@ def reduce_first(
     counters: Longs,
 ) -> int:
     """Where reducing takes time, the device takes what arrives one after another; how many of ARRIVED are done now."""
-    by_row(work[ARRIVED], arrived, seats)
+    sort_by_row(work[ARRIVED], arrived, seats)
     done = 0
     for i in range(arrived):
         seat = work[ARRIVED, i]
@@ -246,7 +246,7 @@ def reduce_first(
     return done
 
 
-@inlined
+@compile_inlined
 def finish(
     done: int,
     t: float,
@@ -280,7 +280,7 @@ def finish(
                 n = open_gate(gates, RECEIVES, row, ready, n, rows)
         n = open_writes(gates, row, ready, n, rows, t)
         if len(jobs):
-            n = end_of_job(row, jobs, of_row, follows, ready, n, rows, t)
+            n = finish_job(row, jobs, of_row, follows, ready, n, rows, t)
     counters[DONE] += done
     for i in range(n):
         counters[SPARE] -= 1
@@ -291,21 +291,21 @@ def finish(
     return n
 
 
-@inlined
+@compile_inlined
 def fetch_next(queue: Heap, then: int, rows: Rows, gates: Gates, route_link: Ints, links: Links, seats: Seats) -> None:
     """Fetch what the next event will look at, and the seats of those that may come after it: where no two events are at
     one moment, it is scattered over all tables."""
     s = seats[queue[then]["item"]]
-    for place in range(1, 5):
-        fetch(seats, queue[place]["item"])
+    for position in range(1, 5):
+        fetch(seats, queue[position]["item"])
     fetch(rows, s["row"])
     fetch(gates, s["row"])
     for hop in range(s["first"], s["last"]):
         fetch(links, route_link[hop])
 
 
-@compiled
-def advance(
+@compile_kernel
+def run_until(
     most: int,
     fresh: int,
     sharing: int,
@@ -339,8 +339,8 @@ def advance(
     while True:
         if n > 0:
             if sharing == FIFO:
-                by_row(batch, n, seats)
-            done = happen(
+                sort_by_row(batch, n, seats)
+            done = handle_batch(
                 n,
                 t,
                 sharing,
@@ -381,7 +381,7 @@ def advance(
         ):
             return True
         t = queue[0]["key"]
-        then = second(queue)
+        then = find_second(queue)
         alone = gamma == 0.0 and queue[then]["key"] > t
         if alone:
             fetch_next(queue, then, rows, gates, route_link, links, seats)

@@ -34,12 +34,12 @@ from .tables import (
     Longs,
     Nodes,
     Seats,
+    compile_inlined,
+    compile_inner,
     fetch,
-    inlined,
-    inner,
 )
 
-KEPT, OPEN, FIXED = 0, 1, 2  # the rate of a flow under way: as it was, not known, known anew
+UNCHANGED, OPEN, FIXED = 0, 1, 2  # the rate of a flow under way: as it was, not known, known anew
 HELD, NOTICED, ALONE = 0, 1, 2  # the lists of a link: `head`, `first`, `rest`
 _SPILT = 1e-12  # a link carries too much only where it is more than this, relative to its bandwidth
 _ABOVE = 1 + 1e-12  # a flow is above a rate only where it has so many times as much
@@ -49,8 +49,8 @@ _NEAR = 1 + 1e-14  # sums of rates are the same up to this
 # ---- the lists of a link -------------------------------------------------------------------------------------------
 
 
-@inner
-def unlink(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None:
+@compile_inner
+def link_out(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None:
     """Take a flow out of a list of a link that it is in."""
     after, back = nodes[node]["after"], nodes[node]["back"]
     if back >= 0:
@@ -65,8 +65,8 @@ def unlink(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None
         nodes[after]["back"] = back
 
 
-@inner
-def enlist(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None:
+@compile_inner
+def link_in(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None:
     """Put a flow in a list of a link."""
     here = links[link]
     if which == NOTICED:
@@ -84,18 +84,18 @@ def enlist(node: int, which: int, link: int, links: Links, nodes: Nodes) -> None
         nodes[head]["back"] = node
 
 
-@inner
-def own(
+@compile_inner
+def move_in_lists(
     seat: int, hop: int, before: int, now: int, link: int, links: Links, nodes: Nodes, seats: Seats, bits: int
 ) -> None:
     """A flow whose rate a link sets goes from one list of it to another."""
     node = (seat << bits) + hop - seats[seat]["first"]
-    unlink(node, before, link, links, nodes)
-    enlist(node, now, link, links, nodes)
+    link_out(node, before, link, links, nodes)
+    link_in(node, now, link, links, nodes)
 
 
-@inner
-def empty(link: int, links: Links) -> None:
+@compile_inner
+def clear_link(link: int, links: Links) -> None:
     """Nothing on a link is noted any longer."""
     here = links[link]
     here["room"] = here["bandwidth"]
@@ -106,8 +106,8 @@ def empty(link: int, links: Links) -> None:
 # ---- who waits -----------------------------------------------------------------------------------------------------
 
 
-@inner
-def least_share(link: int, links: Links) -> float:
+@compile_inner
+def find_least_share(link: int, links: Links) -> float:
     """What a link has for each of its flows at least: held back are those that it held back until now, or none."""
     here = links[link]
     if here["room"] * here["count"] > here["bandwidth"] * here["open"] and here["open"]:
@@ -115,21 +115,21 @@ def least_share(link: int, links: Links) -> float:
     return here["bandwidth"] / here["count"]
 
 
-@inner
-def soil(link: int, links: Links, heap: Heap, counters: Longs) -> None:
+@compile_inner
+def mark_dirty(link: int, links: Links, heap: Heap, counters: Longs) -> None:
     """What a link has for its flows has changed: it waits for the lowest rate at which they may notice."""
     here = links[link]
     if here["open"] == 0:
         here["level"] = np.inf
         if here["room"] >= -_SPILT * here["bandwidth"]:
             return
-    key = min(here["level"], least_share(link, links))
+    key = min(here["level"], find_least_share(link, links))
     if heap[link]["place"] < 0 or key < heap[heap[link]["place"]]["key"]:
         push(heap, counters, DIRTY, key, link)
 
 
-@inner
-def hush(node: int, link: int, links: Links, nodes: Nodes, heap: Heap, counters: Longs) -> None:
+@compile_inner
+def silence(node: int, link: int, links: Links, nodes: Nodes, heap: Heap, counters: Longs) -> None:
     """A link has one flow, whose bottleneck is no wider: it cannot matter as long as that is so."""
     here = links[link]
     here["quiet"] = 1
@@ -137,7 +137,7 @@ def hush(node: int, link: int, links: Links, nodes: Nodes, heap: Heap, counters:
     here["first"] = -1
     here["head"] = node
     nodes[node]["after"] = nodes[node]["back"] = -1
-    empty(link, links)
+    clear_link(link, links)
     if heap[link]["place"] >= 0:
         counters[VISITED] += 1
         drop(heap, counters, DIRTY, link)
@@ -146,8 +146,8 @@ def hush(node: int, link: int, links: Links, nodes: Nodes, heap: Heap, counters:
 # ---- flows come and go ---------------------------------------------------------------------------------------------
 
 
-@inner
-def meet(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
+@compile_inner
+def give_company(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
     """A flow that was alone on its links, with nothing noted there, gets company: its narrowest link is its bottleneck,
     and those that nobody else came to are quiet."""
     s = seats[seat]
@@ -172,7 +172,7 @@ def meet(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, 
     here = route_link[narrow]
     link = links[here]
     link["head"] = -1
-    enlist((seat << counters[BITS]) + narrow - s["first"], NOTICED if s["seen"] else ALONE, here, links, nodes)
+    link_in((seat << counters[BITS]) + narrow - s["first"], NOTICED if s["seen"] else ALONE, here, links, nodes)
     link["open"] = 1
     link["level"] = link["rate"] = s["rate"]
     link["served"], link["since"] = 0.0, began
@@ -180,8 +180,8 @@ def meet(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, 
     s["child"] = s["right"] = s["before"] = -1
 
 
-@inner
-def notice(link: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
+@compile_inner
+def note_flow(link: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, counters: Longs) -> None:
     """A quiet link gets another flow: note what the one that is there takes of it."""
     here, bits = links[link], counters[BITS]
     seat = here["head"] >> bits
@@ -189,15 +189,15 @@ def notice(link: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes
     hop = s["first"] + s["hop"]
     if s["seen"] == 0:
         s["wanted"] = links[route_link[hop]]["level"]
-        own(seat, hop, ALONE, NOTICED, route_link[hop], links, nodes, seats, bits)
+        move_in_lists(seat, hop, ALONE, NOTICED, route_link[hop], links, nodes, seats, bits)
     s["seen"] += 1
     here["quiet"] = 0
     here["room"] = here["bandwidth"] - s["wanted"]
     here["top"] = s["wanted"]
 
 
-@inner
-def left_alone(
+@compile_inner
+def silence_last(
     link: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs
 ) -> None:
     """A single flow is left on a link, and has its rate from another: hush this one if the other is no wider."""
@@ -209,23 +209,23 @@ def left_alone(
     hop = s["first"] + s["hop"]
     if links[link]["bandwidth"] < links[route_link[hop]]["bandwidth"]:
         return
-    hush(node, link, links, nodes, heap, counters)
+    silence(node, link, links, nodes, heap, counters)
     s["seen"] -= 1
     if s["seen"] == 0:
-        own(seat, hop, NOTICED, ALONE, route_link[hop], links, nodes, seats, bits)
+        move_in_lists(seat, hop, NOTICED, ALONE, route_link[hop], links, nodes, seats, bits)
 
 
-@inner
+@compile_inner
 def open_up(seat: int, seats: Seats, work: Gates, counters: Longs) -> None:
     """A flow has no rate for now, and gets one in this moment."""
     s = seats[seat]
-    if s["state"] == KEPT:
+    if s["state"] == UNCHANGED:
         work[JOINED_FLOWS, counters[TOUCHED]] = seat
         counters[TOUCHED] += 1
     s["state"] = OPEN
 
 
-@inner
+@compile_inner
 def join_others(
     seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, work: Gates, counters: Longs
 ) -> None:
@@ -235,20 +235,20 @@ def join_others(
     for hop in range(first, last):
         head = links[route_link[hop]]["head"]
         if head >= 0 and seats[head >> bits]["hop"] < 0:
-            meet(head >> bits, seats, route_link, links, nodes, counters)
+            give_company(head >> bits, seats, route_link, links, nodes, counters)
         if links[route_link[hop]]["quiet"]:
-            notice(route_link[hop], seats, route_link, links, nodes, counters)
+            note_flow(route_link[hop], seats, route_link, links, nodes, counters)
     open_up(seat, seats, work, counters)
     node = seat << bits
     for hop in range(first, last):
-        enlist(node, NOTICED, route_link[hop], links, nodes)
+        link_in(node, NOTICED, route_link[hop], links, nodes)
         links[route_link[hop]]["open"] += 1
         node += 1
     for hop in range(first, last):
-        soil(route_link[hop], links, heap, counters)
+        mark_dirty(route_link[hop], links, heap, counters)
 
 
-@inlined
+@compile_inlined
 def attach(
     seat: int,
     seats: Seats,
@@ -262,7 +262,7 @@ def attach(
     """Put a flow on its links; is it alone on all of them? If not, its neighbours need new rates, and so does it."""
     s = seats[seat]
     s["hop"] = -1
-    s["state"] = KEPT
+    s["state"] = UNCHANGED
     alone = True
     for hop in range(s["first"], s["last"]):
         link = links[route_link[hop]]
@@ -279,7 +279,7 @@ def attach(
     return alone
 
 
-@inner
+@compile_inner
 def leave_others(
     seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs
 ) -> None:
@@ -294,21 +294,21 @@ def leave_others(
             link["head"] = -1
             link["quiet"] = 0
         elif hop == s["hop"]:
-            unlink(node, NOTICED if s["seen"] else ALONE, here, links, nodes)
+            link_out(node, NOTICED if s["seen"] else ALONE, here, links, nodes)
             link["open"] -= 1
         else:
-            unlink(node, HELD, here, links, nodes)
+            link_out(node, HELD, here, links, nodes)
             link["room"] += s["wanted"]
         if link["count"] == 0:
-            empty(here, links)
+            clear_link(here, links)
         else:
-            soil(here, links, heap, counters)
+            mark_dirty(here, links, heap, counters)
             if link["count"] == 1 and link["open"] == 0:
-                left_alone(here, seats, route_link, links, nodes, heap, counters)
+                silence_last(here, seats, route_link, links, nodes, heap, counters)
         node += 1
 
 
-@inlined
+@compile_inlined
 def detach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, counters: Longs) -> None:
     """Take a flow off its links; those that shared one with it need new rates."""
     s = seats[seat]
@@ -323,7 +323,7 @@ def detach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes
 # ---- filling -------------------------------------------------------------------------------------------------------
 
 
-@inner
+@compile_inner
 def release(
     here: int,
     route_link: Ints,
@@ -343,7 +343,7 @@ def release(
         seat, after = node >> bits, nodes[node]["after"]
         s = seats[seat]
         fetch(seats, after >> bits)
-        if s["state"] == KEPT:
+        if s["state"] == UNCHANGED:
             for hop in range(s["first"], s["last"]):
                 fetch(links, route_link[hop])
                 fetch(heap, route_link[hop])
@@ -355,16 +355,16 @@ def release(
                     link["room"] += s["wanted"]
                     link["open"] += 1
                     link["loose"] += 1
-                    soil(route_link[hop], links, heap, counters)
+                    mark_dirty(route_link[hop], links, heap, counters)
                 other += 1
         node = after
 
 
-@inner
+@compile_inner
 def hold(
     node: int,
     noticed: bool,
-    kept: bool,
+    unchanged: bool,
     here: int,
     share: float,
     before: float,
@@ -377,24 +377,24 @@ def hold(
     link = links[here]
     link["top"] = max(link["top"], share)
     if noticed:
-        unlink(node, NOTICED, here, links, nodes)
-        enlist(node, HELD, here, links, nodes)
-    elif kept:
+        link_out(node, NOTICED, here, links, nodes)
+        link_in(node, HELD, here, links, nodes)
+    elif unchanged:
         link["room"] += before - share
     else:
         link["loose"] -= 1
-    if noticed or not kept:
+    if noticed or not unchanged:
         link["open"] -= 1
         link["room"] -= share
-    if kept:
-        soil(here, links, heap, counters)
+    if unchanged:
+        mark_dirty(here, links, heap, counters)
     elif link["open"] == 0 and link["room"] >= 0.0 and heap[here]["place"] >= 0:  # nobody there waits for a rate
         link["level"] = np.inf
         counters[VISITED] += 1
         drop(heap, counters, DIRTY, here)
 
 
-@inner
+@compile_inner
 def fix(
     seat: int,
     node: int,
@@ -411,7 +411,7 @@ def fix(
 ) -> None:
     """A flow has its rate from the link where it is this node; on its others it leaves the rest."""
     s, bits = seats[seat], counters[BITS]
-    kept, first, before = s["state"] == KEPT, s["first"], s["hop"]
+    unchanged, first, before = s["state"] == UNCHANGED, s["first"], s["hop"]
     now = node & ((1 << bits) - 1)
     here = route_link[first + now]
     for i in range(first, s["last"]):
@@ -425,27 +425,27 @@ def fix(
         if i == now or link["quiet"]:
             pass
         elif link["count"] == 1 and link["bandwidth"] >= width:
-            hush(other, there, links, nodes, heap, counters)
+            silence(other, there, links, nodes, heap, counters)
         else:
-            hold(other, before < 0 or i == before, kept, there, share, s["wanted"], links, nodes, heap, counters)
+            hold(other, before < 0 or i == before, unchanged, there, share, s["wanted"], links, nodes, heap, counters)
             seen += 1
         other += 1
     if before >= 0 and before != now:
-        unlink(node, HELD, here, links, nodes)
-        if kept:
+        link_out(node, HELD, here, links, nodes)
+        if unchanged:
             links[here]["room"] += s["wanted"]
             links[here]["open"] += 1
         else:
             links[here]["loose"] -= 1
-        enlist(node, NOTICED if seen else ALONE, here, links, nodes)
+        link_in(node, NOTICED if seen else ALONE, here, links, nodes)
     elif seen == 0:
-        own(seat, first + now, NOTICED, ALONE, here, links, nodes, seats, bits)
+        move_in_lists(seat, first + now, NOTICED, ALONE, here, links, nodes, seats, bits)
     if before != now:
         left = s["mark"]
         if before >= 0:
             left = leave(seat, route_link[first + before], t, links, seats, queue, work, counters)
         enter(seat, here, left, t, links, seats, work, counters)
-    if kept:
+    if unchanged:
         open_up(seat, seats, work, counters)
     s["state"] = FIXED
     s["wanted"] = share
@@ -453,8 +453,8 @@ def fix(
     s["seen"] = seen
 
 
-@inner
-def exact_share(here: int, share: float, links: Links, nodes: Nodes, seats: Seats, counters: Longs) -> float:
+@compile_inner
+def find_exact_share(here: int, share: float, links: Links, nodes: Nodes, seats: Seats, counters: Longs) -> float:
     """What a link has for each of its flows where those with an old rate above that are held to it: never less than
     `share`, and found from below."""
     link = links[here]
@@ -467,7 +467,7 @@ def exact_share(here: int, share: float, links: Links, nodes: Nodes, seats: Seat
             fetch(seats, node >> counters[BITS])
             if s["state"] != OPEN:
                 top = max(top, s["wanted"])
-            if s["state"] == KEPT and s["wanted"] > share * _ABOVE:
+            if s["state"] == UNCHANGED and s["wanted"] > share * _ABOVE:
                 room += s["wanted"]
                 many += 1
         link["top"] = top
@@ -476,7 +476,7 @@ def exact_share(here: int, share: float, links: Links, nodes: Nodes, seats: Seat
         share = room / many
 
 
-@inner
+@compile_inner
 def fill(
     here: int,
     t: float,
@@ -499,7 +499,7 @@ def fill(
             seat, after = node >> bits, nodes[node]["after"]
             fetch(seats, after >> bits)
             state = seats[seat]["state"]
-            if state == OPEN or (state == KEPT and seats[seat]["wanted"] > share * _ABOVE):
+            if state == OPEN or (state == UNCHANGED and seats[seat]["wanted"] > share * _ABOVE):
                 fix(seat, node, t, share, route_link, links, nodes, seats, queue, heap, work, counters)
             node = after
     node = link["first"]
@@ -507,7 +507,7 @@ def fill(
         seat, after = node >> bits, nodes[node]["after"]
         fetch(seats, after >> bits)
         state = seats[seat]["state"]
-        if state == OPEN or (state == KEPT and not same):
+        if state == OPEN or (state == UNCHANGED and not same):
             fix(seat, node, t, share, route_link, links, nodes, seats, queue, heap, work, counters)
         node = after
     if not same:
@@ -515,7 +515,7 @@ def fill(
         change(here, t, links, work, counters)
 
 
-@inner
+@compile_inner
 def share_out(
     t: float,
     route_link: Ints,
@@ -539,9 +539,9 @@ def share_out(
                 drop(heap, counters, DIRTY, here)
                 continue
         level = max(level, key)
-        share = max(level, least_share(here, links))
+        share = max(level, find_least_share(here, links))
         if min(link["level"], share) <= key * _NEAR and link["top"] > share * _ABOVE:
-            share = exact_share(here, share, links, nodes, seats, counters)
+            share = find_exact_share(here, share, links, nodes, seats, counters)
         if min(link["level"], share) > key * _NEAR:  # not yet
             push(heap, counters, DIRTY, min(link["level"], share), here)
         elif share > link["level"] * (1 + SAME):
@@ -550,6 +550,6 @@ def share_out(
             drop(heap, counters, DIRTY, here)
             fill(here, t, share, route_link, links, nodes, seats, queue, heap, work, counters)
     for i in range(counters[TOUCHED]):
-        seats[work[JOINED_FLOWS, i]]["state"] = KEPT
+        seats[work[JOINED_FLOWS, i]]["state"] = UNCHANGED
     counters[VISITED] += counters[TOUCHED]
     counters[TOUCHED] = 0

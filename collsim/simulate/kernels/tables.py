@@ -48,9 +48,9 @@ ROUTE = np.dtype(
 #: A link. For max-min fairness, in one line of the cache: B/s; B/s that flows leave which other links hold back; B/s of
 #: each of its own flows (inf: it is not full); no flow held back has more than `top`; the first flow held back, the
 #: first of its own that other links notice, the first of those that no other does; flows in all; its own, those held
-#: back that have no rate in this moment (`loose`) among them; 1 where it cannot matter (see `rates.hush`); 1 where its
-#: group changes in this moment. Of the group of its own flows (see `groups`): the one that ends first and the one in
-#: the queue (-1: none), B/s of each until now, bytes that each has got, when that was counted. For fifo and program
+#: back that have no rate in this moment (`loose`) among them; 1 where it cannot matter (see `rates.silence`); 1 where
+#: its group changes in this moment. Of the group of its own flows (see `groups`): the one that ends first and the one
+#: in the queue (-1: none), B/s of each until now, bytes that each has got, when that was counted. For fifo and program
 #: order: s; when it is free and when somebody last came to it.
 LINK = np.dtype(
     [
@@ -151,7 +151,7 @@ Ints: TypeAlias = npt.NDArray[np.int32]
 Longs: TypeAlias = npt.NDArray[np.int64]
 
 
-def _types() -> dict[str, Any]:
+def _map_types() -> dict[str, Any]:
     """numba's type for each annotation."""
     records = {
         "Parts": PART,
@@ -175,10 +175,10 @@ def _types() -> dict[str, Any]:
     return types
 
 
-_TYPES = _types() if COMPILED else {}
+_TYPES = _map_types() if COMPILED else {}
 
 
-def compiled(function: Kernel) -> Kernel:
+def compile_kernel(function: Kernel) -> Kernel:
     """A kernel that Python calls: compiled when its module is imported, for the types that its annotations say, and
     kept on disk where some directory can be written.
 
@@ -186,40 +186,40 @@ def compiled(function: Kernel) -> Kernel:
     with. Without its reference counts (`_nrt`): no kernel makes an array, and counting, atomically at every call, took
     two thirds of the time.
     """
-    return _made(function, no_cfunc_wrapper=True)
+    return _compile(function, no_cfunc_wrapper=True)
 
 
-def inner(function: Kernel) -> Kernel:
+def compile_inner(function: Kernel) -> Kernel:
     """A kernel that only kernels call: it needs no entry from Python, a good part of what there is to compile."""
-    return _made(function, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+    return _compile(function, no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 
-def inlined(function: Kernel) -> Kernel:
+def compile_inlined(function: Kernel) -> Kernel:
     """A kernel that stands in the midst of those that call it, for what every transfer needs: each array that is handed
     over is seven words, and handing them over took longer than what was done with them."""
-    return _made(function, no_cfunc_wrapper=True, no_cpython_wrapper=True, forceinline=True)
+    return _compile(function, no_cfunc_wrapper=True, no_cpython_wrapper=True, forceinline=True)
 
 
-def _made(function: Kernel, **options: bool) -> Kernel:
+def _compile(function: Kernel, **options: bool) -> Kernel:
     if not COMPILED:
         return function
     names = dict(function.__annotations__)
     result = _TYPES[names.pop("return")]
     signature = result(*(_TYPES[name] for name in names.values()))
-    made: Any = partial(numba.njit, nogil=True, _nrt=False, **options)
+    kernel: Any = partial(numba.njit, nogil=True, _nrt=False, **options)
     try:
-        made = made(cache=True)(function)
-        made._cache._cache_file._source_stamp = _written(str(Path(function.__code__.co_filename).parent))
+        kernel = kernel(cache=True)(function)
+        kernel._cache._cache_file._source_stamp = _digest_sources(str(Path(function.__code__.co_filename).parent))
     except RuntimeError:  # no directory for the cache
-        made = made()(function)
-    with _from_the_front():
-        made.compile(signature)
-    made.disable_compile()
-    return made  # type: ignore[no-any-return]
+        kernel = kernel()(function)
+    with _index_from_front():
+        kernel.compile(signature)
+    kernel.disable_compile()
+    return kernel  # type: ignore[no-any-return]
 
 
 @contextmanager
-def _from_the_front() -> Iterator[None]:
+def _index_from_front() -> Iterator[None]:
     """What is compiled inside takes each index as it is. numba would ask at every access whether an index is negative
     and counts from the end; no kernel does that, to ask took a quarter of the time, and there is no option for it."""
     from numba.core import types
@@ -239,7 +239,7 @@ def _from_the_front() -> Iterator[None]:
             arrays.fix_integer_index = usual
 
 
-def _fetch() -> Kernel:
+def _build_fetch() -> Kernel:
     """A kernel that brings entry i of a table into the cache, while others still work; of one that is not there, no
     more than nothing comes."""
     if not COMPILED:
@@ -264,15 +264,15 @@ def _fetch() -> Kernel:
     def fetch(context: Any, table: Any, i: Any) -> Any:
         return types.none(table, types.intp), generated
 
-    made: Kernel = intrinsic(fetch)
-    return made
+    kernel: Kernel = intrinsic(fetch)
+    return kernel
 
 
-fetch = _fetch()
+fetch = _build_fetch()
 
 
 @cache
-def _written(folder: str) -> str:
+def _digest_sources(folder: str) -> str:
     """What stands in all files of kernels together. A kernel holds those that it calls, also from other files, but
     numba asks only whether a kernel's own file is as it was, and would keep stale copies of the others."""
     digest = sha256()
@@ -281,7 +281,7 @@ def _written(folder: str) -> str:
     return digest.hexdigest()
 
 
-def lined_up(many: int, record: npt.DTypeLike) -> npt.NDArray[Any]:
+def allocate_aligned(many: int, record: npt.DTypeLike) -> npt.NDArray[Any]:
     """Room for so many records, the first at the begin of a line of the cache: what is used of each is scattered, and
     fetching a line takes longer than working with it."""
     kind = np.dtype(record)
@@ -290,7 +290,7 @@ def lined_up(many: int, record: npt.DTypeLike) -> npt.NDArray[Any]:
     return room[begin : begin + many * kind.itemsize].view(kind)
 
 
-@inner
+@compile_inner
 def note(log: Log, counters: Longs, row: int, t: float, value: float) -> None:
     """Write down a change of rate, where somebody wants to know."""
     if len(log):

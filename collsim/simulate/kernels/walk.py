@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from .tables import FAIR, FIFO, Floats, Ints, Links, Longs, Parts, Routes, Rows, Units, compiled, inner
+from .tables import FAIR, FIFO, Floats, Ints, Links, Longs, Parts, Routes, Rows, Units, compile_inner, compile_kernel
 
 
-@compiled
+@compile_kernel
 def lay_out(
     part: Parts,
     shift: int,
@@ -36,7 +36,7 @@ def lay_out(
             row += 1
 
 
-@compiled
+@compile_kernel
 def sum_up(
     rows: Rows,
     steps: Longs,
@@ -62,9 +62,9 @@ def sum_up(
         begin[s], end[s] = starts, ends
 
 
-@inner
+@compile_inner
 def cross_in_order(
-    at: float,
+    time: float,
     size: float,
     extra: float,
     overhead: float,
@@ -74,49 +74,49 @@ def cross_in_order(
     route_link: Ints,
     links: Links,
 ) -> float:
-    """When a transfer that starts at `at` has arrived; -1 where an earlier row may still come between."""
+    """When a transfer that starts at `time` has arrived; -1 where an earlier row may still come between."""
     way = routes[route]
     first, last = way["first"], way["last"]
     if first == last:  # a local copy
-        return at
+        return time
     if sharing == FIFO:
-        at += overhead + extra
+        time += overhead + extra
         for hop in range(first, last):
             link = links[route_link[hop]]
-            if at <= link["last"]:  # of those that come at one moment, what set them off decides: the queue knows it
+            if time <= link["last"]:  # of those that come at one moment, what set them off decides: the queue knows it
                 return -1.0
-            link["last"] = at
-            at = max(at, link["free"]) + size / link["bandwidth"]
-            link["free"] = at
-            at += link["alpha"]
-        return at
-    at += way["latency"] + extra
+            link["last"] = time
+            time = max(time, link["free"]) + size / link["bandwidth"]
+            link["free"] = time
+            time += link["alpha"]
+        return time
+    time += way["latency"] + extra
     if size == 0.0:
-        return at
-    end = at + size / way["narrow"]
+        return time
+    end = time + size / way["narrow"]
     if sharing == FAIR:
         for hop in range(first, last):
-            if at < links[route_link[hop]]["free"]:
+            if time < links[route_link[hop]]["free"]:
                 return -1.0
         for hop in range(first, last):
             links[route_link[hop]]["free"] = end
     return end
 
 
-@inner
-def reduce_in_order(at: float, size: float, gamma: float, unit: int, units: Units) -> float:
-    """When the device has added what arrived at `at`; -1 where an earlier row may still come between."""
+@compile_inner
+def reduce_in_order(time: float, size: float, gamma: float, unit: int, units: Units) -> float:
+    """When the device has added what arrived at `time`; -1 where an earlier row may still come between."""
     device = units[unit]
-    if at < device["last"]:
+    if time < device["last"]:
         return -1.0
-    device["last"] = at
-    at = max(at, device["free"]) + size / gamma
-    device["free"] = at
-    return at
+    device["last"] = time
+    time = max(time, device["free"]) + size / gamma
+    device["free"] = time
+    return time
 
 
-@compiled
-def in_order(
+@compile_kernel
+def walk_in_order(
     part: Parts,
     shift: int,
     modulus: int,
@@ -151,17 +151,17 @@ def in_order(
             turn = p["turn"] + by
             if turn >= modulus:
                 turn -= modulus
-            at = written[p["read"] + turn]
+            time = written[p["read"] + turn]
             if explicit:
                 for e in range(before_start[row + i], before_start[row + i + 1]):
-                    at = max(at, rows[before[e]]["finish"])
+                    time = max(time, rows[before[e]]["finish"])
             else:
-                at = max(at, sent[p["send"]], received[p["receive"]])
+                time = max(time, sent[p["send"]], received[p["receive"]])
             route = p["route"]
-            at = max(at, routes[route]["ready"])
-            me["start"] = at
+            time = max(time, routes[route]["ready"])
+            me["start"] = time
             extra = delay[row + i] if len(delay) else 0.0
-            end = cross_in_order(at, me["nbytes"], extra, overhead, sharing, route, routes, route_link, links)
+            end = cross_in_order(time, me["nbytes"], extra, overhead, sharing, route, routes, route_link, links)
             if end >= 0.0 and gamma > 0.0 and p["reduce"]:
                 end = reduce_in_order(end, me["nbytes"], gamma, routes[route]["unit"], units)
             if end < 0.0:

@@ -362,7 +362,7 @@ def hops(run: AskedRun, random: Random) -> Question | None:
     t = run.trace
     row = t.schedule.transfers[int(random.integers(len(t.schedule)))]
     src, dst = int(row["src"]), int(row["dst"])
-    route = [] if src == dst else t.topology.routes(t.place[[src]], t.place[[dst]])[0].tolist()
+    route = [] if src == dst else t.topology.routes(t.placement[[src]], t.placement[[dst]])[0].tolist()
     if not route:
         return None
     a, b = t.schedule.who(src), t.schedule.who(dst)

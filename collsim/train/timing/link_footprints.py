@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...schedule import Schedule
-from ...simulate.ordered import Places
+from ...simulate.ordered import HelperPlacement
 from ...simulate.paths import Slots
-from ...simulate.run import chunk_bytes
+from ...simulate.run import compute_slot_bytes
 from ..workload.collective_model import CollectiveModel
 from ..workload.step_graph import StepTask, TrainingStep
 
@@ -27,11 +27,11 @@ def count_sent_bytes(plan: Schedule, nbytes: int, item: int = 4) -> list[int]:
 
 def count_pair_bytes(plan: Schedule, nbytes: int, item: int = 4) -> tuple[Longs, Longs, Floats]:
     """(pairs,) senders, receivers and bytes: each pair of endpoints once."""
-    slots, ends = Slots(chunk_bytes(plan, nbytes, item)), plan.endpoints
+    slots, ends = Slots(compute_slot_bytes(plan, nbytes, item)), plan.endpoints
     total: dict[int, float] = {}
     for step in plan.each_step():
         away = step.src != step.dst
-        moved = np.broadcast_to(slots.moved(step), len(step))[away]
+        moved = np.broadcast_to(slots.count_bytes(step), len(step))[away]
         pairs, place = np.unique(step.src[away].astype(np.int64) * ends + step.dst[away], return_inverse=True)
         for pair, size in zip(pairs.tolist(), np.bincount(place, weights=moved).tolist(), strict=True):
             total[pair] = total.get(pair, 0.0) + size
@@ -63,7 +63,7 @@ class Footprints:
             for task in network.list_distinct(step)
             for group in step.get_groups(task)
         )
-        self.places = Places.of(network.topology, list(placed))
+        self.places = HelperPlacement.build(network.topology, list(placed))
         self.link_count = len(self.places.topology.links)
         self._known: dict[Any, Footprint] = {}
         self._pairs: dict[int, tuple[Longs, Longs]] = {}
@@ -89,7 +89,7 @@ class Footprints:
         if id(plan) not in self._pairs:
             self._pairs[id(plan)] = count_pair_bytes(plan, task.nbytes)[:2]
         src, dst = self._pairs[id(plan)]
-        ends = np.array([*group, *self.places.helpers(plan, group)], np.int64)
+        ends = np.array([*group, *self.places.find_helpers(plan, group)], np.int64)
         topology = self.places.topology
         routes = topology.routes(ends[src], ends[dst])
         links, first, place = np.unique(routes.link, return_index=True, return_inverse=True)
@@ -113,7 +113,7 @@ class Footprints:
             by_plan.setdefault(id(plan), (plan, []))[1].append((number, group))
         for plan, groups in by_plan.values():
             src, dst, nbytes = count_pair_bytes(plan, task.nbytes)
-            ends = np.array([[*group, *self.places.helpers(plan, group)] for _, group in groups], np.int64)
+            ends = np.array([[*group, *self.places.find_helpers(plan, group)] for _, group in groups], np.int64)
             owner, size = np.repeat([number for number, _ in groups], len(src)), np.tile(nbytes, len(groups))
             for pair, link in self.places.topology.columns(ends[:, src].ravel(), ends[:, dst].ravel()):
                 at = slice(None) if pair is None else pair

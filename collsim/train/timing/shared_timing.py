@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ...errors import CollsimError
 from ...limits import Extent, require_extent
 from ...simulate import Launch, OrderedRun, simulate, simulate_ordered
-from ...simulate.conditions import conditions
+from ...simulate.conditions import parse_conditions
 from ..workload.collective_model import CollectiveModel
 from ..workload.step_graph import StepTask, TrainingStep
 from .isolated_timing import time_alone
@@ -159,7 +159,7 @@ class _SharedRun:
 
     def _always(self) -> Longs:
         """Links that other traffic crosses."""
-        given = conditions(self.network.topology, {"background": self.background}).background
+        given = parse_conditions(self.network.topology, {"background": self.background}).background
         return np.zeros(0, np.int64) if given is None else self.footprints.find_links(given.src, given.dst)
 
     def time_alone(self) -> list[Floats]:

@@ -75,7 +75,7 @@ def _is_shared_in_turn(trace: Trace, limit: Bottleneck) -> bool:
     """Do several cables hold the run up one after another, and not the two directions of one?"""
     links = trace.topology.links
     joins = {frozenset((int(links.src[i]), int(links.dst[i]))) for i in limit.links}
-    return limit.takes_turns and len(joins) > 1
+    return limit.has_alternating_links and len(joins) > 1
 
 
 def _is_another_busier(limit: Bottleneck) -> bool:
@@ -209,7 +209,9 @@ def _describe_hot_links(trace: Trace, limit: Bottleneck) -> Pair | None:
 def _simulate_faster(trace: Trace, which: npt.NDArray[np.bool_]) -> Trace:
     """The same run with some links twice as fast."""
     links = trace.topology.links
-    return trace.again(replace(trace.topology, links=replace(links, bandwidth=np.where(which, 2, 1) * links.bandwidth)))
+    return trace.run_again(
+        replace(trace.topology, links=replace(links, bandwidth=np.where(which, 2, 1) * links.bandwidth))
+    )
 
 
 def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Pair:
@@ -279,7 +281,7 @@ def _describe_next_limit(trace: Trace, kind: str, saves: dict[str, float]) -> Pa
     """What is the limit once a kind of link is twice as fast: the kind whose doubling would save most then."""
     if len(saves) < 2 or saves[kind] < _NOTHING or len(trace.schedule) > _MOST_AGAIN:
         return "", ""
-    faster = trace.again(trace.topology.scaled(kind=kind, by=2))
+    faster = trace.run_again(trace.topology.scaled(kind=kind, by=2))
     busiest = faster.topology.links.kind(int(np.argmax(faster.link_busy)))
     if busiest == kind:
         return "", ""

@@ -100,7 +100,7 @@ def _get_routes(trace: Trace, step: Step, key: bytes, route_cache: dict[bytes, R
     if key not in route_cache:
         if len(route_cache) > 64:
             route_cache.clear()
-        route_cache[key] = trace.topology.routes(trace.place[step.src], trace.place[step.dst])
+        route_cache[key] = trace.topology.routes(trace.placement[step.src], trace.placement[step.dst])
     return route_cache[key]
 
 

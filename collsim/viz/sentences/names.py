@@ -79,7 +79,7 @@ def name_device(trace: Trace, device: int) -> Pair:
         device: Number of a device in the topology.
     """
     topology = trace.topology
-    endpoints = np.flatnonzero(topology.endpoint_device[trace.place] == device)
+    endpoints = np.flatnonzero(topology.endpoint_device[trace.placement] == device)
     if len(endpoints):
         en, zh = name_endpoint(trace.schedule, int(endpoints[0]))
         return en.removeprefix("the "), zh

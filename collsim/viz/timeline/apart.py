@@ -100,7 +100,7 @@ def _find_ranks(trace: Trace, links: Links) -> list[tuple[int, int]]:
     topology = trace.topology
     rank = np.full(len(topology.devices), -1, np.int64)
     for number in range(trace.schedule.ranks - 1, -1, -1):
-        rank[topology.endpoint_device[trace.place[number]]] = number
+        rank[topology.endpoint_device[trace.placement[number]]] = number
     return [(int(rank[topology.links.src[i]]), int(rank[topology.links.dst[i]])) for i in links]
 
 

@@ -351,7 +351,7 @@ def _describe_panels(layout: StageLayout) -> list[dict[str, Any]]:
 def _describe_devices(trace: Trace, drawing: Drawing) -> dict[str, Any]:
     layout = drawing.stage
     what = layout.picture
-    rank_of = {int(there): here for here, there in enumerate(trace.place)}  # the ranks that the schedule uses
+    rank_of = {int(there): here for here, there in enumerate(trace.placement)}  # the ranks that the schedule uses
     endpoints = [rank_of.get(e, -1) if e >= 0 else -1 for e in what.endpoint]
     columns: dict[str, Any] = {k: [round(float(getattr(b, k)), 2) for b in layout.boxes] for k in ("x", "y", "w", "h")}
     if what.shape == "cluster":
@@ -404,7 +404,7 @@ def _list_routes(trace: Trace, drawing: Drawing) -> tuple[dict[str, Any], npt.ND
     src, dst = np.divmod(pairs, trace.schedule.endpoints)
     if not len(pairs):
         return {"start": [0], "link": []}, route.astype(np.int64)
-    paths = trace.topology.routes(trace.place[src], trace.place[dst])
+    paths = trace.topology.routes(trace.placement[src], trace.placement[dst])
     links = drawing.link_of[paths.link]
     owner = np.repeat(np.arange(len(pairs)), paths.hops)[links >= 0]
     start = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(pairs)))])
@@ -474,7 +474,7 @@ def _time_hops(trace: Trace, drawing: Drawing, order: npt.NDArray[np.int64]) -> 
     flows = trace.segments
     if not (flows.link >= 0).any():
         return None
-    routes = trace.topology.routes(trace.place[t["src"]], trace.place[t["dst"]])
+    routes = trace.topology.routes(trace.placement[t["src"]], trace.placement[t["dst"]])
     owner = np.repeat(np.arange(len(t)), routes.hops)
     share = (np.arange(len(owner)) - routes.start[owner]) / routes.hops[owner]
     lasts = (trace.finish - trace.start)[owner]

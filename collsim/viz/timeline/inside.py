@@ -116,7 +116,7 @@ def _count_hops(trace: Trace) -> int:
     pairs = np.unique(t["src"].astype(np.int64) * trace.schedule.endpoints + t["dst"])
     src, dst = np.divmod(pairs, trace.schedule.endpoints)
     try:
-        return int(trace.topology.routes(trace.place[src], trace.place[dst]).hops.sum())
+        return int(trace.topology.routes(trace.placement[src], trace.placement[dst]).hops.sum())
     except CollsimError:
         return MOST_HOPS + 1
 
@@ -129,7 +129,7 @@ def list_ranks_in_devices(trace: Trace, layout: StageLayout) -> list[list[int]]:
         layout: Boxes and lines of the picture.
     """
     ranks_of: list[list[int]] = [[] for _ in layout.boxes]
-    ranks = trace.place[: trace.schedule.ranks]
+    ranks = trace.placement[: trace.schedule.ranks]
     devices = layout.picture.device_of[trace.topology.endpoint_device[ranks]]
     for rank, device in enumerate(devices.tolist()):
         if layout.picture.endpoint[device] < 0:
@@ -144,7 +144,7 @@ def describe_insides(trace: Trace, drawing: Drawing) -> list[dict[str, Any]]:
         trace: The run.
         drawing: The stage, with the nodes that can be opened.
     """
-    rank_of = {int(there): here for here, there in enumerate(trace.place)}
+    rank_of = {int(there): here for here, there in enumerate(trace.placement)}
     boxes = [d for d, kind in enumerate(drawing.stage.picture.kind) if kind == "host"]
     box_of = {drawing.stage.picture.node[d]: d for d in boxes}
     return [_describe_inside(nodes, rank_of, boxes, box_of) for nodes in drawing.insides]

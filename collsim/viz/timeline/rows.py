@@ -116,8 +116,8 @@ def _find_node_pairs(trace: Trace) -> dict[int, tuple[int, int]]:
     if not 2 <= nodes <= _FEW_NODES:
         return {}
     src, dst = _list_pairs(trace)
-    routes = trace.topology.routes(trace.place[src], trace.place[dst])
-    node = trace.topology.devices.node[trace.topology.endpoint_device[trace.place]]
+    routes = trace.topology.routes(trace.placement[src], trace.placement[dst])
+    node = trace.topology.devices.node[trace.topology.endpoint_device[trace.placement]]
     a = np.repeat(node[src], routes.hops)
     b = np.repeat(node[dst], routes.hops)
     pair_of_link: dict[int, tuple[int, int] | None] = {}
@@ -200,7 +200,7 @@ def _name_pcie_ends(trace: Trace, group: Group) -> Pair | None:
 def _name_pairs(trace: Trace, group: Group) -> Pair | None:
     """`7 → 8` where one or two pairs of ranks use the links of a line."""
     src, dst = _list_pairs(trace)
-    routes = trace.topology.routes(trace.place[src], trace.place[dst])
+    routes = trace.topology.routes(trace.placement[src], trace.placement[dst])
     owner = np.repeat(np.arange(len(src)), routes.hops)[np.isin(routes.link, group.links)]
     pairs = np.unique(owner)
     if not 1 <= len(pairs) <= 2:
@@ -212,8 +212,8 @@ def _name_pairs(trace: Trace, group: Group) -> Pair | None:
 def _has_only_nic_routes(trace: Trace, group: Group) -> bool:
     """Do all routes over these links leave the node?"""
     src, dst = _list_pairs(trace)
-    routes = trace.topology.routes(trace.place[src], trace.place[dst])
-    node = trace.topology.devices.node[trace.topology.endpoint_device[trace.place]]
+    routes = trace.topology.routes(trace.placement[src], trace.placement[dst])
+    node = trace.topology.devices.node[trace.topology.endpoint_device[trace.placement]]
     inside = np.repeat(node[src] == node[dst], routes.hops)
     return not bool(inside[np.isin(routes.link, group.links)].any())
 

@@ -90,7 +90,7 @@ def describe_groups(whole: Whole) -> list[dict[str, Any]]:
     Args:
         whole: Several collectives as one run.
     """
-    columns = whole.parts, whole.places, whole.first_slot, whole.slowdown.tolist()
+    columns = whole.parts, whole.placements, whole.first_slot, whole.slowdown.tolist()
     return [_describe_group(number, *row) for number, row in enumerate(zip(*columns, strict=True))]
 
 
@@ -131,7 +131,7 @@ def narrate_together(whole: Whole) -> list[Pair]:
     sentences = [narrate(part) for part in whole.parts]
     subjects = [
         _name_subject(p, part, placement)
-        for p, (part, placement) in enumerate(zip(whole.parts, whole.places, strict=True))
+        for p, (part, placement) in enumerate(zip(whole.parts, whole.placements, strict=True))
     ]
     return [
         (f"{subjects[p][0]}: {sentences[p][k][0]}", f"{subjects[p][1]}：{sentences[p][k][1]}")
@@ -161,7 +161,7 @@ def describe_state(whole: Whole) -> dict[str, Any]:
     initial: list[list[int]] = []
     wanted: list[list[int]] = []
     goal: list[int] = []
-    for part, placement, first in zip(whole.parts, whole.places, whole.first_slot, strict=True):
+    for part, placement, first in zip(whole.parts, whole.placements, whole.first_slot, strict=True):
         s = part.schedule
         kind = collective(s.collective)
         cells = (
@@ -191,7 +191,10 @@ def find_first_mistake(whole: Whole) -> Mistake | None:
             row = None
         else:
             row = int(whole.row_of[number][mistake_of_part.row])
-        rank, chunk = int(whole.places[number][mistake_of_part.rank]), whole.first_slot[number] + mistake_of_part.chunk
+        rank, chunk = (
+            int(whole.placements[number][mistake_of_part.rank]),
+            whole.first_slot[number] + mistake_of_part.chunk,
+        )
         text = f"{get_letter(number)}: {mistake_of_part.text[0]}", f"{get_letter(number)}：{mistake_of_part.text[1]}"
         return mistake_of_part._replace(rank=rank, chunk=chunk, step=step, row=row, text=text)
     return None
