@@ -27,3 +27,13 @@ def test_more_gpus_of_a_node_have_more_cards(nic):
     one, two, four = (predict("allreduce", machine, GB, ranks=ranks).time for ranks in (2, 4, 8))
     assert one / two == pytest.approx(0.27 / 0.13, rel=0.15)
     assert two / four == pytest.approx(0.13 / 0.067, rel=0.1)
+
+
+def test_a_network_named_by_rate_alone_is_one_card_a_node():
+    """10 Gbit/s are 1.25 GB/s for the whole node: horovod issue 2581. A machine with cards of that kind keeps them."""
+    slow = cs.machine("dgx-a100", nodes=2, nic="tcp-10")
+    assert "nics=1" in slow.name
+    assert cs.nccl.read_facts(slow).nics == 1
+    assert cs.simulate(cs.schedule("allreduce_ring", topology=slow), slow, "1GiB").busbw < 1.25e9
+    for options, cards in (({"nic": "roce-100"}, 8), ({"nic": "tcp-10", "nics": "all"}, 8), ({}, 8)):
+        assert cs.nccl.read_facts(cs.machine("dgx-a100", nodes=2, **options)).nics == cards

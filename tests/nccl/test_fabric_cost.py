@@ -55,10 +55,10 @@ def test_what_leaves_room_costs_no_bytes():
     """TCP moves some 4 of the 25 GB/s of a card (links.TCP_PER_NIC), so that flows that share one uplink between two leave
     room for it, and those that share one between sixteen do not."""
     few, many = (
-        predict("sendrecv", cs.machine("dgx-h100", nodes=nodes, nic="tcp-200", pxn=False, **rails), MANY)
+        predict("sendrecv", cs.machine("dgx-h100", nodes=nodes, nic="tcp-200", nics="all", pxn=False, **rails), MANY)
         for nodes, rails in ((2, {"fabric": "rail"}), (16, {"fabric": "rail", "oversubscription": 4}))
     )
-    alone = predict("sendrecv", cs.machine("dgx-h100", nodes=16, nic="tcp-200"), MANY)
+    alone = predict("sendrecv", cs.machine("dgx-h100", nodes=16, nic="tcp-200", nics="all"), MANY)
     assert (few.fabric.slowdown, many.fabric.slowdown) == (pytest.approx(2), pytest.approx(16))
     assert few.parts.bytes == alone.parts.bytes
     assert many.parts.limit == "fabric"

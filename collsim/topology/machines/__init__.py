@@ -114,7 +114,8 @@ def machine(
         fabric: `"switch"`, `"leaf-spine"`, `"fat-tree"`, `"rail"`, `"rail-only"`, `"planes"`, `"torus"`, `"mesh"`,
             `"dragonfly"`.
         oversubscription: ports down / capacity up of a leaf.
-        nic: another network card than the machine's own, for example `"ib-ndr"`, `"roce-100"`, `"tcp-10"`.
+        nic: another network card than the machine's own, for example `"ib-ndr"`, `"roce-100"`, `"tcp-10"`. Where the
+            machine has no cards of that kind it is one card a node, which the name says as `nics=1`.
         placement: `"node"`; `"round-robin"` (rank r on node r mod nodes); or a list: rank r sits where rank list[r]
             would by default. With any but `"node"` rings go in rank order, as MPI's do.
         rates: `"nominal"` or `"effective"` (what is measured, or what NCCL plans with).
@@ -138,6 +139,8 @@ def machine(
     known = inspect.signature(machine).parameters
     require_keywords("machine", options, [*(name for name in known if name != "options"), *FABRIC_OPTIONS])
     plan = name if isinstance(name, Machine) else _find(name)
+    if nics is None and not isinstance(name, Machine):
+        nics = _count_named_cards(plan, nic)
     parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nics": nics, "gpus": gpus}
     plan = refitted(plan, gpu=gpu, pcie=pcie, cpu=cpu, nics=nics, gpus=gpus)
     _require_pxn(pxn)
@@ -158,6 +161,21 @@ def machine(
     facts = _facts(plan, count, net, card, policy, rates, order, settings)
     links = _links(plan, count, net, card, rates)
     return _joined(plan, count, net, policy, f"({said})" if said else "", links, place, order == "node", facts)
+
+
+#: Kinds of network that the same cards speak.
+_FAMILY = {"ib": "rdma", "roce": "rdma"}
+
+
+def _count_named_cards(plan: Machine, nic: object) -> int | None:
+    """Cards of a node where only the rate of its network is named: one, unless the machine has cards of that kind;
+    None leaves the machine its own."""
+    if not isinstance(nic, str) or not plan.of_kind("nic"):
+        return None
+    kinds = [_FAMILY.get(kind, kind) for kind in (nic.split("-")[0], plan.nic.split("-")[0])]
+    if kinds[0] == kinds[1]:
+        return None
+    return 1
 
 
 def _joined(
