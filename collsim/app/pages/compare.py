@@ -194,6 +194,11 @@ def _build_lead(choice: Choice) -> None:
 
 def _draw_sentences(choice: Choice, leaders: list[str], lead_changes: list[Crossing]) -> None:
     def format_name(name: str) -> str:
+        """The label of an algorithm.
+
+        Args:
+            name: The name.
+        """
         return label_algorithm(name, choice.collective)
 
     lines = [

@@ -53,6 +53,11 @@ def _number(name: str, least: float, most: float) -> Any:
     """A reader for a number in a range, kept as it was written."""
 
     def read(text: str) -> str:
+        """Read a text that was typed; it raises for one that is none.
+
+        Args:
+            text: The text.
+        """
         try:
             value = float(text)
         except ValueError:

@@ -412,6 +412,13 @@ class _InThisProcess(Executor):
     would."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Call a function here and now.
+
+        Args:
+            fn: The function to call.
+            *args: Arguments of the function.
+            **kwargs: Keywords of the function.
+        """
         done: Future[Any] = Future()
         try:
             done.set_result(fn(*args, **kwargs))

@@ -133,7 +133,11 @@ def _build_spec(picture: Picture) -> dict[str, Any]:
     tables: dict[str, bytes] = {}
 
     def name_table(frame: Any) -> Any:
-        """Its name is what is in it, so that an equal picture is not sent again."""
+        """Its name is what is in it, so that an equal picture is not sent again.
+
+        Args:
+            frame: A table of the chart.
+        """
         data = _encode_arrow(frame)
         name = hashlib.sha256(data).hexdigest()[:16]
         tables[name] = data
@@ -182,10 +186,22 @@ def show_frame(frame: pd.DataFrame, width: Literal["stretch", "content"] = "stre
 
 
 def build_text_column(key: str, width: Any = None) -> Any:
+    """A column of texts.
+
+    Args:
+        key: Key of the text or control.
+        width: Width of the column.
+    """
     return st.column_config.TextColumn(t(key), width=width)
 
 
 def number_column(key: str, form: str = "%.4g") -> Any:
+    """A column of numbers.
+
+    Args:
+        key: Key of the text or control.
+        form: Format of the numbers, as d3 writes it.
+    """
     return st.column_config.NumberColumn(t(key) if "." in key else key, format=form)
 
 

@@ -71,6 +71,11 @@ def register_page(name: str, order: int, **more: Any) -> Callable[[Draw], Draw]:
     """
 
     def put(draw: Draw) -> Draw:
+        """Put the page into the registry.
+
+        Args:
+            draw: Draws the page.
+        """
         _PAGES[name] = Page(name, draw, order, **more)
         return draw
 

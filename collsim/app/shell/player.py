@@ -48,6 +48,11 @@ def mount_simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Ca
     mount = st.components.v2.component("collsim_simple", js=build_simple_source())
 
     def switched(name: str) -> None:
+        """A switch was thrown.
+
+        Args:
+            name: The name.
+        """
         report(name, bool(st.session_state["simple_page"][name]))
 
     mount(

@@ -60,6 +60,11 @@ class Session:
 
     @panels.setter
     def panels(self, panels: Panels) -> None:
+        """Set which panels are open.
+
+        Args:
+            panels: Which panels are open.
+        """
         self.kept["explore"] = panels
 
 

@@ -70,6 +70,12 @@ def measure_choice(
     """
 
     def report_runs(done: int, total: int) -> None:
+        """Tell the bar how far it is.
+
+        Args:
+            done: Number of runs that are done.
+            total: Number of runs in all.
+        """
         report_progress("run", 0.15 + 0.85 * done / total)
 
     trace = cs.run_for_real(

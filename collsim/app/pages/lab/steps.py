@@ -148,6 +148,13 @@ def measure_choice(
         runs = _count_runs(choice, layers)
 
         def report_runs(done: int, total: int, before: int = before) -> None:
+            """Tell the bar how far it is.
+
+            Args:
+                done: Number of runs that are done.
+                total: Number of runs in all.
+                before: Runs that are done of the sizes before.
+            """
             report_progress("run", (before + done) / whole)
 
         ran[layers] = cs.lab.training_step_for_real(

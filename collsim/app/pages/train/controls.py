@@ -87,6 +87,11 @@ def _choose_bucket(current: str) -> str:
     usual = t("train.bucket.usual")
 
     def read(text: str) -> str:
+        """Read a text that was typed; it raises for one that is none.
+
+        Args:
+            text: The text.
+        """
         if text == usual:
             return usual
         return asked.read_bucket(text)

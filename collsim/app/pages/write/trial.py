@@ -56,6 +56,11 @@ class Trial:
         return self.ranks in self.right_for
 
     def describe(self, language: str) -> str:
+        """The sentence of the error; "" where the code has none.
+
+        Args:
+            language: `en` or `zh`.
+        """
         if self.error is None:
             return ""
         return self.error.text(language)
